@@ -1,0 +1,5 @@
+/** Makes an id. The kind (`request`, `session`, `call`) says what it is for. */
+export type NewId = (kind: string) => string
+
+/** Random ids: 22 letters and digits, safe in addresses and file names. */
+export const randomId: NewId = () => crypto.randomUUID().replaceAll('-', '')

@@ -1,0 +1,39 @@
+import type { JsonObject } from './json.ts'
+
+/** What a call consumed. A field that is absent was not reported; it is never a made-up 0. */
+export interface Usage {
+  /** All input tokens, cached reads and cache writes included, on every provider. */
+  readonly inputTokens?: number
+  /** All output tokens, reasoning included. */
+  readonly outputTokens?: number
+  readonly totalTokens?: number
+  /** The part of `inputTokens` that was read from a cache. */
+  readonly cachedInputTokens?: number
+  /** The part of `inputTokens` that was written to a cache. */
+  readonly cacheWriteInputTokens?: number
+  /** The part of `outputTokens` that was spent on reasoning. */
+  readonly reasoningTokens?: number
+  /** Whatever else the provider counted, under its own names. */
+  readonly extra?: JsonObject
+}
+
+/** The numeric fields of `Usage`, in their order. */
+export const usageFields = [
+  'inputTokens',
+  'outputTokens',
+  'totalTokens',
+  'cachedInputTokens',
+  'cacheWriteInputTokens',
+  'reasoningTokens',
+] as const
+
+/** Adds two usages field by field. A field that neither side reports stays absent; `extra` is not summed. */
+export function addUsage(left: Usage, right: Usage): Usage {
+  const sum: { -readonly [K in keyof Usage]: Usage[K] } = {}
+  for (const field of usageFields) {
+    const a = left[field]
+    const b = right[field]
+    if (a !== undefined || b !== undefined) sum[field] = (a ?? 0) + (b ?? 0)
+  }
+  return sum
+}

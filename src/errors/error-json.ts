@@ -1,0 +1,63 @@
+import { assertNever } from '../data/assert-never.ts'
+import type { ErrorData } from '../data/error-data.ts'
+import type { PartialResult } from '../data/partial-result.ts'
+import { AdapterError, adapterErrorReasons } from './adapter-error.ts'
+import { isAllmError, type AllmError } from './allm-error.ts'
+import { EngineError, engineErrorReasons } from './engine-error.ts'
+import { ImageAdapterError, imageAdapterErrorReasons } from './image-adapter-error.ts'
+import { SessionError, sessionErrorReasons } from './session-error.ts'
+import { StreamError, streamErrorReasons } from './stream-error.ts'
+import { ToolError, toolErrorReasons } from './tool-error.ts'
+import { ValidationError, validationErrorReasons } from './validation-error.ts'
+
+/** Any error as plain data. What is not ours becomes `stream`/`unknown` with the original described as its cause. */
+export function errorToJSON(error: unknown): ErrorData {
+  if (isAllmError(error)) return error.toJSON()
+  const message = error instanceof Error ? error.message : String(error)
+  return new StreamError('unknown', message, { cause: error }).toJSON()
+}
+
+/** The error that `errorToJSON` wrote, as an instance of its class. A reason that is not known becomes the nearest general one. */
+export function errorFromJSON(data: ErrorData): AllmError {
+  const { message } = data
+  // A cause comes back as the description that was written; a partial result as the data that it is.
+  const details = { ...data, partial: data.partial as PartialResult | undefined }
+  switch (data.kind) {
+    case 'adapter':
+      return new AdapterError(oneOf(adapterErrorReasons, data.reason, 'unknown'), message, details)
+    case 'image_adapter':
+      return new ImageAdapterError(
+        oneOf(imageAdapterErrorReasons, data.reason, 'unknown'),
+        message,
+        details,
+      )
+    case 'stream':
+      return new StreamError(oneOf(streamErrorReasons, data.reason, 'unknown'), message, details)
+    case 'tool':
+      return new ToolError(oneOf(toolErrorReasons, data.reason, 'handler_raised'), message, details)
+    case 'engine':
+      return new EngineError(
+        oneOf(engineErrorReasons, data.reason, 'invalid_engine'),
+        message,
+        details,
+      )
+    case 'session':
+      return new SessionError(
+        oneOf(sessionErrorReasons, data.reason, 'unreadable'),
+        message,
+        details,
+      )
+    case 'validation':
+      return new ValidationError(
+        oneOf(validationErrorReasons, data.reason, 'invalid_request'),
+        data.issues ?? [{ path: '', problem: message }],
+        details,
+      )
+    default:
+      return assertNever(data.kind)
+  }
+}
+
+function oneOf<T extends string>(known: readonly T[], word: string, fallback: T): T {
+  return known.find((candidate) => candidate === word) ?? fallback
+}

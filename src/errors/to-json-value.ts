@@ -1,0 +1,52 @@
+import type { JsonValue } from '../data/json.ts'
+
+/**
+ * Any value as JSON, for the `cause` and the `metadata` of errors: what JSON can not hold becomes a short text.
+ *
+ * Never throws: a cycle, a getter that throws and a depth beyond eight are all described instead.
+ */
+export function toJsonValue(value: unknown, depth = 0, above: readonly unknown[] = []): JsonValue {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return value
+    case 'number':
+      return Number.isFinite(value) ? value : String(value)
+    case 'bigint':
+    case 'symbol':
+    case 'undefined':
+      return String(value)
+    case 'function':
+      return `[function ${value.name}]`
+    case 'object':
+      return value === null ? null : objectToJson(value, depth, above)
+  }
+}
+
+function objectToJson(value: object, depth: number, above: readonly unknown[]): JsonValue {
+  if (above.includes(value)) return '[cycle]'
+  if (depth > 8) return '[too deep]'
+  const path = [...above, value]
+  try {
+    if (value instanceof Error) return errorFacts(value, depth, path)
+    if (Array.isArray(value)) return value.map((item) => toJsonValue(item, depth + 1, path))
+    if (value instanceof Date)
+      return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString()
+    if (value instanceof Map || value instanceof Set)
+      return toJsonValue([...value], depth + 1, path)
+    const result: Record<string, JsonValue> = {}
+    for (const [key, member] of Object.entries(value)) {
+      if (member !== undefined) result[key] = toJsonValue(member, depth + 1, path)
+    }
+    return result
+  } catch {
+    return '[unreadable]'
+  }
+}
+
+function errorFacts(error: Error, depth: number, path: readonly unknown[]): JsonValue {
+  const facts: Record<string, JsonValue> = { name: error.name, message: error.message }
+  if ('code' in error && typeof error.code === 'string') facts['code'] = error.code
+  if (error.cause !== undefined) facts['cause'] = toJsonValue(error.cause, depth + 1, path)
+  return facts
+}

@@ -1,0 +1,33 @@
+import type { Clock } from '../async/clock.ts'
+import type { AdapterErrorDetails, AdapterErrorReason } from '../errors/adapter-error.ts'
+import type { BodySplitter } from './sse.ts'
+
+/** The part of `fetch` that is used here, so that anything of that shape can be injected. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>
+
+/** What a provider makes of an answer that is not a success. */
+export interface HttpFailure extends Pick<
+  AdapterErrorDetails,
+  'retryAfterMs' | 'retryable' | 'metadata'
+> {
+  readonly reason: AdapterErrorReason
+  readonly message: string
+}
+
+/** One POST to a provider, and what is needed to judge its answer. */
+export interface HttpCall {
+  readonly provider: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: RequestInit['body']
+  /** Reads status, body and headers of a refusal. The body is cut at a bound. */
+  readonly parseFailure: (status: number, body: string, headers: Headers) => HttpFailure
+  /** How the body is cut into events; as server-sent events unless told. */
+  readonly splitter?: ((response: Response) => BodySplitter) | undefined
+  readonly fetch?: Fetch | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly requestId?: string | undefined
+  readonly requestTimeoutMs?: number | undefined
+  readonly streamTimeoutMs?: number | undefined
+  readonly clock?: Clock | undefined
+}
