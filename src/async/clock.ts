@@ -4,7 +4,12 @@ export interface Clock {
   now(): number
   /** Waits. Rejects with the signal's reason as soon as the signal is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
+  /** The same without a promise, where a clock can do it cheaply: calls back once, unless cancelled. */
+  timer?(ms: number, onTime: () => void): CancelTimer
 }
+
+/** Cancels a timer that has not fired yet. */
+export type CancelTimer = () => void
 
 /** The real clock. */
 export const systemClock: Clock = {
@@ -25,6 +30,18 @@ export const systemClock: Clock = {
       }, ms)
       signal?.addEventListener('abort', onAbort, { once: true })
     }),
+  timer: (ms, onTime) => {
+    const timer = setTimeout(onTime, ms)
+    return () => clearTimeout(timer)
+  },
+}
+
+/** Calls back after a while, by the clock. */
+export function startTimer(clock: Clock, ms: number, onTime: () => void): CancelTimer {
+  if (clock.timer !== undefined) return clock.timer(ms, onTime)
+  const controller = new AbortController()
+  clock.sleep(ms, controller.signal).then(onTime, () => undefined)
+  return () => controller.abort()
 }
 
 /** The reason of an aborted signal, as an error. */

@@ -1,5 +1,7 @@
 import type { ErrorData } from './error-data.ts'
 import type { JsonObject } from './json.ts'
+import type { ModelResponse } from './model-response.ts'
+import type { ToolHalt } from './step-result.ts'
 import type { Thread } from './thread.ts'
 import type { ToolCall } from './tool-call.ts'
 
@@ -16,13 +18,8 @@ export const sessionStatuses: readonly SessionStatus[] = [
 /** The newest version of the saved form. Every older one stays readable. */
 export const sessionVersion = 1
 
-/** A question that a tool asked and that nobody has answered yet. */
-export interface OpenQuestion {
-  readonly toolCallId: string
-  readonly toolName: string
-  readonly question: string
-  readonly options: JsonObject
-}
+/** What is known of an answer beside its message, which stands in the thread. */
+export type AnswerFacts = Omit<ModelResponse, 'message' | 'outputText' | 'toolCalls'>
 
 /**
  * What a run that is under way, or suspended, has to remember beside its thread.
@@ -34,12 +31,14 @@ export interface RunProgress {
   readonly mode: 'auto' | 'manual'
   /** Model calls made so far, towards `maxTurns`. */
   readonly turns: number
+  /** Where the run is: before an answer is complete, among its tools, or between two steps. */
+  readonly phase: 'model' | 'tools' | 'between'
+  /** The answer whose tools are being run; its message is the last assistant message of the thread. */
+  readonly answer?: AnswerFacts
   /** The calls whose handlers were started; what is started and unanswered may have had effects. */
-  readonly startedToolCalls: readonly string[]
-  /** Questions beyond the one in `pendingQuestion`, in the order of the calls. */
-  readonly questions: readonly OpenQuestion[]
-  /** The second pass of `structuredFinalize` has begun. */
-  readonly finalizing?: boolean
+  readonly started: readonly string[]
+  /** What has halted in the step under way. */
+  readonly halts: readonly ToolHalt[]
 }
 
 /** A conversation that can wait: plain data, saved with `JSON.stringify`, resumed anywhere. */
@@ -52,6 +51,8 @@ export interface Session {
   readonly pendingToolCalls: readonly ToolCall[]
   readonly pendingQuestion?: string
   readonly pendingToolCallId?: string
+  /** Questions that wait behind `pendingQuestion`, in the order of the calls. */
+  readonly moreQuestions?: readonly ToolHalt[]
   readonly context: JsonObject
   /** Yours; a run never writes to it. */
   readonly metadata: JsonObject

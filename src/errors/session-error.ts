@@ -6,12 +6,14 @@ export type SessionErrorReason =
   | 'unknown_tool_call_id'
   | 'session_in_error_state'
   | 'unreadable'
+  | 'stale'
 
 export const sessionErrorReasons: readonly SessionErrorReason[] = [
   'illegal_status',
   'unknown_tool_call_id',
   'session_in_error_state',
   'unreadable',
+  'stale',
 ]
 
 /** A session refused an operation; it was not changed. The message says what is legal now. */

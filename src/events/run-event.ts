@@ -1,4 +1,4 @@
-import type { ChatResult } from '../data/chat-result.ts'
+import type { ChatResult, HaltedReason } from '../data/chat-result.ts'
 import type { Message } from '../data/message.ts'
 import type { ModelResponse } from '../data/model-response.ts'
 import type { ToolHalt } from '../data/step-result.ts'
@@ -14,5 +14,7 @@ export type RunEvent =
       readonly manualToolCalls: readonly ToolCall[]
       readonly mode: 'auto' | 'manual'
       readonly halt?: ToolHalt
+      /** The loop ends with this step, and why. Absent when it goes on, and for a single step. */
+      readonly haltedReason?: HaltedReason
     }
   | { readonly type: 'chat_completed'; readonly result: ChatResult }

@@ -1,5 +1,7 @@
 import type { ErrorData } from '../data/error-data.ts'
 import type { JsonObject, JsonValue } from '../data/json.ts'
+import type { ToolHalt } from '../data/step-result.ts'
+import type { InterruptedReason } from './tool-message.ts'
 
 /** How a tool call came out: its value, or the whole structured error. */
 export type ToolExecutionResult = { readonly ok: JsonValue } | { readonly error: ErrorData }
@@ -26,7 +28,15 @@ export type ToolEvent =
       readonly durationMs: number
     }
   /** The tool message is ready: `content` is what the model will read. */
-  | { readonly type: 'tool_result_encoded'; readonly id: string; readonly content: string }
+  | {
+      readonly type: 'tool_result_encoded'
+      readonly id: string
+      readonly content: string
+      /** The result stands in for one that never came. */
+      readonly interrupted?: InterruptedReason
+      /** The call failed, and by the error policy the loop ends after this batch. */
+      readonly halt?: ToolHalt
+    }
   | {
       readonly type: 'ask_user_requested'
       readonly toolCallId: string

@@ -7,29 +7,36 @@ import type { HttpCall } from './http-call.ts'
 /** A call under way: its signal, and the watch over its silence. */
 export interface GuardedCall {
   readonly signal: AbortSignal
-  /** The answer has begun, or went on: from here on the stream's own time-out counts. */
-  alive(): void
-  /** Aborts what is still open and releases everything. Called once, in a `finally`. */
+  /** Events are being handed out. The watch rests, so that a slow reader is no silence. */
+  handOut(): void
+  /** The provider is waited for again, or it has said something that is no event of ours. */
+  wait(): void
+  /** Aborts what is still open and releases everything. */
   close(): void
 }
 
-/** Starts the watch over a call: `requestTimeoutMs` until it first comes alive, `streamTimeoutMs` from then on. */
+/** Starts the watch over a call: `requestTimeoutMs` until the first event, `streamTimeoutMs` for every silence after it. */
 export function guardCall(call: HttpCall): GuardedCall {
+  const { provider, requestId, requestTimeoutMs, streamTimeoutMs } = call
   const abort = linkedAbort(call.signal)
-  const dog =
-    call.requestTimeoutMs === undefined && call.streamTimeoutMs === undefined
-      ? undefined
-      : watchdog(call.clock ?? systemClock, (ms) => {
-          const message = `${call.provider} was silent for ${ms} ms`
-          const { provider, requestId } = call
-          abort.abort(new AdapterError('timeout', message, { provider, requestId }))
-        })
-  dog?.feed(call.requestTimeoutMs ?? call.streamTimeoutMs)
+  const timed = requestTimeoutMs !== undefined || streamTimeoutMs !== undefined
+  const dog = watchdog(call.clock ?? systemClock, (ms) => {
+    const message = `${provider} was silent for ${ms} ms`
+    abort.abort(new AdapterError('timeout', message, { provider, requestId }))
+  })
+  if (timed) dog.feed(requestTimeoutMs ?? streamTimeoutMs)
+  let begun = requestTimeoutMs === undefined
   return {
     signal: abort.signal,
-    alive: () => dog?.feed(call.streamTimeoutMs),
-    close: () => {
-      dog?.stop()
+    handOut() {
+      begun = true
+      if (timed) dog.feed(undefined)
+    },
+    wait() {
+      if (timed && begun) dog.feed(streamTimeoutMs)
+    },
+    close() {
+      dog.stop()
       abort.unlink()
       abort.abort(new Error('closed'))
     },

@@ -24,10 +24,14 @@ export interface HttpCall {
   readonly parseFailure: (status: number, body: string, headers: Headers) => HttpFailure
   /** How the body is cut into events; as server-sent events unless told. */
   readonly splitter?: ((response: Response) => BodySplitter) | undefined
+  /** Is shown a successful answer before its body is read, for what its headers say. */
+  readonly onResponse?: ((response: Response) => void) | undefined
   readonly fetch?: Fetch | undefined
   readonly signal?: AbortSignal | undefined
   readonly requestId?: string | undefined
+  /** Milliseconds to the first event, or to the end of an answer that is not streamed. */
   readonly requestTimeoutMs?: number | undefined
+  /** Milliseconds of silence between two events. Comments do not end a silence. */
   readonly streamTimeoutMs?: number | undefined
   readonly clock?: Clock | undefined
 }

@@ -16,7 +16,6 @@ export async function postForJson(call: HttpCall): Promise<JsonAnswer> {
   const guard = guardCall(call)
   try {
     const response = await post(call, guard.signal)
-    guard.alive()
     const text = await response.text()
     return {
       value: parse(text, call, response.status),

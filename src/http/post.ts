@@ -1,6 +1,7 @@
 import { AdapterError } from '../errors/adapter-error.ts'
-import { readBounded } from './read-bounded.ts'
 import type { HttpCall } from './http-call.ts'
+import { readBounded } from './read-bounded.ts'
+import { withoutSecrets } from './secrets.ts'
 import { transportFailure } from './transport-failure.ts'
 
 /** The most that is read of a refusal's body. */
@@ -13,12 +14,13 @@ const maxFailureBytes = 64 * 1024
  * travel to where it was not meant to go.
  */
 export async function post(call: HttpCall, signal: AbortSignal): Promise<Response> {
+  const headers = legalHeaders(call)
   const send = call.fetch ?? globalThis.fetch
   let response: Response
   try {
     response = await send(call.url, {
       method: 'POST',
-      headers: { ...call.headers },
+      headers,
       ...(call.body === undefined ? {} : { body: call.body }),
       redirect: 'manual',
       signal,
@@ -26,8 +28,25 @@ export async function post(call: HttpCall, signal: AbortSignal): Promise<Respons
   } catch (error) {
     throw transportFailure(error, call, signal)
   }
-  if (response.status >= 200 && response.status < 300) return response
-  throw await refusal(response, call, signal)
+  if (response.status < 200 || response.status >= 300) throw await refusal(response, call, signal)
+  call.onResponse?.(response)
+  return response
+}
+
+/** The headers, checked here because the platform's own complaint quotes the value, and that may be the key. */
+function legalHeaders(call: HttpCall): Record<string, string> {
+  const headers = { ...call.headers }
+  const probe = new Headers()
+  for (const [name, value] of Object.entries(headers)) {
+    try {
+      probe.set(name, value)
+    } catch {
+      const message = `the header ${name} for ${call.provider} has characters that a header can not hold`
+      const { provider, requestId } = call
+      throw new AdapterError('invalid_request', message, { provider, requestId })
+    }
+  }
+  return headers
 }
 
 async function refusal(
@@ -49,6 +68,7 @@ async function refusal(
     if (signal.aborted) throw transportFailure(error, call, signal)
     body = ''
   }
-  const { reason, message, ...rest } = call.parseFailure(status, body, headers)
+  const failure = withoutSecrets(call.parseFailure(status, body, headers), call.headers)
+  const { reason, message, ...rest } = failure
   return new AdapterError(reason, message, { ...facts, status, ...rest })
 }

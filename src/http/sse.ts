@@ -14,11 +14,14 @@ export const maxBufferedCharacters: number = 32 * 1024 * 1024
 const lineFeed = 10
 const carriageReturn = 13
 const space = 32
+const colon = 58
+const byteOrderMark = 0xfeff
 
 /**
  * Makes a splitter. It is synchronous: the same text gives the same events, however it is cut.
  *
- * LF, CRLF and CR end lines; comments, `id` and `retry` are passed over; a byte order mark is dropped.
+ * LF, CRLF and CR end lines; comments, `id` and `retry` are passed over; a byte order mark is dropped. An event that grows
+ * beyond `limit` characters throws a `RangeError`. The cost is linear in the text, also for one event in many chunks.
  */
 export function sseSplitter(limit: number = maxBufferedCharacters): BodySplitter {
   let rest = ''
@@ -28,12 +31,17 @@ export function sseSplitter(limit: number = maxBufferedCharacters): BodySplitter
   let atStart = true
   let skipLineFeed = false
 
-  const line = (text: string, from: number, to: number, onEvent: OnSseEvent): void => {
+  const dispatch = (onEvent: OnSseEvent): void => {
+    if (hasData) onEvent(data, event === '' ? undefined : event)
+    data = ''
+    hasData = false
+    event = undefined
+  }
+
+  const takeLine = (text: string, from: number, to: number, onEvent: OnSseEvent): void => {
     if (from === to) {
       dispatch(onEvent)
-      return
-    }
-    if (text.startsWith('data', from)) {
+    } else if (text.startsWith('data', from)) {
       const value = fieldValue(text, from + 4, to)
       if (value === undefined) return
       data = hasData ? `${data}\n${value}` : value
@@ -43,58 +51,57 @@ export function sseSplitter(limit: number = maxBufferedCharacters): BodySplitter
     }
   }
 
-  const dispatch = (onEvent: OnSseEvent): void => {
-    if (hasData) onEvent(data, event === '' ? undefined : event)
-    data = ''
-    hasData = false
-    event = undefined
+  /** Where the text of a chunk begins: after a byte order mark, and after the LF of a CRLF that was cut in two. */
+  const textStart = (chunk: string): number => {
+    const first = chunk.charCodeAt(0)
+    const skips = (atStart && first === byteOrderMark) || (skipLineFeed && first === lineFeed)
+    atStart = false
+    skipLineFeed = false
+    return skips ? 1 : 0
   }
 
-  const splitLines = (text: string, onEvent: OnSseEvent): void => {
-    let from = 0
-    let nextCr = text.indexOf('\r')
+  const feed = (chunk: string, onEvent: OnSseEvent): void => {
+    if (chunk === '') return
+    let from = textStart(chunk)
+    let nextLf = chunk.indexOf('\n', from)
+    let nextCr = chunk.indexOf('\r', from)
     for (;;) {
-      const nextLf = text.indexOf('\n', from)
-      if (nextCr !== -1 && nextCr < from) nextCr = text.indexOf('\r', from)
       const to = nextCr === -1 || (nextLf !== -1 && nextLf < nextCr) ? nextLf : nextCr
       if (to === -1) break
-      line(text, from, to, onEvent)
+      if (rest === '') {
+        takeLine(chunk, from, to, onEvent)
+      } else {
+        const line = rest + chunk.slice(from, to)
+        rest = ''
+        takeLine(line, 0, line.length, onEvent)
+      }
       from = to + 1
-      if (text.charCodeAt(to) !== carriageReturn) continue
-      if (from === text.length) skipLineFeed = true
-      else if (text.charCodeAt(from) === lineFeed) from++
+      if (chunk.charCodeAt(to) === carriageReturn) {
+        if (from === chunk.length) skipLineFeed = true
+        else if (chunk.charCodeAt(from) === lineFeed) from++
+      }
+      if (nextLf !== -1 && nextLf < from) nextLf = chunk.indexOf('\n', from)
+      if (nextCr !== -1 && nextCr < from) nextCr = chunk.indexOf('\r', from)
     }
-    rest = from === 0 ? text : text.slice(from)
+    // Only the new chunk is searched and the line is joined once, when its end is there.
+    if (from < chunk.length) rest += from === 0 ? chunk : chunk.slice(from)
     if (rest.length + data.length > limit) {
       throw new RangeError(`a server-sent event is longer than ${limit} characters`)
     }
   }
 
-  return {
-    feed(chunk, onEvent) {
-      if (chunk === '') return
-      let text = chunk
-      if (atStart) {
-        atStart = false
-        if (text.charCodeAt(0) === 0xfeff) text = text.slice(1)
-      }
-      if (skipLineFeed && text !== '') {
-        skipLineFeed = false
-        if (text.charCodeAt(0) === lineFeed) text = text.slice(1)
-      }
-      splitLines(rest === '' ? text : rest + text, onEvent)
-    },
-    end(onEvent) {
-      if (rest !== '') line(rest, 0, rest.length, onEvent)
-      rest = ''
-      dispatch(onEvent)
-    },
+  const end = (onEvent: OnSseEvent): void => {
+    if (rest !== '') takeLine(rest, 0, rest.length, onEvent)
+    rest = ''
+    dispatch(onEvent)
   }
+
+  return { feed, end }
 }
 
 /** The value of a field whose name ends at `at`, without the one leading space; `undefined` for a longer name. */
 function fieldValue(text: string, at: number, to: number): string | undefined {
   if (at === to) return ''
-  if (text.charCodeAt(at) !== 58) return undefined
-  return text.slice(text.charCodeAt(at + 1) === space && at + 1 < to ? at + 2 : at + 1, to)
+  if (text.charCodeAt(at) !== colon) return undefined
+  return text.slice(at + 1 < to && text.charCodeAt(at + 1) === space ? at + 2 : at + 1, to)
 }

@@ -1,143 +1,122 @@
-import type { ErrorData } from '../data/error-data.ts'
+import { systemClock } from '../async/clock.ts'
+import { watchdog } from '../async/watchdog.ts'
 import { AdapterError } from '../errors/adapter-error.ts'
-import { isAllmError, type AllmError } from '../errors/allm-error.ts'
-import { StreamError } from '../errors/stream-error.ts'
-import { guardCall } from './guarded-call.ts'
+import { bodyDecoder } from './body-decoder.ts'
+import { guardCall, type GuardedCall } from './guarded-call.ts'
 import type { HttpCall } from './http-call.ts'
 import { post } from './post.ts'
-import { sseSplitter, type BodySplitter } from './sse.ts'
-import { transportFailure } from './transport-failure.ts'
+import type { SseDecoder } from './sse-decoder.ts'
+import { sseSplitter } from './sse.ts'
+import { brokenRead, truncated, unreadable } from './stream-failure.ts'
+
+export type { SseDecoder } from './sse-decoder.ts'
+
+/** A call, or how to make it when the first batch is asked for. */
+export type CallSource = HttpCall | (() => HttpCall | Promise<HttpCall>)
 
 /**
- * Turns a provider's server-sent events into events of ours. Synchronous; one is made for each call.
- *
- * `Out` is the adapter's event; this room moves bytes and does not know it.
- */
-export interface SseDecoder<Out> {
-  /** Decodes one event into `out`. It may throw an `AllmError`, which ends the stream. */
-  push(data: string, event: string | undefined, out: Out[]): void
-  /** The body is over: give what is still to be said. */
-  end(out: Out[]): void
-  /** Whether the provider's own end marker was seen. What follows it is not read. */
-  readonly done: boolean
-  /** Wraps an error as the last event. */
-  failure(error: ErrorData): Out
-}
-
-/**
- * Sends a call and yields one batch for each read of its body.
+ * Sends a call and yields one batch for each read of its body. Nothing happens before the first `next()`.
  *
  * What fails before the first batch throws; what fails later is the last event. A body that ends without the
- * provider's end marker is `truncated`. Leaving early closes the connection.
+ * provider's end marker is `truncated`. Leaving early closes the connection, also while a `next()` is pending.
  */
-export async function* streamSse<Out>(
-  call: HttpCall,
+export function streamSse<Out>(
+  source: CallSource,
   decoder: SseDecoder<Out>,
 ): AsyncGenerator<readonly Out[], void> {
+  const exit: Exit = { left: false, guard: undefined }
+  const batches = readBatches(source, decoder, exit)
+  const finish = batches.return.bind(batches)
+  // A generator that is asked to return waits for its pending read first; the abort ends that read.
+  batches.return = (value) => {
+    exit.left = true
+    if (!decoder.done) exit.guard?.close()
+    return finish(value)
+  }
+  return batches
+}
+
+interface Exit {
+  left: boolean
+  guard: GuardedCall | undefined
+}
+
+type BodyReader = ReadableStreamDefaultReader<Uint8Array>
+
+async function* readBatches<Out>(
+  source: CallSource,
+  decoder: SseDecoder<Out>,
+  exit: Exit,
+): AsyncGenerator<readonly Out[], void> {
+  const call = typeof source === 'function' ? await source() : source
+  if (exit.left) return
   const guard = guardCall(call)
-  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
+  exit.guard = guard
+  let reader: BodyReader | undefined
   let sent = 0
+  let seen = 0
   try {
     const response = await post(call, guard.signal)
-    guard.alive()
     reader = bodyReader(response, call)
-    const decode = chunkDecoder(decoder, call.splitter?.(response) ?? sseSplitter())
+    const body = bodyDecoder(decoder, call.splitter?.(response) ?? sseSplitter())
+    let hadText = false
     while (!decoder.done) {
       const { done, value } = await reader.read()
-      guard.alive()
+      hadText ||= !done
       const out: Out[] = []
-      // What was decoded before a bad event is handed out before the failure.
-      const problem = attempt(() => decode(done ? undefined : value, out))
+      const stopped = body.take(value, out)
       if (out.length > 0) {
+        guard.handOut()
         sent += out.length
         yield out
       }
-      if (problem !== undefined) throw problem.error
-      if (done && !decoder.done) throw truncated(call, sent)
+      if (out.length > 0 || body.seen !== seen) guard.wait()
+      seen = body.seen
+      if (stopped !== undefined) throw unreadable(stopped.problem, call, { sent, seen })
+      if (done && !decoder.done) throw truncated(call, { sent, seen }, hadText)
     }
   } catch (error) {
-    const failure = streamFailure(error, call, guard.signal, sent)
+    if (exit.left) return
+    const failure = brokenRead(error, call, guard.signal, { sent, seen })
     if (sent === 0) throw failure
     yield [decoder.failure(failure.toJSON())]
   } finally {
-    guard.close()
-    await reader?.cancel().catch(() => undefined)
+    if (decoder.done && reader !== undefined) letEnd(reader, guard).catch(() => undefined)
+    else await hangUp(reader, guard)
   }
 }
 
-function bodyReader(response: Response, call: HttpCall): ReadableStreamDefaultReader<Uint8Array> {
+function bodyReader(response: Response, call: HttpCall): BodyReader {
   const type = response.headers.get('content-type') ?? ''
+  if (response.body !== null && !type.includes('text/html')) return response.body.getReader()
   const { provider, requestId } = call
-  if (response.body === null || type.includes('text/html')) {
-    const message = `${provider} answered ${response.status} with ${type || 'no body'} instead of a stream`
-    const { status } = response
-    throw new AdapterError('malformed_response', message, { provider, requestId, status })
-  }
-  return response.body.getReader()
+  const { status } = response
+  const message = `${provider} answered ${status} with ${type || 'no body'} instead of a stream`
+  throw new AdapterError('malformed_response', message, { provider, requestId, status })
 }
 
-/** Decodes chunk after chunk; `undefined` is the end of the body. */
-function chunkDecoder<Out>(
-  decoder: SseDecoder<Out>,
-  splitter: BodySplitter,
-): (chunk: Uint8Array | undefined, out: Out[]) => void {
-  const text = new TextDecoder()
-  let target: Out[] = []
-  const onEvent = (data: string, event: string | undefined): void => {
-    if (!decoder.done) decoder.push(data, event, target)
-  }
-  return (chunk, out) => {
-    target = out
-    if (chunk !== undefined) {
-      splitter.feed(text.decode(chunk, { stream: true }), onEvent)
-      return
-    }
-    splitter.feed(text.decode(), onEvent)
-    splitter.end(onEvent)
-    if (!decoder.done) decoder.end(out)
-  }
-}
+/** How long a connection may take to end by itself after the provider's end marker. */
+const lastReadMs = 1000
 
-function attempt(work: () => void): { readonly error: unknown } | undefined {
+/**
+ * Reads what follows the end marker, which is next to nothing, so that the connection can be used for the next call.
+ *
+ * It goes on by itself: whoever reads the events does not wait for it. It is the transport's own time, not the engine's.
+ */
+async function letEnd(reader: BodyReader, guard: GuardedCall): Promise<void> {
+  const dog = watchdog(systemClock, () => guard.close())
+  dog.feed(lastReadMs)
   try {
-    work()
-    return undefined
-  } catch (error) {
-    return { error }
+    for (let reads = 0; reads < 64 && !(await reader.read()).done; reads++);
+  } catch {
+    // It was closed meanwhile; nothing is missing.
+  } finally {
+    dog.stop()
+    await hangUp(reader, guard)
   }
 }
 
-function truncated(call: HttpCall, eventIndex: number): StreamError {
-  const { provider, requestId } = call
-  const message = `the answer of ${provider} ended without its end marker`
-  return new StreamError('truncated', message, { provider, requestId, eventIndex })
-}
-
-/** What a failure in the middle of a body means. A connection that breaks after the first event is `truncated`. */
-function streamFailure(
-  error: unknown,
-  call: HttpCall,
-  signal: AbortSignal,
-  eventIndex: number,
-): AllmError {
-  if (isAllmError(error)) return error
-  const { provider, requestId } = call
-  if (error instanceof SyntaxError || error instanceof RangeError) {
-    const message = `${provider} sent an event that can not be read: ${error.message}`
-    return new StreamError('malformed_event', message, {
-      provider,
-      requestId,
-      eventIndex,
-      cause: error,
-    })
-  }
-  const failure = transportFailure(error, call, signal)
-  if (eventIndex === 0 || failure.kind !== 'adapter' || failure.reason !== 'network_error')
-    return failure
-  return new StreamError('truncated', failure.message, {
-    provider,
-    requestId,
-    eventIndex,
-    cause: error,
-  })
+async function hangUp(reader: BodyReader | undefined, guard: GuardedCall): Promise<void> {
+  guard.close()
+  await reader?.cancel().catch(() => undefined)
 }

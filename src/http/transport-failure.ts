@@ -3,12 +3,17 @@ import { isAllmError, type AllmError } from '../errors/allm-error.ts'
 import { StreamError } from '../errors/stream-error.ts'
 import type { HttpCall } from './http-call.ts'
 
-/** The codes of undici for its own time-outs. */
-const timeoutCodes = new Set([
+/** The codes of undici for its own time-outs, which no option of ours reaches. */
+const platformTimeouts: ReadonlySet<string> = new Set([
   'UND_ERR_HEADERS_TIMEOUT',
   'UND_ERR_BODY_TIMEOUT',
+])
+
+const timeoutCodes: ReadonlySet<string> = new Set([
+  ...platformTimeouts,
   'UND_ERR_CONNECT_TIMEOUT',
   'ETIMEDOUT',
+  'TimeoutError',
 ])
 
 /** What a failed `fetch` or read means: a time-out, a cancellation, or the network. */
@@ -29,9 +34,13 @@ export function transportFailure(
   }
   if (isAllmError(error)) return error
   const { code, text } = describe(error)
-  const kind = code !== undefined && timeoutCodes.has(code) ? 'timeout' : 'network_error'
-  const message = `${provider} could not be reached: ${text}`
-  return new AdapterError(kind, message, {
+  const timedOut = code !== undefined && timeoutCodes.has(code)
+  const advice =
+    code !== undefined && platformTimeouts.has(code)
+      ? '; the limit is that of this runtime, and only a fetch of your own can raise it'
+      : ''
+  const message = `${provider} could not be reached: ${text}${advice}`
+  return new AdapterError(timedOut ? 'timeout' : 'network_error', message, {
     provider,
     requestId,
     cause: error,
@@ -43,6 +52,9 @@ export function transportFailure(
 function describe(error: unknown): { readonly code: string | undefined; readonly text: string } {
   if (!(error instanceof Error)) return { code: undefined, text: String(error) }
   const inner = error.cause instanceof Error ? error.cause : error
-  const code = 'code' in inner && typeof inner.code === 'string' ? inner.code : undefined
-  return { code, text: inner.message === '' ? (code ?? error.message) : inner.message }
+  const text = inner.message === '' ? error.message : inner.message
+  if ('code' in inner && typeof inner.code === 'string') {
+    return { code: inner.code, text: text === '' ? inner.code : text }
+  }
+  return { code: inner.name === 'TimeoutError' ? inner.name : undefined, text }
 }

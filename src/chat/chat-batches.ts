@@ -1,0 +1,57 @@
+import { totalUsage } from '../collect/to-results.ts'
+import type { ChatResult, HaltedReason } from '../data/chat-result.ts'
+import { defined } from '../data/defined.ts'
+import type { JsonObject } from '../data/json.ts'
+import type { Message } from '../data/message.ts'
+import { appendMessages } from '../data/thread.ts'
+import type { Batch } from '../events/event.ts'
+import { haltedAfter } from './halted.ts'
+import { say, type Loop } from './loop.ts'
+import { stepBatches } from './step-batches.ts'
+import { isFinalizing } from './turn-request.ts'
+
+/**
+ * The loop: steps until one of them halts, then `chat_completed`.
+ *
+ * A failure is the last event instead, and what was received stays in the fold.
+ */
+export async function* chatBatches(loop: Loop): AsyncGenerator<Batch, void> {
+  while (loop.haltedReason === undefined) {
+    yield* stepBatches(loop, (step) => haltedAfter(loop, step))
+    if (loop.state.error !== undefined) return
+  }
+  yield say(loop, { type: 'chat_completed', result: chatResult(loop, loop.haltedReason) })
+}
+
+function chatResult(loop: Loop, haltedReason: HaltedReason): ChatResult {
+  const { state } = loop
+  const last = state.steps.at(-1)
+  const halt = last?.halt
+  const manualToolCalls = last?.manualToolCalls ?? []
+  const question = haltedReason === 'ask_user' ? halt?.question : undefined
+  const asked = question !== undefined && halt !== undefined && manualToolCalls.length === 0
+  return defined<ChatResult>({
+    thread: asked
+      ? appendMessages(state.thread, questionMessage(question, halt.toolCallId))
+      : state.thread,
+    finalResponse: last?.response,
+    steps: state.steps,
+    haltedReason,
+    pendingQuestion: question,
+    pendingToolCallId: question === undefined ? undefined : halt?.toolCallId,
+    manualToolCalls,
+    haltResult: halt?.result,
+    error: halt?.error,
+    usage: totalUsage(state),
+    metadata: metadataOf(loop),
+  })
+}
+
+/** A tool's question, as the assistant's own words, so that the user's answer follows it. */
+export function questionMessage(question: string, toolCallId: string): Message {
+  return { role: 'assistant', content: question, metadata: { askUser: true, toolCallId } }
+}
+
+function metadataOf(loop: Loop): JsonObject {
+  return isFinalizing(loop) ? { structuredFinalize: true } : {}
+}

@@ -1,0 +1,32 @@
+import { applyEvent } from '../collect/collector.ts'
+import { isDone } from '../collect/runs-tools.ts'
+import { toStepResult } from '../collect/to-results.ts'
+import type { HaltedReason } from '../data/chat-result.ts'
+import type { StreamEvent } from '../events/event.ts'
+import { optionOf } from '../stream/run-scene.ts'
+import type { Loop } from './loop.ts'
+
+/** The event that ends a step. */
+export type StepCompleted = Extract<StreamEvent, { type: 'step_completed' }>
+
+/** Decides, before a step is given as completed, whether the loop ends with it. */
+export type Decide = (step: StepCompleted) => Promise<HaltedReason | undefined>
+
+/**
+ * Why the loop ends after a step, or `undefined` when it goes on. The first that holds counts: what a tool said (a
+ * question, an error, a halt), calls that the caller has to answer, an answer that asks for nothing more, `haltWhen`, `maxTurns`.
+ */
+export async function haltedAfter(
+  loop: Loop,
+  step: StepCompleted,
+): Promise<HaltedReason | undefined> {
+  if (step.halt !== undefined) return step.halt.reason
+  if (step.manualToolCalls.length > 0) return 'manual_tool_calls'
+  if (isDone(step)) return 'completed'
+  const haltWhen = optionOf(loop.scene, 'haltWhen')
+  // The step as the caller will see it: made only when somebody asks, for it copies the thread.
+  if (haltWhen !== undefined && (await haltWhen(toStepResult(applyEvent(loop.state, step))))) {
+    return 'halt_when'
+  }
+  return loop.turns >= loop.maxTurns ? 'max_turns' : undefined
+}

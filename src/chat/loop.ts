@@ -1,0 +1,44 @@
+import type { FormatOption } from '../adapter/call-options.ts'
+import type { LinkedAbort } from '../async/linked-abort.ts'
+import type { Collector } from '../collect/collector-state.ts'
+import { foldEvent } from '../collect/fold-event.ts'
+import type { HaltedReason } from '../data/chat-result.ts'
+import type { ToolSpec } from '../data/tool-spec.ts'
+import type { Batch, StreamEvent } from '../events/event.ts'
+import { optionOf, type RunScene } from '../stream/run-scene.ts'
+import type { ToolRun } from '../tools/tool-run.ts'
+
+/** A loop under way. Its state is the fold of every event that it has given. */
+export interface Loop {
+  readonly scene: RunScene
+  readonly state: Collector
+  readonly mode: 'auto' | 'manual'
+  readonly maxTurns: number
+  /** The form of the answer; with `finalize`, of the last answer only. */
+  readonly format: FormatOption | undefined
+  readonly finalize: boolean
+  readonly tools: ToolRun
+  /** What the model is told about the tools. It does not change from turn to turn, so a prompt cache holds. */
+  readonly specs: readonly ToolSpec[]
+  /** Stops the run, whatever it waits for; follows the caller's signal. */
+  readonly abort: LinkedAbort
+  /** Model calls made. */
+  turns: number
+  /** Why the loop ends, once that is decided. */
+  haltedReason: HaltedReason | undefined
+}
+
+/** Folds events that the loop makes by itself, shows them to the caller's observer, and gives them as a batch. */
+export function say(loop: Loop, ...events: readonly StreamEvent[]): Batch {
+  return sayAll(loop, events)
+}
+
+/** `say` for a batch that is there already. */
+export function sayAll(loop: Loop, batch: Batch): Batch {
+  const observer = optionOf(loop.scene, 'onEvent')
+  for (const event of batch) {
+    foldEvent(loop.state, event)
+    observer?.(event)
+  }
+  return batch
+}

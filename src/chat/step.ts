@@ -1,0 +1,28 @@
+import type { CallOptions } from '../adapter/call-options.ts'
+import type { Engine } from '../adapter/engine-handle.ts'
+import { toStepResult } from '../collect/to-results.ts'
+import type { StepResult } from '../data/step-result.ts'
+import type { RunStream } from '../stream/run-stream.ts'
+import { createLoop, startAt, type ThreadInput } from './create-loop.ts'
+import { drainLoop, loopStream } from './run-loop.ts'
+import { stepBatches } from './step-batches.ts'
+
+/**
+ * Makes one model call and runs the tools that it asks for. The fold of `streamStep`.
+ *
+ * It rejects when the model call fails; the error's `partial` is the step so far.
+ */
+export async function step(
+  engine: Engine,
+  input: ThreadInput,
+  options?: CallOptions,
+): Promise<StepResult> {
+  const loop = createLoop(engine, startAt(input), options)
+  return await drainLoop(loop, stepBatches(loop), 'step', toStepResult)
+}
+
+/** One step as events: those of the model call, those of its tools, then `step_completed`. */
+export function streamStep(engine: Engine, input: ThreadInput, options?: CallOptions): RunStream {
+  const loop = createLoop(engine, startAt(input), options)
+  return loopStream(loop, stepBatches(loop), 'step')
+}

@@ -1,0 +1,87 @@
+import type { ChatResult, HaltedReason } from '../data/chat-result.ts'
+import type { ErrorData } from '../data/error-data.ts'
+import type { FinishReason } from '../data/finish-reason.ts'
+import type { JsonObject } from '../data/json.ts'
+import type { Message } from '../data/message.ts'
+import type { StepResult, ToolHalt } from '../data/step-result.ts'
+import type { Thread } from '../data/thread.ts'
+import type { ToolCall } from '../data/tool-call.ts'
+import type { Usage } from '../data/usage.ts'
+import { noBlocks, type Blocks } from './blocks.ts'
+
+/** A tool call under way: what was streamed of its arguments, or the whole call. */
+export interface CallFold {
+  readonly id: string
+  readonly name: string
+  readonly raw: string
+  readonly call?: ToolCall
+}
+
+/** How a message ended, as its last event said. */
+export interface MessageEnd {
+  readonly message: Message
+  readonly finishReason: FinishReason
+  readonly rawFinishReason?: string
+  readonly metadata?: JsonObject
+}
+
+/**
+ * All that a run has said so far, folded. Plain values; make one with `createCollector`, read it with `toResponse`,
+ * `toStepResult` and `toChatResult`.
+ */
+export interface Collector extends Blocks {
+  /** The thread that the run started from, with every completed step's messages added. */
+  thread: Thread
+  /** The number of events folded. */
+  count: number
+  requestId: string
+  provider: string
+  id: string | undefined
+  model: string | undefined
+  usage: Usage
+  calls: readonly CallFold[]
+  end: MessageEnd | undefined
+  error: ErrorData | undefined
+  /** A message was started and its step is not completed. */
+  active: boolean
+  /** The calls of this step whose handlers were started. */
+  started: readonly string[]
+  /** The tool messages of this step, in the order in which they came. */
+  toolMessages: readonly Message[]
+  /** What halted in this step, in the order in which it came. */
+  halts: readonly ToolHalt[]
+  /** What the last completed step asked the user, in the order of its calls. */
+  questions: readonly ToolHalt[]
+  /** The number of answers that were completed. */
+  answers: number
+  steps: readonly StepResult[]
+  /** Why the loop ends, as its last step said. */
+  haltedReason: HaltedReason | undefined
+  result: ChatResult | undefined
+}
+
+/** The state before the first event of a run that starts from `thread`. */
+export function createCollector(thread: Thread = { messages: [], metadata: {} }): Collector {
+  return {
+    thread,
+    count: 0,
+    requestId: '',
+    provider: '',
+    id: undefined,
+    model: undefined,
+    usage: {},
+    ...noBlocks,
+    calls: [],
+    end: undefined,
+    error: undefined,
+    active: false,
+    started: [],
+    toolMessages: [],
+    halts: [],
+    questions: [],
+    answers: 0,
+    steps: [],
+    haltedReason: undefined,
+    result: undefined,
+  }
+}

@@ -1,0 +1,23 @@
+import type { FinishReason } from '../data/finish-reason.ts'
+import type { ModelResponse } from '../data/model-response.ts'
+import type { StepResult } from '../data/step-result.ts'
+
+/**
+ * Whether the tool calls of an answer are to be run.
+ *
+ * Only an answer that ended by itself has whole calls: one that was cut by `length`, by a filter or in some unknown way has
+ * not, even if they happen to parse.
+ */
+export function runsTools(response: Pick<ModelResponse, 'finishReason' | 'toolCalls'>): boolean {
+  return response.toolCalls.length > 0 && endedByItself(response.finishReason)
+}
+
+/** Whether a model stopped of its own accord. */
+export function endedByItself(finishReason: FinishReason): boolean {
+  return finishReason === 'tool_calls' || finishReason === 'stop'
+}
+
+/** Whether no further model call follows from a step by itself: something halted, or there was nothing to run. */
+export function isDone(step: Pick<StepResult, 'response' | 'manualToolCalls' | 'halt'>): boolean {
+  return step.halt !== undefined || (step.manualToolCalls.length === 0 && !runsTools(step.response))
+}

@@ -1,0 +1,53 @@
+import type { JsonValue } from '../data/json.ts'
+import type { HttpFailure } from './http-call.ts'
+
+/** The headers that carry a key. */
+const keyHeaders: ReadonlySet<string> = new Set([
+  'authorization',
+  'api-key',
+  'x-api-key',
+  'x-goog-api-key',
+])
+
+/**
+ * Makes a filter that takes the keys of a call out of a text, whatever shape they have.
+ *
+ * Errors redact everything that looks like a key; this also finds the key that does not look like one.
+ */
+export function secretFilter(headers: Readonly<Record<string, string>>): (text: string) => string {
+  const secrets = Object.entries(headers)
+    .filter(([name]) => keyHeaders.has(name.toLowerCase()))
+    .map(([, value]) => value.replace(/^(?:Bearer|Basic)\s+/i, ''))
+    .filter((secret) => secret !== '')
+  return (text) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text)
+}
+
+/** A failure without the keys of its call in message and metadata. */
+export function withoutSecrets(
+  failure: HttpFailure,
+  headers: Readonly<Record<string, string>>,
+): HttpFailure {
+  const clean = secretFilter(headers)
+  const { metadata } = failure
+  return {
+    ...failure,
+    message: clean(failure.message),
+    ...(metadata === undefined ? {} : { metadata: cleanMembers(metadata, clean) }),
+  }
+}
+
+function cleanMembers(
+  members: Readonly<Record<string, unknown>>,
+  clean: (text: string) => string,
+): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(members).map(([name, value]) => [name, cleanValue(value, clean)]),
+  )
+}
+
+function cleanValue(value: unknown, clean: (text: string) => string): unknown {
+  if (typeof value === 'string') return clean(value)
+  if (Array.isArray(value)) return value.map((item: JsonValue) => cleanValue(item, clean))
+  if (typeof value !== 'object' || value === null) return value
+  return cleanMembers({ ...value }, clean)
+}

@@ -1,0 +1,39 @@
+import type { Engine } from '../adapter/engine-handle.ts'
+import type { ImageRequest } from '../data/image-request.ts'
+import type { ImageResponse } from '../data/image-response.ts'
+import { EngineError } from '../errors/engine-error.ts'
+import { partsOf } from '../stream/parts-of.ts'
+import { assertValid } from '../validate/assert-valid.ts'
+import { validateImageRequest } from '../validate/validate-image-request.ts'
+import { settleImageCall } from './image-call.ts'
+import { assertImageOptions, withImageOptions, type ImageCallOptions } from './image-options.ts'
+import { runImageCall } from './run-image-call.ts'
+
+/**
+ * Sends an image request through the engine's image slot.
+ *
+ * What is refused before anything is sent: an engine without that slot, options that do not exist, a request that is not
+ * legal, a missing model or key, in this order.
+ */
+export async function dispatchImage(
+  engine: Engine,
+  request: ImageRequest,
+  options: ImageCallOptions,
+): Promise<ImageResponse> {
+  const parts = partsOf(engine)
+  const { imageAdapter } = parts
+  if (imageAdapter === undefined) {
+    const message = 'this engine makes no images: give createEngine an imageAdapter'
+    throw new EngineError('no_image_adapter', message)
+  }
+  assertImageOptions(options)
+  const settled = withImageOptions(request, options)
+  assertValid('invalid_image_request', validateImageRequest(settled))
+  return runImageCall(settleImageCall(parts, imageAdapter, settled, options))
+}
+
+/** The part of a request that no operation changes. */
+export const blankRequest: Pick<
+  ImageRequest,
+  'n' | 'responseFormat' | 'inputImages' | 'providerOptions' | 'metadata'
+> = { n: 1, responseFormat: 'base64', inputImages: [], providerOptions: {}, metadata: {} }

@@ -1,0 +1,87 @@
+import type { RetryOption } from '../adapter/retry-policy.ts'
+import { defined } from '../data/defined.ts'
+import type { Image } from '../data/image.ts'
+import type { ImageRequest } from '../data/image-request.ts'
+import type { JsonObject } from '../data/json.ts'
+import type { ProviderOptions } from '../data/model-request.ts'
+import { assertValid } from '../validate/assert-valid.ts'
+import { fine, type Check } from '../validate/check.ts'
+import { callOptionChecks } from '../validate/option-checks.ts'
+import { optionsOf } from '../validate/shape.ts'
+
+/**
+ * Every option of an image call. Unknown keys are refused by name.
+ *
+ * Precedence is that of all calls: the call, then the request, then the engine, then the default.
+ */
+export interface ImageCallOptions {
+  /** The engine's `imageModel` unless told; never its chat model. */
+  readonly model?: string | undefined
+  readonly n?: number | undefined
+  readonly size?: ImageRequest['size'] | undefined
+  readonly quality?: ImageRequest['quality'] | undefined
+  readonly style?: ImageRequest['style'] | undefined
+  readonly background?: ImageRequest['background'] | undefined
+  readonly responseFormat?: ImageRequest['responseFormat'] | undefined
+  /** The transparent places of this image are those that an edit may change. */
+  readonly mask?: Image | undefined
+  /** Merged over the request's, provider by provider. */
+  readonly providerOptions?: ProviderOptions | undefined
+  /** Merged over the request's. Never sent; it is on the response. */
+  readonly metadata?: JsonObject | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly retry?: RetryOption | undefined
+  readonly requestId?: string | undefined
+  /** For this call only; stored nowhere. */
+  readonly apiKey?: string | undefined
+  /** Milliseconds that each attempt may take. */
+  readonly requestTimeoutMs?: number | undefined
+}
+
+/** Refuses options that do not exist, with the nearest that does, and values of the wrong kind. */
+export function assertImageOptions(options: ImageCallOptions): void {
+  assertValid('invalid_options', imageOptions(options))
+}
+
+/** What becomes part of the request is checked there. */
+const later: Check = () => fine
+
+const { model, providerOptions, metadata } = callOptionChecks
+const { signal, retry, requestId, apiKey, requestTimeoutMs } = callOptionChecks
+
+const imageOptions = optionsOf({
+  model,
+  n: later,
+  size: later,
+  quality: later,
+  style: later,
+  background: later,
+  responseFormat: later,
+  mask: later,
+  providerOptions,
+  metadata,
+  signal,
+  retry,
+  requestId,
+  apiKey,
+  requestTimeoutMs,
+} satisfies Readonly<Record<keyof ImageCallOptions, Check>>)
+
+/** The request with the call's options over it. */
+export function withImageOptions(request: ImageRequest, options: ImageCallOptions): ImageRequest {
+  return {
+    ...request,
+    ...defined<Partial<ImageRequest>>({
+      model: options.model,
+      n: options.n,
+      size: options.size,
+      quality: options.quality,
+      style: options.style,
+      background: options.background,
+      responseFormat: options.responseFormat,
+      mask: options.mask,
+    }),
+    providerOptions: { ...request.providerOptions, ...options.providerOptions },
+    metadata: { ...request.metadata, ...options.metadata },
+  }
+}

@@ -1,0 +1,135 @@
+import type { JsonValue } from '../../data/json.ts'
+import { closeBlock } from './close-block.ts'
+import { callId, type DecoderState, type OpenBlock, type Out } from './decoder-state.ts'
+import type { WireBlock, WireDelta, WireEvent } from './wire.ts'
+
+/** A block begins. What its head already holds is said at once. */
+export function startBlock(state: DecoderState, event: WireEvent, out: Out): void {
+  const head = event.content_block ?? {}
+  const known = findBlock(state, event.index)
+  if (known !== undefined) closeBlock(state, known, out)
+  const block = addBlock(state, head, event.index)
+  if (block.kind === 'tool') {
+    state.calls++
+    out.push({ type: 'tool_call_started', id: callId(state, block), name: head.name ?? '' })
+  }
+  if (head.text !== undefined && block.kind === 'text') growText(block, head.text, out)
+  if (head.thinking !== undefined) growThinking(block, head.thinking, out)
+  if (head.signature !== undefined) block.signature += head.signature
+  for (const citation of head.citations ?? []) addCitation(state, block, citation)
+}
+
+/** A block grows. One that has not begun, as some servers leave out the beginning, begins here. */
+export function growBlock(state: DecoderState, event: WireEvent, out: Out): void {
+  const { delta } = event
+  if (delta === undefined || delta === null) return
+  const block = findBlock(state, event.index) ?? addBlock(state, impliedHead(delta), event.index)
+  switch (delta.type ?? '') {
+    case 'text_delta':
+      growText(block, delta.text ?? '', out)
+      return
+    case 'input_json_delta':
+      growInput(state, block, delta.partial_json ?? '', out)
+      return
+    case 'thinking_delta':
+      growThinking(block, delta.thinking ?? '', out)
+      return
+    case 'signature_delta':
+      block.signature += delta.signature ?? ''
+      return
+    case 'citations_delta':
+      addCitation(state, block, delta.citation)
+      return
+    default:
+      if (block.kind === 'server') growFields(block, delta)
+  }
+}
+
+/** A block ends. */
+export function stopBlock(state: DecoderState, event: WireEvent, out: Out): void {
+  const block = findBlock(state, event.index)
+  if (block !== undefined) closeBlock(state, block, out)
+}
+
+function findBlock(state: DecoderState, index: number | undefined): OpenBlock | undefined {
+  const { current } = state
+  if (current !== undefined && !current.closed && current.index === index) return current
+  const found = state.blocks.findLast((block) => !block.closed && block.index === index)
+  if (found !== undefined) state.current = found
+  return found
+}
+
+function addBlock(state: DecoderState, head: WireBlock, index: number | undefined): OpenBlock {
+  const block: OpenBlock = {
+    kind: kindOf(head, state.call.answerTool?.name),
+    index: index ?? state.blocks.length,
+    head,
+    callsBefore: state.calls,
+    text: '',
+    signature: '',
+    fields: {},
+    closed: false,
+  }
+  state.blocks.push(block)
+  state.current = block
+  return block
+}
+
+function kindOf({ type = '', name }: WireBlock, answerTool: string | undefined): OpenBlock['kind'] {
+  switch (type) {
+    case 'text':
+    case 'thinking':
+      return type
+    case 'redacted_thinking':
+      return 'redacted'
+    case 'tool_use':
+      return name !== undefined && name === answerTool ? 'answer' : 'tool'
+    default:
+      return 'server'
+  }
+}
+
+function impliedHead({ type }: WireDelta): WireBlock {
+  return type === 'thinking_delta' ? { type: 'thinking' } : { type: 'text' }
+}
+
+function addCitation(
+  { citations }: DecoderState,
+  { index }: OpenBlock,
+  citation: JsonValue | undefined,
+): void {
+  if (citation !== undefined) citations.push({ index, citation })
+}
+
+function growText(block: OpenBlock, delta: string, out: Out): void {
+  if (delta === '') return
+  block.text += delta
+  out.push({ type: 'text_delta', delta, index: block.index })
+}
+
+function growThinking(block: OpenBlock, delta: string, out: Out): void {
+  if (delta === '') return
+  block.text += delta
+  out.push({ type: 'reasoning_delta', delta, index: block.index })
+}
+
+function growInput(state: DecoderState, block: OpenBlock, delta: string, out: Out): void {
+  if (delta === '') return
+  block.text += delta
+  if (block.kind === 'tool') {
+    out.push({ type: 'tool_call_delta', id: callId(state, block), argumentsDelta: delta })
+  } else if (block.kind === 'answer' && state.call.answerTool?.wrapped === false) {
+    out.push({ type: 'text_delta', delta, index: block.index })
+  }
+}
+
+/** Kinds of blocks that are not known here are kept as they come: texts grow, anything else takes its place. */
+function growFields({ fields, head }: OpenBlock, delta: WireDelta): void {
+  for (const [name, value] of Object.entries(delta)) {
+    if (name === 'type') continue
+    const known = fields[name] ?? head[name]
+    const grows = typeof value === 'string' && typeof known === 'string'
+    // A delta was made by JSON.parse.
+    fields[name] = grows ? known + value : (value as JsonValue)
+  }
+}

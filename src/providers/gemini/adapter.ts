@@ -1,0 +1,54 @@
+import type { AdapterOptions } from '../../adapter/adapter-options.ts'
+import type { ChatAdapter } from '../../adapter/chat-adapter.ts'
+import { collectEventsSync } from '../../collect/collect-sync.ts'
+import type { ModelRequest } from '../../data/model-request.ts'
+import type { ModelResponse } from '../../data/model-response.ts'
+import type { ModelEvent } from '../../events/model-event.ts'
+import { postForJson } from '../../http/post-for-json.ts'
+import { streamSse } from '../../http/stream-sse.ts'
+import { prepareCall } from './prepare-call.ts'
+import { settle, type GeminiOptions, type Settings } from './settings.ts'
+import { malformedAnswer } from './wire-error.ts'
+
+/**
+ * A chat adapter for Gemini's `generateContent`.
+ *
+ * It serves the Gemini API, Vertex AI (with its `baseUrl` and, in `headers`, its token) and everything that speaks like
+ * them. Nothing is sent before the stream is read. Messages it made carry Gemini's thought signatures, which go back on the
+ * parts that they came with; reasoning of other providers is not sent.
+ */
+export function gemini(options: GeminiOptions = {}): ChatAdapter {
+  const settings = settle(options)
+  const { provider, key } = settings
+  return {
+    provider,
+    needsModel: true,
+    key,
+    stream: (request, callOptions = {}) => stream(settings, request, callOptions),
+    generate: (request, callOptions = {}) => generate(settings, request, callOptions),
+  }
+}
+
+async function* stream(
+  settings: Settings,
+  request: ModelRequest,
+  options: AdapterOptions,
+): AsyncGenerator<readonly ModelEvent[], void> {
+  const { call, decoder } = await prepareCall(settings, request, options, 'streamGenerateContent')
+  yield* streamSse(call, decoder)
+}
+
+/** The whole answer makes the events of a streamed one, and they are folded. */
+async function generate(
+  settings: Settings,
+  request: ModelRequest,
+  options: AdapterOptions,
+): Promise<ModelResponse> {
+  const { call, decoder, facts } = await prepareCall(settings, request, options, 'generateContent')
+  const { value } = await postForJson(call)
+  const events: ModelEvent[] = []
+  decoder.accept(value, events)
+  decoder.end(events)
+  if (!decoder.done) events.push(decoder.failure(malformedAnswer(facts).toJSON()))
+  return collectEventsSync(events)
+}

@@ -1,0 +1,117 @@
+import { defined } from '../../data/defined.ts'
+import type { InlineImage } from '../../data/image.ts'
+import type { JsonObject, JsonValue } from '../../data/json.ts'
+import type { Part, ReasoningPart } from '../../data/part.ts'
+import type { ToolCall } from '../../data/tool-call.ts'
+import type { ModelEvent } from '../../events/model-event.ts'
+import { signatureOfPrevious, wholePart } from './opaque.ts'
+
+/** The answer under way: what is finished, and the block that grows. */
+export interface Answer {
+  readonly provider: string
+  readonly parts: Part[]
+  readonly calls: ToolCall[]
+  open: 'none' | 'text' | 'thought'
+  text: string
+}
+
+/** An answer without content. */
+export function newAnswer(provider: string): Answer {
+  return { provider, parts: [], calls: [], open: 'none', text: '' }
+}
+
+/**
+ * A piece of text. Pieces that follow each other are one block.
+ *
+ * A piece with a signature is a block of its own, so that the signature can go back on the very part that it came with.
+ */
+export function addText(
+  answer: Answer,
+  text: string,
+  signature: string | undefined,
+  out: ModelEvent[],
+): void {
+  if (text === '' && signature === undefined) return
+  if (answer.open !== 'text' || signature !== undefined) closeBlock(answer, out)
+  if (text === '') {
+    // Only a signature comes without text.
+    addReasoning(answer, wholePart({ text, thoughtSignature: signature ?? '' }), out)
+    return
+  }
+  answer.open = 'text'
+  answer.text += text
+  out.push({ type: 'text_delta', delta: text })
+  if (signature === undefined) return
+  closeBlock(answer, out)
+  addReasoning(answer, signatureOfPrevious(signature), out)
+}
+
+/** A piece of a thought. Pieces that follow each other are one block, which a signature ends. */
+export function addThought(
+  answer: Answer,
+  text: string,
+  signature: string | undefined,
+  out: ModelEvent[],
+): void {
+  if (answer.open !== 'thought') closeBlock(answer, out)
+  if (text !== '') {
+    answer.open = 'thought'
+    answer.text += text
+    out.push({ type: 'reasoning_delta', delta: text })
+  }
+  if (signature === undefined) return
+  const whole = answer.text
+  answer.open = 'none'
+  answer.text = ''
+  addReasoning(answer, signature, out, whole)
+}
+
+/** A picture that the model made. */
+export function addImage(
+  answer: Answer,
+  image: InlineImage,
+  signature: string | undefined,
+  out: ModelEvent[],
+): void {
+  closeBlock(answer, out)
+  answer.parts.push({ type: 'image', image })
+  out.push({ type: 'image_completed', image })
+  if (signature !== undefined) addReasoning(answer, signatureOfPrevious(signature), out)
+}
+
+/** A part that has no form of ours. It is kept whole, to be echoed. */
+export function addForeignPart(answer: Answer, part: JsonObject, out: ModelEvent[]): void {
+  closeBlock(answer, out)
+  addReasoning(answer, wholePart(part), out)
+}
+
+/** Ends the block that grows, if one does. */
+export function closeBlock(answer: Answer, out: ModelEvent[]): void {
+  const { open, text } = answer
+  if (open === 'none') return
+  answer.open = 'none'
+  answer.text = ''
+  if (open === 'thought') {
+    addReasoning(answer, undefined, out, text)
+    return
+  }
+  answer.parts.push({ type: 'text', text })
+  out.push({ type: 'text_completed', text })
+}
+
+function addReasoning(
+  answer: Answer,
+  opaque: JsonValue | undefined,
+  out: ModelEvent[],
+  text: string = '',
+): void {
+  const { provider } = answer
+  answer.parts.push(defined<ReasoningPart>({ type: 'reasoning', text, opaque, provider }))
+  out.push(
+    defined<ModelEvent & { type: 'reasoning_completed' }>({
+      type: 'reasoning_completed',
+      text,
+      opaque,
+    }),
+  )
+}

@@ -1,0 +1,75 @@
+import type { NewId } from '../../async/new-id.ts'
+import type { Message } from '../../data/message.ts'
+import type { ModelEvent } from '../../events/model-event.ts'
+import type { SseDecoder } from '../../http/stream-sse.ts'
+import { newAnswer } from './answer.ts'
+import { callIds } from './call-ids.ts'
+import { callReader } from './calls.ts'
+import { completeMessage } from './complete-message.ts'
+import { decodeChunk, type Decoding } from './decode-chunk.ts'
+import { malformedAnswer, type CallFacts } from './wire-error.ts'
+
+/** What a decoder has to know of the call. */
+export interface DecoderOptions extends CallFacts {
+  /** The messages that were sent. */
+  readonly history: readonly Message[]
+  readonly includeRawChunks?: boolean | undefined
+  readonly newId?: NewId | undefined
+}
+
+/** Decodes one answer, streamed or whole. */
+export interface AnswerDecoder extends SseDecoder<ModelEvent> {
+  /** Decodes a chunk, or a whole answer, that is parsed already. */
+  accept(value: unknown, out: ModelEvent[]): void
+}
+
+/**
+ * Makes a decoder for one call.
+ *
+ * Gemini has no end marker of its own: an answer is complete when the body is over and a chunk has told the finish
+ * reason. Until then everything is read, because the counts may come after it.
+ */
+export function answerDecoder(options: DecoderOptions): AnswerDecoder {
+  const decoding = newDecoding(options)
+  let done = false
+  let heard = false
+  const accept = (value: unknown, out: ModelEvent[]): void => {
+    heard = true
+    decodeChunk(decoding, value, out)
+  }
+  return {
+    accept,
+    push(data, _event, out) {
+      // Some proxies end every stream in the manner of OpenAI.
+      if (data !== '[DONE]') accept(JSON.parse(data), out)
+    },
+    end(out) {
+      if (heard && !decoding.started) throw malformedAnswer(options)
+      if (decoding.finish === undefined) return
+      completeMessage(decoding, decoding.finish, out)
+      done = true
+    },
+    get done() {
+      return done
+    },
+    failure: (error) => ({ type: 'error', error }),
+  }
+}
+
+function newDecoding(options: DecoderOptions): Decoding {
+  const { history, newId, includeRawChunks = false, ...facts } = options
+  const answer = newAnswer(facts.provider)
+  const answerId = (): string => decoding.id ?? facts.requestId
+  const decoding: Decoding = {
+    facts,
+    answer,
+    calls: callReader(answer, callIds({ history, answerId, newId })),
+    includeRawChunks,
+    metadata: {},
+    id: undefined,
+    started: false,
+    finish: undefined,
+    usage: undefined,
+  }
+  return decoding
+}

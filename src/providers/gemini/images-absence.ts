@@ -1,0 +1,24 @@
+import { AdapterError } from '../../errors/adapter-error.ts'
+import { finishReasonOf } from './finish-reason.ts'
+import type { WireAnswer } from './wire-answer.ts'
+import { blockedPrompt, reportedError, type CallFacts } from './wire-error.ts'
+
+/**
+ * Why an answer has no image: an error in its place, a prompt or an image that was blocked (`content_filter`), or a model
+ * that wrote something instead (`malformed_response`, with what it wrote).
+ */
+export function noImage(answer: WireAnswer, outputText: string, facts: CallFacts): AdapterError {
+  if (answer.error !== undefined) return reportedError(answer, facts)
+  if (answer.promptFeedback?.['blockReason'] !== undefined) return blockedPrompt(answer, facts)
+  const { provider, requestId } = facts
+  const { finishReason, finishMessage } = answer.candidates?.[0] ?? {}
+  const word = finishReason ?? 'no reason given'
+  const detail = typeof finishMessage === 'string' ? finishMessage : outputText.slice(0, 200)
+  const message = `${provider} made no image (${word})${detail === '' ? '' : `: ${detail}`}`
+  const filtered = finishReasonOf(word, false) === 'content_filter'
+  return new AdapterError(filtered ? 'content_filter' : 'malformed_response', message, {
+    provider,
+    requestId,
+    metadata: finishReason === undefined ? {} : { finishReason },
+  })
+}

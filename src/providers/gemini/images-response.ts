@@ -1,0 +1,54 @@
+import { defined } from '../../data/defined.ts'
+import type { InlineImage } from '../../data/image.ts'
+import type { ImageRequest } from '../../data/image-request.ts'
+import type { ImageResponse, ImageUsage } from '../../data/image-response.ts'
+import type { JsonAnswer } from '../../http/post-for-json.ts'
+import { madeImage } from '../../vision/made-image.ts'
+import { noImage } from './images-absence.ts'
+import { parseUsage } from './parse-usage.ts'
+import type { WireAnswer, WirePart } from './wire-answer.ts'
+import type { CallFacts } from './wire-error.ts'
+
+/** Reads an answer: the images of all candidates in their order, drafts that belong to a thought left out. */
+export function parseImages(
+  { value }: JsonAnswer,
+  request: ImageRequest,
+  facts: CallFacts,
+): ImageResponse {
+  // What Gemini sends; every member is checked where it is read.
+  const answer = (value ?? {}) as WireAnswer
+  const parts = list(answer.candidates).flatMap(({ content }) => list(content?.parts))
+  const said = parts.filter(({ thought }) => thought !== true)
+  const images = said.flatMap(imageOf)
+  const outputText = said.map(({ text }) => (typeof text === 'string' ? text : '')).join('')
+  if (images.length === 0) throw noImage(answer, outputText, facts)
+  const { provider, requestId } = facts
+  return defined<ImageResponse>({
+    requestId,
+    id: answer.responseId,
+    model: answer.modelVersion ?? request.model,
+    provider,
+    images,
+    usage: usageOf(answer, images.length),
+    metadata: { ...(outputText === '' ? {} : { outputText }), ...request.metadata },
+  })
+}
+
+function imageOf({ inlineData }: WirePart): readonly InlineImage[] {
+  const { data, mimeType } = inlineData ?? {}
+  const image = typeof data === 'string' ? madeImage(data, { mimeType }) : undefined
+  return image === undefined ? [] : [image]
+}
+
+function usageOf({ usageMetadata }: WireAnswer, images: number): ImageUsage {
+  const { inputTokens, outputTokens, totalTokens, extra } = parseUsage(usageMetadata ?? {})
+  return defined<ImageUsage>({ images, inputTokens, outputTokens, totalTokens, extra })
+}
+
+function list<T>(value: readonly T[] | undefined): readonly T[] {
+  return isList(value) ? value : []
+}
+
+function isList<T>(value: readonly T[] | undefined): value is readonly T[] {
+  return Array.isArray(value)
+}

@@ -1,0 +1,20 @@
+import type { ModelRequest } from '../../data/model-request.ts'
+import { hasImages, resolveImages } from '../../vision/resolve-images.ts'
+
+/** What Gemini takes inside a request. */
+const maxBytes = 100 * 1024 * 1024
+
+const mimeTypes: readonly string[] = [
+  'image/png',
+  'image/jpeg',
+  'image/webp',
+  'image/gif',
+  'image/heic',
+  'image/heif',
+]
+
+/** The request with pictures in files read, and all of them checked. */
+export async function loadImages(request: ModelRequest, provider: string): Promise<ModelRequest> {
+  if (!hasImages(request)) return request
+  return await resolveImages(request, { provider, maxBytes, mimeTypes })
+}

@@ -1,0 +1,84 @@
+import type { JsonObject } from '../../../data/json.ts'
+import type { ModelEvent } from '../../../events/model-event.ts'
+import type { SseDecoder } from '../../../http/sse-decoder.ts'
+import type { DecoderOptions } from '../call-notes.ts'
+import {
+  chunkObject,
+  complete,
+  messageDraft,
+  noteHead,
+  noteList,
+  passRaw,
+  reportedError,
+} from '../message-draft.ts'
+import { asList, asObject, asText } from '../wire-value.ts'
+import { noteExtras, usageInExtras } from './chat-extras.ts'
+import { deltaReader } from './delta-reader.ts'
+import { chatFinishReason } from './finish-reason.ts'
+
+/**
+ * Decodes Chat Completions: the chunks of a stream, or a whole answer as if it were one chunk.
+ *
+ * `[DONE]` ends a stream, and so does the end of a body in which a finish reason was given; a whole answer ends itself.
+ * Only the first choice is read.
+ */
+export function chatDecoder({ notes, newId, rawChunks }: DecoderOptions): SseDecoder<ModelEvent> {
+  const draft = messageDraft(notes)
+  const reader = deltaReader(draft, newId)
+  let finishWord: string | undefined
+
+  const finish = (out: ModelEvent[]): void => {
+    reader.end(out)
+    draft.usage ??= usageInExtras(draft)
+    const finishReason = chatFinishReason(finishWord, draft.calls.length > 0)
+    complete(draft, { finishReason, rawFinishReason: finishWord }, out)
+  }
+
+  const takeChoice = (choice: JsonObject, chunk: JsonObject, out: ModelEvent[]): void => {
+    const streamed = choice['delta']
+    const whole = streamed === undefined ? asObject(choice['message']) : undefined
+    const delta = whole ?? asObject(streamed)
+    if (delta !== undefined) reader.take(delta, whole !== undefined, out)
+    if (choice['logprobs']) noteList(draft, 'logprobs', asObject(choice['logprobs'])?.['content'])
+    if (choice['finish_reason']) {
+      if (choice['error']) throw reportedError(draft, choice)
+      finishWord = asText(choice['finish_reason']) ?? finishWord
+      noteExtras(draft, chunk, choice)
+    }
+    if (whole !== undefined) finish(out)
+  }
+
+  return {
+    get done() {
+      return draft.done
+    },
+    push(data, event, out) {
+      if (data === '[DONE]') {
+        finish(out)
+        return
+      }
+      if (data === '') return
+      const chunk = chunkObject(JSON.parse(data))
+      if (rawChunks) passRaw(draft, chunk, out)
+      if (chunk['error'] || event === 'error') throw reportedError(draft, chunk)
+      if (draft.id === undefined) noteHead(draft, chunk)
+      if (chunk['usage']) draft.usage = asObject(chunk['usage'])
+      const choice = firstChoice(chunk['choices'])
+      if (choice === undefined) noteExtras(draft, chunk, undefined)
+      else takeChoice(choice, chunk, out)
+    },
+    end(out) {
+      if (finishWord !== undefined) finish(out)
+    },
+    failure: (error) => ({ type: 'error', error }),
+  }
+}
+
+/** The first choice, if this chunk says anything about it. */
+function firstChoice(choices: unknown): JsonObject | undefined {
+  for (const item of asList(choices)) {
+    const choice = asObject(item)
+    if (choice !== undefined && !choice['index']) return choice
+  }
+  return undefined
+}

@@ -1,0 +1,114 @@
+import { assertNever } from '../../../data/assert-never.ts'
+import { defined } from '../../../data/defined.ts'
+import type { JsonObject, JsonValue } from '../../../data/json.ts'
+import { messageText, type Message } from '../../../data/message.ts'
+import type { Part } from '../../../data/part.ts'
+import type { ToolCall } from '../../../data/tool-call.ts'
+import { AdapterError } from '../../../errors/adapter-error.ts'
+import { argumentsJson, imageAddress, partsOf } from '../render-content.ts'
+import type { RenderOptions } from '../render-options.ts'
+import { asObject } from '../wire-value.ts'
+
+/** The messages of a request as Chat Completions takes them. */
+export function renderChatMessages(
+  messages: readonly Message[],
+  options: RenderOptions,
+): readonly JsonObject[] {
+  return messages.map((message) => renderMessage(message, options))
+}
+
+function renderMessage(message: Message, options: RenderOptions): JsonObject {
+  const { role, name } = message
+  switch (role) {
+    case 'system':
+      return defined<JsonObject>({
+        role: options.family.reasons ? 'developer' : 'system',
+        content: messageText(message),
+        name,
+      })
+    case 'user':
+      return defined<JsonObject>({ role, content: renderUserContent(message, options), name })
+    case 'assistant':
+      return renderAssistant(message, options)
+    case 'tool':
+      return renderToolResult(message, options)
+    default:
+      return assertNever(role)
+  }
+}
+
+function renderUserContent(message: Message, { provider }: RenderOptions): JsonValue {
+  const parts = partsOf(message).filter((part) => part.type !== 'reasoning')
+  const [only] = parts
+  if (parts.length === 1 && only?.type === 'text') return only.text
+  return parts.map((part) =>
+    part.type === 'text'
+      ? { type: 'text', text: part.text }
+      : {
+          type: 'image_url',
+          image_url: defined<JsonObject>({
+            url: imageAddress(part.image, provider),
+            detail: part.detail,
+          }),
+        },
+  )
+}
+
+/** Images that a model made can not be said to it again here; a word stands in for them. */
+function renderAssistant(message: Message, { provider }: RenderOptions): JsonObject {
+  const calls = message.toolCalls ?? []
+  const parts = partsOf(message)
+  const text = messageText(message)
+  const onlyImages = text === '' && parts.some((part) => part.type === 'image')
+  return defined<JsonObject>({
+    role: 'assistant',
+    content: onlyImages ? '[image]' : text === '' && calls.length > 0 ? null : text,
+    name: message.name,
+    tool_calls: calls.length === 0 ? undefined : calls.map(renderCall),
+    ...(calls.length === 0 ? {} : echoReasoning(parts, provider)),
+  })
+}
+
+/**
+ * Reasoning goes back in the field in which it came, and only with the calls that it led to: there servers ask for it,
+ * elsewhere they ignore or refuse it.
+ */
+function echoReasoning(parts: readonly Part[], provider: string): JsonObject {
+  const echo: Record<string, JsonValue> = {}
+  for (const part of parts) {
+    if (part.type !== 'reasoning' || part.provider !== provider) continue
+    const opaque = asObject(part.opaque)
+    const field = opaque?.['field']
+    if (field === 'reasoning_content' || field === 'reasoning') {
+      const before = echo[field]
+      echo[field] = typeof before === 'string' ? `${before}\n\n${part.text}` : part.text
+    }
+    const details = opaque?.['reasoning_details']
+    if (Array.isArray(details)) {
+      const before = echo['reasoning_details']
+      echo['reasoning_details'] = Array.isArray(before) ? [...before, ...details] : details
+    }
+  }
+  return echo
+}
+
+function renderCall(call: ToolCall): JsonObject {
+  return defined<JsonObject>({
+    id: call.id,
+    type: 'function',
+    function: { name: call.name, arguments: argumentsJson(call) },
+    extra_content: call.opaque,
+  })
+}
+
+function renderToolResult(message: Message, { provider }: RenderOptions): JsonObject {
+  if (partsOf(message).some((part) => part.type === 'image')) {
+    const problem = 'Chat Completions takes no images in tool results; api: "responses" does'
+    throw new AdapterError('unsupported_feature', problem, { provider })
+  }
+  return defined<JsonObject>({
+    role: 'tool',
+    tool_call_id: message.toolCallId,
+    content: messageText(message),
+  })
+}

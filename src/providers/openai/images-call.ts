@@ -1,0 +1,31 @@
+import type { ImageAdapter } from '../../adapter/image-adapter.ts'
+import { randomId } from '../../async/new-id.ts'
+import { postForJson } from '../../http/post-for-json.ts'
+import { imageFailure } from '../../vision/image-failure.ts'
+import { imageBody } from './images-body.ts'
+import { imageFamily } from './images-family.ts'
+import { imageHttpCall } from './images-http.ts'
+import type { ImagesSettings } from './images-options.ts'
+import { assertPossible } from './images-refusal.ts'
+import { parseImages } from './images-response.ts'
+
+/** Makes the calls of an adapter. What can not be asked of the model is refused before a key is looked at. */
+export function imageCaller(
+  settings: ImagesSettings,
+  ownKey: string | undefined,
+): ImageAdapter['generate'] {
+  return async (request, options = {}) => {
+    const { provider } = settings
+    const requestId = options.requestId ?? (options.newId ?? randomId)('request')
+    const family = imageFamily(request.model)
+    assertPossible(request, family, { provider, requestId })
+    const keyed = { ...options, requestId }
+    const call = imageHttpCall(settings, request.operation, ownKey, keyed)
+    try {
+      const body = await imageBody(request, family, call)
+      return parseImages(await postForJson({ ...call, body }), request, call)
+    } catch (error) {
+      throw imageFailure(error, call)
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import type { Image } from '../../data/image.ts'
+import type { Message } from '../../data/message.ts'
+import type { Part } from '../../data/part.ts'
+import type { ToolCall } from '../../data/tool-call.ts'
+import { AdapterError } from '../../errors/adapter-error.ts'
+
+/** The parts of a message; a string is one text part. */
+export function partsOf(message: Message): readonly Part[] {
+  const { content } = message
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : content
+}
+
+/** An image as OpenAI takes it: an address, or a data URI. Files have been read before. */
+export function imageAddress(image: Image, provider: string): string {
+  switch (image.type) {
+    case 'url':
+      return image.url
+    case 'base64':
+      return `data:${image.mimeType};base64,${image.base64}`
+    case 'file':
+      throw new AdapterError('unsupported_feature', `the image ${image.path} was not read`, {
+        provider,
+      })
+  }
+}
+
+/** The arguments of a call as JSON text: as the model wrote them, unless that is no JSON object. */
+export function argumentsJson(call: ToolCall): string {
+  const { rawArguments, arguments: decoded } = call
+  const usable = rawArguments !== undefined && Object.keys(decoded).length > 0
+  return usable ? rawArguments : JSON.stringify(decoded)
+}

@@ -1,0 +1,125 @@
+import { assertNever } from '../../../data/assert-never.ts'
+import { defined } from '../../../data/defined.ts'
+import type { JsonObject, JsonValue } from '../../../data/json.ts'
+import { messageText, type Message } from '../../../data/message.ts'
+import type { ImagePart, Part, ReasoningPart } from '../../../data/part.ts'
+import type { ToolCall } from '../../../data/tool-call.ts'
+import { argumentsJson, imageAddress, partsOf } from '../render-content.ts'
+import type { RenderOptions } from '../render-options.ts'
+import { asCount, asObject, asText } from '../wire-value.ts'
+
+/** The messages of a request as input items. One message may be several items, or none. */
+export function renderInput(
+  messages: readonly Message[],
+  options: RenderOptions,
+): readonly JsonObject[] {
+  return messages.flatMap((message) => renderMessage(message, options))
+}
+
+function renderMessage(message: Message, options: RenderOptions): readonly JsonObject[] {
+  const { role } = message
+  switch (role) {
+    case 'system':
+      return [
+        { role: options.family.reasons ? 'developer' : 'system', content: messageText(message) },
+      ]
+    case 'user':
+      return [{ role, content: renderContent(message, options) }]
+    case 'assistant':
+      return renderAssistant(message, options)
+    case 'tool':
+      return [
+        defined<JsonObject>({
+          type: 'function_call_output',
+          call_id: message.toolCallId,
+          output: renderContent(message, options),
+        }),
+      ]
+    default:
+      return assertNever(role)
+  }
+}
+
+/** Text alone is a string; with an image it is a list. */
+function renderContent(message: Message, { provider }: RenderOptions): JsonValue {
+  const parts = partsOf(message).filter((part) => part.type !== 'reasoning')
+  const [only] = parts
+  if (parts.length === 0) return ''
+  if (parts.length === 1 && only?.type === 'text') return only.text
+  return parts.map((part) =>
+    part.type === 'text'
+      ? { type: 'input_text', text: part.text }
+      : {
+          type: 'input_image',
+          image_url: imageAddress(part.image, provider),
+          detail: part.detail ?? 'auto',
+        },
+  )
+}
+
+/** The items in their order: what a reasoning item says of the calls before it puts them there again. */
+function renderAssistant(message: Message, options: RenderOptions): readonly JsonObject[] {
+  const calls = message.toolCalls ?? []
+  const items: JsonObject[] = []
+  let rendered = 0
+  for (const part of partsOf(message)) {
+    const before = part.type === 'reasoning' ? asObject(part.opaque)?.['calls_before'] : undefined
+    for (; rendered < Math.min(asCount(before) ?? 0, calls.length); rendered++) {
+      items.push(...calls.slice(rendered, rendered + 1).map(renderCall))
+    }
+    const item = renderPart(part, options)
+    if (item !== undefined) items.push(item)
+  }
+  return [...items, ...calls.slice(rendered).map(renderCall)]
+}
+
+function renderPart(part: Part, options: RenderOptions): JsonObject | undefined {
+  switch (part.type) {
+    case 'text':
+      return part.text === '' ? undefined : { role: 'assistant', content: part.text }
+    case 'image':
+      return renderOwnImage(part)
+    case 'reasoning':
+      return renderReasoning(part, options)
+    default:
+      return assertNever(part)
+  }
+}
+
+/** An image that the model made goes back as the item it was; any other has no place in an answer. */
+function renderOwnImage({ image }: ImagePart): JsonObject {
+  const id = asText(image.metadata?.['id'])
+  if (image.type !== 'base64' || id === undefined) return { role: 'assistant', content: '[image]' }
+  return { type: 'image_generation_call', id, status: 'completed', result: image.base64 }
+}
+
+/**
+ * Reasoning goes back to where it came from, and only if it can be read there: encrypted, or stored under its id.
+ *
+ * A model that does not reason takes none.
+ */
+function renderReasoning(
+  part: ReasoningPart,
+  { provider, family, stored }: RenderOptions,
+): JsonObject | undefined {
+  const opaque = asObject(part.opaque)
+  const id = asText(opaque?.['id'])
+  const encrypted = asText(opaque?.['encrypted_content'])
+  if (part.provider !== provider || id === undefined) return undefined
+  if (!family.reasons || (encrypted === undefined && !stored)) return undefined
+  return defined<JsonObject>({
+    type: 'reasoning',
+    id,
+    summary: part.text === '' ? [] : [{ type: 'summary_text', text: part.text }],
+    encrypted_content: encrypted,
+  })
+}
+
+function renderCall(call: ToolCall): JsonObject {
+  return {
+    type: 'function_call',
+    call_id: call.id,
+    name: call.name,
+    arguments: argumentsJson(call),
+  }
+}

@@ -1,0 +1,123 @@
+import type { JsonObject } from '../../../data/json.ts'
+import type { ModelEvent } from '../../../events/model-event.ts'
+import type { SseDecoder } from '../../../http/sse-decoder.ts'
+import type { DecoderOptions } from '../call-notes.ts'
+import {
+  chunkObject,
+  complete,
+  messageDraft,
+  noteHead,
+  passRaw,
+  reportedError,
+  type MessageDraft,
+} from '../message-draft.ts'
+import { asObject, asText } from '../wire-value.ts'
+import { responseEnd } from './finish-reason.ts'
+import { itemReader } from './item-reader.ts'
+
+/**
+ * Decodes the Responses API: the events of a stream, or a whole response as if its last event were the only one.
+ *
+ * `response.completed` and `response.incomplete` end it; `response.failed`, `response.cancelled` and `error` are thrown.
+ * Events that are not known are passed over; unknown items are kept in the metadata.
+ */
+export function responsesDecoder({ notes, rawChunks }: DecoderOptions): SseDecoder<ModelEvent> {
+  const draft = messageDraft(notes)
+  const items = itemReader(draft)
+
+  const finish = (response: JsonObject, out: ModelEvent[]): void => {
+    noteHead(draft, response)
+    const status = response['status']
+    if (status === 'failed' || status === 'cancelled') throw failedResponse(draft, response)
+    draft.usage = asObject(response['usage'])
+    items.end(response['output'], out)
+    noteEnd(draft, response)
+    complete(draft, responseEnd(response, draft.calls.length > 0), out)
+  }
+
+  const take = (type: unknown, event: JsonObject, out: ModelEvent[]): void => {
+    switch (type) {
+      case 'response.output_text.delta':
+        items.textDelta(event, false, out)
+        return
+      case 'response.refusal.delta':
+        items.textDelta(event, true, out)
+        return
+      case 'response.function_call_arguments.delta':
+        items.argumentsDelta(event, out)
+        return
+      case 'response.reasoning_summary_text.delta':
+      case 'response.reasoning_summary.delta':
+      case 'response.reasoning_text.delta':
+        items.reasoningDelta(event, out)
+        return
+      case 'response.output_text.done':
+        items.textDone(event, false, out)
+        return
+      case 'response.refusal.done':
+        items.textDone(event, true, out)
+        return
+      case 'response.output_item.added':
+        items.added(event, out)
+        return
+      case 'response.output_item.done':
+        items.done(event, out)
+        return
+      case 'error':
+      case 'response.error':
+        throw reportedError(draft, event)
+      default:
+        takeResponse(type, event, out)
+    }
+  }
+
+  /** The events that carry the response itself; a whole answer is nothing but the response. */
+  const takeResponse = (type: unknown, event: JsonObject, out: ModelEvent[]): void => {
+    if (event['object'] === 'response') {
+      finish(event, out)
+      return
+    }
+    const response = asObject(event['response'])
+    if (response === undefined) {
+      if (event['error']) throw reportedError(draft, event)
+      return
+    }
+    noteHead(draft, response)
+    if (type === 'response.failed') throw failedResponse(draft, response)
+    if (endings.has(type)) finish(response, out)
+  }
+
+  return {
+    get done() {
+      return draft.done
+    },
+    push(data, event, out) {
+      if (data === '' || data === '[DONE]') return
+      const value = chunkObject(JSON.parse(data))
+      if (rawChunks) passRaw(draft, value, out)
+      take(value['type'] ?? event, value, out)
+    },
+    end: () => undefined,
+    failure: (error) => ({ type: 'error', error }),
+  }
+}
+
+const endings: ReadonlySet<unknown> = new Set([
+  'response.completed',
+  'response.incomplete',
+  'response.cancelled',
+  'response.done',
+])
+
+function failedResponse(draft: MessageDraft, response: JsonObject): Error {
+  const error = response['error'] ?? { message: `the response is ${asText(response['status'])}` }
+  return reportedError(draft, { error })
+}
+
+/** Keeps what a response says beyond its output. */
+function noteEnd(draft: MessageDraft, response: JsonObject): void {
+  for (const name of ['incomplete_details', 'service_tier']) {
+    const value = response[name]
+    if (value !== undefined && value !== null) draft.metadata[name] = value
+  }
+}

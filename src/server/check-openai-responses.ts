@@ -1,0 +1,105 @@
+import type { JsonObject, JsonValue } from '../data/json.ts'
+import { responsesInputProblem } from './check-openai-responses-input.ts'
+import {
+  wordProblem,
+  missing,
+  nameProblem,
+  openaiWords,
+  params,
+  rangeProblem,
+  toolSettingProblem,
+  wrongType,
+} from './openai-words.ts'
+import { strictSchemaProblem } from './openai-strict-schema.ts'
+import {
+  firstProblem,
+  kindOf,
+  objectOf,
+  objectsOf,
+  paramProblem,
+  shown,
+  type ParamTable,
+  type RequestProblem,
+} from './request-problem.ts'
+
+const table: ParamTable = Object.fromEntries([
+  ...params(['string'], 'model previous_response_id service_tier truncation user'),
+  ...params(['string'], 'safety_identifier prompt_cache_key prompt_cache_retention'),
+  ...params(['string', 'array'], 'input instructions'),
+  ...params(['array'], 'tools include context_management'),
+  ...params(['number'], 'temperature top_p'),
+  ...params(['integer'], 'max_output_tokens max_tool_calls top_logprobs'),
+  ...params(['boolean'], 'stream store background parallel_tool_calls'),
+  ...params(['object'], 'metadata text reasoning prompt stream_options prompt_cache_options'),
+  ...params(['object'], 'moderation'),
+  ...params(['string', 'object'], 'tool_choice conversation'),
+])
+
+/** What Responses refuses: unknown parameters, wrong kinds and ranges, bad tools, and items that do not fit. */
+export function checkOpenaiResponses(body: JsonObject): RequestProblem | undefined {
+  const tools = objectsOf(body['tools'])
+  return (
+    paramProblem(body, table, openaiWords) ??
+    (body['model'] === undefined && body['prompt'] === undefined ? missing('model') : undefined) ??
+    inputProblem(body) ??
+    rangeProblem(body) ??
+    firstProblem(tools, toolProblem) ??
+    toolSettingProblem(body, tools.length) ??
+    choiceProblem(body['tool_choice'], tools) ??
+    formatProblem(objectOf(objectOf(body['text'])['format']))
+  )
+}
+
+/** What came before may be known to the server; then an answer to one of its calls is no orphan. */
+function inputProblem(body: JsonObject): RequestProblem | undefined {
+  const { input } = body
+  const remembered = ['previous_response_id', 'conversation', 'prompt'].some(
+    (name) => body[name] !== undefined && body[name] !== null,
+  )
+  if (input === undefined || input === null) return remembered ? undefined : missing('input')
+  return Array.isArray(input) ? responsesInputProblem(objectsOf(input), remembered) : undefined
+}
+
+function toolProblem(tool: JsonObject, index: number): RequestProblem | undefined {
+  const at = `tools[${index}]`
+  const { type, name, parameters, strict } = tool
+  if (type === undefined) return missing(`${at}.type`)
+  if (type !== 'function') return undefined
+  if (parameters !== undefined && parameters !== null && kindOf(parameters) !== 'object')
+    return wrongType(`${at}.parameters`, 'an object', kindOf(parameters))
+  const misnamed = nameProblem(name, `${at}.name`)
+  if (misnamed !== undefined || strict !== true) return misnamed
+  return strictSchemaProblem(parameters, {
+    of: `function '${shown(name)}'`,
+    param: `${at}.parameters`,
+    code: 'invalid_function_parameters',
+  })
+}
+
+function choiceProblem(
+  choice: JsonValue | undefined,
+  tools: readonly JsonObject[],
+): RequestProblem | undefined {
+  if (typeof choice === 'string')
+    return wordProblem('tool_choice', choice, ['none', 'auto', 'required'])
+  const { type, name } = objectOf(choice)
+  if (type !== 'function' || tools.some((tool) => tool['name'] === name)) return undefined
+  const message = `Tool choice 'function' not found in 'tools' parameter: '${shown(name)}'.`
+  return { message, param: 'tool_choice' }
+}
+
+function formatProblem(format: JsonObject): RequestProblem | undefined {
+  const types = ['text', 'json_object', 'json_schema', 'grammar', 'python']
+  const { type, name, schema, strict } = format
+  if (type === undefined) return undefined
+  if (type !== 'json_schema') return wordProblem('text.format.type', type, types)
+  if (schema === undefined) return missing('text.format.schema')
+  const misnamed = nameProblem(name, 'text.format.name')
+  if (misnamed !== undefined || strict !== true) return misnamed
+  const of = `response_format '${shown(name)}'`
+  return strictSchemaProblem(schema, {
+    of,
+    param: 'text.format.schema',
+    code: 'invalid_json_schema',
+  })
+}

@@ -1,0 +1,45 @@
+import { randomId } from '../async/new-id.ts'
+import { defined } from '../data/defined.ts'
+import type { JsonObject } from '../data/json.ts'
+import type { Message } from '../data/message.ts'
+import { sessionVersion, type Session } from '../data/session.ts'
+import type { Thread } from '../data/thread.ts'
+import { ValidationError } from '../errors/validation-error.ts'
+import { assertValid } from '../validate/assert-valid.ts'
+import { unknownKeys } from '../validate/unknown-keys.ts'
+import { validateSession } from '../validate/validate-session.ts'
+
+/** What a session is made of. A thread or messages, not both. */
+export interface SessionOptions {
+  /** Random unless given. */
+  readonly id?: string | undefined
+  readonly thread?: Thread | undefined
+  readonly messages?: readonly Message[] | undefined
+  /** Handed to tool handlers, merged over the engine's. */
+  readonly context?: JsonObject | undefined
+  readonly metadata?: JsonObject | undefined
+}
+
+const keys = ['id', 'thread', 'messages', 'context', 'metadata'] as const
+
+/** A new session, idle. It is plain data: saved with `JSON.stringify`, and never changed by an operation. */
+export function createSession(options: SessionOptions = {}): Session {
+  assertValid('invalid_options', unknownKeys(options, keys, ''))
+  const { id, thread, messages, context, metadata } = options
+  if (thread !== undefined && messages !== undefined) {
+    throw new ValidationError('invalid_options', [
+      { path: 'messages', problem: 'can not be given together with thread' },
+    ])
+  }
+  const session = defined<Session>({
+    version: sessionVersion,
+    id: id ?? randomId('session'),
+    status: 'idle',
+    thread: thread ?? { messages: messages ?? [], metadata: {} },
+    pendingToolCalls: [],
+    context: context ?? {},
+    metadata: metadata ?? {},
+  })
+  assertValid('invalid_session', validateSession(session))
+  return session
+}

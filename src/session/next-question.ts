@@ -1,0 +1,56 @@
+import { questionMessage } from '../chat/chat-batches.ts'
+import { createCollector } from '../collect/collector-state.ts'
+import { foldEvent } from '../collect/fold-event.ts'
+import type { ChatResult } from '../data/chat-result.ts'
+import { defined } from '../data/defined.ts'
+import type { Session } from '../data/session.ts'
+import { appendMessages } from '../data/thread.ts'
+import type { StreamEvent } from '../events/event.ts'
+import type { SessionResult } from './reducer.ts'
+import { withSession, type SessionStream } from './session-stream.ts'
+import { snapshot } from './snapshot.ts'
+
+/** The next question of several, asked without a model call. */
+export interface NextQuestion {
+  /** The session with the last answer, before the question is put. */
+  readonly base: Session
+  readonly event: Extract<StreamEvent, { type: 'chat_completed' }>
+}
+
+/** What is to be asked next, when the session that was replied to has more questions. */
+export function nextQuestion(asked: Session, answered: Session): NextQuestion | undefined {
+  const [next, ...more] = asked.moreQuestions ?? []
+  if (next?.question === undefined) return undefined
+  const { question, toolCallId } = next
+  const result: ChatResult = {
+    thread: appendMessages(answered.thread, questionMessage(question, toolCallId)),
+    steps: [],
+    haltedReason: 'ask_user',
+    pendingQuestion: question,
+    pendingToolCallId: toolCallId,
+    manualToolCalls: [],
+    usage: {},
+    metadata: {},
+  }
+  const base = defined<Session>({
+    ...answered,
+    moreQuestions: more.length === 0 ? undefined : more,
+  })
+  return { base, event: { type: 'chat_completed', result } }
+}
+
+/** Asks it. */
+export function askNext({ base, event }: NextQuestion): SessionResult {
+  const state = createCollector(base.thread)
+  foldEvent(state, event)
+  return { session: snapshot(base, state), result: event.result }
+}
+
+/** Asks it as a stream of one event. */
+export function streamNext({ base, event }: NextQuestion): SessionStream {
+  return withSession(base, createCollector(base.thread), once(event))
+}
+
+async function* once(event: StreamEvent): AsyncGenerator<readonly StreamEvent[], void> {
+  yield [event]
+}

@@ -1,0 +1,29 @@
+import type { CallOptions } from '../adapter/call-options.ts'
+import type { Engine } from '../adapter/engine-handle.ts'
+import { createLoop } from '../chat/create-loop.ts'
+import type { Loop } from '../chat/loop.ts'
+import type { RunProgress, Session } from '../data/session.ts'
+import { restore } from './restore.ts'
+
+/** A run of a session, ready to begin. */
+export interface Prepared {
+  /** The session with the run's input, as it is saved before anything has happened. */
+  readonly base: Session
+  readonly loop: Loop
+}
+
+/**
+ * Settles a run that goes on from where the session is. The run remembers its mode, unless the call says another.
+ *
+ * `base` is what `Session.reduce` starts from.
+ */
+export function prepare(engine: Engine, session: Session, options?: CallOptions): Prepared {
+  const { id: sessionId, context, error: _error, ...rest } = session
+  const turns = session.run?.turns ?? 0
+  const mode = options?.mode ?? session.run?.mode
+  const state = restore(session)
+  const loop = createLoop(engine, { state, turns, mode }, options, { sessionId, context })
+  const fresh: RunProgress = { mode: loop.mode, turns: 0, phase: 'between', started: [], halts: [] }
+  const run = { ...(session.run ?? fresh), mode: loop.mode }
+  return { loop, base: { ...rest, id: sessionId, context, status: 'idle', run } }
+}

@@ -1,0 +1,66 @@
+import { traced } from '../chat/run-loop.ts'
+import type { Collector } from '../collect/collector-state.ts'
+import { foldEvent } from '../collect/fold-event.ts'
+import type { Session } from '../data/session.ts'
+import type { AllmError } from '../errors/allm-error.ts'
+import { isAllmError } from '../errors/allm-error.ts'
+import type { Batch } from '../events/event.ts'
+import { keepEvent } from '../stream/keep-event.ts'
+import {
+  runStream,
+  type BatchSource,
+  type DoorOptions,
+  type RunStream,
+} from '../stream/run-stream.ts'
+import type { Prepared } from './prepare.ts'
+import { restore } from './restore.ts'
+import { snapshot } from './snapshot.ts'
+
+/** A session's run as a stream of events. */
+export interface SessionStream extends RunStream {
+  /**
+   * The session as of the last event that was handed out, the user's input included from the start. Saving it after
+   * every event makes the run resumable at every event. It is made when it is read.
+   */
+  readonly session: Session
+}
+
+/** The stream of a prepared run. */
+export function sessionStream(
+  { base, loop }: Prepared,
+  batches: AsyncGenerator<Batch, void>,
+  name: 'step' | 'chat',
+): SessionStream {
+  const source = traced(loop, batches, name)
+  return withSession(base, restore(base), source, { keep: keepEvent(loop.scene) })
+}
+
+/** Adds the session to a stream of its events. */
+export function withSession(
+  base: Session,
+  state: Collector,
+  source: BatchSource,
+  door: DoorOptions = {},
+): SessionStream {
+  const recorded: BatchSource = {
+    next: async () => {
+      try {
+        return await source.next()
+      } catch (error) {
+        if (isFailure(error)) state.error = error.toJSON()
+        throw error
+      }
+    },
+    return: () => source.return(),
+  }
+  const stream = runStream(recorded, { ...door, onPass: (event) => foldEvent(state, event) })
+  return Object.defineProperty(stream, 'session', {
+    enumerable: true,
+    get: () => snapshot(base, state),
+  }) as SessionStream // The property that was just defined.
+}
+
+/** Whether an error is what happened to a call, and so belongs to the session's record; else it is the caller's mistake. */
+export function isFailure(error: unknown): error is AllmError {
+  return isAllmError(error) && (error.kind === 'adapter' || error.kind === 'stream')
+}

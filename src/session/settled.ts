@@ -1,0 +1,59 @@
+import type { HaltedReason } from '../data/chat-result.ts'
+import { defined } from '../data/defined.ts'
+import type { ErrorData } from '../data/error-data.ts'
+import type { RunProgress, Session } from '../data/session.ts'
+import type { ToolHalt } from '../data/step-result.ts'
+import type { Thread } from '../data/thread.ts'
+import type { ToolCall } from '../data/tool-call.ts'
+import { cleared } from './cleared.ts'
+
+/** How a run came to rest. */
+export interface Outcome {
+  readonly haltedReason: HaltedReason
+  readonly thread: Thread
+  readonly manualToolCalls: readonly ToolCall[]
+  /** Everything that the user was asked, in the order of the calls. */
+  readonly questions: readonly ToolHalt[]
+  readonly error?: ErrorData | undefined
+}
+
+/**
+ * The session after a run has come to rest.
+ *
+ * Calls for the caller go before questions for the user: their results have to follow the assistant's message.
+ */
+export function settled(base: Session, outcome: Outcome, run: RunProgress): Session {
+  const { haltedReason, thread, manualToolCalls, questions, error } = outcome
+  const [question, ...more] = questions
+  const rest = { ...cleared(base), thread }
+  // What is suspended goes on in its mode; the turns of what follows are counted anew.
+  const suspended: RunProgress = {
+    mode: run.mode,
+    turns: 0,
+    phase: 'between',
+    started: [],
+    halts: [],
+  }
+  const asking = {
+    pendingQuestion: question?.question,
+    pendingToolCallId: question?.toolCallId,
+    moreQuestions: more.length === 0 ? undefined : more,
+  }
+  if (manualToolCalls.length > 0) {
+    const pendingToolCalls = manualToolCalls
+    return defined<Session>({
+      ...rest,
+      status: 'awaiting_tools',
+      ...asking,
+      pendingToolCalls,
+      run: suspended,
+    })
+  }
+  if (question !== undefined) {
+    return defined<Session>({ ...rest, status: 'awaiting_user', ...asking, run: suspended })
+  }
+  if (haltedReason === 'tool_error' && error !== undefined) {
+    return defined<Session>({ ...rest, status: 'error', error, run: suspended })
+  }
+  return { ...rest, status: 'completed' }
+}

@@ -1,0 +1,77 @@
+import type { Collector } from '../collect/collector-state.ts'
+import { partialMessages } from '../collect/partial-messages.ts'
+import { toResponse } from '../collect/to-response.ts'
+import type { ChatResult } from '../data/chat-result.ts'
+import { defined } from '../data/defined.ts'
+import type { ModelResponse } from '../data/model-response.ts'
+import type { AnswerFacts, RunProgress, Session } from '../data/session.ts'
+import type { ToolHalt } from '../data/step-result.ts'
+import { appendMessages, type Thread } from '../data/thread.ts'
+import { cleared } from './cleared.ts'
+import { settled, type Outcome } from './settled.ts'
+
+/**
+ * The session as of the last event that was folded: what it would be if the run ended here.
+ *
+ * A run that has ended gives the session in its new status. One that failed gives it in status `error`. One that is merely under way
+ * gives it `idle`, with what is needed to go on from exactly this event. The thread can be sent in every case.
+ */
+export function snapshot(base: Session, state: Collector): Session {
+  const run = progress(base, state)
+  const outcome = outcomeOf(base, state)
+  if (outcome !== undefined) return settled(base, outcome, run)
+  const { error } = state
+  return defined<Session>({
+    ...cleared(base),
+    status: error === undefined ? 'idle' : 'error',
+    thread: appendMessages(state.thread, ...partialMessages(state)),
+    error,
+    run,
+  })
+}
+
+/** How the run ended, if it did. The last step of a loop says all that its result will say. */
+function outcomeOf(base: Session, state: Collector): Outcome | undefined {
+  const { result, questions, error, haltedReason } = state
+  if (result !== undefined) {
+    return { ...result, questions: questions.length > 0 ? questions : askedBy(base, result) }
+  }
+  const last = state.steps.at(-1)
+  if (last === undefined || state.active || error !== undefined) return undefined
+  const { thread, manualToolCalls, halt } = last
+  const rests = last.done || manualToolCalls.length > 0
+  if (haltedReason === undefined && (!rests || asksForFinalAnswer(thread))) return undefined
+  return {
+    haltedReason: haltedReason ?? halt?.reason ?? 'completed',
+    thread,
+    manualToolCalls,
+    questions,
+    error: halt?.error,
+  }
+}
+
+/** A question that was put without a step waited behind another one. */
+function askedBy(base: Session, result: ChatResult): readonly ToolHalt[] {
+  const { pendingQuestion: question, pendingToolCallId: toolCallId } = result
+  if (question === undefined || toolCallId === undefined) return []
+  return [{ reason: 'ask_user', toolCallId, question }, ...(base.moreQuestions ?? [])]
+}
+
+function asksForFinalAnswer({ messages }: Thread): boolean {
+  return messages.at(-1)?.metadata?.['structuredFinalize'] === true
+}
+
+/** What a resumed run needs to know beside the thread. */
+function progress(base: Session, state: Collector): RunProgress {
+  const mode = base.run?.mode ?? 'auto'
+  const turns = (base.run?.turns ?? 0) + state.answers
+  if (!state.active) return { mode, turns, phase: 'between', started: [], halts: [] }
+  if (state.end === undefined) return { mode, turns, phase: 'model', started: [], halts: [] }
+  const { started, halts } = state
+  return { mode, turns, phase: 'tools', answer: answerFacts(toResponse(state)), started, halts }
+}
+
+function answerFacts(response: ModelResponse): AnswerFacts {
+  const { message: _message, outputText: _text, toolCalls: _calls, ...facts } = response
+  return facts
+}

@@ -1,0 +1,76 @@
+import type { Clock } from '../async/clock.ts'
+import { errorToJSON } from '../errors/error-json.ts'
+import type { SpanFacts, SpanName, SpanOutcome, TelemetryEvent } from './telemetry-event.ts'
+
+/** Takes what happens. What it throws is not caught: it surfaces where the event was sent. */
+export type TelemetryListener = (event: TelemetryEvent) => void
+
+interface Subscription {
+  readonly listener: TelemetryListener
+  readonly content: boolean
+}
+
+/** A process has one set of listeners; without any, telemetry costs one comparison. */
+const subscriptions = new Set<Subscription>()
+
+/**
+ * Listens to every run of this process, until the returned function is called.
+ *
+ * Events hold ids, counts, durations and errors. Results are added only with `{ content: true }`.
+ */
+export function onTelemetry(
+  listener: TelemetryListener,
+  options: { readonly content?: boolean | undefined } = {},
+): () => void {
+  const subscription = { listener, content: options.content ?? false }
+  subscriptions.add(subscription)
+  return () => {
+    subscriptions.delete(subscription)
+  }
+}
+
+/** Tells every listener. */
+export function emitTelemetry(event: TelemetryEvent): void {
+  for (const { listener, content } of subscriptions) {
+    if (content || !('content' in event)) listener(event)
+    else {
+      const { content: _hidden, ...rest } = event
+      listener(rest)
+    }
+  }
+}
+
+/** Whether anybody listens; what is costly to say need not be said otherwise. */
+export function isObserved(): boolean {
+  return subscriptions.size > 0
+}
+
+/** A span under way. Exactly one of its functions is called, once. */
+export interface Span {
+  stop(outcome?: SpanOutcome): void
+  error(error: unknown): void
+}
+
+const unobserved: Span = { stop: () => undefined, error: () => undefined }
+
+/** Starts a span. When nobody listens it is free, and stays silent even if somebody listens later. */
+export function span(name: SpanName, facts: SpanFacts, clock: Clock): Span {
+  if (subscriptions.size === 0) return unobserved
+  const start = clock.now()
+  emitTelemetry({ name, phase: 'start', at: start, ...facts })
+  const times = (): { at: number; durationMs: number } => {
+    const at = clock.now()
+    return { at, durationMs: at - start }
+  }
+  return {
+    stop: (outcome) => emitTelemetry({ name, phase: 'stop', ...times(), ...facts, ...outcome }),
+    error: (error) =>
+      emitTelemetry({ name, phase: 'error', ...times(), ...facts, error: withoutPartial(error) }),
+  }
+}
+
+/** The partial result is content. */
+function withoutPartial(error: unknown): ReturnType<typeof errorToJSON> {
+  const { partial: _content, ...data } = errorToJSON(error)
+  return data
+}

@@ -1,0 +1,19 @@
+import { assertValid } from '../validate/assert-valid.ts'
+import { fine, must, within, type Check } from '../validate/check.ts'
+import { isPlainObject } from '../validate/is-plain-object.ts'
+import { optionsOf } from '../validate/shape.ts'
+import { checkImageScript } from './image-script.ts'
+import { isScriptCursor } from './script-cursor.ts'
+
+/** Refuses a script that is not legal, with the place of every problem, and options that an image fake does not have. */
+export function checkFakeImagesOptions(options: unknown): void {
+  const script = isPlainObject(options) ? (options['script'] ?? []) : []
+  assertValid('invalid_script', within('script', checkImageScript(script)))
+  assertValid('invalid_options', check(options))
+}
+
+const check: Check = optionsOf({
+  script: () => fine,
+  scriptCursor: must('made by createScriptCursor()', isScriptCursor),
+  capture: must('a function', (value) => typeof value === 'function'),
+})

@@ -1,0 +1,68 @@
+import type { AdapterOptions } from '../adapter/adapter-options.ts'
+import { systemClock } from '../async/clock.ts'
+import { retry, type Failure, type RetryPlan } from '../async/retry.ts'
+import { collectBatches } from '../collect/collect.ts'
+import { failureOf } from '../collect/failure.ts'
+import type { ModelRequest } from '../data/model-request.ts'
+import type { ModelResponse } from '../data/model-response.ts'
+import { isAllmError } from '../errors/allm-error.ts'
+import { retryPlan } from '../stream/retry-policy.ts'
+import { fakeProvider, left, type FakeState } from './fake-state.ts'
+import { playCall } from './play-call.ts'
+import { stoppedBy } from './stopped-by.ts'
+
+/**
+ * Folds one call's stream into its response. Rejects where the stream throws or ends in `error`.
+ *
+ * What fails before the first event and may go away by itself is tried again by the library's default policy, as long as there
+ * is a script for one more call.
+ */
+export function generateCall(
+  fake: FakeState,
+  request: ModelRequest,
+  options: AdapterOptions,
+): Promise<ModelResponse> {
+  const response = retry(planFor(fake, options), () => foldCall(fake, request, options))
+  const { signal } = options
+  if (signal === undefined) return response
+  return response.catch((error) => {
+    // The wait between two attempts rejects with whatever the caller gave to `abort`.
+    if (!signal.aborted || isAllmError(error)) throw error
+    const requestId = options.requestId ?? `fake-request-${fake.log.count}`
+    throw stoppedBy(signal, { provider: fakeProvider, requestId }, 0)
+  })
+}
+
+async function foldCall(
+  fake: FakeState,
+  request: ModelRequest,
+  options: AdapterOptions,
+): Promise<ModelResponse> {
+  const response = await collectBatches(playCall({ fake, method: 'generate', request, options }))
+  if (response.error !== undefined) throw failureOf(response.error, response)
+  return response
+}
+
+const defaultPlan = retryPlan('default', { clock: systemClock })
+
+/** The default plan with a call's own clock and signal. Written out: it is made for every call. */
+function planFor(fake: FakeState, { clock = systemClock, signal }: AdapterOptions): RetryPlan {
+  return {
+    maxAttempts: defaultPlan.maxAttempts,
+    baseDelayMs: defaultPlan.baseDelayMs,
+    maxDelayMs: defaultPlan.maxDelayMs,
+    jitterMs: defaultPlan.jitterMs,
+    respectRetryAfter: defaultPlan.respectRetryAfter,
+    clock,
+    signal,
+    judge: (error) => judge(error, fake),
+    tooLong: defaultPlan.tooLong,
+  }
+}
+
+function judge(error: unknown, fake: FakeState): Failure {
+  // An error that came after the first event holds what came before it.
+  const preflight = isAllmError(error) && error.partial === undefined
+  const another = fake.log.count < fake.firstGoodCall || left(fake.forGenerate) > 0
+  return preflight && another ? defaultPlan.judge(error) : { transient: false }
+}

@@ -1,0 +1,134 @@
+import { reasonOf, type CancelTimer, type Clock } from '../async/clock.ts'
+import { nextTurn } from './next-turn.ts'
+import { sleeperQueue } from './sleeper-queue.ts'
+
+/** A clock for tests: nothing waits in real time. */
+export interface VirtualClock extends Clock {
+  timer(ms: number, onTime: () => void): CancelTimer
+  /** How many are asleep. */
+  readonly pending: number
+  /** Moves time on, waking on the way whoever's time has come, in order. Resolves when all that they started waits again. */
+  advance(ms: number): Promise<void>
+  /** Moves time on until nobody is asleep. */
+  runAll(): Promise<void>
+}
+
+/** How a virtual clock behaves. */
+export interface VirtualClockOptions {
+  /** The time at the start (0). */
+  readonly start?: number | undefined
+  /** `false`: time moves only by `advance` and `runAll`. */
+  readonly auto?: boolean | undefined
+}
+
+/** Rounds of the event loop without a change, after which everything counts as waiting. */
+const quietTurns = 4
+
+/**
+ * Makes a clock whose time moves by itself: when everything waits, it jumps to whoever sleeps shortest, and wakes them one after
+ * the other, those with the same time in the order in which they fell asleep.
+ *
+ * It sees promises and its own sleepers. Code that waits for something else, such as a socket or `setTimeout`, looks idle to it:
+ * for that, make the clock with `auto: false` and move it by hand.
+ */
+export function virtualClock({ start = 0, auto = true }: VirtualClockOptions = {}): VirtualClock {
+  const queue = sleeperQueue()
+  let now = start
+  let running = false
+  let drivenByHand = 0
+
+  const fallAsleep = (ms: number, wake: () => void): CancelTimer => {
+    const cancel = queue.add(now + Math.max(0, ms), wake)
+    startRunning()
+    return cancel
+  }
+  const settle = async (): Promise<void> => {
+    for (let quiet = 0, seen = queue.changes; quiet < quietTurns; quiet++) {
+      await nextTurn()
+      if (queue.changes === seen) continue
+      seen = queue.changes
+      quiet = -1
+    }
+  }
+  const wakeUntil = async (until: number, goesOn: () => boolean): Promise<void> => {
+    await settle()
+    while (goesOn() && queue.earliest <= until) {
+      now = Math.max(now, queue.earliest)
+      queue.wakeFirst()
+      await settle()
+    }
+  }
+  const startRunning = (): void => {
+    if (!auto || running || drivenByHand > 0 || queue.earliest === Infinity) return
+    running = true
+    wakeUntil(Number.MAX_VALUE, () => drivenByHand === 0)
+      .catch(raise)
+      .finally(() => {
+        running = false
+        // Somebody may have fallen asleep since the last look.
+        startRunning()
+      })
+  }
+  const drive = async (until: number): Promise<void> => {
+    drivenByHand++
+    try {
+      await wakeUntil(until, () => true)
+    } finally {
+      drivenByHand--
+      startRunning()
+    }
+  }
+
+  return {
+    now: () => now,
+    sleep: (ms, signal) => sleepOn(fallAsleep, ms, signal),
+    timer: fallAsleep,
+    get pending() {
+      return queue.size
+    },
+    async advance(ms) {
+      if (!(ms >= 0)) throw new RangeError(`time can not be moved by ${ms} ms`)
+      const until = now + ms
+      await drive(until)
+      now = Math.max(now, until)
+    },
+    runAll: () => drive(Number.MAX_VALUE),
+  }
+}
+
+function sleepOn(
+  fallAsleep: (ms: number, wake: () => void) => CancelTimer,
+  ms: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) {
+      reject(reasonOf(signal))
+      return
+    }
+    if (!(ms > 0)) {
+      resolve()
+      return
+    }
+    if (signal === undefined) {
+      fallAsleep(ms, resolve)
+      return
+    }
+    const onAbort = (): void => {
+      cancel()
+      reject(reasonOf(signal))
+    }
+    const cancel = fallAsleep(ms, () => {
+      signal.removeEventListener('abort', onAbort)
+      resolve()
+    })
+    signal.addEventListener('abort', onAbort, { once: true })
+  })
+}
+
+/** A timer's callback that throws is nobody's rejection: it is reported as a real timer's would be. */
+function raise(error: unknown): void {
+  queueMicrotask(() => {
+    throw error
+  })
+}

@@ -1,0 +1,16 @@
+import type { ToolError } from '../errors/tool-error.ts'
+import type { ToolEvent, ToolExecutionResult } from '../events/tool-event.ts'
+
+/** The event that ends a call. */
+export type AnswerEvent = Extract<
+  ToolEvent,
+  { type: 'tool_result_encoded' | 'ask_user_requested' | 'tool_halt' }
+>
+
+/** What a finished call says: its result, and the event that ends it. */
+export interface Answer {
+  readonly result: ToolExecutionResult
+  readonly event: AnswerEvent
+  /** Why the call failed, if it did. */
+  readonly error?: ToolError
+}

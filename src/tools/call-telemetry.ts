@@ -1,0 +1,32 @@
+import type { ToolCall } from '../data/tool-call.ts'
+import { toJsonValue } from '../errors/to-json-value.ts'
+import { emitTelemetry, isObserved, span, type Span } from '../telemetry/telemetry.ts'
+import type { SpanFacts } from '../telemetry/telemetry-event.ts'
+import type { Execution } from './execution.ts'
+import type { ToolOutcome } from './tool-outcome.ts'
+import type { ToolRun } from './tool-run.ts'
+
+/** Starts the span of a call. */
+export function toolSpan(call: ToolCall, run: ToolRun): Span {
+  return span('tool', factsOf(call, run), run.clock)
+}
+
+/** Tells of a handler that answered after its deadline. The answer itself is thrown away. */
+export function reportLate({ call, run, deadline }: Execution, outcome: ToolOutcome): void {
+  if (!isObserved()) return
+  const at = run.clock.now()
+  // One that was stopped with its run is not late.
+  if (at < deadline) return
+  emitTelemetry({
+    name: 'tool.unsettled',
+    at,
+    lateByMs: at - deadline,
+    outcome: outcome.type === 'error' ? 'rejected' : 'resolved',
+    ...(outcome.type === 'value' ? { content: toJsonValue(outcome.value) } : {}),
+    ...factsOf(call, run),
+  })
+}
+
+function factsOf(call: ToolCall, { requestId, sessionId }: ToolRun): SpanFacts {
+  return { requestId, sessionId, toolName: call.name, toolCallId: call.id }
+}

@@ -1,0 +1,69 @@
+import type { Tool } from '../adapter/tool.ts'
+import type { JsonObject, JsonValue } from '../data/json.ts'
+import type { ToolChoice, ToolSpec } from '../data/tool-spec.ts'
+import { ValidationError } from '../errors/validation-error.ts'
+import { toToolSpec } from '../make/tool.ts'
+import { assertValid } from '../validate/assert-valid.ts'
+import { within } from '../validate/check.ts'
+import { repeatedNames } from '../validate/validate-tool.ts'
+import { toolHelp, toolHelpName } from './tool-help.ts'
+
+/**
+ * The tools as the model sees them: full specs, and for compact tools a one-line stub, with `tool_help` added once at the end.
+ *
+ * A compact tool that `toolChoice` forces is sent in full. The list depends on nothing else, so a prompt cache keeps it from
+ * step to step. Two tools of one name, `tool_help` included, throw a `ValidationError`.
+ */
+export function projectTools(tools: readonly Tool[], toolChoice?: ToolChoice): readonly ToolSpec[] {
+  return withToolHelp(tools).map((tool) =>
+    tool.compact && tool.name !== toolChoice ? stub(tool) : toToolSpec(tool),
+  )
+}
+
+/** The tools that calls are run by, by name: the given ones, and `tool_help` where a compact one is among them. */
+export function toolTable(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
+  return new Map(withToolHelp(tools).map((tool) => [tool.name, tool]))
+}
+
+function withToolHelp(tools: readonly Tool[]): readonly Tool[] {
+  assertValid('invalid_tool', within('tools', repeatedNames(tools)))
+  if (!tools.some(({ compact }) => compact)) return tools
+  const own = tools.findIndex(({ name }) => name === toolHelpName)
+  if (own === -1) return [...tools, toolHelp(tools)]
+  const problem = `duplicate name: ${toolHelpName} is built in where a tool is compact`
+  throw new ValidationError('invalid_tool', [{ path: `tools[${own}].name`, problem }])
+}
+
+function stub(tool: Tool): ToolSpec {
+  const description = `${summaryOf(tool)}${argumentsOf(tool.schema)} [compact]`.trim()
+  return { name: tool.name, description, schema: { type: 'object' } }
+}
+
+const longest = 160
+
+/** The tool in one line: its summary, or the first sentence of its description. */
+function summaryOf({ summary = '', description }: Tool): string {
+  const text = summary.trim() === '' ? firstSentence(description) : summary
+  const line = text.replaceAll(/\s+/g, ' ').trim()
+  if (line.length <= longest) return line
+  return `${line.slice(0, longest - 3).replace(/[\uD800-\uDBFF]$/, '')}...`
+}
+
+function firstSentence(text: string): string {
+  const [line = ''] = text.trim().split(/[\r\n]/, 1)
+  return /^.*?[.!?](?=\s|$)/.exec(line)?.[0] ?? line
+}
+
+/** The names of the arguments: required ones in their order, then the others by name. */
+function argumentsOf({ properties, required }: JsonObject): string {
+  if (!isObject(properties)) return ''
+  const needed = Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []
+  const optional = Object.keys(properties).filter((name) => !needed.includes(name))
+  const words = needed.length > 0 ? [needed.join(', ')] : []
+  if (optional.length > 0) words.push(`[${optional.toSorted().join(', ')}]`)
+  return ` Args: ${words.length === 0 ? 'none' : words.join(' ')}`
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,18 @@
+import type { Tool } from '../adapter/tool.ts'
+import type { ToolCall } from '../data/tool-call.ts'
+import type { Span } from '../telemetry/telemetry.ts'
+import type { HandlerSwitch } from './handler-switch.ts'
+import type { ToolRun } from './tool-run.ts'
+
+/** One call from its start to its answer. */
+export interface Execution {
+  readonly call: ToolCall
+  /** Absent when there is no tool of that name. */
+  readonly tool: Tool | undefined
+  readonly run: ToolRun
+  readonly control: HandlerSwitch
+  readonly startedAt: number
+  /** When it is answered as timed out, if the handler answers by a promise. */
+  readonly deadline: number
+  readonly trace: Span
+}

@@ -1,0 +1,142 @@
+import type { ImageLimits } from './image-limits.ts'
+import { addressProblem, isPublicHost } from './public-address.ts'
+
+/** The part of `fetch` that is used here, so that anything of that shape can be injected. */
+export type FetchImage = (url: string, init: RequestInit) => Promise<Response>
+
+/** The addresses that a name stands for. */
+export type Lookup = (host: string) => Promise<readonly string[]>
+
+/** How an image gets here from its address. */
+export interface Download {
+  /** The platform's own unless given. */
+  readonly fetch?: FetchImage | undefined
+  /** Asked before the platform's own `fetch` is used; an injected one sees to its names itself. */
+  readonly lookup?: Lookup | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/** What came from an address, or what was wrong with it, in words that follow the image's place. */
+export type Downloaded =
+  | {
+      readonly bytes: Uint8Array
+      readonly mimeType: string | undefined
+      readonly problem?: undefined
+    }
+  | { readonly problem: string }
+
+/**
+ * Fetches an image from a public address, at most `maxBytes` of it.
+ *
+ * Redirects are refused, and so is every host that is not public: by its name, and on Node also by what the name
+ * stands for. Between that look and the connection a name can change; who takes addresses from strangers injects a
+ * `fetch` that connects through a proxy. A connection that breaks throws what `fetch` threw.
+ */
+export async function fetchImage(
+  address: string,
+  limits: ImageLimits,
+  { fetch, lookup = nodeLookup, signal }: Download = {},
+): Promise<Downloaded> {
+  const refused = addressProblem(address)
+  if (refused !== undefined) return { problem: `has an address that ${refused}` }
+  const url = new URL(address)
+  // What follows the path may be a signature, which is for nobody to read.
+  const place = `${url.origin}${url.pathname}`
+  if (fetch === undefined && !(await lookup(url.hostname)).every(isPublicHost)) {
+    return { problem: `is at ${place}, which leads to a host that is not public` }
+  }
+  const send = fetch ?? globalThis.fetch
+  const response = await send(url.href, {
+    headers: { accept: 'image/*' },
+    redirect: 'manual',
+    credentials: 'omit',
+    ...(signal === undefined ? {} : { signal }),
+  })
+  const problem = answerProblem(response, limits)
+  if (problem !== undefined) {
+    await response.body?.cancel()
+    return { problem: `is at ${place}, which ${problem}` }
+  }
+  const bytes = await readBytes(response, limits.maxBytes)
+  if (bytes === undefined) {
+    return {
+      problem: `at ${place} has more than the ${limits.maxBytes} bytes that ${limits.provider} takes`,
+    }
+  }
+  if (bytes.byteLength === 0) return { problem: `is at ${place}, which answered nothing` }
+  return { bytes, mimeType: imageType(response) }
+}
+
+function answerProblem(response: Response, limits: ImageLimits): string | undefined {
+  const { status, type, redirected } = response
+  if (type === 'opaqueredirect' || redirected || (status >= 300 && status < 400)) {
+    return 'redirects, and redirects are not followed'
+  }
+  if (status !== 200) return `answered ${status}`
+  const content = mediaType(response)
+  if (content.startsWith('text/') || content === 'application/json') {
+    return `answered with ${content} instead of an image`
+  }
+  const length = Number(response.headers.get('content-length'))
+  if (length <= limits.maxBytes) return undefined
+  return `has ${length} bytes, and ${limits.provider} takes at most ${limits.maxBytes}`
+}
+
+/** The type that the answer declares, when it is one of an image. */
+function imageType(response: Response): string | undefined {
+  const content = mediaType(response)
+  if (content === 'image/jpg') return 'image/jpeg'
+  return content.startsWith('image/') ? content : undefined
+}
+
+function mediaType(response: Response): string {
+  const [content = ''] = (response.headers.get('content-type') ?? '').split(';')
+  return content.trim().toLowerCase()
+}
+
+/** The body in one piece, without a second copy when its length was told. `undefined` beyond `maxBytes`. */
+async function readBytes(response: Response, maxBytes: number): Promise<Uint8Array | undefined> {
+  const reader = response.body?.getReader()
+  if (reader === undefined) return new Uint8Array()
+  const told = Number(response.headers.get('content-length'))
+  let bytes = new Uint8Array(Number.isSafeInteger(told) && told > 0 ? told : 64 * 1024)
+  let size = 0
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return bytes.subarray(0, size)
+      const next = size + value.byteLength
+      if (next > maxBytes) return undefined
+      if (next > bytes.byteLength) {
+        const grown = new Uint8Array(Math.min(maxBytes, Math.max(next, bytes.byteLength * 2)))
+        grown.set(bytes.subarray(0, size))
+        bytes = grown
+      }
+      bytes.set(value, size)
+      size = next
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined)
+  }
+}
+
+interface NameServer {
+  lookup(host: string, options: { all: true }): Promise<ReadonlyArray<{ readonly address: string }>>
+}
+
+interface Host {
+  readonly process?: { readonly getBuiltinModule?: (name: string) => NameServer | undefined }
+}
+
+/** Asks Node's resolver; elsewhere, and for a name that it does not find, there is nothing to judge. */
+const nodeLookup: Lookup = async (host) => {
+  // Node is optional here, so its global is looked up and not declared.
+  const names = (globalThis as Host).process?.getBuiltinModule?.('node:dns/promises')
+  if (names === undefined) return []
+  try {
+    const found = await names.lookup(host.replace(/^\[|\]$/g, ''), { all: true })
+    return found.map(({ address }) => address)
+  } catch {
+    return []
+  }
+}

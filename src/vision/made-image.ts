@@ -1,0 +1,33 @@
+import { defined } from '../data/defined.ts'
+import type { InlineImage } from '../data/image.ts'
+import { base64Problem } from '../make/base64.ts'
+import { sniffMimeType } from '../make/sniff-mime-type.ts'
+import { inlineHead } from './inline-image.ts'
+import { pngHeader } from './png-header.ts'
+
+/** What a provider said about an image that it made. */
+export interface MadeImageFacts {
+  /** The type that it declared. */
+  readonly mimeType?: string | undefined
+  readonly width?: number | undefined
+  readonly height?: number | undefined
+  readonly revisedPrompt?: string | undefined
+}
+
+/**
+ * An image that a provider made. Its bytes go before what was said about them: their type, and for a PNG its dimensions.
+ *
+ * `undefined` when the text is not base64.
+ */
+export function madeImage(base64: string, facts: MadeImageFacts): InlineImage | undefined {
+  if (base64Problem(base64) !== undefined) return undefined
+  const header = pngHeader(inlineHead(base64, 64))
+  return defined<InlineImage>({
+    type: 'base64',
+    base64,
+    mimeType: sniffMimeType(base64) ?? facts.mimeType ?? 'image/png',
+    width: header?.width ?? facts.width,
+    height: header?.height ?? facts.height,
+    revisedPrompt: facts.revisedPrompt,
+  })
+}

@@ -1,0 +1,110 @@
+import type { FinishReason } from '../data/finish-reason.ts'
+import type { JsonObject } from '../data/json.ts'
+import { openaiHeaders } from './openai-headers.ts'
+import { chatUsage } from './openai-usage.ts'
+import type { PlanBlock, WirePlan } from './plan.ts'
+import { openaiError, wordsOf } from './render-failure.ts'
+import type { RenderContext, WireRenderer } from './wire-renderer.ts'
+
+/** The words of Chat Completions for our finish reasons. */
+export const chatFinishWords: Readonly<Record<FinishReason, string>> = {
+  stop: 'stop',
+  length: 'length',
+  tool_calls: 'tool_calls',
+  content_filter: 'content_filter',
+  error: 'error',
+  other: 'other',
+}
+
+/** Chat Completions: one message, its text in one piece, reasoning in the member that compatible servers use. */
+export const openaiChat: WireRenderer = {
+  defaultModel: 'gpt-4o-2024-08-06',
+  namedEvents: false,
+  headers: openaiHeaders,
+  body(plan, context) {
+    const { finish, usage } = ending(plan)
+    return {
+      ...envelope(context, 'chat.completion'),
+      choices: [{ index: 0, message: message(plan), logprobs: null, finish_reason: finish }],
+      ...(usage === undefined ? {} : { usage }),
+    }
+  },
+  stream(plan, context, writer) {
+    const head = envelope(context, 'chat.completion.chunk')
+    const tail = context.includeUsage ? { usage: null } : {}
+    const chunk = (delta: JsonObject, finish: string | null = null): void => {
+      const choice = { index: 0, delta, logprobs: null, finish_reason: finish }
+      writer.event({ ...head, choices: [choice], ...tail })
+    }
+    const toolIndex = new Map<number, number>()
+    const toolDelta = (block: number, call: JsonObject): void =>
+      chunk({ tool_calls: [{ index: toolIndex.get(block) ?? 0, ...call }] })
+
+    const opening = plan.blocks[0]?.type === 'tool_call' ? null : ''
+    chunk({ role: 'assistant', content: opening, refusal: null })
+    return {
+      begin() {},
+      open(block) {
+        const call = plan.blocks[block]
+        if (call?.type !== 'tool_call') return
+        toolIndex.set(block, toolIndex.size)
+        const { id, name } = call
+        toolDelta(block, { id, type: 'function', function: { name, arguments: '' } })
+      },
+      delta(block, text) {
+        const type = plan.blocks[block]?.type
+        if (type === 'text') chunk({ content: text })
+        else if (type === 'reasoning') chunk({ reasoning_content: text })
+        else toolDelta(block, { function: { arguments: text } })
+      },
+      close() {},
+      finish() {
+        const { finish, usage } = ending(plan)
+        chunk({}, finish)
+        if (usage !== undefined && context.includeUsage)
+          writer.event({ ...head, choices: [], usage })
+        writer.text('data: [DONE]\n\n')
+      },
+      fail: (failure) => writer.event({ error: openaiError(wordsOf('openai_chat', failure)) }),
+    }
+  },
+}
+
+function envelope(context: RenderContext, object: string): JsonObject {
+  const { id, created, model } = context
+  return {
+    id: `chatcmpl-${id}`,
+    object,
+    created,
+    model,
+    service_tier: 'default',
+    system_fingerprint: null,
+  }
+}
+
+function ending(plan: WirePlan): { readonly finish: string; readonly usage?: JsonObject } {
+  const finish = plan.end.type === 'finished' ? chatFinishWords[plan.end.reason] : 'stop'
+  return plan.usage === undefined ? { finish } : { finish, usage: chatUsage(plan.usage) }
+}
+
+function message(plan: WirePlan): JsonObject {
+  const content = joined(plan.blocks, 'text')
+  const reasoning = joined(plan.blocks, 'reasoning')
+  const calls = plan.blocks.flatMap((block) =>
+    block.type === 'tool_call'
+      ? [{ id: block.id, type: 'function', function: { name: block.name, arguments: block.text } }]
+      : [],
+  )
+  return {
+    role: 'assistant',
+    content: content === '' && calls.length > 0 ? null : content,
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    refusal: null,
+    annotations: [],
+  }
+}
+
+function joined(blocks: readonly PlanBlock[], type: 'text' | 'reasoning'): string {
+  return blocks.map((block) => (block.type === type ? block.text : '')).join('')
+}

@@ -1,0 +1,74 @@
+import { assertNever } from '../data/assert-never.ts'
+import type { JsonObject, JsonValue } from '../data/json.ts'
+import type { PlanBlock } from './plan.ts'
+
+/** The id of the output item of a block. */
+export function itemId(block: PlanBlock, index: number, id: string): string {
+  const prefix = { text: 'msg', reasoning: 'rs', tool_call: 'fc', image: 'ig' }[block.type]
+  return `${prefix}_${id}_${index}`
+}
+
+/** A text part of a message item. */
+export function textPart(text: string): JsonObject {
+  return { type: 'output_text', annotations: [], logprobs: [], text }
+}
+
+/** A summary part of a reasoning item. */
+export function summaryPart(text: string): JsonObject {
+  return { type: 'summary_text', text }
+}
+
+/** The output item of a block, as it is when it is added and empty, or when it is done. */
+export function outputItem(
+  block: PlanBlock,
+  id: string,
+  status: 'in_progress' | 'completed' | 'incomplete',
+): JsonObject {
+  const started = status === 'in_progress'
+  switch (block.type) {
+    case 'text':
+      return {
+        id,
+        type: 'message',
+        status,
+        content: started ? [] : [textPart(block.text)],
+        role: 'assistant',
+      }
+    case 'reasoning':
+      return reasoningItem(block.text, started ? undefined : block.opaque, id, started)
+    case 'tool_call':
+      return {
+        id,
+        type: 'function_call',
+        status,
+        arguments: started ? '' : block.text,
+        call_id: block.id,
+        name: block.name,
+      }
+    case 'image':
+      return {
+        id,
+        type: 'image_generation_call',
+        status,
+        result: started || block.image.type !== 'base64' ? null : block.image.base64,
+      }
+    default:
+      return assertNever(block)
+  }
+}
+
+function reasoningItem(
+  text: string,
+  opaque: JsonValue | undefined,
+  id: string,
+  started: boolean,
+): JsonObject {
+  const summary = started || text === '' ? [] : [summaryPart(text)]
+  return { id, type: 'reasoning', summary, ...encrypted(opaque) }
+}
+
+/** The item carries one string; what is not a string is carried as JSON. */
+function encrypted(opaque: JsonValue | undefined): JsonObject {
+  if (opaque === undefined) return {}
+  return { encrypted_content: typeof opaque === 'string' ? opaque : JSON.stringify(opaque) }
+}

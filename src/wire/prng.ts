@@ -1,0 +1,10 @@
+/** A small seeded generator: numbers in [0, 1), the same for the same seed on every platform. */
+export function seededRandom(seed: number): () => number {
+  let state = Math.trunc(seed) | 0
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}

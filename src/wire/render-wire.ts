@@ -1,0 +1,37 @@
+import type { Script } from '../testing/script-entry.ts'
+import { validateScript } from '../testing/validate-script.ts'
+import { rechunk } from './chunking.ts'
+import { planScript } from './plan-script.ts'
+import { renderPlan } from './render-plan.ts'
+import { renderers } from './renderers.ts'
+import type { WireAnswer, WireFormat, WireOptions } from './wire-answer.ts'
+
+/** The moment that every answer says it was made at, in seconds since 1970. */
+const created = 1_767_225_600
+
+/**
+ * Renders a script as the bytes that a provider would send for it.
+ *
+ * The same script and options give the same bytes. A script that `validateScript` refuses throws the same
+ * `ValidationError`. What a format has no place for is left out; `wireLimits` lists it.
+ */
+export function renderWire(
+  format: WireFormat,
+  script: Script,
+  options: WireOptions = {},
+): WireAnswer {
+  validateScript({ script })
+  const plan = planScript(script)
+  const id = plan.id ?? `fake${options.id ?? '1'}`
+  const answer = renderPlan(format, plan, {
+    id,
+    created,
+    stream: options.stream ?? false,
+    model: plan.model ?? options.model ?? renderers[format].defaultModel,
+    requestId: options.requestId ?? `req_${id}`,
+    includeUsage: options.includeUsage ?? true,
+    framing: options.framing ?? 'sse',
+  })
+  const { chunking } = options
+  return chunking === undefined ? answer : { ...answer, frames: rechunk(answer.frames, chunking) }
+}
