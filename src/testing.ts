@@ -1,9 +1,11 @@
 /** The door `allm-ts/testing`: scripted adapters, a clock without waiting, and a current engine for tests. */
 export { collectEvents } from './testing/collect-events.ts'
 export { detectShape } from './testing/detect-shape.ts'
-export { fake, type Fake } from './testing/fake.ts'
+export { fake } from './testing/fake.ts'
+export type { Fake } from './testing/fake-adapter.ts'
 export type { FakeOptions, ScriptOptions } from './testing/fake-options.ts'
-export { fakeImages, type FakeImages, type FakeImagesOptions } from './testing/fake-images.ts'
+export { fakeImages } from './testing/fake-images.ts'
+export type { FakeImages, FakeImagesOptions } from './testing/fake-images-options.ts'
 export { foldToResponse, type FoldOptions } from './testing/fold-to-response.ts'
 export { interpret } from './testing/interpret.ts'
 export { currentEngine, withEngine } from './testing/sandbox.ts'
@@ -15,7 +17,7 @@ export {
   type VirtualClockOptions,
 } from './testing/virtual-clock.ts'
 export type { RecordedCall, RecordedOptions } from './testing/call-log.ts'
-export type { ImageScriptEntry, ScriptedImageFacts } from './testing/image-script.ts'
+export type { ImageScriptEntry, ScriptedImageFacts } from './testing/image-script-entry.ts'
 export type { FakeStream } from './testing/play-call.ts'
 export type {
   HarnessEntry,
@@ -27,3 +29,5 @@ export type {
   SpecEntry,
 } from './testing/script-entry.ts'
 export type { ScriptShape } from './testing/vocabulary.ts'
+export { crashAtEveryEvent } from './rehearsal/crash-at-every-event.ts'
+export type { CrashReport, CrashScenario, SuspendAnswer } from './rehearsal/crash-scenario.ts'

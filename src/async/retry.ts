@@ -30,13 +30,15 @@ export interface RetryPlan {
  * The one retry loop of the library: tries `attempt` until it succeeds, fails for good, or the attempts are used up.
  *
  * Waits double from `baseDelayMs` to `maxDelayMs`, plus jitter; a longer wait that the other side asks for is honoured up to
- * `maxDelayMs`, and beyond it the loop fails at once.
+ * `maxDelayMs`, and beyond it the loop fails at once. The plan is made when it is first needed: most calls succeed.
  */
-export async function retry<T>(plan: RetryPlan, attempt: () => Promise<T>): Promise<T> {
+export async function retry<T>(makePlan: () => RetryPlan, attempt: () => Promise<T>): Promise<T> {
+  let plan: RetryPlan | undefined
   for (let number = 1; ; number++) {
     try {
       return await attempt()
     } catch (error) {
+      plan ??= makePlan()
       const failure = plan.judge(error)
       if (!failure.transient || number >= plan.maxAttempts) throw error
       const asked = plan.respectRetryAfter ? (failure.retryAfterMs ?? 0) : 0

@@ -23,12 +23,14 @@ export async function* answerCalls(loop: Loop): AsyncGenerator<Batch, void> {
     )
   if (open.length === 0) return
   const source = toolBatches(open, loop.tools)
+  let ended = false
   try {
     for (let step = await source.next(); step.done !== true; step = await source.next()) {
       yield sayAll(loop, step.value)
     }
+    ended = true
   } finally {
-    await source.return()
+    if (!ended) await source.return()
   }
   const { signal } = loop.scene.call
   if (signal?.aborted === true) {

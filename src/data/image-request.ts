@@ -2,10 +2,13 @@ import type { Image } from './image.ts'
 import type { JsonObject } from './json.ts'
 import type { ProviderOptions } from './model-request.ts'
 
+/** What to do: a new image, a changed one, or others like one. */
 export type ImageOperation = 'generate' | 'edit' | 'variation'
 
+/** Every image operation. */
 export const imageOperations: readonly ImageOperation[] = ['generate', 'edit', 'variation']
 
+/** A size in the provider's words, or in pixels. */
 export type ImageSize = 'auto' | (string & {}) | { readonly width: number; readonly height: number }
 
 /** One image call's input, as plain data. `imageRequest(prompt)` fills the defaults. */

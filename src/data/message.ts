@@ -2,6 +2,7 @@ import type { JsonObject } from './json.ts'
 import type { Part } from './part.ts'
 import type { ToolCall } from './tool-call.ts'
 
+/** Who speaks. */
 export type Role = 'system' | 'user' | 'assistant' | 'tool'
 
 /** One turn of a conversation. */

@@ -6,6 +6,7 @@ import type { ToolChoice, ToolSpec } from './tool-spec.ts'
 /** How hard a reasoning model thinks, in words that every provider understands. */
 export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'max'
 
+/** What is asked of a reasoning model. A model that does not reason is asked nothing. */
 export interface ReasoningOptions {
   readonly effort: ReasoningEffort
   /** Ask for a readable summary of the reasoning. */

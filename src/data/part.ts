@@ -4,11 +4,13 @@ import type { JsonValue } from './json.ts'
 /** How closely a vision model looks. Only OpenAI knows the difference. */
 export type ImageDetail = 'auto' | 'low' | 'high'
 
+/** Text within a message. */
 export interface TextPart {
   readonly type: 'text'
   readonly text: string
 }
 
+/** An image within a message. */
 export interface ImagePart {
   readonly type: 'image'
   readonly image: Image

@@ -5,8 +5,10 @@ import type { ToolHalt } from './step-result.ts'
 import type { Thread } from './thread.ts'
 import type { ToolCall } from './tool-call.ts'
 
+/** What a session is waiting for, if anything. Closed. */
 export type SessionStatus = 'idle' | 'awaiting_user' | 'awaiting_tools' | 'completed' | 'error'
 
+/** Every session status. */
 export const sessionStatuses: readonly SessionStatus[] = [
   'idle',
   'awaiting_user',

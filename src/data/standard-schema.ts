@@ -17,10 +17,12 @@ export interface StandardSchema<Input = unknown, Output = Input> {
   }
 }
 
+/** What validation gives: the value, or what is wrong with it. */
 export type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] }
 
+/** One thing that a schema finds wrong, and where. */
 export interface SchemaIssue {
   readonly message: string
   readonly path?: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }> | undefined

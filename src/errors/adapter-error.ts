@@ -16,6 +16,7 @@ export type AdapterErrorReason =
   | 'no_scripted_response'
   | 'unknown'
 
+/** Every reason of an `AdapterError`. */
 export const adapterErrorReasons: readonly AdapterErrorReason[] = [
   'authentication_failed',
   'rate_limited',

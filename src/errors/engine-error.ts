@@ -11,6 +11,7 @@ export type EngineErrorReason =
   | 'unsupported_response_format'
   | 'no_image_adapter'
 
+/** Every reason of an `EngineError`. */
 export const engineErrorReasons: readonly EngineErrorReason[] = [
   'missing_adapter',
   'missing_model',

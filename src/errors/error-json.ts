@@ -1,6 +1,5 @@
 import { assertNever } from '../data/assert-never.ts'
 import type { ErrorData } from '../data/error-data.ts'
-import type { PartialResult } from '../data/partial-result.ts'
 import { AdapterError, adapterErrorReasons } from './adapter-error.ts'
 import { isAllmError, type AllmError } from './allm-error.ts'
 import { EngineError, engineErrorReasons } from './engine-error.ts'
@@ -13,15 +12,20 @@ import { ValidationError, validationErrorReasons } from './validation-error.ts'
 /** Any error as plain data. What is not ours becomes `stream`/`unknown` with the original described as its cause. */
 export function errorToJSON(error: unknown): ErrorData {
   if (isAllmError(error)) return error.toJSON()
-  const message = error instanceof Error ? error.message : String(error)
-  return new StreamError('unknown', message, { cause: error }).toJSON()
+  return new StreamError('unknown', thrownText(error), { cause: error }).toJSON()
+}
+
+/** What was thrown, in words. Not every value can be made a string; the cause describes it. */
+function thrownText(error: unknown): string {
+  if (error instanceof Error) return error.message
+  return typeof error === 'string' ? error : 'something that is not an error was thrown'
 }
 
 /** The error that `errorToJSON` wrote, as an instance of its class. A reason that is not known becomes the nearest general one. */
 export function errorFromJSON(data: ErrorData): AllmError {
   const { message } = data
   // A cause comes back as the description that was written; a partial result as the data that it is.
-  const details = { ...data, partial: data.partial as PartialResult | undefined }
+  const details = { ...data, partial: data.partial as AllmError['partial'] }
   switch (data.kind) {
     case 'adapter':
       return new AdapterError(oneOf(adapterErrorReasons, data.reason, 'unknown'), message, details)

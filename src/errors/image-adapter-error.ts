@@ -13,6 +13,7 @@ export type ImageAdapterErrorReason =
   | Exclude<AdapterErrorReason, 'no_scripted_response'>
   | 'unsupported_operation'
 
+/** Every reason of an `ImageAdapterError`. */
 export const imageAdapterErrorReasons: readonly ImageAdapterErrorReason[] = [
   ...adapterErrorReasons.filter((reason) => reason !== 'no_scripted_response'),
   'unsupported_operation',

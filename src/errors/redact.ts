@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '../data/json.ts'
 
 /**
- * The shapes of keys, masked forms included: `sk-…`, `sk-ant-…`, `AIza…`, `xai-…`, `gsk_…`, bearer headers,
- * and `key=` in addresses. A provider that echoes part of a key masks it with stars.
+ * The shapes of keys: `sk-…`, `sk-ant-…`, `AIza…`, `xai-…`, `gsk_…`, bearer headers, `key=` in addresses, what is said to be a key,
+ * and whatever is masked with stars, as providers do when they echo a key.
  */
 const keyShapes: readonly RegExp[] = [
   /\b(?:sk|pk|rk)-[A-Za-z0-9_*.-]{6,}[A-Za-z0-9*]/g,
@@ -10,10 +10,12 @@ const keyShapes: readonly RegExp[] = [
   /\bAIza[A-Za-z0-9_*-]{10,}/g,
   /\bAQ\.[A-Za-z0-9_*-]{16,}/g,
   /\bya29\.[A-Za-z0-9_*.-]{10,}/g,
-  /\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+/g,
+  /\beyJ[\w-]{10,2048}\.[\w-]{10,2048}\.[\w-]+/g,
   /\b(Bearer|Basic)\s+[A-Za-z0-9._~+/*=-]{8,}/gi,
   /\b((?:x-)?(?:goog-)?api[-_]?key["']?\s*[:=]\s*["']?)[A-Za-z0-9._*~+/-]{8,}/gi,
   /([?&](?:key|api_key|access_token)=)[^&\s"']+/gi,
+  /\b(api[ _-]?key[a-z ]{0,16}: *)[^\s,;"'[]{6,}/gi,
+  /[\w-]{2,64}\*{3,}[\w-]*|\*{3,}[\w-]{2,}/g,
 ]
 
 /** Replaces everything in a text that has the shape of a key. */
@@ -31,7 +33,7 @@ export function redact(text: string): string {
 
 /** The names under which a key may travel in structured data. */
 const keyNames =
-  /^(?:authorization|proxy-authorization|(?:x-)?(?:goog-)?api[-_]?key|apikey|access_token|secret)$/i
+  /^(?:(?:proxy-)?authorization|(?:x-)?(?:goog-)?api[-_]?key|access[-_]?token|(?:client[-_]?)?secret|password|(?:set-)?cookie)$/i
 
 /** Redacts every string in a JSON value, and the whole value of a member that is named like a key. */
 export function redactJson(value: JsonValue): JsonValue {
@@ -43,10 +45,10 @@ export function redactJson(value: JsonValue): JsonValue {
 
 /** `redactJson` for an object. */
 export function redactObject(value: JsonObject): JsonObject {
-  const result: Record<string, JsonValue> = {}
-  for (const [key, member] of Object.entries(value)) {
-    result[key] =
-      keyNames.test(key) && typeof member === 'string' ? '[redacted]' : redactJson(member)
-  }
-  return result
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [
+      key,
+      keyNames.test(key) && typeof member === 'string' ? '[redacted]' : redactJson(member),
+    ]),
+  )
 }

@@ -8,6 +8,7 @@ export type SessionErrorReason =
   | 'unreadable'
   | 'stale'
 
+/** Every reason of a `SessionError`. */
 export const sessionErrorReasons: readonly SessionErrorReason[] = [
   'illegal_status',
   'unknown_tool_call_id',

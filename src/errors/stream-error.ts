@@ -10,6 +10,7 @@ export type StreamErrorReason =
   | 'adapter_error'
   | 'unknown'
 
+/** Every reason of a `StreamError`. */
 export const streamErrorReasons: readonly StreamErrorReason[] = [
   'cancelled',
   'timeout',

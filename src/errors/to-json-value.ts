@@ -34,11 +34,10 @@ function objectToJson(value: object, depth: number, above: readonly unknown[]): 
       return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString()
     if (value instanceof Map || value instanceof Set)
       return toJsonValue([...value], depth + 1, path)
-    const result: Record<string, JsonValue> = {}
-    for (const [key, member] of Object.entries(value)) {
-      if (member !== undefined) result[key] = toJsonValue(member, depth + 1, path)
-    }
-    return result
+    const members = Object.entries(value).filter(([, member]) => member !== undefined)
+    return Object.fromEntries(
+      members.map(([key, member]) => [key, toJsonValue(member, depth + 1, path)]),
+    )
   } catch {
     return '[unreadable]'
   }

@@ -11,6 +11,7 @@ export type ToolErrorReason =
   | 'not_found'
   | 'encoding_failed'
 
+/** Every reason of a `ToolError`. */
 export const toolErrorReasons: readonly ToolErrorReason[] = [
   'handler_raised',
   'handler_failed',

@@ -1,5 +1,6 @@
 import type { ErrorData, Issue } from '../data/error-data.ts'
 import { AllmError, type ErrorDetails } from './allm-error.ts'
+import { redact } from './redact.ts'
 
 /** What kind of value was refused. Closed. */
 export type ValidationErrorReason =
@@ -14,6 +15,7 @@ export type ValidationErrorReason =
   | 'invalid_script'
   | 'invalid_output'
 
+/** Every reason of a `ValidationError`. */
 export const validationErrorReasons: readonly ValidationErrorReason[] = [
   'invalid_request',
   'invalid_message',
@@ -37,7 +39,7 @@ export class ValidationError extends AllmError {
   constructor(reason: ValidationErrorReason, issues: readonly Issue[], details: ErrorDetails = {}) {
     super(`${reason.replaceAll('_', ' ')}: ${issues.map(sentence).join('; ')}`, details)
     this.reason = reason
-    this.issues = issues
+    this.issues = issues.map(({ path, problem }) => ({ path, problem: redact(problem) }))
   }
 
   protected override facts(): Partial<ErrorData> {

@@ -1,8 +1,7 @@
-import { systemClock } from '../async/clock.ts'
-import { watchdog } from '../async/watchdog.ts'
 import { AdapterError } from '../errors/adapter-error.ts'
 import { bodyDecoder } from './body-decoder.ts'
 import { guardCall, type GuardedCall } from './guarded-call.ts'
+import { hangUp, letEnd, type BodyReader } from './hang-up.ts'
 import type { HttpCall } from './http-call.ts'
 import { post } from './post.ts'
 import type { SseDecoder } from './sse-decoder.ts'
@@ -41,8 +40,6 @@ interface Exit {
   guard: GuardedCall | undefined
 }
 
-type BodyReader = ReadableStreamDefaultReader<Uint8Array>
-
 async function* readBatches<Out>(
   source: CallSource,
   decoder: SseDecoder<Out>,
@@ -70,7 +67,7 @@ async function* readBatches<Out>(
         sent += out.length
         yield out
       }
-      if (out.length > 0 || body.seen !== seen) guard.wait()
+      if (!decoder.done && (out.length > 0 || body.seen !== seen)) guard.wait()
       seen = body.seen
       if (stopped !== undefined) throw unreadable(stopped.problem, call, { sent, seen })
       if (done && !decoder.done) throw truncated(call, { sent, seen }, hadText)
@@ -93,30 +90,4 @@ function bodyReader(response: Response, call: HttpCall): BodyReader {
   const { status } = response
   const message = `${provider} answered ${status} with ${type || 'no body'} instead of a stream`
   throw new AdapterError('malformed_response', message, { provider, requestId, status })
-}
-
-/** How long a connection may take to end by itself after the provider's end marker. */
-const lastReadMs = 1000
-
-/**
- * Reads what follows the end marker, which is next to nothing, so that the connection can be used for the next call.
- *
- * It goes on by itself: whoever reads the events does not wait for it. It is the transport's own time, not the engine's.
- */
-async function letEnd(reader: BodyReader, guard: GuardedCall): Promise<void> {
-  const dog = watchdog(systemClock, () => guard.close())
-  dog.feed(lastReadMs)
-  try {
-    for (let reads = 0; reads < 64 && !(await reader.read()).done; reads++);
-  } catch {
-    // It was closed meanwhile; nothing is missing.
-  } finally {
-    dog.stop()
-    await hangUp(reader, guard)
-  }
-}
-
-async function hangUp(reader: BodyReader | undefined, guard: GuardedCall): Promise<void> {
-  guard.close()
-  await reader?.cancel().catch(() => undefined)
 }

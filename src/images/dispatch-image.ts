@@ -27,9 +27,16 @@ export async function dispatchImage(
     throw new EngineError('no_image_adapter', message)
   }
   assertImageOptions(options)
-  const settled = withImageOptions(request, options)
+  const settled = isObject(request)
+    ? withImageOptions(request, options, parts.defaults.metadata)
+    : request
   assertValid('invalid_image_request', validateImageRequest(settled))
   return runImageCall(settleImageCall(parts, imageAdapter, settled, options))
+}
+
+/** Callers without types may give anything; the validator says what is wrong with it. */
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
 }
 
 /** The part of a request that no operation changes. */

@@ -25,9 +25,9 @@ export interface ImageCallOptions {
   readonly responseFormat?: ImageRequest['responseFormat'] | undefined
   /** The transparent places of this image are those that an edit may change. */
   readonly mask?: Image | undefined
-  /** Merged over the request's, provider by provider. */
+  /** Merged over the request's, key by key. Those of the engine are for its chat calls. */
   readonly providerOptions?: ProviderOptions | undefined
-  /** Merged over the request's. Never sent; it is on the response. */
+  /** Merged over the request's and the engine's. Never sent; it is on the response. */
   readonly metadata?: JsonObject | undefined
   readonly signal?: AbortSignal | undefined
   readonly retry?: RetryOption | undefined
@@ -67,8 +67,16 @@ const imageOptions = optionsOf({
   requestTimeoutMs,
 } satisfies Readonly<Record<keyof ImageCallOptions, Check>>)
 
-/** The request with the call's options over it. */
-export function withImageOptions(request: ImageRequest, options: ImageCallOptions): ImageRequest {
+/**
+ * The request with the call's options over it, and the engine's metadata under it.
+ *
+ * Each provider's parameters are merged key by key. Those of the engine are for its chat calls, whose API is another.
+ */
+export function withImageOptions(
+  request: ImageRequest,
+  options: ImageCallOptions,
+  engineMetadata: JsonObject = {},
+): ImageRequest {
   return {
     ...request,
     ...defined<Partial<ImageRequest>>({
@@ -81,7 +89,19 @@ export function withImageOptions(request: ImageRequest, options: ImageCallOption
       responseFormat: options.responseFormat,
       mask: options.mask,
     }),
-    providerOptions: { ...request.providerOptions, ...options.providerOptions },
-    metadata: { ...request.metadata, ...options.metadata },
+    providerOptions: mergeProviderOptions(request.providerOptions, options.providerOptions),
+    metadata: { ...engineMetadata, ...request.metadata, ...options.metadata },
   }
+}
+
+function mergeProviderOptions(
+  request: ProviderOptions,
+  call: ProviderOptions | undefined,
+): ProviderOptions {
+  if (call === undefined) return request
+  const merged: Record<string, JsonObject | undefined> = { ...request }
+  for (const [provider, options] of Object.entries(call)) {
+    merged[provider] = { ...merged[provider], ...options }
+  }
+  return merged
 }

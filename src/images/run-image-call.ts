@@ -1,5 +1,5 @@
 import { linkedAbort } from '../async/linked-abort.ts'
-import { retry } from '../async/retry.ts'
+import { retry, type RetryPlan } from '../async/retry.ts'
 import { watchdog } from '../async/watchdog.ts'
 import type { ImageResponse } from '../data/image-response.ts'
 import { ImageAdapterError } from '../errors/image-adapter-error.ts'
@@ -15,7 +15,8 @@ export async function runImageCall(call: ImageCall): Promise<ImageResponse> {
   const trace = imageSpan(call)
   try {
     const apiKey = call.findKey()
-    const plan = retryPlan(call.retry, { clock, signal, onRetry: reportRetry(call) })
+    const plan = (): RetryPlan =>
+      retryPlan(call.retry, { clock, signal, onRetry: reportRetry(call) })
     const response = await retry(plan, () => attempt(call, apiKey))
     trace.stop({ images: response.images.length, content: response })
     return response

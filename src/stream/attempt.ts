@@ -1,4 +1,4 @@
-import { linkedAbort, type LinkedAbort } from '../async/linked-abort.ts'
+import { lazyAbort, withLazySignal, type LazyAbort } from '../async/lazy-abort.ts'
 import { watchdog, type Watchdog } from '../async/watchdog.ts'
 import { AdapterError } from '../errors/adapter-error.ts'
 import { isAllmError, type AllmError } from '../errors/allm-error.ts'
@@ -14,7 +14,7 @@ type OnFailure = (error: AllmError) => void
 export interface Attempt {
   readonly call: ModelCall
   readonly source: AsyncIterator<ModelBatch>
-  readonly abort: LinkedAbort
+  readonly abort: LazyAbort
   readonly onAbort: () => void
   dog: Watchdog | undefined
   /** Why no more is asked of the adapter. */
@@ -25,9 +25,9 @@ export interface Attempt {
 
 /** Starts an adapter's stream. Nothing is sent before the first pull. */
 export function openAttempt(call: ModelCall): Attempt {
-  const abort = linkedAbort(undefined)
+  const abort = lazyAbort()
   const { signal } = call
-  const options = { ...call.adapterOptions, signal: abort.signal }
+  const options = withLazySignal(call.adapterOptions, abort)
   const attempt: Attempt = {
     call,
     source: call.adapter.stream(call.request, options)[Symbol.asyncIterator](),

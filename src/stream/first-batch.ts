@@ -1,4 +1,4 @@
-import { retry } from '../async/retry.ts'
+import { retry, type RetryPlan } from '../async/retry.ts'
 import type { AllmError } from '../errors/allm-error.ts'
 import { errorFromJSON, errorToJSON } from '../errors/error-json.ts'
 import { StreamError } from '../errors/stream-error.ts'
@@ -24,11 +24,12 @@ export async function firstBatch(call: ModelCall): Promise<Opened> {
   const keyed =
     apiKey === undefined ? call : { ...call, adapterOptions: { ...call.adapterOptions, apiKey } }
   const { clock, signal } = call
-  const plan = retryPlan(call.retry, {
-    clock,
-    signal,
-    onRetry: (error, attempt, delayMs) => reportRetry(call, error, attempt, delayMs),
-  })
+  const plan = (): RetryPlan =>
+    retryPlan(call.retry, {
+      clock,
+      signal,
+      onRetry: (error, attempt, delayMs) => reportRetry(call, error, attempt, delayMs),
+    })
   try {
     return await retry(plan, () => tryOnce(keyed))
   } catch (error) {

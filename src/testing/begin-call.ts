@@ -1,3 +1,4 @@
+import { isAborted } from '../async/lazy-abort.ts'
 import type { AdapterOptions } from '../adapter/adapter-options.ts'
 import type { ModelRequest } from '../data/model-request.ts'
 import { AdapterError } from '../errors/adapter-error.ts'
@@ -30,7 +31,9 @@ export function beginCall(input: FakeInput): BegunCall {
   const { count } = fake.log
   const requestId = options.requestId ?? options.newId?.('request') ?? `fake-request-${count}`
   const facts: CallFacts = { requestId, provider: fakeProvider, model: request.model }
-  if (options.signal?.aborted === true) throw stoppedBy(options.signal, facts, 0)
+  if (isAborted(options) && options.signal !== undefined) {
+    throw stoppedBy(options.signal, facts, 0)
+  }
   const script = count < fake.firstGoodCall ? fake.transient[method] : takeScript(input, requestId)
   if (script.preflight !== undefined) throw preflightFailure(fake, script.preflight, facts)
   fake.lastFailure = undefined

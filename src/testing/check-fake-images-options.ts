@@ -2,7 +2,7 @@ import { assertValid } from '../validate/assert-valid.ts'
 import { fine, must, within, type Check } from '../validate/check.ts'
 import { isPlainObject } from '../validate/is-plain-object.ts'
 import { optionsOf } from '../validate/shape.ts'
-import { checkImageScript } from './image-script.ts'
+import { checkImageScript } from './check-image-script.ts'
 import { isScriptCursor } from './script-cursor.ts'
 
 /** Refuses a script that is not legal, with the place of every problem, and options that an image fake does not have. */

@@ -2,11 +2,12 @@ import { defined } from '../data/defined.ts'
 import type { ModelResponse } from '../data/model-response.ts'
 import type { Usage } from '../data/usage.ts'
 import type { ModelEvent } from '../events/model-event.ts'
+import { addEntry, endScript } from './add-entry.ts'
 import type { CompiledScript, Section, StartedFacts } from './compiled-script.ts'
 import { plainCopy } from './plain-copy.ts'
 import { responseEvents } from './response-events.ts'
 import type { Script } from './script-entry.ts'
-import { addEntry, endScript, newDraft, toBeFilledIn } from './script-draft.ts'
+import { newDraft, toBeFilledIn } from './script-draft.ts'
 
 /** What a script is compiled for. */
 export interface CompileOptions {

@@ -1,38 +1,11 @@
-import type { AdapterOptions } from '../adapter/adapter-options.ts'
-import type { ImageAdapter } from '../adapter/image-adapter.ts'
 import { imageOperations, type ImageRequest } from '../data/image-request.ts'
-import type { ImageResponse } from '../data/image-response.ts'
 import { ValidationError } from '../errors/validation-error.ts'
-import { callLog, withoutKey, type RecordedCall } from './call-log.ts'
+import { callLog, withoutKey } from './call-log.ts'
 import { checkFakeImagesOptions } from './check-fake-images-options.ts'
-import { unsupportedOperation } from './image-failures.ts'
-import type { ImageScriptEntry } from './image-script.ts'
-import { playImageEntry, type ImageScript } from './play-image-entry.ts'
+import type { FakeImages, FakeImagesOptions } from './fake-images-options.ts'
 import { plainCopy } from './plain-copy.ts'
-import { createScriptCursor, type ScriptCursor } from './script-cursor.ts'
-
-/** What an image fake is made of. Everything is checked when it is made. */
-export interface FakeImagesOptions {
-  /** What the calls do, in order. */
-  readonly script?: readonly ImageScriptEntry[] | undefined
-  /** A place to share with other fakes, or to look at. Without one the fake has its own. */
-  readonly scriptCursor?: ScriptCursor | undefined
-  /** Is told of every call, also of one that is refused. The options come without `apiKey`. */
-  readonly capture?:
-    | ((call: { readonly request: ImageRequest; readonly options: AdapterOptions }) => void)
-    | undefined
-}
-
-/** An image adapter that plays a script. It needs no model and no key. */
-export interface FakeImages extends ImageAdapter {
-  readonly provider: 'fake'
-  /** The calls that arrived, in order, as frozen plain data: no key, no signal, no clock. */
-  readonly calls: readonly RecordedCall<ImageRequest>[]
-  /** How many entries were not played. */
-  readonly remaining: number
-  /** Throws a `ValidationError` when entries are left. */
-  assertDone(): void
-}
+import { playImageCall, type ImageScript } from './play-image-call.ts'
+import { createScriptCursor } from './script-cursor.ts'
 
 /**
  * Makes an image adapter that answers from a script, whatever the request says.
@@ -58,14 +31,12 @@ export function fakeImages(options: FakeImagesOptions = {}): FakeImages {
     get remaining() {
       return remaining()
     },
-    async generate(request, callOptions = {}): Promise<ImageResponse> {
+    async generate(request, callOptions = {}) {
       log.add(request, callOptions)
       capture?.({ request, options: withoutKey(callOptions) })
       const requestId =
         callOptions.requestId ?? callOptions.newId?.('request') ?? `fake-request-${log.count}`
-      if (!imageOperations.includes(request.operation))
-        throw unsupportedOperation(request, requestId)
-      return playImageEntry(script, request, requestId, callOptions.signal)
+      return playImageCall(script, request, requestId, callOptions.signal)
     },
     assertDone() {
       const left = remaining()

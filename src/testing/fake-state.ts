@@ -1,11 +1,11 @@
 import type { AdapterOptions } from '../adapter/adapter-options.ts'
 import type { ModelRequest } from '../data/model-request.ts'
 import type { AdapterError } from '../errors/adapter-error.ts'
-import { callLog, type CallLog, type Keeping } from './call-log.ts'
+import { callLog, type CallLog } from './call-log.ts'
 import { compileScript } from './compile-script.ts'
 import type { CompiledScript } from './compiled-script.ts'
 import type { FakeOptions } from './fake-options.ts'
-import { messageChain, type HeldMessages } from './message-chain.ts'
+import { keepRequests } from './keep-requests.ts'
 import { createScriptCursor, type ScriptCursor } from './script-cursor.ts'
 import type { Script } from './script-entry.ts'
 import { isFlat } from './validate-script.ts'
@@ -88,20 +88,4 @@ export function left({ scripts, cursor }: ScriptList): number {
 function streamCalls(streamScript: Script | readonly Script[]): readonly Script[] {
   // isFlat tells a list of entries from a list of calls.
   return isFlat(streamScript) ? [streamScript as Script] : (streamScript as readonly Script[])
-}
-
-interface HeldRequest {
-  readonly request: ModelRequest
-  readonly messages: HeldMessages
-}
-
-function keepRequests(): Keeping<ModelRequest, HeldRequest> {
-  const holdMessages = messageChain()
-  return {
-    hold: (request) => ({ request: { ...request }, messages: holdMessages(request.messages) }),
-    restore: ({ request, messages }) => ({
-      ...request,
-      messages: messages.list.slice(0, messages.length),
-    }),
-  }
 }

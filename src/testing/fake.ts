@@ -1,30 +1,11 @@
-import type { AdapterOptions } from '../adapter/adapter-options.ts'
-import type { ChatAdapter } from '../adapter/chat-adapter.ts'
-import type { ModelRequest } from '../data/model-request.ts'
-import type { ModelResponse } from '../data/model-response.ts'
 import { ValidationError } from '../errors/validation-error.ts'
-import type { RecordedCall } from './call-log.ts'
 import { checkFakeOptions } from './check-fake-options.ts'
+import type { Fake } from './fake-adapter.ts'
 import type { FakeOptions } from './fake-options.ts'
 import { fakeProvider, fakeState, remainingScripts } from './fake-state.ts'
 import { generateCall } from './generate-call.ts'
-import { playCall, type FakeStream } from './play-call.ts'
+import { playCall } from './play-call.ts'
 import { validateScript } from './validate-script.ts'
-
-/** A chat adapter that plays scripts. It needs no model and no key. */
-export interface Fake extends ChatAdapter {
-  readonly provider: 'fake'
-  /** The calls that arrived, in order, as frozen plain data: no key, no signal, no clock. */
-  readonly calls: readonly RecordedCall<ModelRequest>[]
-  /** How many streams were begun and are not over. */
-  readonly openStreams: number
-  /** How many scripts were not played. */
-  readonly remaining: number
-  stream(request: ModelRequest, options?: AdapterOptions): FakeStream
-  generate(request: ModelRequest, options?: AdapterOptions): Promise<ModelResponse>
-  /** Throws a `ValidationError` when scripts are left. */
-  assertDone(): void
-}
 
 /**
  * Makes an adapter that answers from scripts: the same script gives the same events, every time.
@@ -49,7 +30,8 @@ export function fake(options: FakeOptions = {}): Fake {
     },
     stream: (request, callOptions = {}) =>
       playCall({ fake: state, method: 'stream', request, options: callOptions }),
-    generate: (request, callOptions = {}) => generateCall(state, request, callOptions),
+    generate: (request, callOptions = {}) =>
+      generateCall({ fake: state, method: 'generate', request, options: callOptions }),
     assertDone() {
       const remaining = remainingScripts(state)
       if (remaining > 0) throw notDone(remaining, state.log.count)

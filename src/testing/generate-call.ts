@@ -1,14 +1,11 @@
-import type { AdapterOptions } from '../adapter/adapter-options.ts'
 import { systemClock } from '../async/clock.ts'
 import { retry, type Failure, type RetryPlan } from '../async/retry.ts'
-import { collectBatches } from '../collect/collect.ts'
-import { failureOf } from '../collect/failure.ts'
-import type { ModelRequest } from '../data/model-request.ts'
 import type { ModelResponse } from '../data/model-response.ts'
 import { isAllmError } from '../errors/allm-error.ts'
 import { retryPlan } from '../stream/retry-policy.ts'
+import type { FakeInput } from './begin-call.ts'
 import { fakeProvider, left, type FakeState } from './fake-state.ts'
-import { playCall } from './play-call.ts'
+import { foldCall } from './fold-call.ts'
 import { stoppedBy } from './stopped-by.ts'
 
 /**
@@ -17,12 +14,9 @@ import { stoppedBy } from './stopped-by.ts'
  * What fails before the first event and may go away by itself is tried again by the library's default policy, as long as there
  * is a script for one more call.
  */
-export function generateCall(
-  fake: FakeState,
-  request: ModelRequest,
-  options: AdapterOptions,
-): Promise<ModelResponse> {
-  const response = retry(planFor(fake, options), () => foldCall(fake, request, options))
+export function generateCall(input: FakeInput): Promise<ModelResponse> {
+  const { fake, options } = input
+  const response = retry(planFor(input), () => foldCall(input))
   const { signal } = options
   if (signal === undefined) return response
   return response.catch((error) => {
@@ -33,20 +27,11 @@ export function generateCall(
   })
 }
 
-async function foldCall(
-  fake: FakeState,
-  request: ModelRequest,
-  options: AdapterOptions,
-): Promise<ModelResponse> {
-  const response = await collectBatches(playCall({ fake, method: 'generate', request, options }))
-  if (response.error !== undefined) throw failureOf(response.error, response)
-  return response
-}
-
 const defaultPlan = retryPlan('default', { clock: systemClock })
 
 /** The default plan with a call's own clock and signal. Written out: it is made for every call. */
-function planFor(fake: FakeState, { clock = systemClock, signal }: AdapterOptions): RetryPlan {
+function planFor({ fake, options }: FakeInput): RetryPlan {
+  const { clock = systemClock, signal } = options
   return {
     maxAttempts: defaultPlan.maxAttempts,
     baseDelayMs: defaultPlan.baseDelayMs,

@@ -1,7 +1,17 @@
 /** What a runtime may have for "after everything that is ready now". */
 interface Runtime {
   readonly setImmediate?: (work: () => void) => unknown
-  readonly MessageChannel?: typeof MessageChannel
+  readonly MessageChannel?: new () => Channel
+}
+
+/** What is used of a `MessageChannel`. */
+interface Channel {
+  readonly port1: {
+    addEventListener(type: 'message', listener: () => void, options: { once: true }): void
+    start(): void
+    close(): void
+  }
+  readonly port2: { postMessage(message: number): void }
 }
 
 /**
@@ -13,14 +23,14 @@ export const nextTurn: () => Promise<void> = pickTurn(globalThis)
 
 /** The quickest way that a runtime has; `setTimeout` is there everywhere, and slow. */
 export function pickTurn(runtime: Runtime): () => Promise<void> {
-  const { setImmediate: immediate, MessageChannel: Channel } = runtime
+  const { setImmediate: immediate, MessageChannel: NewChannel } = runtime
   if (immediate !== undefined) return () => new Promise((resolve) => void immediate(resolve))
-  if (Channel !== undefined) return () => messageTurn(new Channel())
+  if (NewChannel !== undefined) return () => messageTurn(new NewChannel())
   const later = setTimeout
   return () => new Promise((resolve) => void later(resolve, 0))
 }
 
-function messageTurn({ port1, port2 }: MessageChannel): Promise<void> {
+function messageTurn({ port1, port2 }: Channel): Promise<void> {
   return new Promise((resolve) => {
     const onMessage = (): void => {
       // An open port would keep the process alive.

@@ -23,7 +23,9 @@ function copy(value: unknown, known: WeakMap<object, unknown>): unknown {
     for (const item of value as readonly unknown[]) result.push(copy(item, known))
   } else {
     for (const [key, member] of Object.entries(value)) {
-      if (member !== undefined && typeof member !== 'function') result[key] = copy(member, known)
+      if (member === undefined || typeof member === 'function') continue
+      // Assigning would take a member called `__proto__` for something else.
+      Object.defineProperty(result, key, { value: copy(member, known), enumerable: true })
     }
   }
   return Object.freeze(result)

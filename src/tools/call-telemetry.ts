@@ -1,5 +1,6 @@
 import type { ToolCall } from '../data/tool-call.ts'
 import { toJsonValue } from '../errors/to-json-value.ts'
+import { ToolError } from '../errors/tool-error.ts'
 import { emitTelemetry, isObserved, span, type Span } from '../telemetry/telemetry.ts'
 import type { SpanFacts } from '../telemetry/telemetry-event.ts'
 import type { Execution } from './execution.ts'
@@ -12,11 +13,11 @@ export function toolSpan(call: ToolCall, run: ToolRun): Span {
 }
 
 /** Tells of a handler that answered after its deadline. The answer itself is thrown away. */
-export function reportLate({ call, run, deadline }: Execution, outcome: ToolOutcome): void {
-  if (!isObserved()) return
-  const at = run.clock.now()
+export function reportLate(execution: Execution, outcome: ToolOutcome): void {
+  const { call, run, deadline, control } = execution
   // One that was stopped with its run is not late.
-  if (at < deadline) return
+  if (!isObserved() || !isTimeout(control.stopped)) return
+  const at = run.clock.now()
   emitTelemetry({
     name: 'tool.unsettled',
     at,
@@ -25,6 +26,10 @@ export function reportLate({ call, run, deadline }: Execution, outcome: ToolOutc
     ...(outcome.type === 'value' ? { content: toJsonValue(outcome.value) } : {}),
     ...factsOf(call, run),
   })
+}
+
+function isTimeout(reason: Error | undefined): boolean {
+  return reason instanceof ToolError && reason.reason === 'timeout'
 }
 
 function factsOf(call: ToolCall, { requestId, sessionId }: ToolRun): SpanFacts {

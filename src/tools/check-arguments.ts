@@ -14,8 +14,8 @@ export type CheckedArguments =
   | { readonly issues: readonly Issue[] }
 
 /**
- * Checks a call's arguments by the tool's own schema: a Standard Schema gives the handler what it made of them,
- * a JSON Schema a copy. Text that is not a JSON object is never taken for `{}`.
+ * Checks a copy of a call's arguments by the tool's own schema; of a Standard Schema the handler gets what it made of them.
+ * Text that is not a JSON object is never taken for `{}`.
  *
  * A promise only where the schema answers by one. Throws what a schema throws.
  */
@@ -25,10 +25,11 @@ export function checkArguments(
 ): CheckedArguments | Promise<CheckedArguments> {
   const read = readArguments(call)
   if (read.issues !== undefined) return read
-  if (tool.input !== undefined) return checkByLibrary(tool.input, read.args)
-  const issues = schemaIssues(tool.schema, read.args)
-  // A copy: what a handler does to its arguments must not change the conversation.
-  return issues.length > 0 ? { issues } : { args: plainJson(read.args) as JsonObject } // It was an object before.
+  // What a schema or a handler does to its arguments must not change the conversation. The copy of an object is one.
+  const args = plainJson(read.args) as JsonObject
+  if (tool.input !== undefined) return checkByLibrary(tool.input, args)
+  const issues = schemaIssues(tool.schema, args)
+  return issues.length > 0 ? { issues } : { args }
 }
 
 /** The arguments as the model gave them. An adapter leaves them empty when it could not parse the text. */

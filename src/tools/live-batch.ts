@@ -1,5 +1,6 @@
 import type { ToolCall } from '../data/tool-call.ts'
 import type { StreamEvent } from '../events/event.ts'
+import { defaultConcurrency } from './concurrency.ts'
 import { deadlines, type Deadlines } from './deadlines.ts'
 import type { Execution } from './execution.ts'
 import { stopHandler } from './handler-switch.ts'
@@ -50,12 +51,6 @@ export function newBatch(
     unlink: undefined,
   }
   return live
-}
-
-/** Twice the processors, where their number is known. */
-function defaultConcurrency(): number {
-  const processors = globalThis.navigator?.hardwareConcurrency ?? 0
-  return processors > 0 ? 2 * processors : 8
 }
 
 /** Whether nothing more can happen. */

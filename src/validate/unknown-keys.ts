@@ -26,8 +26,9 @@ export function unknownKey(key: string, legalKeys: readonly string[], path: stri
 /** The word that was probably meant; `undefined` when none is near. Case, `_` and `-` do not count. */
 export function nearest(word: string, words: readonly string[]): string | undefined {
   const wanted = bare(word)
+  const limit = Math.floor(Math.min(wanted.length / 2, Math.max(2, wanted.length / 3)))
   let best: string | undefined
-  let least = Math.max(1, Math.floor(wanted.length / 3)) + 1
+  let least = limit + 1
   for (const candidate of words) {
     const distance = editDistance(wanted, bare(candidate))
     if (distance < least) [best, least] = [candidate, distance]

@@ -1,9 +1,10 @@
+import { defined } from '../data/defined.ts'
 import type { JsonObject } from '../data/json.ts'
 import type { Usage } from '../data/usage.ts'
 
 /**
  * Anthropic's usage: its `input_tokens` are those that no cache had a part in, so cached reads and writes are
- * taken off. This API always sends the counters, so what the script does not know is 0.
+ * taken off. This API always counts input and output, so what the script does not know of them is 0.
  */
 export function messageUsage(usage: Usage): JsonObject {
   const read = usage.cachedInputTokens ?? 0
@@ -11,8 +12,8 @@ export function messageUsage(usage: Usage): JsonObject {
   const { inputTokens, outputTokens, reasoningTokens, extra } = usage
   return {
     input_tokens: Math.max(0, (inputTokens ?? 0) - read - written),
-    cache_creation_input_tokens: written,
-    cache_read_input_tokens: read,
+    cache_creation_input_tokens: usage.cacheWriteInputTokens ?? null,
+    cache_read_input_tokens: usage.cachedInputTokens ?? null,
     output_tokens: outputTokens ?? 0,
     ...(reasoningTokens === undefined
       ? {}
@@ -24,10 +25,6 @@ export function messageUsage(usage: Usage): JsonObject {
 /** The usage that a stream starts with: the input is known, and nothing was written yet. */
 export function startUsage(usage: Usage): JsonObject {
   const { inputTokens, cachedInputTokens, cacheWriteInputTokens } = usage
-  return messageUsage({
-    inputTokens: inputTokens ?? 0,
-    cachedInputTokens: cachedInputTokens ?? 0,
-    cacheWriteInputTokens: cacheWriteInputTokens ?? 0,
-    outputTokens: 0,
-  })
+  const known = defined<Usage>({ inputTokens, cachedInputTokens, cacheWriteInputTokens })
+  return messageUsage({ ...known, outputTokens: 0 })
 }

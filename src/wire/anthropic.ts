@@ -3,7 +3,7 @@ import type { JsonObject } from '../data/json.ts'
 import { contentBlock, signatureOf, startedBlock, textDelta } from './anthropic-blocks.ts'
 import { messageUsage, startUsage } from './anthropic-usage.ts'
 import type { WirePlan } from './plan.ts'
-import { renderFailure } from './render-failure.ts'
+import { wordsOf } from './render-failure.ts'
 import type { RenderContext, WireRenderer } from './wire-renderer.ts'
 
 /** The words of Anthropic for our finish reasons. It has none for `error`. */
@@ -67,7 +67,8 @@ export const anthropic: WireRenderer = {
         say('message_stop')
       },
       fail(failure) {
-        writer.event(renderFailure('anthropic', failure, context.requestId).body, 'error')
+        const { word, message } = wordsOf('anthropic', failure)
+        writer.event({ type: 'error', error: { details: null, type: word, message } }, 'error')
       },
     }
   },

@@ -110,7 +110,8 @@ export const geminiFailures: FailureTable = {
   content_filter: {
     status: 400,
     word: 'INVALID_ARGUMENT',
-    message: 'The prompt was blocked by the safety policy.',
+    message: "The prompt could not be used: it violates Google's Responsible AI practices.",
+    toldByMessage: true,
   },
   context_length_exceeded: {
     status: 400,

@@ -1,5 +1,6 @@
 import type { FinishReason } from '../data/finish-reason.ts'
 import type { JsonObject } from '../data/json.ts'
+import { reasoningMembers, wholeReasoning } from './openai-chat-reasoning.ts'
 import { openaiHeaders } from './openai-headers.ts'
 import { chatUsage } from './openai-usage.ts'
 import type { PlanBlock, WirePlan } from './plan.ts'
@@ -16,7 +17,7 @@ export const chatFinishWords: Readonly<Record<FinishReason, string>> = {
   other: 'other',
 }
 
-/** Chat Completions: one message, its text in one piece, reasoning in the member that compatible servers use. */
+/** Chat Completions: one message, its text in one piece, reasoning in the members that compatible servers use. */
 export const openaiChat: WireRenderer = {
   defaultModel: 'gpt-4o-2024-08-06',
   namedEvents: false,
@@ -52,12 +53,14 @@ export const openaiChat: WireRenderer = {
         toolDelta(block, { id, type: 'function', function: { name, arguments: '' } })
       },
       delta(block, text) {
-        const type = plan.blocks[block]?.type
-        if (type === 'text') chunk({ content: text })
-        else if (type === 'reasoning') chunk({ reasoning_content: text })
-        else toolDelta(block, { function: { arguments: text } })
+        const whole = plan.blocks[block]
+        if (whole?.type === 'text') chunk({ content: text })
+        else if (whole?.type === 'tool_call') toolDelta(block, { function: { arguments: text } })
       },
-      close() {},
+      close(block) {
+        const members = reasoningMembers(plan.blocks[block])
+        if (members !== undefined) chunk(members)
+      },
       finish() {
         const { finish, usage } = ending(plan)
         chunk({}, finish)
@@ -89,7 +92,6 @@ function ending(plan: WirePlan): { readonly finish: string; readonly usage?: Jso
 
 function message(plan: WirePlan): JsonObject {
   const content = joined(plan.blocks, 'text')
-  const reasoning = joined(plan.blocks, 'reasoning')
   const calls = plan.blocks.flatMap((block) =>
     block.type === 'tool_call'
       ? [{ id: block.id, type: 'function', function: { name: block.name, arguments: block.text } }]
@@ -98,13 +100,13 @@ function message(plan: WirePlan): JsonObject {
   return {
     role: 'assistant',
     content: content === '' && calls.length > 0 ? null : content,
-    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...wholeReasoning(plan.blocks),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
     refusal: null,
     annotations: [],
   }
 }
 
-function joined(blocks: readonly PlanBlock[], type: 'text' | 'reasoning'): string {
+function joined(blocks: readonly PlanBlock[], type: PlanBlock['type']): string {
   return blocks.map((block) => (block.type === type ? block.text : '')).join('')
 }

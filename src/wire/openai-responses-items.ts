@@ -1,9 +1,13 @@
 import { assertNever } from '../data/assert-never.ts'
 import type { JsonObject, JsonValue } from '../data/json.ts'
+import { asString, isJsonObject } from './json-object.ts'
 import type { PlanBlock } from './plan.ts'
 
-/** The id of the output item of a block. */
+/** The id of the output item of a block. That of a reasoning item may be in its opaque data. */
 export function itemId(block: PlanBlock, index: number, id: string): string {
+  const own =
+    block.type === 'reasoning' && isJsonObject(block.opaque) ? block.opaque['id'] : undefined
+  if (typeof own === 'string') return own
   const prefix = { text: 'msg', reasoning: 'rs', tool_call: 'fc', image: 'ig' }[block.type]
   return `${prefix}_${id}_${index}`
 }
@@ -67,8 +71,11 @@ function reasoningItem(
   return { id, type: 'reasoning', summary, ...encrypted(opaque) }
 }
 
-/** The item carries one string; what is not a string is carried as JSON. */
+/** Opaque data in the form of this provider, `{id, encrypted_content}`; a string is the content, anything else is JSON in it. */
 function encrypted(opaque: JsonValue | undefined): JsonObject {
   if (opaque === undefined) return {}
-  return { encrypted_content: typeof opaque === 'string' ? opaque : JSON.stringify(opaque) }
+  if (!isJsonObject(opaque) || typeof opaque['id'] !== 'string')
+    return { encrypted_content: asString(opaque) }
+  const { encrypted_content } = opaque
+  return encrypted_content === undefined ? {} : { encrypted_content }
 }

@@ -51,12 +51,12 @@ export function wordsOf(format: WireFormat, failure: PlanFailure): FailureWords 
         ? geminiFailures
         : openaiFailures
   const usual = table[reason]
-  const unusual = format === 'gemini' && status !== undefined && status !== usual.status
+  const unusual = status !== undefined && status !== usual.status
   return {
     status: status ?? usual.status,
-    // Gemini's word follows from the code, so a code that the script chose brings its own.
-    word: unusual ? googleStatus(status) : usual.word,
-    message: said(usual, message),
+    // A status that the script chose brings its own word, where the word follows from the status.
+    word: unusual ? wordOfStatus(format, status, usual.word) : usual.word,
+    message: said(usual, message) + waitHint(format, failure),
   }
 }
 
@@ -64,6 +64,13 @@ export function wordsOf(format: WireFormat, failure: PlanFailure): FailureWords 
 function said(usual: FailureWords, message: string | undefined): string {
   if (message === undefined) return usual.message
   return usual.toldByMessage === true ? `${usual.message} (${message})` : message
+}
+
+/** OpenAI says how long to wait in its sentence too, which is all that there is of it inside a stream. */
+function waitHint(format: WireFormat, { reason, retryAfterMs }: PlanFailure): string {
+  if (format === 'anthropic' || format === 'gemini') return ''
+  if (reason !== 'rate_limited' || retryAfterMs === undefined) return ''
+  return ` Please try again in ${retryAfterMs / 1000}s.`
 }
 
 /** OpenAI's error object, as it stands in bodies and inside streams. */
@@ -115,8 +122,23 @@ const googleWords: Readonly<Record<number, string>> = {
   504: 'DEADLINE_EXCEEDED',
 }
 
-function googleStatus(status: number): string {
-  return googleWords[status] ?? (status >= 500 ? 'INTERNAL' : 'UNKNOWN')
+const anthropicWords: Readonly<Record<number, string>> = {
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  500: 'api_error',
+  503: 'api_error',
+  504: 'timeout_error',
+  529: 'overloaded_error',
+}
+
+function wordOfStatus(format: WireFormat, status: number, usual: string | null): string | null {
+  if (format === 'gemini') return googleWords[status] ?? (status >= 500 ? 'INTERNAL' : 'UNKNOWN')
+  return format === 'anthropic' ? (anthropicWords[status] ?? usual) : usual
 }
 
 /** Gemini says how long to wait in the body; the others in a header. Fractions of a second need `retry-after-ms`. */

@@ -5,9 +5,7 @@ import { planScript } from './plan-script.ts'
 import { renderPlan } from './render-plan.ts'
 import { renderers } from './renderers.ts'
 import type { WireAnswer, WireFormat, WireOptions } from './wire-answer.ts'
-
-/** The moment that every answer says it was made at, in seconds since 1970. */
-const created = 1_767_225_600
+import { wireEpoch } from './wire-renderer.ts'
 
 /**
  * Renders a script as the bytes that a provider would send for it.
@@ -25,7 +23,7 @@ export function renderWire(
   const id = plan.id ?? `fake${options.id ?? '1'}`
   const answer = renderPlan(format, plan, {
     id,
-    created,
+    created: wireEpoch,
     stream: options.stream ?? false,
     model: plan.model ?? options.model ?? renderers[format].defaultModel,
     requestId: options.requestId ?? `req_${id}`,

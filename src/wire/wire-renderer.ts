@@ -2,12 +2,15 @@ import type { JsonObject } from '../data/json.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import type { PlanFailure, WirePlan } from './plan.ts'
 
+/** The moment that every answer says it was made at, in seconds since 1970. */
+export const wireEpoch = 1_767_225_600
+
 /** The settled facts of one answer. */
 export interface RenderContext {
   readonly id: string
   readonly model: string
   readonly requestId: string
-  /** Seconds since 1970; fixed, so that the same script gives the same bytes. */
+  /** Seconds since 1970. */
   readonly created: number
   readonly includeUsage: boolean
   readonly framing: 'sse' | 'json_array'

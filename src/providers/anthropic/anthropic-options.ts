@@ -6,7 +6,7 @@ import { someText, text } from '../../validate/values.ts'
 
 /** What an Anthropic adapter is made of. Everything has a default. */
 export interface AnthropicOptions {
-  /** With the version path: `https://api.anthropic.com/v1`. A key is required at this default only. */
+  /** With the version path: `https://api.anthropic.com/v1`. A key is required at this default only, unless `headers` bring one. */
   readonly baseUrl?: string | undefined
   /** Used unless a call or an engine brings its own. It is never shown again. */
   readonly apiKey?: string | undefined
@@ -30,7 +30,7 @@ export interface AnthropicSettings {
   readonly version: string
   readonly headers: Readonly<Record<string, string>>
   readonly fetch: Fetch | undefined
-  /** The API itself is called, which does nothing without a key. */
+  /** The API itself is called, which answers nobody without a key. */
   readonly keyRequired: boolean
 }
 
@@ -54,8 +54,13 @@ export function anthropicSettings(options: AnthropicOptions): AnthropicSettings 
     version,
     headers,
     fetch: options.fetch,
-    keyRequired: baseUrl === defaultBaseUrl,
+    keyRequired: baseUrl === defaultBaseUrl && !hasCredentials(headers),
   }
+}
+
+/** Headers of the caller's own may carry the credentials, as those of a gateway do. */
+function hasCredentials(headers: Readonly<Record<string, string>>): boolean {
+  return 'authorization' in headers || 'x-api-key' in headers
 }
 
 const optionIssues = optionsOf({

@@ -1,5 +1,6 @@
-import type { JsonObject, JsonValue } from '../../data/json.ts'
+import type { JsonObject } from '../../data/json.ts'
 import type { ReasoningPart } from '../../data/part.ts'
+import { isObject } from './is-object.ts'
 
 /**
  * What a reasoning part keeps for the echo: the signature of a thinking block, the data of a redacted one, or a whole block
@@ -36,9 +37,4 @@ export function echoedBlock(part: ReasoningPart, provider: string): EchoedBlock 
     return { block: { type: 'redacted_thinking', data: redacted }, toolCalls: before }
   }
   return isObject(block) ? { block, toolCalls: before } : undefined
-}
-
-/** Whether a JSON value is an object. */
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../data/json.ts'
 import { messageText, type Message } from '../../data/message.ts'
 import { ValidationError } from '../../errors/validation-error.ts'
 import { callFields } from './call-fields.ts'
-import { isObject } from './reasoning-opaque.ts'
+import { isObject } from './is-object.ts'
 import { isServerToolUse, renderAssistant } from './render-assistant.ts'
 import { renderContent, renderImage } from './render-blocks.ts'
 import { toolIds } from './tool-ids.ts'
@@ -29,7 +29,7 @@ export interface MessageContext {
 }
 
 /** The user's turn after an answer that was cut, for models that do not continue one by themselves. */
-export const continuation = 'Continue.'
+const continuation = 'Continue.'
 
 /**
  * Renders a conversation: system messages lifted out, neighbours of one side merged, tool results first in the user's turn.

@@ -47,14 +47,14 @@ export function renderRequest(request: ModelRequest, context: RenderContext): Re
   const isThinking = thinking?.['type'] === 'enabled' || thinking?.['type'] === 'adaptive'
   const prefill = traits.prefill && !isThinking
   const { system, messages } = renderMessages(request.messages, { ...context, prefill })
-  const { temperature } = request
   const sampling = traits.sampling && context.version < withoutSampling && !isThinking
+  const temperature = sampling ? renderTemperature(request) : undefined
   const body = defined<JsonObject>({
     model,
     max_tokens: maxTokens,
     system,
     messages,
-    temperature: sampling ? temperature : undefined,
+    temperature,
     tools,
     tool_choice: toolChoice,
     thinking,
@@ -65,11 +65,16 @@ export function renderRequest(request: ModelRequest, context: RenderContext): Re
     body: withProviderOptions(body, request, context.provider),
     answerTool: structured.by === 'tool' ? structured.tool : undefined,
     adjusted: [
-      ...(temperature === undefined || sampling ? [] : ['temperature']),
+      ...(temperature === request.temperature ? [] : ['temperature']),
       ...(dropped ? ['toolChoice'] : []),
       ...(adjusted ? ['reasoning'] : []),
     ],
   })
+}
+
+/** Other providers count to 2; here 1 is the most. */
+function renderTemperature({ temperature }: ModelRequest): number | undefined {
+  return temperature === undefined ? undefined : Math.min(temperature, 1)
 }
 
 /** The options of the protocol, then those under the adapter's own name when it has another. */

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../data/json.ts'
-import { isObject } from './reasoning-opaque.ts'
+import { isObject } from './is-object.ts'
 
 /**
  * A JSON Schema cut to what the API can enforce.
@@ -83,9 +83,7 @@ function strictList(value: JsonValue): JsonValue {
 }
 
 function strictMembers(members: JsonObject): JsonObject {
-  const strict: Record<string, JsonValue> = {}
-  for (const [name, member] of Object.entries(members)) strict[name] = strictItem(member)
-  return strict
+  return Object.fromEntries(Object.entries(members).map(([name, item]) => [name, strictItem(item)]))
 }
 
 function strictItem(item: JsonValue): JsonValue {

@@ -6,9 +6,8 @@ import type { ModelResponse } from '../../data/model-response.ts'
 import type { ModelEvent } from '../../events/model-event.ts'
 import { postForJson } from '../../http/post-for-json.ts'
 import { streamSse } from '../../http/stream-sse.ts'
-import { prepareCall } from './prepare-call.ts'
+import { openCall } from './open-call.ts'
 import { settle, type GeminiOptions, type Settings } from './settings.ts'
-import { malformedAnswer } from './wire-error.ts'
 
 /**
  * A chat adapter for Gemini's `generateContent`.
@@ -24,18 +23,12 @@ export function gemini(options: GeminiOptions = {}): ChatAdapter {
     provider,
     needsModel: true,
     key,
-    stream: (request, callOptions = {}) => stream(settings, request, callOptions),
+    stream(request, callOptions = {}) {
+      const { call, decoder } = openCall(settings, request, callOptions, 'streamGenerateContent')
+      return streamSse(call, decoder)
+    },
     generate: (request, callOptions = {}) => generate(settings, request, callOptions),
   }
-}
-
-async function* stream(
-  settings: Settings,
-  request: ModelRequest,
-  options: AdapterOptions,
-): AsyncGenerator<readonly ModelEvent[], void> {
-  const { call, decoder } = await prepareCall(settings, request, options, 'streamGenerateContent')
-  yield* streamSse(call, decoder)
 }
 
 /** The whole answer makes the events of a streamed one, and they are folded. */
@@ -44,11 +37,9 @@ async function generate(
   request: ModelRequest,
   options: AdapterOptions,
 ): Promise<ModelResponse> {
-  const { call, decoder, facts } = await prepareCall(settings, request, options, 'generateContent')
-  const { value } = await postForJson(call)
+  const { call, decoder } = openCall(settings, request, options, 'generateContent')
+  const { value } = await postForJson(await call())
   const events: ModelEvent[] = []
-  decoder.accept(value, events)
-  decoder.end(events)
-  if (!decoder.done) events.push(decoder.failure(malformedAnswer(facts).toJSON()))
+  decoder.decodeWhole(value, events)
   return collectEventsSync(events)
 }

@@ -1,4 +1,5 @@
 import type { NewId } from '../../async/new-id.ts'
+import { isAllmError } from '../../errors/allm-error.ts'
 import type { Message } from '../../data/message.ts'
 import type { ModelEvent } from '../../events/model-event.ts'
 import type { SseDecoder } from '../../http/stream-sse.ts'
@@ -19,8 +20,8 @@ export interface DecoderOptions extends CallFacts {
 
 /** Decodes one answer, streamed or whole. */
 export interface AnswerDecoder extends SseDecoder<ModelEvent> {
-  /** Decodes a chunk, or a whole answer, that is parsed already. */
-  accept(value: unknown, out: ModelEvent[]): void
+  /** Decodes an answer that came whole and is parsed already. Without its end it is not truncated but malformed. */
+  decodeWhole(value: unknown, out: ModelEvent[]): void
 }
 
 /**
@@ -37,17 +38,26 @@ export function answerDecoder(options: DecoderOptions): AnswerDecoder {
     heard = true
     decodeChunk(decoding, value, out)
   }
+  const end = (out: ModelEvent[]): void => {
+    if (heard && !decoding.started) throw malformedAnswer(options)
+    if (decoding.finish === undefined) return
+    completeMessage(decoding, decoding.finish, out)
+    done = true
+  }
   return {
-    accept,
+    end,
+    decodeWhole(value, out) {
+      try {
+        accept(value, out)
+        end(out)
+      } catch (error) {
+        throw isAllmError(error) ? error : malformedAnswer(options, error)
+      }
+      if (!done) out.push({ type: 'error', error: malformedAnswer(options).toJSON() })
+    },
     push(data, _event, out) {
       // Some proxies end every stream in the manner of OpenAI.
       if (data !== '[DONE]') accept(JSON.parse(data), out)
-    },
-    end(out) {
-      if (heard && !decoding.started) throw malformedAnswer(options)
-      if (decoding.finish === undefined) return
-      completeMessage(decoding, decoding.finish, out)
-      done = true
     },
     get done() {
       return done

@@ -1,11 +1,11 @@
 import type { ImageRequest } from '../../data/image-request.ts'
 import type { JsonObject, JsonValue } from '../../data/json.ts'
 import { guardCall } from '../../http/guarded-call.ts'
-import type { HttpCall } from '../../http/http-call.ts'
 import { transportFailure } from '../../http/transport-failure.ts'
 import type { ImageLimits } from '../../vision/image-limits.ts'
 import { imageBase64 } from '../../vision/load-image.ts'
 import { loadInputs } from '../../vision/load-inputs.ts'
+import type { ImageHttpCall } from './images-http.ts'
 import { imageConfig } from './images-size.ts'
 import { isJsonObject } from './json-kind.ts'
 
@@ -18,10 +18,9 @@ const limits: Omit<ImageLimits, 'provider'> = {
 /**
  * The body of a request: the prompt, then the images of an edit inline, in their order.
  *
- * `quality`, `style` and `background` are wishes that Gemini has no parameter for, so they are not sent. What is in
- * `providerOptions.gemini`, and in the bag of a provider with another name, is merged last, object by object.
+ * What is in `providerOptions.gemini`, and in the bag of a provider with another name, is merged last, object by object.
  */
-export async function imageBody(request: ImageRequest, call: HttpCall): Promise<string> {
+export async function imageBody(request: ImageRequest, call: ImageHttpCall): Promise<string> {
   const parts: JsonObject[] = [{ text: request.prompt ?? '' }]
   if (request.operation === 'edit') parts.push(...(await inlineParts(request, call)))
   const image = imageConfig(request.size) ?? {}
@@ -39,9 +38,12 @@ export async function imageBody(request: ImageRequest, call: HttpCall): Promise<
 }
 
 /** The deadline of the call also holds while its images are fetched. */
-async function inlineParts(request: ImageRequest, call: HttpCall): Promise<readonly JsonObject[]> {
+async function inlineParts(
+  request: ImageRequest,
+  call: ImageHttpCall,
+): Promise<readonly JsonObject[]> {
   const { provider, fetch, requestId } = call
-  const guard = guardCall(call)
+  const guard = guardCall({ ...call, body: null })
   try {
     const source = { limits: { provider, ...limits }, fetch, requestId, signal: guard.signal }
     const { images } = await loadInputs(request, source)

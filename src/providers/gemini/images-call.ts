@@ -1,25 +1,31 @@
 import type { ImageAdapter } from '../../adapter/image-adapter.ts'
+import { randomId } from '../../async/new-id.ts'
 import { postForJson } from '../../http/post-for-json.ts'
+import { secretFilter } from '../../http/secrets.ts'
 import { imageFailure } from '../../vision/image-failure.ts'
-import { identifyCall } from './call-facts.ts'
 import { imageBody } from './images-body.ts'
+import { imageHttpCall } from './images-http.ts'
 import { assertPossible } from './images-refusal.ts'
 import { parseImages } from './images-response.ts'
 import type { Settings } from './settings.ts'
-import { methodUrl, wireCall } from './wire-call.ts'
 
 /** Makes the calls of an adapter. What can not be asked of Gemini is refused before a key is looked for. */
 export function imageCaller(settings: Settings): ImageAdapter['generate'] {
   return async (request, options = {}) => {
-    assertPossible(request, { provider: settings.provider, requestId: options.requestId })
-    const url = methodUrl(settings, request.model, 'generateContent')
-    const identified = identifyCall(settings, options)
-    const call = wireCall(url, {}, { ...identified, settings, options })
+    const { provider } = settings
+    const requestId = options.requestId ?? (options.newId ?? randomId)('request')
+    assertPossible(request, { provider, requestId })
+    const call = imageHttpCall(settings, request.model, { ...options, requestId })
     try {
       const body = await imageBody(request, call)
-      return parseImages(await postForJson({ ...call, body }), request, identified.facts)
+      const hideKey = secretFilter(call.headers)
+      return parseImages(await postForJson({ ...call, body }), request, {
+        provider,
+        requestId,
+        hideKey,
+      })
     } catch (error) {
-      throw imageFailure(error, identified.facts)
+      throw imageFailure(error, call)
     }
   }
 }

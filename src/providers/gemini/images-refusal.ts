@@ -8,7 +8,7 @@ import { imageConfig } from './images-size.ts'
 /** Throws when something in a request can not be asked of Gemini. */
 export function assertPossible(
   request: ImageRequest,
-  call: { readonly provider: string; readonly requestId: string | undefined },
+  call: { readonly provider: string; readonly requestId: string },
 ): void {
   const refusal = refusalOf(request)
   if (refusal === undefined) return

@@ -23,6 +23,7 @@ export function parseImages(
   const outputText = said.map(({ text }) => (typeof text === 'string' ? text : '')).join('')
   if (images.length === 0) throw noImage(answer, outputText, facts)
   const { provider, requestId } = facts
+  const dropped = droppedWishes(request)
   return defined<ImageResponse>({
     requestId,
     id: answer.responseId,
@@ -30,8 +31,19 @@ export function parseImages(
     provider,
     images,
     usage: usageOf(answer, images.length),
-    metadata: { ...(outputText === '' ? {} : { outputText }), ...request.metadata },
+    metadata: {
+      ...(outputText === '' ? {} : { outputText }),
+      ...(dropped.length === 0 ? {} : { droppedParameters: dropped }),
+      ...request.metadata,
+    },
   })
+}
+
+/** Gemini has no parameter for these, so they were not sent. */
+function droppedWishes(request: ImageRequest): readonly string[] {
+  return (['quality', 'style', 'background'] as const).filter(
+    (name) => request[name] !== undefined && request[name] !== 'auto',
+  )
 }
 
 function imageOf({ inlineData }: WirePart): readonly InlineImage[] {

@@ -35,7 +35,9 @@ interface Alternatives {
 /** Takes `null` out of the types and out of `anyOf`. */
 function alternatives(schema: JsonObject, place: SchemaPlace): Alternatives {
   const { type, anyOf } = schema
-  const written = (isJsonList(type) ? type : [type]).filter((name) => typeof name === 'string')
+  const written = (isJsonList(type) ? type : [type ?? typeByMembers(schema)]).filter(
+    (name) => typeof name === 'string',
+  )
   const types = written.filter((name) => name !== 'null')
   const members = isJsonList(anyOf) ? anyOf.filter(isJsonObject) : []
   const valued = members.filter((member) => member['type'] !== 'null')
@@ -52,6 +54,12 @@ function alternatives(schema: JsonObject, place: SchemaPlace): Alternatives {
     return openApiSchema(mergeSchemas(shared(schema), member, spot), spot)
   })
   return { nullable, type: undefined, choices }
+}
+
+/** The type of a schema that does not write it down; every schema has one here. */
+function typeByMembers(schema: JsonObject): string | null {
+  if ('properties' in schema) return 'object'
+  return 'items' in schema || 'prefixItems' in schema ? 'array' : null
 }
 
 /** What a schema says beside its choices: it holds for each of them. */

@@ -130,17 +130,13 @@ function visitList(list: JsonValue | undefined, place: SchemaPlace, walk: Walk):
 }
 
 /**
- * The type, found where it is not written, and the legal values as `enum`.
+ * The legal values as `enum`, with their type where it is not written.
  *
  * Gemini lists strings and numbers only: `null` becomes a type, and a choice of booleans is any boolean.
  */
 function typeAndEnum(node: JsonObject, place: SchemaPlace): JsonObject {
   const values = node['const'] === undefined ? node['enum'] : [node['const']]
-  if (!isJsonList(values)) {
-    if (node['type'] !== undefined) return {}
-    if (isJsonObject(node['properties'])) return { type: 'object' }
-    return 'items' in node || 'prefixItems' in node ? { type: 'array' } : {}
-  }
+  if (!isJsonList(values)) return {}
   const types = [...new Set(values.map((value: JsonValue) => typeOf(value, place)))]
   const type = node['type'] ?? (types.length === 1 ? (types[0] ?? 'null') : types)
   const listed = values.filter((value) => typeof value === 'string' || typeof value === 'number')

@@ -21,7 +21,8 @@ function renderParameters(
   { provider, schemas }: RenderTarget,
 ): JsonObject {
   const place = { provider, path }
-  const plain = plainSchema(schema, place)
+  // Arguments are an object, also where the schema does not say so.
+  const plain = { type: 'object', ...plainSchema(schema, place) }
   if (takesNothing(plain)) return {}
   return schemas === 'json_schema'
     ? { parametersJsonSchema: plain }

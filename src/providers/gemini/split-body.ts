@@ -1,13 +1,20 @@
+import { StreamError } from '../../errors/stream-error.ts'
 import { sseSplitter, type BodySplitter } from '../../http/sse.ts'
 import { jsonSplitter } from './split-json.ts'
+
+/** Whose body is split. */
+export interface SplitFacts {
+  readonly provider: string
+  readonly requestId?: string | undefined
+}
 
 /**
  * Splits the body of a streamed answer, which is server-sent events or, without `alt=sse`, a list of JSON objects.
  *
  * The first character tells them apart. Gemini also writes a late error into a body of server-sent events as a bare
- * object; it is found there. An event that the body cuts off throws what `cutOff` makes.
+ * object; it is found there. An event that the body cuts off is `truncated`.
  */
-export function bodySplitter(cutOff: () => Error): BodySplitter {
+export function bodySplitter(facts: SplitFacts): BodySplitter {
   const events = sseSplitter()
   const objects = jsonSplitter()
   let framing: 'unknown' | 'events' | 'objects' = 'unknown'
@@ -34,7 +41,7 @@ export function bodySplitter(cutOff: () => Error): BodySplitter {
     },
     end(onEvent) {
       const last: typeof onEvent = (data, event) => {
-        if (!isWhole(data)) throw cutOff()
+        if (!isWhole(data)) throw cutOff(facts)
         onEvent(data, event)
       }
       events.end(last)
@@ -47,6 +54,11 @@ function framingOf(chunk: string): 'unknown' | 'events' | 'objects' {
   const text = chunk.trimStart()
   if (text === '') return 'unknown'
   return text.startsWith('[') || text.startsWith('{') ? 'objects' : 'events'
+}
+
+function cutOff({ provider, requestId }: SplitFacts): StreamError {
+  const message = `the answer of ${provider} ended inside an event`
+  return new StreamError('truncated', message, { provider, requestId })
 }
 
 /** Where a line begins with a brace; -1 when none does. */

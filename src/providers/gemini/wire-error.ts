@@ -32,8 +32,8 @@ export function blockedPrompt(answer: WireAnswer, facts: CallFacts): AdapterErro
 }
 
 /** An answer that is whole and has no end, or is no answer at all. */
-export function malformedAnswer(facts: CallFacts): AdapterError {
+export function malformedAnswer(facts: CallFacts, cause?: unknown): AdapterError {
   const { provider, requestId } = facts
   const message = `${provider} answered without a candidate that has a finish reason`
-  return new AdapterError('malformed_response', message, { provider, requestId })
+  return new AdapterError('malformed_response', message, { provider, requestId, cause })
 }

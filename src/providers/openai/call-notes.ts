@@ -1,3 +1,6 @@
+import type { AdapterOptions } from '../../adapter/adapter-options.ts'
+import { randomId } from '../../async/new-id.ts'
+
 /** What becomes known of a call beside its answer, and ends in the answer's metadata. */
 export interface CallNotes {
   readonly provider: string
@@ -17,4 +20,20 @@ export interface DecoderOptions {
   readonly newId: () => string
   /** Also give `raw_chunk` events. */
   readonly rawChunks: boolean
+}
+
+/** The notes of a new call, and what its decoder needs. */
+export function decoderOptions(provider: string, options: AdapterOptions): DecoderOptions {
+  const newId = options.newId ?? randomId
+  return {
+    notes: {
+      provider,
+      requestId: options.requestId ?? newId('request'),
+      dropped: [],
+      providerRequestId: undefined,
+      clean: (text) => text,
+    },
+    newId: () => newId('call'),
+    rawChunks: options.includeRawChunks === true,
+  }
 }

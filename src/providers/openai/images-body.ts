@@ -8,18 +8,24 @@ import type { ImageHttpCall } from './images-http.ts'
 import { maskProblem } from './images-mask.ts'
 import { renderFields, renderForm } from './images-request.ts'
 
+/** A body, and what was asked for and is not in it. */
+export interface ImageBody {
+  readonly body: string | FormData
+  readonly dropped: readonly string[]
+}
+
 /** The body of a request: JSON to generate, a form with the images to edit. */
 export async function imageBody(
   request: ImageRequest,
   family: ImageFamily,
   call: ImageHttpCall,
-): Promise<string | FormData> {
-  const fields = renderFields(request, family, call.provider)
-  if (request.operation !== 'edit') return JSON.stringify(fields)
+): Promise<ImageBody> {
+  const { provider, requestId } = call
+  const { fields, dropped } = renderFields(request, family, provider)
+  if (request.operation !== 'edit') return { body: JSON.stringify(fields), dropped }
   const inputs = await load(request, family, call)
   const problem = maskProblem(inputs)
-  if (problem === undefined) return renderForm(fields, inputs)
-  const { provider, requestId } = call
+  if (problem === undefined) return { body: renderForm(fields, inputs), dropped }
   throw new ImageAdapterError('invalid_request', problem, { provider, requestId })
 }
 

@@ -1,11 +1,11 @@
-import type { ImageOperation, ImageRequest } from '../../data/image-request.ts'
+import type { ImageOperation } from '../../data/image-request.ts'
 import type { ImageLimits } from '../../vision/image-limits.ts'
 
 /** The kinds of image models, by what they can do and how their parameters are called. */
 export interface ImageFamily {
   readonly operations: readonly ImageOperation[]
-  /** The optional fields of ours that the family has a parameter for. */
-  readonly fields: ReadonlySet<keyof ImageRequest>
+  /** The wishes that the family has a parameter for. */
+  readonly wishes: readonly ('quality' | 'style' | 'background')[]
   /** The family's own words for a quality; a word that is not here is sent as it is. */
   readonly qualities: Readonly<Record<string, string>>
   /** Whether the form of the answer can be chosen; the others always answer with base64. */
@@ -20,7 +20,7 @@ const mebibyte = 1024 * 1024
 
 const gpt: ImageFamily = {
   operations: ['generate', 'edit'],
-  fields: new Set(['size', 'quality', 'background']),
+  wishes: ['quality', 'background'],
   qualities: { standard: 'medium', hd: 'high' },
   responseFormat: false,
   maxImages: 16,
@@ -32,7 +32,7 @@ const gpt: ImageFamily = {
 
 const dallE2: ImageFamily = {
   operations: ['generate', 'edit'],
-  fields: new Set(['size']),
+  wishes: [],
   qualities: {},
   responseFormat: true,
   maxImages: 1,
@@ -42,14 +42,14 @@ const dallE2: ImageFamily = {
 const dallE3: ImageFamily = {
   ...dallE2,
   operations: ['generate'],
-  fields: new Set(['size', 'quality', 'style']),
+  wishes: ['quality', 'style'],
   qualities: { low: 'standard', medium: 'standard', high: 'hd' },
 }
 
 /** Models of other makers behind the same API: everything that was asked for is sent. */
 const other: ImageFamily = {
   operations: ['generate', 'edit'],
-  fields: new Set(['size', 'quality', 'style', 'background']),
+  wishes: ['quality', 'style', 'background'],
   qualities: {},
   responseFormat: true,
   maxImages: 16,

@@ -1,46 +1,31 @@
 import type { AdapterOptions } from '../../adapter/adapter-options.ts'
 import type { ImageOperation } from '../../data/image-request.ts'
-import { EngineError } from '../../errors/engine-error.ts'
-import type { HttpCall } from '../../http/http-call.ts'
-import type { ImagesSettings } from './images-options.ts'
+import type { HttpCall, HttpFailure } from '../../http/http-call.ts'
+import { callHeaders } from './call-headers.ts'
+import type { OpenAiSettings } from './openai-options.ts'
 import { parseFailure } from './parse-failure.ts'
 
 /** A call of the images API without its body. */
 export type ImageHttpCall = Omit<HttpCall, 'body'> & { readonly requestId: string }
 
-/**
- * Where and how an operation is sent.
- *
- * The call's key goes before the adapter's own. The API itself is not called without one: `EngineError` `missing_key`.
- */
+/** Where and how an operation is sent. A key that is needed and missing is refused here. */
 export function imageHttpCall(
-  settings: ImagesSettings,
+  settings: OpenAiSettings,
   operation: ImageOperation,
-  ownKey: string | undefined,
   { apiKey, ...options }: AdapterOptions & { readonly requestId: string },
 ): ImageHttpCall {
-  const { provider, baseUrl, headers, fetch } = settings
+  const { provider, baseUrl, fetch } = settings
   const { requestId, signal, requestTimeoutMs, streamTimeoutMs, clock } = options
-  const key = [apiKey, ownKey].find((candidate) => candidate !== undefined && candidate !== '')
-  if (key === undefined && settings.keyRequired) {
-    const message = `no key for ${provider}: pass apiKey, or set one`
-    throw new EngineError('missing_key', message, { provider, requestId })
-  }
+  const { headers } = callHeaders(settings, { apiKey, stream: false, requestId })
+  // The platform writes the type of a form itself, with its boundary.
+  const { 'content-type': _type, ...formHeaders } = headers
   const edit = operation === 'edit'
   return {
     provider,
-    url: `${baseUrl}/images/${edit ? 'edits' : 'generations'}`,
-    headers: {
-      // The platform writes the type of a form, with its boundary.
-      ...(edit ? {} : { 'content-type': 'application/json' }),
-      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
-      ...headers,
-    },
-    parseFailure: (status, body, answered) => {
-      const failure = parseFailure(provider, status, body, answered)
-      const blocked = failure.metadata?.['code'] === 'moderation_blocked'
-      return blocked ? { ...failure, reason: 'content_filter' } : failure
-    },
+    url: addressOf(baseUrl, edit ? '/images/edits' : '/images/generations'),
+    headers: edit ? formHeaders : headers,
+    parseFailure: (status, body, answered) =>
+      imageRefusal(parseFailure(provider, status, body, answered)),
     fetch,
     requestId,
     signal,
@@ -48,4 +33,17 @@ export function imageHttpCall(
     streamTimeoutMs,
     clock,
   }
+}
+
+/** Only image models say it in this way that a prompt or an image was not let through. */
+function imageRefusal(failure: HttpFailure): HttpFailure {
+  return failure.metadata?.['code'] === 'moderation_blocked'
+    ? { ...failure, reason: 'content_filter' }
+    : failure
+}
+
+function addressOf(baseUrl: string, path: string): string {
+  const address = new URL(baseUrl)
+  address.pathname = address.pathname.replace(/\/+$/, '') + path
+  return address.href
 }

@@ -5,49 +5,56 @@ import type { LoadedInputs } from '../../vision/load-inputs.ts'
 import type { ImageFamily } from './images-family.ts'
 import { mergeBody } from './merge-body.ts'
 
+/** The parameters of a request under the names of its model's family. */
+export interface RenderedFields {
+  readonly fields: JsonObject
+  /** The wishes that the family has no parameter for. */
+  readonly dropped: readonly string[]
+}
+
 /**
- * The parameters of a request under the names of its model's family.
+ * Renders a request. `quality`, `style` and `background` are wishes: a family that has no such parameter is not sent it.
  *
- * `quality`, `style` and `background` are wishes: a family that has no such parameter is not sent it. What is in
- * `providerOptions.openai`, and in the bag of a provider with another name, comes last and wins.
+ * What is in `providerOptions.openai`, and in the bag of a provider with another name, comes last and wins.
  */
 export function renderFields(
   request: ImageRequest,
   family: ImageFamily,
   provider: string,
-): JsonObject {
-  const { prompt, model, n, size, quality, style, background, responseFormat } = request
-  const fields: Record<string, JsonValue | undefined> = {
-    prompt,
-    model,
+): RenderedFields {
+  const { prompt, model, n, size, responseFormat } = request
+  const { wishes, dropped } = renderWishes(request, family)
+  const body: JsonObject = {
+    ...(prompt === undefined ? {} : { prompt }),
+    ...(model === undefined ? {} : { model }),
     n,
-    size: size === undefined ? undefined : sizeText(size),
-    quality: quality === undefined ? undefined : (family.qualities[quality] ?? quality),
-    // An edit keeps the style of what it edits; the API has no such parameter there.
-    style: request.operation === 'edit' ? undefined : style,
-    background,
-    response_format: responseFormat === 'url' ? 'url' : 'b64_json',
-  }
-  const body: Record<string, JsonValue> = {}
-  for (const [name, value] of Object.entries(fields)) {
-    if (value !== undefined && isSent(name, family)) body[name] = value
+    ...(size === undefined ? {} : { size: sizeText(size) }),
+    ...wishes,
+    ...(family.responseFormat
+      ? { response_format: responseFormat === 'url' ? 'url' : 'b64_json' }
+      : {}),
   }
   const { openai, [provider]: own } = request.providerOptions
-  return mergeBody(mergeBody(body, openai), provider === 'openai' ? undefined : own)
+  const shared = mergeBody(body, openai)
+  return { fields: provider === 'openai' ? shared : mergeBody(shared, own), dropped }
 }
 
-function isSent(name: string, family: ImageFamily): boolean {
-  switch (name) {
-    case 'size':
-    case 'quality':
-    case 'style':
-    case 'background':
-      return family.fields.has(name)
-    case 'response_format':
-      return family.responseFormat
-    default:
-      return true
+function renderWishes(
+  request: ImageRequest,
+  family: ImageFamily,
+): { readonly wishes: JsonObject; readonly dropped: readonly string[] } {
+  const wishes: Record<string, JsonValue> = {}
+  const dropped: string[] = []
+  for (const name of ['quality', 'style', 'background'] as const) {
+    const word = request[name]
+    if (word === undefined) continue
+    // An edit keeps the style of what it edits; the API has no such parameter there.
+    const known =
+      family.wishes.includes(name) && !(name === 'style' && request.operation === 'edit')
+    if (known) wishes[name] = name === 'quality' ? (family.qualities[word] ?? word) : word
+    else if (word !== 'auto') dropped.push(name)
   }
+  return { wishes, dropped }
 }
 
 function sizeText(size: ImageSize): string {

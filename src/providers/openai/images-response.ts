@@ -9,11 +9,17 @@ import { noImage } from './images-absence.ts'
 import type { ImageHttpCall } from './images-http.ts'
 import { asCount, asList, asObject, asText } from './wire-value.ts'
 
+/** What an answer is read against. */
+export interface AnswerContext {
+  readonly request: ImageRequest
+  readonly call: ImageHttpCall
+  readonly dropped: readonly string[]
+}
+
 /** Reads an answer of the images API. An item without bytes and address, as a filter leaves it, is passed over. */
 export function parseImages(
   { value, status, headers }: JsonAnswer,
-  request: ImageRequest,
-  call: ImageHttpCall,
+  { request, call, dropped }: AnswerContext,
 ): ImageResponse {
   const { provider, requestId } = call
   const body = asObject(value) ?? {}
@@ -29,6 +35,7 @@ export function parseImages(
     usage: parseUsage(body, images.length),
     metadata: {
       ...(providerRequestId === null ? {} : { providerRequestId }),
+      ...(dropped.length === 0 ? {} : { droppedParameters: dropped }),
       ...request.metadata,
     },
   })

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../../data/json.ts'
+import { asList, asObject } from './wire-value.ts'
 
 /** The lists that are added to, not replaced, so that a built-in tool does not drive out the request's own. */
 const addedTo: ReadonlySet<string> = new Set(['tools', 'include'])
@@ -12,22 +13,23 @@ export function mergeBody(body: JsonObject, over: JsonObject | undefined): JsonO
   if (over === undefined) return body
   const result: Record<string, JsonValue> = { ...body }
   for (const [key, value] of Object.entries(over)) {
-    const known = result[key]
     result[key] =
-      addedTo.has(key) && Array.isArray(known) && Array.isArray(value)
-        ? [...known, ...value.filter((item: JsonValue) => !known.includes(item))]
-        : mergeValue(known, value)
+      addedTo.has(key) && Array.isArray(value)
+        ? addItems(asList(result[key]), asList(value))
+        : mergeValue(result[key], value)
   }
   return result
 }
 
-function mergeValue(known: JsonValue | undefined, over: JsonValue): JsonValue {
-  if (!isObject(known) || !isObject(over)) return over
-  const result: Record<string, JsonValue> = { ...known }
-  for (const [key, value] of Object.entries(over)) result[key] = mergeValue(result[key], value)
-  return result
+function addItems(known: readonly JsonValue[], over: readonly JsonValue[]): readonly JsonValue[] {
+  return [...known, ...over.filter((item) => !known.includes(item))]
 }
 
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+function mergeValue(known: JsonValue | undefined, over: JsonValue): JsonValue {
+  const before = asObject(known)
+  const after = asObject(over)
+  if (before === undefined || after === undefined) return over
+  const result: Record<string, JsonValue> = { ...before }
+  for (const [key, value] of Object.entries(after)) result[key] = mergeValue(result[key], value)
+  return result
 }

@@ -72,7 +72,10 @@ const families: readonly (readonly [RegExp, ModelFamily])[] = [
     { ...optional, efforts: ['none', 'low', 'medium', 'high', 'xhigh'], thinksByDefault: false },
   ],
   [/^gpt-5\.5(?!\d)/i, { ...optional, efforts: ['none', 'low', 'medium', 'high', 'xhigh'] }],
-  [/^gpt-6-astra|^gpt-6\.1-sol/i, { ...thinker, efforts: ['low', 'medium', 'high', 'xhigh', 'max'] }],
+  [
+    /^gpt-6-astra|^gpt-6\.1-sol/i,
+    { ...thinker, efforts: ['low', 'medium', 'high', 'xhigh', 'max'] },
+  ],
   [
     /^gpt-(5\.\d+|[6-9]|[1-9]\d)(?!\d)/i,
     { ...optional, efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'] },

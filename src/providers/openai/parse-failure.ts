@@ -126,7 +126,9 @@ function reasonOf(failure: ReportedFailure, status: number | undefined): Adapter
   if (byWord !== undefined && strongerThanStatus.has(byWord)) return byWord
   if (status === undefined) return wordReason(code) ?? byText ?? byWord ?? 'unknown'
   if (status === 400 || status === 413 || status === 422) {
-    return wordReason(code) === 'authentication_failed' ? 'authentication_failed' : (byText ?? 'invalid_request')
+    return wordReason(code) === 'authentication_failed'
+      ? 'authentication_failed'
+      : (byText ?? 'invalid_request')
   }
   return statusReason(status)
 }

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../data/json.ts'
+import type { JsonObject, JsonValue } from '../../data/json.ts'
 
 /** The value as a JSON object, if it is one. Only values that JSON.parse gave are asked about. */
 export function asObject(value: unknown): JsonObject | undefined {
@@ -9,8 +9,9 @@ export function asObject(value: unknown): JsonObject | undefined {
 }
 
 /** The value as a list, empty if it is none. */
-export function asList(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
+export function asList(value: unknown): readonly JsonValue[] {
+  // JSON.parse gives nothing but JSON, so a list of it is a list of JSON.
+  return Array.isArray(value) ? (value as readonly JsonValue[]) : []
 }
 
 /** The value as a text that says something. */
@@ -21,4 +22,11 @@ export function asText(value: unknown): string | undefined {
 /** The value as a count. */
 export function asCount(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined
+}
+
+/** What a stream carries that is no object can not be a chunk. */
+export function chunkObject(value: unknown): JsonObject {
+  const chunk = asObject(value)
+  if (chunk === undefined) throw new SyntaxError('a chunk is no JSON object')
+  return chunk
 }

@@ -2,16 +2,9 @@ import type { JsonObject } from '../../../data/json.ts'
 import type { ModelEvent } from '../../../events/model-event.ts'
 import type { SseDecoder } from '../../../http/sse-decoder.ts'
 import type { DecoderOptions } from '../call-notes.ts'
-import {
-  chunkObject,
-  complete,
-  messageDraft,
-  noteHead,
-  noteList,
-  passRaw,
-  reportedError,
-} from '../message-draft.ts'
-import { asList, asObject, asText } from '../wire-value.ts'
+import { messageDraft, noteHead, noteList, reportedError } from '../message-draft.ts'
+import { complete, passRaw } from '../message-events.ts'
+import { asList, asObject, asText, chunkObject } from '../wire-value.ts'
 import { noteExtras, usageInExtras } from './chat-extras.ts'
 import { deltaReader } from './delta-reader.ts'
 import { chatFinishReason } from './finish-reason.ts'

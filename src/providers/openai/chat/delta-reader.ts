@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../data/json.ts'
 import type { ModelEvent } from '../../../events/model-event.ts'
-import { addImage, noteList, type MessageDraft } from '../message-draft.ts'
+import { noteList, type MessageDraft } from '../message-draft.ts'
+import { addImage } from '../message-events.ts'
 import { parseImage } from '../parse-image.ts'
 import { asList, asObject, asText } from '../wire-value.ts'
 import { noteAudio } from './chat-extras.ts'

@@ -7,7 +7,7 @@ import type { ToolCall } from '../../../data/tool-call.ts'
 import { AdapterError } from '../../../errors/adapter-error.ts'
 import { argumentsJson, imageAddress, partsOf } from '../render-content.ts'
 import type { RenderOptions } from '../render-options.ts'
-import { asObject } from '../wire-value.ts'
+import { asList, asObject } from '../wire-value.ts'
 
 /** The messages of a request as Chat Completions takes them. */
 export function renderChatMessages(
@@ -83,10 +83,9 @@ function echoReasoning(parts: readonly Part[], provider: string): JsonObject {
       const before = echo[field]
       echo[field] = typeof before === 'string' ? `${before}\n\n${part.text}` : part.text
     }
-    const details = opaque?.['reasoning_details']
-    if (Array.isArray(details)) {
-      const before = echo['reasoning_details']
-      echo['reasoning_details'] = Array.isArray(before) ? [...before, ...details] : details
+    const details = asList(opaque?.['reasoning_details'])
+    if (details.length > 0) {
+      echo['reasoning_details'] = [...asList(echo['reasoning_details']), ...details]
     }
   }
   return echo
@@ -97,7 +96,7 @@ function renderCall(call: ToolCall): JsonObject {
     id: call.id,
     type: 'function',
     function: { name: call.name, arguments: argumentsJson(call) },
-    extra_content: call.opaque,
+    extra_content: asObject(call.opaque)?.['extra_content'],
   })
 }
 

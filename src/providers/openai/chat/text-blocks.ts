@@ -2,7 +2,8 @@ import { defined } from '../../../data/defined.ts'
 import type { JsonValue } from '../../../data/json.ts'
 import type { ReasoningPart } from '../../../data/part.ts'
 import type { ModelEvent } from '../../../events/model-event.ts'
-import { begin, type MessageDraft } from '../message-draft.ts'
+import type { MessageDraft } from '../message-draft.ts'
+import { begin } from '../message-events.ts'
 
 type Completed = Extract<ModelEvent, { type: 'reasoning_completed' }>
 
@@ -39,7 +40,12 @@ export function textBlocks(draft: MessageDraft): TextBlocks {
     } else if (open === 'reasoning') {
       const { opaque } = blocks
       const { provider } = draft.notes
-      draft.parts[slot] = defined<ReasoningPart>({ type: 'reasoning', text: grown, opaque, provider })
+      draft.parts[slot] = defined<ReasoningPart>({
+        type: 'reasoning',
+        text: grown,
+        opaque,
+        provider,
+      })
       out.push(defined<Completed>({ type: 'reasoning_completed', text: grown, opaque }))
       blocks.opaque = undefined
     }

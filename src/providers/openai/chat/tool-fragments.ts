@@ -2,7 +2,8 @@ import { defined } from '../../../data/defined.ts'
 import type { JsonObject, JsonValue } from '../../../data/json.ts'
 import type { ToolCall } from '../../../data/tool-call.ts'
 import type { ModelEvent } from '../../../events/model-event.ts'
-import { begin, type MessageDraft } from '../message-draft.ts'
+import type { MessageDraft } from '../message-draft.ts'
+import { begin } from '../message-events.ts'
 import { parseArguments } from '../parse-arguments.ts'
 import { asCount, asObject, asText } from '../wire-value.ts'
 
@@ -87,7 +88,9 @@ export function toolFragments(draft: MessageDraft, newId: () => string): ToolFra
       const piece = argumentsText(made?.['arguments'])
       call.wireId ??= asText(fragment['id'])
       if (call.name === '') call.name = asText(made?.['name']) ?? ''
-      call.opaque = fragment['extra_content'] ?? call.opaque
+      // Google's signature of the thought behind a call, when its models are spoken to in this language.
+      const extra = fragment['extra_content']
+      if (extra) call.opaque = { extra_content: extra }
       call.raw += piece
       if (call.started) {
         if (piece === '') return

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../data/json.ts'
 import type { ModelEvent } from '../../../events/model-event.ts'
-import { begin, type MessageDraft } from '../message-draft.ts'
+import type { MessageDraft } from '../message-draft.ts'
+import { begin } from '../message-events.ts'
 import { parseArguments } from '../parse-arguments.ts'
 import { asText } from '../wire-value.ts'
 import type { OutputItem } from './output-item.ts'

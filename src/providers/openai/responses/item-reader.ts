@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../data/json.ts'
 import type { ModelEvent } from '../../../events/model-event.ts'
-import { addImage, noteList, type MessageDraft } from '../message-draft.ts'
+import { noteList, type MessageDraft } from '../message-draft.ts'
+import { addImage } from '../message-events.ts'
 import { asCount, asList, asObject, asText } from '../wire-value.ts'
 import { endCall, growCall, startCall } from './call-item.ts'
 import { generatedImage } from './generated-image.ts'

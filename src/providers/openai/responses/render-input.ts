@@ -64,9 +64,9 @@ function renderAssistant(message: Message, options: RenderOptions): readonly Jso
   let rendered = 0
   for (const part of partsOf(message)) {
     const before = part.type === 'reasoning' ? asObject(part.opaque)?.['calls_before'] : undefined
-    for (; rendered < Math.min(asCount(before) ?? 0, calls.length); rendered++) {
-      items.push(...calls.slice(rendered, rendered + 1).map(renderCall))
-    }
+    const due = Math.max(rendered, asCount(before) ?? 0)
+    items.push(...calls.slice(rendered, due).map(renderCall))
+    rendered = due
     const item = renderPart(part, options)
     if (item !== undefined) items.push(item)
   }
@@ -96,7 +96,7 @@ function renderOwnImage({ image }: ImagePart): JsonObject {
 /**
  * Reasoning goes back to where it came from, and only if it can be read there: encrypted, or stored under its id.
  *
- * A model that does not reason takes none.
+ * A model that is known not to reason takes none.
  */
 function renderReasoning(
   part: ReasoningPart,
@@ -106,7 +106,8 @@ function renderReasoning(
   const id = asText(opaque?.['id'])
   const encrypted = asText(opaque?.['encrypted_content'])
   if (part.provider !== provider || id === undefined) return undefined
-  if (!family.reasons || (encrypted === undefined && !stored)) return undefined
+  const refused = !family.reasons && family.efforts !== undefined
+  if (refused || (encrypted === undefined && !stored)) return undefined
   return defined<JsonObject>({
     type: 'reasoning',
     id,

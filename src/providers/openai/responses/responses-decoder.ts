@@ -2,16 +2,9 @@ import type { JsonObject } from '../../../data/json.ts'
 import type { ModelEvent } from '../../../events/model-event.ts'
 import type { SseDecoder } from '../../../http/sse-decoder.ts'
 import type { DecoderOptions } from '../call-notes.ts'
-import {
-  chunkObject,
-  complete,
-  messageDraft,
-  noteHead,
-  passRaw,
-  reportedError,
-  type MessageDraft,
-} from '../message-draft.ts'
-import { asObject, asText } from '../wire-value.ts'
+import { messageDraft, noteHead, reportedError, type MessageDraft } from '../message-draft.ts'
+import { complete, passRaw } from '../message-events.ts'
+import { asObject, asText, chunkObject } from '../wire-value.ts'
 import { responseEnd } from './finish-reason.ts'
 import { itemReader } from './item-reader.ts'
 

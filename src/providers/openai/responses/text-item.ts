@@ -1,7 +1,8 @@
 import { defined } from '../../../data/defined.ts'
 import type { JsonObject } from '../../../data/json.ts'
 import type { ModelEvent } from '../../../events/model-event.ts'
-import { begin, noteList, type MessageDraft } from '../message-draft.ts'
+import { noteList, type MessageDraft } from '../message-draft.ts'
+import { begin } from '../message-events.ts'
 import { asList, asObject, asText } from '../wire-value.ts'
 import type { OutputItem, TextBlock } from './output-item.ts'
 

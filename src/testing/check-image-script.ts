@@ -1,28 +1,12 @@
-import type { ErrorData, Issue } from '../data/error-data.ts'
-import type { Image } from '../data/image.ts'
-import type { ImageResponse, ImageUsage } from '../data/image-response.ts'
+import type { Issue } from '../data/error-data.ts'
 import { isAllmError } from '../errors/allm-error.ts'
-import { imageAdapterErrorReasons, type ImageAdapterError } from '../errors/image-adapter-error.ts'
+import { imageAdapterErrorReasons } from '../errors/image-adapter-error.ts'
 import { fine, join, must, refuse, within, type Check } from '../validate/check.ts'
 import { isPlainObject } from '../validate/is-plain-object.ts'
 import { jsonObject } from '../validate/json-value.ts'
 import { listOf, shape } from '../validate/shape.ts'
 import { validateImage } from '../validate/validate-image.ts'
 import { count, someText, text } from '../validate/values.ts'
-
-/** What a scripted image answer may say beside its images. */
-export type ScriptedImageFacts = Partial<
-  Pick<ImageResponse, 'requestId' | 'id' | 'model' | 'metadata'>
-> & { readonly usage?: Partial<ImageUsage> }
-
-/** One entry of an image script. */
-export type ImageScriptEntry =
-  | readonly ['ok', readonly Image[]]
-  | readonly ['ok', readonly Image[], ScriptedImageFacts]
-  /** The error that the call rejects with, or its JSON. */
-  | readonly ['error', ImageAdapterError | ErrorData]
-  /** The first n−1 calls fail with `rate_limited`; the n-th goes on to the next entry. */
-  | readonly ['retry_until_call', number]
 
 /** The problems of an image script, each with its place. */
 export const checkImageScript: Check = (value) => {

@@ -1,11 +1,11 @@
 import { assertNever } from '../data/assert-never.ts'
 import { defined } from '../data/defined.ts'
-import type { ImageRequest } from '../data/image-request.ts'
+import { imageOperations, type ImageRequest } from '../data/image-request.ts'
 import type { ImageResponse } from '../data/image-response.ts'
 import { isAllmError } from '../errors/allm-error.ts'
 import { errorFromJSON } from '../errors/error-json.ts'
-import { noScriptedImage, tryAgain } from './image-failures.ts'
-import type { ImageScriptEntry } from './image-script.ts'
+import { noScriptedImage, tryAgain, unsupportedOperation } from './image-failures.ts'
+import type { ImageScriptEntry } from './image-script-entry.ts'
 import type { ScriptCursor } from './script-cursor.ts'
 import { stoppedBy } from './stopped-by.ts'
 
@@ -15,13 +15,14 @@ export interface ImageScript {
   readonly cursor: ScriptCursor
 }
 
-/** Takes the next entry of a script and answers with it: the response, or a throw. */
-export function playImageEntry(
+/** Looks at the operation, then takes the next entry of the script and answers with it: the response, or a throw. */
+export function playImageCall(
   script: ImageScript,
   request: ImageRequest,
   requestId: string,
   signal: AbortSignal | undefined,
 ): ImageResponse {
+  if (!imageOperations.includes(request.operation)) throw unsupportedOperation(request, requestId)
   if (signal?.aborted === true) throw stoppedBy(signal, { provider: 'fake', requestId }, 0)
   const entry = takeEntry(script, requestId)
   switch (entry[0]) {

@@ -1,0 +1,2 @@
+export { openai } from './providers/openai/openai.ts'
+export type { OpenAiOptions } from './providers/openai/openai-options.ts'

@@ -1,0 +1,34 @@
+import type { AdapterOptions } from '../../adapter/adapter-options.ts'
+import type { ModelRequest } from '../../data/model-request.ts'
+import type { ModelEvent } from '../../events/model-event.ts'
+import type { CallSource, SseDecoder } from '../../http/stream-sse.ts'
+import { decoderOptions } from './call-notes.ts'
+import { chatDecoder } from './chat/chat-decoder.ts'
+import type { OpenAiSettings } from './openai-options.ts'
+import { prepareCall } from './prepare-call.ts'
+import { endpointFor } from './render-request.ts'
+import { responsesDecoder } from './responses/responses-decoder.ts'
+
+/** A call that is ready to be made, and what reads its answer. */
+export interface OpenCall {
+  readonly source: CallSource
+  readonly decoder: SseDecoder<ModelEvent>
+}
+
+/** Brings a request and its endpoint's decoder together. Nothing is checked or sent before `source` is called. */
+export function openCall(
+  settings: OpenAiSettings,
+  request: ModelRequest,
+  options: AdapterOptions,
+  stream: boolean,
+): OpenCall {
+  const { provider } = settings
+  const endpoint = endpointFor(settings.api, request.model)
+  const decoding = decoderOptions(provider, options)
+  const { notes } = decoding
+  const context = { provider, endpoint, stream, sessionId: options.sessionId }
+  return {
+    source: () => prepareCall(settings, request, { ...options, context, notes }),
+    decoder: endpoint === 'chat' ? chatDecoder(decoding) : responsesDecoder(decoding),
+  }
+}

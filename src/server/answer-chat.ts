@@ -1,0 +1,79 @@
+import type { JsonObject } from '../data/json.ts'
+import type { WireAnswer } from '../wire/wire-answer.ts'
+import { checkRequest, unreadable } from './check-request.ts'
+import { imageAnswer } from './image-answers.ts'
+import { prepareAnswer, type PreparedAnswer } from './prepared-answer.ts'
+import { parseJson } from './read-body.ts'
+import { refuse, refuseByFault, refuseRequest } from './refuse.ts'
+import { kindOf, objectOf } from './request-problem.ts'
+import type { Route } from './route.ts'
+import { nextFault, type Decision, type Incoming, type ServerState } from './server-state.ts'
+
+type ChatRoute = Extract<Route, { type: 'chat' }>
+
+/** Answers a call of a chat model: checks it, lets its fault happen, and plays the next script. */
+export function answerChat(state: ServerState, route: ChatRoute, incoming: Incoming): Decision {
+  const { format, provider } = route
+  const { requestId } = incoming
+  const parsed = parseJson(incoming.bytes ?? Buffer.alloc(0))
+  if (kindOf(parsed) !== 'object') {
+    const answer = prepareAnswer(refuseRequest(provider, unreadable(format), requestId))
+    return parsed === undefined ? { answer, format } : { answer, format, body: parsed }
+  }
+  const body = objectOf(parsed)
+  const problem =
+    state.options.validateRequests === false
+      ? undefined
+      : checkRequest(format, body, incoming.headers)
+  const answer =
+    problem === undefined
+      ? play(state, route, incoming, body)
+      : prepareAnswer(refuseRequest(provider, problem, requestId))
+  return { answer, format, body }
+}
+
+function play(
+  state: ServerState,
+  route: ChatRoute,
+  { key, requestId }: Incoming,
+  body: JsonObject,
+): PreparedAnswer {
+  const { format, provider, framing } = route
+  const fault = nextFault(state)
+  const { status } = fault ?? {}
+  if (status !== undefined)
+    return prepareAnswer(refuseByFault(provider, { ...fault, status }, requestId))
+  const model = route.model ?? text(body['model'])
+  if (drawsImages(route, body) && state.options.images !== undefined) {
+    return prepareAnswer(imageAnswer('gemini', state.source.imagesOf(key), { model, requestId }))
+  }
+  const taken = state.source.take(key)
+  if (taken === undefined) return prepareAnswer(exhausted(state, route, requestId))
+  const ask = {
+    format,
+    framing,
+    model,
+    requestId,
+    stream: route.stream ?? body['stream'] === true,
+    includeUsage: objectOf(body['stream_options'])['include_usage'] === true,
+  }
+  return state.answers.answer(taken, ask, fault)
+}
+
+/** A call beyond the last script says so, by the name that our errors have for it. */
+function exhausted({ source }: ServerState, route: ChatRoute, requestId: string): WireAnswer {
+  const scripts = source.size === 1 ? '1 script' : `${source.size} scripts`
+  const message = `no_scripted_response: no scripted response is left; the server has ${scripts} and all were played`
+  return refuse(route.provider, { reason: 'no_scripted_response', message }, requestId)
+}
+
+function drawsImages({ provider }: ChatRoute, body: JsonObject): boolean {
+  if (provider !== 'gemini') return false
+  const config = objectOf(body['generationConfig'] ?? body['generation_config'])
+  const modalities = config['responseModalities'] ?? config['response_modalities']
+  return Array.isArray(modalities) && modalities.includes('IMAGE')
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}

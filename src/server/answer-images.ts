@@ -1,0 +1,50 @@
+import type { JsonObject } from '../data/json.ts'
+import { checkImages, imageAnswer } from './image-answers.ts'
+import { prepareAnswer, type PreparedAnswer } from './prepared-answer.ts'
+import { parseForm, parseJson } from './read-body.ts'
+import { refuseByFault, refuseRequest } from './refuse.ts'
+import { kindOf, objectOf } from './request-problem.ts'
+import type { Route } from './route.ts'
+import { nextFault, type Decision, type Incoming, type ServerState } from './server-state.ts'
+
+type ImagesRoute = Extract<Route, { type: 'images' }>
+
+/** Answers a call of OpenAI's images endpoints: a JSON body, or a form with files. */
+export async function answerImages(
+  state: ServerState,
+  route: ImagesRoute,
+  incoming: Incoming,
+): Promise<Decision> {
+  const { requestId } = incoming
+  const body = await bodyOf(incoming)
+  if (body === undefined) {
+    const message = 'We could not parse the body of your request.'
+    return { answer: prepareAnswer(refuseRequest('openai', { message }, requestId)) }
+  }
+  const problem =
+    state.options.validateRequests === false ? undefined : checkImages(route.operation, body)
+  const answer =
+    problem === undefined
+      ? play(state, incoming, body)
+      : prepareAnswer(refuseRequest('openai', problem, requestId))
+  return { answer, body }
+}
+
+async function bodyOf({ headers, bytes }: Incoming): Promise<JsonObject | undefined> {
+  const contentType = headers['content-type'] ?? ''
+  const content = bytes ?? Buffer.alloc(0)
+  if (contentType.startsWith('multipart/form-data')) return parseForm(content, contentType)
+  const value = parseJson(content)
+  return kindOf(value) === 'object' ? objectOf(value) : undefined
+}
+
+function play(state: ServerState, incoming: Incoming, body: JsonObject): PreparedAnswer {
+  const { key, requestId } = incoming
+  const fault = nextFault(state)
+  const { status } = fault ?? {}
+  if (status !== undefined)
+    return prepareAnswer(refuseByFault('openai', { ...fault, status }, requestId))
+  const { model } = body
+  const call = { model: typeof model === 'string' ? model : '', requestId }
+  return prepareAnswer(imageAnswer('openai', state.source.imagesOf(key), call))
+}

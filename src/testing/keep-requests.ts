@@ -1,0 +1,21 @@
+import type { ModelRequest } from '../data/model-request.ts'
+import type { Keeping } from './call-log.ts'
+import { messageChain, type HeldMessages } from './message-chain.ts'
+
+/** A request, and its messages as they were at the call. */
+interface HeldRequest {
+  readonly request: ModelRequest
+  readonly messages: HeldMessages
+}
+
+/** Keeps the requests of one fake: a copy of each, with the messages held apart. */
+export function keepRequests(): Keeping<ModelRequest, HeldRequest> {
+  const holdMessages = messageChain()
+  return {
+    hold: (request) => ({ request: { ...request }, messages: holdMessages(request.messages) }),
+    restore: ({ request, messages }) => ({
+      ...request,
+      messages: messages.list.slice(0, messages.length),
+    }),
+  }
+}
