@@ -47,7 +47,7 @@ export interface CallOptions<Format extends FormatOption = FormatOption> {
   readonly onToolError?: OnToolError | undefined
   /** A hard deadline for each tool call (30 000). */
   readonly toolTimeoutMs?: number | undefined
-  /** Handlers that may run at once (8). */
+  /** Handlers that may run at once (twice the processors, or 8 where their number is not known). */
   readonly maxConcurrency?: number | undefined
   /** Milliseconds to the first event of each model call. */
   readonly requestTimeoutMs?: number | undefined

@@ -5,6 +5,7 @@ import { StreamError } from '../errors/stream-error.ts'
 import type { Batch, StreamEvent } from '../events/event.ts'
 import { interruptedMessage } from '../events/tool-message.ts'
 import { emitTelemetry, isObserved } from '../telemetry/telemetry.ts'
+import { answerStored } from '../tools/answer-stored.ts'
 import { toolBatches } from '../tools/tool-batches.ts'
 import { sayAll, type Loop } from './loop.ts'
 
@@ -15,12 +16,8 @@ import { sayAll, type Loop } from './loop.ts'
  * it is answered as interrupted, and reported. Stopping the run ends in `cancelled`, whatever the handlers do.
  */
 export async function* answerCalls(loop: Loop): AsyncGenerator<Batch, void> {
-  const { open, lost } = sortCalls(loop)
-  if (lost.length > 0)
-    yield sayAll(
-      loop,
-      lost.map((call) => interrupted(loop, call)),
-    )
+  const { open, known } = sortCalls(loop)
+  if (known.length > 0) yield sayAll(loop, known)
   if (open.length === 0) return
   const source = toolBatches(open, loop.tools)
   let ended = false
@@ -49,25 +46,27 @@ export function manualCalls(loop: Loop): readonly ToolCall[] {
 interface SortedCalls {
   /** To be run now. */
   readonly open: readonly ToolCall[]
-  /** Started earlier, without a result, and not to be run twice. */
-  readonly lost: readonly ToolCall[]
+  /** The answers to what was begun in an earlier life of the run. */
+  readonly known: readonly StreamEvent[]
 }
 
 function sortCalls(loop: Loop): SortedCalls {
   const { state, mode, tools } = loop
   const response = toResponse(state)
-  if (mode === 'manual' || !runsTools(response)) return { open: [], lost: [] }
-  const answered = new Set(state.toolMessages.map(({ toolCallId }) => toolCallId))
-  const started = new Set(state.started)
   const open: ToolCall[] = []
-  const lost: ToolCall[] = []
+  const known: StreamEvent[] = []
+  if (mode === 'manual' || !runsTools(response)) return { open, known }
+  const answered = new Set(state.toolMessages.map(({ toolCallId }) => toolCallId))
   for (const call of response.toolCalls) {
     const tool = tools.tools.get(call.name)
     if (answered.has(call.id) || tool?.manual === true) continue
-    if (started.has(call.id) && tool?.idempotent !== true) lost.push(call)
-    else open.push(call)
+    const stored = state.results.find(({ toolCallId }) => toolCallId === call.id)
+    if (stored !== undefined) known.push(answerStored(call, stored, tools))
+    else if (state.started.includes(call.id) && tool?.idempotent !== true) {
+      known.push(interrupted(loop, call))
+    } else open.push(call)
   }
-  return { open, lost }
+  return { open, known }
 }
 
 function interrupted({ scene }: Loop, call: ToolCall): StreamEvent {

@@ -3,6 +3,7 @@ import type { ErrorData } from '../data/error-data.ts'
 import type { FinishReason } from '../data/finish-reason.ts'
 import type { JsonObject } from '../data/json.ts'
 import type { Message } from '../data/message.ts'
+import type { StoredResult } from '../data/session.ts'
 import type { StepResult, ToolHalt } from '../data/step-result.ts'
 import type { Thread } from '../data/thread.ts'
 import type { ToolCall } from '../data/tool-call.ts'
@@ -46,6 +47,8 @@ export interface Collector extends Blocks {
   active: boolean
   /** The calls of this step whose handlers were started. */
   started: readonly string[]
+  /** The results of this step that did not become a message yet. */
+  results: readonly StoredResult[]
   /** The tool messages of this step, in the order in which they came. */
   toolMessages: readonly Message[]
   /** What halted in this step, in the order in which it came. */
@@ -76,6 +79,7 @@ export function createCollector(thread: Thread = { messages: [], metadata: {} })
     error: undefined,
     active: false,
     started: [],
+    results: [],
     toolMessages: [],
     halts: [],
     questions: [],

@@ -2,6 +2,7 @@ import { assertNever } from '../data/assert-never.ts'
 import { defined } from '../data/defined.ts'
 import type { Message } from '../data/message.ts'
 import type { ModelResponse } from '../data/model-response.ts'
+import type { StoredResult } from '../data/session.ts'
 import type { StepResult, ToolHalt } from '../data/step-result.ts'
 import { appendMessages } from '../data/thread.ts'
 import type { StreamEvent } from '../events/event.ts'
@@ -51,7 +52,6 @@ export function foldEvent(state: Collector, event: StreamEvent): void {
       completeMessage(state, event)
       return
     case 'raw_chunk':
-    case 'tool_execution_completed':
       return
     case 'error':
       state.error = event.error
@@ -66,6 +66,7 @@ type LateEvent = Extract<
   {
     type:
       | 'tool_execution_started'
+      | 'tool_execution_completed'
       | 'tool_result_encoded'
       | 'ask_user_requested'
       | 'tool_halt'
@@ -78,6 +79,9 @@ function foldToolEvent(state: Collector, event: LateEvent): void {
   switch (event.type) {
     case 'tool_execution_started':
       state.started = [...state.started, event.id]
+      return
+    case 'tool_execution_completed':
+      state.results = [...state.results, storedResult(event)]
       return
     case 'tool_result_encoded':
       addToolMessage(
@@ -172,11 +176,28 @@ function clearMessage(state: Collector): void {
   state.active = false
   state.usage = {}
   state.started = []
+  state.results = []
   state.toolMessages = []
   state.halts = []
 }
 
+type ExecutionCompleted = Extract<StreamEvent, { type: 'tool_execution_completed' }>
+
+function storedResult({ id, result, outcome }: ExecutionCompleted): StoredResult {
+  return defined<StoredResult>({
+    toolCallId: id,
+    value: 'ok' in result ? result.ok : undefined,
+    error: 'error' in result ? result.error : undefined,
+    question:
+      outcome?.type === 'ask_user'
+        ? { question: outcome.question, options: outcome.options }
+        : undefined,
+    haltReason: outcome?.type === 'halt' ? outcome.reason : undefined,
+  })
+}
+
 function addToolMessage(state: Collector, message: Message): void {
+  state.results = state.results.filter(({ toolCallId }) => toolCallId !== message.toolCallId)
   state.toolMessages = [...state.toolMessages, message]
 }
 

@@ -1,5 +1,5 @@
 import type { ErrorData } from './error-data.ts'
-import type { JsonObject } from './json.ts'
+import type { JsonObject, JsonValue } from './json.ts'
 import type { ModelResponse } from './model-response.ts'
 import type { ToolHalt } from './step-result.ts'
 import type { Thread } from './thread.ts'
@@ -23,6 +23,16 @@ export const sessionVersion = 1
 /** What is known of an answer beside its message, which stands in the thread. */
 export type AnswerFacts = Omit<ModelResponse, 'message' | 'outputText' | 'toolCalls'>
 
+/** What a tool gave, before it became a message. */
+export interface StoredResult {
+  readonly toolCallId: string
+  readonly value?: JsonValue
+  readonly error?: ErrorData
+  /** What the handler wanted beside its value. */
+  readonly question?: { readonly question: string; readonly options: JsonObject }
+  readonly haltReason?: string
+}
+
 /**
  * What a run that is under way, or suspended, has to remember beside its thread.
  *
@@ -41,6 +51,8 @@ export interface RunProgress {
   readonly started: readonly string[]
   /** What has halted in the step under way. */
   readonly halts: readonly ToolHalt[]
+  /** Results that came and were not encoded yet. */
+  readonly results?: readonly StoredResult[]
 }
 
 /** A conversation that can wait: plain data, saved with `JSON.stringify`, resumed anywhere. */

@@ -10,7 +10,7 @@ const keyShapes: readonly RegExp[] = [
   /\bAIza[A-Za-z0-9_*-]{10,}/g,
   /\bAQ\.[A-Za-z0-9_*-]{16,}/g,
   /\bya29\.[A-Za-z0-9_*.-]{10,}/g,
-  /\beyJ[\w-]{10,2048}\.[\w-]{10,2048}\.[\w-]+/g,
+  /\beyJ[\w-]{10,512}\.[\w-]{10,2048}\.[\w-]+/g,
   /\b(Bearer|Basic)\s+[A-Za-z0-9._~+/*=-]{8,}/gi,
   /\b((?:x-)?(?:goog-)?api[-_]?key["']?\s*[:=]\s*["']?)[A-Za-z0-9._*~+/-]{8,}/gi,
   /([?&](?:key|api_key|access_token)=)[^&\s"']+/gi,

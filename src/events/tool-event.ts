@@ -6,6 +6,11 @@ import type { InterruptedReason } from './tool-message.ts'
 /** How a tool call came out: its value, or the whole structured error. */
 export type ToolExecutionResult = { readonly ok: JsonValue } | { readonly error: ErrorData }
 
+/** What a handler wants of the loop: to ask the user, or to halt it. */
+export type HandlerWish =
+  | { readonly type: 'ask_user'; readonly question: string; readonly options: JsonObject }
+  | { readonly type: 'halt'; readonly reason: string }
+
 /**
  * Everything that the tool runner can say.
  *
@@ -26,6 +31,8 @@ export type ToolEvent =
       readonly name: string
       readonly result: ToolExecutionResult
       readonly durationMs: number
+      /** Set when the handler wants more than to give a value. */
+      readonly outcome?: HandlerWish
     }
   /** The tool message is ready: `content` is what the model will read. */
   | {

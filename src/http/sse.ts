@@ -12,7 +12,6 @@ export interface BodySplitter {
 export const maxBufferedCharacters: number = 32 * 1024 * 1024
 
 const lineFeed = 10
-const carriageReturn = 13
 const space = 32
 const colon = 58
 const byteOrderMark = 0xfeff
@@ -24,79 +23,105 @@ const byteOrderMark = 0xfeff
  * beyond `limit` characters throws a `RangeError`. The cost is linear in the text, also for one event in many chunks.
  */
 export function sseSplitter(limit: number = maxBufferedCharacters): BodySplitter {
-  let rest = ''
-  let data = ''
-  let hasData = false
-  let event: string | undefined
-  let atStart = true
-  let skipLineFeed = false
-
-  const dispatch = (onEvent: OnSseEvent): void => {
-    if (hasData) onEvent(data, event === '' ? undefined : event)
-    data = ''
-    hasData = false
-    event = undefined
+  const state: SplitterState = {
+    limit,
+    rest: '',
+    data: '',
+    hasData: false,
+    event: undefined,
+    atStart: true,
+    skipLineFeed: false,
   }
+  return {
+    feed(chunk, onEvent) {
+      if (chunk !== '') splitLines(state, chunk, onEvent)
+    },
+    end(onEvent) {
+      const { rest } = state
+      state.rest = ''
+      if (rest !== '') takeLine(state, rest, 0, rest.length)
+      dispatch(state, onEvent)
+    },
+  }
+}
 
-  const takeLine = (text: string, from: number, to: number, onEvent: OnSseEvent): void => {
-    if (from === to) {
-      dispatch(onEvent)
-    } else if (text.startsWith('data', from)) {
-      const value = fieldValue(text, from + 4, to)
-      if (value === undefined) return
-      data = hasData ? `${data}\n${value}` : value
-      hasData = true
-    } else if (text.startsWith('event', from)) {
-      event = fieldValue(text, from + 5, to) ?? event
+/** A body under way. */
+interface SplitterState {
+  readonly limit: number
+  /** The line that has no end yet. */
+  rest: string
+  /** The event that has no blank line yet. */
+  data: string
+  hasData: boolean
+  event: string | undefined
+  atStart: boolean
+  /** A CR was the last character, and an LF that comes next belongs to it. */
+  skipLineFeed: boolean
+}
+
+function splitLines(state: SplitterState, chunk: string, onEvent: OnSseEvent): void {
+  let from = textStart(state, chunk)
+  let nextLf = chunk.indexOf('\n', from)
+  let nextCr = chunk.indexOf('\r', from)
+  for (;;) {
+    const to = nextCr === -1 || (nextLf !== -1 && nextLf < nextCr) ? nextLf : nextCr
+    if (to === -1) break
+    if (endLine(state, chunk, from, to)) dispatch(state, onEvent)
+    from = to + 1
+    if (to === nextCr) {
+      if (from === chunk.length) state.skipLineFeed = true
+      else if (chunk.charCodeAt(from) === lineFeed) from++
     }
+    if (nextLf !== -1 && nextLf < from) nextLf = chunk.indexOf('\n', from)
+    if (nextCr !== -1 && nextCr < from) nextCr = chunk.indexOf('\r', from)
   }
-
-  /** Where the text of a chunk begins: after a byte order mark, and after the LF of a CRLF that was cut in two. */
-  const textStart = (chunk: string): number => {
-    const first = chunk.charCodeAt(0)
-    const skips = (atStart && first === byteOrderMark) || (skipLineFeed && first === lineFeed)
-    atStart = false
-    skipLineFeed = false
-    return skips ? 1 : 0
+  // Only the new chunk is searched, and a line is joined once, when its end is there.
+  if (from < chunk.length) state.rest += from === 0 ? chunk : chunk.slice(from)
+  if (state.rest.length + state.data.length > state.limit) {
+    throw new RangeError(`a server-sent event is longer than ${state.limit} characters`)
   }
+}
 
-  const feed = (chunk: string, onEvent: OnSseEvent): void => {
-    if (chunk === '') return
-    let from = textStart(chunk)
-    let nextLf = chunk.indexOf('\n', from)
-    let nextCr = chunk.indexOf('\r', from)
-    for (;;) {
-      const to = nextCr === -1 || (nextLf !== -1 && nextLf < nextCr) ? nextLf : nextCr
-      if (to === -1) break
-      if (rest === '') {
-        takeLine(chunk, from, to, onEvent)
-      } else {
-        const line = rest + chunk.slice(from, to)
-        rest = ''
-        takeLine(line, 0, line.length, onEvent)
-      }
-      from = to + 1
-      if (chunk.charCodeAt(to) === carriageReturn) {
-        if (from === chunk.length) skipLineFeed = true
-        else if (chunk.charCodeAt(from) === lineFeed) from++
-      }
-      if (nextLf !== -1 && nextLf < from) nextLf = chunk.indexOf('\n', from)
-      if (nextCr !== -1 && nextCr < from) nextCr = chunk.indexOf('\r', from)
-    }
-    // Only the new chunk is searched and the line is joined once, when its end is there.
-    if (from < chunk.length) rest += from === 0 ? chunk : chunk.slice(from)
-    if (rest.length + data.length > limit) {
-      throw new RangeError(`a server-sent event is longer than ${limit} characters`)
-    }
+/** Where the text of a chunk begins: after a byte order mark, and after the LF of a CRLF that was cut in two. */
+function textStart(state: SplitterState, chunk: string): number {
+  const first = chunk.charCodeAt(0)
+  const { atStart, skipLineFeed } = state
+  state.atStart = false
+  state.skipLineFeed = false
+  return (atStart && first === byteOrderMark) || (skipLineFeed && first === lineFeed) ? 1 : 0
+}
+
+/** Ends the line that reaches to `to`. Says whether it was the blank line that ends an event. */
+function endLine(state: SplitterState, chunk: string, from: number, to: number): boolean {
+  const { rest } = state
+  if (rest === '') {
+    if (from === to) return true
+    takeLine(state, chunk, from, to)
+  } else {
+    state.rest = ''
+    const line = rest + chunk.slice(from, to)
+    takeLine(state, line, 0, line.length)
   }
+  return false
+}
 
-  const end = (onEvent: OnSseEvent): void => {
-    if (rest !== '') takeLine(rest, 0, rest.length, onEvent)
-    rest = ''
-    dispatch(onEvent)
+function takeLine(state: SplitterState, text: string, from: number, to: number): void {
+  if (text.startsWith('data', from)) {
+    const value = fieldValue(text, from + 4, to)
+    if (value === undefined) return
+    state.data = state.hasData ? `${state.data}\n${value}` : value
+    state.hasData = true
+  } else if (text.startsWith('event', from)) {
+    state.event = fieldValue(text, from + 5, to) ?? state.event
   }
+}
 
-  return { feed, end }
+function dispatch(state: SplitterState, onEvent: OnSseEvent): void {
+  const { data, hasData, event } = state
+  state.data = ''
+  state.hasData = false
+  state.event = undefined
+  if (hasData) onEvent(data, event === '' ? undefined : event)
 }
 
 /** The value of a field whose name ends at `at`, without the one leading space; `undefined` for a longer name. */

@@ -12,7 +12,11 @@ import { nextFault, type Decision, type Incoming, type ServerState } from './ser
 type ChatRoute = Extract<Route, { type: 'chat' }>
 
 /** Answers a call of a chat model: checks it, lets its fault happen, and plays the next script. */
-export function answerChat(state: ServerState, route: ChatRoute, incoming: Incoming): Decision {
+export function answerChat(
+  state: ServerState,
+  route: ChatRoute,
+  incoming: Incoming,
+): Decision | Promise<Decision> {
   const { format, provider } = route
   const { requestId } = incoming
   const parsed = parseJson(incoming.bytes ?? Buffer.alloc(0))
@@ -29,7 +33,9 @@ export function answerChat(state: ServerState, route: ChatRoute, incoming: Incom
     problem === undefined
       ? play(state, route, incoming, body)
       : prepareAnswer(refuseRequest(provider, problem, requestId))
-  return { answer, format, body }
+  return answer instanceof Promise
+    ? answer.then((drawn) => ({ answer: drawn, format, body }))
+    : { answer, format, body }
 }
 
 function play(
@@ -37,7 +43,7 @@ function play(
   route: ChatRoute,
   { key, requestId }: Incoming,
   body: JsonObject,
-): PreparedAnswer {
+): PreparedAnswer | Promise<PreparedAnswer> {
   const { format, provider, framing } = route
   const fault = nextFault(state)
   const { status } = fault ?? {}
@@ -45,7 +51,8 @@ function play(
     return prepareAnswer(refuseByFault(provider, { ...fault, status }, requestId))
   const model = route.model ?? text(body['model'])
   if (drawsImages(route, body) && state.options.images !== undefined) {
-    return prepareAnswer(imageAnswer('gemini', state.source.imagesOf(key), { model, requestId }))
+    const drawn = imageAnswer('gemini', state.source.imagesOf(key), { model, requestId })
+    return drawn.then((answer) => prepareAnswer(answer))
   }
   const taken = state.source.take(key)
   if (taken === undefined) return prepareAnswer(exhausted(state, route, requestId))

@@ -25,7 +25,7 @@ export async function answerImages(
     state.options.validateRequests === false ? undefined : checkImages(route.operation, body)
   const answer =
     problem === undefined
-      ? play(state, incoming, body)
+      ? await play(state, incoming, body)
       : prepareAnswer(refuseRequest('openai', problem, requestId))
   return { answer, body }
 }
@@ -38,7 +38,11 @@ async function bodyOf({ headers, bytes }: Incoming): Promise<JsonObject | undefi
   return kindOf(value) === 'object' ? objectOf(value) : undefined
 }
 
-function play(state: ServerState, incoming: Incoming, body: JsonObject): PreparedAnswer {
+async function play(
+  state: ServerState,
+  incoming: Incoming,
+  body: JsonObject,
+): Promise<PreparedAnswer> {
   const { key, requestId } = incoming
   const fault = nextFault(state)
   const { status } = fault ?? {}
@@ -46,5 +50,5 @@ function play(state: ServerState, incoming: Incoming, body: JsonObject): Prepare
     return prepareAnswer(refuseByFault('openai', { ...fault, status }, requestId))
   const { model } = body
   const call = { model: typeof model === 'string' ? model : '', requestId }
-  return prepareAnswer(imageAnswer('openai', state.source.imagesOf(key), call))
+  return prepareAnswer(await imageAnswer('openai', state.source.imagesOf(key), call))
 }

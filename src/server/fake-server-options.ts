@@ -1,9 +1,10 @@
 import type { Clock } from '../async/clock.ts'
-import { checkImageScript, type ImageScriptEntry } from '../testing/image-script.ts'
+import { fakeImages } from '../testing/fake-images.ts'
+import type { ImageScriptEntry } from '../testing/image-script-entry.ts'
 import type { Script } from '../testing/script-entry.ts'
 import { validateScript } from '../testing/validate-script.ts'
 import { assertValid } from '../validate/assert-valid.ts'
-import { fine, must, within, type Check } from '../validate/check.ts'
+import { fine, must, type Check } from '../validate/check.ts'
 import { listOf, optionsOf, shape } from '../validate/shape.ts'
 import { between, count, flag, integer, oneOf, someText, text } from '../validate/values.ts'
 import type { WireChunking } from '../wire/wire-answer.ts'
@@ -43,10 +44,10 @@ export interface FakeServerOptions {
   readonly clock?: Clock | undefined
 }
 
-/** Throws a `ValidationError` that holds every problem of the options, or of the scripts in them. */
+/** Throws a `ValidationError` that holds every problem of the scripts, of the image script, or of the options. */
 export function checkFakeServerOptions(options: FakeServerOptions): void {
   validateScript({ script: options.script, scripts: options.scripts })
-  assertValid('invalid_script', within('images', checkImageScript(options.images ?? [])))
+  fakeImages({ script: options.images })
   assertValid('invalid_options', check(options))
 }
 

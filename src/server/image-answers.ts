@@ -1,7 +1,7 @@
+import type { ImageAdapter } from '../adapter/image-adapter.ts'
 import type { ImageOperation, ImageRequest } from '../data/image-request.ts'
 import type { JsonObject } from '../data/json.ts'
 import { isAllmError } from '../errors/allm-error.ts'
-import { playImageEntry, type ImageScript } from '../testing/play-image-entry.ts'
 import { failureOf } from '../wire/plan-failure.ts'
 import { renderImages, type ImageOutcome } from '../wire/render-images.ts'
 import type { WireAnswer } from '../wire/wire-answer.ts'
@@ -35,14 +35,13 @@ export function checkImages(
 }
 
 /** Plays the next image entry as the provider's answer. */
-export function imageAnswer(
+export async function imageAnswer(
   provider: 'openai' | 'gemini',
-  script: ImageScript,
+  drawer: ImageAdapter,
   call: { readonly model: string; readonly requestId: string },
-): WireAnswer {
-  const id = `fake-image-${script.cursor.index + 1}`
-  const facts = { ...call, id, created: wireEpoch }
-  return renderImages(provider, outcomeOf(script, call.requestId), facts)
+): Promise<WireAnswer> {
+  const facts = { ...call, id: `fake-${call.requestId}`, created: wireEpoch }
+  return renderImages(provider, await outcomeOf(drawer, call.requestId), facts)
 }
 
 /** The script's answer does not depend on the request. */
@@ -55,9 +54,9 @@ const anyRequest: ImageRequest = {
   metadata: {},
 }
 
-function outcomeOf(script: ImageScript, requestId: string): ImageOutcome {
+async function outcomeOf(drawer: ImageAdapter, requestId: string): Promise<ImageOutcome> {
   try {
-    const { images, usage } = playImageEntry(script, anyRequest, requestId, undefined)
+    const { images, usage } = await drawer.generate(anyRequest, { requestId })
     return { images, usage }
   } catch (error) {
     if (!isAllmError(error)) throw error

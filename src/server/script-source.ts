@@ -1,5 +1,6 @@
-import type { ImageScriptEntry } from '../testing/image-script.ts'
-import type { ImageScript } from '../testing/play-image-entry.ts'
+import type { ImageAdapter } from '../adapter/image-adapter.ts'
+import { fakeImages } from '../testing/fake-images.ts'
+import type { ImageScriptEntry } from '../testing/image-script-entry.ts'
 import { createScriptCursor, type ScriptCursor } from '../testing/script-cursor.ts'
 import type { Script } from '../testing/script-entry.ts'
 
@@ -13,8 +14,8 @@ export interface TakenScript {
 export interface ScriptSource {
   /** The script of the next call, and moves on; `undefined` when all were played. */
   take(key: string | undefined): TakenScript | undefined
-  /** The image script as it stands for a caller. */
-  imagesOf(key: string | undefined): ImageScript
+  /** The fake that plays the image script for a caller. */
+  imagesOf(key: string | undefined): ImageAdapter
   /** How many scripts there are for each caller. */
   readonly size: number
   /** How many scripts were not played: by any caller, or by the one that has most left. */
@@ -32,31 +33,29 @@ export interface SourceOptions {
 /** Makes a source: with one place in the scripts for all callers, or with one for each key. */
 export function scriptSource({ scripts, images, repeat, perKey }: SourceOptions): ScriptSource {
   const cursors = new Map<string, ScriptCursor>()
-  const cursorOf = (list: string, key: string | undefined): ScriptCursor => {
-    const name = `${list} ${perKey ? (key ?? '') : ''}`
-    const cursor = cursors.get(name) ?? createScriptCursor()
-    cursors.set(name, cursor)
-    return cursor
-  }
+  const drawers = new Map<string, ImageAdapter>()
+  const nameOf = (key: string | undefined): string => (perKey ? (key ?? '') : '')
   return {
     size: scripts.length,
     take(key) {
-      const cursor = cursorOf('chat', key)
+      const cursor = made(cursors, nameOf(key), createScriptCursor)
       const index = repeat && scripts.length > 0 ? cursor.index % scripts.length : cursor.index
       cursor.advance()
       const script = scripts[index]
       return script === undefined ? undefined : { script, index }
     },
-    imagesOf(key) {
-      const cursor = cursorOf('images', key)
-      return { entries: images, cursor }
-    },
+    imagesOf: (key) => made(drawers, nameOf(key), () => fakeImages({ script: images })),
     get remaining() {
-      const played = [...cursors].flatMap(([name, { index }]) =>
-        name.startsWith('chat ') ? [index] : [],
-      )
+      const played = Array.from(cursors.values(), ({ index }) => index)
       const least = played.length === 0 ? 0 : Math.min(...played)
       return Math.max(0, scripts.length - least)
     },
   }
+}
+
+/** The value of a name, made when it is first asked for. */
+function made<Value>(values: Map<string, Value>, name: string, make: () => Value): Value {
+  const value = values.get(name) ?? make()
+  values.set(name, value)
+  return value
 }

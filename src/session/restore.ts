@@ -34,6 +34,7 @@ export function restore(session: Session): Collector {
     end: messageEnd(last, run.answer),
     started: run.started,
     halts: run.halts,
+    results: run.results ?? [],
     toolMessages: messages.slice(at + 1).filter((message) => !isMark(message)),
   }
 }

@@ -67,8 +67,10 @@ function progress(base: Session, state: Collector): RunProgress {
   const turns = (base.run?.turns ?? 0) + state.answers
   if (!state.active) return { mode, turns, phase: 'between', started: [], halts: [] }
   if (state.end === undefined) return { mode, turns, phase: 'model', started: [], halts: [] }
-  const { started, halts } = state
-  return { mode, turns, phase: 'tools', answer: answerFacts(toResponse(state)), started, halts }
+  const { started, halts, results } = state
+  const answer = answerFacts(toResponse(state))
+  const run: RunProgress = { mode, turns, phase: 'tools', answer, started, halts }
+  return results.length === 0 ? run : { ...run, results }
 }
 
 function answerFacts(response: ModelResponse): AnswerFacts {

@@ -1,7 +1,6 @@
 import { assertNever } from '../data/assert-never.ts'
 import { defined } from '../data/defined.ts'
 import type { FinishReason } from '../data/finish-reason.ts'
-import type { ReasoningPart } from '../data/part.ts'
 import { assistantMessage } from '../events/assistant-message.ts'
 import type { ModelEvent } from '../events/model-event.ts'
 import { interpret } from './interpret.ts'
@@ -82,7 +81,8 @@ function addReasoning(
 ): void {
   const opaque = details?.opaque
   if (text === '' && opaque === undefined) return
-  parts.push(defined<ReasoningPart>({ type: 'reasoning', text, opaque, provider }))
+  const part = { type: 'reasoning', text, provider } as const
+  parts.push(opaque === undefined ? part : { ...part, opaque })
 }
 
 function addDelta(draft: ScriptDraft, delta: ScriptedToolCallDelta): void {

@@ -1,4 +1,3 @@
-import type { AdapterOptions } from '../adapter/adapter-options.ts'
 import type { ModelRequest } from '../data/model-request.ts'
 import type { AdapterError } from '../errors/adapter-error.ts'
 import { callLog, type CallLog } from './call-log.ts'
@@ -27,8 +26,8 @@ export interface FakeState {
   readonly forGenerate: ScriptList
   readonly forStream: ScriptList
   readonly log: CallLog<ModelRequest>
-  readonly record: ((request: ModelRequest, options: AdapterOptions) => void) | undefined
-  readonly cleanupObserver: (() => void) | undefined
+  readonly record: FakeOptions['record']
+  readonly cleanupObserver: FakeOptions['cleanupObserver']
   /** The calls before this one play `transient` and take no script. */
   readonly firstGoodCall: number
   /** A time-out: thrown where the call is tried again, else the last event. */

@@ -1,10 +1,10 @@
 import { systemClock } from '../async/clock.ts'
-import { retry, type Failure, type RetryPlan } from '../async/retry.ts'
+import { retry, type RetryPlan } from '../async/retry.ts'
 import type { ModelResponse } from '../data/model-response.ts'
 import { isAllmError } from '../errors/allm-error.ts'
 import { retryPlan } from '../stream/retry-policy.ts'
 import type { FakeInput } from './begin-call.ts'
-import { fakeProvider, left, type FakeState } from './fake-state.ts'
+import { fakeProvider, left } from './fake-state.ts'
 import { foldCall } from './fold-call.ts'
 import { stoppedBy } from './stopped-by.ts'
 
@@ -15,8 +15,11 @@ import { stoppedBy } from './stopped-by.ts'
  * is a script for one more call.
  */
 export function generateCall(input: FakeInput): Promise<ModelResponse> {
+  const response = retry(
+    () => planFor(input),
+    () => foldCall(input),
+  )
   const { fake, options } = input
-  const response = retry(planFor(input), () => foldCall(input))
   const { signal } = options
   if (signal === undefined) return response
   return response.catch((error) => {
@@ -27,27 +30,14 @@ export function generateCall(input: FakeInput): Promise<ModelResponse> {
   })
 }
 
-const defaultPlan = retryPlan('default', { clock: systemClock })
-
-/** The default plan with a call's own clock and signal. Written out: it is made for every call. */
 function planFor({ fake, options }: FakeInput): RetryPlan {
   const { clock = systemClock, signal } = options
-  return {
-    maxAttempts: defaultPlan.maxAttempts,
-    baseDelayMs: defaultPlan.baseDelayMs,
-    maxDelayMs: defaultPlan.maxDelayMs,
-    jitterMs: defaultPlan.jitterMs,
-    respectRetryAfter: defaultPlan.respectRetryAfter,
-    clock,
-    signal,
-    judge: (error) => judge(error, fake),
-    tooLong: defaultPlan.tooLong,
+  const plan = retryPlan('default', { clock, signal })
+  const judge: RetryPlan['judge'] = (error) => {
+    // An error that came after the first event holds what came before it.
+    const preflight = isAllmError(error) && error.partial === undefined
+    const another = fake.log.count < fake.firstGoodCall || left(fake.forGenerate) > 0
+    return preflight && another ? plan.judge(error) : { transient: false }
   }
-}
-
-function judge(error: unknown, fake: FakeState): Failure {
-  // An error that came after the first event holds what came before it.
-  const preflight = isAllmError(error) && error.partial === undefined
-  const another = fake.log.count < fake.firstGoodCall || left(fake.forGenerate) > 0
-  return preflight && another ? defaultPlan.judge(error) : { transient: false }
+  return { ...plan, judge }
 }

@@ -2,12 +2,12 @@ import { assertNever } from '../data/assert-never.ts'
 import type { Answer } from './answer.ts'
 import { answerFailure } from './answer-failure.ts'
 import { encodeResult, type EncodedResult } from './encode-result.ts'
-import type { Execution } from './execution.ts'
+import type { CallScene } from './execution.ts'
 import { unencodable } from './tool-failure.ts'
 import type { ToolOutcome } from './tool-outcome.ts'
 
 /** Turns an outcome into an answer: encodes it, and asks the error policy about a failure. Never throws. */
-export function answerCall(execution: Execution, outcome: ToolOutcome): Answer {
+export function answerCall(execution: CallScene, outcome: ToolOutcome): Answer {
   switch (outcome.type) {
     case 'value':
       return answerValue(execution, outcome.value)
@@ -18,6 +18,7 @@ export function answerCall(execution: Execution, outcome: ToolOutcome): Answer {
       const { question, options } = outcome
       return {
         result: { ok: null },
+        outcome: { type: 'ask_user', question, options },
         event: { type: 'ask_user_requested', toolCallId: id, toolName: name, question, options },
       }
     }
@@ -29,7 +30,7 @@ export function answerCall(execution: Execution, outcome: ToolOutcome): Answer {
 }
 
 /** A value that can not be encoded makes the call a failed one, also where the handler wanted to halt. */
-function answerValue(execution: Execution, value: unknown, haltReason?: string): Answer {
+function answerValue(execution: CallScene, value: unknown, haltReason?: string): Answer {
   const { call, run } = execution
   let encoded: EncodedResult
   try {
@@ -44,6 +45,7 @@ function answerValue(execution: Execution, value: unknown, haltReason?: string):
   }
   return {
     result: { ok: result },
+    outcome: { type: 'halt', reason: haltReason },
     event: { type: 'tool_halt', toolCallId: id, reason: haltReason, result, content },
   }
 }

@@ -4,7 +4,7 @@ import type { Answer } from './answer.ts'
 import { encodeResult } from './encode-result.ts'
 import { errorContent } from './error-content.ts'
 import { decide, type ErrorDecision } from './error-policy.ts'
-import type { Execution } from './execution.ts'
+import type { CallScene } from './execution.ts'
 import { unencodable } from './tool-failure.ts'
 
 /**
@@ -12,7 +12,7 @@ import { unencodable } from './tool-failure.ts'
  *
  * The caller gets the whole error, the model one sentence of it or what the policy put in its place.
  */
-export function answerFailure(execution: Execution, error: ToolError): Answer {
+export function answerFailure(execution: CallScene, error: ToolError): Answer {
   const { call, tool, run } = execution
   const result = { error: error.toJSON() }
   const { content, haltedBy } = follow(execution, decide(run.onToolError, call, error))
@@ -33,7 +33,7 @@ interface Consequence {
   readonly haltedBy?: ToolError
 }
 
-function follow({ call, run }: Execution, decision: ErrorDecision): Consequence {
+function follow({ call, run }: CallScene, decision: ErrorDecision): Consequence {
   switch (decision.type) {
     case 'tell':
       return {}

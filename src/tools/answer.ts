@@ -1,5 +1,5 @@
 import type { ToolError } from '../errors/tool-error.ts'
-import type { ToolEvent, ToolExecutionResult } from '../events/tool-event.ts'
+import type { HandlerWish, ToolEvent, ToolExecutionResult } from '../events/tool-event.ts'
 
 /** The event that ends a call. */
 export type AnswerEvent = Extract<
@@ -10,6 +10,8 @@ export type AnswerEvent = Extract<
 /** What a finished call says: its result, and the event that ends it. */
 export interface Answer {
   readonly result: ToolExecutionResult
+  /** What the handler wanted beside its value. */
+  readonly outcome?: HandlerWish
   readonly event: AnswerEvent
   /** Why the call failed, if it did. */
   readonly error?: ToolError

@@ -4,12 +4,16 @@ import type { Span } from '../telemetry/telemetry.ts'
 import type { HandlerSwitch } from './handler-switch.ts'
 import type { ToolRun } from './tool-run.ts'
 
-/** One call from its start to its answer. */
-export interface Execution {
+/** A call, the tool that it names, and the batch that it belongs to. */
+export interface CallScene {
   readonly call: ToolCall
   /** Absent when there is no tool of that name. */
   readonly tool: Tool | undefined
   readonly run: ToolRun
+}
+
+/** One call from its start to its answer. */
+export interface Execution extends CallScene {
   readonly control: HandlerSwitch
   readonly startedAt: number
   /** When it is answered as timed out, if the handler answers by a promise. */

@@ -27,10 +27,11 @@ export function openCall(call: ToolCall, run: ToolRun): Execution {
 /** Answers a call: adds the two events that end it, and ends its span. */
 export function closeCall(execution: Execution, outcome: ToolOutcome, events: StreamEvent[]): void {
   const { call, run, startedAt, trace } = execution
-  const { result, event, error } = answerCall(execution, outcome)
+  const { result, outcome: wish, event, error } = answerCall(execution, outcome)
   const { id, name } = call
   const durationMs = run.clock.now() - startedAt
-  events.push({ type: 'tool_execution_completed', id, name, result, durationMs }, event)
+  const completed = { type: 'tool_execution_completed', id, name, result, durationMs } as const
+  events.push(wish === undefined ? completed : { ...completed, outcome: wish }, event)
   if (error !== undefined) trace.error(error)
   else trace.stop({ haltedReason: haltReason(event), content: 'ok' in result ? result.ok : null })
 }

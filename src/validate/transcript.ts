@@ -1,10 +1,10 @@
 import type { Issue } from '../data/error-data.ts'
 import { fine, join } from './check.ts'
-import { isPlainObject } from './is-plain-object.ts'
 
-/** The calls of the last assistant message: the place of each, and those that are answered. */
+/** The calls of the last assistant message: its place, theirs in it by id, and those that are answered. */
 interface Turn {
-  readonly calls: Map<string, string>
+  index: number
+  readonly calls: Map<string, number>
   readonly answered: Set<string>
 }
 
@@ -17,45 +17,51 @@ export function transcriptIssues(
   messages: readonly unknown[],
   openEnd: boolean = false,
 ): readonly Issue[] {
-  const turn: Turn = { calls: new Map(), answered: new Set() }
+  const turn: Turn = { index: 0, calls: new Map(), answered: new Set() }
   let issues = fine
   for (let index = 0; index < messages.length; index++) {
     const message = messages[index]
-    if (!isPlainObject(message)) continue
-    if (message['role'] === 'tool') {
-      issues = join(issues, takeAnswer(turn, message['toolCallId'], index))
+    if (!isObject(message)) continue
+    const { role, toolCalls, toolCallId } = message
+    if (role === 'tool') {
+      issues = join(issues, takeAnswer(turn, toolCallId, index))
       continue
     }
     if (turn.calls.size > 0) issues = join(issues, endTurn(turn))
-    if (Array.isArray(message['toolCalls'])) startTurn(turn, message['toolCalls'], index)
+    if (Array.isArray(toolCalls)) startTurn(turn, toolCalls, index)
   }
   return openEnd ? issues : join(issues, endTurn(turn))
 }
 
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}
+
 function startTurn(turn: Turn, calls: readonly unknown[], index: number): void {
+  turn.index = index
   calls.forEach((call, at) => {
-    if (isPlainObject(call) && typeof call['id'] === 'string') {
-      turn.calls.set(call['id'], `messages[${index}].toolCalls[${at}]`)
-    }
+    if (isObject(call) && typeof call['id'] === 'string') turn.calls.set(call['id'], at)
   })
 }
 
 function takeAnswer(turn: Turn, id: unknown, index: number): readonly Issue[] {
   if (typeof id !== 'string') return fine
-  const path = `messages[${index}].toolCallId`
-  if (!turn.calls.has(id)) {
-    return [{ path, problem: `answers ${id}, which is no call of the assistant message before it` }]
+  if (turn.calls.has(id) && !turn.answered.has(id)) {
+    turn.answered.add(id)
+    return fine
   }
-  if (turn.answered.has(id)) return [{ path, problem: `answers ${id} a second time` }]
-  turn.answered.add(id)
-  return fine
+  const problem = turn.calls.has(id)
+    ? `answers ${id} a second time`
+    : `answers ${id}, which is no call of the assistant message before it`
+  return [{ path: `messages[${index}].toolCallId`, problem }]
 }
 
-function endTurn({ calls, answered }: Turn): readonly Issue[] {
+function endTurn({ index, calls, answered }: Turn): readonly Issue[] {
   let issues = fine
   if (answered.size < calls.size) {
-    for (const [id, path] of calls) {
+    for (const [id, at] of calls) {
       if (answered.has(id)) continue
+      const path = `messages[${index}].toolCalls[${at}]`
       issues = join(issues, [{ path, problem: `tool call ${id} is not answered` }])
     }
   }

@@ -53,6 +53,16 @@ const answer = shape(
   { id: text, model: text, rawFinishReason: text, error },
 )
 
+const stored = shape(
+  { toolCallId: someText },
+  {
+    value: json,
+    error,
+    question: shape({ question: text, options: jsonObject }),
+    haltReason: someText,
+  },
+)
+
 const run = shape(
   {
     mode: oneOf(['auto', 'manual']),
@@ -61,7 +71,7 @@ const run = shape(
     started: listOf(someText),
     halts: listOf(halt),
   },
-  { answer },
+  { answer, results: listOf(stored) },
 )
 
 const version: Check = must(

@@ -85,7 +85,7 @@ function renderTurns(messages: readonly Message[], provider: string): Turn[] {
         const isLast = index === messages.length - 1
         say(turns, 'assistant', renderAssistant(message, { provider, ids, isLast }))
         for (const { id, opaque } of message.toolCalls ?? []) {
-          if (isObject(opaque)) toolsets.set(id, callFields(opaque))
+          toolsets.set(id, isObject(opaque) ? callFields(opaque) : {})
         }
         say(turns, 'user', assistantImages(message))
         return

@@ -32,81 +32,100 @@ interface OpenCall {
  * A server that never gives an id gets one from `newId`, when the call is complete.
  */
 export function toolFragments(draft: MessageDraft, newId: () => string): ToolFragments {
-  const calls: OpenCall[] = []
-  const started: OpenCall[] = []
-  const byIndex = new Map<number, OpenCall>()
-
-  const openCall = (): OpenCall => {
-    const call: OpenCall = {
-      wireId: undefined,
-      id: '',
-      name: '',
-      raw: '',
-      started: false,
-      opaque: undefined,
-    }
-    calls.push(call)
-    return call
-  }
-
-  const find = (fragment: JsonObject, position: number | undefined): OpenCall => {
-    const id = asText(fragment['id'])
-    const name = asText(asObject(fragment['function'])?.['name'])
-    const index = asCount(fragment['index']) ?? position
-    if (index !== undefined) {
-      const known = byIndex.get(index)
-      // Some servers give every call the index 0; another id with a name is another call.
-      const another = id !== undefined && name !== undefined && (known?.wireId ?? id) !== id
-      if (known !== undefined && !another) return known
-      const call = openCall()
-      byIndex.set(index, call)
-      return call
-    }
-    const last = calls.at(-1)
-    const same = id === undefined ? last : calls.find((call) => call.wireId === id)
-    const begins = id === undefined && name !== undefined && last?.raw !== ''
-    return same === undefined || begins ? openCall() : same
-  }
-
-  const start = (call: OpenCall, out: ModelEvent[]): void => {
-    begin(draft, out)
-    call.started = true
-    const { wireId } = call
-    const taken = wireId === undefined || started.some((other) => other.id === wireId)
-    call.id = taken ? newId() : wireId
-    started.push(call)
-    out.push({ type: 'tool_call_started', id: call.id, name: call.name })
-    if (call.raw !== '') {
-      out.push({ type: 'tool_call_delta', id: call.id, argumentsDelta: call.raw })
-    }
-  }
-
+  const open: OpenCalls = { draft, newId, calls: [], started: [], byIndex: new Map() }
   return {
-    take(fragment, position, out) {
-      const call = find(fragment, position)
-      const made = asObject(fragment['function'])
-      const piece = argumentsText(made?.['arguments'])
-      call.wireId ??= asText(fragment['id'])
-      if (call.name === '') call.name = asText(made?.['name']) ?? ''
-      // Google's signature of the thought behind a call, when its models are spoken to in this language.
-      const extra = fragment['extra_content']
-      if (extra) call.opaque = { extra_content: extra }
-      call.raw += piece
-      if (call.started) {
-        if (piece === '') return
-        out.push({ type: 'tool_call_delta', id: call.id, argumentsDelta: piece })
-      } else if (call.wireId !== undefined && call.name !== '') {
-        start(call, out)
-      }
-    },
+    take: (fragment, position, out) => takeFragment(open, fragment, position, out),
     end(out) {
-      for (const call of calls) if (!call.started) start(call, out)
-      for (const { id, name, raw, opaque } of started) {
+      for (const call of open.calls) if (!call.started) start(open, call, out)
+      for (const { id, name, raw, opaque } of open.started) {
         const call = defined<ToolCall>({ id, name, ...parseArguments(raw), opaque })
         draft.calls.push(call)
         out.push({ type: 'tool_call_completed', call })
       }
     },
+  }
+}
+
+interface OpenCalls {
+  readonly draft: MessageDraft
+  readonly newId: () => string
+  /** In the order in which they were first heard of. */
+  readonly calls: OpenCall[]
+  /** In the order in which they were announced. */
+  readonly started: OpenCall[]
+  readonly byIndex: Map<number, OpenCall>
+}
+
+function takeFragment(
+  open: OpenCalls,
+  fragment: JsonObject,
+  position: number | undefined,
+  out: ModelEvent[],
+): void {
+  const made = asObject(fragment['function'])
+  const id = asText(fragment['id'])
+  const name = asText(made?.['name'])
+  const call = findCall(open, id, name, asCount(fragment['index']) ?? position)
+  const piece = argumentsText(made?.['arguments'])
+  call.wireId ??= id
+  if (call.name === '') call.name = name ?? ''
+  // Google's signature of the thought behind a call, when its models are spoken to in this language.
+  const extra = fragment['extra_content']
+  if (extra) call.opaque = { extra_content: extra }
+  call.raw += piece
+  if (!call.started) {
+    if (call.wireId !== undefined && call.name !== '') start(open, call, out)
+  } else if (piece !== '') {
+    out.push({ type: 'tool_call_delta', id: call.id, argumentsDelta: piece })
+  }
+}
+
+/** The call that a piece belongs to; a new one if it belongs to none. */
+function findCall(
+  open: OpenCalls,
+  id: string | undefined,
+  name: string | undefined,
+  index: number | undefined,
+): OpenCall {
+  if (index !== undefined) {
+    const known = open.byIndex.get(index)
+    // Some servers give every call the index 0; another id with a name is another call.
+    const another = id !== undefined && name !== undefined && (known?.wireId ?? id) !== id
+    if (known !== undefined && !another) return known
+    const call = addCall(open)
+    open.byIndex.set(index, call)
+    return call
+  }
+  const last = open.calls.at(-1)
+  const same = id === undefined ? last : open.calls.find((call) => call.wireId === id)
+  const begins = id === undefined && name !== undefined && last?.raw !== ''
+  return same === undefined || begins ? addCall(open) : same
+}
+
+function addCall(open: OpenCalls): OpenCall {
+  const call: OpenCall = {
+    wireId: undefined,
+    id: '',
+    name: '',
+    raw: '',
+    started: false,
+    opaque: undefined,
+  }
+  open.calls.push(call)
+  return call
+}
+
+/** Announces a call, and what was held back of it. */
+function start({ draft, newId, started }: OpenCalls, call: OpenCall, out: ModelEvent[]): void {
+  begin(draft, out)
+  call.started = true
+  const { wireId } = call
+  const taken = wireId === undefined || started.some((other) => other.id === wireId)
+  call.id = taken ? newId() : wireId
+  started.push(call)
+  out.push({ type: 'tool_call_started', id: call.id, name: call.name })
+  if (call.raw !== '') {
+    out.push({ type: 'tool_call_delta', id: call.id, argumentsDelta: call.raw })
   }
 }
 

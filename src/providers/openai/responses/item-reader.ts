@@ -23,91 +23,114 @@ export interface ItemReader {
 
 /** Items are told apart by `output_index`, and by their id where a server does not number them. */
 export function itemReader(draft: MessageDraft): ItemReader {
-  const items = new Map<unknown, OutputItem>()
-  // The text that is being written, so that a delta finds it without a look-up.
-  let writing: TextBlock | undefined
-  let writingItem: unknown
-  let writingPart: unknown
-
-  const itemOf = (index: unknown, id: unknown): OutputItem => {
-    const key = index ?? id
-    const known = items.get(key)
-    if (known !== undefined) return known
-    const item = outputItem(asCount(index))
-    items.set(key, item)
-    return item
+  const output: Output = {
+    draft,
+    items: new Map(),
+    writing: undefined,
+    writingItem: undefined,
+    writingPart: undefined,
   }
-
-  const itemOfEvent = (event: JsonObject): OutputItem =>
-    itemOf(event['output_index'], event['item_id'] ?? asObject(event['item'])?.['id'])
-
-  const textOf = (event: JsonObject, refusal: boolean, out: ModelEvent[]): TextBlock => {
-    const key = event['output_index'] ?? event['item_id']
-    const part = event['content_index']
-    if (writing !== undefined && key === writingItem && part === writingPart) return writing
-    const contentIndex = asCount(part) ?? 0
-    writing = openText(draft, itemOfEvent(event), { contentIndex, refusal }, out)
-    writingItem = key
-    writingPart = part
-    return writing
-  }
-
-  const finish = (item: OutputItem, wire: JsonObject, out: ModelEvent[]): void => {
-    if (item.done) return
-    item.done = true
-    switch (wire['type']) {
-      case 'message':
-        endMessageItem(draft, item, wire, out)
-        return
-      case 'reasoning':
-        endReasoning(draft, item, wire, out)
-        return
-      case 'function_call':
-        endCall(draft, item, wire, out)
-        return
-      default: {
-        const image = generatedImage(wire)
-        if (image === undefined) noteList(draft, 'items', [wire])
-        else addImage(draft, image, out)
-      }
-    }
-  }
-
   return {
     textDelta(event, refusal, out) {
       const delta = event['delta']
       if (typeof delta !== 'string' || delta === '') return
-      growText(draft, textOf(event, refusal, out), delta, out)
+      growText(draft, textOf(output, event, refusal, out), delta, out)
     },
     textDone(event, refusal, out) {
       const whole = asText(event[refusal ? 'refusal' : 'text'])
-      if (whole !== undefined) endText(draft, textOf(event, refusal, out), whole, out)
+      if (whole !== undefined) endText(draft, textOf(output, event, refusal, out), whole, out)
     },
     reasoningDelta(event, out) {
       const delta = asText(event['delta'])
       const part = asCount(event['summary_index'] ?? event['content_index']) ?? 0
-      if (delta !== undefined) growReasoning(draft, itemOfEvent(event), { part, delta }, out)
+      if (delta === undefined) return
+      growReasoning(draft, itemOfEvent(output, event), { part, delta }, out)
     },
     argumentsDelta(event, out) {
       const delta = asText(event['delta'])
-      if (delta !== undefined) growCall(itemOfEvent(event), delta, out)
+      if (delta !== undefined) growCall(itemOfEvent(output, event), delta, out)
     },
     added(event, out) {
       const wire = asObject(event['item'])
-      if (wire?.['type'] === 'function_call') startCall(draft, itemOfEvent(event), wire, out)
+      if (wire?.['type'] !== 'function_call') return
+      startCall(draft, itemOfEvent(output, event), wire, out)
     },
     done(event, out) {
       const wire = asObject(event['item'])
-      if (wire !== undefined) finish(itemOfEvent(event), wire, out)
+      if (wire !== undefined) finish(draft, itemOfEvent(output, event), wire, out)
     },
-    end(output, out) {
-      asList(output).forEach((value, index) => {
-        const wire = asObject(value)
-        if (wire !== undefined) finish(items.get(wire['id']) ?? itemOf(index, undefined), wire, out)
-      })
-      for (const item of items.values()) finish(item, { type: openType(item) }, out)
-    },
+    end: (items, out) => endAll(output, items, out),
   }
+}
+
+interface Output {
+  readonly draft: MessageDraft
+  readonly items: Map<unknown, OutputItem>
+  /** The text that is being written, so that a delta finds it without a look-up. */
+  writing: TextBlock | undefined
+  writingItem: unknown
+  writingPart: unknown
+}
+
+function itemOf({ items }: Output, index: unknown, id: unknown): OutputItem {
+  const key = index ?? id
+  const known = items.get(key)
+  if (known !== undefined) return known
+  const item = outputItem(asCount(index))
+  items.set(key, item)
+  return item
+}
+
+function itemOfEvent(output: Output, event: JsonObject): OutputItem {
+  const id = event['item_id'] ?? asObject(event['item'])?.['id']
+  return itemOf(output, event['output_index'], id)
+}
+
+function textOf(output: Output, event: JsonObject, refusal: boolean, out: ModelEvent[]): TextBlock {
+  const item = event['output_index'] ?? event['item_id']
+  const part = event['content_index']
+  const { writing } = output
+  if (writing !== undefined && item === output.writingItem && part === output.writingPart) {
+    return writing
+  }
+  const place = { contentIndex: asCount(part) ?? 0, refusal }
+  const block = openText(output.draft, itemOfEvent(output, event), place, out)
+  output.writing = block
+  output.writingItem = item
+  output.writingPart = part
+  return block
+}
+
+function finish(draft: MessageDraft, item: OutputItem, wire: JsonObject, out: ModelEvent[]): void {
+  if (item.done) return
+  item.done = true
+  switch (wire['type']) {
+    case 'message':
+      endMessageItem(draft, item, wire, out)
+      return
+    case 'reasoning':
+      endReasoning(draft, item, wire, out)
+      return
+    case 'function_call':
+      endCall(draft, item, wire, out)
+      return
+    default: {
+      const image = generatedImage(wire)
+      if (image === undefined) noteList(draft, 'items', [wire])
+      else addImage(draft, image, out)
+    }
+  }
+}
+
+function endAll(output: Output, items: unknown, out: ModelEvent[]): void {
+  const { draft } = output
+  asList(items).forEach((value, index) => {
+    const wire = asObject(value)
+    if (wire === undefined) return
+    const item = output.items.get(wire['id']) ?? itemOf(output, index, undefined)
+    finish(draft, item, wire, out)
+  })
+  for (const item of output.items.values()) finish(draft, item, { type: openType(item) }, out)
 }
 
 /** What an item is that never got its end. */

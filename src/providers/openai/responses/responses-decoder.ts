@@ -6,7 +6,7 @@ import { messageDraft, noteHead, reportedError, type MessageDraft } from '../mes
 import { complete, passRaw } from '../message-events.ts'
 import { asObject, asText, chunkObject } from '../wire-value.ts'
 import { responseEnd } from './finish-reason.ts'
-import { itemReader } from './item-reader.ts'
+import { itemReader, type ItemReader } from './item-reader.ts'
 
 /**
  * Decodes the Responses API: the events of a stream, or a whole response as if its last event were the only one.
@@ -16,70 +16,7 @@ import { itemReader } from './item-reader.ts'
  */
 export function responsesDecoder({ notes, rawChunks }: DecoderOptions): SseDecoder<ModelEvent> {
   const draft = messageDraft(notes)
-  const items = itemReader(draft)
-
-  const finish = (response: JsonObject, out: ModelEvent[]): void => {
-    noteHead(draft, response)
-    const status = response['status']
-    if (status === 'failed' || status === 'cancelled') throw failedResponse(draft, response)
-    draft.usage = asObject(response['usage'])
-    items.end(response['output'], out)
-    noteEnd(draft, response)
-    complete(draft, responseEnd(response, draft.calls.length > 0), out)
-  }
-
-  const take = (type: unknown, event: JsonObject, out: ModelEvent[]): void => {
-    switch (type) {
-      case 'response.output_text.delta':
-        items.textDelta(event, false, out)
-        return
-      case 'response.refusal.delta':
-        items.textDelta(event, true, out)
-        return
-      case 'response.function_call_arguments.delta':
-        items.argumentsDelta(event, out)
-        return
-      case 'response.reasoning_summary_text.delta':
-      case 'response.reasoning_summary.delta':
-      case 'response.reasoning_text.delta':
-        items.reasoningDelta(event, out)
-        return
-      case 'response.output_text.done':
-        items.textDone(event, false, out)
-        return
-      case 'response.refusal.done':
-        items.textDone(event, true, out)
-        return
-      case 'response.output_item.added':
-        items.added(event, out)
-        return
-      case 'response.output_item.done':
-        items.done(event, out)
-        return
-      case 'error':
-      case 'response.error':
-        throw reportedError(draft, event)
-      default:
-        takeResponse(type, event, out)
-    }
-  }
-
-  /** The events that carry the response itself; a whole answer is nothing but the response. */
-  const takeResponse = (type: unknown, event: JsonObject, out: ModelEvent[]): void => {
-    if (event['object'] === 'response') {
-      finish(event, out)
-      return
-    }
-    const response = asObject(event['response'])
-    if (response === undefined) {
-      if (event['error']) throw reportedError(draft, event)
-      return
-    }
-    noteHead(draft, response)
-    if (type === 'response.failed') throw failedResponse(draft, response)
-    if (endings.has(type)) finish(response, out)
-  }
-
+  const answer: Answer = { draft, items: itemReader(draft) }
   return {
     get done() {
       return draft.done
@@ -88,11 +25,80 @@ export function responsesDecoder({ notes, rawChunks }: DecoderOptions): SseDecod
       if (data === '' || data === '[DONE]') return
       const value = chunkObject(JSON.parse(data))
       if (rawChunks) passRaw(draft, value, out)
-      take(value['type'] ?? event, value, out)
+      takeEvent(answer, value['type'] ?? event, value, out)
     },
     end: () => undefined,
     failure: (error) => ({ type: 'error', error }),
   }
+}
+
+interface Answer {
+  readonly draft: MessageDraft
+  readonly items: ItemReader
+}
+
+function takeEvent(answer: Answer, type: unknown, event: JsonObject, out: ModelEvent[]): void {
+  const { draft, items } = answer
+  switch (type) {
+    case 'response.output_text.delta':
+      items.textDelta(event, false, out)
+      return
+    case 'response.refusal.delta':
+      items.textDelta(event, true, out)
+      return
+    case 'response.function_call_arguments.delta':
+      items.argumentsDelta(event, out)
+      return
+    case 'response.reasoning_summary_text.delta':
+    case 'response.reasoning_summary.delta':
+    case 'response.reasoning_text.delta':
+      items.reasoningDelta(event, out)
+      return
+    case 'response.output_text.done':
+      items.textDone(event, false, out)
+      return
+    case 'response.refusal.done':
+      items.textDone(event, true, out)
+      return
+    case 'response.output_item.added':
+      items.added(event, out)
+      return
+    case 'response.output_item.done':
+      items.done(event, out)
+      return
+    case 'error':
+    case 'response.error':
+      throw reportedError(draft, event)
+    default:
+      takeResponse(answer, type, event, out)
+  }
+}
+
+/** The events that carry the response itself; a whole answer is nothing but the response. */
+function takeResponse(answer: Answer, type: unknown, event: JsonObject, out: ModelEvent[]): void {
+  if (event['object'] === 'response') {
+    finish(answer, event, out)
+    return
+  }
+  const { draft } = answer
+  const response = asObject(event['response'])
+  if (response === undefined) {
+    if (event['error']) throw reportedError(draft, event)
+    return
+  }
+  noteHead(draft, response)
+  if (type === 'response.failed') throw failedResponse(draft, response)
+  if (endings.has(type)) finish(answer, response, out)
+}
+
+function finish({ draft, items }: Answer, response: JsonObject, out: ModelEvent[]): void {
+  noteHead(draft, response)
+  const status = response['status']
+  if (status === 'failed' || status === 'cancelled') throw failedResponse(draft, response)
+  draft.usage = asObject(response['usage'])
+  items.end(response['output'], out)
+  noteEnd(draft, response)
+  complete(draft, responseEnd(response, draft.calls.length > 0), out)
 }
 
 const endings: ReadonlySet<unknown> = new Set([

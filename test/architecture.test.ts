@@ -1,0 +1,251 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import ts from 'typescript-6'
+import { describe, expect, test } from 'vitest'
+import { root } from './support/root.ts'
+import {
+  exportsOf,
+  filesUnder,
+  nodesOf,
+  placeOf,
+  roomOf,
+  sourceFiles,
+  type SourceFile,
+} from './support/source-tree.ts'
+
+const ground = ['data', 'errors', 'events', 'adapter', 'async', 'validate', 'make']
+const run = [...ground, 'collect', 'keys', 'telemetry', 'stream']
+const provider = [...ground, 'collect', 'http', 'vision']
+const loop = [...run, 'tools', 'chat', 'session', 'engine']
+
+/** Each room, and the rooms that it may import from. Type imports count. A new room needs a row. */
+const rooms: Readonly<Record<string, readonly string[]>> = {
+  data: [],
+  async: [],
+  errors: ['data'],
+  events: ['data', 'errors'],
+  adapter: ['data', 'errors', 'events', 'async'],
+  validate: ['data', 'errors', 'events', 'adapter'],
+  make: ['data', 'errors', 'events', 'adapter', 'validate'],
+  collect: ['data', 'errors', 'events'],
+  keys: ['data', 'errors', 'adapter'],
+  telemetry: ['data', 'errors', 'events', 'async'],
+  stream: [...ground, 'collect', 'keys', 'telemetry'],
+  tools: run,
+  chat: [...run, 'tools'],
+  session: [...run, 'tools', 'chat'],
+  engine: [...run, 'tools', 'chat', 'session'],
+  store: [...ground, 'session'],
+  http: ['data', 'errors', 'async'],
+  vision: ['data', 'errors', 'async', 'validate', 'make'],
+  images: [...run, 'vision'],
+  'providers/openai': provider,
+  'providers/anthropic': provider,
+  'providers/gemini': provider,
+  testing: [...ground, 'collect', 'stream'],
+  rehearsal: [...loop, 'testing'],
+  wire: ['data', 'errors', 'events', 'async', 'validate', 'make', 'testing'],
+  server: ['data', 'errors', 'events', 'async', 'validate', 'make', 'testing', 'wire'],
+  conformance: [...ground, 'collect', 'testing'],
+  cli: [...loop, 'store', 'images', 'testing', 'rehearsal', 'wire', 'server', 'conformance'],
+}
+
+/** The rooms that are Node's. All others run wherever there is `fetch`. */
+const nodeRooms = new Set(['server', 'cli'])
+
+const doors = sourceFiles.filter(({ room }) => room === '')
+const inRooms = sourceFiles.filter(({ room }) => room !== '')
+
+/** Doors, and the files that a door offers as a namespace: lists of names, which may be long. */
+const lists = new Set([
+  ...doors.map(({ path }) => path),
+  ...doors.flatMap((door) =>
+    exportsOf(door).flatMap(({ from }) => (from?.name === '*' ? [from.path] : [])),
+  ),
+])
+
+describe('rooms', () => {
+  test.each([...new Set(inRooms.map(({ room }) => room))])(
+    '%s imports only from its left',
+    (room) => {
+      const allowed = rooms[room]
+      expect(allowed, `give ${room} a row in the table of rooms`).toBeDefined()
+      const strangers = inRooms
+        .filter((file) => file.room === room)
+        .flatMap((file) => filesImportedBy(file).map((path) => [file.path, path] as const))
+        .filter(([, path]) => roomOf(path) !== room && !allowed?.includes(roomOf(path)))
+      expect(strangers.map((pair) => pair.join(' imports '))).toEqual([])
+    },
+  )
+
+  test('no file imports itself, however long the way round', () => {
+    expect(cycles()).toEqual([])
+  })
+
+  test('nothing imports a door', () => {
+    const guests = sourceFiles.filter((file) =>
+      filesImportedBy(file).some((path) => roomOf(path) === ''),
+    )
+    expect(guests.map(({ path }) => path)).toEqual([])
+  })
+
+  test('a door holds named re-exports and nothing else', () => {
+    const others = doors.flatMap(({ tree }) =>
+      tree.statements.filter(
+        (statement) =>
+          !ts.isExportDeclaration(statement) ||
+          statement.moduleSpecifier === undefined ||
+          statement.exportClause === undefined,
+      ),
+    )
+    expect(others.map(placeOf)).toEqual([])
+  })
+
+  test('nothing is imported but our own files; Node only where it is at home', () => {
+    const strangers = sourceFiles.flatMap(({ path, room, imports }) =>
+      imports
+        .filter((name) => !name.endsWith('.ts'))
+        .filter((name) => !(name.startsWith('node:') && nodeRooms.has(room)))
+        .map((name) => `${path} imports ${name}`),
+    )
+    expect(strangers).toEqual([])
+  })
+
+  test('files are in kebab case, and no room has an index', () => {
+    const names = inRooms.map(({ path }) => path)
+    const odd = names.filter(
+      (path) => !/^(?:[a-z0-9]+(?:-[a-z0-9]+)*\/)+[a-z0-9]+(?:-[a-z0-9]+)*\.ts$/.test(path),
+    )
+    expect([...odd, ...names.filter((path) => path.endsWith('/index.ts'))]).toEqual([])
+  })
+})
+
+describe('budgets', () => {
+  test('a file has at most 250 lines', () => {
+    expect(over(250, ({ text }) => text.split('\n').length - 1)).toEqual([])
+  })
+
+  test('a file in a room exports at most 8 names', () => {
+    expect(over(8, (file) => (lists.has(file.path) ? 0 : exportsOf(file).length))).toEqual([])
+  })
+
+  test('a file in a room imports at most 10 others', () => {
+    expect(
+      over(10, (file) => (lists.has(file.path) ? 0 : new Set(filesImportedBy(file)).size)),
+    ).toEqual([])
+  })
+
+  test('a function has at most 60 lines and 4 parameters', () => {
+    const large = functions().filter((node) => linesOf(node) > 60 || parametersOf(node) > 4)
+    expect(
+      large.map(
+        (node) => `${placeOf(node)} ${linesOf(node)} lines, ${parametersOf(node)} parameters`,
+      ),
+    ).toEqual([])
+  })
+
+  test('a test file has at most 400 lines', () => {
+    const long = testFiles().filter(([, text]) => text.split('\n').length - 1 > 400)
+    expect(long.map(([path]) => path)).toEqual([])
+  })
+})
+
+describe('manners', () => {
+  test('no any, no non-null assertion, no default export', () => {
+    const shunned = sourceFiles.flatMap(({ tree }) => nodesOf(tree).filter(isShunned))
+    expect(shunned.map(placeOf)).toEqual([])
+  })
+
+  test('the compiler is not silenced', () => {
+    const silenced = sourceFiles.filter(({ text }) =>
+      /@ts-(?:ignore|nocheck|expect-error)/.test(text),
+    )
+    expect(silenced.map(({ path }) => path)).toEqual([])
+  })
+
+  test('every public export has a doc block', () => {
+    const bare = doors.flatMap((door) => undocumented(door, new Set()))
+    expect([...new Set(bare)]).toEqual([])
+  })
+
+  test('no test is left out, and titles are claims', () => {
+    const shunned =
+      /\b(?:test|it|describe)\.(?:skip|only|todo|fails)\b|\b(?:test|it)\(\s*['"`][^'"`]*\bshould\b/
+    const found = testFiles().filter(
+      ([path, text]) => path !== 'architecture.test.ts' && shunned.test(text),
+    )
+    expect(found.map(([path]) => path)).toEqual([])
+  })
+})
+
+function filesImportedBy({ imports }: SourceFile): readonly string[] {
+  return imports.filter((path) => path.endsWith('.ts'))
+}
+
+/** The first way round that is found from each file. */
+function cycles(): readonly string[] {
+  const imports = new Map(sourceFiles.map((file) => [file.path, filesImportedBy(file)]))
+  const done = new Set<string>()
+  const found: string[] = []
+  const visit = (path: string, above: readonly string[]): void => {
+    if (above.includes(path)) found.push([...above.slice(above.indexOf(path)), path].join(' → '))
+    if (done.has(path)) return
+    done.add(path)
+    for (const next of imports.get(path) ?? []) visit(next, [...above, path])
+  }
+  for (const path of imports.keys()) visit(path, [])
+  return found
+}
+
+function over(limit: number, measure: (file: SourceFile) => number): readonly string[] {
+  return sourceFiles
+    .filter((file) => measure(file) > limit)
+    .map((file) => `${file.path}: ${measure(file)}`)
+}
+
+function functions(): readonly ts.SignatureDeclaration[] {
+  return sourceFiles.flatMap(({ tree }) => nodesOf(tree).filter((node) => ts.isFunctionLike(node)))
+}
+
+function linesOf(node: ts.Node): number {
+  return node.getText().split('\n').length
+}
+
+function parametersOf({ parameters }: ts.SignatureDeclaration): number {
+  return parameters.length
+}
+
+function isShunned(node: ts.Node): boolean {
+  return (
+    node.kind === ts.SyntaxKind.AnyKeyword ||
+    ts.isNonNullExpression(node) ||
+    ts.isExportAssignment(node) ||
+    (node.kind === ts.SyntaxKind.DefaultKeyword && !ts.isDefaultClause(node.parent))
+  )
+}
+
+/** The exports of a file without a doc block, by way of the re-exports. */
+function undocumented(file: SourceFile, seen: Set<string>): readonly string[] {
+  if (seen.has(file.path)) return []
+  seen.add(file.path)
+  return exportsOf(file).flatMap(({ name, node, from }) => {
+    if (from === undefined) return isDocumented(node) ? [] : [`${placeOf(node)} ${name}`]
+    const target = sourceFiles.find(({ path }) => path === from.path)
+    if (target === undefined) return [`${placeOf(node)} ${name} leads nowhere`]
+    if (from.name === '*') return undocumented(target, seen)
+    const declaration = exportsOf(target).find((exported) => exported.name === from.name)
+    if (declaration === undefined) return [`${placeOf(node)} ${name} leads nowhere`]
+    if (declaration.from !== undefined) return []
+    return isDocumented(declaration.node) ? [] : [`${placeOf(declaration.node)} ${from.name}`]
+  })
+}
+
+function isDocumented(node: ts.Node): boolean {
+  return ts.getJSDocCommentsAndTags(node).length > 0
+}
+
+function testFiles(): readonly (readonly [string, string])[] {
+  return filesUnder('test')
+    .filter((path) => !path.startsWith('.'))
+    .map((path) => [path, readFileSync(join(root, 'test', path), 'utf8')])
+}

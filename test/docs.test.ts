@@ -1,0 +1,111 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { format } from 'node:util'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { blocksOf, docBlocks } from './support/doc-blocks.ts'
+import { root } from './support/root.ts'
+
+const folder = join(root, 'test/.snippets')
+const blocks = docBlocks().map((block) => ({
+  ...block,
+  name: block.place.replaceAll(/[^A-Za-z0-9]+/g, '-'),
+}))
+
+/** As a user's project is set up; the doors are the sources themselves. */
+const tsconfig = {
+  compilerOptions: {
+    target: 'es2023',
+    module: 'nodenext',
+    lib: ['es2023', 'esnext.disposable'],
+    types: ['node'],
+    strict: true,
+    noEmit: true,
+    allowImportingTsExtensions: true,
+    skipLibCheck: true,
+  },
+  include: ['*.ts'],
+}
+
+beforeAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(tsconfig))
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  for (const { name, code } of blocks) {
+    writeFileSync(join(folder, `${name}.ts`), `${fromSource(code)}\nexport {}\n`)
+  }
+})
+
+describe.skipIf(blocks.length === 0)('the code in the documentation', { timeout: 60_000 }, () => {
+  test('compiles, every block', () => {
+    const tsc = join(root, 'node_modules/typescript/bin/tsc')
+    const run = spawnSync(process.execPath, [tsc, '-p', folder], { cwd: root, encoding: 'utf8' })
+    // The sources are checked by their own projects, with the flags and the platform that are theirs.
+    const problems = run.stdout
+      .split('\n')
+      .filter((line) => /^(?:error|test\/\.snippets)/.test(line))
+    expect(problems).toEqual([])
+  })
+
+  test.each(blocks.filter(({ runs }) => runs))('$place prints what it says', async (block) => {
+    expect(await printedBy(block.name)).toEqual(block.prints)
+  })
+})
+
+test('a block is found with its place, its tags and what it prints', () => {
+  const text = [
+    'Words.',
+    '```ts',
+    "console.log('a') // => a",
+    '// => b',
+    '```',
+    '```sh',
+    'npm test',
+    '```',
+    '- in a list',
+    '  ```ts no-run',
+    '  await forever()',
+    '  ```',
+  ].join('\n')
+  expect(blocksOf('x.md', text)).toEqual([
+    {
+      place: 'x.md:2',
+      code: "console.log('a') // => a\n// => b\n",
+      runs: true,
+      prints: ['a', 'b'],
+    },
+    { place: 'x.md:10', code: 'await forever()\n', runs: false, prints: [] },
+  ])
+})
+
+/** Points the imports of the package at its sources. */
+function fromSource(code: string): string {
+  return code
+    .replaceAll(/(['"])allm-ts\1/g, "'../../src/index.ts'")
+    .replaceAll(/(['"])allm-ts\/([a-z-]+)\1/g, "'../../src/$2.ts'")
+}
+
+/** Runs a block and gives what it prints, line by line. */
+async function printedBy(name: string): Promise<readonly string[]> {
+  let printed = ''
+  const log = vi.spyOn(console, 'log').mockImplementation((...values: unknown[]) => {
+    printed += `${format(...values)}\n`
+  })
+  const write = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
+    printed += String(chunk)
+    return true
+  })
+  try {
+    await import(join(folder, `${name}.ts`))
+  } finally {
+    log.mockRestore()
+    write.mockRestore()
+  }
+  return printed === ''
+    ? []
+    : printed
+        .replace(/\n$/, '')
+        .split('\n')
+        .map((line) => line.trimEnd())
+}

@@ -1,0 +1,360 @@
+import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '../../../src/data/json.ts'
+import type { Message } from '../../../src/data/message.ts'
+import type { Part } from '../../../src/data/part.ts'
+import type { ToolCall } from '../../../src/data/tool-call.ts'
+import { renderMessages } from '../../../src/providers/anthropic/render-messages.ts'
+
+const user = (content: Message['content']): Message => ({ role: 'user', content })
+const system = (content: Message['content']): Message => ({ role: 'system', content })
+const assistant = (content: Message['content'], ...toolCalls: ToolCall[]): Message =>
+  toolCalls.length === 0
+    ? { role: 'assistant', content }
+    : { role: 'assistant', content, toolCalls }
+const result = (toolCallId: string, content: Message['content']): Message => ({
+  role: 'tool',
+  toolCallId,
+  content,
+})
+const call = (id: string, fields: Partial<ToolCall> = {}): ToolCall => ({
+  id,
+  name: 'f',
+  arguments: {},
+  ...fields,
+})
+const thought = (text: string, opaque?: JsonObject, provider = 'anthropic'): Part =>
+  opaque === undefined
+    ? { type: 'reasoning', text, provider }
+    : { type: 'reasoning', text, opaque, provider }
+
+function render(...messages: readonly Message[]): readonly JsonObject[] {
+  return renderMessages(messages, { provider: 'anthropic', prefill: false }).messages
+}
+
+describe('system', () => {
+  test('system messages are lifted out, wherever they stand', () => {
+    const rendered = renderMessages(
+      [system('Be brief.'), user('Hi'), system([{ type: 'text', text: 'Be kind.' }])],
+      {
+        provider: 'anthropic',
+        prefill: false,
+      },
+    )
+    expect(rendered).toEqual({
+      system: 'Be brief.\n\nBe kind.',
+      messages: [{ role: 'user', content: 'Hi' }],
+    })
+  })
+
+  test('instructions that stand alone are the user’s', () => {
+    expect(
+      renderMessages([system('Be brief.'), system('Tell a joke.')], {
+        provider: 'anthropic',
+        prefill: false,
+      }),
+    ).toEqual({
+      system: 'Be brief.',
+      messages: [{ role: 'user', content: 'Tell a joke.' }],
+    })
+  })
+
+  test('a conversation of empty messages is refused before it is sent', () => {
+    expect(() => render(user(' '))).toThrow('nothing to send')
+  })
+})
+
+describe('turns', () => {
+  test('neighbours of one side make one turn', () => {
+    expect(render(user('a'), user('b'), assistant('c'), assistant('d'), user('e'))).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'a' },
+          { type: 'text', text: 'b' },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'text', text: 'c' },
+          { type: 'text', text: 'd' },
+        ],
+      },
+      { role: 'user', content: 'e' },
+    ])
+  })
+
+  test('what is empty or all spaces is left out, a message with nothing else too', () => {
+    expect(
+      render(
+        user('a'),
+        assistant(''),
+        user([
+          { type: 'text', text: ' \n' },
+          { type: 'text', text: 'b' },
+        ]),
+      ),
+    ).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'a' },
+          { type: 'text', text: 'b' },
+        ],
+      },
+    ])
+  })
+
+  test('images go by address or as bytes', () => {
+    const image: Part = { type: 'image', image: { type: 'url', url: 'https://example.com/a.png' } }
+    const bytes: Part = {
+      type: 'image',
+      image: { type: 'base64', base64: 'AAAA', mimeType: 'image/png' },
+    }
+    expect(render(user([image, bytes, { type: 'text', text: 'Which?' }]))[0]?.['content']).toEqual([
+      { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } },
+      { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } },
+      { type: 'text', text: 'Which?' },
+    ])
+  })
+
+  test('images of the assistant open the user’s next turn, after the results of its tools', () => {
+    const drawn: Part = { type: 'image', image: { type: 'url', url: 'https://example.com/a.png' } }
+    const block = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } }
+    expect(
+      render(user('Draw'), assistant([{ type: 'text', text: 'Here' }, drawn]), user('Thanks')),
+    ).toEqual([
+      { role: 'user', content: 'Draw' },
+      { role: 'assistant', content: 'Here' },
+      { role: 'user', content: [block, { type: 'text', text: 'Thanks' }] },
+    ])
+    expect(
+      render(user('Draw'), assistant([drawn], call('a')), result('a', 'ok'))[2]?.['content'],
+    ).toEqual([{ type: 'tool_result', tool_use_id: 'a', content: 'ok' }, block])
+  })
+})
+
+describe('tools', () => {
+  test('results that stand side by side make one turn, before what the user says', () => {
+    const turns = render(
+      user('?'),
+      assistant('', call('a'), call('b')),
+      result('a', '1'),
+      result('b', ''),
+      user('And?'),
+    )
+    expect(turns.slice(1)).toEqual([
+      {
+        role: 'assistant',
+        content: [
+          { type: 'tool_use', id: 'a', name: 'f', input: {} },
+          { type: 'tool_use', id: 'b', name: 'f', input: {} },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'a', content: '1' },
+          { type: 'tool_result', tool_use_id: 'b' },
+          { type: 'text', text: 'And?' },
+        ],
+      },
+    ])
+  })
+
+  test('a result may hold images', () => {
+    const parts: Part[] = [
+      { type: 'text', text: 'seen' },
+      { type: 'image', image: { type: 'base64', base64: 'AAAA', mimeType: 'image/png' } },
+    ]
+    expect(render(user('?'), assistant('', call('a')), result('a', parts))[2]).toMatchObject({
+      content: [{ type: 'tool_result', content: [{ type: 'text' }, { type: 'image' }] }],
+    })
+  })
+
+  test('ids that other providers count from 0 in every answer are told apart', () => {
+    const turns = render(
+      user('?'),
+      assistant('', call('call_0')),
+      result('call_0', '1'),
+      assistant('', call('call_0')),
+      result('call_0', '2'),
+    )
+    expect(turns.slice(1)).toMatchObject([
+      { content: [{ id: 'call_0' }] },
+      { content: [{ tool_use_id: 'call_0', content: '1' }] },
+      { content: [{ id: 'call_0_2' }] },
+      { content: [{ tool_use_id: 'call_0_2', content: '2' }] },
+    ])
+  })
+
+  test('ids and names are written in the letters that the API takes, each its own', () => {
+    const turns = render(
+      user('?'),
+      assistant('', call('f.g:0', { name: 'a.b' }), call('f:g.0', { name: '' })),
+      result('f.g:0', '1'),
+      result('f:g.0', '2'),
+    )
+    expect(turns.slice(1)).toMatchObject([
+      {
+        content: [
+          { id: 'f_g_0', name: 'a_b' },
+          { id: 'f_g_0_2', name: 'unnamed' },
+        ],
+      },
+      {
+        content: [
+          { tool_use_id: 'f_g_0', content: '1' },
+          { tool_use_id: 'f_g_0_2', content: '2' },
+        ],
+      },
+    ])
+  })
+
+  test('arguments that were no JSON object are shown to the model as it wrote them', () => {
+    const broken = call('a', { rawArguments: '{"city": "Par' })
+    expect(render(user('?'), assistant('', broken), result('a', 'no'))[1]).toMatchObject({
+      content: [{ input: { INVALID_JSON: '{"city": "Par' } }],
+    })
+    expect(
+      render(user('?'), assistant('', call('a', { rawArguments: '{}' })), result('a', 'ok'))[1],
+    ).toMatchObject({
+      content: [{ input: {} }],
+    })
+  })
+
+  test('who called and the toolset are echoed, on the call and on its result', () => {
+    const caller = { type: 'code_execution_20260120', tool_id: 's' }
+    const echoed = call('a', { opaque: { caller, toolset_name: 'browser' } })
+    const foreign = call('b', { opaque: { thoughtSignature: 'x' } })
+    expect(
+      render(user('?'), assistant('', echoed, foreign), result('a', '1'), result('b', '2')).slice(
+        1,
+      ),
+    ).toEqual([
+      {
+        role: 'assistant',
+        content: [
+          { type: 'tool_use', id: 'a', name: 'f', input: {}, caller, toolset_name: 'browser' },
+          { type: 'tool_use', id: 'b', name: 'f', input: {} },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'a', content: '1', toolset_name: 'browser' },
+          { type: 'tool_result', tool_use_id: 'b', content: '2' },
+        ],
+      },
+    ])
+  })
+})
+
+describe('reasoning', () => {
+  test('thinking is echoed with its signature, redacted thinking with its data', () => {
+    const parts = [
+      thought('Hm', { signature: 's' }),
+      thought('', { redacted: 'd' }),
+      { type: 'text', text: 'Yes' } as const,
+    ]
+    expect(render(user('?'), assistant(parts), user('!'))[1]?.['content']).toEqual([
+      { type: 'thinking', thinking: 'Hm', signature: 's' },
+      { type: 'redacted_thinking', data: 'd' },
+      { type: 'text', text: 'Yes' },
+    ])
+  })
+
+  test('reasoning of another provider, and reasoning without a signature, is not sent', () => {
+    const parts = [
+      thought('a', { signature: 's' }, 'openai'),
+      thought('b'),
+      { type: 'text', text: 'Yes' } as const,
+    ]
+    expect(render(user('?'), assistant(parts), user('!'))[1]).toEqual({
+      role: 'assistant',
+      content: 'Yes',
+    })
+  })
+
+  test('thinking between tool calls goes back between them', () => {
+    const parts = [
+      thought('1', { signature: 's1' }),
+      thought('2', { signature: 's2', toolCalls: 1 }),
+    ]
+    const turns = render(
+      user('?'),
+      assistant(parts, call('a'), call('b')),
+      result('a', ''),
+      result('b', ''),
+    )
+    expect(turns[1]).toMatchObject({
+      content: [{ signature: 's1' }, { id: 'a' }, { signature: 's2' }, { id: 'b' }],
+    })
+  })
+
+  test('a message never ends in thinking, which the API refuses', () => {
+    const cut = assistant([thought('Hm', { signature: 's' })])
+    expect(render(user('a'), cut, user('b'))).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'a' },
+          { type: 'text', text: 'b' },
+        ],
+      },
+    ])
+  })
+
+  test('tools on the provider’s side are echoed; a call that was not answered only where the answer paused over it', () => {
+    const use = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }
+    const found = { type: 'web_search_tool_result', tool_use_id: 's', content: [] }
+    const done = assistant([
+      thought('', { block: use }),
+      thought('', { block: found }),
+      { type: 'text', text: 'Yes' },
+    ])
+    const paused = assistant([{ type: 'text', text: 'I look' }, thought('', { block: use })])
+    expect(render(user('?'), done, user('!'))[1]?.['content']).toEqual([
+      use,
+      found,
+      { type: 'text', text: 'Yes' },
+    ])
+    expect(render(user('?'), paused)).toEqual([
+      { role: 'user', content: '?' },
+      { role: 'assistant', content: [{ type: 'text', text: 'I look' }, use] },
+    ])
+    expect(render(user('?'), paused, user('!'))[1]).toEqual({
+      role: 'assistant',
+      content: 'I look',
+    })
+  })
+})
+
+describe('an answer that was cut', () => {
+  const cut: Message = { role: 'assistant', content: 'Once upon ', metadata: { partial: true } }
+
+  test('is continued by a model that can, without space at its end', () => {
+    const { messages } = renderMessages([user('A story'), cut], {
+      provider: 'anthropic',
+      prefill: true,
+    })
+    expect(messages[1]).toEqual({ role: 'assistant', content: 'Once upon' })
+  })
+
+  test('is followed by a word of the user for a model that can not', () => {
+    expect(render(user('A story'), cut).slice(1)).toEqual([
+      { role: 'assistant', content: 'Once upon ' },
+      { role: 'user', content: 'Continue.' },
+    ])
+  })
+
+  test('and a result that stands in for one that never came are sent like any other', () => {
+    const open = result('a', 'The call was interrupted.')
+    expect(
+      render(user('?'), assistant('x', call('a')), { ...open, metadata: { interrupted: true } })[2],
+    ).toEqual({
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: 'a', content: 'The call was interrupted.' }],
+    })
+  })
+})

@@ -1,0 +1,210 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { AdapterOptions } from '../../../src/adapter/adapter-options.ts'
+import type { ChatAdapter } from '../../../src/adapter/chat-adapter.ts'
+import { collectEventsSync } from '../../../src/collect/collect-sync.ts'
+import type { JsonObject } from '../../../src/data/json.ts'
+import type { ModelRequest } from '../../../src/data/model-request.ts'
+import type { ModelResponse } from '../../../src/data/model-response.ts'
+import type { ModelEvent } from '../../../src/events/model-event.ts'
+import { anthropic } from '../../../src/anthropic.ts'
+import type { AnthropicOptions } from '../../../src/anthropic.ts'
+
+/** What the project is checked against when it lies beside it; `../shared` from the repository's root. */
+export function shared(path: string): string {
+  return fileURLToPath(new URL(`../../../../shared/${path}`, import.meta.url))
+}
+
+/** A request with its defaults. */
+export function request(fields: Partial<ModelRequest> = {}): ModelRequest {
+  const messages = [{ role: 'user', content: 'Hi' } as const]
+  return {
+    model: 'claude-haiku-4-5',
+    messages,
+    tools: [],
+    providerOptions: {},
+    metadata: {},
+    ...fields,
+  }
+}
+
+/** An answer to hand out, and how to cut it. */
+export interface StubAnswer {
+  readonly body: string
+  readonly status?: number
+  readonly headers?: Record<string, string>
+  /** The lengths of the pieces in bytes; what is left comes in one. */
+  readonly cuts?: readonly number[]
+}
+
+/** A `fetch` that gives one answer after the other and remembers what it was sent. */
+export function stubFetch(...answers: readonly StubAnswer[]) {
+  const calls: { readonly url: string; readonly headers: Headers; readonly body: JsonObject }[] = []
+  const fetch = (url: string, init: RequestInit): Promise<Response> => {
+    const {
+      body,
+      status = 200,
+      headers,
+      cuts = [],
+    } = answers[calls.length] ?? answers.at(-1) ?? { body: '' }
+    calls.push({
+      url,
+      headers: new Headers(init.headers),
+      body: JSON.parse(init.body as string) as JsonObject,
+    })
+    const type = body.startsWith('{') ? 'application/json' : 'text/event-stream'
+    const response = new Response(pieces(new TextEncoder().encode(body), cuts), {
+      status,
+      headers: { 'content-type': type, ...headers },
+    })
+    return Promise.resolve(response)
+  }
+  return { fetch, calls }
+}
+
+function pieces(bytes: Uint8Array, cuts: readonly number[]): ReadableStream<Uint8Array> {
+  let from = 0
+  const ends = cuts.map((length) => (from += length))
+  from = 0
+  return new ReadableStream({
+    pull(controller) {
+      const to = ends.shift() ?? bytes.length
+      if (from < to) controller.enqueue(bytes.subarray(from, to))
+      from = Math.max(from, to)
+      if (from >= bytes.length) controller.close()
+    },
+  })
+}
+
+/** An adapter with a key and a stubbed `fetch`. */
+export function stubbed(answer: StubAnswer, options: AnthropicOptions = {}) {
+  const { fetch, calls } = stubFetch(answer)
+  return { adapter: anthropic({ apiKey: 'sk-ant-test-key', fetch, ...options }), calls }
+}
+
+/** All events of a stream. */
+export async function eventsOf(
+  adapter: ChatAdapter,
+  asked: ModelRequest = request(),
+  options: AdapterOptions = {},
+): Promise<readonly ModelEvent[]> {
+  const events: ModelEvent[] = []
+  for await (const batch of adapter.stream(asked, { requestId: 'run', ...options }))
+    events.push(...batch)
+  return events
+}
+
+/** The events that a body decodes to. */
+export function decode(
+  body: string,
+  asked?: ModelRequest,
+  options?: AdapterOptions,
+): Promise<readonly ModelEvent[]> {
+  return eventsOf(stubbed({ body }).adapter, asked, options)
+}
+
+/** The fold of a body's events. */
+export async function fold(body: string, asked?: ModelRequest): Promise<ModelResponse> {
+  return collectEventsSync(await decode(body, asked))
+}
+
+/** The body that a request is rendered to. */
+export async function bodyOf(
+  fields: Partial<ModelRequest>,
+  options: AnthropicOptions = {},
+): Promise<JsonObject> {
+  const { adapter, calls } = stubbed({ body: stream() }, options)
+  await eventsOf(adapter, request(fields))
+  return calls[0]?.body ?? {}
+}
+
+/** Named server-sent events, as the API writes them. */
+export function named(...events: readonly JsonObject[]): string {
+  return events
+    .map((event) => `event: ${event['type'] as string}\ndata: ${JSON.stringify(event)}\n\n`)
+    .join('')
+}
+
+/** The beginning of a streamed message. */
+export function head(usage: JsonObject = { input_tokens: 3, output_tokens: 1 }): JsonObject {
+  const message = {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'claude-haiku-4-5',
+    content: [],
+    usage,
+  }
+  return { type: 'message_start', message }
+}
+
+/** A content block of a stream: its beginning, its deltas, its end. */
+export function block(
+  index: number,
+  content_block: JsonObject,
+  ...deltas: readonly JsonObject[]
+): JsonObject[] {
+  return [
+    { type: 'content_block_start', index, content_block },
+    ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
+    { type: 'content_block_stop', index },
+  ]
+}
+
+/** A text block in pieces. */
+export function text(index: number, ...deltas: readonly string[]): JsonObject[] {
+  return block(
+    index,
+    { type: 'text', text: '' },
+    ...deltas.map((delta) => ({ type: 'text_delta', text: delta })),
+  )
+}
+
+/** A tool's call in pieces of JSON. */
+export function toolUse(
+  index: number,
+  id: string,
+  name: string,
+  ...deltas: readonly string[]
+): JsonObject[] {
+  return block(
+    index,
+    { type: 'tool_use', id, name, input: {} },
+    ...deltas.map((partial_json) => ({ type: 'input_json_delta', partial_json })),
+  )
+}
+
+/** The end of a streamed message. */
+export function tail(
+  stop_reason = 'end_turn',
+  delta: JsonObject = {},
+  usage: JsonObject = { output_tokens: 9 },
+): JsonObject[] {
+  return [
+    { type: 'message_delta', delta: { stop_reason, ...delta }, usage },
+    { type: 'message_stop' },
+  ]
+}
+
+/** A whole stream of these blocks. */
+export function stream(...events: readonly JsonObject[]): string {
+  return named(head(), ...events, ...tail())
+}
+
+/** A recorded case: its name, and its files. */
+export interface Recording {
+  readonly id: string
+  readonly read: (file: string) => string
+  readonly has: (file: string) => boolean
+}
+
+/** The recorded answers of the API, where `../shared/fixtures` is present. */
+export function recordings(): readonly Recording[] {
+  const folder = shared('fixtures/open/anthropic')
+  if (!existsSync(folder)) return []
+  return readdirSync(folder).map((id) => ({
+    id,
+    read: (file) => readFileSync(`${folder}/${id}/${file}`, 'utf8'),
+    has: (file) => existsSync(`${folder}/${id}/${file}`),
+  }))
+}

@@ -1,0 +1,152 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { AdapterOptions } from '../../../src/adapter/adapter-options.ts'
+import type { ChatAdapter } from '../../../src/adapter/chat-adapter.ts'
+import { collectEventsSync } from '../../../src/collect/collect-sync.ts'
+import type { JsonObject } from '../../../src/data/json.ts'
+import type { ModelRequest } from '../../../src/data/model-request.ts'
+import type { ModelResponse } from '../../../src/data/model-response.ts'
+import type { ModelEvent } from '../../../src/events/model-event.ts'
+import { gemini, type GeminiOptions } from '../../../src/gemini.ts'
+
+/** What the project is checked against when it lies beside it; `../shared` from the repository's root. */
+export function shared(path: string): string {
+  return fileURLToPath(new URL(`../../../../shared/${path}`, import.meta.url))
+}
+
+/** A request with its defaults. */
+export function request(fields: Partial<ModelRequest> = {}): ModelRequest {
+  return {
+    model: 'gemini-2.5-flash',
+    messages: [{ role: 'user', content: 'Hi' }],
+    tools: [],
+    providerOptions: {},
+    metadata: {},
+    ...fields,
+  }
+}
+
+/** An answer to hand out, and how to cut it. */
+export interface StubAnswer {
+  readonly body: string | Uint8Array
+  readonly status?: number
+  readonly headers?: Record<string, string>
+  /** Where the body is cut, in bytes. */
+  readonly cuts?: readonly number[]
+}
+
+/** A request that the stub was sent. */
+export interface SentRequest {
+  readonly url: string
+  readonly headers: Headers
+  readonly body: JsonObject
+}
+
+/** A `fetch` that gives the same answer to every request and remembers the requests. */
+export function stubFetch({ body, status = 200, headers = {}, cuts = [] }: StubAnswer) {
+  const sent: SentRequest[] = []
+  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
+  const fetch = (url: string, init: RequestInit): Promise<Response> => {
+    const text = typeof init.body === 'string' ? init.body : '{}'
+    const headersSent = new Headers(init.headers)
+    sent.push({ url, headers: headersSent, body: JSON.parse(text) as JsonObject })
+    return Promise.resolve(new Response(pieces(bytes, cuts), { status, headers }))
+  }
+  return { fetch, sent }
+}
+
+function pieces(bytes: Uint8Array, cuts: readonly number[]): ReadableStream<Uint8Array> {
+  const ends = [...cuts, bytes.length]
+  let from = 0
+  return new ReadableStream({
+    pull(controller) {
+      const to = ends.shift()
+      if (to === undefined) controller.close()
+      else if (to > from) controller.enqueue(bytes.subarray(from, to))
+      from = to ?? from
+    },
+  })
+}
+
+/** An adapter with a key and a stubbed `fetch`. */
+export function stubbed(answer: StubAnswer, options: GeminiOptions = {}) {
+  const { fetch, sent } = stubFetch(answer)
+  return { adapter: gemini({ apiKey: 'AIza-test-key-0000', fetch, ...options }), sent }
+}
+
+/** All events of a stream. */
+export async function eventsOf(
+  adapter: ChatAdapter,
+  asked: ModelRequest = request(),
+  options: AdapterOptions = {},
+): Promise<readonly ModelEvent[]> {
+  const events: ModelEvent[] = []
+  for await (const batch of adapter.stream(asked, { requestId: 'run', ...options })) {
+    events.push(...batch)
+  }
+  return events
+}
+
+/** The whole answer to a call without streaming. */
+export async function generated(
+  adapter: ChatAdapter,
+  asked: ModelRequest = request(),
+  options: AdapterOptions = {},
+): Promise<ModelResponse> {
+  const response = await adapter.generate?.(asked, { requestId: 'run', ...options })
+  if (response === undefined) throw new Error('the adapter has no generate')
+  return response
+}
+
+/** The events that chunks decode to. */
+export function decode(
+  chunks: readonly JsonObject[],
+  options?: AdapterOptions,
+  asked?: ModelRequest,
+): Promise<readonly ModelEvent[]> {
+  return eventsOf(stubbed({ body: sseBody(chunks) }).adapter, asked, options)
+}
+
+/** The fold of what chunks decode to. */
+export async function fold(...chunks: readonly JsonObject[]): Promise<ModelResponse> {
+  return collectEventsSync(await decode(chunks))
+}
+
+/** Chunks as server-sent events, with the line ends that Gemini writes. */
+export function sseBody(chunks: readonly JsonObject[], lineEnd = '\r\n'): string {
+  return chunks.map((item) => `data: ${JSON.stringify(item)}${lineEnd}${lineEnd}`).join('')
+}
+
+/** A chunk with these parts. */
+export function chunk(parts: readonly JsonObject[], candidate: JsonObject = {}): JsonObject {
+  return {
+    candidates: [{ content: { parts, role: 'model' }, index: 0, ...candidate }],
+    modelVersion: 'gemini-2.5-flash',
+    responseId: 'answer-1',
+  }
+}
+
+/** The last chunk of an answer. */
+export function lastChunk(parts: readonly JsonObject[] = [], finishReason = 'STOP'): JsonObject {
+  return chunk(parts, { finishReason })
+}
+
+/** A recorded case: its name, and its files. */
+export interface Recording {
+  readonly id: string
+  readonly read: (file: string) => string
+  readonly has: (file: string) => boolean
+}
+
+/** The recorded answers of the API and of Vertex, where `../shared/fixtures` is present. */
+export function recordings(): readonly Recording[] {
+  return ['gemini', 'vertex'].flatMap((provider) => {
+    const folder = shared(`fixtures/open/${provider}`)
+    if (!existsSync(folder)) return []
+    return readdirSync(folder).map((id) => ({
+      id,
+      read: (file: string) => readFileSync(`${folder}/${id}/${file}`, 'utf8'),
+      has: (file: string) => existsSync(`${folder}/${id}/${file}`),
+    }))
+  })
+}

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import type { ReasoningEffort } from '../../../src/data/model-request.ts'
+import { modelFamily } from '../../../src/providers/gemini/model-family.ts'
+import { renderRequest } from '../../../src/providers/gemini/render-request.ts'
+import { thinkingConfig } from '../../../src/providers/gemini/thinking-config.ts'
+import { request } from './support.ts'
+
+const efforts: readonly ReasoningEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'max']
+
+test.each<readonly [string, readonly (string | number | undefined)[]]>([
+  ['gemini-3-pro-preview', ['LOW', 'LOW', 'LOW', 'HIGH', 'HIGH', 'HIGH']],
+  ['gemini-3.1-pro-preview', ['LOW', 'LOW', 'LOW', 'MEDIUM', 'HIGH', 'HIGH']],
+  ['gemini-3-flash-preview', ['MINIMAL', 'MINIMAL', 'LOW', 'MEDIUM', 'HIGH', 'HIGH']],
+  ['gemini-3.5-flash-lite', ['MINIMAL', 'MINIMAL', 'LOW', 'MEDIUM', 'HIGH', 'HIGH']],
+  ['gemini-3.8-flash', ['LOW', 'LOW', 'LOW', 'MEDIUM', 'HIGH', 'HIGH']],
+  ['gemini-flash-latest', ['LOW', 'LOW', 'LOW', 'MEDIUM', 'HIGH', 'HIGH']],
+  ['gemini-2.5-pro', [128, 512, 1024, 8192, 24_576, 32_768]],
+  ['models/gemini-2.5-flash', [0, 512, 1024, 8192, 24_576, 24_576]],
+  ['gemini-2.5-flash-lite', [0, 512, 1024, 8192, 24_576, 24_576]],
+  ['gemini-2.0-flash', [undefined, 512, 1024, 8192, 24_576, 24_576]],
+])('%s is told how hard to think in its own words', (model, expected) => {
+  const said = efforts.map((effort) => {
+    const config = thinkingConfig({ effort }, modelFamily(model))
+    return config?.['thinkingLevel'] ?? config?.['thinkingBudget']
+  })
+  expect(said).toEqual(expected)
+})
+
+test('a summary asks for the thoughts', () => {
+  const body = renderRequest(request({ reasoning: { effort: 'low', summary: true } }))
+  expect(body['generationConfig']).toEqual({
+    thinkingConfig: { thinkingBudget: 1024, includeThoughts: true },
+  })
+})
+
+test('thinking that is not asked about is not spoken of', () => {
+  expect(renderRequest(request())).not.toHaveProperty('generationConfig')
+})

@@ -1,0 +1,145 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { collectEventsSync } from '../../../src/collect/collect-sync.ts'
+import type { JsonObject } from '../../../src/data/json.ts'
+import { messageText, type Message } from '../../../src/data/message.ts'
+import type { ModelEvent } from '../../../src/events/model-event.ts'
+import { answerDecoder } from '../../../src/providers/gemini/decoder.ts'
+import { renderRequest } from '../../../src/providers/gemini/render-request.ts'
+import { jsonObject, text, transcript, word } from '../../support/arbitraries.ts'
+import { lastChunk, request } from './support.ts'
+
+interface Turn {
+  readonly role: string
+  readonly parts: readonly JsonObject[]
+}
+
+function turnsOf(messages: readonly Message[]): readonly Turn[] {
+  const body = renderRequest(request({ messages, model: 'gemini-3-flash-preview' }))
+  // What a request is rendered to.
+  return body['contents'] as unknown as readonly Turn[]
+}
+
+const readable = transcript.filter((messages) =>
+  messages.every(
+    ({ content }) =>
+      typeof content === 'string' ||
+      content.every((part) => part.type !== 'image' || part.image.type !== 'file'),
+  ),
+)
+
+describe('a legal thread, wherever it comes from', () => {
+  test('begins with the user, alternates, and has no empty turn or part', () => {
+    fc.assert(
+      fc.property(readable, (messages) => {
+        const turns = turnsOf(messages)
+        expect(turns.length).toBeGreaterThan(0)
+        for (const [index, { role, parts }] of turns.entries()) {
+          expect(role).toBe(index % 2 === 0 ? 'user' : 'model')
+          expect(parts.length).toBeGreaterThan(0)
+          expect(parts).not.toContainEqual({ text: '' })
+        }
+      }),
+    )
+  })
+
+  test('keeps every word of users and tools, and the answer to every call right behind it', () => {
+    fc.assert(
+      fc.property(readable, (messages) => {
+        const turns = turnsOf(messages)
+        const said = turns.flatMap(({ role, parts }) => (role === 'user' ? parts.map(wordsOf) : []))
+        const asked = messages.filter(({ role }) => role === 'user').map(messageText)
+        expect(said.join('').trimStart()).toBe(asked.join('').trimStart())
+        for (const [index, { parts }] of turns.entries()) {
+          const calls = parts.flatMap(({ functionCall }) => (functionCall as JsonObject) ?? [])
+          const results = (turns[index + 1]?.parts ?? []).flatMap(
+            ({ functionResponse }) => (functionResponse as JsonObject) ?? [],
+          )
+          if (calls.length === 0) continue
+          expect(results.map(({ id, name }) => [id, name])).toEqual(
+            calls.map(({ id, name }) => [id, name]),
+          )
+          expect(parts.find((part) => 'functionCall' in part)).toHaveProperty('thoughtSignature')
+        }
+      }),
+    )
+  })
+})
+
+describe('an answer', () => {
+  const signature = fc.option(fc.base64String({ minLength: 4, maxLength: 8 }), { nil: undefined })
+  const signed = (part: JsonObject, thoughtSignature: string | undefined): JsonObject =>
+    thoughtSignature === undefined ? part : { ...part, thoughtSignature }
+  const spoken = fc.tuple(text, signature).map(([said, mark]) => signed({ text: said }, mark))
+  const thought = fc
+    .tuple(text, signature)
+    .map(([said, mark]) => signed({ text: said, thought: true }, mark))
+  const picture = signature.map((mark) =>
+    signed({ inlineData: { mimeType: 'image/png', data: 'AAAA' } }, mark),
+  )
+  const ran = word.map((code) => ({ executableCode: { language: 'PYTHON', code } }))
+  const id = fc.option(fc.uuid(), { nil: undefined })
+  const call = fc
+    .tuple(word, jsonObject, id, signature)
+    .map(([name, args, sent, mark]) =>
+      signed(
+        { functionCall: sent === undefined ? { name, args } : { id: sent, name, args } },
+        mark,
+      ),
+    )
+  const parts = fc
+    .tuple(
+      fc.array(fc.oneof(spoken, thought, picture, ran), { maxLength: 6 }),
+      fc.array(call, { maxLength: 3 }),
+    )
+    .map(([content, calls]): readonly JsonObject[] => [...content, ...calls])
+
+  test('goes back part by part as it came, pieces of one text joined', () => {
+    fc.assert(
+      fc.property(parts, (sent) => {
+        const message = decodeParts(sent)
+        const saved = JSON.parse(JSON.stringify(message)) as Message
+        const body = renderRequest(request({ messages: [{ role: 'user', content: 'Hi' }, saved] }))
+        const turns = body['contents'] as unknown as readonly Turn[]
+        expect(turns[1]?.parts ?? []).toEqual(joined(sent))
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+function decodeParts(parts: readonly JsonObject[]): Message {
+  const facts = { provider: 'gemini', requestId: 'run', hideKey: (words: string) => words }
+  const decoder = answerDecoder({ ...facts, history: [] })
+  const events: ModelEvent[] = []
+  decoder.decodeWhole(lastChunk(parts), events)
+  return collectEventsSync(events).message
+}
+
+/** Pieces of text become one up to a signature, which on plain text is a piece of its own; empty pieces say nothing. */
+function joined(parts: readonly JsonObject[]): readonly JsonObject[] {
+  const result: JsonObject[] = []
+  for (const part of parts) {
+    const last = result.at(-1)
+    const isText = typeof part['text'] === 'string'
+    if (isText && part['text'] === '' && !('thoughtSignature' in part)) continue
+    const goesOn =
+      isText &&
+      typeof last?.['text'] === 'string' &&
+      last['thought'] === part['thought'] &&
+      !('thoughtSignature' in last) &&
+      (part['thought'] === true || !('thoughtSignature' in part))
+    if (goesOn)
+      result.splice(-1, 1, {
+        ...last,
+        ...part,
+        text: wordsOf(last) + wordsOf(part),
+      })
+    else result.push(part)
+  }
+  return result
+}
+
+function wordsOf(part: JsonObject): string {
+  return typeof part['text'] === 'string' ? part['text'] : ''
+}

@@ -1,0 +1,121 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { collectEventsSync } from '../../../src/collect/collect-sync.ts'
+import { isAllmError, type AllmError } from '../../../src/errors/allm-error.ts'
+import type { ModelEvent } from '../../../src/events/model-event.ts'
+import type { ModelRequest } from '../../../src/data/model-request.ts'
+import type { ModelResponse } from '../../../src/data/model-response.ts'
+import { openai } from '../../../src/openai.ts'
+
+/** The recorded traffic that lies beside the repository. */
+export const fixtures = join(process.cwd(), '..', 'shared', 'fixtures')
+
+export const hasFixtures: boolean = existsSync(join(fixtures, 'open', 'index.json'))
+
+/** One recorded answer. */
+export interface Recording {
+  readonly id: string
+  readonly provider: string
+  readonly endpoint: string
+  readonly status: number
+  readonly streaming: boolean
+  readonly dir: string
+}
+
+/** The recorded answers of the endpoints that this adapter speaks. */
+export function recordings(): readonly Recording[] {
+  if (!hasFixtures) return []
+  // The index is data that the tests trust.
+  const all = JSON.parse(
+    readFileSync(join(fixtures, 'open', 'index.json'), 'utf8'),
+  ) as readonly Recording[]
+  const foreign = new Set(['anthropic', 'gemini', 'vertex'])
+  return all.filter(
+    ({ provider, endpoint }) =>
+      !foreign.has(provider) && (endpoint === 'chat/completions' || endpoint === 'responses'),
+  )
+}
+
+/** A file of a recording, parsed. */
+export function recordedJson(recording: Recording, file: string): unknown {
+  return JSON.parse(readFileSync(join(directory(recording), file), 'utf8'))
+}
+
+/** How an answer came out: the response, or the error and what came before it. */
+export interface Outcome {
+  readonly response: ModelResponse | undefined
+  readonly error: AllmError | undefined
+  readonly events: readonly ModelEvent[]
+}
+
+/** Plays a recording through the adapter, its body cut into chunks of `size` bytes, or as it was received. */
+export async function play(recording: Recording, size?: number): Promise<Outcome> {
+  const meta = recordedJson(recording, 'meta.json') as RecordedMeta
+  const body = readFileSync(join(directory(recording), meta.response.file))
+  const adapter = openai({
+    api: recording.endpoint === 'responses' ? 'responses' : 'chat',
+    apiKey: 'test-key',
+    fetch: () =>
+      Promise.resolve(
+        new Response(chunked(body, chunkSizes(recording, size)), {
+          status: meta.status,
+          headers: { 'content-type': meta.response.contentType },
+        }),
+      ),
+  })
+  const request: ModelRequest = {
+    model: meta.model ?? 'gpt-4o',
+    messages: [{ role: 'user', content: 'hi' }],
+    tools: [],
+    providerOptions: {},
+    metadata: {},
+  }
+  const events: ModelEvent[] = []
+  const options = { requestId: 'run', newId: () => 'made' }
+  try {
+    if (!recording.streaming) {
+      const response = await adapter.generate?.(request, options)
+      return { response, error: undefined, events }
+    }
+    for await (const batch of adapter.stream(request, options)) events.push(...batch)
+    return { response: collectEventsSync(events), error: undefined, events }
+  } catch (error) {
+    if (!isAllmError(error)) throw error
+    // Only one model call is made, so what is partial is its response.
+    return { response: error.partial as ModelResponse | undefined, error, events }
+  }
+}
+
+interface RecordedMeta {
+  readonly model?: string
+  readonly status: number
+  readonly response: { readonly file: string; readonly contentType: string }
+}
+
+function directory(recording: Recording): string {
+  return join(fixtures, 'open', recording.provider, recording.id)
+}
+
+function chunkSizes(recording: Recording, size: number | undefined): (at: number) => number {
+  if (size !== undefined) return () => size
+  const file = join(directory(recording), 'chunks.json')
+  if (!existsSync(file)) return () => Number.POSITIVE_INFINITY
+  const sizes = JSON.parse(readFileSync(file, 'utf8')) as readonly number[]
+  return (at) => sizes[at] ?? Number.POSITIVE_INFINITY
+}
+
+function chunked(body: Uint8Array, sizeAt: (at: number) => number): ReadableStream<Uint8Array> {
+  let from = 0
+  let at = 0
+  return new ReadableStream({
+    pull(controller) {
+      if (from >= body.length) {
+        controller.close()
+        return
+      }
+      const to = Math.min(body.length, from + sizeAt(at++))
+      controller.enqueue(body.subarray(from, to))
+      from = to
+    },
+  })
+}

@@ -1,0 +1,89 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { root } from './support/root.ts'
+import { exportsOf, sourceFiles } from './support/source-tree.ts'
+
+/** What a door offers: what exists when the program runs, and what only the compiler sees. */
+interface Surface {
+  readonly values: readonly string[]
+  readonly types: readonly string[]
+}
+
+const pinned = join(root, 'test/public-api.json')
+const { exports: subpaths } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  readonly exports: Readonly<
+    Record<string, string | { readonly types: string; readonly default: string }>
+  >
+}
+const doors = Object.keys(subpaths).filter((subpath) => subpath !== './package.json')
+const current = Object.fromEntries(
+  await Promise.all(doors.map(async (door) => [door, await surfaceOf(door)])),
+)
+
+if (process.env['UPDATE_API'] !== undefined) {
+  writeFileSync(pinned, `${JSON.stringify(current, null, 2)}\n`)
+}
+
+describe.each(doors)('%s', (door) => {
+  test('offers the names that are pinned; after a change on purpose: UPDATE_API=1 npx vitest run test/public-api', () => {
+    const expected = JSON.parse(readFileSync(pinned, 'utf8')) as Record<string, Surface>
+    expect(current[door]).toEqual(expected[door])
+  })
+
+  test('names its types first, then what every runtime takes', () => {
+    const name = fileOf(door).replace('.ts', '')
+    expect(Object.entries(subpaths[door] ?? {})).toEqual([
+      ['types', `./dist/${name}.d.ts`],
+      ['default', `./dist/${name}.js`],
+    ])
+  })
+})
+
+test('every file that is a door is in the package, and nothing else is', () => {
+  const files = sourceFiles.filter(({ room }) => room === '').map(({ path }) => path)
+  expect(doors.map(fileOf).toSorted()).toEqual(files)
+})
+
+/** The names that programs outside of this repository are written against. */
+const promised: Readonly<Record<string, string>> = {
+  '.': `system user assistant toolResult textPart imagePart imageFromUrl imageFromBytes imageFromBase64 imageFromDataUri
+    imageFromFile modelRequest jsonSchema imageRequest tool askUser halt fail createEngine extendEngine generate streamGenerate
+    step streamStep chat streamChat collect collectStep collectChat createCollector applyEvent toResponse toStepResult
+    toChatResult unwrap textDeltas runToolCalls streamToolCalls Session generateImage editImage imageVariations validateRequest
+    validateThread validateMessage validateTool validateSession validateImageRequest isSendable AdapterError StreamError
+    ToolError EngineError ValidationError SessionError ImageAdapterError AllmError isAllmError errorToJSON errorFromJSON setKey
+    deleteKey resolveKey onTelemetry`,
+  './openai': 'openai openaiImages',
+  './anthropic': 'anthropic',
+  './gemini': 'gemini geminiImages',
+  './testing': `fake fakeImages createScriptCursor detectShape validateScript foldToResponse interpret virtualClock collectEvents
+    withEngine currentEngine crashAtEveryEvent`,
+  './conformance': `streamAdapterCases adapterCases imageAdapterCases toolExecutorCases toolResultEncoderCases register`,
+  './server': 'createFakeServer',
+}
+
+test.each(Object.entries(promised))('%s keeps its promised names', (door, names) => {
+  expect(doors).toContain(door)
+  expect(current[door]?.values).toEqual(expect.arrayContaining(names.split(/\s+/)))
+})
+
+test('the namespace Session keeps its promised names', async () => {
+  const door = (await import('../src/index.ts')) as { readonly Session?: object }
+  const names = `create start reply resume step submitToolResult submitToolResults append pendingToolCalls streamStart streamReply
+    streamResume streamStep reduce applyEvent finalize stringify parse`
+  expect(Object.keys(door.Session ?? {})).toEqual(expect.arrayContaining(names.split(/\s+/)))
+})
+
+function fileOf(door: string): string {
+  return door === '.' ? 'index.ts' : `${door.slice(2)}.ts`
+}
+
+async function surfaceOf(door: string): Promise<Surface> {
+  const path = fileOf(door)
+  const file = sourceFiles.find((source) => source.path === path)
+  if (file === undefined || !existsSync(join(root, 'src', path))) return { values: [], types: [] }
+  const values = Object.keys((await import(`../src/${path}`)) as object).toSorted()
+  const names = exportsOf(file).map(({ name }) => name)
+  return { values, types: names.filter((name) => !values.includes(name)).toSorted() }
+}

@@ -1,0 +1,238 @@
+import fc from 'fast-check'
+import type { Issue } from '../../src/data/error-data.ts'
+import type { Image } from '../../src/data/image.ts'
+import type { ImageRequest } from '../../src/data/image-request.ts'
+import type { ImageResponse } from '../../src/data/image-response.ts'
+import type { JsonObject, JsonValue } from '../../src/data/json.ts'
+import type { Message } from '../../src/data/message.ts'
+import type { ModelRequest } from '../../src/data/model-request.ts'
+import type { Part } from '../../src/data/part.ts'
+import type { ResponseFormat } from '../../src/data/response-format.ts'
+import type { Thread } from '../../src/data/thread.ts'
+import type { ToolCall } from '../../src/data/tool-call.ts'
+import type { ToolSpec } from '../../src/data/tool-spec.ts'
+import type { Usage } from '../../src/data/usage.ts'
+
+/** Arbitrary values of the data types, legal by construction, for the property tests of every room. */
+
+export const text: fc.Arbitrary<string> = fc.string({ maxLength: 12 })
+export const word: fc.Arbitrary<string> = fc.stringMatching(/^[a-z][a-z0-9_]{0,7}$/)
+const count = fc.integer({ min: 1, max: 9999 })
+const tokens = fc.nat({ max: 100_000 })
+
+/** JSON without -0, whose sign JSON does not keep. */
+export const json: fc.Arbitrary<JsonValue> = fc.letrec<{ value: JsonValue }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 2, withCrossShrink: true },
+    fc.oneof(text, fc.integer(), fc.boolean(), fc.constant(null), finite()),
+    fc.array(tie('value'), { maxLength: 3 }),
+    fc.dictionary(text, tie('value'), { maxKeys: 3, noNullPrototype: true }),
+  ),
+})).value
+
+function finite(): fc.Arbitrary<number> {
+  return fc.double({ noNaN: true, noDefaultInfinity: true }).map((n) => (n === 0 ? 0 : n))
+}
+
+export const jsonObject: fc.Arbitrary<JsonObject> = fc.dictionary(text, json, {
+  maxKeys: 3,
+  noNullPrototype: true,
+})
+
+/** A record whose members in `optional` may be absent, and are never `undefined`. */
+export function shaped<T extends object>(
+  required: Record<string, fc.Arbitrary<unknown>>,
+  optional: Record<string, fc.Arbitrary<unknown>> = {},
+): fc.Arbitrary<T> {
+  const members = { ...required, ...optional }
+  const requiredKeys = Object.keys(required)
+  // The members are named by the caller, who also names the type.
+  return fc.record(members, {
+    requiredKeys,
+    noNullPrototype: true,
+  }) as fc.Arbitrary<unknown> as fc.Arbitrary<T>
+}
+
+const facts = { width: count, height: count, revisedPrompt: text, metadata: jsonObject }
+const mimeType = fc.constantFrom('image/png', 'image/jpeg', 'image/webp', 'image/gif')
+const type = (tag: string): { type: fc.Arbitrary<string> } => ({ type: fc.constant(tag) })
+
+export const image: fc.Arbitrary<Image> = fc.oneof(
+  shaped<Image>(
+    { ...type('base64'), base64: fc.base64String({ minLength: 4, maxLength: 16 }), mimeType },
+    facts,
+  ),
+  shaped<Image>({ ...type('url'), url: fc.webUrl() }, { ...facts, mimeType }),
+  shaped<Image>(
+    { ...type('file'), path: word.map((name) => `./${name}.png`) },
+    { ...facts, mimeType },
+  ),
+)
+
+export const part: fc.Arbitrary<Part> = fc.oneof(
+  shaped<Part>({ ...type('text'), text }),
+  shaped<Part>({ ...type('image'), image }, { detail: fc.constantFrom('auto', 'low', 'high') }),
+  shaped<Part>({ ...type('reasoning'), text }, { opaque: json, provider: word }),
+)
+
+export const toolCall: fc.Arbitrary<ToolCall> = shaped<ToolCall>(
+  { id: fc.uuid(), name: word, arguments: jsonObject },
+  { rawArguments: text, opaque: json },
+)
+
+const content = fc.oneof(text, fc.array(part, { maxLength: 3 }))
+const asides = { name: word, metadata: jsonObject }
+
+export const spoken: fc.Arbitrary<Message> = shaped<Message>(
+  { role: fc.constantFrom('system', 'user', 'assistant'), content },
+  asides,
+)
+
+/** An assistant message with calls, and the answers to all of them in some order. */
+export const toolTurn: fc.Arbitrary<readonly Message[]> = fc
+  .uniqueArray(toolCall, { minLength: 1, maxLength: 3, selector: ({ id }) => id })
+  .chain((toolCalls) =>
+    fc.tuple(
+      shaped<Message>({
+        role: fc.constant('assistant'),
+        content,
+        toolCalls: fc.constant(toolCalls),
+      }),
+      fc
+        .shuffledSubarray([...toolCalls], { minLength: toolCalls.length })
+        .chain((calls) =>
+          fc.tuple(
+            ...calls.map(({ id }) =>
+              shaped<Message>(
+                { role: fc.constant('tool'), content, toolCallId: fc.constant(id) },
+                asides,
+              ),
+            ),
+          ),
+        ),
+    ),
+  )
+  .map(([asking, answers]) => [asking].concat(answers))
+
+/** A conversation that every provider takes: not empty, every call answered. */
+export const transcript: fc.Arbitrary<readonly Message[]> = fc
+  .array(
+    fc.oneof(
+      spoken.map((message) => [message]),
+      toolTurn,
+    ),
+    { minLength: 1, maxLength: 4 },
+  )
+  .map((turns) => turns.flat())
+
+export const message: fc.Arbitrary<Message> = transcript.map(([first]) => first as Message) // it is not empty
+
+export const thread: fc.Arbitrary<Thread> = shaped<Thread>({
+  messages: transcript,
+  metadata: jsonObject,
+})
+
+export const toolSpec: fc.Arbitrary<ToolSpec> = shaped<ToolSpec>(
+  {
+    name: word.filter((name) => !['auto', 'none', 'required'].includes(name)),
+    description: text,
+    schema: jsonObject,
+  },
+  { strict: fc.boolean() },
+)
+
+export const responseFormat: fc.Arbitrary<ResponseFormat> = fc.oneof(
+  shaped<ResponseFormat>(type('text')),
+  shaped<ResponseFormat>(type('json_object')),
+  shaped<ResponseFormat>({
+    ...type('json_schema'),
+    name: word,
+    schema: jsonObject,
+    strict: fc.boolean(),
+  }),
+)
+
+const providerOptions = fc.dictionary(word, jsonObject, { maxKeys: 2, noNullPrototype: true })
+
+export const modelRequest: fc.Arbitrary<ModelRequest> = shaped<ModelRequest>(
+  {
+    messages: transcript,
+    tools: fc.uniqueArray(toolSpec, { maxLength: 3, selector: ({ name }) => name }),
+    providerOptions,
+    metadata: jsonObject,
+  },
+  {
+    model: word,
+    toolChoice: fc.constantFrom('auto', 'none'),
+    temperature: fc.double({ min: 0, max: 2, noNaN: true }).map((n) => (n === 0 ? 0 : n)),
+    maxTokens: count,
+    responseFormat,
+    reasoning: shaped(
+      { effort: fc.constantFrom('none', 'minimal', 'low', 'medium', 'high', 'max') },
+      { summary: fc.boolean() },
+    ),
+    promptCache: fc.oneof(
+      fc.constant(true),
+      shaped({}, { key: word, retention: fc.constantFrom('short', 'long') }),
+    ),
+  },
+)
+
+export const usage: fc.Arbitrary<Usage> = shaped<Usage>(
+  {},
+  {
+    inputTokens: tokens,
+    outputTokens: tokens,
+    totalTokens: tokens,
+    cachedInputTokens: tokens,
+    cacheWriteInputTokens: tokens,
+    reasoningTokens: tokens,
+    extra: jsonObject,
+  },
+)
+
+const size = fc.oneof(fc.constant('auto'), shaped({ width: count, height: count }))
+
+export const imageRequest: fc.Arbitrary<ImageRequest> = fc
+  .constantFrom<readonly [string, number, number]>(
+    ['generate', 0, 0],
+    ['edit', 1, 3],
+    ['variation', 1, 1],
+  )
+  .chain(([operation, minLength, maxLength]) =>
+    shaped<ImageRequest>(
+      {
+        operation: fc.constant(operation),
+        n: count,
+        responseFormat: fc.constantFrom('base64', 'url'),
+        inputImages: fc.array(image, { minLength, maxLength }),
+        providerOptions,
+        metadata: jsonObject,
+        ...(operation === 'variation' ? {} : { prompt: word }),
+      },
+      {
+        model: word,
+        size,
+        quality: word,
+        style: word,
+        background: fc.constantFrom('transparent', 'opaque', 'auto'),
+        ...(operation === 'edit' ? { mask: image } : {}),
+      },
+    ),
+  )
+
+export const imageResponse: fc.Arbitrary<ImageResponse> = shaped<ImageResponse>(
+  {
+    requestId: word,
+    provider: word,
+    images: fc.array(image, { maxLength: 2 }),
+    usage: shaped(
+      { images: tokens },
+      { inputTokens: tokens, outputTokens: tokens, size: word, extra: jsonObject },
+    ),
+    metadata: jsonObject,
+  },
+  { id: word, model: word },
+)
+
+export const issue: fc.Arbitrary<Issue> = shaped<Issue>({ path: text, problem: text })

@@ -1,0 +1,37 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from './root.ts'
+
+/** One code block of the documentation. */
+export interface DocBlock {
+  /** Where it stands, such as `README.md:12`. */
+  readonly place: string
+  readonly code: string
+  /** A block tagged `no-run` is compiled only: it needs a key, a server, or patience. */
+  readonly runs: boolean
+  /** What its `// =>` comments say that it prints, line by line. */
+  readonly prints: readonly string[]
+}
+
+/** Every `ts` block of the README and of the guides, in their order. */
+export function docBlocks(): readonly DocBlock[] {
+  const guides = join(root, 'docs/guides')
+  const names = existsSync(guides) ? readdirSync(guides).filter((name) => name.endsWith('.md')) : []
+  return ['README.md', ...names.toSorted().map((name) => `docs/guides/${name}`)].flatMap((file) =>
+    existsSync(join(root, file)) ? blocksOf(file, readFileSync(join(root, file), 'utf8')) : [],
+  )
+}
+
+/** The `ts` blocks of one text. Blocks in other languages are passed over. */
+export function blocksOf(file: string, text: string): readonly DocBlock[] {
+  return [...text.matchAll(/^( *)```ts( [^\n]*)?\n([^]*?)^\1```$/gm)].map((match) => {
+    const [, indent = '', tags = '', body = ''] = match
+    const code = body.replaceAll(new RegExp(`^${indent}`, 'gm'), '')
+    return {
+      place: `${file}:${text.slice(0, match.index).split('\n').length}`,
+      code,
+      runs: !tags.trim().split(/\s+/).includes('no-run'),
+      prints: [...code.matchAll(/\/\/ => ?(.*)$/gm)].map(([, line = '']) => line.trimEnd()),
+    }
+  })
+}

@@ -1,0 +1,236 @@
+import { afterEach, expect, test } from 'vitest'
+import type { TelemetryEvent } from '../../src/telemetry/telemetry-event.ts'
+import { onTelemetry } from '../../src/telemetry/telemetry.ts'
+import { virtualClock } from '../../src/testing/virtual-clock.ts'
+import { runToolCalls } from '../../src/tools/run-tool-calls.ts'
+import { call, deferred, sentence, simple } from './support.ts'
+
+const told: TelemetryEvent[] = []
+let deafen = (): void => undefined
+
+function listen(): void {
+  deafen = onTelemetry((event) => told.push(event), { content: true })
+}
+
+afterEach(() => {
+  deafen()
+  told.length = 0
+})
+
+test('at the deadline a call is answered, though its handler ignores its signal', async () => {
+  const clock = virtualClock()
+  const deaf = simple('deaf', () => new Promise(() => undefined))
+
+  const { messages, halt } = await runToolCalls([call('c0', 'deaf')], [deaf], {
+    clock,
+    toolTimeoutMs: 250,
+    onToolError: 'halt',
+  })
+
+  expect(clock.now()).toBe(250)
+  expect(sentence(messages[0]?.content)).toBe('tool deaf gave no answer within 250 ms')
+  expect(halt?.error).toMatchObject({ kind: 'tool', reason: 'timeout', toolCallId: 'c0' })
+})
+
+test('at the deadline the signal of that handler is aborted, and of no other', async () => {
+  const clock = virtualClock()
+  const signals: AbortSignal[] = []
+  const nap = simple('nap', async ({ ms }, { signal }) => {
+    signals.push(signal)
+    await clock.sleep(Number(ms))
+    return 'rested'
+  })
+  const calls = [call('c0', 'nap', { ms: 500 }), call('c1', 'nap', { ms: 50 })]
+
+  const { messages } = await runToolCalls(calls, [nap], { clock, toolTimeoutMs: 100 })
+
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true, false])
+  expect(signals[0]?.reason).toMatchObject({ kind: 'tool', reason: 'timeout' })
+  expect(messages[1]?.content).toBe('rested')
+})
+
+test('a handler that looks at its signal only after the deadline finds it aborted', async () => {
+  const clock = virtualClock()
+  const looked = deferred<boolean>()
+  const late = simple('late', async (_args, options) => {
+    await clock.sleep(200)
+    looked.resolve(options.signal.aborted)
+  })
+
+  await runToolCalls([call('c0', 'late')], [late], { clock, toolTimeoutMs: 100 })
+
+  expect(await looked.promise).toBe(true)
+})
+
+test('a tool’s own timeoutMs goes before that of the call', async () => {
+  const clock = virtualClock()
+  const deaf = simple('deaf', () => new Promise(() => undefined), { timeoutMs: 70 })
+  const deafer = simple('deafer', () => new Promise(() => undefined))
+
+  const { messages } = await runToolCalls(
+    [call('c0', 'deafer'), call('c1', 'deaf')],
+    [deaf, deafer],
+    {
+      clock,
+      toolTimeoutMs: 90,
+    },
+  )
+
+  expect(messages.map(({ content }) => sentence(content))).toEqual([
+    'tool deafer gave no answer within 90 ms',
+    'tool deaf gave no answer within 70 ms',
+  ])
+  expect(clock.now()).toBe(90)
+})
+
+test.each([
+  ['resolved', (): string => 'a late result'],
+  [
+    'rejected',
+    (): string => {
+      throw new Error('a late failure')
+    },
+  ],
+] as const)(
+  'a late answer is thrown away and reported as tool.unsettled: %s',
+  async (outcome, end) => {
+    listen()
+    const clock = virtualClock()
+    const late = simple('late', async () => {
+      await clock.sleep(175)
+      return end()
+    })
+
+    const { messages } = await runToolCalls([call('c0', 'late')], [late], {
+      clock,
+      toolTimeoutMs: 100,
+      requestId: 'r1',
+      sessionId: 's1',
+    })
+    const answered = [...messages]
+    await clock.runAll()
+
+    expect(messages).toEqual(answered)
+    expect(told.filter(({ name }) => name === 'tool.unsettled')).toEqual([
+      {
+        name: 'tool.unsettled',
+        at: 175,
+        lateByMs: 75,
+        outcome,
+        requestId: 'r1',
+        sessionId: 's1',
+        toolName: 'late',
+        toolCallId: 'c0',
+        ...(outcome === 'resolved' ? { content: 'a late result' } : {}),
+      },
+    ])
+  },
+)
+
+test('a handler that was stopped with its run is not reported', async () => {
+  listen()
+  const clock = virtualClock()
+  const controller = new AbortController()
+  const deaf = simple('deaf', () => clock.sleep(500))
+  const result = runToolCalls([call('c0', 'deaf')], [deaf], {
+    clock,
+    toolTimeoutMs: 100,
+    signal: controller.signal,
+  })
+  controller.abort()
+
+  await expect(result).rejects.toMatchObject({ reason: 'cancelled' })
+  await clock.runAll()
+  expect(told.map((event) => [event.name, 'phase' in event && event.phase])).toEqual([
+    ['tool', 'start'],
+    ['tool', 'error'],
+  ])
+})
+
+test('a handler that answers at once needs no timer', async () => {
+  const clock = virtualClock()
+  let timers = 0
+  const counting = {
+    ...clock,
+    timer: (ms: number, onTime: () => void) => {
+      timers++
+      return clock.timer(ms, onTime)
+    },
+  }
+
+  await runToolCalls([call('c0', 'quick'), call('c1', 'quick')], [simple('quick', () => 1)], {
+    clock: counting,
+  })
+
+  expect(timers).toBe(0)
+})
+
+test('many calls share one timer, and none stays when they are done', async () => {
+  const clock = virtualClock({ auto: false })
+  const gate = deferred<void>()
+  const slow = simple('slow', () => gate.promise)
+  const calls = Array.from({ length: 6 }, (_, index) => call(`c${index}`, 'slow'))
+
+  const result = runToolCalls(calls, [slow], { clock, maxConcurrency: 6 })
+  await clock.advance(10)
+  expect(clock.pending).toBe(1)
+  gate.resolve()
+  await result
+
+  expect(clock.pending).toBe(0)
+})
+
+test('a clock that knows only sleep keeps deadlines too', async () => {
+  const clock = virtualClock()
+  const deaf = simple('deaf', () => new Promise(() => undefined))
+
+  const { messages } = await runToolCalls([call('c0', 'deaf')], [deaf], {
+    clock: { now: () => clock.now(), sleep: (ms, signal) => clock.sleep(ms, signal) },
+    toolTimeoutMs: 60,
+  })
+
+  expect(sentence(messages[0]?.content)).toBe('tool deaf gave no answer within 60 ms')
+})
+
+test('every call has a span, with its ids and its duration', async () => {
+  listen()
+  const clock = virtualClock()
+  const nap = simple('nap', async () => {
+    await clock.sleep(5)
+    return { ok: 1 }
+  })
+  const broken = simple('broken', () => {
+    throw new Error('x')
+  })
+
+  await runToolCalls([call('c0', 'nap'), call('c1', 'broken')], [nap, broken], {
+    clock,
+    requestId: 'r1',
+  })
+
+  const facts = { name: 'tool', requestId: 'r1', sessionId: undefined }
+  expect(told).toMatchObject([
+    { ...facts, phase: 'start', toolName: 'nap', toolCallId: 'c0' },
+    { ...facts, phase: 'start', toolName: 'broken', toolCallId: 'c1' },
+    { ...facts, phase: 'error', durationMs: 0, error: { reason: 'handler_raised' } },
+    { ...facts, phase: 'stop', durationMs: 5, toolCallId: 'c0', content: { ok: 1 } },
+  ])
+})
+
+test('what a listener throws reaches whoever reads the batch', async () => {
+  deafen = onTelemetry((event) => {
+    if (event.name === 'tool' && event.phase === 'stop') throw new Error('a broken listener')
+  })
+  const stops: unknown[] = []
+  const slow = simple('slow', async () => 1)
+  const deaf = simple(
+    'deaf',
+    (_args, { signal }) =>
+      new Promise(() => signal.addEventListener('abort', () => stops.push(signal.reason))),
+  )
+
+  await expect(
+    runToolCalls([call('c0', 'deaf'), call('c1', 'slow')], [slow, deaf]),
+  ).rejects.toThrow('a broken listener')
+  expect(stops).toHaveLength(1)
+})

@@ -1,0 +1,116 @@
+import { expect, test } from 'vitest'
+import { fail } from '../../src/make/outcomes.ts'
+import { tool } from '../../src/make/tool.ts'
+import { runToolCalls } from '../../src/tools/run-tool-calls.ts'
+import { call, sentence, simple } from './support.ts'
+
+const echo = simple('echo', (args) => args)
+
+test('a tool that does not exist refuses the whole batch, and nothing runs', async () => {
+  let runs = 0
+  const counted = simple('counted', () => ++runs)
+  const refused = runToolCalls([call('c0', 'counted'), call('c1', 'nowhere')], [counted])
+
+  await expect(refused).rejects.toMatchObject({
+    kind: 'engine',
+    reason: 'unknown_tool',
+    metadata: { toolName: 'nowhere' },
+  })
+  expect(runs).toBe(0)
+})
+
+test('an encoder that throws is encoding_failed, by the policy', async () => {
+  const options = {
+    toolResultEncoder: () => {
+      throw new Error('no ink')
+    },
+  }
+  const told = await runToolCalls([call('c0', 'echo')], [echo], options)
+  const halted = await runToolCalls([call('c0', 'echo')], [echo], {
+    ...options,
+    onToolError: 'halt',
+  })
+
+  expect(sentence(told.messages[0]?.content)).toBe('the result of the tool could not be encoded')
+  expect(halted.halt).toMatchObject({
+    reason: 'tool_error',
+    toolCallId: 'c0',
+    error: { reason: 'encoding_failed', cause: { message: 'no ink' } },
+  })
+})
+
+test('a value that has no JSON is encoding_failed, and the place is named', async () => {
+  const odd = simple('odd', () => ({ rows: [{ tags: new Set([1]) }] }))
+
+  const { halt: halted } = await runToolCalls([call('c0', 'odd')], [odd], { onToolError: 'halt' })
+
+  expect(halted?.error).toMatchObject({
+    reason: 'encoding_failed',
+    toolName: 'odd',
+    toolCallId: 'c0',
+    message: 'the result of odd can not be encoded: rows[0].tags is a Set',
+  })
+})
+
+test('a handler that throws is handler_raised, and the model reads one line of it', async () => {
+  const broken = simple('broken', () => {
+    throw new TypeError('no such row\n    at db.ts:12')
+  })
+
+  const { messages, halt: halted } = await runToolCalls([call('c0', 'broken')], [broken], {
+    onToolError: 'halt',
+  })
+
+  expect(messages[0]?.content).toBe('{"error":"the tool failed: no such row"}')
+  expect(halted?.error).toMatchObject({ kind: 'tool', reason: 'handler_raised' })
+})
+
+test('a promise that rejects is handler_raised, whatever it rejects with', async () => {
+  // oxlint-disable-next-line prefer-promise-reject-errors
+  const broken = simple('broken', () => Promise.reject({ code: 7 }))
+
+  const { halt: halted } = await runToolCalls([call('c0', 'broken')], [broken], {
+    onToolError: 'halt',
+  })
+
+  expect(halted?.error).toMatchObject({ reason: 'handler_raised', cause: { code: 7 } })
+})
+
+test('an executor that throws is handler_raised', async () => {
+  const { messages } = await runToolCalls([call('c0', 'echo')], [echo], {
+    toolExecutor: () => {
+      throw new Error('no sandbox')
+    },
+  })
+
+  expect(sentence(messages[0]?.content)).toBe('the tool failed: no sandbox')
+})
+
+test('a tool without a handler is not_found', async () => {
+  const bare = tool({ name: 'bare', description: '', schema: {} })
+
+  const { halt } = await runToolCalls([call('c0', 'bare')], [bare], { onToolError: 'halt' })
+
+  expect(halt?.error).toMatchObject({ reason: 'not_found', message: 'tool bare has no handler' })
+})
+
+test('the caller of a halt by an error gets the whole error', async () => {
+  const broken = simple('broken', () => fail({ code: 'sold_out', seats: 0 }))
+
+  const { halt: halted } = await runToolCalls([call('c0', 'broken')], [broken], {
+    onToolError: 'halt',
+  })
+
+  expect(halted).toEqual({
+    reason: 'tool_error',
+    toolCallId: 'c0',
+    error: {
+      kind: 'tool',
+      reason: 'handler_failed',
+      message: '{"code":"sold_out","seats":0}',
+      metadata: { reason: { code: 'sold_out', seats: 0 } },
+      toolName: 'broken',
+      toolCallId: 'c0',
+    },
+  })
+})
