@@ -1,2 +1,3 @@
 export { gemini } from './providers/gemini/adapter.ts'
+export { geminiImages } from './providers/gemini/images.ts'
 export type { GeminiOptions } from './providers/gemini/settings.ts'

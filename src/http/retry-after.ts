@@ -11,7 +11,8 @@ export function retryAfterMs(headers: Headers, now?: number): number | undefined
   if (value === null || value.trim() === '') return undefined
   const seconds = number(value)
   if (seconds !== undefined) return Math.round(seconds * 1000)
-  const date = Date.parse(value)
+  // What has no letters is no date of HTTP, though a lenient parser may find one in it.
+  const date = /[a-z]/i.test(value) ? Date.parse(value) : Number.NaN
   return Number.isNaN(date) ? undefined : Math.max(0, date - (now ?? sentAt(headers)))
 }
 

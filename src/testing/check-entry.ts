@@ -47,9 +47,7 @@ const toolCall: Check = shape(
 
 const toolCallDelta: Check = shape({ id: someText, argumentsDelta: text }, { name: someText })
 
-const term: Check = tuple([
-  must('a reason or any other value', (value) => value !== undefined && value !== ''),
-])
+const term: Check = tuple([must('a reason or any other value', (value) => value !== undefined)])
 
 const checks: Readonly<Record<string, Check>> = {
   text: tuple([text]),

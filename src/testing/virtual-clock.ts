@@ -1,6 +1,6 @@
 import { reasonOf, type CancelTimer, type Clock } from '../async/clock.ts'
 import { nextTurn } from './next-turn.ts'
-import { sleeperQueue } from './sleeper-queue.ts'
+import { sleeperQueue, type SleeperQueue } from './sleeper-queue.ts'
 
 /** A clock for tests: nothing waits in real time. */
 export interface VirtualClock extends Clock {
@@ -38,24 +38,16 @@ export function virtualClock({ start = 0, auto = true }: VirtualClockOptions = {
   let drivenByHand = 0
 
   const fallAsleep = (ms: number, wake: () => void): CancelTimer => {
-    const cancel = queue.add(now + Math.max(0, ms), wake)
+    const cancel = queue.add(now + (ms > 0 ? ms : 0), wake)
     startRunning()
     return cancel
   }
-  const settle = async (): Promise<void> => {
-    for (let quiet = 0, seen = queue.changes; quiet < quietTurns; quiet++) {
-      await nextTurn()
-      if (queue.changes === seen) continue
-      seen = queue.changes
-      quiet = -1
-    }
-  }
   const wakeUntil = async (until: number, goesOn: () => boolean): Promise<void> => {
-    await settle()
+    await settled(queue)
     while (goesOn() && queue.earliest <= until) {
       now = Math.max(now, queue.earliest)
       queue.wakeFirst()
-      await settle()
+      await settled(queue)
     }
   }
   const startRunning = (): void => {
@@ -93,6 +85,16 @@ export function virtualClock({ start = 0, auto = true }: VirtualClockOptions = {
       now = Math.max(now, until)
     },
     runAll: () => drive(Number.MAX_VALUE),
+  }
+}
+
+/** Waits until nobody has come, gone or woken for a while. */
+async function settled(queue: SleeperQueue): Promise<void> {
+  for (let quiet = 0, seen = queue.changes; quiet < quietTurns; quiet++) {
+    await nextTurn()
+    if (queue.changes === seen) continue
+    seen = queue.changes
+    quiet = -1
   }
 }
 

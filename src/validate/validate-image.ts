@@ -12,7 +12,7 @@ export const imageMimeType: Check = must(
 )
 
 /** An address that a provider can fetch. */
-export const imageUrl: Check = must(
+const imageUrl: Check = must(
   'an http or https address',
   (value) => typeof value === 'string' && /^https?:\/\/[^\s/]/i.test(value),
 )

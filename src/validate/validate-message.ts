@@ -25,7 +25,7 @@ export const part: Check = tagged({
 const parts = listOf(part)
 
 /** A message's content: a string, or a list of parts. */
-export const content: Check = (value) => {
+const content: Check = (value) => {
   if (typeof value === 'string') return fine
   return Array.isArray(value) ? parts(value) : refuse('a string or a list of parts', value)
 }

@@ -19,7 +19,8 @@ export interface Download {
 /** What came from an address, or what was wrong with it, in words that follow the image's place. */
 export type Downloaded =
   | {
-      readonly bytes: Uint8Array
+      /** The bytes, in the pieces in which they came. */
+      readonly pieces: readonly Uint8Array[]
       readonly mimeType: string | undefined
       readonly problem?: undefined
     }
@@ -57,14 +58,14 @@ export async function fetchImage(
     await response.body?.cancel()
     return { problem: `is at ${place}, which ${problem}` }
   }
-  const bytes = await readBytes(response, limits.maxBytes)
-  if (bytes === undefined) {
+  const pieces = await readPieces(response, limits.maxBytes)
+  if (pieces === undefined) {
     return {
       problem: `at ${place} has more than the ${limits.maxBytes} bytes that ${limits.provider} takes`,
     }
   }
-  if (bytes.byteLength === 0) return { problem: `is at ${place}, which answered nothing` }
-  return { bytes, mimeType: imageType(response) }
+  if (pieces.length === 0) return { problem: `is at ${place}, which answered nothing` }
+  return { pieces, mimeType: imageType(response) }
 }
 
 function answerProblem(response: Response, limits: ImageLimits): string | undefined {
@@ -94,26 +95,22 @@ function mediaType(response: Response): string {
   return content.trim().toLowerCase()
 }
 
-/** The body in one piece, without a second copy when its length was told. `undefined` beyond `maxBytes`. */
-async function readBytes(response: Response, maxBytes: number): Promise<Uint8Array | undefined> {
+/** The body as it comes, without a copy. `undefined` beyond `maxBytes`; what is beyond is not read. */
+async function readPieces(
+  response: Response,
+  maxBytes: number,
+): Promise<readonly Uint8Array[] | undefined> {
+  const pieces: Uint8Array[] = []
   const reader = response.body?.getReader()
-  if (reader === undefined) return new Uint8Array()
-  const told = Number(response.headers.get('content-length'))
-  let bytes = new Uint8Array(Number.isSafeInteger(told) && told > 0 ? told : 64 * 1024)
+  if (reader === undefined) return pieces
   let size = 0
   try {
     for (;;) {
       const { done, value } = await reader.read()
-      if (done) return bytes.subarray(0, size)
-      const next = size + value.byteLength
-      if (next > maxBytes) return undefined
-      if (next > bytes.byteLength) {
-        const grown = new Uint8Array(Math.min(maxBytes, Math.max(next, bytes.byteLength * 2)))
-        grown.set(bytes.subarray(0, size))
-        bytes = grown
-      }
-      bytes.set(value, size)
-      size = next
+      if (done) return pieces
+      size += value.byteLength
+      if (size > maxBytes) return undefined
+      if (value.byteLength > 0) pieces.push(value)
     }
   } finally {
     await reader.cancel().catch(() => undefined)

@@ -4,7 +4,8 @@ import type { ImageRequest } from '../data/image-request.ts'
 import { ImageAdapterError } from '../errors/image-adapter-error.ts'
 import type { Download } from './fetch-image.ts'
 import type { ImageLimits } from './image-limits.ts'
-import { loadImage, type LoadedImage } from './load-image.ts'
+import { loadImage } from './load-image.ts'
+import type { LoadedImage } from './loaded-image.ts'
 
 /** The images that an edit works on. */
 export interface LoadedInputs {

@@ -1,6 +1,6 @@
 import { defined } from '../data/defined.ts'
 import type { FinishReason } from '../data/finish-reason.ts'
-import { usageFields, type Usage } from '../data/usage.ts'
+import type { Usage } from '../data/usage.ts'
 import type { WireFormat } from './wire-answer.ts'
 import { wireLimits } from './wire-limits.ts'
 
@@ -17,19 +17,33 @@ export function carriedFinishReason(
 /**
  * The usage that arrives for a scripted one; `undefined` when none does.
  *
- * A total that the script leaves out is the sum, where input and output are known. Counters stay within the whole that they
- * are a part of.
+ * A total that is not sent is the sum, where input and output are known.
  */
 export function carriedUsage(format: WireFormat, usage: Usage | undefined): Usage | undefined {
-  const { lost, zeroed, always } = wireLimits[format].usage
+  const { lost, zeroed, sums, always } = wireLimits[format].usage
   if (usage === undefined && !always) return undefined
-  const counts: { -readonly [K in keyof Usage]: Usage[K] } = { ...usage }
+  const counts: Counts = { ...usage }
   for (const field of zeroed) counts[field] ??= 0
   for (const field of lost) delete counts[field]
+  for (const field of sums) counts[field] = atLeast(counts[field], partsOf(counts, field))
   const { inputTokens, outputTokens } = counts
-  if (inputTokens !== undefined && outputTokens !== undefined)
-    counts.totalTokens ??= inputTokens + outputTokens
-  return defined<Usage>(
-    Object.fromEntries([...usageFields, 'extra' as const].map((field) => [field, counts[field]])),
-  )
+  const total = sum([inputTokens, outputTokens])
+  if (inputTokens !== undefined && outputTokens !== undefined) counts.totalTokens ??= total
+  return defined<Usage>({ ...counts })
+}
+
+type Counts = { -readonly [K in keyof Usage]: Usage[K] | undefined }
+
+function partsOf(counts: Counts, whole: 'inputTokens' | 'outputTokens'): number | undefined {
+  const { cachedInputTokens, cacheWriteInputTokens, reasoningTokens } = counts
+  return whole === 'inputTokens' ? sum([cachedInputTokens, cacheWriteInputTokens]) : reasoningTokens
+}
+
+function atLeast(whole: number | undefined, parts: number | undefined): number | undefined {
+  return whole === undefined || parts === undefined ? (whole ?? parts) : Math.max(whole, parts)
+}
+
+function sum(counts: readonly (number | undefined)[]): number | undefined {
+  const known = counts.filter((count) => count !== undefined)
+  return known.length === 0 ? undefined : known.reduce((total, count) => total + count, 0)
 }

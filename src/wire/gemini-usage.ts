@@ -4,7 +4,7 @@ import type { Usage } from '../data/usage.ts'
 /** Gemini's usage: `candidatesTokenCount` leaves the thoughts out, so they are taken off. Cache writes have no place. */
 export function usageMetadata(usage: Usage): JsonObject {
   const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens, extra } = usage
-  const total = usage.totalTokens ?? sum(inputTokens, outputTokens)
+  const total = usage.totalTokens ?? sum(inputTokens, allOutput(usage))
   return {
     ...(inputTokens === undefined ? {} : { promptTokenCount: inputTokens }),
     ...(outputTokens === undefined
@@ -15,6 +15,12 @@ export function usageMetadata(usage: Usage): JsonObject {
     ...(reasoningTokens === undefined ? {} : { thoughtsTokenCount: reasoningTokens }),
     ...extra,
   }
+}
+
+/** The thoughts are a part of the output, so there is never less of it. */
+function allOutput({ outputTokens, reasoningTokens }: Usage): number | undefined {
+  if (outputTokens === undefined) return reasoningTokens
+  return Math.max(outputTokens, reasoningTokens ?? 0)
 }
 
 function sum(left: number | undefined, right: number | undefined): number | undefined {

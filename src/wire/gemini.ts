@@ -41,13 +41,21 @@ export const gemini: WireRenderer = {
         ...chunkTail(context),
       })
     }
+    const tell = (index: number): void => {
+      const part = wholePart(plan.blocks, index)
+      if (part !== undefined) say(part)
+    }
+    const calls = callQueue(tell)
     const begin = (): void => {
+      calls.flush()
       if (!begun) say({ text: '' })
     }
     const sent = new Map<number, string>()
     return {
       begin,
-      open() {},
+      open(index) {
+        if (plan.blocks[index]?.type === 'tool_call') calls.open(index)
+      },
       delta(index, text) {
         const block = plan.blocks[index]
         if (block?.type !== 'text') return
@@ -57,8 +65,9 @@ export const gemini: WireRenderer = {
         say({ text, ...(last ? signatureFromNext(plan.blocks, index) : {}) })
       },
       close(index) {
-        const part = plan.blocks[index]?.type === 'text' ? undefined : wholePart(plan.blocks, index)
-        if (part !== undefined) say(part)
+        const type = plan.blocks[index]?.type
+        if (type === 'tool_call') calls.close(index)
+        else if (type !== 'text') tell(index)
       },
       finish: () => say({ text: '' }, finishWord(plan)),
       fail(failure) {
@@ -67,6 +76,28 @@ export const gemini: WireRenderer = {
       },
     }
   },
+}
+
+/** Calls come whole, in the order in which they were begun: one that is complete waits for those before it. */
+function callQueue(tell: (index: number) => void): {
+  open(index: number): void
+  close(index: number): void
+  /** Tells the complete ones, whatever they wait for. */
+  flush(): void
+} {
+  let waiting: { readonly index: number; complete: boolean }[] = []
+  const flush = (): void => {
+    for (const { index, complete } of waiting) if (complete) tell(index)
+    waiting = waiting.filter(({ complete }) => !complete)
+  }
+  return {
+    open: (index) => void waiting.push({ index, complete: false }),
+    close(index) {
+      for (const call of waiting) if (call.index === index) call.complete = true
+      while (waiting[0]?.complete === true) tell(waiting.shift()?.index ?? index)
+    },
+    flush,
+  }
 }
 
 function candidate(parts: JsonValue[], finish?: string): JsonObject {

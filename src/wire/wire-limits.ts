@@ -23,6 +23,8 @@ export interface WireLimits {
     readonly lost: readonly UsageField[]
     /** Counters that are always sent, and are 0 when the script does not know them. */
     readonly zeroed: readonly UsageField[]
+    /** Counters that arrive as the sum of their parts, so that they are never less. */
+    readonly sums: readonly ('inputTokens' | 'outputTokens')[]
     /** Whether a script without a usage still arrives with one. */
     readonly always: boolean
   }
@@ -68,7 +70,7 @@ export const wireLimits: Readonly<Record<WireFormat, WireLimits>> = {
   openai_chat: {
     finishReasons: { withCalls: {}, withoutCalls: {} },
     failures: { refused: refusedFailures, streamed: streamedFailures },
-    usage: { lost: [], zeroed: [], always: false },
+    usage: { lost: [], zeroed: [], sums: [], always: false },
     opaque: ['{field}', '{reasoning_details}'],
     callOpaque: [],
     blocks: { text: false, reasoning: false },
@@ -93,6 +95,7 @@ export const wireLimits: Readonly<Record<WireFormat, WireLimits>> = {
         'cacheWriteInputTokens',
         'reasoningTokens',
       ],
+      sums: [],
       always: false,
     },
     opaque: ['{id}', '{id, encrypted_content}'],
@@ -105,9 +108,17 @@ export const wireLimits: Readonly<Record<WireFormat, WireLimits>> = {
     images: true,
   },
   anthropic: {
-    finishReasons: { withCalls: { error: 'other' }, withoutCalls: { error: 'other' } },
+    finishReasons: {
+      withCalls: { stop: 'tool_calls', error: 'other' },
+      withoutCalls: { error: 'other' },
+    },
     failures: { refused: refusedFailures, streamed: streamedFailures },
-    usage: { lost: [], zeroed: ['inputTokens', 'outputTokens'], always: true },
+    usage: {
+      lost: ['totalTokens'],
+      zeroed: ['inputTokens', 'outputTokens'],
+      sums: ['inputTokens'],
+      always: true,
+    },
     opaque: ['{signature}', '{redacted}', '{block}'],
     callOpaque: [],
     blocks: { text: true, reasoning: true },
@@ -120,7 +131,12 @@ export const wireLimits: Readonly<Record<WireFormat, WireLimits>> = {
   gemini: {
     finishReasons: promoted,
     failures: { refused: refusedFailures, streamed: streamedFailures },
-    usage: { lost: ['cacheWriteInputTokens'], zeroed: [], always: false },
+    usage: {
+      lost: ['cacheWriteInputTokens'],
+      zeroed: [],
+      sums: ['outputTokens'],
+      always: false,
+    },
     opaque: ['string', '{thoughtSignature, on}', '{part}'],
     callOpaque: ['{thoughtSignature}'],
     blocks: { text: false, reasoning: false },

@@ -83,13 +83,13 @@ export const toolCall: fc.Arbitrary<ToolCall> = shaped<ToolCall>(
 const content = fc.oneof(text, fc.array(part, { maxLength: 3 }))
 const asides = { name: word, metadata: jsonObject }
 
-export const spoken: fc.Arbitrary<Message> = shaped<Message>(
+const spoken: fc.Arbitrary<Message> = shaped<Message>(
   { role: fc.constantFrom('system', 'user', 'assistant'), content },
   asides,
 )
 
 /** An assistant message with calls, and the answers to all of them in some order. */
-export const toolTurn: fc.Arbitrary<readonly Message[]> = fc
+const toolTurn: fc.Arbitrary<readonly Message[]> = fc
   .uniqueArray(toolCall, { minLength: 1, maxLength: 3, selector: ({ id }) => id })
   .chain((toolCalls) =>
     fc.tuple(

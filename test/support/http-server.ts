@@ -15,6 +15,8 @@ export interface TestServer {
   readonly url: string
   /** Every request so far, in order. */
   readonly requests: readonly ReceivedRequest[]
+  /** How many connections were made. */
+  readonly connections: number
   /** Resolves when a client has closed a connection whose answer was not finished; at once if it already has. */
   hungUp(): Promise<void>
   /** Ends every connection and the server. */
@@ -50,7 +52,9 @@ export async function serve(handler: Handler): Promise<TestServer> {
       void handler(request, response)
     })
   })
+  let connections = 0
   server.on('connection', (socket) => {
+    connections++
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
   })
@@ -65,6 +69,9 @@ export async function serve(handler: Handler): Promise<TestServer> {
   return {
     url: `http://127.0.0.1:${port}`,
     requests,
+    get connections() {
+      return connections
+    },
     hungUp: () => hangUp,
     close,
     [Symbol.asyncDispose]: close,

@@ -126,6 +126,17 @@ describe('a fake plays a script', () => {
     expect(events[0]).toMatchObject({ requestId: 'request-7' })
   })
 
+  test('a call costs microseconds: two thousand take less than half a second', async () => {
+    const script: Script = [
+      ['text', 'Hello, '],
+      ['text', 'world!'],
+    ]
+    const adapter = fake({ scripts: Array.from({ length: 2000 }, () => script) })
+    const before = performance.now()
+    for (let call = 0; call < 2000; call++) await adapter.generate(request)
+    expect(performance.now() - before).toBeLessThan(500)
+  })
+
   test('it needs no model and no key', async () => {
     const adapter = fake({ script: [['text', 'a']] })
     expect(adapter.provider).toBe('fake')

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { fetchImage, type FetchImage } from '../../src/vision/fetch-image.ts'
+import { serve } from '../support/http-server.ts'
 import { makePng } from './make-png.ts'
 
 const limits = { provider: 'openai', maxBytes: 1000, mimeTypes: ['image/png'] }
@@ -29,7 +30,7 @@ describe('an image at an address', () => {
     const { fetch, asked } = answering(() => imageResponse(png))
     const { signal } = new AbortController()
     const got = await fetchImage(address, limits, { fetch, signal })
-    expect(got).toEqual({ bytes: png, mimeType: 'image/png' })
+    expect(got).toEqual({ pieces: [png], mimeType: 'image/png' })
     expect(asked).toEqual([
       [
         address,
@@ -45,7 +46,9 @@ describe('an image at an address', () => {
   ])('is whole when %s', async (_name, headers) => {
     const { fetch } = answering(() => new Response(inPieces(png, 7), { headers }))
     const got = await fetchImage(address, limits, { fetch })
-    expect(got).toEqual({ bytes: png, mimeType: undefined })
+    expect(got).toMatchObject({ mimeType: undefined })
+    const { pieces } = got as { pieces: readonly Uint8Array[] }
+    expect(Buffer.concat(pieces).equals(png)).toBe(true)
   })
 
   test('that is told to be too large is not read', async () => {
@@ -111,6 +114,16 @@ describe('an image at an address', () => {
       expect(asked).toEqual([])
     },
   )
+
+  test("on this machine is refused by the platform's own fetch as well", async () => {
+    await using server = await serve((_request, response) => response.end('secret'))
+    const { port } = new URL(server.url)
+    for (const host of ['127.0.0.1', '0x7f.1', '[::ffff:127.0.0.1]', 'localhost.']) {
+      const got = await fetchImage(`http://${host}:${port}/`, limits)
+      expect(got.problem).toBe('has an address that leads to a host that is not public')
+    }
+    expect(server.requests).toEqual([])
+  })
 
   test('whose name stands for a private address is refused before anything is sent', async () => {
     const lookup = (host: string): Promise<string[]> => {

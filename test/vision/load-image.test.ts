@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bytesToBase64 } from '../../src/make/base64.ts'
-import { imageBase64, imageBlob, imageHead, loadImage } from '../../src/vision/load-image.ts'
+import { loadImage } from '../../src/vision/load-image.ts'
+import { base64Slices, imageBase64, imageBlob, imageHead } from '../../src/vision/loaded-image.ts'
 import { loadInputs } from '../../src/vision/load-inputs.ts'
 import { readImageFile } from '../../src/vision/read-image-file.ts'
 import { makePng } from './make-png.ts'
@@ -47,10 +48,29 @@ describe('a loaded image', () => {
     expect(Buffer.from(await blob.arrayBuffer()).equals(bytes)).toBe(true)
   })
 
+  test.each([[1], [2], [3], [1000], [786_431, 786_432, 786_433]])(
+    'in pieces of %o bytes gives the same base64, slice by slice',
+    (...lengths) => {
+      const bytes = Uint8Array.from({ length: 1_600_001 }, (_, index) => index % 251)
+      const pieces: Uint8Array[] = []
+      for (let at = 0; at < bytes.byteLength;) {
+        const length = lengths[pieces.length % lengths.length] ?? 1
+        // Many small pieces in the beginning are enough.
+        const end = pieces.length < 50 ? at + length : bytes.byteLength
+        pieces.push(bytes.subarray(at, end))
+        at = end
+      }
+      const slices = [...base64Slices({ content: pieces })]
+      expect(slices.join('') === Buffer.from(bytes).toString('base64')).toBe(true)
+      expect(Math.max(...slices.map((slice) => slice.length))).toBeLessThanOrEqual(1024 * 1024)
+      expect([...imageHead({ content: pieces }, 100)]).toEqual([...bytes.subarray(0, 100)])
+    },
+  )
+
   test('over shared memory becomes a blob as well', async () => {
     const shared = new Uint8Array(new SharedArrayBuffer(png.byteLength))
     shared.set(png)
-    const blob = imageBlob({ mimeType: 'image/png', content: shared })
+    const blob = imageBlob({ mimeType: 'image/png', content: [shared] })
     expect(new Uint8Array(await blob.arrayBuffer())).toEqual(png)
   })
 })

@@ -1,10 +1,10 @@
 import type { ImageAdapter } from '../../adapter/image-adapter.ts'
 import { randomId } from '../../async/new-id.ts'
 import { postForJson } from '../../http/post-for-json.ts'
-import { secretFilter } from '../../http/secrets.ts'
 import { imageFailure } from '../../vision/image-failure.ts'
 import { imageBody } from './images-body.ts'
 import { imageHttpCall } from './images-http.ts'
+import { inputImages } from './images-inputs.ts'
 import { assertPossible } from './images-refusal.ts'
 import { parseImages } from './images-response.ts'
 import type { Settings } from './settings.ts'
@@ -17,13 +17,9 @@ export function imageCaller(settings: Settings): ImageAdapter['generate'] {
     assertPossible(request, { provider, requestId })
     const call = imageHttpCall(settings, request.model, { ...options, requestId })
     try {
-      const body = await imageBody(request, call)
-      const hideKey = secretFilter(call.headers)
-      return parseImages(await postForJson({ ...call, body }), request, {
-        provider,
-        requestId,
-        hideKey,
-      })
+      const images = await inputImages(request, call)
+      const body = imageBody(request, images, provider)
+      return parseImages(await postForJson({ ...call, body }), request, call)
     } catch (error) {
       throw imageFailure(error, call)
     }

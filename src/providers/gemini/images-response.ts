@@ -5,15 +5,15 @@ import type { ImageResponse, ImageUsage } from '../../data/image-response.ts'
 import type { JsonAnswer } from '../../http/post-for-json.ts'
 import { madeImage } from '../../vision/made-image.ts'
 import { noImage } from './images-absence.ts'
+import type { ImageHttpCall } from './images-http.ts'
 import { parseUsage } from './parse-usage.ts'
 import type { WireAnswer, WirePart } from './wire-answer.ts'
-import type { CallFacts } from './wire-error.ts'
 
 /** Reads an answer: the images of all candidates in their order, drafts that belong to a thought left out. */
 export function parseImages(
   { value }: JsonAnswer,
   request: ImageRequest,
-  facts: CallFacts,
+  call: ImageHttpCall,
 ): ImageResponse {
   // What Gemini sends; every member is checked where it is read.
   const answer = (value ?? {}) as WireAnswer
@@ -21,8 +21,8 @@ export function parseImages(
   const said = parts.filter(({ thought }) => thought !== true)
   const images = said.flatMap(imageOf)
   const outputText = said.map(({ text }) => (typeof text === 'string' ? text : '')).join('')
-  if (images.length === 0) throw noImage(answer, outputText, facts)
-  const { provider, requestId } = facts
+  if (images.length === 0) throw noImage(answer, outputText, call)
+  const { provider, requestId } = call
   const dropped = droppedWishes(request)
   return defined<ImageResponse>({
     requestId,

@@ -112,7 +112,7 @@ function visitOwn(node: JsonObject, place: SchemaPlace, walk: Walk): JsonObject 
   }
   const choices = anyOf ?? oneOf
   if (choices !== undefined) result['anyOf'] = visitList(choices, inside(place, 'anyOf'), walk)
-  return { ...result, ...typeAndEnum(node, place) }
+  return withValues(result, node, place)
 }
 
 function visitProperties(properties: JsonObject, place: SchemaPlace, walk: Walk): JsonObject {
@@ -132,15 +132,26 @@ function visitList(list: JsonValue | undefined, place: SchemaPlace, walk: Walk):
 /**
  * The legal values as `enum`, with their type where it is not written.
  *
- * Gemini lists strings and numbers only: `null` becomes a type, and a choice of booleans is any boolean.
+ * Gemini lists strings and numbers only: `null` becomes a choice of its own, and a choice of booleans is any boolean.
  */
-function typeAndEnum(node: JsonObject, place: SchemaPlace): JsonObject {
+function withValues(schema: JsonObject, node: JsonObject, place: SchemaPlace): JsonObject {
   const values = node['const'] === undefined ? node['enum'] : [node['const']]
-  if (!isJsonList(values)) return {}
-  const types = [...new Set(values.map((value: JsonValue) => typeOf(value, place)))]
-  const type = node['type'] ?? (types.length === 1 ? (types[0] ?? 'null') : types)
+  if (!isJsonList(values)) return schema
+  const { type: written, ...rest } = schema
+  const types = [...new Set(values.map((value) => typeOf(value, place)))]
+  const type = written ?? oneOrAll(types)
   const listed = values.filter((value) => typeof value === 'string' || typeof value === 'number')
-  return listed.length === 0 || types.includes('boolean') ? { type } : { type, enum: listed }
+  if (listed.length === 0 || types.includes('boolean')) return { ...rest, type }
+  const valued = types.filter((name) => name !== 'null')
+  const nullable = valued.length < types.length && JSON.stringify(type).includes('"null"')
+  if (!nullable) return { ...rest, type, enum: listed }
+  if ('anyOf' in rest) return { ...rest, type }
+  return { ...rest, anyOf: [{ type: oneOrAll(valued), enum: listed }, { type: 'null' }] }
+}
+
+function oneOrAll(types: readonly string[]): JsonValue {
+  const [only = 'null', ...others] = types
+  return others.length === 0 ? only : types
 }
 
 function typeOf(value: JsonValue, place: SchemaPlace): string {

@@ -1,4 +1,4 @@
-import { imageHead, type LoadedImage } from '../../vision/load-image.ts'
+import { imageHead, type LoadedImage } from '../../vision/loaded-image.ts'
 import type { LoadedInputs } from '../../vision/load-inputs.ts'
 import { pngHeader, type PngHeader } from '../../vision/png-header.ts'
 

@@ -1,6 +1,6 @@
 import type { ImageRequest, ImageSize } from '../../data/image-request.ts'
 import type { JsonObject, JsonValue } from '../../data/json.ts'
-import { imageBlob, type LoadedImage } from '../../vision/load-image.ts'
+import { imageBlob, type LoadedImage } from '../../vision/loaded-image.ts'
 import type { LoadedInputs } from '../../vision/load-inputs.ts'
 import type { ImageFamily } from './images-family.ts'
 import { mergeBody } from './merge-body.ts'

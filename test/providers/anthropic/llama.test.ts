@@ -8,113 +8,120 @@ import type { ModelResponse } from '../../../src/data/model-response.ts'
 import { hasLlama, startLlama, type LlamaServers, type TinyModel } from './llama.ts'
 import { eventsOf, request } from './support.ts'
 
-describe.skipIf(!hasLlama())('a real llama.cpp server (../shared/tools/llama)', () => {
-  let servers: LlamaServers
-  beforeAll(async () => {
-    servers = await startLlama('tiny.gguf', 'tiny--tool.gguf', 'tiny--think.gguf')
-  }, 60_000)
-  afterAll(() => servers.stop())
+describe.skipIf(!hasLlama())(
+  'a real llama.cpp server (../shared/tools/llama)',
+  { timeout: 30_000 },
+  () => {
+    let servers: LlamaServers
+    beforeAll(async () => {
+      servers = await startLlama('tiny.gguf', 'tiny--tool.gguf', 'tiny--think.gguf')
+    }, 60_000)
+    afterAll(() => servers.stop())
 
-  const adapterOf = (model: TinyModel, apiKey = 'test-key'): ChatAdapter =>
-    anthropic({ baseUrl: servers.baseUrl(model), apiKey, provider: 'llama' })
+    const adapterOf = (model: TinyModel, apiKey = 'test-key'): ChatAdapter =>
+      anthropic({ baseUrl: servers.baseUrl(model), apiKey, provider: 'llama' })
 
-  async function ask(model: TinyModel, fields: Partial<ModelRequest> = {}): Promise<ModelResponse> {
-    return collectEventsSync(
-      await eventsOf(adapterOf(model), request({ model: 'tiny', ...fields })),
-    )
-  }
+    async function ask(
+      model: TinyModel,
+      fields: Partial<ModelRequest> = {},
+    ): Promise<ModelResponse> {
+      return collectEventsSync(
+        await eventsOf(adapterOf(model), request({ model: 'tiny', ...fields })),
+      )
+    }
 
-  const weather = {
-    name: 'get_weather',
-    description: 'Tells the weather of a city.',
-    schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
-  }
+    const weather = {
+      name: 'get_weather',
+      description: 'Tells the weather of a city.',
+      schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+    }
 
-  test('answers in text, streamed and whole alike', async () => {
-    const asked = request({
-      model: 'tiny',
-      messages: [
-        { role: 'system', content: 'Be brief.' },
+    test('answers in text, streamed and whole alike', async () => {
+      const asked = request({
+        model: 'tiny',
+        messages: [
+          { role: 'system', content: 'Be brief.' },
+          { role: 'user', content: 'Hi' },
+        ],
+      })
+      const streamed = await ask('tiny.gguf', asked)
+      expect(streamed).toMatchObject({
+        outputText: 'Hello from one tiny llama file, with unicode 🌍 and an end.',
+        finishReason: 'stop',
+        rawFinishReason: 'end_turn',
+        usage: { inputTokens: expect.any(Number), outputTokens: expect.any(Number) },
+      })
+      const whole = await adapterOf('tiny.gguf').generate?.(asked)
+      expect(whole).toMatchObject({ message: streamed.message, finishReason: 'stop' })
+    })
+
+    test('stops at the bound', async () => {
+      expect(await ask('tiny.gguf', { maxTokens: 4 })).toMatchObject({
+        finishReason: 'length',
+        rawFinishReason: 'max_tokens',
+      })
+    })
+
+    test('calls a tool, and takes the result back', async () => {
+      const messages: Message[] = [{ role: 'user', content: 'How is the weather in Paris?' }]
+      const called = await ask('tiny--tool.gguf', {
+        messages,
+        tools: [weather],
+        toolChoice: 'required',
+      })
+      expect(called).toMatchObject({
+        finishReason: 'tool_calls',
+        toolCalls: [{ name: 'get_weather' }],
+      })
+      const [call] = called.toolCalls
+      expect(JSON.parse(call?.rawArguments ?? '')).toEqual(call?.arguments)
+      const result: Message = { role: 'tool', toolCallId: call?.id ?? '', content: 'sunny' }
+      const answered = await ask('tiny.gguf', {
+        messages: [...messages, called.message, result],
+        tools: [weather],
+      })
+      expect(answered).toMatchObject({ finishReason: 'stop', toolCalls: [] })
+      expect(answered.outputText).toContain('Hello')
+    })
+
+    test('thinks first, and the thread with its thinking is taken back', async () => {
+      const thought = await ask('tiny--think.gguf', { reasoning: { effort: 'low' } })
+      expect(thought.message.content).toEqual([
+        { type: 'reasoning', text: expect.stringContaining('greet'), provider: 'llama' },
+        { type: 'text', text: expect.stringContaining('Hello') },
+      ])
+      const messages: Message[] = [
         { role: 'user', content: 'Hi' },
-      ],
+        thought.message,
+        { role: 'user', content: 'Again' },
+      ]
+      expect(await ask('tiny--think.gguf', { messages })).toMatchObject({ finishReason: 'stop' })
     })
-    const streamed = await ask('tiny.gguf', asked)
-    expect(streamed).toMatchObject({
-      outputText: 'Hello from one tiny llama file, with unicode 🌍 and an end.',
-      finishReason: 'stop',
-      rawFinishReason: 'end_turn',
-      usage: { inputTokens: expect.any(Number), outputTokens: expect.any(Number) },
-    })
-    const whole = await adapterOf('tiny.gguf').generate?.(asked)
-    expect(whole).toMatchObject({ message: streamed.message, finishReason: 'stop' })
-  })
 
-  test('stops at the bound', async () => {
-    expect(await ask('tiny.gguf', { maxTokens: 4 })).toMatchObject({
-      finishReason: 'length',
-      rawFinishReason: 'max_tokens',
+    test('answers in a form, by a forced tool', async () => {
+      const responseFormat = {
+        type: 'json_schema',
+        name: 'place',
+        schema: weather.schema,
+        strict: true,
+      } as const
+      const response = await ask('tiny--tool.gguf', { responseFormat, maxTokens: 200 })
+      expect(response).toMatchObject({
+        toolCalls: [],
+        finishReason: 'stop',
+        metadata: { structuredOutput: 'tool' },
+      })
+      expect(JSON.parse(response.outputText)).toHaveProperty('city')
     })
-  })
 
-  test('calls a tool, and takes the result back', async () => {
-    const messages: Message[] = [{ role: 'user', content: 'How is the weather in Paris?' }]
-    const called = await ask('tiny--tool.gguf', {
-      messages,
-      tools: [weather],
-      toolChoice: 'required',
+    test('refuses a wrong key', async () => {
+      await expect(
+        eventsOf(adapterOf('tiny.gguf', 'wrong-key'), request({ model: 'tiny' })),
+      ).rejects.toMatchObject({
+        kind: 'adapter',
+        reason: 'authentication_failed',
+        status: 401,
+      })
     })
-    expect(called).toMatchObject({
-      finishReason: 'tool_calls',
-      toolCalls: [{ name: 'get_weather' }],
-    })
-    const [call] = called.toolCalls
-    expect(JSON.parse(call?.rawArguments ?? '')).toEqual(call?.arguments)
-    const result: Message = { role: 'tool', toolCallId: call?.id ?? '', content: 'sunny' }
-    const answered = await ask('tiny.gguf', {
-      messages: [...messages, called.message, result],
-      tools: [weather],
-    })
-    expect(answered).toMatchObject({ finishReason: 'stop', toolCalls: [] })
-    expect(answered.outputText).toContain('Hello')
-  })
-
-  test('thinks first, and the thread with its thinking is taken back', async () => {
-    const thought = await ask('tiny--think.gguf', { reasoning: { effort: 'low' } })
-    expect(thought.message.content).toEqual([
-      { type: 'reasoning', text: expect.stringContaining('greet'), provider: 'llama' },
-      { type: 'text', text: expect.stringContaining('Hello') },
-    ])
-    const messages: Message[] = [
-      { role: 'user', content: 'Hi' },
-      thought.message,
-      { role: 'user', content: 'Again' },
-    ]
-    expect(await ask('tiny--think.gguf', { messages })).toMatchObject({ finishReason: 'stop' })
-  })
-
-  test('answers in a form, by a forced tool', async () => {
-    const responseFormat = {
-      type: 'json_schema',
-      name: 'place',
-      schema: weather.schema,
-      strict: true,
-    } as const
-    const response = await ask('tiny--tool.gguf', { responseFormat, maxTokens: 200 })
-    expect(response).toMatchObject({
-      toolCalls: [],
-      finishReason: 'stop',
-      metadata: { structuredOutput: 'tool' },
-    })
-    expect(JSON.parse(response.outputText)).toHaveProperty('city')
-  })
-
-  test('refuses a wrong key', async () => {
-    await expect(
-      eventsOf(adapterOf('tiny.gguf', 'wrong-key'), request({ model: 'tiny' })),
-    ).rejects.toMatchObject({
-      kind: 'adapter',
-      reason: 'authentication_failed',
-      status: 401,
-    })
-  })
-})
+  },
+)

@@ -1,6 +1,9 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { ImageRequest } from '../../../src/data/image-request.ts'
-import { geminiImages } from '../../../src/providers/gemini/images.ts'
+import { geminiImages } from '../../../src/gemini.ts'
 import { inline, json, request, sentJson, stubFetch } from '../../images/support.ts'
 import { makePng } from '../../vision/make-png.ts'
 
@@ -57,6 +60,26 @@ describe('the body of a request', () => {
     await geminiImages({ apiKey: 'k', fetch }).generate(asked)
     expect(calls[0]?.headers.has('x-goog-api-key')).toBe(false)
     expect(sentJson(calls[1])).toMatchObject({ contents: [{ parts: [{ text: 'a cat' }, part] }] })
+  })
+
+  test('of an edit of large images is the same JSON', async () => {
+    const large = new Uint8Array(2_500_001).fill(65)
+    const folder = await mkdtemp(join(tmpdir(), 'allm-gemini-'))
+    try {
+      const path = join(folder, 'large.webp')
+      await writeFile(path, large)
+      const prompt = 'a "cat"\n\u0000 – 🐈'
+      const inputImages = [
+        inline(large, 'image/webp'),
+        { type: 'file', path, mimeType: 'image/webp' } as const,
+      ]
+      const data = Buffer.from(large).toString('base64')
+      const body = await bodyOf({ operation: 'edit', prompt, inputImages })
+      const image = { inlineData: { mimeType: 'image/webp', data } }
+      expect(body['contents']).toEqual([{ role: 'user', parts: [{ text: prompt }, image, image] }])
+    } finally {
+      await rm(folder, { recursive: true })
+    }
   })
 
   test('asks for several candidates when several images are wanted', async () => {

@@ -51,10 +51,8 @@ describe('a legal thread, wherever it comes from', () => {
         const asked = messages.filter(({ role }) => role === 'user').map(messageText)
         expect(said.join('').trimStart()).toBe(asked.join('').trimStart())
         for (const [index, { parts }] of turns.entries()) {
-          const calls = parts.flatMap(({ functionCall }) => (functionCall as JsonObject) ?? [])
-          const results = (turns[index + 1]?.parts ?? []).flatMap(
-            ({ functionResponse }) => (functionResponse as JsonObject) ?? [],
-          )
+          const calls = membersOf(parts, 'functionCall')
+          const results = membersOf(turns[index + 1]?.parts ?? [], 'functionResponse')
           if (calls.length === 0) continue
           expect(results.map(({ id, name }) => [id, name])).toEqual(
             calls.map(({ id, name }) => [id, name]),
@@ -142,4 +140,9 @@ function joined(parts: readonly JsonObject[]): readonly JsonObject[] {
 
 function wordsOf(part: JsonObject): string {
   return typeof part['text'] === 'string' ? part['text'] : ''
+}
+
+function membersOf(parts: readonly JsonObject[], key: string): readonly JsonObject[] {
+  // What the renderer wrote under that key is an object.
+  return parts.flatMap((part) => (key in part ? [part[key] as JsonObject] : []))
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { ImageRequest } from '../../../src/data/image-request.ts'
-import { openaiImages } from '../../../src/providers/openai/images.ts'
+import { openaiImages } from '../../../src/openai.ts'
 import {
   inline,
   json,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { openaiImages } from '../../../src/providers/openai/images.ts'
+import { openaiImages } from '../../../src/openai.ts'
 import { virtualClock } from '../../../src/testing/virtual-clock.ts'
 import { inline, json, request, stubFetch } from '../../images/support.ts'
 import { makePng } from '../../vision/make-png.ts'

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { ImageRequest } from '../../../src/data/image-request.ts'
-import { openaiImages } from '../../../src/providers/openai/images.ts'
+import { openaiImages } from '../../../src/openai.ts'
 import {
   inline,
   json,

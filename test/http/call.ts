@@ -1,0 +1,47 @@
+import type { ErrorData } from '../../src/data/error-data.ts'
+import type { HttpCall } from '../../src/http/http-call.ts'
+import type { SseDecoder } from '../../src/http/stream-sse.ts'
+
+/** What the decoder of these tests makes of an event: its data, or an error. */
+export type Item = string | { readonly error: ErrorData }
+
+/** A call to `url`; a refusal's body is its message. */
+export function callTo(url: string, fields: Partial<HttpCall> = {}): HttpCall {
+  return {
+    provider: 'acme',
+    requestId: 'run',
+    url,
+    headers: { authorization: 'Bearer hidden-word' },
+    body: '{}',
+    parseFailure: (_status, body) => ({
+      reason: 'unknown',
+      message: body,
+      metadata: { said: body, nested: [{ said: body }] },
+    }),
+    ...fields,
+  }
+}
+
+/** Gives every event's data; `END` ends the stream, `BAD` can not be read, `SKIP` says nothing. */
+export function plainDecoder(): SseDecoder<Item> {
+  let done = false
+  return {
+    get done() {
+      return done
+    },
+    push(data, _event, out) {
+      if (data === 'BAD') throw new SyntaxError('no JSON')
+      if (data === 'END') done = true
+      else if (data !== 'SKIP') out.push(data)
+    },
+    end: () => undefined,
+    failure: (error) => ({ error }),
+  }
+}
+
+/** Every item of a stream. */
+export async function readItems(batches: AsyncIterable<readonly Item[]>): Promise<readonly Item[]> {
+  const items: Item[] = []
+  for await (const batch of batches) items.push(...batch)
+  return items
+}

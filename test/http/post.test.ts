@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest'
+import { AdapterError } from '../../src/errors/adapter-error.ts'
+import { postForJson } from '../../src/http/post-for-json.ts'
+import { retryAfterMs } from '../../src/http/retry-after.ts'
+import { sendJson, serve } from '../support/http-server.ts'
+import { callTo } from './call.ts'
+
+/** What a call fails with. */
+async function failureOf(pending: Promise<unknown>): Promise<AdapterError> {
+  const error = await pending.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  if (!(error instanceof AdapterError)) throw new Error(`no AdapterError: ${String(error)}`)
+  return error
+}
+
+test('an answer is given whole, with its status and headers', async () => {
+  await using server = await serve((_request, response) =>
+    sendJson(response, { a: 1 }, { status: 201, headers: { 'x-request-id': 'req_1' } }),
+  )
+  const answer = await postForJson(callTo(`${server.url}/v1/x?y=1`, { body: '{"b":2}' }))
+  expect(answer).toMatchObject({ value: { a: 1 }, status: 201 })
+  expect(answer.headers.get('x-request-id')).toBe('req_1')
+  expect(server.requests).toMatchObject([{ method: 'POST', path: '/v1/x?y=1', body: '{"b":2}' }])
+})
+
+test('an answer that is not JSON is a malformed response', async () => {
+  await using server = await serve((_request, response) => response.end('<html>'))
+  const error = await failureOf(postForJson(callTo(server.url)))
+  expect(error).toMatchObject({ reason: 'malformed_response', status: 200 })
+  expect(error.message).toContain('<html>')
+})
+
+test('a redirect is refused, and nothing travels to where it points', async () => {
+  await using elsewhere = await serve((_request, response) => sendJson(response, {}))
+  await using server = await serve((_request, response) =>
+    response.writeHead(307, { location: elsewhere.url }).end(),
+  )
+  const error = await failureOf(postForJson(callTo(server.url)))
+  expect(error).toMatchObject({ reason: 'invalid_request', status: 307 })
+  expect(error.message).toContain('redirect')
+  expect(elsewhere.requests).toEqual([])
+})
+
+test('a refusal is judged by the provider, by status, body and headers', async () => {
+  await using server = await serve((_request, response) =>
+    sendJson(response, 'slow down', { status: 429, headers: { 'retry-after': '2' } }),
+  )
+  const parseFailure = (status: number, body: string, headers: Headers) => ({
+    reason: 'rate_limited' as const,
+    message: `${status} ${body}`,
+    retryAfterMs: retryAfterMs(headers),
+  })
+  const error = await failureOf(postForJson(callTo(server.url, { parseFailure })))
+  expect(error.toJSON()).toEqual({
+    kind: 'adapter',
+    reason: 'rate_limited',
+    message: '429 "slow down"',
+    provider: 'acme',
+    requestId: 'run',
+    status: 429,
+    retryAfterMs: 2000,
+    retryable: true,
+  })
+})
+
+test('a refusal is read up to a bound, and then the connection is closed', async () => {
+  await using server = await serve((_request, response) => {
+    response.writeHead(500)
+    const more = (): void => {
+      while (!response.destroyed && response.write('x'.repeat(16 * 1024)));
+      response.once('drain', more)
+    }
+    more()
+  })
+  const error = await failureOf(postForJson(callTo(server.url)))
+  await server.hungUp()
+  expect(error).toMatchObject({ status: 500 })
+  expect(error.message).toHaveLength(64 * 1024)
+})
+
+test('a key that a refusal echoes is taken out, whatever it looks like', async () => {
+  await using server = await serve((_request, response) =>
+    response.writeHead(401).end('your key is hidden-word, is it not?'),
+  )
+  const error = await failureOf(postForJson(callTo(server.url)))
+  expect(error.message).toBe('your key is [redacted], is it not?')
+  expect(JSON.stringify(error)).not.toContain('hidden-word')
+  expect(error.metadata).toEqual({
+    said: 'your key is [redacted], is it not?',
+    nested: [{ said: 'your key is [redacted], is it not?' }],
+  })
+})
+
+test('a header that can not be sent is refused without being shown', async () => {
+  const headers = { authorization: 'Bearer hidden-word\nx-evil: 1' }
+  const error = await failureOf(postForJson(callTo('http://127.0.0.1:9', { headers })))
+  expect(error).toMatchObject({ reason: 'invalid_request' })
+  expect(error.message).toContain('authorization')
+  expect(`${error.message}${String(error.cause)}${JSON.stringify(error)}`).not.toContain('hidden')
+})

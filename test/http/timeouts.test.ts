@@ -1,0 +1,144 @@
+import type { ServerResponse } from 'node:http'
+import { expect, test } from 'vitest'
+import { postForJson } from '../../src/http/post-for-json.ts'
+import { streamSse } from '../../src/http/stream-sse.ts'
+import { virtualClock } from '../../src/testing/virtual-clock.ts'
+import { serve, sse, startSse } from '../support/http-server.ts'
+import { callTo, plainDecoder } from './call.ts'
+
+/** A server that tells when a request has come, and lets the test write the answer. */
+async function slowServer() {
+  const arrived = Promise.withResolvers<ServerResponse>()
+  const server = await serve((_request, response) => arrived.resolve(response))
+  return { server, arrived: arrived.promise, [Symbol.asyncDispose]: () => server.close() }
+}
+
+test('no answer within requestTimeoutMs fails the call, and the connection is closed', async () => {
+  await using slow = await slowServer()
+  const clock = virtualClock({ auto: false })
+  const call = callTo(slow.server.url, { clock, requestTimeoutMs: 1000 })
+  const pending = streamSse(call, plainDecoder()).next()
+  const failed = expect(pending).rejects.toMatchObject({
+    kind: 'adapter',
+    reason: 'timeout',
+    retryable: true,
+  })
+  await slow.arrived
+  await clock.advance(999)
+  expect(clock.pending).toBe(1)
+  await clock.advance(1)
+  await failed
+  await slow.server.hungUp()
+})
+
+test('requestTimeoutMs lasts until the first event: headers and comments are none', async () => {
+  await using slow = await slowServer()
+  const clock = virtualClock({ auto: false })
+  const call = callTo(slow.server.url, { clock, requestTimeoutMs: 1000, streamTimeoutMs: 5000 })
+  const pending = streamSse(call, plainDecoder()).next()
+  const failed = expect(pending).rejects.toMatchObject({ reason: 'timeout' })
+  startSse(await slow.arrived, ': working on it\n\n')
+  await clock.advance(1000)
+  await failed
+})
+
+test('silence beyond streamTimeoutMs is the last event', async () => {
+  await using slow = await slowServer()
+  const clock = virtualClock({ auto: false })
+  const call = callTo(slow.server.url, { clock, requestTimeoutMs: 50, streamTimeoutMs: 1000 })
+  const stream = streamSse(call, plainDecoder())
+  const first = stream.next()
+  startSse(await slow.arrived, sse('a'))
+  expect((await first).value).toEqual(['a'])
+  const second = stream.next()
+  await clock.advance(1000)
+  expect((await second).value).toMatchObject([{ error: { kind: 'adapter', reason: 'timeout' } }])
+  expect((await stream.next()).done).toBe(true)
+  await slow.server.hungUp()
+  expect(clock.pending).toBe(0)
+})
+
+test('comments do not end a silence; events that say nothing to us do', async () => {
+  await using slow = await slowServer()
+  const clock = virtualClock({ auto: false })
+  const seen: string[] = []
+  const decoder = plainDecoder()
+  const push: typeof decoder.push = (data, event, out) => {
+    seen.push(data)
+    decoder.push(data, event, out)
+  }
+  const call = callTo(slow.server.url, { clock, streamTimeoutMs: 1000 })
+  const pending = streamSse(call, { ...decoder, push }).next()
+  const failed = expect(pending).rejects.toMatchObject({ reason: 'timeout' })
+  const answer = await slow.arrived
+  await clock.advance(900)
+  startSse(answer, sse('SKIP'))
+  await expect.poll(() => seen).toEqual(['SKIP'])
+  await clock.advance(900)
+  answer.write(': still here\n\n')
+  await clock.advance(100)
+  await failed
+})
+
+test('a slow reader is no silence', async () => {
+  await using slow = await slowServer()
+  const clock = virtualClock({ auto: false })
+  const call = callTo(slow.server.url, { clock, streamTimeoutMs: 1000 })
+  const stream = streamSse(call, plainDecoder())
+  const first = stream.next()
+  const answer = await slow.arrived
+  startSse(answer, sse('a'))
+  await first
+  await clock.advance(60_000)
+  answer.end(sse('b', 'END'))
+  expect((await stream.next()).value).toEqual(['b'])
+  expect((await stream.next()).done).toBe(true)
+})
+
+test('an answer that is not streamed has to be whole within requestTimeoutMs', async () => {
+  await using slow = await slowServer()
+  const clock = virtualClock({ auto: false })
+  const pending = postForJson(callTo(slow.server.url, { clock, requestTimeoutMs: 1000 }))
+  const failed = expect(pending).rejects.toMatchObject({ kind: 'adapter', reason: 'timeout' })
+  const answer = await slow.arrived
+  answer.writeHead(200).write('{"half":')
+  await clock.advance(1000)
+  await failed
+  await slow.server.hungUp()
+})
+
+test.each<[string, Error, string]>([
+  ['UND_ERR_HEADERS_TIMEOUT', undiciError('UND_ERR_HEADERS_TIMEOUT'), 'timeout'],
+  ['UND_ERR_CONNECT_TIMEOUT', undiciError('UND_ERR_CONNECT_TIMEOUT'), 'timeout'],
+  ['a TimeoutError', new DOMException('too slow', 'TimeoutError'), 'timeout'],
+  ['ECONNRESET', undiciError('ECONNRESET'), 'network_error'],
+  ['anything else', new TypeError('fetch failed'), 'network_error'],
+])('%s of the platform’s fetch is %s', async (_name, error, reason) => {
+  const call = callTo('http://acme', { fetch: () => Promise.reject(error) })
+  await expect(streamSse(call, plainDecoder()).next()).rejects.toMatchObject({
+    kind: 'adapter',
+    reason,
+  })
+})
+
+test('the platform’s own time-out in the middle of a body is a StreamError that says whose limit it was', async () => {
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (sent) controller.error(undiciError('UND_ERR_BODY_TIMEOUT'))
+      else controller.enqueue(new TextEncoder().encode(sse('a')))
+      sent = true
+    },
+  })
+  let sent = false
+  const call = callTo('http://acme', { fetch: () => Promise.resolve(new Response(body)) })
+  const stream = streamSse(call, plainDecoder())
+  await stream.next()
+  expect((await stream.next()).value).toMatchObject([
+    { error: { kind: 'stream', reason: 'timeout', message: expect.stringContaining('runtime') } },
+  ])
+})
+
+function undiciError(code: string): Error {
+  const cause = Object.assign(new Error(`undici: ${code}`), { code })
+  return new TypeError('fetch failed', { cause })
+}

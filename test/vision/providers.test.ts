@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest'
+import type { ChatAdapter } from '../../src/adapter/chat-adapter.ts'
+import { anthropic } from '../../src/anthropic.ts'
+import type { Image } from '../../src/data/image.ts'
+import type { Message } from '../../src/data/message.ts'
+import { gemini } from '../../src/gemini.ts'
+import { openai } from '../../src/openai.ts'
+import { makePng } from './make-png.ts'
+
+const png = Buffer.from(makePng({ width: 2, height: 2, bitDepth: 16, colorType: 6 }))
+const inline: Image = { type: 'base64', base64: png.toString('base64'), mimeType: 'image/png' }
+
+/** The largest image that each of them takes, in bytes. */
+const providers = [
+  { name: 'openai, chat', make: openai, more: { api: 'chat' }, largest: 20 * 1024 * 1024 },
+  {
+    name: 'openai, responses',
+    make: openai,
+    more: { api: 'responses' },
+    largest: 20 * 1024 * 1024,
+  },
+  { name: 'anthropic', make: anthropic, more: {}, largest: 7.5 * 1024 * 1024 },
+  { name: 'gemini', make: gemini, more: {}, largest: 75 * 1024 * 1024 },
+]
+
+describe.each(providers)('an image for $name', ({ make, more, largest }) => {
+  /** Starts a call and gives the body that was sent, or why none was. */
+  async function attempt(...messages: readonly Message[]): Promise<unknown> {
+    let sent: unknown
+    const fetch = (_url: string, init: RequestInit): Promise<Response> => {
+      sent = init.body
+      return Promise.resolve(new Response('{}', { status: 400 }))
+    }
+    const adapter: ChatAdapter = make({ apiKey: 'a-key', fetch, ...more })
+    const request = { model: 'm', messages, tools: [], providerOptions: {}, metadata: {} }
+    try {
+      for await (const _ of adapter.stream(request));
+    } catch (error) {
+      return sent ?? error
+    }
+    return sent
+  }
+
+  const asked = (image: Image): Promise<unknown> =>
+    attempt(
+      { role: 'user', content: 'Look.' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'At this.' },
+          { type: 'image', image },
+        ],
+      },
+    )
+
+  test('goes out with its bytes unchanged', async () => {
+    expect(await asked(inline)).toContain(png.toString('base64'))
+  })
+
+  test.each<[string, Image, string]>([
+    ['of another type', { ...inline, mimeType: 'image/tiff' }, 'is image/tiff, and '],
+    [
+      'that is not what it says',
+      { ...inline, mimeType: 'image/webp' },
+      'is declared as image/webp, but its bytes are image/png',
+    ],
+    ['in a file that is not there', { type: 'file', path: '/nowhere.png' }, 'can not be read from'],
+    ['at an address that is none', { type: 'url', url: 'file:///a.png' }, 'has an address that'],
+  ])('%s is refused by message and part before anything is sent', async (_name, image, problem) => {
+    expect(await asked(image)).toMatchObject({
+      name: 'ValidationError',
+      reason: 'invalid_request',
+      issues: [
+        { path: 'messages[1].content[1]', problem: expect.stringContaining(problem) as string },
+      ],
+    })
+  })
+
+  test('that is too large is refused by message and part before anything is sent', async () => {
+    const base64 = 'A'.repeat((Math.ceil((largest + 1) / 3) + 1) * 4)
+    expect(await asked({ ...inline, base64 })).toMatchObject({
+      name: 'ValidationError',
+      issues: [
+        { path: 'messages[1].content[1]', problem: expect.stringContaining('at most') as string },
+      ],
+    })
+  })
+
+  test('in a system message is refused', async () => {
+    const system: Message = { role: 'system', content: [{ type: 'image', image: inline }] }
+    expect(await attempt(system, { role: 'user', content: 'Hi' })).toMatchObject({
+      name: 'ValidationError',
+      issues: [
+        {
+          path: 'messages[0].content[0]',
+          problem: 'is an image, and a system message holds text only',
+        },
+      ],
+    })
+  })
+})
