@@ -2,7 +2,7 @@ import { createServer } from 'node:net'
 import type { ServerResponse } from 'node:http'
 import { expect, test } from 'vitest'
 import { streamSse } from '../../src/http/stream-sse.ts'
-import { sendSse, serve, sse, startSse } from '../support/http-server.ts'
+import { sendSse, serve, serveByHand, sse, startSse } from '../support/http-server.ts'
 import { callTo, plainDecoder, readItems, type Item } from './call.ts'
 
 test('nothing is sent before the first batch is asked for, and leaving then sends nothing', async () => {
@@ -62,14 +62,13 @@ test('leaving while a batch is awaited closes the connection and ends the wait',
 })
 
 test('leaving while the answer is awaited closes the connection', async () => {
-  const arrived = Promise.withResolvers<undefined>()
-  await using server = await serve(() => arrived.resolve(undefined))
-  const stream = streamSse(callTo(server.url), plainDecoder())
+  await using slow = await serveByHand()
+  const stream = streamSse(callTo(slow.server.url), plainDecoder())
   const pending = stream.next()
-  await arrived.promise
+  await slow.answer
   await stream.return()
   expect((await pending).done).toBe(true)
-  await server.hungUp()
+  await slow.server.hungUp()
 })
 
 test('a signal ends the stream as cancelled and closes the connection', async () => {

@@ -1,20 +1,12 @@
-import type { ServerResponse } from 'node:http'
 import { expect, test } from 'vitest'
 import { postForJson } from '../../src/http/post-for-json.ts'
 import { streamSse } from '../../src/http/stream-sse.ts'
 import { virtualClock } from '../../src/testing/virtual-clock.ts'
-import { serve, sse, startSse } from '../support/http-server.ts'
+import { serveByHand, sse, startSse } from '../support/http-server.ts'
 import { callTo, plainDecoder } from './call.ts'
 
-/** A server that tells when a request has come, and lets the test write the answer. */
-async function slowServer() {
-  const arrived = Promise.withResolvers<ServerResponse>()
-  const server = await serve((_request, response) => arrived.resolve(response))
-  return { server, arrived: arrived.promise, [Symbol.asyncDispose]: () => server.close() }
-}
-
 test('no answer within requestTimeoutMs fails the call, and the connection is closed', async () => {
-  await using slow = await slowServer()
+  await using slow = await serveByHand()
   const clock = virtualClock({ auto: false })
   const call = callTo(slow.server.url, { clock, requestTimeoutMs: 1000 })
   const pending = streamSse(call, plainDecoder()).next()
@@ -23,7 +15,7 @@ test('no answer within requestTimeoutMs fails the call, and the connection is cl
     reason: 'timeout',
     retryable: true,
   })
-  await slow.arrived
+  await slow.answer
   await clock.advance(999)
   expect(clock.pending).toBe(1)
   await clock.advance(1)
@@ -32,23 +24,23 @@ test('no answer within requestTimeoutMs fails the call, and the connection is cl
 })
 
 test('requestTimeoutMs lasts until the first event: headers and comments are none', async () => {
-  await using slow = await slowServer()
+  await using slow = await serveByHand()
   const clock = virtualClock({ auto: false })
   const call = callTo(slow.server.url, { clock, requestTimeoutMs: 1000, streamTimeoutMs: 5000 })
   const pending = streamSse(call, plainDecoder()).next()
   const failed = expect(pending).rejects.toMatchObject({ reason: 'timeout' })
-  startSse(await slow.arrived, ': working on it\n\n')
+  startSse(await slow.answer, ': working on it\n\n')
   await clock.advance(1000)
   await failed
 })
 
 test('silence beyond streamTimeoutMs is the last event', async () => {
-  await using slow = await slowServer()
+  await using slow = await serveByHand()
   const clock = virtualClock({ auto: false })
   const call = callTo(slow.server.url, { clock, requestTimeoutMs: 50, streamTimeoutMs: 1000 })
   const stream = streamSse(call, plainDecoder())
   const first = stream.next()
-  startSse(await slow.arrived, sse('a'))
+  startSse(await slow.answer, sse('a'))
   expect((await first).value).toEqual(['a'])
   const second = stream.next()
   await clock.advance(1000)
@@ -59,7 +51,7 @@ test('silence beyond streamTimeoutMs is the last event', async () => {
 })
 
 test('comments do not end a silence; events that say nothing to us do', async () => {
-  await using slow = await slowServer()
+  await using slow = await serveByHand()
   const clock = virtualClock({ auto: false })
   const seen: string[] = []
   const decoder = plainDecoder()
@@ -70,7 +62,7 @@ test('comments do not end a silence; events that say nothing to us do', async ()
   const call = callTo(slow.server.url, { clock, streamTimeoutMs: 1000 })
   const pending = streamSse(call, { ...decoder, push }).next()
   const failed = expect(pending).rejects.toMatchObject({ reason: 'timeout' })
-  const answer = await slow.arrived
+  const answer = await slow.answer
   await clock.advance(900)
   startSse(answer, sse('SKIP'))
   await expect.poll(() => seen).toEqual(['SKIP'])
@@ -81,12 +73,12 @@ test('comments do not end a silence; events that say nothing to us do', async ()
 })
 
 test('a slow reader is no silence', async () => {
-  await using slow = await slowServer()
+  await using slow = await serveByHand()
   const clock = virtualClock({ auto: false })
   const call = callTo(slow.server.url, { clock, streamTimeoutMs: 1000 })
   const stream = streamSse(call, plainDecoder())
   const first = stream.next()
-  const answer = await slow.arrived
+  const answer = await slow.answer
   startSse(answer, sse('a'))
   await first
   await clock.advance(60_000)
@@ -96,11 +88,11 @@ test('a slow reader is no silence', async () => {
 })
 
 test('an answer that is not streamed has to be whole within requestTimeoutMs', async () => {
-  await using slow = await slowServer()
+  await using slow = await serveByHand()
   const clock = virtualClock({ auto: false })
   const pending = postForJson(callTo(slow.server.url, { clock, requestTimeoutMs: 1000 }))
   const failed = expect(pending).rejects.toMatchObject({ kind: 'adapter', reason: 'timeout' })
-  const answer = await slow.arrived
+  const answer = await slow.answer
   answer.writeHead(200).write('{"half":')
   await clock.advance(1000)
   await failed

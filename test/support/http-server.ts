@@ -78,6 +78,23 @@ export async function serve(handler: Handler): Promise<TestServer> {
   }
 }
 
+/** A server whose first answer is written by the test, when it sees fit. */
+export interface HandServer {
+  readonly server: TestServer
+  /** The answer, as soon as the request has come. */
+  readonly answer: Promise<ServerResponse>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+export async function serveByHand(): Promise<HandServer> {
+  let arrive: (response: ServerResponse) => void = () => undefined
+  const answer = new Promise<ServerResponse>((resolve) => {
+    arrive = resolve
+  })
+  const server = await serve((_request, response) => arrive(response))
+  return { server, answer, [Symbol.asyncDispose]: () => server.close() }
+}
+
 /** Answers with JSON. */
 export function sendJson(
   response: ServerResponse,

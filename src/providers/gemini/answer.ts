@@ -13,17 +13,20 @@ export interface Answer {
   readonly calls: ToolCall[]
   open: 'none' | 'text' | 'thought'
   text: string
+  /** The part that comes is the first of its chunk, so it may be the rest of one that began in the chunk before. */
+  continues: boolean
 }
 
 /** An answer without content. */
 export function newAnswer(provider: string): Answer {
-  return { provider, parts: [], calls: [], open: 'none', text: '' }
+  return { provider, parts: [], calls: [], open: 'none', text: '', continues: false }
 }
 
 /**
- * A piece of text. Pieces that follow each other are one block.
+ * A piece of text. Pieces that follow each other are one block, which a signature ends.
  *
- * A piece with a signature is a block of its own, so that the signature can go back on the very part that it came with.
+ * A part with a signature is not joined with another part of the same chunk, so that the signature goes back on the very
+ * part that it came with; in a stream it comes with the last piece of its part, which may be empty.
  */
 export function addText(
   answer: Answer,
@@ -32,28 +35,30 @@ export function addText(
   out: ModelEvent[],
 ): void {
   if (text === '' && signature === undefined) return
-  if (answer.open !== 'text' || signature !== undefined) closeBlock(answer, out)
-  if (text === '') {
-    // Only a signature comes without text.
-    addReasoning(answer, wholePart({ text, thoughtSignature: signature ?? '' }), out)
+  if (!goesOn(answer, 'text', signature)) closeBlock(answer, out)
+  if (text !== '') {
+    answer.open = 'text'
+    answer.text += text
+    out.push({ type: 'text_delta', delta: text })
+  }
+  if (signature === undefined) return
+  if (answer.open === 'none') {
+    addReasoning(answer, wholePart({ text, thoughtSignature: signature }), out)
     return
   }
-  answer.open = 'text'
-  answer.text += text
-  out.push({ type: 'text_delta', delta: text })
-  if (signature === undefined) return
   closeBlock(answer, out)
   addReasoning(answer, signatureOfPrevious(signature), out)
 }
 
-/** A piece of a thought. Pieces that follow each other are one block, which a signature ends. */
+/** A piece of a thought. It is joined with others as text is. */
 export function addThought(
   answer: Answer,
   text: string,
   signature: string | undefined,
   out: ModelEvent[],
 ): void {
-  if (answer.open !== 'thought') closeBlock(answer, out)
+  if (text === '' && signature === undefined) return
+  if (!goesOn(answer, 'thought', signature)) closeBlock(answer, out)
   if (text !== '') {
     answer.open = 'thought'
     answer.text += text
@@ -64,6 +69,11 @@ export function addThought(
   answer.open = 'none'
   answer.text = ''
   addReasoning(answer, signature, out, whole)
+}
+
+/** Whether a piece belongs to the block that grows. */
+function goesOn(answer: Answer, kind: 'text' | 'thought', signature: string | undefined): boolean {
+  return answer.open === kind && (signature === undefined || answer.continues)
 }
 
 /** A picture that the model made. */

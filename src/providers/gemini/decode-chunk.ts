@@ -54,8 +54,11 @@ export function decodeChunk(decoding: Decoding, value: unknown, out: ModelEvent[
 function decodeCandidate(decoding: Decoding, candidate: WireCandidate, out: ModelEvent[]): void {
   const parts: unknown = candidate.content?.parts
   if (Array.isArray(parts)) {
+    const { answer } = decoding
+    answer.continues = true
     for (const part of parts) {
       if (isJsonObject(part)) decodePart(decoding, part, out)
+      answer.continues = false
     }
   }
   const { finishReason } = candidate

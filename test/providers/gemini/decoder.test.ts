@@ -83,15 +83,21 @@ describe('text and thoughts', () => {
     ])
   })
 
-  test('a signature on text is kept right behind that text', async () => {
-    const { message, outputText } = await fold(
-      chunk([{ text: 'a' }]),
-      lastChunk([{ text: 'b', thoughtSignature: 'S1' }]),
-    )
+  test.each([
+    ['its only piece', [chunk([{ text: 'ab', thoughtSignature: 'S1' }]), lastChunk()]],
+    [
+      'its last piece',
+      [chunk([{ text: 'a' }]), lastChunk([{ text: 'b', thoughtSignature: 'S1' }])],
+    ],
+    [
+      'an empty piece',
+      [chunk([{ text: 'ab' }]), lastChunk([{ text: '', thoughtSignature: 'S1' }])],
+    ],
+  ])('a signature that comes on a text with %s is kept right behind it', async (_name, chunks) => {
+    const { message, outputText } = await fold(...chunks)
     expect(outputText).toBe('ab')
     expect(message.content).toEqual([
-      { type: 'text', text: 'a' },
-      { type: 'text', text: 'b' },
+      { type: 'text', text: 'ab' },
       {
         type: 'reasoning',
         text: '',
@@ -101,12 +107,16 @@ describe('text and thoughts', () => {
     ])
   })
 
-  test('a signature on an empty text is kept as a part of its own', async () => {
-    const part = { text: '', thoughtSignature: 'S1' }
-    const { message } = await fold(chunk([{ text: 'a' }]), lastChunk([part]))
-    expect(message.content).toEqual([
+  test('a part with a signature is not joined with another of its chunk', async () => {
+    const signed = { text: '', thoughtSignature: 'S2' }
+    const { message } = await fold(
+      lastChunk([{ text: 'a' }, { text: 'b', thoughtSignature: 'S1' }, signed]),
+    )
+    expect(message.content).toMatchObject([
       { type: 'text', text: 'a' },
-      { type: 'reasoning', text: '', opaque: { part }, provider: 'gemini' },
+      { type: 'text', text: 'b' },
+      { type: 'reasoning', text: '', opaque: { thoughtSignature: 'S1', on: 'previous' } },
+      { type: 'reasoning', text: '', opaque: { part: signed } },
     ])
   })
 

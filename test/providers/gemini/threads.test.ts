@@ -7,7 +7,7 @@ import type { ModelEvent } from '../../../src/events/model-event.ts'
 import { answerDecoder } from '../../../src/providers/gemini/decoder.ts'
 import { renderRequest } from '../../../src/providers/gemini/render-request.ts'
 import { jsonObject, text, transcript, word } from '../../support/arbitraries.ts'
-import { lastChunk, request } from './support.ts'
+import { chunk, lastChunk, request } from './support.ts'
 
 interface Turn {
   readonly role: string
@@ -92,6 +92,24 @@ describe('an answer', () => {
     )
     .map(([content, calls]): readonly JsonObject[] => [...content, ...calls])
 
+  test('is the same in one piece and in many', () => {
+    const apart = parts.filter((sent) =>
+      joined(sent).every((part, at, all) => !follows(part, all[at - 1])),
+    )
+    fc.assert(
+      fc.property(apart, fc.boolean(), (sent, trailing) => {
+        const decoder = answerDecoder({ ...facts, history: [] })
+        const events: ModelEvent[] = []
+        const chunks = joined(sent).flatMap((part) => piecesOf(part, trailing))
+        for (const part of chunks) decoder.push(JSON.stringify(chunk([part])), undefined, events)
+        decoder.push(JSON.stringify(lastChunk()), undefined, events)
+        decoder.end(events)
+        expect(collectEventsSync(events).message).toEqual(decodeParts(sent))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
   test('goes back part by part as it came, pieces of one text joined', () => {
     fc.assert(
       fc.property(parts, (sent) => {
@@ -106,15 +124,16 @@ describe('an answer', () => {
   })
 })
 
+const facts = { provider: 'gemini', requestId: 'run', hideKey: (words: string) => words }
+
 function decodeParts(parts: readonly JsonObject[]): Message {
-  const facts = { provider: 'gemini', requestId: 'run', hideKey: (words: string) => words }
   const decoder = answerDecoder({ ...facts, history: [] })
   const events: ModelEvent[] = []
   decoder.decodeWhole(lastChunk(parts), events)
   return collectEventsSync(events).message
 }
 
-/** Pieces of text become one up to a signature, which on plain text is a piece of its own; empty pieces say nothing. */
+/** Texts without a signature that follow each other become one; empty ones say nothing. */
 function joined(parts: readonly JsonObject[]): readonly JsonObject[] {
   const result: JsonObject[] = []
   for (const part of parts) {
@@ -126,7 +145,7 @@ function joined(parts: readonly JsonObject[]): readonly JsonObject[] {
       typeof last?.['text'] === 'string' &&
       last['thought'] === part['thought'] &&
       !('thoughtSignature' in last) &&
-      (part['thought'] === true || !('thoughtSignature' in part))
+      !('thoughtSignature' in part)
     if (goesOn)
       result.splice(-1, 1, {
         ...last,
@@ -136,6 +155,26 @@ function joined(parts: readonly JsonObject[]): readonly JsonObject[] {
     else result.push(part)
   }
   return result
+}
+
+/** Whether a signed text comes right behind one of its kind: in a stream nobody can tell them apart. */
+function follows(part: JsonObject, before: JsonObject | undefined): boolean {
+  return (
+    'text' in part &&
+    before !== undefined &&
+    'text' in before &&
+    part['thought'] === before['thought']
+  )
+}
+
+/** A part in pieces: letter by letter, the signature on the last piece or on an empty one behind it. */
+function piecesOf(part: JsonObject, trailing: boolean): readonly JsonObject[] {
+  const { text: _text, thoughtSignature, ...rest } = part
+  const letters = [...wordsOf(part)].map((letter) => ({ text: letter, ...rest }))
+  if (letters.length === 0) return [part]
+  if (thoughtSignature === undefined) return letters
+  if (trailing) return [...letters, { text: '', ...rest, thoughtSignature }]
+  return [...letters.slice(0, -1), { text: letters.at(-1)?.text ?? '', ...rest, thoughtSignature }]
 }
 
 function wordsOf(part: JsonObject): string {

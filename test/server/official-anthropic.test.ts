@@ -1,0 +1,147 @@
+import Anthropic from '@anthropic-ai/sdk'
+import { describe, expect, test } from 'vitest'
+import { createFakeServer, type FakeServer } from '../../src/server.ts'
+import type { Script } from '../../src/testing.ts'
+import { greeting, parallelCalls, thinking } from './scripts.ts'
+
+function client(server: FakeServer, options: object = {}): Anthropic {
+  return new Anthropic({ baseURL: server.url, apiKey: 'sk-ant-test', maxRetries: 0, ...options })
+}
+
+const ask = {
+  model: 'claude-sonnet-4-5',
+  max_tokens: 100,
+  messages: [{ role: 'user' as const, content: 'hi' }],
+}
+
+/** The answer to a script, once as a body and once as a stream that the package folds. */
+async function bothWays(script: Script): Promise<readonly Anthropic.Message[]> {
+  await using server = await createFakeServer({ scripts: [script, script] })
+  return [
+    await client(server).messages.create(ask),
+    await client(server).messages.stream(ask).finalMessage(),
+  ]
+}
+
+test('text and usage arrive, streamed and not', async () => {
+  for (const message of await bothWays(greeting)) {
+    expect(message.content).toMatchObject([{ type: 'text', text: 'Hello, wörld 🦊' }])
+    expect(message).toMatchObject({ role: 'assistant', stop_reason: 'end_turn' })
+    // Cached reads are counted apart here.
+    expect(message.usage).toMatchObject({
+      input_tokens: 12,
+      cache_read_input_tokens: 8,
+      output_tokens: 12,
+      output_tokens_details: { thinking_tokens: 5 },
+    })
+  }
+})
+
+test('the deltas of a stream are those of the script', async () => {
+  await using server = await createFakeServer({ script: greeting })
+  const deltas: string[] = []
+  await client(server)
+    .messages.stream(ask)
+    .on('text', (delta) => deltas.push(delta))
+    .finalMessage()
+
+  expect(deltas).toEqual(['Hello', ', wörld 🦊'])
+})
+
+test('parallel calls arrive whole, streamed and not', async () => {
+  for (const message of await bothWays(parallelCalls)) {
+    expect(message.stop_reason).toBe('tool_use')
+    expect(message.content).toMatchObject([
+      { type: 'tool_use', id: 'call_a', name: 'get_weather', input: { city: 'Paris' } },
+      { type: 'tool_use', id: 'call_b', name: 'get_time', input: { zone: 'CET' } },
+    ])
+  }
+})
+
+test('thinking has its signature', async () => {
+  for (const message of await bothWays(thinking({ signature: 'EqQB' }))) {
+    expect(message.content).toMatchObject([
+      { type: 'thinking', thinking: 'Let me see.', signature: 'EqQB' },
+      { type: 'text', text: '42' },
+    ])
+  }
+})
+
+test('redacted thinking is a block of its own', async () => {
+  const script: Script = [
+    ['reasoning', '', { opaque: { redacted: 'EmwK' } }],
+    ['text', 'ok'],
+  ]
+  for (const message of await bothWays(script)) {
+    expect(message.content[0]).toEqual({ type: 'redacted_thinking', data: 'EmwK' })
+  }
+})
+
+test.each([
+  ['stop', 'end_turn'],
+  ['length', 'max_tokens'],
+  ['content_filter', 'refusal'],
+  ['other', 'pause_turn'],
+] as const)('the finish reason %s is %s', async (reason, word) => {
+  for (const message of await bothWays([['finish', reason]])) expect(message.stop_reason).toBe(word)
+})
+
+describe('errors', () => {
+  test.each([
+    ['authentication_failed', Anthropic.AuthenticationError, 'authentication_error'],
+    ['rate_limited', Anthropic.RateLimitError, 'rate_limit_error'],
+    ['invalid_request', Anthropic.BadRequestError, 'invalid_request_error'],
+    ['provider_unavailable', Anthropic.InternalServerError, 'overloaded_error'],
+  ] as const)('%s is the error that the package has for it', async (reason, type, word) => {
+    await using server = await createFakeServer({ script: [['preflight_error', reason, {}]] })
+    const error = await client(server)
+      .messages.create(ask)
+      .catch((thrown: unknown) => thrown)
+
+    expect(error).toBeInstanceOf(type)
+    expect(error).toMatchObject({
+      type: word,
+      requestID: 'req_fake_1',
+      error: { type: 'error', request_id: 'req_fake_1' },
+    })
+  })
+
+  test('a failure inside a stream is thrown in its midst', async () => {
+    await using server = await createFakeServer({
+      script: [
+        ['text', 'Once upon'],
+        ['error', 'provider_unavailable'],
+      ],
+    })
+    const stream = client(server).messages.stream(ask)
+
+    await expect(stream.finalMessage()).rejects.toMatchObject({ type: 'overloaded_error' })
+    expect(stream.currentMessage?.content).toMatchObject([{ type: 'text', text: 'Once upon' }])
+  })
+
+  test('the package waits as a refusal asks, and tries again', async () => {
+    await using server = await createFakeServer({
+      script: greeting,
+      faults: [{ status: 529, retryAfterMs: 1 }],
+    })
+    const message = await client(server, { maxRetries: 1 }).messages.create(ask)
+
+    expect(message.content).toHaveLength(1)
+    expect(server.requests.map(({ status }) => status)).toEqual([529, 200])
+  })
+
+  test('a call beyond the last script says so, and is not tried again', async () => {
+    await using server = await createFakeServer({ scripts: [] })
+    const call = client(server, { maxRetries: 2 }).messages.create(ask)
+
+    await expect(call).rejects.toThrow('no_scripted_response')
+    expect(server.requests).toHaveLength(1)
+  })
+})
+
+test('the models are listed', async () => {
+  await using server = await createFakeServer({ models: ['claude-x', 'claude-y'] })
+  const ids = await Array.fromAsync(client(server).models.list(), ({ id }) => id)
+
+  expect(ids).toEqual(['claude-x', 'claude-y'])
+})

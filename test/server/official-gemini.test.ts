@@ -1,0 +1,136 @@
+import { ApiError, FinishReason, GoogleGenAI, type GenerateContentResponse } from '@google/genai'
+import { describe, expect, test } from 'vitest'
+import { createFakeServer, type FakeServer } from '../../src/server.ts'
+import type { Script } from '../../src/testing.ts'
+import { greeting, parallelCalls, thinking } from './scripts.ts'
+
+function client(server: FakeServer): GoogleGenAI {
+  return new GoogleGenAI({ apiKey: 'AIza-test', httpOptions: { baseUrl: server.url } })
+}
+
+const ask = { model: 'gemini-2.5-flash', contents: 'hi' }
+
+/** The parts of the answer to a script and its last chunk, once as a body and once as a stream. */
+async function bothWays(script: Script) {
+  await using server = await createFakeServer({ scripts: [script, script] })
+  const whole = await client(server).models.generateContent(ask)
+  const chunks = await Array.fromAsync(await client(server).models.generateContentStream(ask))
+  return [whole, chunks].map((answer) => {
+    const list = Array.isArray(answer) ? answer : [answer]
+    return { parts: list.flatMap(partsOf), last: list.at(-1) }
+  })
+}
+
+function partsOf(chunk: GenerateContentResponse) {
+  return (chunk.candidates?.[0]?.content?.parts ?? []).filter((part) => part.text !== '')
+}
+
+test('text and usage arrive, streamed and not', async () => {
+  for (const { parts, last } of await bothWays(greeting)) {
+    expect(parts.map(({ text }) => text).join('')).toBe('Hello, wörld 🦊')
+    expect(last?.candidates?.[0]?.finishReason).toBe(FinishReason.STOP)
+    // Thoughts are counted apart here.
+    expect(last?.usageMetadata).toEqual({
+      promptTokenCount: 20,
+      cachedContentTokenCount: 8,
+      candidatesTokenCount: 7,
+      thoughtsTokenCount: 5,
+      totalTokenCount: 32,
+    })
+    expect(last?.modelVersion).toBe('gemini-2.5-flash')
+  }
+})
+
+test('parallel calls arrive whole, in their order', async () => {
+  for (const { parts, last } of await bothWays(parallelCalls)) {
+    expect(parts).toEqual([
+      { functionCall: { id: 'call_a', name: 'get_weather', args: { city: 'Paris' } } },
+      { functionCall: { id: 'call_b', name: 'get_time', args: { zone: 'CET' } } },
+    ])
+    expect(last?.candidates?.[0]?.finishReason).toBe(FinishReason.STOP)
+  }
+})
+
+test('a thought has its signature, and so has a call', async () => {
+  const script: Script = [
+    ...thinking('Cpc=').slice(0, 2),
+    ['tool_call', { id: 'c', name: 'f', opaque: { thoughtSignature: 'Cqg=' } }],
+  ]
+  for (const { parts } of await bothWays(script)) {
+    expect(parts).toEqual([
+      { text: 'Let me see.', thought: true, thoughtSignature: 'Cpc=' },
+      { text: '42' },
+      { functionCall: { id: 'c', name: 'f', args: {} }, thoughtSignature: 'Cqg=' },
+    ])
+  }
+})
+
+test.each([
+  ['length', FinishReason.MAX_TOKENS],
+  ['content_filter', FinishReason.SAFETY],
+  ['error', FinishReason.MALFORMED_FUNCTION_CALL],
+  ['other', FinishReason.OTHER],
+] as const)('the finish reason %s is %s', async (reason, word) => {
+  for (const { last } of await bothWays([['finish', reason]]))
+    expect(last?.candidates?.[0]?.finishReason).toBe(word)
+})
+
+describe('errors', () => {
+  test.each([
+    ['authentication_failed', 400, 'API_KEY_INVALID'],
+    ['rate_limited', 429, 'RESOURCE_EXHAUSTED'],
+    ['invalid_request', 400, 'INVALID_ARGUMENT'],
+    ['provider_unavailable', 503, 'UNAVAILABLE'],
+  ] as const)('%s is a refusal with status %s', async (reason, status, word) => {
+    await using server = await createFakeServer({ script: [['preflight_error', reason, {}]] })
+    const error = await client(server)
+      .models.generateContent(ask)
+      .catch((thrown: unknown) => thrown)
+
+    expect(error).toBeInstanceOf(ApiError)
+    expect(error).toMatchObject({ status, message: expect.stringContaining(word) })
+  })
+
+  test('a failure inside a stream is thrown in its midst', async () => {
+    await using server = await createFakeServer({
+      script: [
+        ['text', 'First'],
+        ['error', 'provider_unavailable'],
+      ],
+    })
+    const stream = await client(server).models.generateContentStream(ask)
+
+    const { value } = await stream.next()
+    expect(value).toMatchObject({ text: 'First' })
+    await expect(stream.next()).rejects.toThrow('UNAVAILABLE')
+  })
+
+  test('a call beyond the last script says so', async () => {
+    await using server = await createFakeServer({ scripts: [] })
+    const call = client(server).models.generateContent(ask)
+
+    await expect(call).rejects.toThrow('no_scripted_response')
+  })
+})
+
+test('the models are listed', async () => {
+  await using server = await createFakeServer({ models: ['gemini-x', 'gemini-y'] })
+  const names = await Array.fromAsync(await client(server).models.list(), ({ name }) => name)
+
+  expect(names).toEqual(['models/gemini-x', 'models/gemini-y'])
+})
+
+test('a model that draws gives the images of the image script', async () => {
+  await using server = await createFakeServer({
+    images: [['ok', [{ type: 'base64', base64: 'iVBORw0KGgo=', mimeType: 'image/png' }]]],
+  })
+  const answer = await client(server).models.generateContent({
+    ...ask,
+    model: 'gemini-2.5-flash-image',
+    config: { responseModalities: ['TEXT', 'IMAGE'] },
+  })
+
+  expect(answer.candidates?.[0]?.content?.parts).toEqual([
+    { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } },
+  ])
+})

@@ -1,0 +1,218 @@
+import OpenAI from 'openai'
+import { describe, expect, test } from 'vitest'
+import { createFakeServer, type FakeServer } from '../../src/server.ts'
+import { greeting, parallelCalls, thinking } from './scripts.ts'
+
+const messages = [{ role: 'user' as const, content: 'hi' }]
+
+function client(server: FakeServer, options: object = {}): OpenAI {
+  return new OpenAI({ baseURL: server.openaiBaseUrl, apiKey: 'sk-test', maxRetries: 0, ...options })
+}
+
+describe('Chat Completions', () => {
+  const ask = { model: 'gpt-4o', messages }
+
+  test('a whole answer has text, usage and finish reason', async () => {
+    await using server = await createFakeServer({ script: greeting })
+    const answer = await client(server).chat.completions.create(ask)
+
+    expect(answer.choices[0]).toMatchObject({
+      message: { role: 'assistant', content: 'Hello, wörld 🦊' },
+      finish_reason: 'stop',
+    })
+    expect(answer.usage).toEqual({
+      prompt_tokens: 20,
+      completion_tokens: 12,
+      total_tokens: 32,
+      prompt_tokens_details: { cached_tokens: 8 },
+      completion_tokens_details: { reasoning_tokens: 5 },
+    })
+    expect(answer.model).toBe('gpt-4o')
+    expect(answer._request_id).toBe('req_fake_1')
+  })
+
+  test('a stream is folded by the package itself', async () => {
+    await using server = await createFakeServer({ script: greeting })
+    const stream = client(server).chat.completions.stream({
+      ...ask,
+      stream_options: { include_usage: true },
+    })
+
+    expect(await stream.finalContent()).toBe('Hello, wörld 🦊')
+    expect((await stream.totalUsage()).total_tokens).toBe(32)
+  })
+
+  test('a stream has a usage only when it is asked for', async () => {
+    await using server = await createFakeServer({ script: greeting })
+    const chunks = await client(server).chat.completions.create({ ...ask, stream: true })
+
+    for await (const chunk of chunks) expect(chunk).not.toHaveProperty('usage')
+  })
+
+  test('parallel calls arrive whole, streamed and not', async () => {
+    await using server = await createFakeServer({ scripts: [parallelCalls, parallelCalls] })
+    const whole = await client(server).chat.completions.create(ask)
+    const streamed = await client(server).chat.completions.stream(ask).finalChatCompletion()
+
+    for (const { choices } of [whole, streamed]) {
+      expect(choices[0]?.finish_reason).toBe('tool_calls')
+      expect(choices[0]?.message.tool_calls).toMatchObject([
+        { id: 'call_a', function: { name: 'get_weather', arguments: '{"city":"Paris"}' } },
+        { id: 'call_b', function: { name: 'get_time', arguments: '{"zone":"CET"}' } },
+      ])
+    }
+  })
+})
+
+describe('Responses', () => {
+  const ask = { model: 'gpt-5', input: 'hi' }
+
+  test('a whole answer has text, usage and status', async () => {
+    await using server = await createFakeServer({ script: greeting })
+    const answer = await client(server).responses.create(ask)
+
+    expect(answer).toMatchObject({ output_text: 'Hello, wörld 🦊', status: 'completed' })
+    expect(answer.usage).toEqual({
+      input_tokens: 20,
+      input_tokens_details: { cached_tokens: 8, cache_write_tokens: 0 },
+      output_tokens: 12,
+      output_tokens_details: { reasoning_tokens: 5 },
+      total_tokens: 32,
+    })
+  })
+
+  test('a stream is folded by the package itself', async () => {
+    await using server = await createFakeServer({ script: greeting })
+    const answer = await client(server).responses.stream(ask).finalResponse()
+
+    expect(answer).toMatchObject({ output_text: 'Hello, wörld 🦊', status: 'completed' })
+  })
+
+  test('parallel calls arrive whole, streamed and not', async () => {
+    await using server = await createFakeServer({ scripts: [parallelCalls, parallelCalls] })
+    const whole = await client(server).responses.create(ask)
+    const streamed = await client(server).responses.stream(ask).finalResponse()
+
+    for (const { output } of [whole, streamed]) {
+      expect(output).toMatchObject([
+        { call_id: 'call_a', name: 'get_weather', arguments: '{"city":"Paris"}' },
+        { call_id: 'call_b', name: 'get_time', arguments: '{"zone":"CET"}' },
+      ])
+    }
+  })
+
+  test('reasoning has a summary and its encrypted content', async () => {
+    const script = thinking({ id: 'rs_1', encrypted_content: 'gAAAA' })
+    await using server = await createFakeServer({ scripts: [script, script] })
+    const whole = await client(server).responses.create(ask)
+    const streamed = await client(server).responses.stream(ask).finalResponse()
+
+    for (const { output } of [whole, streamed]) {
+      expect(output[0]).toMatchObject({
+        type: 'reasoning',
+        id: 'rs_1',
+        encrypted_content: 'gAAAA',
+        summary: [{ type: 'summary_text', text: 'Let me see.' }],
+      })
+    }
+  })
+
+  test('an answer that was cut short says why', async () => {
+    await using server = await createFakeServer({
+      script: [
+        ['text', 'Once'],
+        ['finish', 'length'],
+      ],
+    })
+    const answer = await client(server).responses.create(ask)
+
+    expect(answer).toMatchObject({
+      status: 'incomplete',
+      incomplete_details: { reason: 'max_output_tokens' },
+    })
+  })
+})
+
+describe('errors', () => {
+  test.each([
+    ['authentication_failed', OpenAI.AuthenticationError, 401],
+    ['rate_limited', OpenAI.RateLimitError, 429],
+    ['invalid_request', OpenAI.BadRequestError, 400],
+    ['context_length_exceeded', OpenAI.BadRequestError, 400],
+    ['provider_unavailable', OpenAI.InternalServerError, 503],
+  ] as const)('%s is the error that the package has for it', async (reason, type, status) => {
+    await using server = await createFakeServer({ script: [['preflight_error', reason, {}]] })
+    const call = client(server).chat.completions.create({ model: 'gpt-4o', messages })
+
+    const error = await call.catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(type)
+    expect(error).toMatchObject({ status, requestID: 'req_fake_1' })
+  })
+
+  test('the package waits as a refusal asks, and tries again', async () => {
+    await using server = await createFakeServer({
+      script: greeting,
+      faults: [{ status: 429, retryAfterMs: 1 }],
+    })
+    const answer = await client(server, { maxRetries: 1 }).responses.create({
+      model: 'gpt-5',
+      input: 'hi',
+    })
+
+    expect(answer.output_text).toBe('Hello, wörld 🦊')
+    expect(server.requests.map(({ status }) => status)).toEqual([429, 200])
+  })
+
+  test('a failure inside a stream is thrown in its midst', async () => {
+    const script = [
+      ['text', 'Par'],
+      ['error', 'provider_unavailable'],
+    ] as const
+    await using server = await createFakeServer({ scripts: [script, script] })
+    const chat = await client(server).chat.completions.create({
+      model: 'gpt-4o',
+      messages,
+      stream: true,
+    })
+    const responses = await client(server).responses.create({
+      model: 'gpt-5',
+      input: 'hi',
+      stream: true,
+    })
+
+    for (const stream of [chat, responses]) {
+      await expect(Array.fromAsync(stream)).rejects.toBeInstanceOf(OpenAI.APIError)
+    }
+  })
+
+  test('a call beyond the last script says so, and is not tried again', async () => {
+    await using server = await createFakeServer({ scripts: [] })
+    const call = client(server, { maxRetries: 2 }).chat.completions.create({
+      model: 'gpt-4o',
+      messages,
+    })
+
+    await expect(call).rejects.toMatchObject({ status: 501, code: 'no_scripted_response' })
+    expect(server.requests).toHaveLength(1)
+  })
+
+  test('a connection that is closed in the middle of a stream is an error', async () => {
+    await using server = await createFakeServer({ script: greeting, faults: [{ cutAfter: 2 }] })
+    const stream = await client(server).chat.completions.create({
+      model: 'gpt-4o',
+      messages,
+      stream: true,
+    })
+
+    await expect(Array.fromAsync(stream)).rejects.toThrow('terminated')
+  })
+})
+
+test('the models are listed', async () => {
+  await using server = await createFakeServer({ models: ['gpt-x', 'gpt-y'] })
+  const { data } = await client(server).models.list()
+
+  expect(data.map(({ id }) => id)).toEqual(['gpt-x', 'gpt-y'])
+  expect((await client(server).models.retrieve('gpt-y')).id).toBe('gpt-y')
+  await expect(client(server).models.retrieve('gpt-z')).rejects.toBeInstanceOf(OpenAI.NotFoundError)
+})
