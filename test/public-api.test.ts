@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -22,7 +23,8 @@ const current = Object.fromEntries(
 )
 
 if (process.env['UPDATE_API'] !== undefined) {
-  writeFileSync(pinned, `${JSON.stringify(current, null, 2)}\n`)
+  writeFileSync(pinned, JSON.stringify(current))
+  execFileSync(join(root, 'node_modules/.bin/oxfmt'), [pinned])
 }
 
 describe.each(doors)('%s', (door) => {

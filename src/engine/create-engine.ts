@@ -2,8 +2,6 @@ import type { CallDefaults, EngineOptions, EngineParts, KeySource } from '../ada
 import { engineBrand, type Engine } from '../adapter/engine-handle.ts'
 import { systemClock } from '../async/clock.ts'
 import { randomId } from '../async/new-id.ts'
-import type { Issue } from '../data/error-data.ts'
-import { ValidationError } from '../errors/validation-error.ts'
 import { mergeByName } from '../stream/run-scene.ts'
 import { partsOf } from '../stream/parts-of.ts'
 import { assertValid } from '../validate/assert-valid.ts'
@@ -31,7 +29,6 @@ export function createEngine(options: EngineOptions = {}): Engine {
     toolResultEncoder,
     ...defaults
   } = options
-  refuseRepeatedTools(tools ?? [])
   const parts: EngineParts = {
     [engineBrand]: true,
     adapter,
@@ -79,15 +76,4 @@ function keySource(keys: EngineOptions['keys']): KeySource | undefined {
   if (keys === undefined || typeof keys === 'function') return keys
   const copy = new Map(Object.entries(keys))
   return (provider) => copy.get(provider)
-}
-
-function refuseRepeatedTools(tools: readonly { readonly name: string }[]): void {
-  const seen = new Set<string>()
-  const issues: Issue[] = []
-  for (const [index, { name }] of tools.entries()) {
-    if (seen.has(name))
-      issues.push({ path: `tools[${index}].name`, problem: `${name} is used twice` })
-    seen.add(name)
-  }
-  if (issues.length > 0) throw new ValidationError('invalid_options', issues)
 }

@@ -60,9 +60,7 @@ const legalKeys = [
  *
  * An illegal name, an unknown key and a schema that can not be said as JSON Schema are refused here, with the way out.
  */
-export function tool<const Schema extends AnySchema>(
-  options: ToolOptions<Schema>,
-): MadeTool<Schema> {
+export function tool<Schema extends AnySchema>(options: ToolOptions<Schema>): MadeTool<Schema> {
   assertOptions('invalid_tool', options, legalKeys)
   const { schema, manual = false, compact = false, idempotent = false, ...rest } = options
   const made = defined<Tool<unknown>>({

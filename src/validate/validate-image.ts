@@ -1,6 +1,6 @@
 import type { Issue } from '../data/error-data.ts'
 import { base64Problem } from './base64-problem.ts'
-import { fine, must, refuse, type Check } from './check.ts'
+import { fine, must, refuse, remembered, type Check } from './check.ts'
 import { jsonObject } from './json-value.ts'
 import { shape, tag, tagged, type Checks } from './shape.ts'
 import { count, someText, text } from './values.ts'
@@ -25,11 +25,14 @@ const base64: Check = (value) => {
 
 const facts: Checks = { width: count, height: count, revisedPrompt: text, metadata: jsonObject }
 
-const image = tagged({
-  base64: shape({ type: tag, base64, mimeType: imageMimeType }, facts),
-  url: shape({ type: tag, url: imageUrl }, { ...facts, mimeType: imageMimeType }),
-  file: shape({ type: tag, path: someText }, { ...facts, mimeType: imageMimeType }),
-})
+// Remembered, since a large image would else be read through by every constructor on its way.
+const image = remembered(
+  tagged({
+    base64: shape({ type: tag, base64, mimeType: imageMimeType }, facts),
+    url: shape({ type: tag, url: imageUrl }, { ...facts, mimeType: imageMimeType }),
+    file: shape({ type: tag, path: someText }, { ...facts, mimeType: imageMimeType }),
+  }),
+)
 
 /** The problems of an image: its kind, its bytes or address, its type. Nothing is fetched or read. */
 export function validateImage(value: unknown): readonly Issue[] {

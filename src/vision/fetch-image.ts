@@ -1,3 +1,4 @@
+import { ImageAdapterError } from '../errors/image-adapter-error.ts'
 import type { ImageLimits } from './image-limits.ts'
 import { addressProblem, isPublicHost } from './public-address.ts'
 
@@ -14,6 +15,8 @@ export interface Download {
   /** Asked before the platform's own `fetch` is used; an injected one sees to its names itself. */
   readonly lookup?: Lookup | undefined
   readonly signal?: AbortSignal | undefined
+  /** The id of the run, for errors. */
+  readonly requestId?: string | undefined
 }
 
 /** What came from an address, or what was wrong with it, in words that follow the image's place. */
@@ -31,28 +34,45 @@ export type Downloaded =
  *
  * Redirects are refused, and so is every host that is not public: by its name, and on Node also by what the name
  * stands for. Between that look and the connection a name can change; who takes addresses from strangers injects a
- * `fetch` that connects through a proxy. A connection that breaks throws what `fetch` threw.
+ * `fetch` that connects through a proxy. A connection that breaks is an `ImageAdapterError` `network_error`; a stop
+ * throws what `fetch` threw.
  */
 export async function fetchImage(
   address: string,
   limits: ImageLimits,
-  { fetch, lookup = nodeLookup, signal }: Download = {},
+  download: Download = {},
 ): Promise<Downloaded> {
   const refused = addressProblem(address)
   if (refused !== undefined) return { problem: `has an address that ${refused}` }
   const url = new URL(address)
   // What follows the path may be a signature, which is for nobody to read.
   const place = `${url.origin}${url.pathname}`
+  const { fetch, lookup = nodeLookup, signal, requestId } = download
   if (fetch === undefined && !(await lookup(url.hostname)).every(isPublicHost)) {
     return { problem: `is at ${place}, which leads to a host that is not public` }
   }
-  const send = fetch ?? globalThis.fetch
-  const response = await send(url.href, {
-    headers: { accept: 'image/*' },
-    redirect: 'manual',
-    credentials: 'omit',
-    ...(signal === undefined ? {} : { signal }),
-  })
+  try {
+    const response = await (fetch ?? globalThis.fetch)(url.href, {
+      headers: { accept: 'image/*' },
+      redirect: 'manual',
+      credentials: 'omit',
+      ...(signal === undefined ? {} : { signal }),
+    })
+    return await readAnswer(response, place, limits)
+  } catch (cause) {
+    if (signal?.aborted === true) throw cause
+    const text = cause instanceof Error ? cause.message : String(cause)
+    const message = `the image at ${place} could not be fetched: ${text}`
+    const { provider } = limits
+    throw new ImageAdapterError('network_error', message, { provider, requestId, cause })
+  }
+}
+
+async function readAnswer(
+  response: Response,
+  place: string,
+  limits: ImageLimits,
+): Promise<Downloaded> {
   const problem = answerProblem(response, limits)
   if (problem !== undefined) {
     await response.body?.cancel()
@@ -60,9 +80,8 @@ export async function fetchImage(
   }
   const pieces = await readPieces(response, limits.maxBytes)
   if (pieces === undefined) {
-    return {
-      problem: `at ${place} has more than the ${limits.maxBytes} bytes that ${limits.provider} takes`,
-    }
+    const { provider, maxBytes } = limits
+    return { problem: `at ${place} has more than the ${maxBytes} bytes that ${provider} takes` }
   }
   if (pieces.length === 0) return { problem: `is at ${place}, which answered nothing` }
   return { pieces, mimeType: imageType(response) }

@@ -57,7 +57,7 @@ export function inlineHead(base64: string, length: number): Uint8Array {
 }
 
 /** How many bytes a base64 text stands for. */
-export function decodedSize(base64: string): number {
+function decodedSize(base64: string): number {
   const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0
   return Math.floor((base64.length * 3) / 4) - padding
 }

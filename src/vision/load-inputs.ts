@@ -16,39 +16,31 @@ export interface LoadedInputs {
 /** How the inputs of an edit are loaded. */
 export interface InputSource extends Download {
   readonly limits: ImageLimits
-  /** What a mask has to be; the same as an image unless told. */
-  readonly maskLimits?: ImageLimits | undefined
-  readonly requestId?: string | undefined
 }
 
 /**
  * Loads the images and the mask of an edit, one after the other.
  *
- * All problems are in one `ImageAdapterError` `invalid_request` whose metadata holds them as `issues`. A connection that
- * breaks throws what `fetch` threw.
+ * All problems are in one `ImageAdapterError` `invalid_request` whose metadata holds them as `issues`; a connection that
+ * breaks is a `network_error`. A stop throws what `fetch` threw.
  */
 export async function loadInputs(
   request: Pick<ImageRequest, 'inputImages' | 'mask'>,
   source: InputSource,
 ): Promise<LoadedInputs> {
   const issues: Issue[] = []
-  const load = async (
-    image: Image,
-    path: string,
-    limits: ImageLimits,
-  ): Promise<LoadedImage | undefined> => {
-    const outcome = await loadImage(image, limits, source)
+  const load = async (image: Image, path: string): Promise<LoadedImage | undefined> => {
+    const outcome = await loadImage(image, source.limits, source)
     if (outcome.problem === undefined) return outcome.loaded
     issues.push({ path, problem: outcome.problem })
     return undefined
   }
   const images: LoadedImage[] = []
   for (const [index, image] of request.inputImages.entries()) {
-    const loaded = await load(image, `inputImages[${index}]`, source.limits)
+    const loaded = await load(image, `inputImages[${index}]`)
     if (loaded !== undefined) images.push(loaded)
   }
-  const maskLimits = source.maskLimits ?? source.limits
-  const mask = request.mask && (await load(request.mask, 'mask', maskLimits))
+  const mask = request.mask && (await load(request.mask, 'mask'))
   if (issues.length > 0) throw refusal(issues, source)
   return mask === undefined ? { images } : { images, mask }
 }

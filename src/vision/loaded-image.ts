@@ -7,8 +7,8 @@ export interface LoadedImage {
   readonly content: string | readonly Uint8Array[]
 }
 
-/** Base64 characters that are made or read at once; they stand for three quarters of a mebibyte. */
-const sliceLength = 1024 * 1024
+/** Base64 characters that are made or read at once: few enough for what they leave behind to be swept up quickly. */
+const sliceLength = 96 * 1024
 
 /** The image for a multipart body. Base64 is decoded a slice at a time, so the bytes are never here twice. */
 export function imageBlob({ mimeType, content }: LoadedImage): Blob {

@@ -4,7 +4,7 @@ import type { FrameWriter } from './frame-writer.ts'
 import { openaiHeaders } from './openai-headers.ts'
 import { itemId, outputItem, summaryPart, textPart } from './openai-responses-items.ts'
 import { responsesUsage } from './openai-usage.ts'
-import type { PlanFailure, WirePlan } from './plan.ts'
+import type { PlanBlock, PlanFailure, WirePlan } from './plan.ts'
 import { openaiError, wordsOf } from './render-failure.ts'
 import type { RenderContext, WireRenderer } from './wire-renderer.ts'
 
@@ -13,7 +13,10 @@ export const openaiResponses: WireRenderer = {
   defaultModel: 'gpt-5-2025-08-07',
   namedEvents: true,
   headers: openaiHeaders,
-  body: (plan, context) => response(plan, context, 'ended'),
+  body: (plan, context) => ({
+    ...response(plan, context, 'ended'),
+    billing: { payer: 'developer' },
+  }),
   stream(plan, context, writer) {
     const say = sequencedEvents(writer)
     const item = (block: number): ItemEvents => itemEvents(plan, context, block, say)
@@ -92,7 +95,7 @@ function itemEvents(plan: WirePlan, context: RenderContext, index: number, say: 
     tool_call: {
       open() {},
       delta: (delta) => say('response.function_call_arguments.delta', { ...at, delta }),
-      close: () => say('response.function_call_arguments.done', { ...at, arguments: block.text }),
+      close: () => say('response.function_call_arguments.done', { ...at, ...callEnd(block) }),
     },
     image: { open() {}, delta() {}, close() {} },
   }
@@ -110,6 +113,10 @@ function itemEvents(plan: WirePlan, context: RenderContext, index: number, say: 
       say('response.output_item.done', { output_index: index, item })
     },
   }
+}
+
+function callEnd(block: PlanBlock): JsonObject {
+  return { arguments: block.text, name: block.type === 'tool_call' ? block.name : '' }
 }
 
 /** The last item of an answer that was cut short is itself incomplete. */

@@ -95,6 +95,12 @@ test.each<[ErrorData['kind'], string]>([
   expect(errorFromJSON({ kind, reason: 'from_the_future', message: 'm' }).reason).toBe(reason)
 })
 
+test('a kind that does not exist is refused by name', () => {
+  expect(() => errorFromJSON({ kind: 'cosmic' as never, reason: 'x', message: 'm' })).toThrow(
+    'unexpected value: "cosmic"',
+  )
+})
+
 describe('across copies of the package', () => {
   // With a query the module is loaded a second time, as it is when two versions are installed.
   const copyPath = '../../src/errors/adapter-error.ts?copy'

@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest'
+import { messageText } from '../../src/data/message.ts'
 import { assistantMessage } from '../../src/events/assistant-message.ts'
 import { eventTypes, isStreamEvent } from '../../src/events/event.ts'
+import {
+  askedMessage,
+  awaitingUser,
+  interruptedMessage,
+  toolMessage,
+} from '../../src/events/tool-message.ts'
+import { validateMessage } from '../../src/validate/validate-message.ts'
 
 /** The union as the design fixes it; a new member is a new major version. */
 const tags = [
@@ -71,5 +79,32 @@ describe('the assistant message of finished blocks', () => {
       { type: 'text', text: 'a' },
     ] as const
     expect(assistantMessage(parts, [])).toStrictEqual({ role: 'assistant', content: parts })
+  })
+})
+
+describe('the message that stands in for a result', () => {
+  test('is marked when the user has to answer', () => {
+    expect(askedMessage('c1')).toStrictEqual({
+      role: 'tool',
+      content: awaitingUser,
+      toolCallId: 'c1',
+      metadata: { askUser: true },
+    })
+  })
+
+  test.each(['length', 'content_filter', 'cancelled', 'error', 'interrupted'] as const)(
+    'is marked with its reason, and tells the model in one sentence: %s',
+    (reason) => {
+      const message = interruptedMessage('c1', reason)
+      expect(message).toMatchObject({ toolCallId: 'c1', metadata: { interrupted: true, reason } })
+      expect(JSON.parse(messageText(message))).toEqual({
+        error: expect.stringMatching(/^the (?:call|run) was|^the run failed/),
+      })
+      expect(validateMessage(message)).toEqual([])
+    },
+  )
+
+  test('a plain one has no mark', () => {
+    expect(toolMessage('c1', 'ok')).toStrictEqual({ role: 'tool', content: 'ok', toolCallId: 'c1' })
   })
 })

@@ -2,6 +2,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import { describe, expect, test } from 'vitest'
 import { createFakeServer, type FakeServer } from '../../src/server.ts'
 import type { Script } from '../../src/testing.ts'
+import { drain } from './drain.ts'
 import { greeting, parallelCalls, thinking } from './scripts.ts'
 
 function client(server: FakeServer, options: object = {}): Anthropic {
@@ -9,7 +10,7 @@ function client(server: FakeServer, options: object = {}): Anthropic {
 }
 
 const ask = {
-  model: 'claude-sonnet-4-5',
+  model: 'claude-test',
   max_tokens: 100,
   messages: [{ role: 'user' as const, content: 'hi' }],
 }
@@ -141,7 +142,7 @@ describe('errors', () => {
 
 test('the models are listed', async () => {
   await using server = await createFakeServer({ models: ['claude-x', 'claude-y'] })
-  const ids = await Array.fromAsync(client(server).models.list(), ({ id }) => id)
+  const models = await drain(client(server).models.list())
 
-  expect(ids).toEqual(['claude-x', 'claude-y'])
+  expect(models.map(({ id }) => id)).toEqual(['claude-x', 'claude-y'])
 })

@@ -2,6 +2,7 @@ import { ApiError, FinishReason, GoogleGenAI, type GenerateContentResponse } fro
 import { describe, expect, test } from 'vitest'
 import { createFakeServer, type FakeServer } from '../../src/server.ts'
 import type { Script } from '../../src/testing.ts'
+import { drain } from './drain.ts'
 import { greeting, parallelCalls, thinking } from './scripts.ts'
 
 function client(server: FakeServer): GoogleGenAI {
@@ -14,7 +15,7 @@ const ask = { model: 'gemini-2.5-flash', contents: 'hi' }
 async function bothWays(script: Script) {
   await using server = await createFakeServer({ scripts: [script, script] })
   const whole = await client(server).models.generateContent(ask)
-  const chunks = await Array.fromAsync(await client(server).models.generateContentStream(ask))
+  const chunks = await drain(await client(server).models.generateContentStream(ask))
   return [whole, chunks].map((answer) => {
     const list = Array.isArray(answer) ? answer : [answer]
     return { parts: list.flatMap(partsOf), last: list.at(-1) }
@@ -115,9 +116,9 @@ describe('errors', () => {
 
 test('the models are listed', async () => {
   await using server = await createFakeServer({ models: ['gemini-x', 'gemini-y'] })
-  const names = await Array.fromAsync(await client(server).models.list(), ({ name }) => name)
+  const models = await drain(await client(server).models.list())
 
-  expect(names).toEqual(['models/gemini-x', 'models/gemini-y'])
+  expect(models.map(({ name }) => name)).toEqual(['models/gemini-x', 'models/gemini-y'])
 })
 
 test('a model that draws gives the images of the image script', async () => {

@@ -41,7 +41,7 @@ const legal = {
 describe('the options of a call', () => {
   test('may be absent, empty, undefined one by one, or all there', () => {
     const absent = Object.fromEntries(Object.keys(legal).map((key) => [key, undefined]))
-    for (const options of [undefined, {}, absent, legal]) {
+    for (const options of [undefined, {}, absent, legal, { retry: 'default' }, { retry: false }]) {
       expect(validateCallOptions(options)).toEqual([])
     }
   })

@@ -136,9 +136,31 @@ describe('an image at an address', () => {
     })
   })
 
-  test('throws what fetch threw when the connection breaks', async () => {
-    const fetch = (): Promise<Response> => Promise.reject(new TypeError('fetch failed'))
-    await expect(fetchImage(address, limits, { fetch })).rejects.toThrow('fetch failed')
+  test.each<[string, () => Promise<Response>]>([
+    ['before the answer', () => Promise.reject(new TypeError('fetch failed'))],
+    [
+      'in the middle of the answer',
+      () =>
+        Promise.resolve(
+          new Response(
+            new ReadableStream({ pull: (body) => body.error(new TypeError('fetch failed')) }),
+          ),
+        ),
+    ],
+  ])('whose connection breaks %s is a network error', async (_name, fetch) => {
+    await expect(fetchImage(address, limits, { fetch, requestId: 'r1' })).rejects.toMatchObject({
+      name: 'ImageAdapterError',
+      reason: 'network_error',
+      requestId: 'r1',
+      retryable: true,
+      message: 'the image at https://example.com/cat.png could not be fetched: fetch failed',
+    })
+  })
+
+  test('throws what fetch threw when it is stopped', async () => {
+    const signal = AbortSignal.abort(new Error('enough'))
+    const fetch = (): Promise<Response> => Promise.reject(new Error('enough'))
+    await expect(fetchImage(address, limits, { fetch, signal })).rejects.toThrow(/^enough$/)
   })
 
   test('that is called image/jpg is image/jpeg', async () => {

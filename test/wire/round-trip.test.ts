@@ -11,7 +11,7 @@ import { wireLimits } from '../../src/wire/wire-limits.ts'
 import { endingScript, failingScript, harnessScript } from '../support/scripts.ts'
 import { decodeFake, decodeWire, generateWire } from './decode.ts'
 
-const runs = { numRuns: 150 }
+const runs = { numRuns: 60 }
 
 describe.each(wireFormats)('%s', (format) => {
   test('a script arrives as the fake plays it, save what the limits list', async () => {
@@ -133,13 +133,15 @@ function parts(format: WireFormat, { message }: ModelResponse): unknown[] {
   const { content } = message
   const list = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content
   const said = list.flatMap((part) =>
-    part.type === 'image' ? [] : [{ type: part.type, text: part.text }],
+    part.type === 'image' || part.text === '' ? [] : [{ type: part.type, text: part.text }],
   )
+  // A message of nothing but text is one string, however many blocks it came in.
+  const plain = said.every(({ type }) => type === 'text')
   const { blocks } = wireLimits[format]
   const result: { type: 'text' | 'reasoning'; text: string }[] = []
-  for (const part of said.filter(({ text }) => text !== '')) {
+  for (const part of said) {
     const last = result.at(-1)
-    if (last?.type === part.type && !blocks[part.type]) last.text += part.text
+    if (last?.type === part.type && (plain || !blocks[part.type])) last.text += part.text
     else result.push({ ...part })
   }
   return result

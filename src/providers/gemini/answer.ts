@@ -35,7 +35,8 @@ export function addText(
   out: ModelEvent[],
 ): void {
   if (text === '' && signature === undefined) return
-  if (!goesOn(answer, 'text', signature)) closeBlock(answer, out)
+  const joins = signature === undefined || answer.continues
+  if (answer.open !== 'text' || !joins) closeBlock(answer, out)
   if (text !== '') {
     answer.open = 'text'
     answer.text += text
@@ -50,7 +51,7 @@ export function addText(
   addReasoning(answer, signatureOfPrevious(signature), out)
 }
 
-/** A piece of a thought. It is joined with others as text is. */
+/** A piece of a thought. Pieces are joined as those of text, but one with words and a signature is a thought of its own. */
 export function addThought(
   answer: Answer,
   text: string,
@@ -58,7 +59,8 @@ export function addThought(
   out: ModelEvent[],
 ): void {
   if (text === '' && signature === undefined) return
-  if (!goesOn(answer, 'thought', signature)) closeBlock(answer, out)
+  const joins = signature === undefined || (answer.continues && text === '')
+  if (answer.open !== 'thought' || !joins) closeBlock(answer, out)
   if (text !== '') {
     answer.open = 'thought'
     answer.text += text
@@ -69,11 +71,6 @@ export function addThought(
   answer.open = 'none'
   answer.text = ''
   addReasoning(answer, signature, out, whole)
-}
-
-/** Whether a piece belongs to the block that grows. */
-function goesOn(answer: Answer, kind: 'text' | 'thought', signature: string | undefined): boolean {
-  return answer.open === kind && (signature === undefined || answer.continues)
 }
 
 /** A picture that the model made. */

@@ -1,22 +1,10 @@
-import type { NewId } from '../../async/new-id.ts'
 import { isAllmError } from '../../errors/allm-error.ts'
-import type { Message } from '../../data/message.ts'
 import type { ModelEvent } from '../../events/model-event.ts'
 import type { SseDecoder } from '../../http/stream-sse.ts'
-import { newAnswer } from './answer.ts'
-import { callIds } from './call-ids.ts'
-import { callReader } from './calls.ts'
 import { completeMessage } from './complete-message.ts'
-import { decodeChunk, type Decoding } from './decode-chunk.ts'
-import { malformedAnswer, type CallFacts } from './wire-error.ts'
-
-/** What a decoder has to know of the call. */
-export interface DecoderOptions extends CallFacts {
-  /** The messages that were sent. */
-  readonly history: readonly Message[]
-  readonly includeRawChunks?: boolean | undefined
-  readonly newId?: NewId | undefined
-}
+import { decodeChunk } from './decode-chunk.ts'
+import { newDecoding, type DecoderOptions } from './decoding.ts'
+import { malformedAnswer } from './wire-error.ts'
 
 /** Decodes one answer, streamed or whole. */
 export interface AnswerDecoder extends SseDecoder<ModelEvent> {
@@ -64,22 +52,4 @@ export function answerDecoder(options: DecoderOptions): AnswerDecoder {
     },
     failure: (error) => ({ type: 'error', error }),
   }
-}
-
-function newDecoding(options: DecoderOptions): Decoding {
-  const { history, newId, includeRawChunks = false, ...facts } = options
-  const answer = newAnswer(facts.provider)
-  const answerId = (): string => decoding.id ?? facts.requestId
-  const decoding: Decoding = {
-    facts,
-    answer,
-    calls: callReader(answer, callIds({ history, answerId, newId })),
-    includeRawChunks,
-    metadata: {},
-    id: undefined,
-    started: false,
-    finish: undefined,
-    usage: undefined,
-  }
-  return decoding
 }

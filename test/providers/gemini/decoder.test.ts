@@ -71,15 +71,17 @@ describe('text and thoughts', () => {
     expect(events).toContainEqual({ type: 'reasoning_completed', text: 'ab' })
   })
 
-  test('a signature ends the thought that it came with', async () => {
+  test('a thought with a signature is one of its own, and a signature alone ends the one before', async () => {
     const events = await decode([
       chunk([{ text: 'a', thought: true }]),
       chunk([{ text: 'b', thought: true, thoughtSignature: 'S1' }]),
-      lastChunk([{ text: 'c', thought: true }]),
+      chunk([{ text: 'c', thought: true }]),
+      lastChunk([{ text: '', thought: true, thoughtSignature: 'S2' }]),
     ])
     expect(events.filter(({ type }) => type === 'reasoning_completed')).toEqual([
-      { type: 'reasoning_completed', text: 'ab', opaque: 'S1' },
-      { type: 'reasoning_completed', text: 'c' },
+      { type: 'reasoning_completed', text: 'a' },
+      { type: 'reasoning_completed', text: 'b', opaque: 'S1' },
+      { type: 'reasoning_completed', text: 'c', opaque: 'S2' },
     ])
   })
 

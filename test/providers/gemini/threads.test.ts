@@ -170,10 +170,13 @@ function follows(part: JsonObject, before: JsonObject | undefined): boolean {
 /** A part in pieces: letter by letter, the signature on the last piece or on an empty one behind it. */
 function piecesOf(part: JsonObject, trailing: boolean): readonly JsonObject[] {
   const { text: _text, thoughtSignature, ...rest } = part
-  const letters = [...wordsOf(part)].map((letter) => ({ text: letter, ...rest }))
+  const letters = wordsOf(part)
+    .split('')
+    .map((letter) => ({ text: letter, ...rest }))
   if (letters.length === 0) return [part]
   if (thoughtSignature === undefined) return letters
-  if (trailing) return [...letters, { text: '', ...rest, thoughtSignature }]
+  if (trailing || part['thought'] === true)
+    return [...letters, { text: '', ...rest, thoughtSignature }]
   return [...letters.slice(0, -1), { text: letters.at(-1)?.text ?? '', ...rest, thoughtSignature }]
 }
 

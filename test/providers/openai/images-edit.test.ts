@@ -1,4 +1,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -11,6 +13,7 @@ import {
   request,
   stubFetch,
   textFields,
+  type FormPart,
   type SentCall,
 } from '../../images/support.ts'
 import { makePng } from '../../vision/make-png.ts'
@@ -83,6 +86,31 @@ describe('the form of an edit', () => {
     expect(form.get('prompt')).toBe('äöü "quoted"\r\n--')
     const images = form.getAll('image[]').filter((value) => typeof value !== 'string')
     expect(images.map(({ size }) => size)).toEqual([cat.byteLength, deep.byteLength])
+  })
+
+  test('arrives whole over a real connection', async () => {
+    const noise = Uint8Array.from({ length: 3_000_000 }, (_, index) => (index * 2654435761) >>> 24)
+    let received: readonly FormPart[] = []
+    const server = createServer((incoming, response) => {
+      const pieces: Buffer[] = []
+      incoming.on('data', (piece: Buffer) => pieces.push(piece))
+      incoming.on('end', () => {
+        received = parseMultipart(Buffer.concat(pieces), incoming.headers['content-type'] ?? null)
+        response.end(JSON.stringify({ data: [{ b64_json: 'iVBORw0KGgo=' }] }))
+      })
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    try {
+      const { port } = server.address() as AddressInfo
+      const adapter = openaiImages({ baseUrl: `http://127.0.0.1:${port}/v1` })
+      const inputImages = [inline(noise), inline(cat)]
+      await adapter.generate(request({ operation: 'edit', model: 'gpt-image-1', inputImages }))
+      const files = received.filter(({ filename }) => filename !== undefined)
+      expect(files.map(({ bytes }) => bytes.byteLength)).toEqual([3_000_000, cat.byteLength])
+      expect(files[0]?.bytes.equals(noise)).toBe(true)
+    } finally {
+      server.close()
+    }
   })
 
   test('has the provider options as text, and no field for null', async () => {

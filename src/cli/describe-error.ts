@@ -1,0 +1,65 @@
+import type { ErrorData } from '../data/error-data.ts'
+import { isAllmError } from '../errors/allm-error.ts'
+import { redact } from '../errors/redact.ts'
+import { keyVariables } from '../keys/find-key.ts'
+import { CliError } from './cli-error.ts'
+import type { Io } from './io.ts'
+import { providerNames } from './provider-names.ts'
+
+/** An error in one line: what happened and what to do. No stack, and no key. */
+export function describeError(error: unknown, env: Io['env']): string {
+  return oneLine(hideKeys(wordsOf(error), env))
+}
+
+/** The same for an error that is data, as it stands in events and sessions. */
+export function describeFailure(error: ErrorData, env: Io['env']): string {
+  return oneLine(hideKeys(explain(error), env))
+}
+
+function wordsOf(error: unknown): string {
+  if (error instanceof CliError) return error.message
+  if (isAllmError(error)) return explain(error.toJSON())
+  return redact(error instanceof Error ? error.message : String(error))
+}
+
+function explain({ kind, reason, message, provider }: ErrorData): string {
+  const advice = adviceFor(kind === 'adapter' || kind === 'engine' ? reason : '', provider)
+  const failed = kind === 'adapter' ? `${provider ?? 'the provider'}: ${reason}: ${message}` : message
+  return advice === undefined ? failed : `${failed}; ${advice}`
+}
+
+/** What one can do about it, where that can be said. */
+function adviceFor(reason: string, provider: string | undefined): string | undefined {
+  const variable = provider === undefined ? undefined : keyVariables(provider)[0]
+  switch (reason) {
+    case 'missing_key':
+      return `set ${variable ?? 'its variable'}, or use --provider fake`
+    case 'missing_model':
+      return 'name one with --model'
+    case 'authentication_failed':
+      return `look at ${variable ?? 'the key'}, and try allm doctor`
+    case 'rate_limited':
+      return 'wait a little, then try again'
+    case 'network_error':
+    case 'provider_unavailable':
+      return 'look at the network and --base-url, or try allm doctor'
+    case 'no_scripted_response':
+      return 'the script has no answer for this call; add a list of entries'
+    default:
+      return undefined
+  }
+}
+
+/** Takes out every key of the environment, whatever its shape, and whatever else has the shape of a key. */
+function hideKeys(text: string, env: Io['env']): string {
+  let hidden = text
+  for (const variable of providerNames.flatMap(keyVariables)) {
+    const key = env[variable]?.trim() ?? ''
+    if (key.length > 3) hidden = hidden.replaceAll(key, '[redacted]')
+  }
+  return redact(hidden)
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s*\n\s*/g, ' ').trim()
+}

@@ -1,0 +1,19 @@
+#!/usr/bin/env node
+import { runProgram } from './program.ts'
+
+// A reader that has seen enough, such as `head`, is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === 'EPIPE' ? 0 : 1)
+})
+
+process.exitCode = await runProgram({
+  argv: process.argv.slice(2),
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: process.env,
+  onInterrupt: (listener) => {
+    process.on('SIGINT', listener)
+    return () => process.off('SIGINT', listener)
+  },
+})

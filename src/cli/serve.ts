@@ -1,0 +1,87 @@
+import { isAllmError } from '../errors/allm-error.ts'
+import { createFakeServer, type FakeServer } from '../server/create-fake-server.ts'
+import type { FakeServerOptions } from '../server/fake-server-options.ts'
+import { failure } from './cli-error.ts'
+import type { Command, CommandCall } from './command.ts'
+import { exitCodes } from './exit-codes.ts'
+import type { Io } from './io.ts'
+import { integerOption } from './parse-command-line.ts'
+import { readScriptFile } from './script-file.ts'
+
+/** `allm serve`: a server that plays a script in the formats of three providers. */
+export const serveCommand: Command = {
+  name: 'serve',
+  summary: 'serve a script over HTTP as OpenAI, Anthropic and Gemini do',
+  synopsis: '<script.json> [options]',
+  options: {
+    port: { value: '<number>', short: 'p', help: 'the port (8080); 0 takes a free one' },
+    host: { value: '<address>', help: 'the address to listen on (127.0.0.1)' },
+    repeat: { help: 'begin again after the last script instead of failing' },
+  },
+  notes: [
+    'The file is that of allm run. An object may hold any other option of createFakeServer that is JSON: images, models,\nfailures, faults and the like. An option of the command line goes before it.',
+    'It serves until Ctrl-C. Requests need a key, and any key will do.',
+  ],
+  positionals: [1, 1],
+  run,
+}
+
+async function run(call: CommandCall): Promise<number> {
+  const { io, positionals } = call
+  const [path = '-'] = positionals
+  const { scripts, rest } = await readScriptFile(path, io)
+  const port = integerOption(call, 'port', [0, 65_535]) ?? portOf(rest) ?? 8080
+  const options = {
+    ...rest,
+    scripts,
+    port,
+    ...(call.text('host') === undefined ? {} : { host: call.text('host') }),
+    ...(call.flag('repeat') ? { repeat: true } : {}),
+  }
+  const server = await started(options, path)
+  io.stdout.write(greeting(server, scripts.length))
+  await interrupted(io)
+  await server.close()
+  const { length } = server.requests
+  io.stdout.write(`\n${length === 1 ? '1 request' : `${length} requests`}\n`)
+  return exitCodes.ok
+}
+
+async function started(options: FakeServerOptions, path: string): Promise<FakeServer> {
+  try {
+    return await createFakeServer(options)
+  } catch (error) {
+    if (isAllmError(error)) throw failure(`${path}: ${error.message}`, error)
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'EADDRINUSE') {
+      throw failure(`port ${options.port} is taken; name another with --port, or 0 for a free one`)
+    }
+    if (code === 'EACCES') throw failure(`port ${options.port} is not allowed; try one above 1023`)
+    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+      throw failure(`can not listen on ${options.host}; name an address of this machine with --host`)
+    }
+    throw error
+  }
+}
+
+function portOf({ port }: Readonly<Record<string, unknown>>): number | undefined {
+  return typeof port === 'number' ? port : undefined
+}
+
+function greeting(server: FakeServer, scripts: number): string {
+  return `${[
+    `serving ${scripts === 1 ? '1 script' : `${scripts} scripts`} on ${server.url}, until Ctrl-C`,
+    `  OpenAI     ${server.openaiBaseUrl}`,
+    `  Anthropic  ${server.anthropicBaseUrl}`,
+    `  Gemini     ${server.geminiBaseUrl}`,
+  ].join('\n')}\n`
+}
+
+function interrupted({ onInterrupt }: Io): Promise<void> {
+  return new Promise((resolve) => {
+    const off = onInterrupt(() => {
+      off()
+      resolve()
+    })
+  })
+}

@@ -1,0 +1,61 @@
+import { collectEventsSync } from '../../../src/collect/collect-sync.ts'
+import type { ModelResponse } from '../../../src/data/model-response.ts'
+import type { ModelEvent } from '../../../src/events/model-event.ts'
+import { bodyDecoder } from '../../../src/http/body-decoder.ts'
+import { sseSplitter } from '../../../src/http/sse.ts'
+import { openai } from '../../../src/openai.ts'
+import { decoderOptions } from '../../../src/providers/openai/call-notes.ts'
+import { chatDecoder } from '../../../src/providers/openai/chat/chat-decoder.ts'
+import { responsesDecoder } from '../../../src/providers/openai/responses/responses-decoder.ts'
+import { sse } from '../../support/http-server.ts'
+import { readAll, request } from './request.ts'
+
+export type Api = 'chat' | 'responses'
+
+/** The events that the adapter makes of a body. */
+export async function eventsOf(
+  api: Api,
+  body: string,
+  includeRawChunks = false,
+): Promise<readonly ModelEvent[]> {
+  let made = 0
+  const adapter = openai({ api, apiKey: 'k', fetch: () => answer(body, 'text/event-stream') })
+  const newId = (kind: string): string => `${kind}_${++made}`
+  return readAll(adapter.stream(request(), { requestId: 'run', newId, includeRawChunks }))
+}
+
+/** The events of a body that arrives in these pieces, without a server in between. */
+export function eventsOfBytes(api: Api, ...pieces: readonly Uint8Array[]): readonly ModelEvent[] {
+  const options = decoderOptions('openai', { requestId: 'run' })
+  const decoder = api === 'chat' ? chatDecoder(options) : responsesDecoder(options)
+  const body = bodyDecoder(decoder, sseSplitter())
+  const events: ModelEvent[] = []
+  for (const piece of [...pieces, undefined]) {
+    const stopped = body.take(piece, events)
+    if (stopped !== undefined) throw stopped.problem
+  }
+  return events
+}
+
+/** The fold of a stream of these chunks. */
+export async function streamed(api: Api, ...chunks: readonly unknown[]): Promise<ModelResponse> {
+  return collectEventsSync(await eventsOf(api, sse(...chunks)))
+}
+
+/** What `generate` makes of a whole answer. */
+export async function generated(api: Api, body: unknown): Promise<ModelResponse> {
+  let made = 0
+  const adapter = openai({
+    api,
+    apiKey: 'k',
+    fetch: () => answer(JSON.stringify(body), 'application/json'),
+  })
+  const newId = (kind: string): string => `${kind}_${++made}`
+  const response = await adapter.generate?.(request(), { requestId: 'run', newId })
+  if (response === undefined) throw new Error('the adapter does not generate')
+  return response
+}
+
+function answer(body: string, type: string): Promise<Response> {
+  return Promise.resolve(new Response(body, { headers: { 'content-type': type } }))
+}

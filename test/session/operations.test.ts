@@ -1,0 +1,370 @@
+import { describe, expect, test } from 'vitest'
+import {
+  askUser,
+  createEngine,
+  fail,
+  isSendable,
+  Session,
+  SessionError,
+  tool,
+  user,
+  type Engine,
+  type SessionStatus,
+  type Tool,
+} from '../../src/index.ts'
+import { fake, virtualClock, type Script } from '../../src/testing.ts'
+
+const done: Script = [
+  ['text', 'done'],
+  ['finish', 'stop'],
+]
+const call = (id: string, name: string): Script[number] => [
+  'tool_call',
+  { id, name, arguments: {} },
+]
+const named = (
+  name: string,
+  handler: NonNullable<Tool['handler']>,
+  extra: Partial<Tool> = {},
+): Tool => ({
+  ...tool({ name, description: name, schema: { type: 'object' }, handler }),
+  ...extra,
+})
+const tools = [
+  named('ask', (_args, { toolCall }) => askUser(`about ${toolCall.id}?`)),
+  named('hand', () => 'never', { manual: true }),
+  named('echo', (args) => args),
+  named('broken', () => fail('no luck')),
+]
+const engineOf = (...scripts: Script[]): Engine =>
+  createEngine({ adapter: fake({ scripts }), tools, clock: virtualClock() })
+const messages = [user('go')]
+
+/** A session in each status, made the way that it really comes about. */
+const sessions: Record<SessionStatus, () => Promise<Session>> = {
+  idle: async () => Session.create({ messages }),
+  completed: async () => (await Session.start(engineOf(done), messages)).session,
+  awaiting_user: async () => (await Session.start(engineOf([call('c1', 'ask')]), messages)).session,
+  awaiting_tools: async () =>
+    (await Session.start(engineOf([call('c1', 'hand')]), messages)).session,
+  error: async () =>
+    (
+      await Session.start(
+        engineOf([
+          ['text', 'half'],
+          ['error', 'timeout'],
+        ]),
+        messages,
+      )
+    ).session,
+}
+
+const operations = {
+  start: (session: Session) => Session.start(engineOf(done), session),
+  streamStart: async (session: Session) => Session.streamStart(engineOf(done), session),
+  reply: (session: Session) => Session.reply(engineOf(done), session, 'hello'),
+  streamReply: async (session: Session) => Session.streamReply(engineOf(done), session, 'hello'),
+  resume: (session: Session) => Session.resume(engineOf(done), session),
+  streamResume: async (session: Session) => Session.streamResume(engineOf(done), session),
+  step: (session: Session) => Session.step(engineOf(done), session),
+  streamStep: async (session: Session) => Session.streamStep(engineOf(done), session),
+  append: async (session: Session) => Session.append(session, user('more')),
+  submit: async (session: Session) => Session.submitToolResult(session, 'c1', 'x'),
+}
+
+const table: Record<SessionStatus, readonly (keyof typeof operations)[]> = {
+  idle: [
+    'start',
+    'streamStart',
+    'reply',
+    'streamReply',
+    'resume',
+    'streamResume',
+    'step',
+    'streamStep',
+    'append',
+  ],
+  completed: ['start', 'streamStart', 'reply', 'streamReply', 'step', 'streamStep', 'append'],
+  awaiting_user: ['reply', 'streamReply'],
+  awaiting_tools: ['submit'],
+  error: ['reply', 'streamReply', 'resume', 'streamResume', 'step', 'streamStep', 'append'],
+}
+
+describe('every operation in every status', () => {
+  const rows = (Object.keys(table) as SessionStatus[]).flatMap((status) =>
+    (Object.keys(operations) as (keyof typeof operations)[]).map((name) => [status, name] as const),
+  )
+  test.each(rows)('%s takes or refuses %s as the table says', async (status, name) => {
+    const session = await sessions[status]()
+    expect(session.status).toBe(status)
+    const before = JSON.stringify(session)
+    if (table[status].includes(name)) {
+      await expect(operations[name](session)).resolves.toBeDefined()
+    } else {
+      const error: unknown = await operations[name](session).catch((reason: unknown) => reason)
+      expect(error).toBeInstanceOf(SessionError)
+      expect(error).toMatchObject({
+        reason: status === 'error' ? 'session_in_error_state' : 'illegal_status',
+        message: expect.stringMatching(/legal now: Session\./) as string,
+      })
+    }
+    expect(JSON.stringify(session)).toBe(before)
+  })
+})
+
+describe('a session', () => {
+  test('starts, completes and goes on with a reply', async () => {
+    const adapter = fake({ scripts: [done, [['text', 'again']]] })
+    const engine = createEngine({ adapter })
+    const first = await Session.start(engine, messages)
+    expect(first).toMatchObject({
+      session: { status: 'completed', version: 1 },
+      result: { haltedReason: 'completed' },
+    })
+    const second = await Session.reply(engine, first.session, 'and?')
+    expect(second.session.thread.messages.map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'user',
+      'assistant',
+    ])
+    expect(second.session.id).toBe(first.session.id)
+  })
+
+  test('is made with an id, a thread or messages, context and metadata; unknown keys are refused', () => {
+    expect(Session.create({ id: 'x', messages, context: { a: 1 }, metadata: { b: 2 } })).toEqual({
+      version: 1,
+      id: 'x',
+      status: 'idle',
+      thread: { messages, metadata: {} },
+      pendingToolCalls: [],
+      context: { a: 1 },
+      metadata: { b: 2 },
+    })
+    expect(() => Session.create({ messages, thread: { messages, metadata: {} } })).toThrow('thread')
+    expect(() => Session.create({ meta: {} } as never)).toThrow('metadata')
+  })
+
+  test('its context is merged over the engine’s, and its id reaches the handlers', async () => {
+    const seen: unknown[] = []
+    const look = named('look', (_args, { context, sessionId }) => {
+      seen.push(context, sessionId)
+      return null
+    })
+    const adapter = fake({ scripts: [[call('c1', 'look')], done] })
+    const engine = createEngine({ adapter, tools: [look], context: { tenant: 'a', x: 1 } })
+    await Session.start(engine, Session.create({ id: 's', messages, context: { x: 2 } }))
+    expect(seen).toEqual([{ tenant: 'a', x: 2 }, 's'])
+  })
+
+  test('its metadata is the caller’s: no run writes to it', async () => {
+    const engine = engineOf([call('c1', 'ask')], done)
+    const { session } = await Session.start(
+      engine,
+      Session.create({ messages, metadata: { mine: 1 } }),
+    )
+    const after = await Session.reply(engine, session, 'yes')
+    expect([session.metadata, after.session.metadata]).toEqual([{ mine: 1 }, { mine: 1 }])
+  })
+
+  test('a call that fails gives the session in status error, with everything, and can be tried again', async () => {
+    const engine = engineOf(
+      [
+        ['text', 'half'],
+        ['error', 'provider_unavailable'],
+      ],
+      done,
+    )
+    const failed = await Session.start(engine, messages)
+    expect(failed).toMatchObject({
+      session: { status: 'error', error: { reason: 'provider_unavailable' } },
+      result: { haltedReason: 'error', error: { reason: 'provider_unavailable' } },
+    })
+    expect(failed.session.thread.messages.at(-1)).toMatchObject({
+      content: 'half',
+      metadata: { partial: true },
+    })
+    const again = await Session.resume(engine, failed.session)
+    expect(again.session).toMatchObject({ status: 'completed' })
+    expect(again.session.error).toBeUndefined()
+    expect(again.session.thread.messages.map(({ content }) => content)).toEqual(['go', 'done'])
+  })
+
+  test('a call that fails before its first event gives the session in status error, with the input', async () => {
+    const engine = engineOf([['preflight_error', 'authentication_failed', { status: 401 }]], done)
+    const { session } = await Session.start(engine, messages)
+    expect(session).toMatchObject({
+      status: 'error',
+      error: { reason: 'authentication_failed' },
+      thread: { messages },
+    })
+    expect((await Session.resume(engine, session)).session.status).toBe('completed')
+  })
+
+  test('a mistake of the caller rejects and changes nothing', async () => {
+    await expect(Session.start(createEngine(), messages)).rejects.toMatchObject({
+      reason: 'missing_adapter',
+    })
+    await expect(Session.start(engineOf(done), [])).rejects.toMatchObject({
+      reason: 'invalid_request',
+    })
+  })
+
+  test('a tool error that halts is an error that can be resumed: the model is asked again', async () => {
+    const engine = engineOf([call('c1', 'broken')], done)
+    const { session } = await Session.start(engine, messages, { onToolError: 'halt' })
+    expect(session).toMatchObject({
+      status: 'error',
+      error: { kind: 'tool', reason: 'handler_failed' },
+    })
+    expect((await Session.resume(engine, session)).session.status).toBe('completed')
+  })
+
+  test('a cancelled run keeps the user’s words and the partial answer, marked', async () => {
+    const controller = new AbortController()
+    const script: Script = [
+      ['text', 'half an '],
+      ['delay', 10],
+      ['text', 'answer'],
+    ]
+    const { session, result } = await Session.start(engineOf(script, done), messages, {
+      signal: controller.signal,
+      onEvent: ({ type }) => {
+        if (type === 'text_delta') controller.abort()
+      },
+    })
+    expect(result.haltedReason).toBe('cancelled')
+    expect(session).toMatchObject({
+      status: 'error',
+      error: { kind: 'stream', reason: 'cancelled' },
+    })
+    expect(session.thread.messages).toMatchObject([
+      { role: 'user', content: 'go' },
+      { role: 'assistant', content: 'half an ', metadata: { partial: true } },
+    ])
+    const next = await Session.reply(engineOf(done), session, 'go on')
+    expect(next.session.thread.messages.map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'user',
+      'assistant',
+    ])
+  })
+
+  test('goes on step by step', async () => {
+    const engine = engineOf([call('c1', 'echo')], done)
+    const first = await Session.step(engine, Session.create({ messages }))
+    expect(first.session.status).toBe('idle')
+    const second = await Session.step(engine, first.session)
+    expect(second).toMatchObject({ session: { status: 'completed' }, result: { done: true } })
+  })
+
+  test('takes appended messages, after which it can be resumed', async () => {
+    const { session } = await Session.start(engineOf(done), messages)
+    const more = Session.append(session, user('one'), user('two'))
+    expect(more.status).toBe('idle')
+    expect((await Session.resume(engineOf(done), more)).session.thread.messages).toHaveLength(5)
+    expect(() => Session.append(session, { role: 'tool', content: 'x', toolCallId: 'c9' })).toThrow(
+      'c9',
+    )
+  })
+})
+
+describe('questions', () => {
+  test('the user is asked one after the other, nothing is lost, and the model is called once at the end', async () => {
+    const adapter = fake({
+      scripts: [[call('c1', 'ask'), call('c2', 'echo'), call('c3', 'ask')], done],
+    })
+    const engine = createEngine({ adapter, tools })
+    const first = await Session.start(engine, messages)
+    expect(first.session).toMatchObject({
+      status: 'awaiting_user',
+      pendingQuestion: 'about c1?',
+      pendingToolCallId: 'c1',
+    })
+    const second = await Session.reply(engine, first.session, 'one')
+    expect(second.session).toMatchObject({ status: 'awaiting_user', pendingQuestion: 'about c3?' })
+    expect(adapter.calls).toHaveLength(1)
+    const third = await Session.reply(engine, second.session, 'two')
+    expect(third.session.status).toBe('completed')
+    const sent = JSON.stringify(adapter.calls[1]?.request.messages)
+    for (const text of ['about c1?', 'one', 'about c3?', 'two']) expect(sent).toContain(text)
+    expect(isSendable(third.session.thread)).toBe(true)
+  })
+})
+
+describe('calls for the caller', () => {
+  test('are pending, are answered in any order, and stand in the order of the calls', async () => {
+    const adapter = fake({
+      scripts: [[call('c1', 'hand'), call('c2', 'echo'), call('c3', 'hand')], done],
+    })
+    const engine = createEngine({ adapter, tools })
+    const { session } = await Session.start(engine, messages)
+    expect(session.status).toBe('awaiting_tools')
+    expect(Session.pendingToolCalls(session).map(({ id }) => id)).toEqual(['c1', 'c3'])
+    const half = Session.submitToolResult(session, 'c3', { ok: true })
+    expect(half).toMatchObject({ status: 'awaiting_tools', pendingToolCalls: [{ id: 'c1' }] })
+    const all = Session.submitToolResult(half, 'c1', 'yes')
+    expect(all).toMatchObject({ status: 'idle', pendingToolCalls: [] })
+    expect(
+      all.thread.messages.slice(2).map(({ toolCallId, content }) => [toolCallId, content]),
+    ).toEqual([
+      ['c1', 'yes'],
+      ['c2', '{}'],
+      ['c3', '{"ok":true}'],
+    ])
+    expect((await Session.resume(engine, all)).session.status).toBe('completed')
+  })
+
+  test.each([
+    ['an unknown id', [{ toolCallId: 'c9', content: 'x' }]],
+    [
+      'a result given twice',
+      [
+        { toolCallId: 'c1', content: 'x' },
+        { toolCallId: 'c1', content: 'y' },
+      ],
+    ],
+    [
+      'one result too many',
+      [
+        { toolCallId: 'c1', content: 'x' },
+        { toolCallId: 'c2', content: 'y' },
+      ],
+    ],
+  ])('%s is unknown_tool_call_id and changes nothing', async (_what, results) => {
+    const { session } = await Session.start(engineOf([call('c1', 'hand')]), messages)
+    const before = JSON.stringify(session)
+    expect(() => Session.submitToolResults(session, results)).toThrow(SessionError)
+    expect(() => Session.submitToolResults(session, results)).toThrow('is not a pending tool call')
+    expect(JSON.stringify(session)).toBe(before)
+  })
+
+  test('a run that suspended in manual mode goes on in manual mode', async () => {
+    const engine = engineOf([call('c1', 'echo')], [call('c2', 'echo')], done)
+    const first = await Session.start(engine, messages, { mode: 'manual' })
+    const answered = Session.submitToolResult(first.session, 'c1', 'by hand')
+    const second = await Session.resume(engine, answered)
+    expect(second.session).toMatchObject({
+      status: 'awaiting_tools',
+      pendingToolCalls: [{ id: 'c2' }],
+    })
+    const third = await Session.resume(
+      engine,
+      Session.submitToolResult(second.session, 'c2', 'x'),
+      { mode: 'auto' },
+    )
+    expect(third.session.status).toBe('completed')
+  })
+
+  test('come before questions: the results have to follow the assistant’s message', async () => {
+    const engine = engineOf([call('c1', 'ask'), call('c2', 'hand')], done)
+    const { session } = await Session.start(engine, messages)
+    expect(session).toMatchObject({ status: 'awaiting_tools', pendingQuestion: 'about c1?' })
+    const answered = Session.submitToolResult(session, 'c2', 'ok')
+    expect(answered.status).toBe('awaiting_user')
+    const { session: last } = await Session.reply(engine, answered, 'fine')
+    expect(last.status).toBe('completed')
+    expect(isSendable(last.thread)).toBe(true)
+  })
+})

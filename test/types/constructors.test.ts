@@ -1,0 +1,61 @@
+import { expectTypeOf, test } from 'vitest'
+import { z } from 'zod'
+import type { HandlerOutcome } from '../../src/adapter/handler-outcome.ts'
+import type { InlineImage, RemoteImage } from '../../src/data/image.ts'
+import type { JsonObject } from '../../src/data/json.ts'
+import type { Message } from '../../src/data/message.ts'
+import type { ModelRequest } from '../../src/data/model-request.ts'
+import type { ImagePart } from '../../src/data/part.ts'
+import type { JsonSchemaFormat } from '../../src/data/response-format.ts'
+import type { SchemaOutput } from '../../src/data/standard-schema.ts'
+import { imageFromBytes, imageFromUrl } from '../../src/make/images.ts'
+import { assistant, toolResult, user } from '../../src/make/messages.ts'
+import { modelRequest } from '../../src/make/model-request.ts'
+import { askUser, fail, halt } from '../../src/make/outcomes.ts'
+import { imagePart, textPart } from '../../src/make/parts.ts'
+import { jsonSchema } from '../../src/make/response-format.ts'
+import { tool } from '../../src/make/tool.ts'
+
+test('constructors give the narrowest type there is', () => {
+  expectTypeOf(user).returns.toEqualTypeOf<Message>()
+  expectTypeOf(imageFromUrl).returns.toEqualTypeOf<RemoteImage>()
+  expectTypeOf(imageFromBytes).returns.toEqualTypeOf<InlineImage>()
+  expectTypeOf(imagePart).returns.toEqualTypeOf<ImagePart>()
+  expectTypeOf(jsonSchema).returns.toEqualTypeOf<JsonSchemaFormat>()
+  expectTypeOf(modelRequest).returns.toEqualTypeOf<ModelRequest>()
+  expectTypeOf(askUser).returns.toEqualTypeOf<HandlerOutcome>()
+  expectTypeOf(halt).returns.toEqualTypeOf<HandlerOutcome>()
+  expectTypeOf(fail).returns.toEqualTypeOf<HandlerOutcome>()
+})
+
+test('options may be forwarded: undefined is the same as absent', () => {
+  const maybe = undefined as string | undefined
+  assistant('', { name: maybe, toolCalls: undefined })
+  modelRequest([], { model: maybe, temperature: undefined })
+  user([textPart('a'), imagePart(imageFromUrl('https://a.b/c'))])
+})
+
+test('what is not an option does not compile', () => {
+  const numbers = z.object({ n: z.number() })
+  const never = (): void => {
+    // @ts-expect-error a user makes no calls
+    user('', { toolCalls: [] })
+    // @ts-expect-error it is maxTokens
+    modelRequest([], { max_tokens: 5 })
+    // @ts-expect-error a Date is no JSON
+    toolResult('c1', { when: new Date() })
+    // @ts-expect-error the schema says a number
+    tool({ name: 'x', description: '', schema: numbers, handler: ({ n }) => n.length })
+    // @ts-expect-error a detail of its own
+    imagePart(imageFromUrl('https://a.b'), { detail: 'huge' })
+    // @ts-expect-error a tool needs a schema
+    tool({ name: 'x', description: '' })
+  }
+  expectTypeOf(never).toBeFunction()
+})
+
+test('a schema says what it gives', () => {
+  const schema = z.object({ n: z.string().transform(Number) })
+  expectTypeOf<SchemaOutput<typeof schema>>().toEqualTypeOf<{ n: number }>()
+  expectTypeOf<SchemaOutput<JsonObject>>().toBeNever()
+})
