@@ -1,6 +1,7 @@
 export { createEngine, extendEngine } from './engine/create-engine.ts'
 export { generate, streamGenerate } from './engine/generate.ts'
-export type { GenerateResult, RequestInput } from './engine/generate.ts'
+export type { GenerateResult } from './engine/generate.ts'
+export type { RequestInput } from './engine/prepare-call.ts'
 export { step, streamStep } from './chat/step.ts'
 export { chat, streamChat } from './chat/chat.ts'
 export type { ChatResultOf } from './chat/chat.ts'

@@ -1,7 +1,6 @@
 import type { JsonObject } from '../data/json.ts'
 import type { PromptCache, ProviderOptions, ReasoningOptions } from '../data/model-request.ts'
-import type { ResponseFormat } from '../data/response-format.ts'
-import type { StandardSchema } from '../data/standard-schema.ts'
+import type { FormatOption } from '../data/response-format.ts'
 import type { StepResult } from '../data/step-result.ts'
 import type { ToolCall } from '../data/tool-call.ts'
 import type { ToolChoice } from '../data/tool-spec.ts'
@@ -10,14 +9,13 @@ import type { StreamEvent } from '../events/event.ts'
 import type { RetryOption } from './retry-policy.ts'
 import type { Tool } from './tool.ts'
 
+export type { FormatOption }
+
 /** What to do when a tool call fails. */
 export type OnToolError =
   | 'continue'
   | 'halt'
   | ((call: ToolCall, error: ToolError) => { readonly continue: unknown } | 'halt')
-
-/** The form that an answer shall have: a format, or a schema that validates and types it. */
-export type FormatOption = ResponseFormat | StandardSchema
 
 /**
  * Every option of a call. Unknown keys are refused by name.

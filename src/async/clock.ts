@@ -1,3 +1,5 @@
+import { asError } from './as-error.ts'
+
 /** Where time comes from. Everything that waits goes through it, so a test can replace it. */
 export interface Clock {
   /** Milliseconds since some fixed moment. */
@@ -46,6 +48,5 @@ export function startTimer(clock: Clock, ms: number, onTime: () => void): Cancel
 
 /** The reason of an aborted signal, as an error. */
 export function reasonOf(signal: AbortSignal): Error {
-  const reason: unknown = signal.reason
-  return reason instanceof Error ? reason : new Error(String(reason), { cause: reason })
+  return asError(signal.reason)
 }

@@ -1,10 +1,9 @@
 import { totalUsage } from '../collect/to-results.ts'
 import type { ChatResult, HaltedReason } from '../data/chat-result.ts'
 import { defined } from '../data/defined.ts'
-import type { JsonObject } from '../data/json.ts'
-import type { Message } from '../data/message.ts'
 import { appendMessages } from '../data/thread.ts'
 import type { Batch } from '../events/event.ts'
+import { questionMessage } from '../events/tool-message.ts'
 import { haltedAfter } from './halted.ts'
 import { say, type Loop } from './loop.ts'
 import { stepBatches } from './step-batches.ts'
@@ -43,15 +42,6 @@ function chatResult(loop: Loop, haltedReason: HaltedReason): ChatResult {
     haltResult: halt?.result,
     error: halt?.error,
     usage: totalUsage(state),
-    metadata: metadataOf(loop),
+    metadata: isFinalizing(loop) ? { structuredFinalize: true } : {},
   })
-}
-
-/** A tool's question, as the assistant's own words, so that the user's answer follows it. */
-export function questionMessage(question: string, toolCallId: string): Message {
-  return { role: 'assistant', content: question, metadata: { askUser: true, toolCallId } }
-}
-
-function metadataOf(loop: Loop): JsonObject {
-  return isFinalizing(loop) ? { structuredFinalize: true } : {}
 }

@@ -35,9 +35,12 @@ export function streamChat(engine: Engine, input: ThreadInput, options?: CallOpt
 }
 
 /** Validates the final answer, when it is one and a schema was given. */
-export async function withOutput(loop: Loop, result: ChatResult): Promise<ChatResult> {
+export async function withOutput(
+  loop: Loop,
+  result: ChatResult,
+): Promise<ChatResult & { readonly output?: unknown }> {
   const schema = outputSchema(loop.format)
   if (schema === undefined || result.haltedReason !== 'completed') return result
   const text = result.finalResponse?.outputText ?? ''
-  return { ...result, ...{ output: await parseOutput(schema, text, result) } }
+  return { ...result, output: await parseOutput(schema, text, result) }
 }

@@ -1,4 +1,4 @@
-import { inCallOrder } from '../collect/fold-event.ts'
+import { inCallOrder } from '../collect/runs-tools.ts'
 import { partialMessages } from '../collect/partial-messages.ts'
 import { toResponse } from '../collect/to-response.ts'
 import { defined } from '../data/defined.ts'

@@ -18,7 +18,7 @@ export async function step(
   options?: CallOptions,
 ): Promise<StepResult> {
   const loop = createLoop(engine, startAt(input), options)
-  return await drainLoop(loop, stepBatches(loop), 'step', toStepResult)
+  return drainLoop(loop, stepBatches(loop), 'step', toStepResult)
 }
 
 /** One step as events: those of the model call, those of its tools, then `step_completed`. */

@@ -1,11 +1,13 @@
 import type { Tool } from '../adapter/tool.ts'
+import type { JsonValue } from '../data/json.ts'
 import { askUser, fail } from '../make/outcomes.ts'
 import { tool } from '../make/tool.ts'
 
 /** A tool that puts a question to whoever sits at the terminal. */
 export const askPerson: Tool = tool({
   name: 'ask_person',
-  description: 'Ask the person a question and wait for the answer. Use it when you need a decision.',
+  description:
+    'Ask the person a question and wait for the answer. Use it when you need a decision.',
   schema: {
     type: 'object',
     properties: {
@@ -16,7 +18,7 @@ export const askPerson: Tool = tool({
     additionalProperties: false,
   },
   handler: ({ question, choices }) =>
-    askUser(String(question), { choices: Array.isArray(choices) ? choices : [] }),
+    askUser(wordsOf(question), { choices: Array.isArray(choices) ? choices : [] }),
 })
 
 /** The tools that `allm chat` offers to the model. */
@@ -31,7 +33,7 @@ export const chatTools: readonly Tool[] = [
       additionalProperties: false,
     },
     idempotent: true,
-    handler: ({ timeZone }) => timeIn(String(timeZone)),
+    handler: ({ timeZone }) => timeIn(wordsOf(timeZone)),
   }),
   tool({
     name: 'roll_dice',
@@ -47,9 +49,17 @@ export const chatTools: readonly Tool[] = [
   askPerson,
 ]
 
+function wordsOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : ''
+}
+
 function timeIn(timeZone: string): unknown {
   try {
-    return new Intl.DateTimeFormat('en-GB', { timeZone, dateStyle: 'full', timeStyle: 'long' }).format()
+    return new Intl.DateTimeFormat('en-GB', {
+      timeZone,
+      dateStyle: 'full',
+      timeStyle: 'long',
+    }).format()
   } catch {
     return fail(`there is no time zone ${timeZone}`)
   }

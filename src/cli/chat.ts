@@ -28,7 +28,7 @@ export const chatCommand: Command = {
 async function run(call: CommandCall): Promise<number> {
   const { io } = call
   const provider = chooseProvider(call)
-  return await chatLoop({
+  return chatLoop({
     io,
     engine: engineFor(call, provider),
     partner: provider === undefined ? 'the Fake, offline' : `${provider.name} ${provider.model}`,

@@ -7,7 +7,12 @@ import { nearest } from '../validate/unknown-keys.ts'
 import { usageError } from './cli-error.ts'
 import type { CommandCall, OptionSpecs } from './command.ts'
 import type { Io } from './io.ts'
-import { defaultModels, isProviderName, providerNames, type ProviderName } from './provider-names.ts'
+import {
+  defaultModels,
+  isProviderName,
+  providerNames,
+  type ProviderName,
+} from './provider-names.ts'
 
 /** A real provider, chosen. */
 export interface ChosenProvider {
@@ -45,7 +50,9 @@ export function chooseProvider(call: CommandCall): ChosenProvider | undefined {
     throw usageError('--base-url needs --provider: openai, anthropic or gemini')
   }
   if (baseUrl !== undefined && !URL.canParse(baseUrl)) {
-    throw usageError(`--base-url must be an address such as http://127.0.0.1:8080/v1, not ${baseUrl}`)
+    throw usageError(
+      `--base-url must be an address such as http://127.0.0.1:8080/v1, not ${baseUrl}`,
+    )
   }
   return {
     name,

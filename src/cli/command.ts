@@ -16,9 +16,9 @@ export interface CommandCall {
   readonly io: Io
   readonly positionals: readonly string[]
   /** The value of an option; an empty one counts as missing. */
-  text(name: string): string | undefined
+  readonly text: (name: string) => string | undefined
   /** Whether a switch is set. */
-  flag(name: string): boolean
+  readonly flag: (name: string) => boolean
 }
 
 /** One command of the program. */
@@ -34,5 +34,5 @@ export interface Command {
   /** How many arguments it takes, at least and at most. */
   readonly positionals: readonly [number, number]
   /** Does it, and gives the exit code. What it throws is told in one line. */
-  run(call: CommandCall): Promise<number>
+  readonly run: (call: CommandCall) => Promise<number>
 }

@@ -10,31 +10,31 @@ import type { Script, ScriptEntry } from '../testing/script-entry.ts'
  * It shows what a model does (words that stream, two tools at once, a question), and says that it is not one.
  */
 export function demoAdapter(): ChatAdapter {
-  let calls = 0
   return {
     provider: 'fake',
-    stream: (request, options) => fake({ script: scriptFor(request, ++calls) }).stream(request, options),
+    stream: (request, options) => fake({ script: scriptFor(request) }).stream(request, options),
   }
 }
 
-function scriptFor({ messages }: ModelRequest, call: number): Script {
+function scriptFor({ messages }: ModelRequest): Script {
   const last = messages.at(-1)
   const before = messages.at(-2)
+  const call = `call-${messages.length}`
   const said = last === undefined ? '' : messageText(last).trim()
   if (last?.role === 'tool') return spoken(`The tools say ${toolWords(messages)}.`)
   if (before?.metadata?.['askUser'] === true) return spoken(`You chose ${said}. Good to know.`)
   if (/\b(?:dice|die|roll)\b/i.test(said)) {
     return [
-      ['tool_call', { id: `call-${call}a`, name: 'roll_dice', arguments: { sides: 6 } }],
-      ['tool_call', { id: `call-${call}b`, name: 'roll_dice', arguments: { sides: 6 } }],
+      ['tool_call', { id: `${call}a`, name: 'roll_dice', arguments: { sides: 6 } }],
+      ['tool_call', { id: `${call}b`, name: 'roll_dice', arguments: { sides: 6 } }],
     ]
   }
   if (/\b(?:time|date|clock)\b/i.test(said)) {
-    return [['tool_call', { id: `call-${call}`, name: 'now', arguments: { timeZone: 'UTC' } }]]
+    return [['tool_call', { id: call, name: 'now', arguments: { timeZone: 'UTC' } }]]
   }
   if (/\b(?:ask|question)\b/i.test(said)) {
     const question = { question: 'Tea or coffee?', choices: ['tea', 'coffee'] }
-    return [['tool_call', { id: `call-${call}`, name: 'ask_person', arguments: question }]]
+    return [['tool_call', { id: call, name: 'ask_person', arguments: question }]]
   }
   return spoken(
     `You said "${said}". I am the Fake, so I only play scripts: say "dice" for two tools at once, "time" for one, "ask" for a question. For a real model, start me with --provider.`,
@@ -44,7 +44,10 @@ function scriptFor({ messages }: ModelRequest, call: number): Script {
 /** The results of the last batch, in a row. */
 function toolWords(messages: readonly Message[]): string {
   const from = messages.findLastIndex(({ role }) => role === 'assistant')
-  return messages.slice(from + 1).map(messageText).join(' and ')
+  return messages
+    .slice(from + 1)
+    .map(messageText)
+    .join(' and ')
 }
 
 /** A text as a model says it: word by word, after a moment. */

@@ -23,8 +23,10 @@ function wordsOf(error: unknown): string {
 }
 
 function explain({ kind, reason, message, provider }: ErrorData): string {
-  const advice = adviceFor(kind === 'adapter' || kind === 'engine' ? reason : '', provider)
-  const failed = kind === 'adapter' ? `${provider ?? 'the provider'}: ${reason}: ${message}` : message
+  const advised = provider !== 'fake' && (kind === 'adapter' || kind === 'engine')
+  const advice = advised ? adviceFor(reason, provider) : undefined
+  const failed =
+    kind === 'adapter' ? `${provider ?? 'the provider'}: ${reason}: ${message}` : message
   return advice === undefined ? failed : `${failed}; ${advice}`
 }
 
@@ -43,8 +45,6 @@ function adviceFor(reason: string, provider: string | undefined): string | undef
     case 'network_error':
     case 'provider_unavailable':
       return 'look at the network and --base-url, or try allm doctor'
-    case 'no_scripted_response':
-      return 'the script has no answer for this call; add a list of entries'
     default:
       return undefined
   }

@@ -4,7 +4,12 @@ import { usageError } from './cli-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import type { Io } from './io.ts'
 import { playScripts } from './play-scripts.ts'
-import { defaultBaseUrls, isProviderName, providerNames, type ProviderName } from './provider-names.ts'
+import {
+  defaultBaseUrls,
+  isProviderName,
+  providerNames,
+  type ProviderName,
+} from './provider-names.ts'
 import { keyVariables } from '../keys/find-key.ts'
 import { styleFor, type Style } from './style.ts'
 import { packageVersion } from './version.ts'
@@ -15,11 +20,16 @@ export const doctorCommand: Command = {
   summary: 'say which keys are found (never the keys) and which endpoints answer',
   synopsis: '[options]',
   options: {
-    provider: { value: '<name>', help: 'look at one of openai, anthropic, gemini; fail if it is not ready' },
+    provider: {
+      value: '<name>',
+      help: 'look at one of openai, anthropic, gemini; fail if it is not ready',
+    },
     'base-url': { value: '<url>', help: 'the address to try, with --provider' },
     offline: { help: 'do not try the endpoints' },
   },
-  notes: ['An endpoint is asked without a key: any answer, a refusal too, means that it can be reached.'],
+  notes: [
+    'An endpoint is asked without a key: any answer, a refusal too, means that it can be reached.',
+  ],
   positionals: [0, 0],
   run,
 }
@@ -90,7 +100,10 @@ async function checkEndpoint(name: ProviderName, { io, text }: CommandCall): Pro
 }
 
 /** Why an address does not answer within five seconds; `undefined` when it does. */
-async function unreachable(url: string, { fetch = globalThis.fetch }: Io): Promise<string | undefined> {
+async function unreachable(
+  url: string,
+  { fetch = globalThis.fetch }: Io,
+): Promise<string | undefined> {
   try {
     const init = { method: 'GET', redirect: 'manual', signal: AbortSignal.timeout(5000) } as const
     const answer = await fetch(url, init)

@@ -24,7 +24,9 @@ export function eventFacts(event: StreamEvent): string {
     case 'raw_chunk':
       return json(event.chunk)
     case 'message_completed':
-      return [event.finishReason, usageFacts(event.usage ?? {})].filter((fact) => fact !== '').join(' · ')
+      return [event.finishReason, usageFacts(event.usage ?? {})]
+        .filter((fact) => fact !== '')
+        .join(' · ')
     case 'error':
       return `${event.error.reason}: ${event.error.message}`
     case 'tool_execution_started':

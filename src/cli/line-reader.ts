@@ -28,6 +28,7 @@ export function lineReader(io: Io): LineReader {
 function terminalReader({ stdin, stdout }: Io): LineReader {
   const lines: string[] = []
   let history: string[] = []
+  let draft = ''
   const ask = (prompt: string): Promise<Answer> =>
     new Promise((resolve) => {
       const waiting = lines.shift()
@@ -39,6 +40,7 @@ function terminalReader({ stdin, stdout }: Io): LineReader {
       const terminal = createInterface({ input: stdin, output: stdout, prompt, history })
       const finish = (answer: Answer): void => {
         terminal.off('close', ended)
+        draft = answer.type === 'line' ? terminal.line : ''
         terminal.close()
         resolve(answer)
       }
@@ -47,40 +49,30 @@ function terminalReader({ stdin, stdout }: Io): LineReader {
       terminal.on('line', (line) => {
         lines.push(line)
         // Several lines may arrive in one piece: the others are for the next questions.
-        if (lines.length === 1) queueMicrotask(() => finish({ type: 'line', text: lines.shift() ?? '' }))
+        if (lines.length === 1)
+          queueMicrotask(() => finish({ type: 'line', text: lines.shift() ?? '' }))
       })
       terminal.on('SIGINT', () => finish({ type: 'interrupt' }))
       terminal.on('close', ended)
       terminal.prompt()
+      // What was typed after the last line, and not sent.
+      if (draft !== '') terminal.write(draft)
     })
   return { ask, close: () => undefined }
 }
 
 function pipeReader({ stdin }: Io): LineReader {
-  const lines: string[] = []
-  let ended = false
-  let wake: (() => void) | undefined
-  let reader: Interface | undefined
-  const open = (): void => {
-    reader = createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY })
-    reader.on('line', (line) => {
-      lines.push(line)
-      wake?.()
-    })
-    reader.on('close', () => {
-      ended = true
-      wake?.()
-    })
+  let opened: { readonly reader: Interface; readonly lines: AsyncIterator<string> } | undefined
+  const open = (): NonNullable<typeof opened> => {
+    const reader = createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY })
+    return { reader, lines: reader[Symbol.asyncIterator]() }
   }
   return {
     ask: async () => {
-      if (reader === undefined) open()
-      while (lines.length === 0 && !ended) {
-        await new Promise<void>((resolve) => (wake = resolve))
-      }
-      const text = lines.shift()
-      return text === undefined ? { type: 'end' } : { type: 'line', text }
+      opened ??= open()
+      const next = await opened.lines.next()
+      return next.done === true ? { type: 'end' } : { type: 'line', text: next.value }
     },
-    close: () => reader?.close(),
+    close: () => opened?.reader.close(),
   }
 }

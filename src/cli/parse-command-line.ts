@@ -1,6 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { nearest } from '../validate/unknown-keys.ts'
-import type { Command, CommandCall, OptionSpecs } from './command.ts'
+import type { Command, CommandCall, OptionSpec, OptionSpecs } from './command.ts'
 import { usageError } from './cli-error.ts'
 import type { Io } from './io.ts'
 
@@ -9,7 +9,9 @@ export function parseCommandLine(command: Command, args: readonly string[], io: 
   const { values, positionals } = parse(command, args)
   const [least, most] = command.positionals
   if (positionals.length < least) {
-    throw usageError(`${command.name} needs ${command.synopsis.split(' [')[0]}; ${seeHelp(command)}`)
+    throw usageError(
+      `${command.name} needs ${command.synopsis.split(' [')[0]}; ${seeHelp(command)}`,
+    )
   }
   if (positionals.length > most) {
     throw usageError(`${command.name} takes no ${positionals[most]}; ${seeHelp(command)}`)
@@ -65,7 +67,7 @@ function parserOptions(specs: OptionSpecs): NonNullable<ParseArgsConfig['options
 }
 
 /** Every command has it. */
-export const helpOption = { short: 'h', help: 'show this help' }
+export const helpOption: OptionSpec = { short: 'h', help: 'show this help' }
 
 function problemOf(command: Command, error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)

@@ -30,7 +30,7 @@ async function dispatch(io: Io): Promise<number> {
   if (first === 'help') return print(io, helpOn(rest))
   const { command, args } = findCommand(io.argv)
   if (args.includes('--help') || args.includes('-h')) return print(io, commandHelp(command))
-  return await command.run(parseCommandLine(command, args, io))
+  return command.run(parseCommandLine(command, args, io))
 }
 
 function print(io: Io, text: string): number {

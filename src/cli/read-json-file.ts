@@ -9,7 +9,7 @@ export async function readJsonFile(path: string, io: Io): Promise<unknown> {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw failure(`${path} is not JSON: ${readReason(error)}`, error)
+    throw failure(`${nameOf(path)} is not JSON: ${readReason(error)}`, error)
   }
 }
 
@@ -19,6 +19,11 @@ async function readTextFile(path: string): Promise<string> {
   } catch (error) {
     throw failure(`can not read ${path}: ${readReason(error)}`, error)
   }
+}
+
+/** A path, for people. */
+export function nameOf(path: string): string {
+  return path === '-' ? 'stdin' : path
 }
 
 /** Whether a file was not there. */

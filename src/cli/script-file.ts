@@ -3,7 +3,7 @@ import type { Script } from '../testing/script-entry.ts'
 import { isFlat, validateScript } from '../testing/validate-script.ts'
 import { failure } from './cli-error.ts'
 import type { Io } from './io.ts'
-import { readJsonFile } from './read-json-file.ts'
+import { nameOf, readJsonFile } from './read-json-file.ts'
 
 /** What a script file holds: the scripts, and whatever else stands beside them. */
 export interface ScriptFile {
@@ -23,10 +23,10 @@ export async function readScriptFile(path: string, io: Io): Promise<ScriptFile> 
     // validateScript takes whatever it is given, and says what is wrong with it.
     validateScript({ script, scripts } as Parameters<typeof validateScript>[0])
   } catch (error) {
-    throw failure(`${path}: ${isAllmError(error) ? error.message : String(error)}`, error)
+    throw failure(`${nameOf(path)}: ${isAllmError(error) ? error.message : String(error)}`, error)
   }
   if (script === undefined && scripts === undefined) {
-    throw failure(`${path}: holds neither script nor scripts; see allm run --help`)
+    throw failure(`${nameOf(path)} holds neither script nor scripts; see allm run --help`)
   }
   // Just validated.
   return { scripts: script === undefined ? (scripts as Script[]) : [script as Script], rest }

@@ -58,7 +58,9 @@ async function started(options: FakeServerOptions, path: string): Promise<FakeSe
     }
     if (code === 'EACCES') throw failure(`port ${options.port} is not allowed; try one above 1023`)
     if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
-      throw failure(`can not listen on ${options.host}; name an address of this machine with --host`)
+      throw failure(
+        `can not listen on ${options.host}; name an address of this machine with --host`,
+      )
     }
     throw error
   }

@@ -1,7 +1,6 @@
 import { open, readFile, rename, rm } from 'node:fs/promises'
-import type { Session } from '../data/session.ts'
 import { isAllmError } from '../errors/allm-error.ts'
-import { parseSession, stringifySession } from '../session/saved-session.ts'
+import { Session } from '../session/session-api.ts'
 import { failure } from './cli-error.ts'
 import { isMissing, readReason } from './read-json-file.ts'
 
@@ -15,7 +14,7 @@ export async function readSession(path: string): Promise<Session | undefined> {
     throw failure(`can not read ${path}: ${readReason(error)}`, error)
   }
   try {
-    return parseSession(sessionText(text))
+    return Session.parse(sessionText(text))
   } catch (error) {
     throw failure(`${path}: ${isAllmError(error) ? error.message : readReason(error)}`, error)
   }
@@ -27,7 +26,7 @@ export async function writeSession(path: string, session: Session): Promise<void
   try {
     const file = await open(next, 'w')
     try {
-      await file.writeFile(`${stringifySession(session)}\n`)
+      await file.writeFile(`${Session.stringify(session)}\n`)
       await file.sync()
     } finally {
       await file.close()

@@ -1,13 +1,12 @@
 import type { ChatResult, HaltedReason } from '../data/chat-result.ts'
 import type { ErrorData } from '../data/error-data.ts'
-import type { FinishReason } from '../data/finish-reason.ts'
-import type { JsonObject } from '../data/json.ts'
 import type { Message } from '../data/message.ts'
 import type { StoredResult } from '../data/session.ts'
 import type { StepResult, ToolHalt } from '../data/step-result.ts'
 import type { Thread } from '../data/thread.ts'
 import type { ToolCall } from '../data/tool-call.ts'
 import type { Usage } from '../data/usage.ts'
+import type { ModelEvent } from '../events/model-event.ts'
 import { noBlocks, type Blocks } from './blocks.ts'
 
 /** A tool call under way: what was streamed of its arguments, or the whole call. */
@@ -19,12 +18,7 @@ export interface CallFold {
 }
 
 /** How a message ended, as its last event said. */
-export interface MessageEnd {
-  readonly message: Message
-  readonly finishReason: FinishReason
-  readonly rawFinishReason?: string
-  readonly metadata?: JsonObject
-}
+export type MessageEnd = Omit<Extract<ModelEvent, { type: 'message_completed' }>, 'type' | 'usage'>
 
 /**
  * All that a run has said so far, folded. Plain values; make one with `createCollector`, read it with `toResponse`,

@@ -1,6 +1,6 @@
 import type { FinishReason } from '../data/finish-reason.ts'
 import type { ModelResponse } from '../data/model-response.ts'
-import type { StepResult } from '../data/step-result.ts'
+import type { StepResult, ToolHalt } from '../data/step-result.ts'
 
 /**
  * Whether the tool calls of an answer are to be run.
@@ -20,4 +20,14 @@ export function endedByItself(finishReason: FinishReason): boolean {
 /** Whether no further model call follows from a step by itself: something halted, or there was nothing to run. */
 export function isDone(step: Pick<StepResult, 'response' | 'manualToolCalls' | 'halt'>): boolean {
   return step.halt !== undefined || (step.manualToolCalls.length === 0 && !runsTools(step.response))
+}
+
+/** What halted, in the order of the calls of an answer. */
+export function inCallOrder(
+  halts: readonly ToolHalt[],
+  { toolCalls }: Pick<ModelResponse, 'toolCalls'>,
+): readonly ToolHalt[] {
+  if (halts.length < 2) return halts
+  const order = toolCalls.map(({ id }) => id)
+  return halts.toSorted((a, b) => order.indexOf(a.toolCallId) - order.indexOf(b.toolCallId))
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from './json.ts'
 
-/** The image types that every provider accepts. */
+/** The image types that are told apart by their first bytes. Gemini does not take GIFs; the others take all four. */
 export type ImageMimeType = 'image/png' | 'image/jpeg' | 'image/webp' | 'image/gif'
 
 interface ImageFacts {

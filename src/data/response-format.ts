@@ -1,4 +1,5 @@
 import type { JsonObject } from './json.ts'
+import type { StandardSchema } from './standard-schema.ts'
 
 /** An answer that has to match a JSON Schema. Made by `jsonSchema(name, schema)`. */
 export interface JsonSchemaFormat {
@@ -14,3 +15,6 @@ export type ResponseFormat =
   | { readonly type: 'text' }
   | { readonly type: 'json_object' }
   | JsonSchemaFormat
+
+/** The form that an answer shall have: a format, or a schema that validates and types it. */
+export type FormatOption = ResponseFormat | StandardSchema

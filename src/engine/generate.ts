@@ -1,22 +1,12 @@
 import type { CallOptions, FormatOption } from '../adapter/call-options.ts'
 import type { Engine } from '../adapter/engine-handle.ts'
-import { failureOf } from '../collect/failure.ts'
-import { toResponse } from '../collect/to-response.ts'
-import type { Message } from '../data/message.ts'
-import type { ModelRequest } from '../data/model-request.ts'
 import type { ModelResponse } from '../data/model-response.ts'
-import { isAllmError } from '../errors/allm-error.ts'
-import { buildRequest } from '../stream/build-request.ts'
 import { keepEvent } from '../stream/keep-event.ts'
-import type { ModelRun } from '../stream/model-run.ts'
-import { outputSchema, parseOutput, type WithOutput } from '../stream/output.ts'
-import { optionOf, runScene, type RunScene } from '../stream/run-scene.ts'
+import { parseOutput, type WithOutput } from '../stream/output.ts'
 import { runStream, type RunStream } from '../stream/run-stream.ts'
-import { checkRequest, startCall } from '../stream/start-call.ts'
 import { span } from '../telemetry/telemetry.ts'
-
-/** A request, or the messages of one. */
-export type RequestInput = ModelRequest | readonly Message[]
+import { drainCall } from './drain-call.ts'
+import { prepareCall, type RequestInput } from './prepare-call.ts'
 
 /** A response; with a schema as `responseFormat`, also its validated, typed `output`. */
 export type GenerateResult<Format> = ModelResponse & WithOutput<Format>
@@ -32,16 +22,16 @@ export async function generate<Format extends FormatOption = FormatOption>(
   input: RequestInput,
   options?: CallOptions<Format>,
 ): Promise<GenerateResult<Format>> {
-  const { scene, run } = prepare(engine, input, options)
+  const { scene, run, schema } = prepareCall(engine, input, options)
   const { requestId, engine: parts } = scene
   const trace = span('generate', { requestId, provider: run.state.provider }, parts.clock)
   try {
-    const response = await drained(run)
-    const result = await withOutput(scene, response)
-    const { finishReason, usage } = response
+    const response = await drainCall(run)
+    const { finishReason, usage, outputText } = response
+    const output = schema && { output: await parseOutput(schema, outputText, response) }
     trace.stop({ finishReason, usage, content: response })
     // What the schema gave is what its type says.
-    return result as GenerateResult<Format>
+    return (output === undefined ? response : { ...response, ...output }) as GenerateResult<Format>
   } catch (error) {
     trace.error(error)
     throw error
@@ -54,45 +44,6 @@ export function streamGenerate(
   input: RequestInput,
   options?: CallOptions,
 ): RunStream {
-  const { scene, run } = prepare(engine, input, options)
+  const { scene, run } = prepareCall(engine, input, options)
   return runStream(run, { keep: keepEvent(scene) })
-}
-
-function prepare(
-  engine: Engine,
-  input: RequestInput,
-  options: CallOptions | undefined,
-): { readonly scene: RunScene; readonly run: ModelRun } {
-  const scene = runScene(engine, options)
-  const request = buildRequest(scene, isMessages(input) ? { messages: input } : input)
-  checkRequest(scene, request)
-  return { scene, run: startCall(scene, request) }
-}
-
-function isMessages(input: RequestInput): input is readonly Message[] {
-  return Array.isArray(input)
-}
-
-async function drained(run: ModelRun): Promise<ModelResponse> {
-  const { state } = run
-  try {
-    while ((await run.next()).done !== true);
-  } catch (error) {
-    if (isAllmError(error)) {
-      state.error = error.toJSON()
-      error.partial = toResponse(state)
-    }
-    throw error
-  }
-  const response = toResponse(state)
-  if (state.error !== undefined) throw failureOf(state.error, response)
-  return response
-}
-
-async function withOutput(scene: RunScene, response: ModelResponse): Promise<ModelResponse> {
-  const schema = outputSchema(optionOf(scene, 'responseFormat'))
-  if (schema === undefined) return response
-  return Object.assign(response, {
-    output: await parseOutput(schema, response.outputText, response),
-  })
 }

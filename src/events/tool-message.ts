@@ -16,6 +16,11 @@ export function askedMessage(toolCallId: string): Message {
   return { role: 'tool', content: awaitingUser, toolCallId, metadata: { askUser: true } }
 }
 
+/** A tool's question, as the assistant's own words, so that the user's answer follows it. */
+export function questionMessage(question: string, toolCallId: string): Message {
+  return { role: 'assistant', content: question, metadata: { askUser: true, toolCallId } }
+}
+
 /**
  * The message that answers a call that has no result, so that the thread can be sent again.
  *

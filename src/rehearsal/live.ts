@@ -1,7 +1,7 @@
 import type { Session } from '../data/session.ts'
 import type { StreamEvent } from '../events/event.ts'
 import { ValidationError } from '../errors/validation-error.ts'
-import { streamReply, streamResume, streamStart } from '../session/operations.ts'
+import { streamReply, streamResume, streamStart } from '../session/streams.ts'
 import type { SessionStream } from '../session/session-stream.ts'
 import { submitToolResults } from '../session/tool-results.ts'
 import type { CrashScenario } from './crash-scenario.ts'

@@ -5,7 +5,7 @@ import { imageAnswer } from './image-answers.ts'
 import { prepareAnswer, type PreparedAnswer } from './prepared-answer.ts'
 import { parseJson } from './read-body.ts'
 import { refuse, refuseByFault, refuseRequest } from './refuse.ts'
-import { kindOf, objectOf } from './request-problem.ts'
+import { kindOf, objectOf } from './json-kind.ts'
 import type { Route } from './route.ts'
 import { nextFault, type Decision, type Incoming, type ServerState } from './server-state.ts'
 

@@ -1,9 +1,10 @@
 import type { JsonObject } from '../data/json.ts'
-import { checkImages, imageAnswer } from './image-answers.ts'
+import { checkImages } from './check-images.ts'
+import { imageAnswer } from './image-answers.ts'
 import { prepareAnswer, type PreparedAnswer } from './prepared-answer.ts'
 import { parseForm, parseJson } from './read-body.ts'
 import { refuseByFault, refuseRequest } from './refuse.ts'
-import { kindOf, objectOf } from './request-problem.ts'
+import { kindOf, objectOf } from './json-kind.ts'
 import type { Route } from './route.ts'
 import { nextFault, type Decision, type Incoming, type ServerState } from './server-state.ts'
 

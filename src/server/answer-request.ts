@@ -1,3 +1,4 @@
+import { assertNever } from '../data/assert-never.ts'
 import { answerChat } from './answer-chat.ts'
 import { answerImages } from './answer-images.ts'
 import { defaultModels, modelEntry, modelsList } from './models-list.ts'
@@ -36,6 +37,8 @@ export function answerRequest(
       return answerImages(state, route, incoming)
     case 'models':
       return { answer: prepareAnswer(answerModels(state, route, requestId)) }
+    default:
+      return assertNever(route)
   }
 }
 

@@ -1,4 +1,5 @@
-import type { ParamKind, ParamWords, RequestProblem } from './request-problem.ts'
+import type { ParamKind, ParamWords } from './param-problem.ts'
+import type { RequestProblem } from './request-problem.ts'
 
 const expectations: Readonly<Record<ParamKind, string>> = {
   string: 'a valid string',

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { assertNever } from '../data/assert-never.ts'
 import type { Provider } from './route.ts'
 
 /** The key that a request carries where its provider looks for one; `undefined` when there is none. */
@@ -17,6 +18,8 @@ export function apiKeyOf(
       const [, inAddress] = /[?&]key=([^&]+)/.exec(url) ?? []
       return headerText(headers['x-goog-api-key']) ?? inAddress ?? bearer
     }
+    default:
+      return assertNever(provider)
   }
 }
 

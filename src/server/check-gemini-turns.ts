@@ -1,6 +1,7 @@
 import type { JsonObject } from '../data/json.ts'
 import { unknownName } from './gemini-words.ts'
-import { firstProblem, objectOf, objectsOf, shown, type RequestProblem } from './request-problem.ts'
+import { objectOf, objectsOf, shown } from './json-kind.ts'
+import { firstProblem, type RequestProblem } from './request-problem.ts'
 
 const partData = new Map([
   ['functionCall', 'function_call'],

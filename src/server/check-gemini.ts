@@ -2,13 +2,9 @@ import type { JsonObject, JsonValue } from '../data/json.ts'
 import { geminiTurnsProblem } from './check-gemini-turns.ts'
 import { schemaProblem } from './gemini-schema-problem.ts'
 import { geminiNames, unknownName, wrongKind } from './gemini-words.ts'
-import {
-  firstProblem,
-  objectOf,
-  objectsOf,
-  paramProblem,
-  type RequestProblem,
-} from './request-problem.ts'
+import { objectOf, objectsOf } from './json-kind.ts'
+import { paramProblem } from './param-problem.ts'
+import { firstProblem, type RequestProblem } from './request-problem.ts'
 
 const requestNames = geminiNames({
   model: ['string'],

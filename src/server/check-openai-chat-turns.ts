@@ -1,13 +1,7 @@
 import type { JsonObject, JsonValue } from '../data/json.ts'
 import { wordProblem, missing, nameProblem, wrongType } from './openai-words.ts'
-import {
-  firstProblem,
-  kindOf,
-  objectOf,
-  objectsOf,
-  shown,
-  type RequestProblem,
-} from './request-problem.ts'
+import { kindOf, objectOf, objectsOf, shown } from './json-kind.ts'
+import { firstProblem, type RequestProblem } from './request-problem.ts'
 
 const roles = ['system', 'assistant', 'user', 'function', 'tool', 'developer']
 

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../data/json.ts'
 import { wordProblem, missing, nameProblem, wrongType } from './openai-words.ts'
-import { firstProblem, kindOf, objectsOf, shown, type RequestProblem } from './request-problem.ts'
+import { kindOf, objectsOf, shown } from './json-kind.ts'
+import { firstProblem, type RequestProblem } from './request-problem.ts'
 
 const roles = ['assistant', 'system', 'developer', 'user']
 

@@ -11,16 +11,9 @@ import {
   wrongType,
 } from './openai-words.ts'
 import { strictSchemaProblem } from './openai-strict-schema.ts'
-import {
-  firstProblem,
-  kindOf,
-  objectOf,
-  objectsOf,
-  paramProblem,
-  shown,
-  type ParamTable,
-  type RequestProblem,
-} from './request-problem.ts'
+import { kindOf, objectOf, objectsOf, shown } from './json-kind.ts'
+import { paramProblem, type ParamTable } from './param-problem.ts'
+import { firstProblem, type RequestProblem } from './request-problem.ts'
 
 const table: ParamTable = Object.fromEntries([
   ...params(['string'], 'model previous_response_id service_tier truncation user'),

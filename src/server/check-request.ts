@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { assertNever } from '../data/assert-never.ts'
 import type { JsonObject } from '../data/json.ts'
 import type { WireFormat } from '../wire/wire-answer.ts'
 import { checkAnthropic } from './check-anthropic.ts'
@@ -24,6 +25,8 @@ export function checkRequest(
       return checkAnthropic(body, headers['anthropic-beta'] !== undefined)
     case 'gemini':
       return checkGemini(body)
+    default:
+      return assertNever(format)
   }
 }
 
@@ -37,5 +40,7 @@ export function unreadable(format: WireFormat): RequestProblem {
       return { message: 'The request body is not valid JSON' }
     case 'gemini':
       return { message: 'Invalid JSON payload received. Expected an object.' }
+    default:
+      return assertNever(format)
   }
 }

@@ -1,12 +1,6 @@
 import type { Clock } from '../async/clock.ts'
-import { fakeImages } from '../testing/fake-images.ts'
 import type { ImageScriptEntry } from '../testing/image-script-entry.ts'
 import type { Script } from '../testing/script-entry.ts'
-import { validateScript } from '../testing/validate-script.ts'
-import { assertValid } from '../validate/assert-valid.ts'
-import { fine, must, type Check } from '../validate/check.ts'
-import { listOf, optionsOf, shape } from '../validate/shape.ts'
-import { between, count, flag, integer, oneOf, someText, text } from '../validate/values.ts'
 import type { WireChunking } from '../wire/wire-answer.ts'
 import type { Fault, SeededFailures } from './faults.ts'
 
@@ -42,71 +36,4 @@ export interface FakeServerOptions {
   readonly requestLimit?: number | undefined
   /** Delays go through it. */
   readonly clock?: Clock | undefined
-}
-
-/** Throws a `ValidationError` that holds every problem of the scripts, of the image script, or of the options. */
-export function checkFakeServerOptions(options: FakeServerOptions): void {
-  validateScript({ script: options.script, scripts: options.scripts })
-  fakeImages({ script: options.images })
-  assertValid('invalid_options', check(options))
-}
-
-const any: Check = () => fine
-
-const share: Check = between(0, 1)
-
-const milliseconds: Check = must(
-  'a number of milliseconds, 0 or more',
-  (value) => typeof value === 'number' && Number.isFinite(value) && value >= 0,
-)
-
-const seed: Check = must('an integer', Number.isSafeInteger)
-
-const status: Check = must(
-  'an HTTP status from 400 to 599',
-  (value) => Number.isInteger(value) && Number(value) >= 400 && Number(value) <= 599,
-)
-
-const failures: Check = optionsOf({
-  seed,
-  rate429: share,
-  rate5xx: share,
-  retryAfterMs: milliseconds,
-  slowMs: milliseconds,
-  rateSlow: share,
-  cutAfter: count,
-  rateCut: share,
-  malformedAt: integer,
-  rateMalformed: share,
-})
-
-const fault: Check = optionsOf({
-  status,
-  retryAfterMs: milliseconds,
-  message: text,
-  slowMs: milliseconds,
-  cutAfter: integer,
-  malformedAt: integer,
-})
-
-const check: Check = optionsOf({
-  script: any,
-  scripts: any,
-  images: any,
-  repeat: flag,
-  cursor: oneOf(['shared', 'per_key']),
-  requireKey: flag,
-  validateRequests: flag,
-  models: listOf(someText),
-  chunking: shape({ seed, maxBytes: count }),
-  failures: (value) => failures(value),
-  faults: listOf((value) => (value === null ? fine : fault(value))),
-  port: must('a port', (value) => Number.isInteger(value) && between(0, 65_535)(value) === fine),
-  host: someText,
-  requestLimit: count,
-  clock: must('a clock with now and sleep', isClock),
-})
-
-function isClock(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'now' in value && 'sleep' in value
 }

@@ -1,6 +1,7 @@
 import type { JsonValue } from '../data/json.ts'
 import { unknownName } from './gemini-words.ts'
-import { firstProblem, objectOf, objectsOf, type RequestProblem } from './request-problem.ts'
+import { objectOf, objectsOf } from './json-kind.ts'
+import { firstProblem, type RequestProblem } from './request-problem.ts'
 
 /** The keywords that a Gemini schema has; it is a part of OpenAPI's, and a JSON Schema may say more. */
 const keywords = new Set(

@@ -1,4 +1,5 @@
-import type { ParamTable, RequestProblem } from './request-problem.ts'
+import type { ParamTable } from './param-problem.ts'
+import type { RequestProblem } from './request-problem.ts'
 
 /** A name that the message does not have. */
 export function unknownName(name: string, at?: string): RequestProblem {

@@ -1,3 +1,4 @@
+import { assertNever } from '../data/assert-never.ts'
 import type { JsonObject } from '../data/json.ts'
 import { wireEpoch } from '../wire/wire-renderer.ts'
 import type { Provider } from './route.ts'
@@ -26,6 +27,8 @@ export function modelsList(provider: Provider, names: readonly string[]): JsonOb
       }
     case 'gemini':
       return { models }
+    default:
+      return assertNever(provider)
   }
 }
 
@@ -45,5 +48,7 @@ export function modelEntry(provider: Provider, name: string): JsonObject {
         outputTokenLimit: 65_536,
         supportedGenerationMethods: ['generateContent', 'countTokens'],
       }
+    default:
+      return assertNever(provider)
   }
 }

@@ -1,11 +1,6 @@
 import type { JsonObject, JsonValue } from '../data/json.ts'
-import {
-  firstProblem,
-  kindOf,
-  objectOf,
-  objectsOf,
-  type RequestProblem,
-} from './request-problem.ts'
+import { kindOf, objectOf, objectsOf } from './json-kind.ts'
+import { firstProblem, type RequestProblem } from './request-problem.ts'
 
 /** Where a schema that shall be enforced stands. */
 export interface StrictPlace {

@@ -1,25 +1,16 @@
-import { questionMessage } from '../chat/chat-batches.ts'
 import type { ThreadInput } from '../chat/create-loop.ts'
 import type { Part } from '../data/part.ts'
 import type { Message } from '../data/message.ts'
 import type { Session } from '../data/session.ts'
 import { appendMessages } from '../data/thread.ts'
+import { questionMessage } from '../events/tool-message.ts'
 import { user } from '../make/messages.ts'
-import { assertValid } from '../validate/assert-valid.ts'
-import { validateSession } from '../validate/validate-session.ts'
 import { cleared } from './cleared.ts'
 import { createSession } from './create-session.ts'
-import { assertLegal, type Operation } from './transition.ts'
+import { checked } from './checked.ts'
 
 /** What a session starts from: its first messages, a thread, or a session that was made before. */
 export type SessionInput = Session | ThreadInput
-
-/** A session that takes `operation` now, or the error that says why not. */
-export function checked(session: Session, operation: Operation): Session {
-  assertValid('invalid_session', validateSession(session))
-  assertLegal(session, operation)
-  return session
-}
 
 /** The session that a new run starts from. */
 export function begun(input: SessionInput): Session {
@@ -37,18 +28,6 @@ export function replied(session: Session, text: string | readonly Part[]): Sessi
     if (!endsWith(thread.messages, question)) added.unshift(question)
   }
   return { ...cleared(session), status: 'idle', thread: appendMessages(thread, ...added) }
-}
-
-/** The session with messages added; what was completed can then be resumed. Calls must be answered before. */
-export function appended(session: Session, ...messages: readonly Message[]): Session {
-  checked(session, 'append')
-  const next: Session = {
-    ...cleared(session),
-    status: 'idle',
-    thread: appendMessages(session.thread, ...messages),
-  }
-  assertValid('invalid_session', validateSession(next))
-  return next
 }
 
 function isSession(input: SessionInput): input is Session {

@@ -1,10 +1,9 @@
-import { questionMessage } from '../chat/chat-batches.ts'
 import { createCollector } from '../collect/collector-state.ts'
 import { foldEvent } from '../collect/fold-event.ts'
-import type { ChatResult } from '../data/chat-result.ts'
 import { defined } from '../data/defined.ts'
 import type { Session } from '../data/session.ts'
 import { appendMessages } from '../data/thread.ts'
+import { questionMessage } from '../events/tool-message.ts'
 import type { StreamEvent } from '../events/event.ts'
 import type { SessionResult } from './reducer.ts'
 import { withSession, type SessionStream } from './session-stream.ts'
@@ -22,7 +21,7 @@ export function nextQuestion(asked: Session, answered: Session): NextQuestion | 
   const [next, ...more] = asked.moreQuestions ?? []
   if (next?.question === undefined) return undefined
   const { question, toolCallId } = next
-  const result: ChatResult = {
+  const result: SessionResult['result'] = {
     thread: appendMessages(answered.thread, questionMessage(question, toolCallId)),
     steps: [],
     haltedReason: 'ask_user',

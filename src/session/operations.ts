@@ -3,12 +3,11 @@ import type { Engine } from '../adapter/engine-handle.ts'
 import type { ChatResultOf } from '../chat/chat.ts'
 import type { Part } from '../data/part.ts'
 import type { Session } from '../data/session.ts'
-import type { StepResult } from '../data/step-result.ts'
-import { begun, checked, replied, type SessionInput } from './begin.ts'
-import { askNext, nextQuestion, streamNext } from './next-question.ts'
+import { begun, replied, type SessionInput } from './begin.ts'
+import { checked } from './checked.ts'
+import { askNext, nextQuestion } from './next-question.ts'
 import type { SessionResult } from './reducer.ts'
-import { runChat, runStep, streamChatOf, streamStepOf } from './run-session.ts'
-import type { SessionStream } from './session-stream.ts'
+import { runChat, runStep } from './run-session.ts'
 
 /** A session's result; with a schema as `responseFormat`, a completed one has its validated, typed `output`. */
 export type SessionResultOf<Format> = SessionResult<ChatResultOf<Format>>
@@ -53,43 +52,8 @@ export async function step(
   engine: Engine,
   session: Session,
   options?: CallOptions,
-): Promise<SessionResult<StepResult>> {
-  return await runStep(engine, checked(session, 'step'), options)
-}
-
-/** `start` as a stream of events. */
-export function streamStart(
-  engine: Engine,
-  input: SessionInput,
-  options?: CallOptions,
-): SessionStream {
-  return streamChatOf(engine, begun(input), options)
-}
-
-/** `reply` as a stream of events. */
-export function streamReply(
-  engine: Engine,
-  session: Session,
-  text: string | readonly Part[],
-  options?: CallOptions,
-): SessionStream {
-  const answered = replied(session, text)
-  const next = nextQuestion(session, answered)
-  return next === undefined ? streamChatOf(engine, answered, options) : streamNext(next)
-}
-
-/** `resume` as a stream of events. */
-export function streamResume(
-  engine: Engine,
-  session: Session,
-  options?: CallOptions,
-): SessionStream {
-  return streamChatOf(engine, checked(session, 'resume'), options)
-}
-
-/** `step` as a stream of events. */
-export function streamStep(engine: Engine, session: Session, options?: CallOptions): SessionStream {
-  return streamStepOf(engine, checked(session, 'step'), options)
+): ReturnType<typeof runStep> {
+  return runStep(engine, checked(session, 'step'), options)
 }
 
 /** What a schema gave is what its type says. */

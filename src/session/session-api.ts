@@ -1,19 +1,11 @@
 import type { Session as SessionData } from '../data/session.ts'
 import type { ToolCall } from '../data/tool-call.ts'
-import { appended } from './begin.ts'
+import { appended } from './append.ts'
 import { createSession } from './create-session.ts'
-import {
-  reply,
-  resume,
-  start,
-  step,
-  streamReply,
-  streamResume,
-  streamStart,
-  streamStep,
-} from './operations.ts'
+import { reply, resume, start, step } from './operations.ts'
 import { applySessionEvent, finalizeSession, reduceSession } from './reducer.ts'
 import { parseSession, stringifySession } from './saved-session.ts'
+import { streamReply, streamResume, streamStart, streamStep } from './streams.ts'
 import { submitToolResult, submitToolResults } from './tool-results.ts'
 
 /** A conversation that can wait: plain data. The functions of the same name work on it and never change it. */

@@ -2,9 +2,6 @@ import { traced } from '../chat/run-loop.ts'
 import type { Collector } from '../collect/collector-state.ts'
 import { foldEvent } from '../collect/fold-event.ts'
 import type { Session } from '../data/session.ts'
-import type { AllmError } from '../errors/allm-error.ts'
-import { isAllmError } from '../errors/allm-error.ts'
-import type { Batch } from '../events/event.ts'
 import { keepEvent } from '../stream/keep-event.ts'
 import {
   runStream,
@@ -12,6 +9,7 @@ import {
   type DoorOptions,
   type RunStream,
 } from '../stream/run-stream.ts'
+import { isFailure } from './is-failure.ts'
 import type { Prepared } from './prepare.ts'
 import { restore } from './restore.ts'
 import { snapshot } from './snapshot.ts'
@@ -28,7 +26,7 @@ export interface SessionStream extends RunStream {
 /** The stream of a prepared run. */
 export function sessionStream(
   { base, loop }: Prepared,
-  batches: AsyncGenerator<Batch, void>,
+  batches: Parameters<typeof traced>[1],
   name: 'step' | 'chat',
 ): SessionStream {
   const source = traced(loop, batches, name)
@@ -58,9 +56,4 @@ export function withSession(
     enumerable: true,
     get: () => snapshot(base, state),
   }) as SessionStream // The property that was just defined.
-}
-
-/** Whether an error is what happened to a call, and so belongs to the session's record; else it is the caller's mistake. */
-export function isFailure(error: unknown): error is AllmError {
-  return isAllmError(error) && (error.kind === 'adapter' || error.kind === 'stream')
 }

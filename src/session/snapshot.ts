@@ -3,9 +3,8 @@ import { partialMessages } from '../collect/partial-messages.ts'
 import { toResponse } from '../collect/to-response.ts'
 import type { ChatResult } from '../data/chat-result.ts'
 import { defined } from '../data/defined.ts'
-import type { ModelResponse } from '../data/model-response.ts'
 import type { AnswerFacts, RunProgress, Session } from '../data/session.ts'
-import type { ToolHalt } from '../data/step-result.ts'
+import type { StepResult, ToolHalt } from '../data/step-result.ts'
 import { appendMessages, type Thread } from '../data/thread.ts'
 import { cleared } from './cleared.ts'
 import { settled, type Outcome } from './settled.ts'
@@ -73,7 +72,7 @@ function progress(base: Session, state: Collector): RunProgress {
   return results.length === 0 ? run : { ...run, results }
 }
 
-function answerFacts(response: ModelResponse): AnswerFacts {
+function answerFacts(response: StepResult['response']): AnswerFacts {
   const { message: _message, outputText: _text, toolCalls: _calls, ...facts } = response
   return facts
 }

@@ -54,7 +54,7 @@ export function fileStore(directory: string, options: FileStoreOptions = {}): Se
       const text = stringifySession(session)
       await files.mkdir(directory, { recursive: true })
       const path = pathOf(session.id)
-      return await locked({ files, clock }, `${path}.lock`, async () => {
+      return locked({ files, clock }, `${path}.lock`, async () => {
         const current = (await read(session.id))?.version ?? 0
         refuseStale(session.id, current, ifVersion)
         await replace(files, path, `{"version":${current + 1},"session":${text}}`)

@@ -1,6 +1,6 @@
 import type { FormatOption } from '../adapter/call-options.ts'
 import { defined } from '../data/defined.ts'
-import type { JsonObject } from '../data/json.ts'
+import type { JsonObject, JsonValue } from '../data/json.ts'
 import type { Message } from '../data/message.ts'
 import type { ModelRequest, ProviderOptions } from '../data/model-request.ts'
 import type { ToolChoice, ToolSpec } from '../data/tool-spec.ts'
@@ -88,5 +88,8 @@ const nothing: JsonObject = {}
 
 function mergeMetadata(...layers: readonly (JsonObject | undefined)[]): JsonObject {
   const given = layers.filter((layer) => layer !== undefined)
-  return given.length < 2 ? (given[0] ?? nothing) : Object.assign({}, ...given)
+  if (given.length < 2) return given[0] ?? nothing
+  const merged: Record<string, JsonValue> = {}
+  for (const layer of given) Object.assign(merged, layer)
+  return merged
 }

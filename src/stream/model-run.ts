@@ -1,8 +1,7 @@
+import { asError } from '../async/as-error.ts'
 import { createCollector, type Collector } from '../collect/collector-state.ts'
 import { foldEvent } from '../collect/fold-event.ts'
 import { toResponse } from '../collect/to-response.ts'
-import type { AllmError } from '../errors/allm-error.ts'
-import { errorFromJSON } from '../errors/error-json.ts'
 import { StreamError } from '../errors/stream-error.ts'
 import type { Batch } from '../events/event.ts'
 import { isObserved, span, type Span } from '../telemetry/telemetry.ts'
@@ -79,7 +78,7 @@ function pull(live: Live, attempt: Attempt): Promise<Step> {
         resolve({ done: false, value: take(live, batch) })
       } catch (error) {
         // An observer of the caller's threw. The caller gets it, and the call is over.
-        end(live, true).then(() => reject(error), reject)
+        end(live, true).then(() => reject(asError(error)), reject)
       }
     }
     pullBatch(
@@ -107,7 +106,7 @@ function take(live: Live, batch: Batch): Batch {
   return batch
 }
 
-function failureEvent(error: AllmError): Batch[number] {
+function failureEvent(error: Pick<StreamError, 'toJSON'>): Batch[number] {
   return { type: 'error', error: error.toJSON() }
 }
 
@@ -133,7 +132,7 @@ async function end(live: Live, cut: boolean): Promise<Step> {
 function report({ trace, state }: Live): void {
   if (trace === undefined || !isObserved()) return
   if (state.error !== undefined) {
-    trace.error(errorFromJSON(state.error))
+    trace.error(state.error)
     return
   }
   const response = toResponse(state)

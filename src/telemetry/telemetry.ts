@@ -1,4 +1,5 @@
 import type { Clock } from '../async/clock.ts'
+import type { ErrorData } from '../data/error-data.ts'
 import { errorToJSON } from '../errors/error-json.ts'
 import type { SpanFacts, SpanName, SpanOutcome, TelemetryEvent } from './telemetry-event.ts'
 
@@ -48,6 +49,7 @@ export function isObserved(): boolean {
 /** A span under way. Exactly one of its functions is called, once. */
 export interface Span {
   stop(outcome?: SpanOutcome): void
+  /** Takes an error, or one as data. */
   error(error: unknown): void
 }
 
@@ -70,7 +72,12 @@ export function span(name: SpanName, facts: SpanFacts, clock: Clock): Span {
 }
 
 /** The partial result is content. */
-function withoutPartial(error: unknown): ReturnType<typeof errorToJSON> {
-  const { partial: _content, ...data } = errorToJSON(error)
+function withoutPartial(error: unknown): ErrorData {
+  const { partial: _content, ...data } = isErrorData(error) ? error : errorToJSON(error)
   return data
+}
+
+/** Whether an error is data already, as it stands in events. */
+function isErrorData(error: unknown): error is ErrorData {
+  return typeof error === 'object' && error !== null && !(error instanceof Error) && 'kind' in error
 }

@@ -2,21 +2,8 @@ import { defined } from '../data/defined.ts'
 import type { Image } from '../data/image.ts'
 import type { JsonValue } from '../data/json.ts'
 import type { ScriptedToolCall, ScriptedToolCallDelta } from '../testing/script-entry.ts'
-import type { PlanBlock, PlanStep } from './plan.ts'
-
-/** A plan that is being made: what was said so far, and what is still open. */
-export interface PlanDraft {
-  readonly blocks: PlanBlock[]
-  readonly steps: PlanStep[]
-  /** The calls that are not complete, in the order in which they were first seen. */
-  readonly openTools: Map<string, number>
-  openText: number | undefined
-}
-
-/** A draft that has said nothing. */
-export function newPlanDraft(): PlanDraft {
-  return { blocks: [], steps: [], openTools: new Map(), openText: undefined }
-}
+import type { PlanDraft } from './plan-draft.ts'
+import type { PlanBlock } from './plan.ts'
 
 /** Text goes on in the same block until something else comes. */
 export function addText(draft: PlanDraft, text: string): void {

@@ -12,9 +12,8 @@ import {
   addToolCallDelta,
   closeAll,
   closeText,
-  newPlanDraft,
-  type PlanDraft,
 } from './plan-builder.ts'
+import { newPlanDraft, type PlanDraft } from './plan-draft.ts'
 import { brokenEnd, failedEnd, failureOf, failureOfTerm } from './plan-failure.ts'
 import type { PlanEnd, PlanFailure, WirePlan } from './plan.ts'
 

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   createEngine,
   generate,
@@ -11,7 +11,7 @@ import {
   type Engine,
   type RunStream,
 } from '../../src/index.ts'
-import { fake, virtualClock, type Fake, type Script } from '../../src/testing.ts'
+import { collectEvents, fake, virtualClock, type Fake, type Script } from '../../src/testing.ts'
 
 const messages = [user('go')]
 const long: Script = [
@@ -196,23 +196,16 @@ test('an observer that throws ends the run, and the consumer gets what it threw'
 
 test('listeners on a long-lived signal are removed', async () => {
   const { signal } = new AbortController()
-  let listeners = 0
-  const { addEventListener, removeEventListener } = signal
-  signal.addEventListener = (...args: Parameters<typeof addEventListener>) => {
-    listeners++
-    addEventListener.apply(signal, args)
-  }
-  signal.removeEventListener = (...args: Parameters<typeof removeEventListener>) => {
-    listeners--
-    removeEventListener.apply(signal, args)
-  }
+  const added = vi.spyOn(signal, 'addEventListener')
+  const removed = vi.spyOn(signal, 'removeEventListener')
   const script: Script = [
     ['text', 'a'],
     ['finish', 'stop'],
   ]
   await generate(createEngine({ adapter: fake({ script }) }), messages, { signal })
-  for await (const _event of streamChat(createEngine({ adapter: fake({ script }) }), messages, {
-    signal,
-  }));
-  expect(listeners).toBe(0)
+  await collectEvents(streamChat(createEngine({ adapter: fake({ script }) }), messages, { signal }))
+  expect(added).toHaveBeenCalled()
+  expect(removed.mock.calls.map(([, listener]) => listener)).toEqual(
+    added.mock.calls.map(([, listener]) => listener),
+  )
 })

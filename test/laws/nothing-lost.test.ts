@@ -124,11 +124,10 @@ describe('a multi-turn run with parallel tools', () => {
         expect(cut).toBeGreaterThan(total - 7)
         return
       }
-      if (!isAllmError(error)) throw error
       expect(error).toMatchObject({ kind: 'stream', reason: 'cancelled' })
-      const partial = error.partial as ChatResult
-      expect(partial.haltedReason).toBe('cancelled')
-      expect(isSendable(partial.thread)).toBe(true)
+      const partial = isAllmError(error) ? (error.partial as ChatResult) : undefined
+      expect(partial?.haltedReason).toBe('cancelled')
+      expect(isSendable(partial?.thread)).toBe(true)
     },
   )
 

@@ -8,7 +8,7 @@ import {
   validateSession,
   type StreamEvent,
 } from '../../src/index.ts'
-import { fake, virtualClock, type Script } from '../../src/testing.ts'
+import { collectEvents, fake, virtualClock, type Script } from '../../src/testing.ts'
 
 const messages = [user('go')]
 const scripts: readonly Script[] = [
@@ -37,7 +37,10 @@ test('the session of the stream is legal, sendable and JSON at every event, and 
     expect(session.thread.messages[0]).toEqual(messages[0])
   }
   check(stream.session)
-  for await (const _event of stream) check(stream.session)
+  for await (const event of stream) {
+    expect(event.type).toBeDefined()
+    check(stream.session)
+  }
   expect(stream.session.status).toBe('completed')
 })
 
@@ -59,7 +62,7 @@ test('the session call equals the fold of its stream', async () => {
   const given = Session.create({ id: 's', messages })
   const plain = await Session.start(engine(), given, { requestId: 'r' })
   const stream = Session.streamStart(engine(), given, { requestId: 'r' })
-  for await (const _event of stream);
+  await collectEvents(stream)
   expect(stream.session).toEqual(plain.session)
 })
 

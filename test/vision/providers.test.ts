@@ -30,7 +30,7 @@ const providers: readonly Row[] = [
     largest: 20 * 1024 * 1024,
   },
   { name: 'anthropic', make: anthropic, largest: 7.5 * 1024 * 1024 },
-  { name: 'gemini', make: gemini, largest: 100 * 1024 * 1024 },
+  { name: 'gemini', make: gemini, largest: 75 * 1024 * 1024 },
 ]
 
 describe.each(providers)('an image for $name', ({ make, largest }) => {

@@ -1,14 +1,13 @@
 import type { ModelRequest } from '../../data/model-request.ts'
 import { hasImages, resolveImages } from '../../vision/resolve-images.ts'
 
-/** What Gemini takes inside a request. */
-const maxBytes = 100 * 1024 * 1024
+/** What Gemini takes inside a request: 100 MB, counted as base64. */
+const maxBytes = 75 * 1024 * 1024
 
 const mimeTypes: readonly string[] = [
   'image/png',
   'image/jpeg',
   'image/webp',
-  'image/gif',
   'image/heic',
   'image/heif',
 ]

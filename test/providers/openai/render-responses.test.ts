@@ -142,7 +142,7 @@ describe('messages', () => {
     ])
     expect(sent).toEqual([
       sentThought('rs_1'),
-      { role: 'assistant', content: 'Let me see.' },
+      { type: 'message', role: 'assistant', content: 'Let me see.' },
       ...sentCalls,
       { type: 'function_call_output', call_id: 'a', output: 'one' },
       {
@@ -173,7 +173,7 @@ describe('messages', () => {
       role: 'assistant',
       content: [bare, foreign, { type: 'text', text: 'ok' }],
     }
-    expect(await items([turn])).toEqual([{ role: 'assistant', content: 'ok' }])
+    expect(await items([turn])).toEqual([{ type: 'message', role: 'assistant', content: 'ok' }])
     const own: Message = { role: 'assistant', content: [thought('rs_3')] }
     expect(await items([own], { model: 'gpt-4o' })).toEqual([])
     const stored = { providerOptions: { openai: { store: true } } }

@@ -166,6 +166,7 @@ test('an event may have its type in its name only', async () => {
 test('a refusal is what was said, and it says that it was one', async () => {
   const refused = { type: 'message', content: [{ type: 'refusal', refusal: 'No, thanks.' }] }
   const events = [
+    created,
     event('refusal.delta', 0, { content_index: 0, delta: 'No, ' }),
     event('refusal.delta', 0, { content_index: 0, delta: 'thanks.' }),
     event('refusal.done', 0, { content_index: 0, refusal: 'No, thanks.' }),
@@ -185,6 +186,7 @@ test('text of a reasoning that is shown as it is', async () => {
   const shown = { type: 'reasoning', id: 'rs', content: [{ type: 'reasoning_text', text: 'hm' }] }
   const answer = await streamed(
     'responses',
+    created,
     event('reasoning_text.delta', 0, { content_index: 0, delta: 'hm' }),
     completed([shown]),
   )

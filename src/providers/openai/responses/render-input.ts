@@ -76,7 +76,7 @@ function renderAssistant(message: Message, options: RenderOptions): readonly Jso
 function renderPart(part: Part, options: RenderOptions): JsonObject | undefined {
   switch (part.type) {
     case 'text':
-      return part.text === '' ? undefined : { role: 'assistant', content: part.text }
+      return part.text === '' ? undefined : said(part.text)
     case 'image':
       return renderOwnImage(part)
     case 'reasoning':
@@ -86,10 +86,15 @@ function renderPart(part: Part, options: RenderOptions): JsonObject | undefined 
   }
 }
 
+/** What the model said. Not every server sees by the role alone that it is a message. */
+function said(text: string): JsonObject {
+  return { type: 'message', role: 'assistant', content: text }
+}
+
 /** An image that the model made goes back as the item it was; any other has no place in an answer. */
 function renderOwnImage({ image }: ImagePart): JsonObject {
   const id = asText(image.metadata?.['id'])
-  if (image.type !== 'base64' || id === undefined) return { role: 'assistant', content: '[image]' }
+  if (image.type !== 'base64' || id === undefined) return said('[image]')
   return { type: 'image_generation_call', id, status: 'completed', result: image.base64 }
 }
 

@@ -1,0 +1,14 @@
+import type { Engine } from '../adapter/engine-handle.ts'
+import type { Io } from './io.ts'
+
+/** What a chat is made of. */
+export interface ChatSetup {
+  readonly io: Io
+  readonly engine: Engine
+  /** Who answers, in words. */
+  readonly partner: string
+  /** Where the session is kept, if it is. */
+  readonly path: string | undefined
+  /** Instructions for a new conversation. */
+  readonly system: string | undefined
+}

@@ -1,0 +1,34 @@
+import { setTimeout } from 'node:timers/promises'
+import type { Clock } from '../async/clock.ts'
+import type { Output } from './io.ts'
+
+/** Writes text now, or at the pace of a clock that does not wait. */
+export interface Pacer {
+  readonly write: (text: string) => void
+  /** Resolves when everything has been written. */
+  readonly flush: () => Promise<void>
+}
+
+/**
+ * A writer that shows what happened on a virtual clock as it would have been seen. Each text is held with its time, and `flush`
+ * writes them one after the other with the waits between them. Without `live` everything is written at once.
+ */
+export function pacer(output: Output, clock: Clock, live: boolean): Pacer {
+  let held: { readonly at: number; readonly text: string }[] = []
+  let shown = clock.now()
+  return {
+    write(text) {
+      if (live) held.push({ at: clock.now(), text })
+      else output.write(text)
+    },
+    async flush() {
+      const texts = held
+      held = []
+      for (const { at, text } of texts) {
+        if (at > shown) await setTimeout(at - shown)
+        shown = Math.max(shown, at)
+        output.write(text)
+      }
+    },
+  }
+}

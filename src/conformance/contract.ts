@@ -1,0 +1,51 @@
+/** The promises of `ChatAdapter`, as failures quote them. */
+export const contract = {
+  lazy: '`stream` sends nothing; the first `next()` does.',
+  batches:
+    'Each item of a stream is a list: all that one read gave, at least one event. The simplest adapter yields `[event]`.',
+  started:
+    '`message_started` comes first. It has the `requestId` of the options (or a new one) and the `provider` of the adapter.',
+  oneEnd:
+    '`message_completed` or `error` comes last, exactly one of them. Nothing follows it, and the iteration ends.',
+  events: 'An adapter says only what `ModelEvent` has; `raw_chunk` only when `includeRawChunks` asks for it.',
+  plainData:
+    'Events and responses are plain data: they survive JSON unchanged, without class instances, dates and `undefined` members.',
+  text: '`text_delta` events add up to the text; `text_completed` holds all of its block; `message_completed` says the same.',
+  finish:
+    '`finishReason` is stop, length, tool_calls, content_filter, error or other; what the provider says beyond these is other.',
+  preflight:
+    'A failure before the first event makes the first `next()` reject with an `AdapterError`; nothing is yielded.',
+  midStream:
+    "A failure after the first event is the last event, `{type: 'error', error}`: an `AdapterError` if the provider reported it, a `StreamError` if the transport broke. Iteration then ends normally.",
+  truncated:
+    "A body that ends without the provider's own end marker is `StreamError` truncated, never a success.",
+  malformed: 'An event that can not be read ends the stream as `StreamError` malformed_event.',
+  errorFacts:
+    'An error has the `reason`, the `provider`, the `requestId` of the run, the HTTP `status`, and `retryAfterMs` when the provider said how long to wait.',
+  resourceSafe:
+    '`return()` and `options.signal` close the connection; the other side sees it within 500 ms.',
+  cancelled:
+    '`options.signal` stops a call: before the first event it rejects, later the last event is an error; the reason is cancelled.',
+  timeouts:
+    '`requestTimeoutMs` limits the wait for the first event, `streamTimeoutMs` every silence after it, both by `options.clock`; beyond them it is an `AdapterError` timeout. No timer is left behind.',
+  noRetries: 'An adapter never tries again: the engine has the one retry loop.',
+  tools:
+    '`tool_call_completed` has the id, the name and the decoded arguments of a call. Calls keep the order in which they were first seen, in the message too.',
+  rawArguments:
+    '`rawArguments` is what the model wrote; when that is no JSON object, `arguments` is `{}` and the text is kept.',
+  pieces:
+    '`tool_call_delta` events of a call add up to its `rawArguments`; `tool_call_started` comes before them, `tool_call_completed` after.',
+  reasoning:
+    '`reasoning_delta` events add up to `reasoning_completed`. In the message it is a part of type reasoning with the provider’s name, never text.',
+  echo: 'What a provider wants echoed is in `opaque`, and goes back to that provider with the message. No other provider gets it, nor the thoughts.',
+  usage:
+    '`inputTokens` includes cached reads and writes, `outputTokens` includes reasoning; what was not reported is absent.',
+  conversation: 'Every message of the request, its model and its tools are sent.',
+  isolated: 'An adapter keeps nothing of a call: calls do not mix, and the request is not changed.',
+  options: 'Everything in `AdapterOptions` is optional.',
+  keys: 'A key is never in an event, an error or a recorded request. What a provider echoes of it is taken out.',
+  rejections: 'A stream that nobody reads, or that is left, produces no unhandled rejection.',
+  generate:
+    'The result of `generate` equals the fold of `stream`, and it rejects where the stream would throw or end in `error`.',
+  images: 'An image that a model makes is an `image_completed` event, with its bytes as base64.',
+} as const

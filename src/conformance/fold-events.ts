@@ -1,0 +1,33 @@
+import { createCollector } from '../collect/collector-state.ts'
+import { foldEvent } from '../collect/fold-event.ts'
+import { toResponse } from '../collect/to-response.ts'
+import type { ModelResponse } from '../data/model-response.ts'
+import { isStreamEvent } from '../events/event.ts'
+import type { ModelEvent } from '../events/model-event.ts'
+
+/** The response that events add up to. What is no event is passed over. */
+export function foldEvents(events: readonly ModelEvent[]): ModelResponse {
+  const state = createCollector()
+  for (const event of events) if (isStreamEvent(event)) foldEvent(state, event)
+  return toResponse(state)
+}
+
+type EventOf<Type extends ModelEvent['type']> = Extract<ModelEvent, { readonly type: Type }>
+
+/** The events of one type, in their order. */
+export function eventsOfType<Type extends ModelEvent['type']>(
+  events: readonly ModelEvent[],
+  type: Type,
+): readonly EventOf<Type>[] {
+  return events.filter((event): event is EventOf<Type> => event.type === type)
+}
+
+/** The deltas of a kind, joined. */
+export function joinedDeltas(
+  events: readonly ModelEvent[],
+  type: 'text_delta' | 'reasoning_delta',
+): string {
+  return eventsOfType(events, type)
+    .map(({ delta }) => delta)
+    .join('')
+}

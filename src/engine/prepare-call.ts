@@ -1,0 +1,40 @@
+import type { CallOptions } from '../adapter/call-options.ts'
+import type { Engine } from '../adapter/engine-handle.ts'
+import type { Message } from '../data/message.ts'
+import type { ModelRequest } from '../data/model-request.ts'
+import type { StandardSchema } from '../data/standard-schema.ts'
+import { buildRequest, type RequestDraft } from '../stream/build-request.ts'
+import type { ModelRun } from '../stream/model-run.ts'
+import { outputSchema } from '../stream/output.ts'
+import { runScene, type RunScene } from '../stream/run-scene.ts'
+import { checkRequest, startCall } from '../stream/start-call.ts'
+
+/** A request, or the messages of one. */
+export type RequestInput = ModelRequest | readonly Message[]
+
+/** A single model call, ready to be read. */
+export interface PreparedCall {
+  readonly scene: RunScene
+  readonly run: ModelRun
+  /** What the answer has to match, when its format is a schema. */
+  readonly schema: StandardSchema | undefined
+}
+
+/** Settles a single model call. What can be refused without sending anything is refused here. */
+export function prepareCall(
+  engine: Engine,
+  input: RequestInput,
+  options: CallOptions | undefined,
+): PreparedCall {
+  const scene = runScene(engine, options)
+  const draft: RequestDraft = isMessages(input) ? { messages: input } : input
+  const request = buildRequest(scene, draft)
+  checkRequest(scene, request)
+  const { call, engine: parts } = scene
+  const format = call.responseFormat ?? draft.responseFormat ?? parts.defaults.responseFormat
+  return { scene, run: startCall(scene, request), schema: outputSchema(format) }
+}
+
+function isMessages(input: RequestInput): input is readonly Message[] {
+  return Array.isArray(input)
+}

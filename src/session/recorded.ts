@@ -1,0 +1,41 @@
+import { withOutput } from '../chat/chat.ts'
+import type { ChatResult } from '../data/chat-result.ts'
+import type { Session } from '../data/session.ts'
+import { isAllmError } from '../errors/allm-error.ts'
+import { isFailure } from './is-failure.ts'
+import type { Prepared } from './prepare.ts'
+import type { SessionResult } from './reducer.ts'
+import { snapshot } from './snapshot.ts'
+
+/** The session after a run, also after one that failed: the session is the record. A mistake of the caller's is thrown. */
+export async function recorded<Result>(
+  { base, loop }: Prepared,
+  ended: Promise<Result>,
+  project: (state: Prepared['loop']['state']) => Result,
+): Promise<SessionResult<Result>> {
+  try {
+    const result = await ended
+    return { session: snapshot(base, loop.state), result }
+  } catch (error) {
+    if (!isFailure(error)) throw error
+    return { session: snapshot(base, loop.state), result: project(loop.state) }
+  }
+}
+
+/** An answer that does not match its schema is the session's error: the answer itself stays in the thread. */
+export async function validated(
+  { loop }: Prepared,
+  session: Session,
+  result: ChatResult,
+): Promise<SessionResult> {
+  try {
+    return { session, result: await withOutput(loop, result) }
+  } catch (error) {
+    if (!isAllmError(error)) throw error
+    const { partial: _result, ...data } = error.toJSON()
+    return {
+      session: { ...session, status: 'error', error: data },
+      result: { ...result, error: data },
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import type { CallOptions } from '../adapter/call-options.ts'
+import type { Engine } from '../adapter/engine-handle.ts'
+import { chatBatches } from '../chat/chat-batches.ts'
+import { stepBatches } from '../chat/step-batches.ts'
+import type { Session } from '../data/session.ts'
+import { begun, replied, type SessionInput } from './begin.ts'
+import { checked } from './checked.ts'
+import { nextQuestion, streamNext } from './next-question.ts'
+import { prepare } from './prepare.ts'
+import { sessionStream, type SessionStream } from './session-stream.ts'
+
+/** `start` as a stream of events. */
+export function streamStart(
+  engine: Engine,
+  input: SessionInput,
+  options?: CallOptions,
+): SessionStream {
+  return streamChatOf(engine, begun(input), options)
+}
+
+/** `reply` as a stream of events. */
+export function streamReply(
+  engine: Engine,
+  session: Session,
+  text: Parameters<typeof replied>[1],
+  options?: CallOptions,
+): SessionStream {
+  const answered = replied(session, text)
+  const next = nextQuestion(session, answered)
+  return next === undefined ? streamChatOf(engine, answered, options) : streamNext(next)
+}
+
+/** `resume` as a stream of events. */
+export function streamResume(
+  engine: Engine,
+  session: Session,
+  options?: CallOptions,
+): SessionStream {
+  return streamChatOf(engine, checked(session, 'resume'), options)
+}
+
+/** `step` as a stream of events. */
+export function streamStep(engine: Engine, session: Session, options?: CallOptions): SessionStream {
+  return streamStepOf(engine, checked(session, 'step'), options)
+}
+
+function streamChatOf(engine: Engine, session: Session, options?: CallOptions): SessionStream {
+  const prepared = prepare(engine, session, options)
+  return sessionStream(prepared, chatBatches(prepared.loop), 'chat')
+}
+
+function streamStepOf(engine: Engine, session: Session, options?: CallOptions): SessionStream {
+  const prepared = prepare(engine, session, options)
+  return sessionStream(prepared, stepBatches(prepared.loop), 'step')
+}

@@ -1,0 +1,83 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** Puts a real llama.cpp server with tiny models together. It lies beside the repository, and not everywhere. */
+const tool = join(process.cwd(), '..', 'shared', 'tools', 'llama', 'up')
+
+/** Kept from run to run: what the tool fetches is fetched once. */
+const directory = join(tmpdir(), 'allm-llama-openai')
+
+/** The key that the servers ask for. */
+export const llamaKey = 'test-key'
+
+/** One that answers, one that calls a tool first, one that reasons first. */
+const models = { plain: 'tiny.gguf', tool: 'tiny--tool.gguf', think: 'tiny--think.gguf' } as const
+
+export type LlamaModel = keyof typeof models
+
+/** Whether the server is here, or the tool can bring it here. */
+export function hasLlama(): boolean {
+  if (!existsSync(tool)) return false
+  const last = join(directory, models.think)
+  if (!existsSync(last)) {
+    spawnSync(tool, [directory], { stdio: 'ignore', timeout: 120_000 })
+    // It also starts servers, on ports that are always the same; ours have ports of their own.
+    spawnSync(tool, [directory, '--down'], { stdio: 'ignore' })
+  }
+  return existsSync(last)
+}
+
+/** Servers that listen, one for each model. */
+export interface LlamaServers {
+  readonly ports: Readonly<Record<LlamaModel, number>>
+  stop(): void
+}
+
+/** Starts the servers. Those that were started are ended when one does not come up. */
+export async function startLlama(): Promise<LlamaServers> {
+  const running: ChildProcess[] = []
+  const stop = (): void => running.forEach((server) => server.kill())
+  const start = async (model: LlamaModel): Promise<number> => {
+    const port = await freePort()
+    const place = ['--host', '127.0.0.1', '--port', `${port}`, '--alias', 'tiny']
+    const ways = ['--api-key', llamaKey, '--jinja', '--temp', '0', '-c', '4096']
+    const program = ['llama-server', '-m', models[model], ...place, ...ways]
+    const server = spawn(join(directory, 'run'), program, { cwd: directory })
+    running.push(server)
+    await listening(server)
+    return port
+  }
+  try {
+    const ports = { plain: await start('plain'), tool: await start('tool') }
+    return { ports: { ...ports, think: await start('think') }, stop }
+  } catch (error) {
+    stop()
+    throw error
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      // A server that listens on a port has an address that is no path.
+      const { port } = probe.address() as AddressInfo
+      probe.close(() => resolve(port))
+    })
+  })
+}
+
+function listening(server: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let log = ''
+    const read = (piece: Buffer): void => {
+      log += piece.toString()
+      if (log.includes('listening on')) resolve()
+    }
+    server.stdout?.on('data', read)
+    server.stderr?.on('data', read)
+    server.on('exit', () => reject(new Error(`llama-server ended: ${log.slice(-500)}`)))
+  })
+}

@@ -1,0 +1,214 @@
+import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '../../src/data/json.ts'
+import { checkOpenaiChat } from '../../src/server/check-openai-chat.ts'
+import { checkOpenaiResponses } from '../../src/server/check-openai-responses.ts'
+
+const user = { role: 'user', content: 'hi' }
+const calling = (...ids: string[]): JsonObject => ({
+  role: 'assistant',
+  content: null,
+  tool_calls: ids.map((id) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })),
+})
+const result = (id: string): JsonObject => ({ role: 'tool', tool_call_id: id, content: 'ok' })
+const tool = (name: string, more: JsonObject = {}): JsonObject => ({
+  type: 'function',
+  function: { name, parameters: { type: 'object' }, ...more },
+})
+
+describe('Chat Completions', () => {
+  const legal = { model: 'gpt-4o', messages: [user] }
+
+  test.each<[string, JsonObject]>([
+    ['a plain request', {}],
+    ['null for what is left out', { temperature: null, tools: null }],
+    ['calls that are answered', { messages: [user, calling('a', 'b'), result('b'), result('a')] }],
+    [
+      'a tool that is chosen',
+      { tools: [tool('f')], tool_choice: { type: 'function', function: { name: 'f' } } },
+    ],
+    ['a usage in the stream', { stream: true, stream_options: { include_usage: true } }],
+  ])('takes %s', (_, body) => {
+    expect(checkOpenaiChat({ ...legal, ...body })).toBeUndefined()
+  })
+
+  test.each<[string, JsonObject, string, string]>([
+    ['an unknown parameter', { temprature: 1 }, 'unknown_parameter', 'temprature'],
+    ['a wrong kind', { temperature: 'hot' }, 'invalid_type', 'temperature'],
+    ['a value out of range', { temperature: 3 }, 'decimal_above_max_value', 'temperature'],
+    ['no limit at all', { max_tokens: 0 }, 'integer_below_min_value', 'max_tokens'],
+    ['no messages', { messages: [] }, 'empty_array', 'messages'],
+    [
+      'an unknown role',
+      { messages: [{ role: 'bot', content: '' }] },
+      'invalid_value',
+      'messages[0].role',
+    ],
+    [
+      'an unknown part',
+      { messages: [{ role: 'user', content: [{ type: 'smell' }] }] },
+      'invalid_value',
+      'messages[0].content[0].type',
+    ],
+    [
+      'a tool without a name',
+      { tools: [{ type: 'function', function: {} }] },
+      'missing_required_parameter',
+      'tools[0].function.name',
+    ],
+    [
+      'a bad tool name',
+      { tools: [tool('get weather')] },
+      'invalid_value',
+      'tools[0].function.name',
+    ],
+    [
+      'a long tool name',
+      { tools: [tool('x'.repeat(65))] },
+      'string_above_max_length',
+      'tools[0].function.name',
+    ],
+    [
+      'arguments that are no text',
+      {
+        messages: [
+          user,
+          {
+            role: 'assistant',
+            tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: {} } }],
+          },
+        ],
+      },
+      'invalid_type',
+      'messages[1].tool_calls[0].function.arguments',
+    ],
+    [
+      'max_tokens for a reasoning model',
+      { model: 'o4-mini', max_tokens: 5 },
+      'unsupported_parameter',
+      'max_tokens',
+    ],
+    [
+      'a strict schema that leaves a property open',
+      {
+        tools: [
+          tool('f', {
+            strict: true,
+            parameters: {
+              type: 'object',
+              properties: { a: {} },
+              required: [],
+              additionalProperties: false,
+            },
+          }),
+        ],
+      },
+      'invalid_function_parameters',
+      'tools[0].function.parameters',
+    ],
+    [
+      'a strict format that allows others',
+      {
+        response_format: {
+          type: 'json_schema',
+          json_schema: { name: 'n', strict: true, schema: { type: 'object', properties: {} } },
+        },
+      },
+      'invalid_json_schema',
+      'response_format',
+    ],
+  ])('refuses %s', (_, body, code, param) => {
+    expect(checkOpenaiChat({ ...legal, ...body })).toMatchObject({ code, param })
+  })
+
+  test.each<[string, JsonObject, RegExp]>([
+    [
+      'a call that is not answered',
+      { messages: [user, calling('a', 'b'), result('a'), user] },
+      /must be followed by tool messages.*: b$/,
+    ],
+    [
+      'a call that is last',
+      { messages: [user, calling('a')] },
+      /must be followed by tool messages.*: a$/,
+    ],
+    [
+      'a result without a call',
+      { messages: [user, result('a')] },
+      /role 'tool' must be a response/,
+    ],
+    [
+      'a result that comes late',
+      { messages: [user, calling('a'), result('a'), user, result('a')] },
+      /role 'tool' must be a response/,
+    ],
+    ['a user who says nothing', { messages: [{ role: 'user', content: null }] }, /'content'/],
+    ['a choice without tools', { tool_choice: 'auto' }, /only allowed when 'tools' are specified/],
+    [
+      'a choice of no tool',
+      { tools: [tool('f')], tool_choice: { type: 'function', function: { name: 'g' } } },
+      /not found in 'tools'/,
+    ],
+    [
+      'stream options without a stream',
+      { stream_options: {} },
+      /only allowed when 'stream' is enabled/,
+    ],
+  ])('refuses %s', (_, body, message) => {
+    expect(checkOpenaiChat({ ...legal, ...body })?.message).toMatch(message)
+  })
+
+  test('names what is missing', () => {
+    expect(checkOpenaiChat({ messages: [user] })?.param).toBe('model')
+    expect(checkOpenaiChat({ model: 'm' })?.param).toBe('messages')
+  })
+})
+
+describe('Responses', () => {
+  const legal = { model: 'gpt-5', input: 'hi' }
+  const call = { type: 'function_call', call_id: 'a', name: 'f', arguments: '{}' }
+  const output = { type: 'function_call_output', call_id: 'a', output: 'ok' }
+
+  test.each<[string, JsonObject]>([
+    ['a plain request', {}],
+    ['items', { input: [user, { type: 'reasoning', id: 'rs', summary: [] }, call, output] }],
+    [
+      'the answer to a call that the server remembers',
+      { previous_response_id: 'resp_1', input: [output] },
+    ],
+    ['items of tools that run elsewhere', { input: [user, { type: 'web_search_call', id: 'ws' }] }],
+  ])('takes %s', (_, body) => {
+    expect(checkOpenaiResponses({ ...legal, ...body })).toBeUndefined()
+  })
+
+  test.each<[string, JsonObject, string]>([
+    ['an unknown parameter', { verbosity: 'low' }, 'verbosity'],
+    ['messages of the other endpoint', { messages: [] }, 'messages'],
+    ['a wrong kind', { store: 'no' }, 'store'],
+    ['too low a limit', { max_output_tokens: 3 }, 'max_output_tokens'],
+    ['a tool in the form of the other endpoint', { tools: [tool('f')] }, 'tools[0].name'],
+    [
+      'the part of a user in an answer',
+      { input: [{ role: 'assistant', content: [{ type: 'input_text', text: 'a' }] }] },
+      'input[0].content[0]',
+    ],
+    [
+      'the part of an answer in a question',
+      { input: [{ role: 'user', content: [{ type: 'output_text', text: 'a' }] }] },
+      'input[0].content[0]',
+    ],
+    [
+      'a call without arguments',
+      { input: [{ type: 'function_call', call_id: 'a', name: 'f' }] },
+      'input[0].arguments',
+    ],
+    ['an output without its call', { input: [user, output] }, 'input'],
+    ['a call without its output', { input: [user, call] }, 'input'],
+  ])('refuses %s', (_, body, param) => {
+    expect(checkOpenaiResponses({ ...legal, ...body })?.param).toBe(param)
+  })
+
+  test('names what is missing', () => {
+    expect(checkOpenaiResponses({ input: 'hi' })?.param).toBe('model')
+    expect(checkOpenaiResponses({ model: 'm' })?.param).toBe('input')
+  })
+})

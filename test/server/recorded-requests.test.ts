@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '../../src/data/json.ts'
+import { checkAnthropic } from '../../src/server/check-anthropic.ts'
+import { checkGemini } from '../../src/server/check-gemini.ts'
+import { checkOpenaiChat } from '../../src/server/check-openai-chat.ts'
+import { checkOpenaiResponses } from '../../src/server/check-openai-responses.ts'
+import type { RequestProblem } from '../../src/server/request-problem.ts'
+import { hasRecordings, recordingsFolder } from '../wire/shared.ts'
+
+const checks: Readonly<Record<string, (body: JsonObject) => RequestProblem | undefined>> = {
+  'openai/chat/completions': checkOpenaiChat,
+  'openai/responses': checkOpenaiResponses,
+  'anthropic/messages': (body) => checkAnthropic(body, true),
+  'gemini/generateContent': checkGemini,
+  'gemini/streamGenerateContent': checkGemini,
+}
+
+interface Meta {
+  readonly id: string
+  readonly provider: string
+  readonly endpoint: string
+  readonly status: number
+  readonly request: { readonly file: string | null }
+}
+
+function read(...path: string[]): unknown {
+  return JSON.parse(readFileSync(join(recordingsFolder, '..', ...path), 'utf8'))
+}
+
+function recorded(): readonly (readonly [string, Meta, JsonObject])[] {
+  const index = read('open', 'index.json') as { dir: string }[]
+  return index.flatMap(({ dir }) => {
+    const meta = read(dir, 'meta.json') as Meta
+    if (meta.request.file !== 'request.json' || !(key(meta) in checks)) return []
+    return [[meta.id, meta, read(dir, 'request.json') as JsonObject] as const]
+  })
+}
+
+const key = ({ provider, endpoint }: Meta): string => `${provider}/${endpoint}`
+
+const cases = hasRecordings ? recorded() : []
+
+describe.skipIf(!hasRecordings)('by the recorded traffic in ../shared/fixtures', () => {
+  test('every request that a provider answered is taken', () => {
+    const answered = cases.filter(([, { status }]) => status === 200)
+    const refused = answered.flatMap(([id, meta, body]) => {
+      const problem = checks[key(meta)]?.(body)
+      return problem === undefined ? [] : [`${id}: ${problem.message}`]
+    })
+
+    expect(answered.length).toBeGreaterThan(100)
+    expect(refused).toEqual([])
+  })
+
+  test.each([
+    ['openai-err-400-unsupported-01', "Unsupported parameter: 'max_tokens'"],
+    ['openai-err-400-schema-01', "Missing 'unit'."],
+    ['anthropic-err-400-02', 'all messages must have non-empty content'],
+  ])('%s is refused as it was', (id, message) => {
+    const [, meta, body] = cases.find(([name]) => name === id) ?? []
+    expect(meta && body && checks[key(meta)]?.(body)?.message).toContain(message)
+  })
+})

@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'vitest'
+import { createFakeServer } from '../../src/server.ts'
+import { wireFormats } from '../../src/wire/wire-answer.ts'
+import { call, smallest } from './client.ts'
+
+describe('the record', () => {
+  test('has every request, with its body and what became of it', async () => {
+    await using server = await createFakeServer({ script: [['text', 'a']] })
+    await call(server, 'anthropic')
+    await call(server, 'openai_chat', { body: { temperature: 'hot' } })
+
+    expect(server.requests).toMatchObject([
+      {
+        number: 1,
+        method: 'POST',
+        path: '/v1/messages',
+        format: 'anthropic',
+        body: smallest.anthropic,
+        headers: { 'anthropic-version': '2023-06-01' },
+        status: 200,
+      },
+      { number: 2, format: 'openai_chat', status: 400 },
+    ])
+  })
+
+  test('is there before the answer arrives', async () => {
+    await using server = await createFakeServer({ script: [['text', 'a']] })
+    const { status } = await call(server, 'gemini')
+
+    expect(server.requests.map((request) => request.status)).toEqual([status])
+  })
+
+  test('has no key, wherever the client put it', async () => {
+    await using server = await createFakeServer({ scripts: [] })
+    for (const format of wireFormats) await call(server, format, { key: 'very-secret' })
+    await fetch(`${server.geminiBaseUrl}/models?key=very-secret&pageSize=5`)
+
+    expect(JSON.stringify(server.requests)).not.toContain('very-secret')
+    expect(server.requests.at(-1)?.path).toBe('/v1beta/models?pageSize=5')
+  })
+
+  test('keeps the last requests when there are many', async () => {
+    await using server = await createFakeServer({ requestLimit: 2 })
+    for (let i = 0; i < 7; i++) await fetch(`${server.url}/v1/models`)
+
+    expect(server.requests.length).toBeLessThanOrEqual(4)
+    expect(server.requests.at(-1)?.number).toBe(7)
+  })
+})
+
+describe('keys', () => {
+  test.each([
+    ['openai_chat', 'invalid_api_key'],
+    ['openai_responses', 'invalid_api_key'],
+    ['anthropic', 'authentication_error'],
+    ['gemini', 'UNAUTHENTICATED'],
+  ] as const)('%s without one is refused with 401', async (format, word) => {
+    await using server = await createFakeServer({ script: [['text', 'a']] })
+    await call(server, format)
+    const response = await fetch(server.url + (server.requests[0]?.path ?? ''), {
+      method: 'POST',
+      headers: { 'anthropic-version': '2023-06-01' },
+      body: JSON.stringify(smallest[format]),
+    })
+
+    expect(response.status).toBe(401)
+    expect(await response.text()).toContain(word)
+  })
+
+  test('are not asked for when the server is told so', async () => {
+    await using server = await createFakeServer({ script: [['text', 'a']], requireKey: false })
+    const response = await fetch(`${server.openaiBaseUrl}/responses`, {
+      method: 'POST',
+      body: JSON.stringify(smallest.openai_responses),
+    })
+
+    expect(response.status).toBe(200)
+  })
+})
+
+describe('addresses', () => {
+  test.each([
+    ['POST', '/v1/nothing', {}, 404, 'invalid_request_error'],
+    ['POST', '/v1/nothing', { 'anthropic-version': 'x' }, 404, 'not_found_error'],
+    ['POST', '/v1beta/nothing', {}, 404, 'NOT_FOUND'],
+    ['GET', '/v1/chat/completions', {}, 405, 'invalid_request_error'],
+    ['DELETE', '/v1/models', {}, 405, 'invalid_request_error'],
+  ])(
+    '%s %s is refused in the shape of its provider',
+    async (method, path, headers, status, word) => {
+      await using server = await createFakeServer()
+      const response = await fetch(server.url + path, { method, headers })
+
+      expect(response.status).toBe(status)
+      expect(await response.text()).toContain(word)
+    },
+  )
+
+  test('the models are listed in the shape of whoever asks', async () => {
+    await using server = await createFakeServer({ models: ['m'] })
+    const list = async (path: string, headers: Record<string, string>): Promise<unknown> =>
+      (await fetch(server.url + path, { headers })).json()
+
+    expect(await list('/v1/models', { authorization: 'Bearer k' })).toMatchObject({
+      object: 'list',
+      data: [{ id: 'm', object: 'model' }],
+    })
+    expect(await list('/v1/models', { 'x-api-key': 'k' })).toMatchObject({
+      data: [{ id: 'm', type: 'model' }],
+      has_more: false,
+    })
+    expect(await list('/v1beta/models', { 'x-goog-api-key': 'k' })).toMatchObject({
+      models: [{ name: 'models/m' }],
+    })
+  })
+})
+
+test.each(wireFormats)('%s: a body that is not JSON is refused', async (format) => {
+  await using server = await createFakeServer({ script: [['text', 'a']] })
+  await call(server, format)
+  const { path = '' } = server.requests[0] ?? {}
+  const response = await fetch(server.url + path, {
+    method: 'POST',
+    headers: { authorization: 'Bearer k', 'anthropic-version': 'x' },
+    body: '{"model":',
+  })
+
+  expect(response.status).toBe(400)
+  expect(await response.json()).toHaveProperty('error.message')
+})
