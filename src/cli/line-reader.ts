@@ -41,6 +41,8 @@ function terminalReader({ stdin, stdout }: Io): LineReader {
       const finish = (answer: Answer): void => {
         terminal.off('close', ended)
         draft = answer.type === 'line' ? terminal.line : ''
+        // Only a line that was sent has moved on to the next.
+        if (answer.type !== 'line') stdout.write('\n')
         terminal.close()
         resolve(answer)
       }

@@ -29,8 +29,6 @@ export interface OpenStream {
 
 /** All that a stream gave. */
 export interface Reading {
-  /** The batches, as they came. */
-  readonly items: readonly unknown[]
   readonly events: readonly ModelEvent[]
   /** Set when the iteration threw. */
   readonly failure?: { readonly thrown: unknown }
@@ -66,19 +64,17 @@ export function openStream(scene: ChatScene, { request, options }: Asking = {}):
 
 /** Reads a stream to its end, however that is. */
 export async function read(scene: ChatScene, asking: Asking = {}): Promise<Reading> {
-  const items: unknown[] = []
   const events: ModelEvent[] = []
   try {
     const stream = openStream(scene, asking)
     for (let count = 0; count < mostBatches; count++) {
       const batch = await stream.next()
-      if (batch === undefined) return { items, events }
-      items.push(batch)
+      if (batch === undefined) return { events }
       events.push(...batch)
     }
   } catch (thrown) {
     if (thrown instanceof ConformanceFailure) throw thrown
-    return { items, events, failure: { thrown } }
+    return { events, failure: { thrown } }
   }
   throw new ConformanceFailure({
     expected: 'the stream to end',

@@ -1,3 +1,4 @@
+import type { AdapterOptions } from '../adapter/adapter-options.ts'
 import { lazyAbort, withLazySignal, type LazyAbort } from '../async/lazy-abort.ts'
 import { watchdog, type Watchdog } from '../async/watchdog.ts'
 import { AdapterError } from '../errors/adapter-error.ts'
@@ -30,7 +31,7 @@ export function openAttempt(call: ModelCall): Attempt {
   const options = withLazySignal(call.adapterOptions, abort)
   const attempt: Attempt = {
     call,
-    source: call.adapter.stream(call.request, options)[Symbol.asyncIterator](),
+    source: openSource(call, options),
     abort,
     onAbort: () => stop(attempt, cancelledCall(call)),
     dog: undefined,
@@ -96,6 +97,15 @@ export function cancelledCall({ provider, requestId, signal }: ModelCall): Strea
   const cause: unknown = signal?.reason
   const message = `the call to ${provider} was cancelled`
   return new StreamError('cancelled', message, { provider, requestId, cause })
+}
+
+/** An adapter that is no generator may throw at once. */
+function openSource(call: ModelCall, options: AdapterOptions): Attempt['source'] {
+  try {
+    return call.adapter.stream(call.request, options)[Symbol.asyncIterator]()
+  } catch (error) {
+    throw typed(error, call)
+  }
 }
 
 /** Lets an adapter that has said its last word finish, so that its connection can be used again. */

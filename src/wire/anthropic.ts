@@ -7,7 +7,7 @@ import { wordsOf } from './render-failure.ts'
 import type { RenderContext, WireRenderer } from './wire-renderer.ts'
 
 /** The words of Anthropic for our finish reasons. It has none for `error`. */
-export const anthropicStopWords: Readonly<Record<FinishReason, string>> = {
+const anthropicStopWords: Readonly<Record<FinishReason, string>> = {
   stop: 'end_turn',
   length: 'max_tokens',
   tool_calls: 'tool_use',

@@ -7,7 +7,7 @@ import { renderFailure } from './render-failure.ts'
 import type { RenderContext, WireRenderer } from './wire-renderer.ts'
 
 /** The words of Gemini for our finish reasons. A call of a tool ends with STOP as well. */
-export const geminiFinishWords: Readonly<Record<FinishReason, string>> = {
+const geminiFinishWords: Readonly<Record<FinishReason, string>> = {
   stop: 'STOP',
   length: 'MAX_TOKENS',
   tool_calls: 'STOP',

@@ -8,7 +8,7 @@ import { openaiError, wordsOf } from './render-failure.ts'
 import type { RenderContext, WireRenderer } from './wire-renderer.ts'
 
 /** The words of Chat Completions for our finish reasons. */
-export const chatFinishWords: Readonly<Record<FinishReason, string>> = {
+const chatFinishWords: Readonly<Record<FinishReason, string>> = {
   stop: 'stop',
   length: 'length',
   tool_calls: 'tool_calls',

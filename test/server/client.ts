@@ -17,7 +17,7 @@ const paths: Readonly<Record<WireFormat, string>> = {
 }
 
 /** The headers that carry a key, as each format wants them. */
-export function keyHeaders(format: WireFormat, key = 'secret-key'): Record<string, string> {
+function keyHeaders(format: WireFormat, key = 'secret-key'): Record<string, string> {
   switch (format) {
     case 'openai_chat':
     case 'openai_responses':

@@ -35,11 +35,7 @@ export function wireBody(format: WireFormat, script: Script, options?: WireOptio
 }
 
 /** The adapter of this library that reads a format, given what a script says in it. */
-export function adapterOf(
-  format: WireFormat,
-  script: Script,
-  options: WireOptions = {},
-): ChatAdapter {
+function adapterOf(format: WireFormat, script: Script, options: WireOptions = {}): ChatAdapter {
   const settings = {
     apiKey: 'test-key',
     fetch: (_url: unknown, init?: { body?: unknown; signal?: AbortSignal | null }) => {

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { root } from '../support/root.ts'
 
 /** Where the providers' published descriptions and recorded traffic are, beside the repository. */
-export const oraclesFolder: string = join(root, '../shared/oracles')
+const oraclesFolder: string = join(root, '../shared/oracles')
 export const recordingsFolder: string = join(root, '../shared/fixtures/open')
 
 export const hasOracles: boolean = existsSync(join(oraclesFolder, 'validate.mjs'))

@@ -1,0 +1,141 @@
+import type { ToolCall } from '../../data/tool-call.ts'
+import type { ModelEvent } from '../../events/model-event.ts'
+import type { Script } from '../../testing/script-entry.ts'
+import { sameJson } from '../../validate/same-json.ts'
+import type { ChatCase, ChatHarness } from '../chat-harness.ts'
+import { play } from '../chat-scene.ts'
+import { demand } from '../conformance-failure.ts'
+import { contract } from '../contract.ts'
+import { eventsOfType, foldEvents } from '../fold-events.ts'
+import { readEvents } from '../read-stream.ts'
+import { weatherRequest } from '../sample-requests.ts'
+import { weatherCall } from '../scripts.ts'
+
+/** The calls of tools, whole. */
+export const toolCases: readonly ChatCase[] = [
+  {
+    name: 'a call arrives with its id, its name and its arguments',
+    capability: 'tools',
+    run: (harness) =>
+      answered(harness, weatherCall, (events) => {
+        const calls = callsOf(events)
+        demand(sameJson(calls, [{ id: 'call_1', name: 'weather', arguments: { city: 'Paris' } }]), {
+          expected: 'one tool_call_completed: call_1, weather, {"city": "Paris"}',
+          received: calls,
+          contract: contract.tools,
+        })
+      }),
+  },
+  {
+    name: 'an answer with calls finishes with tool_calls',
+    capability: 'tools',
+    run: (harness) =>
+      answered(harness, weatherCall, (events) => {
+        const [end] = eventsOfType(events, 'message_completed')
+        demand(end?.finishReason === 'tool_calls', {
+          expected: 'finishReason "tool_calls"',
+          received: end?.finishReason,
+          contract: contract.finish,
+          hint: 'some providers say "stop" for an answer with calls; the calls decide',
+        })
+      }),
+  },
+  {
+    name: 'the message holds the calls of its events',
+    capability: 'tools',
+    run: (harness) =>
+      answered(harness, weatherCall, (events) => {
+        const { message } = foldEvents(events)
+        demand(sameJson(message.toolCalls?.map(plain), callsOf(events)), {
+          expected: 'message.toolCalls with the calls of the tool_call_completed events',
+          received: message,
+          contract: contract.tools,
+        })
+      }),
+  },
+  {
+    name: 'a call without arguments has none',
+    capability: 'tools',
+    run: (harness) =>
+      answered(harness, [['tool_call', { id: 'call_1', name: 'weather' }]], (events) => {
+        const [call] = callsOf(events)
+        demand(sameJson(call?.arguments, {}), {
+          expected: 'arguments {}',
+          received: call,
+          contract: contract.tools,
+          hint: 'some providers send an empty text for no arguments; that is {}',
+        })
+      }),
+  },
+  {
+    name: 'text before a call is kept',
+    capability: 'tools',
+    run: (harness) =>
+      answered(harness, [['text', 'One moment.'], ...weatherCall], (events) => {
+        const { outputText, toolCalls } = foldEvents(events)
+        demand(outputText === 'One moment.' && toolCalls.length === 1, {
+          expected: 'the text "One moment." and one call',
+          received: { outputText, toolCalls },
+          contract: contract.text,
+        })
+      }),
+  },
+  {
+    name: 'calls in one answer stay apart and keep their order',
+    capability: 'parallel_tools',
+    run: (harness) =>
+      answered(harness, twoCalls, (events) => {
+        const calls = callsOf(events)
+        const inMessage = foldEvents(events).toolCalls.map(plain)
+        demand(sameJson(calls, bothCalls) && sameJson(inMessage, bothCalls), {
+          expected: 'call_1 with Paris, then call_2 with Rome, in the events and in the message',
+          received: { calls, inMessage },
+          contract: contract.tools,
+        })
+      }),
+  },
+  {
+    name: 'arguments that are no JSON are kept as they were written',
+    capability: 'raw_arguments',
+    run: (harness) =>
+      answered(harness, [['tool_call', brokenCall]], (events) => {
+        const [completed] = eventsOfType(events, 'tool_call_completed')
+        const { arguments: args, rawArguments } = completed?.call ?? {}
+        demand(sameJson(args, {}) && rawArguments === brokenCall.rawArguments, {
+          expected: `arguments {} and rawArguments ${brokenCall.rawArguments}`,
+          received: completed,
+          contract: contract.rawArguments,
+          hint: 'do not repair or guess: the tool runner tells the model what is wrong',
+        })
+      }),
+  },
+]
+
+const brokenCall = { id: 'call_1', name: 'weather', rawArguments: '{"city": "Par' }
+
+const bothCalls: readonly ToolCall[] = [
+  { id: 'call_1', name: 'weather', arguments: { city: 'Paris' } },
+  { id: 'call_2', name: 'weather', arguments: { city: 'Rome' } },
+]
+
+const twoCalls: Script = bothCalls.map((call) => ['tool_call', call] as const)
+
+/** Plays a script for a request with a tool and looks at its events. */
+function answered(
+  harness: ChatHarness,
+  script: Script,
+  look: (events: readonly ModelEvent[]) => void,
+): Promise<void> {
+  return play(harness, script, async (scene) =>
+    look(await readEvents(scene, { request: weatherRequest(scene) })),
+  )
+}
+
+function callsOf(events: readonly ModelEvent[]): readonly ToolCall[] {
+  return eventsOfType(events, 'tool_call_completed').map(({ call }) => plain(call))
+}
+
+/** A call without what only some providers have. */
+function plain({ id, name, arguments: args }: ToolCall): ToolCall {
+  return { id, name, arguments: args }
+}
