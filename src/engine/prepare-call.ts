@@ -2,12 +2,12 @@ import type { CallOptions } from '../adapter/call-options.ts'
 import type { Engine } from '../adapter/engine-handle.ts'
 import type { Message } from '../data/message.ts'
 import type { ModelRequest } from '../data/model-request.ts'
-import type { StandardSchema } from '../data/standard-schema.ts'
-import { buildRequest, type RequestDraft } from '../stream/build-request.ts'
-import type { ModelRun } from '../stream/model-run.ts'
+import { buildRequest, requestKeys, type RequestDraft } from '../stream/build-request.ts'
 import { outputSchema } from '../stream/output.ts'
 import { runScene, type RunScene } from '../stream/run-scene.ts'
 import { checkRequest, startCall } from '../stream/start-call.ts'
+import { assertValid } from '../validate/assert-valid.ts'
+import { unknownKeys } from '../validate/unknown-keys.ts'
 
 /** A request, or the messages of one. */
 export type RequestInput = ModelRequest | readonly Message[]
@@ -15,9 +15,9 @@ export type RequestInput = ModelRequest | readonly Message[]
 /** A single model call, ready to be read. */
 export interface PreparedCall {
   readonly scene: RunScene
-  readonly run: ModelRun
+  readonly run: ReturnType<typeof startCall>
   /** What the answer has to match, when its format is a schema. */
-  readonly schema: StandardSchema | undefined
+  readonly schema: ReturnType<typeof outputSchema>
 }
 
 /** Settles a single model call. What can be refused without sending anything is refused here. */
@@ -27,12 +27,18 @@ export function prepareCall(
   options: CallOptions | undefined,
 ): PreparedCall {
   const scene = runScene(engine, options)
-  const draft: RequestDraft = isMessages(input) ? { messages: input } : input
+  const draft: RequestDraft = isMessages(input) ? { messages: input } : checkedKeys(input)
   const request = buildRequest(scene, draft)
   checkRequest(scene, request)
   const { call, engine: parts } = scene
   const format = call.responseFormat ?? draft.responseFormat ?? parts.defaults.responseFormat
   return { scene, run: startCall(scene, request), schema: outputSchema(format) }
+}
+
+/** A request that was written by hand may have a field that does not exist. */
+function checkedKeys(request: ModelRequest): RequestDraft {
+  assertValid('invalid_request', unknownKeys(request, requestKeys))
+  return request
 }
 
 function isMessages(input: RequestInput): input is readonly Message[] {

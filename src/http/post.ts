@@ -1,3 +1,4 @@
+import { reasonOf } from '../async/clock.ts'
 import { AdapterError } from '../errors/adapter-error.ts'
 import type { HttpCall } from './http-call.ts'
 import { readBounded } from './read-bounded.ts'
@@ -18,19 +19,33 @@ export async function post(call: HttpCall, signal: AbortSignal): Promise<Respons
   const send = call.fetch ?? globalThis.fetch
   let response: Response
   try {
-    response = await send(call.url, {
-      method: 'POST',
-      headers,
-      ...(call.body === undefined ? {} : { body: call.body }),
-      redirect: 'manual',
-      signal,
-    })
+    const body = call.body === undefined ? {} : { body: call.body }
+    const init = { method: 'POST', headers, ...body, redirect: 'manual', signal } as const
+    response = await unlessAborted(send(call.url, init), signal)
   } catch (error) {
     throw transportFailure(error, call, signal)
   }
   if (response.status < 200 || response.status >= 300) throw await refusal(response, call, signal)
   call.onResponse?.(response)
   return response
+}
+
+/** The answer, or the signal's reason: not every `fetch` that is injected listens to its signal. */
+async function unlessAborted(sending: Promise<Response>, signal: AbortSignal): Promise<Response> {
+  let stop: () => void = () => undefined
+  const aborted = new Promise<never>((_resolve, reject) => {
+    stop = () => {
+      reject(reasonOf(signal))
+      sending.then((late) => late.body?.cancel()).catch(() => undefined)
+    }
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+  })
+  try {
+    return await Promise.race([sending, aborted])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
 }
 
 /** The headers, checked here because the platform's own complaint quotes the value, and that may be the key. */

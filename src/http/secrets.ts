@@ -36,7 +36,8 @@ export function withoutSecrets(
   }
 }
 
-function cleanMembers(
+/** The members of an object without the keys in their texts, however deep these are. */
+export function cleanMembers(
   members: Readonly<Record<string, unknown>>,
   clean: (text: string) => string,
 ): Record<string, unknown> {

@@ -54,11 +54,12 @@ async function* readBatches<Out>(
   let seen = 0
   try {
     const response = await post(call, guard.signal)
-    reader = bodyReader(response, call)
+    reader = bodyReader(response, call, guard.signal)
     const body = bodyDecoder(decoder, call.splitter?.(response) ?? sseSplitter())
     let hadText = false
     while (!decoder.done) {
       const { done, value } = await reader.read()
+      if (guard.signal.aborted) throw guard.signal.reason
       hadText ||= !done
       const out: Out[] = []
       const stopped = body.take(value, out)
@@ -83,9 +84,14 @@ async function* readBatches<Out>(
   }
 }
 
-function bodyReader(response: Response, call: HttpCall): BodyReader {
+function bodyReader(response: Response, call: HttpCall, signal: AbortSignal): BodyReader {
   const type = response.headers.get('content-type') ?? ''
-  if (response.body !== null && !type.includes('text/html')) return response.body.getReader()
+  if (response.body !== null && !type.includes('text/html')) {
+    const reader = response.body.getReader()
+    // The body of an injected fetch may not listen to the signal; a cancelled reader does.
+    signal.addEventListener('abort', () => reader.cancel().catch(() => undefined), { once: true })
+    return reader
+  }
   const { provider, requestId } = call
   const { status } = response
   const message = `${provider} answered ${status} with ${type || 'no body'} instead of a stream`

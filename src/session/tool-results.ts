@@ -10,11 +10,10 @@ import { assertLegal } from './transition.ts'
 /** What a tool gave: text or parts as they are, any other JSON value encoded. */
 export type ToolResultContent = JsonValue | readonly Part[]
 
-/** A result of a call that the caller had to answer. */
-export interface ToolResultInput {
-  readonly toolCallId: string
-  readonly content: ToolResultContent
-}
+/** A result of a call that the caller had to answer; the call is named by its id, under either name. */
+export type ToolResultInput =
+  | { readonly toolCallId: string; readonly content: ToolResultContent }
+  | { readonly id: string; readonly content: ToolResultContent }
 
 /** Answers one pending call. When none is left, the session is idle (or, with a question open, awaits the user); then `resume`. */
 export function submitToolResult(
@@ -30,10 +29,11 @@ export function submitToolResults(session: Session, results: readonly ToolResult
   if (results.length === 0) return session
   assertLegal(session, 'submit')
   const pending = new Set(session.pendingToolCalls.map(({ id }) => id))
-  for (const { toolCallId } of results) {
-    if (!pending.delete(toolCallId)) throw unknownCall(session, toolCallId)
-  }
-  const answers = results.map(({ toolCallId, content }) => toolResult(toolCallId, content))
+  const answers = results.map((result) => {
+    const id = 'toolCallId' in result ? result.toolCallId : result.id
+    if (!pending.delete(id)) throw unknownCall(session, id)
+    return toolResult(id, result.content)
+  })
   const pendingToolCalls = session.pendingToolCalls.filter(({ id }) => pending.has(id))
   const messages = inCallOrder(session.thread.messages, answers)
   return defined<Session>({

@@ -213,3 +213,11 @@ test.each([
     reason,
   })
 })
+
+test('a request that was written by hand with a field that does not exist is refused by name', async () => {
+  const engine = createEngine({ adapter: fake({ script }) })
+  const request = { messages, max_tokens: 5 } as never
+  await expect(generate(engine, request)).rejects.toThrow(
+    'unknown key max_tokens; did you mean maxTokens?',
+  )
+})

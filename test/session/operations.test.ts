@@ -304,7 +304,7 @@ describe('calls for the caller', () => {
     expect(Session.pendingToolCalls(session).map(({ id }) => id)).toEqual(['c1', 'c3'])
     const half = Session.submitToolResult(session, 'c3', { ok: true })
     expect(half).toMatchObject({ status: 'awaiting_tools', pendingToolCalls: [{ id: 'c1' }] })
-    const all = Session.submitToolResult(half, 'c1', 'yes')
+    const all = Session.submitToolResults(half, [{ id: 'c1', content: 'yes' }])
     expect(all).toMatchObject({ status: 'idle', pendingToolCalls: [] })
     expect(
       all.thread.messages.slice(2).map(({ toolCallId, content }) => [toolCallId, content]),

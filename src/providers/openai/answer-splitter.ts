@@ -1,13 +1,12 @@
+import { sniffedBody } from '../../http/sniffed-body.ts'
 import { sseSplitter, type BodySplitter } from '../../http/sse.ts'
-import { wholeBody } from '../../http/whole-body.ts'
 
 /**
- * How the body of an answer is cut. Some servers stream unasked, and some do not stream when asked.
+ * How the body of an answer is cut. Some servers stream unasked, some do not stream when asked, and some call a stream JSON.
  *
- * What the answer says it is holds; what was asked for decides where it does not say.
+ * What calls itself an event stream is one; of anything else the first character decides.
  */
-export function answerSplitter(response: Response, asked: boolean): BodySplitter {
+export function answerSplitter(response: Response): BodySplitter {
   const type = response.headers.get('content-type') ?? ''
-  const streamed = type.includes('text/event-stream') || (asked && !type.includes('json'))
-  return streamed ? sseSplitter() : wholeBody()
+  return type.includes('text/event-stream') ? sseSplitter() : sniffedBody()
 }

@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../../data/json.ts'
 import type { Part } from '../../data/part.ts'
 import type { ToolCall } from '../../data/tool-call.ts'
 import { AdapterError } from '../../errors/adapter-error.ts'
+import { cleanMembers } from '../../http/secrets.ts'
 import type { CallNotes } from './call-notes.ts'
 import { judgeFailure, readFailure } from './parse-failure.ts'
 import { asList, asText } from './wire-value.ts'
@@ -25,6 +26,8 @@ export interface MessageDraft {
   usage: JsonObject | undefined
   refusal: string
   readonly metadata: Record<string, JsonValue>
+  /** The lists of the metadata, which grow. */
+  readonly lists: Record<string, JsonValue[]>
 }
 
 export function messageDraft(notes: CallNotes): MessageDraft {
@@ -40,6 +43,7 @@ export function messageDraft(notes: CallNotes): MessageDraft {
     usage: undefined,
     refusal: '',
     metadata: {},
+    lists: {},
   }
 }
 
@@ -52,7 +56,9 @@ export function noteHead(draft: MessageDraft, head: { id?: unknown; model?: unkn
 /** Adds to a list in the metadata; an empty one is not worth keeping. */
 export function noteList(draft: MessageDraft, name: string, items: JsonValue | undefined): void {
   const added = asList(items)
-  if (added.length > 0) draft.metadata[name] = [...asList(draft.metadata[name]), ...added]
+  if (added.length === 0) return
+  const known = (draft.lists[name] ??= [])
+  for (const item of added) known.push(item)
 }
 
 /** The error that a provider reported inside an answer that began as a success. */
@@ -65,6 +71,9 @@ export function reportedError(draft: MessageDraft, value: unknown): AdapterError
     requestId,
     status: reported.status,
     ...rest,
-    metadata: { ...metadata, ...(providerRequestId === undefined ? {} : { providerRequestId }) },
+    metadata: {
+      ...cleanMembers(metadata ?? {}, clean),
+      ...(providerRequestId === undefined ? {} : { providerRequestId }),
+    },
   })
 }

@@ -47,6 +47,7 @@ export function complete(
   const { parts, calls, usage, refusal, notes } = draft
   const metadata = defined<JsonObject>({
     ...draft.metadata,
+    ...draft.lists,
     refusal: asText(refusal),
     droppedParameters: notes.dropped.length === 0 ? undefined : notes.dropped,
     providerRequestId: notes.providerRequestId,

@@ -48,7 +48,7 @@ export async function prepareCall(
     headers,
     body: JSON.stringify(body),
     parseFailure: (status, text, answered) => parseFailure(provider, status, text, answered),
-    splitter: (response) => answerSplitter(response, stream),
+    splitter: answerSplitter,
     onResponse: (response) => {
       notes.providerRequestId = response.headers.get('x-request-id') ?? undefined
     },

@@ -1,0 +1,93 @@
+import { isAllmError } from '../errors/allm-error.ts'
+import type { AdapterErrorReason } from '../errors/adapter-error.ts'
+import type { JsonObject } from '../data/json.ts'
+import type { Script } from '../testing/script-entry.ts'
+import type { ChatCapability } from './capabilities.ts'
+import { demand } from './conformance-failure.ts'
+import { contract } from './contract.ts'
+import { runId } from './read-stream.ts'
+import { show } from './show.ts'
+
+/** A way for a call to fail before its first event. */
+export interface Refusal {
+  readonly reason: AdapterErrorReason
+  readonly details: JsonObject
+  readonly capability?: ChatCapability
+}
+
+/** Every way. Those without a status are failures of the transport, which has none. */
+export const refusals: readonly Refusal[] = [
+  { reason: 'authentication_failed', details: { status: 401 } },
+  { reason: 'rate_limited', details: { status: 429 } },
+  { reason: 'invalid_request', details: { status: 400 } },
+  { reason: 'provider_unavailable', details: { status: 503 } },
+  { reason: 'timeout', details: { status: 408 } },
+  { reason: 'unknown', details: { status: 418 } },
+  { reason: 'network_error', details: {} },
+  { reason: 'malformed_response', details: {} },
+  {
+    reason: 'context_length_exceeded',
+    details: { status: 400 },
+    capability: 'detailed_errors',
+  },
+  { reason: 'content_filter', details: { status: 400 }, capability: 'detailed_errors' },
+  {
+    reason: 'unsupported_feature',
+    details: { status: 400 },
+    capability: 'unsupported_feature',
+  },
+]
+
+/** The script of a refusal. */
+export function scriptOf({ reason, details }: Refusal): Script {
+  return [['preflight_error', reason, details]]
+}
+
+/** The ways that a call may be told of a failure. */
+export interface Outcome {
+  /** Set when it rejected. */
+  readonly failure?: { readonly thrown: unknown }
+  /** What it gave instead. */
+  readonly given: string
+}
+
+/** Demands that a call rejected with an adapter error of a reason and, where there was one, a status. */
+export function demandRefusal({ failure, given }: Outcome, { reason, details }: Refusal): void {
+  const thrown = failure?.thrown
+  const expected = `a rejection with AdapterError ${reason}`
+  const isAdapterError = isAllmError(thrown) && thrown.kind === 'adapter'
+  demand(isAdapterError && thrown.reason === reason, {
+    expected,
+    received: failure === undefined ? given : thrown,
+    contract: contract.preflight,
+  })
+  const { status } = thrown.toJSON()
+  demand(details['status'] === undefined || status === details['status'], {
+    expected: `${expected} and status ${show(details['status'])}`,
+    received: thrown.toJSON(),
+    contract: contract.errorFacts,
+  })
+}
+
+/** Demands that an error says where and in which run it happened. */
+export function demandOrigin({ failure, given }: Outcome, provider: string): void {
+  const thrown = failure?.thrown
+  const error = isAllmError(thrown) ? thrown.toJSON() : undefined
+  demand(error?.provider === provider && error.requestId === runId, {
+    expected: `an error with provider ${show(provider)} and requestId ${show(runId)}`,
+    received: error ?? (failure === undefined ? given : thrown),
+    contract: contract.errorFacts,
+  })
+}
+
+/** Demands that an error says how long to wait. */
+export function demandRetryAfter({ failure, given }: Outcome, retryAfterMs: number): void {
+  const thrown = failure?.thrown
+  const error = isAllmError(thrown) ? thrown.toJSON() : undefined
+  demand(error?.retryAfterMs === retryAfterMs, {
+    expected: `an error with retryAfterMs ${retryAfterMs}`,
+    received: error ?? (failure === undefined ? given : thrown),
+    contract: contract.errorFacts,
+    hint: 'providers say it in a header (seconds, milliseconds or a date) or in the body',
+  })
+}
