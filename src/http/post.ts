@@ -17,6 +17,7 @@ const maxFailureBytes = 64 * 1024
 export async function post(call: HttpCall, signal: AbortSignal): Promise<Response> {
   const headers = legalHeaders(call)
   const send = call.fetch ?? globalThis.fetch
+  if (signal.aborted) throw transportFailure(signal.reason, call, signal)
   let response: Response
   try {
     const body = call.body === undefined ? {} : { body: call.body }
@@ -31,21 +32,15 @@ export async function post(call: HttpCall, signal: AbortSignal): Promise<Respons
 }
 
 /** The answer, or the signal's reason: not every `fetch` that is injected listens to its signal. */
-async function unlessAborted(sending: Promise<Response>, signal: AbortSignal): Promise<Response> {
-  let stop: () => void = () => undefined
-  const aborted = new Promise<never>((_resolve, reject) => {
-    stop = () => {
+function unlessAborted(sending: Promise<Response>, signal: AbortSignal): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
       reject(reasonOf(signal))
       sending.then((late) => late.body?.cancel()).catch(() => undefined)
     }
-    if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop, { once: true })
+    signal.addEventListener('abort', stop, { once: true })
+    sending.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
   })
-  try {
-    return await Promise.race([sending, aborted])
-  } finally {
-    signal.removeEventListener('abort', stop)
-  }
 }
 
 /** The headers, checked here because the platform's own complaint quotes the value, and that may be the key. */

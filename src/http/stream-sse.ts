@@ -89,7 +89,10 @@ function bodyReader(response: Response, call: HttpCall, signal: AbortSignal): Bo
   if (response.body !== null && !type.includes('text/html')) {
     const reader = response.body.getReader()
     // The body of an injected fetch may not listen to the signal; a cancelled reader does.
-    signal.addEventListener('abort', () => reader.cancel().catch(() => undefined), { once: true })
+    const stop = (): void => {
+      reader.cancel().catch(() => undefined)
+    }
+    signal.addEventListener('abort', stop, { once: true })
     return reader
   }
   const { provider, requestId } = call

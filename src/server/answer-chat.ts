@@ -1,5 +1,6 @@
 import type { JsonObject } from '../data/json.ts'
 import type { WireAnswer } from '../wire/wire-answer.ts'
+import { applyFault } from './apply-fault.ts'
 import { checkRequest, unreadable } from './check-request.ts'
 import { imageAnswer } from './image-answers.ts'
 import { prepareAnswer, type PreparedAnswer } from './prepared-answer.ts'
@@ -52,7 +53,7 @@ function play(
   const model = route.model ?? text(body['model'])
   if (drawsImages(route, body) && state.options.images !== undefined) {
     const drawn = imageAnswer('gemini', state.source.imagesOf(key), { model, requestId })
-    return drawn.then((answer) => prepareAnswer(answer))
+    return drawn.then((answer) => prepareAnswer(applyFault(answer, fault)))
   }
   const taken = state.source.take(key)
   if (taken === undefined) return prepareAnswer(exhausted(state, route, requestId))

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../data/json.ts'
+import { applyFault } from './apply-fault.ts'
 import { checkImages } from './check-images.ts'
 import { imageAnswer } from './image-answers.ts'
 import { prepareAnswer, type PreparedAnswer } from './prepared-answer.ts'
@@ -51,5 +52,6 @@ async function play(
     return prepareAnswer(refuseByFault('openai', { ...fault, status }, requestId))
   const { model } = body
   const call = { model: typeof model === 'string' ? model : '', requestId }
-  return prepareAnswer(await imageAnswer('openai', state.source.imagesOf(key), call))
+  const drawn = await imageAnswer('openai', state.source.imagesOf(key), call)
+  return prepareAnswer(applyFault(drawn, fault))
 }

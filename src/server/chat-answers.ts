@@ -1,8 +1,8 @@
 import type { Script } from '../testing/script-entry.ts'
-import { cutAfterEvents, malformEvent, slowAnswer } from '../wire/alter-answer.ts'
 import { rechunk } from '../wire/chunking.ts'
 import { renderWire } from '../wire/render-wire.ts'
 import type { WireAnswer, WireChunking, WireFormat } from '../wire/wire-answer.ts'
+import { applyFault } from './apply-fault.ts'
 import type { Fault } from './faults.ts'
 import { prepareAnswer, type PreparedAnswer } from './prepared-answer.ts'
 import type { TakenScript } from './script-source.ts'
@@ -39,7 +39,7 @@ export function chatAnswers(chunking: WireChunking | undefined): ChatAnswers {
       const key = `${place} ${format} ${stream} ${framing} ${includeUsage} ${model}`
       const known = fault === undefined ? kept.get(key) : undefined
       if (known !== undefined) return known
-      const answer = altered(render(taken, ask), fault)
+      const answer = applyFault(render(taken, ask), fault)
       const frames = chunking === undefined ? answer.frames : rechunk(answer.frames, chunking)
       const prepared = prepareAnswer({ ...answer, frames }, chunking !== undefined)
       if (fault !== undefined || answer.status !== 200) return prepared
@@ -53,13 +53,4 @@ export function chatAnswers(chunking: WireChunking | undefined): ChatAnswers {
 function render({ script, index }: TakenScript, ask: ChatAsk): WireAnswer {
   const { format, ...options } = ask
   return renderWire(format, script, { ...options, id: String(index + 1) })
-}
-
-function altered(answer: WireAnswer, fault: Fault | undefined): WireAnswer {
-  if (fault === undefined) return answer
-  const { slowMs, cutAfter, malformedAt } = fault
-  let result = answer
-  if (malformedAt !== undefined) result = malformEvent(result, malformedAt)
-  if (cutAfter !== undefined) result = cutAfterEvents(result, cutAfter)
-  return slowMs === undefined ? result : slowAnswer(result, slowMs)
 }

@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { once, setMaxListeners } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
@@ -59,6 +59,8 @@ export async function createFakeServer(options: FakeServerOptions = {}): Promise
   }
   const log = requestLog(options.requestLimit ?? 10_000)
   const closing = new AbortController()
+  // Every answer that takes its time listens to it.
+  setMaxListeners(0, closing.signal)
   const handler = requestHandler(state, log, {
     clock: options.clock ?? systemClock,
     signal: closing.signal,
@@ -78,8 +80,8 @@ interface ServerParts {
 
 function fakeServer(server: Server, { handler, log, source, closing }: ServerParts): FakeServer {
   // A server that listens on a port has an address with a port.
-  const { port, address, family } = server.address() as AddressInfo
-  const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+  const { port, address } = server.address() as AddressInfo
+  const url = `http://${hostOf(address)}:${port}`
   let closed: Promise<void> | undefined
   const close = (): Promise<void> => (closed ??= shutDown(server, handler, closing))
   return {
@@ -106,6 +108,13 @@ function fakeServer(server: Server, { handler, log, source, closing }: ServerPar
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** An address as it stands in a URL. One that means all of them can not be called, so the nearest one can. */
+function hostOf(address: string): string {
+  if (address === '0.0.0.0') return '127.0.0.1'
+  if (address === '::') return '[::1]'
+  return address.includes(':') ? `[${address}]` : address
 }
 
 async function listen(server: Server, options: FakeServerOptions): Promise<void> {

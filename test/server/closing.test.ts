@@ -56,6 +56,32 @@ test('a port that is taken rejects', async () => {
   await expect(createFakeServer({ port: server.port })).rejects.toThrow('EADDRINUSE')
 })
 
+test('many answers at once are no leak', async () => {
+  const warnings: Error[] = []
+  const onWarning = (warning: Error): void => void warnings.push(warning)
+  process.on('warning', onWarning)
+  await using server = await createFakeServer({ script: silent, repeat: true })
+  const controller = new AbortController()
+  const { signal } = controller
+  const calls = Array.from({ length: 30 }, () =>
+    call(server, 'openai_chat', { stream: true, signal }),
+  )
+  await Promise.all(calls)
+  expect(server.openAnswers).toBe(30)
+  controller.abort()
+  await server.idle()
+  process.off('warning', onWarning)
+
+  expect(warnings.filter(({ message }) => message.includes('AbortSignal'))).toEqual([])
+})
+
+test('a server that listens on all addresses is called on the nearest', async () => {
+  await using server = await createFakeServer({ host: '0.0.0.0', script: [['text', 'a']] })
+
+  expect(server.url).toBe(`http://127.0.0.1:${server.port}`)
+  expect((await call(server, 'gemini')).status).toBe(200)
+})
+
 describe('a client that leaves', () => {
   test('is seen: the answer is over', async () => {
     await using server = await createFakeServer({ script: silent })

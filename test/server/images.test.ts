@@ -61,6 +61,16 @@ test('retry_until_call refuses until that call', async () => {
   expect(server.requests.map(({ status }) => status)).toEqual([429, 429, 200])
 })
 
+test('an image call has its faults too', async () => {
+  await using server = await createFakeServer({
+    images: [['ok', [png]]],
+    faults: [{ cutAfter: 0 }],
+  })
+  const call = client(server).images.generate({ model: 'gpt-image-1', prompt: 'x' })
+
+  await expect(call).rejects.toThrow('terminated')
+})
+
 test('a call beyond the last image says so', async () => {
   await using server = await createFakeServer({ images: [] })
   const call = client(server).images.generate({ model: 'gpt-image-1', prompt: 'x' })

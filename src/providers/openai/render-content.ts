@@ -1,5 +1,5 @@
 import type { Image } from '../../data/image.ts'
-import type { Message } from '../../data/message.ts'
+import { messageText, type Message } from '../../data/message.ts'
 import type { Part } from '../../data/part.ts'
 import type { ToolCall } from '../../data/tool-call.ts'
 import { AdapterError } from '../../errors/adapter-error.ts'
@@ -8,6 +8,15 @@ import { AdapterError } from '../../errors/adapter-error.ts'
 export function partsOf(message: Message): readonly Part[] {
   const { content } = message
   return typeof content === 'string' ? [{ type: 'text', text: content }] : content
+}
+
+/** The text of a tool result, for Chat Completions, which takes nothing else there. */
+export function textAlone(message: Message, provider: string): string {
+  if (partsOf(message).some((part) => part.type === 'image')) {
+    const problem = 'Chat Completions takes no images in tool results; api: "responses" does'
+    throw new AdapterError('unsupported_feature', problem, { provider })
+  }
+  return messageText(message)
 }
 
 /** An image as OpenAI takes it: an address, or a data URI. Files have been read before. */

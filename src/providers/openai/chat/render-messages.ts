@@ -4,9 +4,9 @@ import type { JsonObject, JsonValue } from '../../../data/json.ts'
 import { messageText, type Message } from '../../../data/message.ts'
 import type { Part } from '../../../data/part.ts'
 import type { ToolCall } from '../../../data/tool-call.ts'
-import { AdapterError } from '../../../errors/adapter-error.ts'
-import { argumentsJson, imageAddress, partsOf } from '../render-content.ts'
+import { argumentsJson, imageAddress, partsOf, textAlone } from '../render-content.ts'
 import type { RenderOptions } from '../render-options.ts'
+import { toolIds, type ToolIds } from '../tool-ids.ts'
 import { asList, asObject } from '../wire-value.ts'
 
 /** The messages of a request as Chat Completions takes them. */
@@ -14,10 +14,11 @@ export function renderChatMessages(
   messages: readonly Message[],
   options: RenderOptions,
 ): readonly JsonObject[] {
-  return messages.map((message) => renderMessage(message, options))
+  const ids = toolIds()
+  return messages.map((message) => renderMessage(message, options, ids))
 }
 
-function renderMessage(message: Message, options: RenderOptions): JsonObject {
+function renderMessage(message: Message, options: RenderOptions, ids: ToolIds): JsonObject {
   const { role, name } = message
   switch (role) {
     case 'system':
@@ -29,9 +30,9 @@ function renderMessage(message: Message, options: RenderOptions): JsonObject {
     case 'user':
       return defined<JsonObject>({ role, content: renderUserContent(message, options), name })
     case 'assistant':
-      return renderAssistant(message, options)
+      return renderAssistant(message, options, ids)
     case 'tool':
-      return renderToolResult(message, options)
+      return renderToolResult(message, options, ids)
     default:
       return assertNever(role)
   }
@@ -55,7 +56,7 @@ function renderUserContent(message: Message, { provider }: RenderOptions): JsonV
 }
 
 /** Images that a model made can not be said to it again here; a word stands in for them. */
-function renderAssistant(message: Message, { provider }: RenderOptions): JsonObject {
+function renderAssistant(message: Message, { provider }: RenderOptions, ids: ToolIds): JsonObject {
   const calls = message.toolCalls ?? []
   const parts = partsOf(message)
   const text = messageText(message)
@@ -64,7 +65,7 @@ function renderAssistant(message: Message, { provider }: RenderOptions): JsonObj
     role: 'assistant',
     content: onlyImages ? '[image]' : text === '' && calls.length > 0 ? null : text,
     name: message.name,
-    tool_calls: calls.length === 0 ? undefined : calls.map(renderCall),
+    tool_calls: calls.length === 0 ? undefined : calls.map((call) => renderCall(call, ids)),
     ...(calls.length === 0 ? {} : echoReasoning(parts, provider)),
   })
 }
@@ -91,23 +92,16 @@ function echoReasoning(parts: readonly Part[], provider: string): JsonObject {
   return echo
 }
 
-function renderCall(call: ToolCall): JsonObject {
+function renderCall(call: ToolCall, ids: ToolIds): JsonObject {
   return defined<JsonObject>({
-    id: call.id,
+    id: ids.call(call.id),
     type: 'function',
     function: { name: call.name, arguments: argumentsJson(call) },
     extra_content: asObject(call.opaque)?.['extra_content'],
   })
 }
 
-function renderToolResult(message: Message, { provider }: RenderOptions): JsonObject {
-  if (partsOf(message).some((part) => part.type === 'image')) {
-    const problem = 'Chat Completions takes no images in tool results; api: "responses" does'
-    throw new AdapterError('unsupported_feature', problem, { provider })
-  }
-  return defined<JsonObject>({
-    role: 'tool',
-    tool_call_id: message.toolCallId,
-    content: messageText(message),
-  })
+function renderToolResult(message: Message, { provider }: RenderOptions, ids: ToolIds): JsonObject {
+  const content = textAlone(message, provider)
+  return { role: 'tool', tool_call_id: ids.result(message.toolCallId), content }
 }

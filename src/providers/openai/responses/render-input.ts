@@ -6,6 +6,7 @@ import type { ImagePart, Part, ReasoningPart } from '../../../data/part.ts'
 import type { ToolCall } from '../../../data/tool-call.ts'
 import { argumentsJson, imageAddress, partsOf } from '../render-content.ts'
 import type { RenderOptions } from '../render-options.ts'
+import { toolIds, type ToolIds } from '../tool-ids.ts'
 import { asCount, asObject, asText } from '../wire-value.ts'
 
 /** The messages of a request as input items. One message may be several items, or none. */
@@ -13,10 +14,15 @@ export function renderInput(
   messages: readonly Message[],
   options: RenderOptions,
 ): readonly JsonObject[] {
-  return messages.flatMap((message) => renderMessage(message, options))
+  const ids = toolIds()
+  return messages.flatMap((message) => renderMessage(message, options, ids))
 }
 
-function renderMessage(message: Message, options: RenderOptions): readonly JsonObject[] {
+function renderMessage(
+  message: Message,
+  options: RenderOptions,
+  ids: ToolIds,
+): readonly JsonObject[] {
   const { role } = message
   switch (role) {
     case 'system':
@@ -26,14 +32,14 @@ function renderMessage(message: Message, options: RenderOptions): readonly JsonO
     case 'user':
       return [{ role, content: renderContent(message, options) }]
     case 'assistant':
-      return renderAssistant(message, options)
+      return renderAssistant(message, options, ids)
     case 'tool':
       return [
-        defined<JsonObject>({
+        {
           type: 'function_call_output',
-          call_id: message.toolCallId,
+          call_id: ids.result(message.toolCallId),
           output: renderContent(message, options),
-        }),
+        },
       ]
     default:
       return assertNever(role)
@@ -58,19 +64,23 @@ function renderContent(message: Message, { provider }: RenderOptions): JsonValue
 }
 
 /** The items in their order: what a reasoning item says of the calls before it puts them there again. */
-function renderAssistant(message: Message, options: RenderOptions): readonly JsonObject[] {
-  const calls = message.toolCalls ?? []
+function renderAssistant(
+  message: Message,
+  options: RenderOptions,
+  ids: ToolIds,
+): readonly JsonObject[] {
+  const calls = (message.toolCalls ?? []).map((call) => renderCall(call, ids))
   const items: JsonObject[] = []
   let rendered = 0
   for (const part of partsOf(message)) {
     const before = part.type === 'reasoning' ? asObject(part.opaque)?.['calls_before'] : undefined
     const due = Math.max(rendered, asCount(before) ?? 0)
-    items.push(...calls.slice(rendered, due).map(renderCall))
+    items.push(...calls.slice(rendered, due))
     rendered = due
     const item = renderPart(part, options)
     if (item !== undefined) items.push(item)
   }
-  return [...items, ...calls.slice(rendered).map(renderCall)]
+  return [...items, ...calls.slice(rendered)]
 }
 
 function renderPart(part: Part, options: RenderOptions): JsonObject | undefined {
@@ -121,10 +131,10 @@ function renderReasoning(
   })
 }
 
-function renderCall(call: ToolCall): JsonObject {
+function renderCall(call: ToolCall, ids: ToolIds): JsonObject {
   return {
     type: 'function_call',
-    call_id: call.id,
+    call_id: ids.call(call.id),
     name: call.name,
     arguments: argumentsJson(call),
   }

@@ -1,0 +1,112 @@
+import { writeFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { allm, scratch } from './support.ts'
+
+const script = [
+  ['delay', 300],
+  ['text', 'Hello '],
+  ['delay', 50],
+  ['text', 'world'],
+  ['tool_call', { id: 'c1', name: 'weather', arguments: { city: 'Ghent' } }],
+  ['usage', { inputTokens: 3, outputTokens: 2 }],
+]
+
+function file(value: unknown): string {
+  const path = scratch('script.json')
+  writeFileSync(path, JSON.stringify(value))
+  return path
+}
+
+describe('allm run', () => {
+  test('prints what the model says, its calls, and how it ended', async () => {
+    expect(await allm(['run', file(script)])).toEqual({
+      code: 0,
+      stderr: '',
+      stdout: [
+        'Hello world',
+        '→ weather {"city":"Ghent"}',
+        '  (tool_calls · 3 in, 2 out tokens · 350 ms)',
+        '',
+      ].join('\n'),
+    })
+  })
+
+  test('reads stdin, and a list of lists as one call each', async () => {
+    const input = JSON.stringify([[['text', 'one']], [['text', 'two']]])
+    const { stdout } = await allm(['run', '-'], { input })
+    expect(stdout).toBe('one\n  (stop · 0 ms)\ntwo\n  (stop · 0 ms)\n')
+  })
+
+  test('with --json, one response a line', async () => {
+    const path = file({ scripts: [[['text', 'one']], [['text', 'two']]] })
+    const { stdout } = await allm(['run', path, '--json'])
+    const responses = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { outputText: string })
+    expect(responses.map(({ outputText }) => outputText)).toEqual(['one', 'two'])
+  })
+
+  test('with --events, one readable line an event, with its time', async () => {
+    const { stdout } = await allm(['run', file(script), '--events'])
+    expect(stdout.split('\n').map((line) => line.trim().split(/ {2,}/))).toEqual([
+      ['300 ms', 'message_started', 'fake'],
+      ['300 ms', 'text_delta', '"Hello "'],
+      ['350 ms', 'text_delta', '"world"'],
+      ['350 ms', 'text_completed', '"Hello world"'],
+      ['350 ms', 'tool_call_completed', 'weather c1 {"city":"Ghent"}'],
+      ['350 ms', 'message_completed', 'tool_calls · 3 in, 2 out tokens'],
+      [''],
+    ])
+  })
+
+  test('with --events --json, one event a line', async () => {
+    const { stdout } = await allm(['run', file(script), '--events', '--json'])
+    const events = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { type: string })
+    expect(events.map(({ type }) => type)).toEqual([
+      'message_started',
+      'text_delta',
+      'text_delta',
+      'text_completed',
+      'tool_call_completed',
+      'message_completed',
+    ])
+  })
+
+  test('a script that fails in the middle is a failed run, and what came before is printed', async () => {
+    const path = file([
+      [
+        ['text', 'half'],
+        ['error', 'rate_limited'],
+      ],
+      [['text', 'never']],
+    ])
+    const { code, stdout, stderr } = await allm(['run', path])
+    expect([code, stdout]).toEqual([1, 'half\n  (error · 0 ms)\n'])
+    expect(stderr).toMatch(/^allm: the script failed: fake: rate_limited: [^\n]+\n$/)
+  })
+
+  test('a script that fails before its first event is not tried again', async () => {
+    const path = file([
+      [['preflight_error', 'timeout', { message: 'too slow' }]],
+      [['text', 'next']],
+    ])
+    const { code, stdout, stderr } = await allm(['run', path])
+    expect([code, stdout, stderr]).toEqual([1, '', 'allm: fake: timeout: too slow\n'])
+  })
+
+  test.each([
+    ['[["txt", "x"]]', 'script[0] has the unknown tag "txt"'],
+    ['{}', 'stdin holds neither script nor scripts'],
+    ['{', 'stdin is not JSON'],
+    ['"x"', 'must be a list of lists, not "x"'],
+  ])('%s is refused in one line', async (input, message) => {
+    const { code, stderr } = await allm(['run', '-'], { input })
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^allm: [^\n]+\n$/)
+    expect(stderr).toContain(message)
+  })
+})

@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough, Readable, Writable } from 'node:stream'
+import { onTestFinished } from 'vitest'
+import type { Io } from '../../src/cli/io.ts'
+import { runProgram } from '../../src/cli/program.ts'
+import { virtualClock } from '../../src/testing.ts'
+
+/** What a run of the program left behind. */
+export interface Played {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A program under way, in this process. */
+export interface Playing {
+  readonly ended: Promise<Played>
+  /** What it has written so far. */
+  readonly stdout: () => string
+  readonly type: (text: string) => void
+  readonly pressCtrlC: () => void
+  /** Whether somebody listens to Ctrl-C. */
+  readonly hearsCtrlC: () => boolean
+}
+
+/** Starts `allm` with these arguments. Its input stays open until `type('')`, unless `input` is given. */
+export function start(
+  argv: readonly string[],
+  { input, ...world }: Partial<Io> & { readonly input?: string } = {},
+): Playing {
+  const stdout = sink()
+  const stderr = sink()
+  const typed = new PassThrough()
+  const listeners = new Set<() => void>()
+  const ended = runProgram({
+    argv,
+    stdin: input === undefined ? typed : Readable.from([input]),
+    stdout: stdout.stream,
+    stderr: stderr.stream,
+    env: {},
+    clock: virtualClock(),
+    onInterrupt: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    ...world,
+  })
+  return {
+    ended: ended.then((code) => ({ code, stdout: stdout.text(), stderr: stderr.text() })),
+    stdout: stdout.text,
+    type: (text) => void (text === '' ? typed.end() : typed.write(text)),
+    pressCtrlC: () => [...listeners].forEach((listener) => listener()),
+    hearsCtrlC: () => listeners.size > 0,
+  }
+}
+
+/** Runs `allm` to its end. */
+export function allm(
+  argv: readonly string[],
+  world: Partial<Io> & { readonly input?: string } = {},
+): Promise<Played> {
+  return start(argv, { input: '', ...world }).ended
+}
+
+/** A path in a folder of its own, which is removed after the test. */
+export function scratch(name: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'allm-test-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return join(folder, name)
+}
+
+function sink(): { readonly stream: Writable; readonly text: () => string } {
+  let text = ''
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      text += String(chunk)
+      done()
+    },
+  })
+  return { stream, text: () => text }
+}
