@@ -1,6 +1,7 @@
 import { createParser } from 'eventsource-parser'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { sniffedBody } from '../../src/http/sniffed-body.ts'
 import { sseSplitter } from '../../src/http/sse.ts'
 import { wholeBody } from '../../src/http/whole-body.ts'
 
@@ -154,4 +155,22 @@ test('a body that is one document is one event, and nothing is no event', () => 
   }
   expect(given).toEqual([['{"a":\n\n1}', undefined]])
   expect(() => wholeBody(4).feed('12345', take)).toThrow(RangeError)
+})
+
+test.each<[string, string, readonly Event[]]>([
+  ['a document', ' \n{"a":1}', [[' \n{"a":1}', undefined]]],
+  ['a list', '[1]', [['[1]', undefined]]],
+  ['a stream', '\n: hi\n\ndata: a\n\n', [['a', undefined]]],
+  ['nothing', ' \n', []],
+])('a body that begins like %s is taken for one', (_name, text, events) => {
+  const given: Event[] = []
+  const take = (data: string, event: string | undefined): void => {
+    given.push([data, event])
+  }
+  const splitter = sniffedBody()
+  splitter.feed(text, take)
+  splitter.end(take)
+  expect(given.map(([data, event]) => [data.trim(), event])).toEqual(
+    events.map(([data, event]) => [data.trim(), event]),
+  )
 })

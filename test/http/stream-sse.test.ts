@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import type { ServerResponse } from 'node:http'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { streamSse } from '../../src/http/stream-sse.ts'
 import { sendSse, serve, serveByHand, sse, startSse } from '../support/http-server.ts'
 import { callTo, plainDecoder, readItems, type Item } from './call.ts'
@@ -182,4 +182,56 @@ test('a letter that is cut in two arrives whole', async () => {
     const items = await readItems(streamSse(callTo('http://acme', { fetch }), plainDecoder()))
     expect(items).toEqual(['häß 😀'])
   }
+})
+
+describe('a fetch that does not listen to its signal', () => {
+  const deaf = () => {
+    const cancelled: unknown[] = []
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(Buffer.from(sse('a'))),
+      cancel: (reason) => {
+        cancelled.push(reason)
+      },
+    })
+    return { cancelled, fetch: () => Promise.resolve(new Response(body)) }
+  }
+
+  test('is left all the same when its answer does not come', async () => {
+    const controller = new AbortController()
+    const fetch = () => new Promise<Response>(() => undefined)
+    const call = callTo('http://acme', { fetch, signal: controller.signal })
+    const pending = streamSse(call, plainDecoder()).next()
+    controller.abort()
+    await expect(pending).rejects.toMatchObject({ reason: 'cancelled' })
+  })
+
+  test('is left all the same in the middle of its body', async () => {
+    const { fetch, cancelled } = deaf()
+    const controller = new AbortController()
+    const call = callTo('http://acme', { fetch, signal: controller.signal })
+    const stream = streamSse(call, plainDecoder())
+    await stream.next()
+    const pending = stream.next()
+    controller.abort()
+    expect((await pending).value).toMatchObject([{ error: { reason: 'cancelled' } }])
+    expect(cancelled).toHaveLength(1)
+  })
+
+  test('is left all the same by whoever goes while a batch is awaited', async () => {
+    const { fetch, cancelled } = deaf()
+    const stream = streamSse(callTo('http://acme', { fetch }), plainDecoder())
+    await stream.next()
+    const pending = stream.next()
+    await stream.return()
+    expect(await pending).toEqual({ done: true, value: undefined })
+    expect(cancelled).toHaveLength(1)
+  })
+
+  test('is not called when the signal is aborted beforehand', async () => {
+    const fetch = () => Promise.reject(new Error('called'))
+    const call = callTo('http://acme', { fetch, signal: AbortSignal.abort() })
+    await expect(streamSse(call, plainDecoder()).next()).rejects.toMatchObject({
+      reason: 'cancelled',
+    })
+  })
 })

@@ -1,6 +1,7 @@
 import type { ErrorData } from '../../data/error-data.ts'
-import type { Script } from '../../testing/script-entry.ts'
 import { isAllmError } from '../../errors/allm-error.ts'
+import type { ModelEvent } from '../../events/model-event.ts'
+import type { Script } from '../../testing/script-entry.ts'
 import type { ChatCase, ChatHarness } from '../chat-harness.ts'
 import { play } from '../chat-scene.ts'
 import { demand, type Finding } from '../conformance-failure.ts'
@@ -91,7 +92,6 @@ function broken(harness: ChatHarness, script: Script, expected: Expected): Promi
   })
 }
 
-function errorOf(event: { readonly type: string } | undefined): ErrorData | undefined {
-  // An event of this type has an error; that it is one is looked at field by field.
-  return event?.type === 'error' ? (event as { readonly error?: ErrorData }).error : undefined
+function errorOf(event: ModelEvent | undefined): ErrorData | undefined {
+  return event?.type === 'error' ? event.error : undefined
 }

@@ -130,6 +130,13 @@ describe('what a refusal says', () => {
     expect(error).toMatchObject({ reason: 'provider_unavailable', message })
   })
 
+  test('a failure inside a stream does not show the key either', async () => {
+    const said = body({ message: 'Is plain-word yours?', param: 'plain-word' })
+    const error = await failure('chat', (response) => sendSse(response, sse(said)))
+    expect(error.message).toBe('openai: Is [redacted] yours?')
+    expect(JSON.stringify(error)).not.toContain('plain-word')
+  })
+
   test('the key is nowhere in it, masked or not', async () => {
     const said = body({
       message: 'Incorrect key: plain-word, also sk-proj-********9900.',

@@ -158,6 +158,18 @@ describe('messages', () => {
     ])
   })
 
+  test('calls whose ids are too long, or used before, are renamed with their results', async () => {
+    const long = 'x'.repeat(50)
+    const turn = (id: string): readonly Message[] => [
+      { role: 'assistant', content: '', toolCalls: [{ id, name: 'f', arguments: {} }] },
+      { role: 'tool', toolCallId: id, content: 'ok' },
+    ]
+    const sent = JSON.stringify(await messages(...turn('0'), ...turn('0'), ...turn(long)))
+    const ids = [...sent.matchAll(/"(?:id|tool_call_id)":"([^"]*)"/g)].map(([, id]) => id)
+    const short = 'x'.repeat(40)
+    expect(ids).toEqual(['0', '0', '0_2', '0_2', short, short])
+  })
+
   test('images are addresses or data URIs, with their detail', async () => {
     const sent = await messages({
       role: 'user',
