@@ -1,28 +1,29 @@
-/** Stops something that may never need a signal. Making one costs more than a whole call of a fake. */
+/** A stop whose signal is made when somebody looks at it: a signal costs more than a whole call of a fake. */
 export interface LazyAbort {
-  /** Made when it is first asked for. */
-  readonly signal: AbortSignal
-  readonly aborted: boolean
-  abort(reason: Error): void
+  /** Why it was stopped; `undefined` while it may go on. */
+  reason: Error | undefined
+  controller: AbortController | undefined
 }
 
-/** A stop whose signal is made on demand. */
+/** A stop that nobody has used yet. */
 export function lazyAbort(): LazyAbort {
-  // The platform makes the signal of a controller when it is asked for; `signal.aborted` would ask.
-  const controller = new AbortController()
-  let aborted = false
-  return {
-    get signal() {
-      return controller.signal
-    },
-    get aborted() {
-      return aborted
-    },
-    abort(reason) {
-      aborted = true
-      controller.abort(reason)
-    },
+  return { reason: undefined, controller: undefined }
+}
+
+/** Stops. Only the first reason counts. */
+export function abortWith(abort: LazyAbort, reason: Error): void {
+  if (abort.reason !== undefined) return
+  abort.reason = reason
+  abort.controller?.abort(reason)
+}
+
+/** The signal of a stop, made now if it was not made before. */
+export function signalOf(abort: LazyAbort): AbortSignal {
+  if (abort.controller === undefined) {
+    abort.controller = new AbortController()
+    if (abort.reason !== undefined) abort.controller.abort(abort.reason)
   }
+  return abort.controller.signal
 }
 
 const lazy: unique symbol = Symbol('allm-ts.lazy-abort')
@@ -31,21 +32,27 @@ interface Signalled {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Options with a signal that is made when it is read. */
-export function withLazySignal<Options extends object>(
+/** Adds to options, which nobody else has yet, a signal that is made when it is read. */
+export function addLazySignal<Options extends object>(
   options: Options,
   abort: LazyAbort,
-): Options & Signalled {
-  return {
-    ...options,
-    [lazy]: abort,
-    get signal() {
-      return abort.signal
-    },
-  }
+): Options & { readonly signal: AbortSignal } {
+  const held: Options & { signal?: AbortSignal } = Object.assign(options, { [lazy]: abort })
+  // The property is added here.
+  return Object.defineProperty(held, 'signal', lazySignal) as Options & { signal: AbortSignal }
+}
+
+/** One getter for all options: one for each would make every one of them a slow object. */
+const lazySignal: PropertyDescriptor & ThisType<{ readonly [lazy]: LazyAbort }> = {
+  enumerable: true,
+  configurable: true,
+  get() {
+    return signalOf(this[lazy])
+  },
 }
 
 /** Whether options say that it is over already. Unlike a look at their signal, it does not make one. */
 export function isAborted(options: Signalled & { readonly [lazy]?: LazyAbort }): boolean {
-  return options[lazy]?.aborted ?? options.signal?.aborted === true
+  const abort = options[lazy]
+  return abort === undefined ? options.signal?.aborted === true : abort.reason !== undefined
 }

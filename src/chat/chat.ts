@@ -4,7 +4,6 @@ import { toChatResult } from '../collect/to-results.ts'
 import type { ChatResult } from '../data/chat-result.ts'
 import { outputSchema, parseOutput, type WithOutput } from '../stream/output.ts'
 import type { RunStream } from '../stream/run-stream.ts'
-import { chatBatches } from './chat-batches.ts'
 import { createLoop, startAt, type ThreadInput } from './create-loop.ts'
 import type { Loop } from './loop.ts'
 import { drainLoop, loopStream } from './run-loop.ts'
@@ -23,7 +22,7 @@ export async function chat<Format extends FormatOption = FormatOption>(
   options?: CallOptions<Format>,
 ): Promise<ChatResultOf<Format>> {
   const loop = createLoop(engine, startAt(input), options)
-  const result = await drainLoop(loop, chatBatches(loop), 'chat', toChatResult)
+  const result = await drainLoop(loop, 'chat', toChatResult)
   // What the schema gave is what its type says.
   return (await withOutput(loop, result)) as ChatResultOf<Format>
 }
@@ -31,7 +30,7 @@ export async function chat<Format extends FormatOption = FormatOption>(
 /** Runs the loop and gives its events as they come: those of each step, then `chat_completed`. */
 export function streamChat(engine: Engine, input: ThreadInput, options?: CallOptions): RunStream {
   const loop = createLoop(engine, startAt(input), options)
-  return loopStream(loop, chatBatches(loop), 'chat')
+  return loopStream(loop, 'chat')
 }
 
 /** Validates the final answer, when it is one and a schema was given. */

@@ -1,6 +1,5 @@
 import type { CallOptions } from '../adapter/call-options.ts'
 import type { Engine } from '../adapter/engine-handle.ts'
-import { linkedAbort } from '../async/linked-abort.ts'
 import { createCollector, type Collector } from '../collect/collector-state.ts'
 import type { Message } from '../data/message.ts'
 import type { Thread } from '../data/thread.ts'
@@ -26,9 +25,7 @@ export function createLoop(
   options?: CallOptions,
   session?: SessionScene,
 ): Loop {
-  const given = runScene(engine, options, session)
-  const abort = linkedAbort(given.call.signal)
-  const scene = { ...given, call: { ...given.call, signal: abort.signal } }
+  const scene = runScene(engine, options, session)
   const format = optionOf(scene, 'responseFormat')
   const finalize = optionOf(scene, 'structuredFinalize') ?? false
   if (finalize && format === undefined) {
@@ -45,7 +42,6 @@ export function createLoop(
     finalize,
     tools: toolRun(scene),
     specs: projectTools(scene.tools, optionOf(scene, 'toolChoice')),
-    abort,
     turns: start.turns,
     haltedReason: undefined,
   }

@@ -9,9 +9,6 @@ import type { Loop } from './loop.ts'
 /** The event that ends a step. */
 export type StepCompleted = Extract<StreamEvent, { type: 'step_completed' }>
 
-/** Decides, before a step is given as completed, whether the loop ends with it. */
-export type Decide = (step: StepCompleted) => Promise<HaltedReason | undefined>
-
 /**
  * Why the loop ends after a step, or `undefined` when it goes on. The first that holds counts: what a tool said (a
  * question, an error, a halt), calls that the caller has to answer, an answer that asks for nothing more, `haltWhen`, `maxTurns`.

@@ -1,5 +1,4 @@
 import type { FormatOption } from '../adapter/call-options.ts'
-import type { LinkedAbort } from '../async/linked-abort.ts'
 import type { Collector } from '../collect/collector-state.ts'
 import { foldEvent } from '../collect/fold-event.ts'
 import type { HaltedReason } from '../data/chat-result.ts'
@@ -20,8 +19,6 @@ export interface Loop {
   readonly tools: ToolRun
   /** What the model is told about the tools. It does not change from turn to turn, so a prompt cache holds. */
   readonly specs: readonly ToolSpec[]
-  /** Stops the run, whatever it waits for; follows the caller's signal. */
-  readonly abort: LinkedAbort
   /** Model calls made. */
   turns: number
   /** Why the loop ends, once that is decided. */

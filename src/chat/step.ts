@@ -5,7 +5,6 @@ import type { StepResult } from '../data/step-result.ts'
 import type { RunStream } from '../stream/run-stream.ts'
 import { createLoop, startAt, type ThreadInput } from './create-loop.ts'
 import { drainLoop, loopStream } from './run-loop.ts'
-import { stepBatches } from './step-batches.ts'
 
 /**
  * Makes one model call and runs the tools that it asks for. The fold of `streamStep`.
@@ -18,11 +17,11 @@ export async function step(
   options?: CallOptions,
 ): Promise<StepResult> {
   const loop = createLoop(engine, startAt(input), options)
-  return drainLoop(loop, stepBatches(loop), 'step', toStepResult)
+  return drainLoop(loop, 'step', toStepResult)
 }
 
 /** One step as events: those of the model call, those of its tools, then `step_completed`. */
 export function streamStep(engine: Engine, input: ThreadInput, options?: CallOptions): RunStream {
   const loop = createLoop(engine, startAt(input), options)
-  return loopStream(loop, stepBatches(loop), 'step')
+  return loopStream(loop, 'step')
 }

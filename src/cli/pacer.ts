@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import type { Clock } from '../async/clock.ts'
 import type { Output } from './io.ts'
 
@@ -11,21 +10,25 @@ export interface Pacer {
 
 /**
  * A writer that shows what happened on a virtual clock as it would have been seen. Each text is held with its time, and `flush`
- * writes them one after the other with the waits between them. Without `live` everything is written at once.
+ * writes them one after the other, waiting as long as the clock says. Without `wait` everything is written at once.
  */
-export function pacer(output: Output, clock: Clock, live: boolean): Pacer {
+export function pacer(
+  output: Output,
+  clock: Clock,
+  wait?: (ms: number) => Promise<unknown>,
+): Pacer {
   let held: { readonly at: number; readonly text: string }[] = []
   let shown = clock.now()
   return {
     write(text) {
-      if (live) held.push({ at: clock.now(), text })
-      else output.write(text)
+      if (wait === undefined) output.write(text)
+      else held.push({ at: clock.now(), text })
     },
     async flush() {
       const texts = held
       held = []
       for (const { at, text } of texts) {
-        if (at > shown) await setTimeout(at - shown)
+        if (at > shown) await wait?.(at - shown)
         shown = Math.max(shown, at)
         output.write(text)
       }

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { systemClock, type Clock } from '../async/clock.ts'
 import { virtualClock } from '../testing/virtual-clock.ts'
 import { chooseProvider } from './choose-provider.ts'
@@ -32,7 +33,7 @@ export function createStage(call: CommandCall): Stage {
   const provider = chooseProvider(call)
   const clock = io.clock ?? (provider === undefined ? virtualClock() : systemClock)
   const live = provider === undefined && io.stdout.isTTY === true && !call.flag('fast')
-  const output = pacer(io.stdout, clock, live)
+  const output = pacer(io.stdout, clock, live ? setTimeout : undefined)
   return {
     io,
     partner:

@@ -6,7 +6,8 @@ export const chatCapabilities = {
   chunking: 'the harness cuts the bytes of an answer anywhere',
   timeouts: 'requestTimeoutMs and streamTimeoutMs are kept, by options.clock',
   detailed_errors: 'a prompt that is filtered or too long is told from other refused requests',
-  unsupported_feature: 'a feature that the provider does not have is told from other refused requests',
+  unsupported_feature:
+    'a feature that the provider does not have is told from other refused requests',
   retry_after: 'a refusal says how long to wait',
   stream_failures: 'the provider reports failures inside a stream',
   stream_retry_after: 'a failure inside a stream says how long to wait',

@@ -1,7 +1,7 @@
 import type { ChatAdapter } from '../adapter/chat-adapter.ts'
 import type { Script } from '../testing/script-entry.ts'
 import { virtualClock, type VirtualClock } from '../testing/virtual-clock.ts'
-import type { ChatHarness, StartedAdapter, StartOptions } from './chat-harness.ts'
+import type { ChatHarness, StartOptions, StartedAdapter } from './chat-harness.ts'
 import { ConformanceFailure } from './conformance-failure.ts'
 
 /** What a case works with: an adapter that was started for it, and the view of its wire. */
@@ -47,8 +47,8 @@ function sceneOf(harness: ChatHarness, started: StartedAdapter, clock: VirtualCl
 function view<T>(shown: T | undefined, name: string, capability: string): T {
   if (shown !== undefined) return shown
   throw new ConformanceFailure({
-    expected: `the harness to return ${name}() from start`,
+    expected: `the harness, which declares ${capability} or what needs it, to return ${name}() from start`,
     received: undefined,
-    contract: `A harness that declares ${capability}, or something that needs it, shows ${name}().`,
+    contract: 'harness',
   })
 }

@@ -1,3 +1,4 @@
+import { contract, type ContractName } from './contract.ts'
 import { show } from './show.ts'
 
 /** What a case found: what it expected, what it got, and the sentence of the contract that it goes by. */
@@ -5,8 +6,8 @@ export interface Finding {
   /** Completes "expected …". */
   readonly expected: string
   readonly received: unknown
-  /** The promise that is broken, in the words of the contract. */
-  readonly contract: string
+  /** The promise that is broken. */
+  readonly contract: ContractName
   /** What usually is the reason. */
   readonly hint?: string | undefined
 }
@@ -16,13 +17,14 @@ export class ConformanceFailure extends Error {
   override readonly name = 'ConformanceFailure'
   readonly expected: string
   readonly received: unknown
+  /** The promise that is broken, in words. */
   readonly contract: string
 
   constructor(finding: Finding) {
     super(message(finding))
     this.expected = finding.expected
     this.received = finding.received
-    this.contract = finding.contract
+    this.contract = contract[finding.contract]
   }
 }
 
@@ -31,8 +33,12 @@ export function demand(holds: boolean, finding: Finding): asserts holds {
   if (!holds) throw new ConformanceFailure(finding)
 }
 
-function message({ expected, received, contract, hint }: Finding): string {
-  const lines = [`expected ${expected}`, `received: ${show(received)}`, `contract: ${contract}`]
+function message({ expected, received, contract: promise, hint }: Finding): string {
+  const lines = [
+    `expected ${expected}`,
+    `received: ${show(received)}`,
+    `contract: ${contract[promise]}`,
+  ]
   if (hint !== undefined) lines.push(`hint: ${hint}`)
   return lines.join('\n  ')
 }

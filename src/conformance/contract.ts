@@ -1,4 +1,4 @@
-/** The promises of `ChatAdapter`, as failures quote them. */
+/** The promises that the cases go by, as failures quote them. */
 export const contract = {
   lazy: '`stream` sends nothing; the first `next()` does.',
   batches:
@@ -7,7 +7,8 @@ export const contract = {
     '`message_started` comes first. It has the `requestId` of the options (or a new one) and the `provider` of the adapter.',
   oneEnd:
     '`message_completed` or `error` comes last, exactly one of them. Nothing follows it, and the iteration ends.',
-  events: 'An adapter says only what `ModelEvent` has; `raw_chunk` only when `includeRawChunks` asks for it.',
+  events:
+    'An adapter says only what `ModelEvent` has; `raw_chunk` only when `includeRawChunks` asks for it.',
   plainData:
     'Events and responses are plain data: they survive JSON unchanged, without class instances, dates and `undefined` members.',
   text: '`text_delta` events add up to the text; `text_completed` holds all of its block; `message_completed` says the same.',
@@ -48,4 +49,23 @@ export const contract = {
   generate:
     'The result of `generate` equals the fold of `stream`, and it rejects where the stream would throw or end in `error`.',
   images: 'An image that a model makes is an `image_completed` event, with its bytes as base64.',
+  harness:
+    'A harness declares what exists, shows what it declares (`requests()`, `openConnections()`, …), and plays the script that it is given.',
+  imageOperations:
+    '`supportedOperations()` lists what the adapter offers; any other operation is refused with unsupported_operation and `metadata.operation` before anything is sent.',
+  imageResponse:
+    'An image response has the images, the `requestId`, the `provider`, the metadata of the request, and in `usage.images` their number.',
+  imageFailure: 'Every failure of an image call rejects with an `ImageAdapterError`.',
+  executor:
+    'An executor runs the handler of a tool once, with the arguments and options that it is given, and gives what the handler gives: its value, its outcome, or its error.',
+  encoder:
+    'An encoder gives a string for every JSON value: the same for the same value, another for another, and the value is not changed.',
+  storeLoad:
+    '`load` gives what was saved last, deep-equal, or `undefined`; nobody can change what a store holds. What can not be read is `SessionError` unreadable.',
+  storeVersion:
+    '`save` gives the new version. With `ifVersion`, a save over anything newer is refused with `SessionError` stale and changes nothing.',
+  storeAtomic: 'A save that is interrupted leaves the old session or the new one, never a mixture.',
 } as const
+
+/** One of the promises. */
+export type ContractName = keyof typeof contract

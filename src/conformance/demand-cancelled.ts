@@ -1,6 +1,5 @@
 import { isAllmError } from '../errors/allm-error.ts'
 import { demand } from './conformance-failure.ts'
-import { contract } from './contract.ts'
 
 /** Demands that a call rejected because it was cancelled. What did not reject is shown as it is. */
 export function demandCancelled(outcome: { readonly thrown: unknown } | string): void {
@@ -8,7 +7,7 @@ export function demandCancelled(outcome: { readonly thrown: unknown } | string):
   demand(isAllmError(thrown) && thrown.reason === 'cancelled', {
     expected: 'a rejection with StreamError cancelled',
     received: typeof outcome === 'string' ? outcome : thrown,
-    contract: contract.cancelled,
+    contract: 'cancelled',
     hint: 'what fetch throws for an aborted signal is no error of this library; turn it into one',
   })
 }

@@ -1,7 +1,9 @@
+import type { AdapterOptions } from '../adapter/adapter-options.ts'
+import type { ModelEvent } from '../events/model-event.ts'
 import type { ChatScene } from './chat-scene.ts'
 import { ConformanceFailure } from './conformance-failure.ts'
-import { contract } from './contract.ts'
 import { turns } from './patience.ts'
+import { openStream, type OpenStream, type Reading } from './read-stream.ts'
 
 /** How far the clock is moved at once. Much shorter than every limit that a case sets. */
 const stepMs = 250
@@ -33,7 +35,27 @@ export async function whileTimePasses<T>(
   throw new ConformanceFailure({
     expected: `something to happen within ${limitMs} ms by options.clock`,
     received: undefined,
-    contract: contract.timeouts,
+    contract: 'timeouts',
     hint: 'measure time with options.clock (now, sleep), not with setTimeout or Date.now',
   })
+}
+
+/** Reads a stream to its end while time passes, a minute at most by the scene's clock. */
+export function readWhileTimePasses(scene: ChatScene, options: AdapterOptions): Promise<Reading> {
+  const events: ModelEvent[] = []
+  const reading = readAll(openStream(scene, { options }), events).then(
+    () => ({ events }),
+    (thrown: unknown) => ({ events, failure: { thrown } }),
+  )
+  return whileTimePasses(scene, reading, 60_000)
+}
+
+/** Without a limit in real time: the clock is what limits it. */
+async function readAll(stream: OpenStream, into: ModelEvent[]): Promise<void> {
+  for (;;) {
+    const { done, value } = await stream.step()
+    if (done === true) return
+    // Whether the items are events is what other cases find out.
+    into.push(...(Array.isArray(value) ? (value as readonly ModelEvent[]) : []))
+  }
 }

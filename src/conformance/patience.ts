@@ -1,13 +1,14 @@
 import { startTimer, systemClock } from '../async/clock.ts'
 import { nextTurn } from '../testing/next-turn.ts'
 import { ConformanceFailure } from './conformance-failure.ts'
+import type { ContractName } from './contract.ts'
 
 /** What is waited for, and for how long. */
 export interface Wait {
   readonly ms: number
   /** Completes "expected …". */
   readonly expected: string
-  readonly contract: string
+  readonly contract: ContractName
 }
 
 /** The promise, or a failure when it takes too long. So a case that hangs says what it waited for. */
@@ -45,5 +46,9 @@ export async function turns(count: number): Promise<void> {
 
 function timeUp({ ms, expected, contract }: Wait, received: unknown): ConformanceFailure {
   const what = received === undefined ? `nothing within ${ms} ms` : received
-  return new ConformanceFailure({ expected: `${expected} within ${ms} ms`, received: what, contract })
+  return new ConformanceFailure({
+    expected: `${expected} within ${ms} ms`,
+    received: what,
+    contract,
+  })
 }

@@ -3,10 +3,9 @@ import type { ModelRequest } from '../data/model-request.ts'
 import type { ModelEvent } from '../events/model-event.ts'
 import type { ChatScene } from './chat-scene.ts'
 import { ConformanceFailure } from './conformance-failure.ts'
-import { contract } from './contract.ts'
+import { showEvents } from './events.ts'
 import { within } from './patience.ts'
-import { helloRequest } from './sample-requests.ts'
-import { showEvents } from './show.ts'
+import { requestOf } from './samples.ts'
 
 /** The id that cases give to their runs. */
 export const runId = 'conformance-run'
@@ -40,7 +39,7 @@ const mostBatches = 20_000
 /** Begins to stream; nothing is read yet. */
 export function openStream(scene: ChatScene, { request, options }: Asking = {}): OpenStream {
   const { adapter, patienceMs, clock } = scene
-  const stream = adapter.stream(request ?? helloRequest(scene), {
+  const stream = adapter.stream(request ?? requestOf(scene), {
     requestId: runId,
     clock,
     ...options,
@@ -51,15 +50,30 @@ export function openStream(scene: ChatScene, { request, options }: Asking = {}):
     step,
     async next() {
       const expected = 'the stream to go on or to end'
-      const result = await within(step(), { ms: patienceMs, expected, contract: contract.oneEnd })
+      const result = await within(step(), { ms: patienceMs, expected, contract: 'oneEnd' })
       return result.done === true ? undefined : eventsOf(result.value)
     },
     async leave() {
-      const leaving = iterator.return?.() ?? Promise.resolve()
+      const leaving: Promise<unknown> = iterator.return?.() ?? Promise.resolve()
       const expected = 'return() to be fulfilled'
-      await within(leaving, { ms: patienceMs, expected, contract: contract.resourceSafe })
+      await within(leaving, { ms: patienceMs, expected, contract: 'resourceSafe' })
     },
   }
+}
+
+/** Reads the rest of a stream. Rejects with what the adapter throws. */
+export async function drain(stream: OpenStream): Promise<readonly ModelEvent[]> {
+  const events: ModelEvent[] = []
+  for (let count = 0; count < mostBatches; count++) {
+    const batch = await stream.next()
+    if (batch === undefined) return events
+    events.push(...batch)
+  }
+  throw new ConformanceFailure({
+    expected: 'the stream to end',
+    received: `${mostBatches} batches and no end`,
+    contract: 'oneEnd',
+  })
 }
 
 /** Reads a stream to its end, however that is. */
@@ -67,20 +81,17 @@ export async function read(scene: ChatScene, asking: Asking = {}): Promise<Readi
   const events: ModelEvent[] = []
   try {
     const stream = openStream(scene, asking)
-    for (let count = 0; count < mostBatches; count++) {
+    const next = async (): ReturnType<OpenStream['next']> => {
       const batch = await stream.next()
-      if (batch === undefined) return { events }
-      events.push(...batch)
+      events.push(...(batch ?? []))
+      return batch
     }
+    await drain({ ...stream, next })
+    return { events }
   } catch (thrown) {
     if (thrown instanceof ConformanceFailure) throw thrown
     return { events, failure: { thrown } }
   }
-  throw new ConformanceFailure({
-    expected: 'the stream to end',
-    received: `${mostBatches} batches and no end`,
-    contract: contract.oneEnd,
-  })
 }
 
 /** The events of a stream that is not expected to throw. */
@@ -93,7 +104,7 @@ export async function readEvents(
   throw new ConformanceFailure({
     expected: `the stream not to throw; it had given ${showEvents(events)}`,
     received: failure.thrown,
-    contract: events.length === 0 ? contract.preflight : contract.midStream,
+    contract: events.length === 0 ? 'preflight' : 'midStream',
   })
 }
 

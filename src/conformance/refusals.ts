@@ -4,7 +4,6 @@ import type { JsonObject } from '../data/json.ts'
 import type { Script } from '../testing/script-entry.ts'
 import type { ChatCapability } from './capabilities.ts'
 import { demand } from './conformance-failure.ts'
-import { contract } from './contract.ts'
 import { runId } from './read-stream.ts'
 import { show } from './show.ts'
 
@@ -59,13 +58,13 @@ export function demandRefusal({ failure, given }: Outcome, { reason, details }: 
   demand(isAdapterError && thrown.reason === reason, {
     expected,
     received: failure === undefined ? given : thrown,
-    contract: contract.preflight,
+    contract: 'preflight',
   })
   const { status } = thrown.toJSON()
   demand(details['status'] === undefined || status === details['status'], {
     expected: `${expected} and status ${show(details['status'])}`,
     received: thrown.toJSON(),
-    contract: contract.errorFacts,
+    contract: 'errorFacts',
   })
 }
 
@@ -76,7 +75,7 @@ export function demandOrigin({ failure, given }: Outcome, provider: string): voi
   demand(error?.provider === provider && error.requestId === runId, {
     expected: `an error with provider ${show(provider)} and requestId ${show(runId)}`,
     received: error ?? (failure === undefined ? given : thrown),
-    contract: contract.errorFacts,
+    contract: 'errorFacts',
   })
 }
 
@@ -87,7 +86,7 @@ export function demandRetryAfter({ failure, given }: Outcome, retryAfterMs: numb
   demand(error?.retryAfterMs === retryAfterMs, {
     expected: `an error with retryAfterMs ${retryAfterMs}`,
     received: error ?? (failure === undefined ? given : thrown),
-    contract: contract.errorFacts,
+    contract: 'errorFacts',
     hint: 'providers say it in a header (seconds, milliseconds or a date) or in the body',
   })
 }

@@ -58,6 +58,6 @@ function unknownCapability(capability: string): ConformanceFailure {
   return new ConformanceFailure({
     expected: `one of ${Object.keys(everyCapability).join(', ')}`,
     received: capability,
-    contract: 'A harness declares capabilities by their names, and every one of them is shown by cases.',
+    contract: 'harness',
   })
 }

@@ -1,4 +1,3 @@
-import type { ModelEvent } from '../events/model-event.ts'
 import { isAllmError } from '../errors/allm-error.ts'
 
 /** The longest text that a message quotes. */
@@ -20,21 +19,4 @@ function textOf(value: unknown): string {
   } catch {
     return Object.prototype.toString.call(value)
   }
-}
-
-/** The events of a stream as a row of their names, runs of the same one counted. */
-export function showEvents(events: readonly ModelEvent[]): string {
-  const runs: { readonly name: string; count: number }[] = []
-  for (const event of events) {
-    const name = nameOf(event)
-    const last = runs.at(-1)
-    if (last?.name === name) last.count++
-    else runs.push({ name, count: 1 })
-  }
-  const names = runs.map(({ name, count }) => (count === 1 ? name : `${name} ×${count}`))
-  return names.length === 0 ? 'no events' : names.join(', ')
-}
-
-function nameOf(event: ModelEvent): string {
-  return event.type === 'error' ? `error (${event.error.kind} ${event.error.reason})` : event.type
 }

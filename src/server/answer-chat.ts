@@ -1,11 +1,10 @@
 import type { JsonObject } from '../data/json.ts'
-import type { WireAnswer } from '../wire/wire-answer.ts'
 import { applyFault } from './apply-fault.ts'
 import { checkRequest, unreadable } from './check-request.ts'
 import { imageAnswer } from './image-answers.ts'
 import { prepareAnswer, type PreparedAnswer } from './prepared-answer.ts'
 import { parseJson } from './read-body.ts'
-import { refuse, refuseByFault, refuseRequest } from './refuse.ts'
+import { refuseByFault, refuseExhausted, refuseRequest } from './refuse.ts'
 import { kindOf, objectOf } from './json-kind.ts'
 import type { Route } from './route.ts'
 import { nextFault, type Decision, type Incoming, type ServerState } from './server-state.ts'
@@ -56,7 +55,8 @@ function play(
     return drawn.then((answer) => prepareAnswer(applyFault(answer, fault)))
   }
   const taken = state.source.take(key)
-  if (taken === undefined) return prepareAnswer(exhausted(state, route, requestId))
+  if (taken === undefined)
+    return prepareAnswer(refuseExhausted(provider, state.source.size, requestId))
   const ask = {
     format,
     framing,
@@ -66,13 +66,6 @@ function play(
     includeUsage: objectOf(body['stream_options'])['include_usage'] === true,
   }
   return state.answers.answer(taken, ask, fault)
-}
-
-/** A call beyond the last script says so, by the name that our errors have for it. */
-function exhausted({ source }: ServerState, route: ChatRoute, requestId: string): WireAnswer {
-  const scripts = source.size === 1 ? '1 script' : `${source.size} scripts`
-  const message = `no_scripted_response: no scripted response is left; the server has ${scripts} and all were played`
-  return refuse(route.provider, { reason: 'no_scripted_response', message }, requestId)
 }
 
 function drawsImages({ provider }: ChatRoute, body: JsonObject): boolean {

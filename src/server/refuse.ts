@@ -61,6 +61,17 @@ export function refuseAddress(
   return refuse(provider, { reason: 'invalid_request', message, status }, requestId)
 }
 
+/** The refusal of a call beyond the last script, which says so by the name that our errors have for it. */
+export function refuseExhausted(
+  provider: Provider,
+  scriptCount: number,
+  requestId: string,
+): WireAnswer {
+  const scripts = scriptCount === 1 ? '1 script' : `${scriptCount} scripts`
+  const message = `no_scripted_response: no scripted response is left; the server has ${scripts} and all were played`
+  return refuse(provider, { reason: 'no_scripted_response', message }, requestId)
+}
+
 /** The refusal that an injected fault stands for. */
 export function refuseByFault(
   provider: Provider,

@@ -1,8 +1,6 @@
 import type { CallOptions } from '../adapter/call-options.ts'
 import type { Engine } from '../adapter/engine-handle.ts'
-import { chatBatches } from '../chat/chat-batches.ts'
 import { drainLoop } from '../chat/run-loop.ts'
-import { stepBatches } from '../chat/step-batches.ts'
 import { toChatResult, toStepResult } from '../collect/to-results.ts'
 import type { Session } from '../data/session.ts'
 import { prepare } from './prepare.ts'
@@ -17,7 +15,7 @@ export async function runChat(
 ): Promise<SessionResult> {
   const prepared = prepare(engine, session, options)
   const { loop } = prepared
-  const ended = drainLoop(loop, chatBatches(loop), 'chat', toChatResult)
+  const ended = drainLoop(loop, 'chat', toChatResult)
   const { session: after, result } = await recorded(prepared, ended, toChatResult)
   return validated(prepared, after, result)
 }
@@ -30,6 +28,6 @@ export async function runStep(
 ): Promise<SessionResult<ReturnType<typeof toStepResult>>> {
   const prepared = prepare(engine, session, options)
   const { loop } = prepared
-  const ended = drainLoop(loop, stepBatches(loop), 'step', toStepResult)
+  const ended = drainLoop(loop, 'step', toStepResult)
   return recorded(prepared, ended, toStepResult)
 }

@@ -1,4 +1,4 @@
-import { traced } from '../chat/run-loop.ts'
+import { tracedLoop } from '../chat/traced-loop.ts'
 import type { Collector } from '../collect/collector-state.ts'
 import { foldEvent } from '../collect/fold-event.ts'
 import type { Session } from '../data/session.ts'
@@ -24,12 +24,8 @@ export interface SessionStream extends RunStream {
 }
 
 /** The stream of a prepared run. */
-export function sessionStream(
-  { base, loop }: Prepared,
-  batches: Parameters<typeof traced>[1],
-  name: 'step' | 'chat',
-): SessionStream {
-  const source = traced(loop, batches, name)
+export function sessionStream({ base, loop }: Prepared, kind: 'step' | 'chat'): SessionStream {
+  const source = tracedLoop(loop, kind)
   return withSession(base, restore(base), source, { keep: keepEvent(loop.scene) })
 }
 

@@ -1,7 +1,5 @@
 import type { CallOptions } from '../adapter/call-options.ts'
 import type { Engine } from '../adapter/engine-handle.ts'
-import { chatBatches } from '../chat/chat-batches.ts'
-import { stepBatches } from '../chat/step-batches.ts'
 import type { Session } from '../data/session.ts'
 import { begun, replied, type SessionInput } from './begin.ts'
 import { checked } from './checked.ts'
@@ -45,11 +43,9 @@ export function streamStep(engine: Engine, session: Session, options?: CallOptio
 }
 
 function streamChatOf(engine: Engine, session: Session, options?: CallOptions): SessionStream {
-  const prepared = prepare(engine, session, options)
-  return sessionStream(prepared, chatBatches(prepared.loop), 'chat')
+  return sessionStream(prepare(engine, session, options), 'chat')
 }
 
 function streamStepOf(engine: Engine, session: Session, options?: CallOptions): SessionStream {
-  const prepared = prepare(engine, session, options)
-  return sessionStream(prepared, stepBatches(prepared.loop), 'step')
+  return sessionStream(prepare(engine, session, options), 'step')
 }

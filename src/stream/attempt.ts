@@ -1,5 +1,5 @@
 import type { AdapterOptions } from '../adapter/adapter-options.ts'
-import { lazyAbort, withLazySignal, type LazyAbort } from '../async/lazy-abort.ts'
+import { abortWith, addLazySignal, lazyAbort, type LazyAbort } from '../async/lazy-abort.ts'
 import { watchdog, type Watchdog } from '../async/watchdog.ts'
 import { AdapterError } from '../errors/adapter-error.ts'
 import { isAllmError, type AllmError } from '../errors/allm-error.ts'
@@ -8,85 +8,83 @@ import type { ModelEvent } from '../events/model-event.ts'
 import type { ModelCall } from './model-call.ts'
 
 type ModelBatch = readonly ModelEvent[]
-type OnBatch = (batch: ModelBatch | undefined) => void
-type OnFailure = (error: AllmError) => void
+
+/** Whoever pulls; exactly one of the two is called, once. */
+export interface Puller {
+  /** The next batch, `undefined` at the end. */
+  onBatch(batch: ModelBatch | undefined): void
+  onFailure(error: AllmError): void
+}
 
 /** One try at a model call: the adapter's stream, watched over. */
 export interface Attempt {
   readonly call: ModelCall
   readonly source: AsyncIterator<ModelBatch>
   readonly abort: LazyAbort
-  readonly onAbort: () => void
+  /** What the adapter's promises call, made once for all pulls. */
+  readonly onResult: (result: IteratorResult<ModelBatch>) => void
+  readonly onError: (error: unknown) => void
   dog: Watchdog | undefined
   /** Why no more is asked of the adapter. */
   stopped: AllmError | undefined
-  /** Answers the pull that is under way, before the adapter does. */
-  waiting: OnFailure | undefined
+  /** Who waits for the pull that is under way. */
+  waiting: Puller | undefined
 }
 
 /** Starts an adapter's stream. Nothing is sent before the first pull. */
-export function openAttempt(call: ModelCall): Attempt {
+export function openAttempt(call: ModelCall, apiKey: string | undefined): Attempt {
   const abort = lazyAbort()
-  const { signal } = call
-  const options = withLazySignal(call.adapterOptions, abort)
+  const { adapterOptions } = call
+  const options = addLazySignal(
+    apiKey === undefined ? { ...adapterOptions } : { ...adapterOptions, apiKey },
+    abort,
+  )
   const attempt: Attempt = {
     call,
     source: openSource(call, options),
     abort,
-    onAbort: () => stop(attempt, cancelledCall(call)),
+    onResult: (result) =>
+      settled(attempt)?.onBatch(result.done === true ? undefined : result.value),
+    onError: (error) => settled(attempt)?.onFailure(typed(error, call)),
     dog: undefined,
     stopped: undefined,
     waiting: undefined,
   }
-  if (signal?.aborted === true) attempt.onAbort()
-  else signal?.addEventListener('abort', attempt.onAbort, { once: true })
   return attempt
 }
 
 /**
- * Asks for the next batch, `undefined` at the end. One pull at a time; exactly one callback is called.
+ * Asks for the next batch. One pull at a time.
  *
- * A stop (by the caller's signal, or by silence for `timeoutMs`) answers at once, also when the adapter does not
- * listen to its signal.
+ * A stop (by `stopAttempt`, or by silence for `timeoutMs`) answers at once, also when the adapter does not listen to
+ * its signal.
  */
-export function pullBatch(
-  attempt: Attempt,
-  timeoutMs: number | undefined,
-  onBatch: OnBatch,
-  onFailure: OnFailure,
-): void {
+export function pullBatch(attempt: Attempt, timeoutMs: number | undefined, puller: Puller): void {
   if (attempt.stopped !== undefined) {
-    onFailure(attempt.stopped)
+    puller.onFailure(attempt.stopped)
     return
   }
-  attempt.waiting = onFailure
+  attempt.waiting = puller
   if (timeoutMs !== undefined) watchOver(attempt).feed(timeoutMs)
-  const settle = (): boolean => {
-    if (attempt.waiting !== onFailure) return false
-    attempt.waiting = undefined
-    attempt.dog?.feed(undefined)
-    return true
-  }
-  attempt.source.next().then(
-    (result) => {
-      if (settle()) onBatch(result.done === true ? undefined : result.value)
-    },
-    (error: unknown) => {
-      if (settle()) onFailure(typed(error, attempt.call))
-    },
-  )
+  attempt.source.next().then(attempt.onResult, attempt.onError)
 }
 
-/** Releases everything: with `cut` at once, else after the adapter has come to its own end. */
-export async function closeAttempt(attempt: Attempt, cut: boolean): Promise<void> {
-  const { call, source } = attempt
-  const ended = !cut && (await windUp(attempt))
+/** Stops an attempt: the adapter's signal is aborted, and whoever waits gets the error. The first reason counts. */
+export function stopAttempt(attempt: Attempt, error: AllmError): void {
+  if (attempt.stopped !== undefined) return
+  attempt.stopped = error
+  abortWith(attempt.abort, error)
+  const { waiting } = attempt
+  attempt.waiting = undefined
+  waiting?.onFailure(error)
+}
+
+/** Releases an attempt that has not come to its own end. */
+export async function cutAttempt(attempt: Attempt): Promise<void> {
   attempt.dog?.stop()
-  call.signal?.removeEventListener('abort', attempt.onAbort)
-  if (ended) return
   const busy = attempt.waiting !== undefined || attempt.stopped !== undefined
-  stop(attempt, cancelledCall(call))
-  const left = source.return?.()
+  stopAttempt(attempt, cancelledCall(attempt.call))
+  const left = attempt.source.return?.()
   // A generator that is still waiting inside takes its `return` only when it wakes up.
   if (busy) left?.catch(() => undefined)
   else await left
@@ -108,32 +106,19 @@ function openSource(call: ModelCall, options: AdapterOptions): Attempt['source']
   }
 }
 
-/** Lets an adapter that has said its last word finish, so that its connection can be used again. */
-function windUp(attempt: Attempt): Promise<boolean> {
-  return new Promise((resolve) => {
-    pullBatch(
-      attempt,
-      attempt.call.streamTimeoutMs,
-      (batch) => resolve(batch === undefined),
-      () => resolve(false),
-    )
-  })
-}
-
-function stop(attempt: Attempt, error: AllmError): void {
-  if (attempt.stopped !== undefined) return
-  attempt.stopped = error
-  attempt.abort.abort(error)
+/** Who waited for the pull that the adapter has just answered; nobody, if it was stopped meanwhile. */
+function settled(attempt: Attempt): Puller | undefined {
   const { waiting } = attempt
   attempt.waiting = undefined
-  waiting?.(error)
+  if (waiting !== undefined) attempt.dog?.feed(undefined)
+  return waiting
 }
 
 function watchOver(attempt: Attempt): Watchdog {
   const { provider, requestId, clock } = attempt.call
   attempt.dog ??= watchdog(clock, (ms) => {
     const message = `${provider} was silent for ${ms} ms`
-    stop(attempt, new AdapterError('timeout', message, { provider, requestId }))
+    stopAttempt(attempt, new AdapterError('timeout', message, { provider, requestId }))
   })
   return attempt.dog
 }

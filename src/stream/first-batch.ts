@@ -1,75 +1,70 @@
+import { signalOf, type LazyAbort } from '../async/lazy-abort.ts'
 import { retry, type RetryPlan } from '../async/retry.ts'
-import type { AllmError } from '../errors/allm-error.ts'
 import { errorFromJSON, errorToJSON } from '../errors/error-json.ts'
 import { StreamError } from '../errors/stream-error.ts'
 import type { Batch } from '../events/event.ts'
 import { emitTelemetry, isObserved } from '../telemetry/telemetry.ts'
-import { cancelledCall, closeAttempt, openAttempt, pullBatch, type Attempt } from './attempt.ts'
+import { cutAttempt, openAttempt, pullBatch, type Attempt, type Puller } from './attempt.ts'
 import { callFacts, type ModelCall } from './model-call.ts'
 import { retryPlan } from './retry-policy.ts'
 
-/** An attempt that has begun to answer. */
-export interface Opened {
-  readonly attempt: Attempt
-  readonly batch: Batch
+/** A call that is about to begin. */
+export interface Opening {
+  readonly call: ModelCall
+  /** Stops the call between two attempts; an attempt has its own. */
+  readonly stop: LazyAbort
+  /** The attempt under way. */
+  attempt: Attempt | undefined
 }
 
 /**
  * The first batch of the first attempt that gives one. An attempt that fails is closed before the next begins.
  *
- * An `error` event that comes first is a failure like any other here, so it is thrown, and may be tried again.
+ * An `error` event that comes first is a failure like any other here, so it rejects, and may be tried again.
  */
-export async function firstBatch(call: ModelCall): Promise<Opened> {
+export function firstBatch(opening: Opening): Promise<Batch> {
+  const { call, stop } = opening
   const apiKey = call.findKey()
-  const keyed =
-    apiKey === undefined ? call : { ...call, adapterOptions: { ...call.adapterOptions, apiKey } }
-  const { clock, signal } = call
   const plan = (): RetryPlan =>
     retryPlan(call.retry, {
-      clock,
-      signal,
+      clock: call.clock,
+      signal: signalOf(stop),
       onRetry: (error, attempt, delayMs) => reportRetry(call, error, attempt, delayMs),
     })
-  try {
-    return await retry(plan, () => tryOnce(keyed))
-  } catch (error) {
-    // The wait between two attempts rejects with whatever the caller gave to `abort`.
-    throw signal?.aborted === true && !(error instanceof StreamError) ? cancelledCall(call) : error
-  }
+  return retry(plan, () => tryOnce(opening, apiKey))
 }
 
-async function tryOnce(call: ModelCall): Promise<Opened> {
-  const attempt = openAttempt(call)
-  try {
-    for (;;) {
-      const batch = await pulled(attempt, call)
-      const first = batch[0]
-      if (first === undefined) continue
-      if (first.type === 'error') throw errorFromJSON(first.error)
-      return { attempt, batch }
+function tryOnce(opening: Opening, apiKey: string | undefined): Promise<Batch> {
+  const { call } = opening
+  const attempt = openAttempt(call, apiKey)
+  opening.attempt = attempt
+  return new Promise((resolve) => {
+    const fail = (error: Error): void => {
+      opening.attempt = undefined
+      resolve(failAfter(cutAttempt(attempt), error))
     }
-  } catch (error) {
-    await closeAttempt(attempt, true)
-    throw error
-  }
+    const puller: Puller = {
+      onBatch(batch) {
+        if (batch === undefined) fail(emptyAnswer(call))
+        else if (batch[0] === undefined) pullBatch(attempt, call.requestTimeoutMs, puller)
+        else if (batch[0].type === 'error') fail(errorFromJSON(batch[0].error))
+        else resolve(batch)
+      },
+      onFailure: fail,
+    }
+    pullBatch(attempt, call.requestTimeoutMs, puller)
+  })
 }
 
-function pulled(attempt: Attempt, call: ModelCall): Promise<Batch> {
-  const { provider, requestId } = call
-  return new Promise((resolve, reject) => {
-    pullBatch(
-      attempt,
-      call.requestTimeoutMs,
-      (batch) => {
-        if (batch !== undefined) resolve(batch)
-        else {
-          const message = `${provider} gave an answer without any event`
-          reject(new StreamError('truncated', message, { provider, requestId, eventIndex: 0 }))
-        }
-      },
-      (error: AllmError) => reject(error),
-    )
-  })
+/** Fails when something is over, however it came out. */
+async function failAfter(work: Promise<unknown>, error: Error): Promise<never> {
+  await work.catch(() => undefined)
+  throw error
+}
+
+function emptyAnswer({ provider, requestId }: ModelCall): StreamError {
+  const message = `${provider} gave an answer without any event`
+  return new StreamError('truncated', message, { provider, requestId, eventIndex: 0 })
 }
 
 function reportRetry(call: ModelCall, failure: unknown, attempt: number, delayMs: number): void {

@@ -1,12 +1,12 @@
-import { asError } from '../async/as-error.ts'
+import { abortWith, lazyAbort } from '../async/lazy-abort.ts'
 import { createCollector, type Collector } from '../collect/collector-state.ts'
 import { foldEvent } from '../collect/fold-event.ts'
 import { toResponse } from '../collect/to-response.ts'
 import { StreamError } from '../errors/stream-error.ts'
 import type { Batch } from '../events/event.ts'
 import { isObserved, span, type Span } from '../telemetry/telemetry.ts'
-import { closeAttempt, pullBatch, type Attempt } from './attempt.ts'
-import { firstBatch } from './first-batch.ts'
+import { cancelledCall, cutAttempt, pullBatch, stopAttempt, type Attempt } from './attempt.ts'
+import { firstBatch, type Opening } from './first-batch.ts'
 import { callFacts, type ModelCall } from './model-call.ts'
 
 type Step = IteratorResult<Batch, void>
@@ -22,13 +22,15 @@ export interface ModelRun {
 }
 
 /** A call under way. */
-interface Live {
-  readonly call: ModelCall
+interface Live extends Opening {
   readonly state: Collector
-  attempt: Attempt | undefined
   trace: Span | undefined
+  /** The first batch, on its way. */
+  opening: Promise<Step> | undefined
+  /** Stops listening to the caller's signal. */
+  unlink: (() => void) | undefined
   /** `ending`: the last event is out, and what is left to do is to wind up. */
-  phase: 'new' | 'open' | 'ending' | 'ended'
+  phase: 'new' | 'opening' | 'open' | 'ending' | 'ended'
 }
 
 /**
@@ -40,54 +42,90 @@ interface Live {
 export function modelRun(call: ModelCall, state: Collector = createCollector()): ModelRun {
   state.requestId = call.requestId
   state.provider = call.provider
-  const live: Live = { call, state, attempt: undefined, trace: undefined, phase: 'new' }
-  return {
+  const live: Live = {
+    call,
     state,
-    next: () => next(live),
-    return: () => (live.phase === 'ended' ? Promise.resolve(over) : end(live, true)),
+    stop: lazyAbort(),
+    attempt: undefined,
+    trace: undefined,
+    opening: undefined,
+    unlink: undefined,
+    phase: 'new',
   }
+  return { state, next: () => next(live), return: () => leave(live) }
 }
 
 function next(live: Live): Promise<Step> {
   const { phase, attempt } = live
   if (phase === 'open' && attempt !== undefined) return pull(live, attempt)
-  if (phase === 'new') return start(live)
+  if (phase === 'new') return (live.opening = start(live))
   return phase === 'ending' ? end(live, false) : Promise.resolve(over)
 }
 
 async function start(live: Live): Promise<Step> {
   const { call } = live
+  live.phase = 'opening'
   live.trace = span('stream', callFacts(call), call.clock)
   try {
-    const first = await firstBatch(call)
-    live.attempt = first.attempt
+    follow(live)
+    const batch = await firstBatch(live)
     live.phase = 'open'
-    return { done: false, value: take(live, first.batch) }
+    return { done: false, value: take(live, batch) }
   } catch (error) {
+    // The wait between two attempts rejects with the reason of the stop, which is the error to give.
     live.phase = 'ended'
+    live.unlink?.()
     live.trace.error(error)
-    if (live.attempt !== undefined) await closeAttempt(live.attempt, true)
+    if (live.attempt !== undefined) await cutAttempt(live.attempt)
     throw error
   }
 }
 
+/** Stops with the caller's signal. */
+function follow(live: Live): void {
+  const { signal } = live.call
+  if (signal === undefined) return
+  const onAbort = (): void => stopCall(live)
+  if (signal.aborted) throw cancelledCall(live.call)
+  signal.addEventListener('abort', onAbort, { once: true })
+  live.unlink = () => signal.removeEventListener('abort', onAbort)
+}
+
+/** Stops the call, whatever it waits for. Whoever waits is told that it was cancelled. */
+function stopCall({ call, stop, attempt }: Live): void {
+  const error = cancelledCall(call)
+  abortWith(stop, error)
+  if (attempt !== undefined) stopAttempt(attempt, error)
+}
+
+async function leave(live: Live): Promise<Step> {
+  if (live.phase === 'opening') {
+    stopCall(live)
+    await live.opening?.catch(() => undefined)
+  }
+  return live.phase === 'ended' ? over : end(live, true)
+}
+
 function pull(live: Live, attempt: Attempt): Promise<Step> {
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     const settle = (batch: Batch): void => {
       try {
         resolve({ done: false, value: take(live, batch) })
       } catch (error) {
-        // An observer of the caller's threw. The caller gets it, and the call is over.
-        end(live, true).then(() => reject(asError(error)), reject)
+        resolve(failed(live, error))
       }
     }
-    pullBatch(
-      attempt,
-      live.call.streamTimeoutMs,
-      (batch) => settle(batch ?? [failureEvent(truncated(live))]),
-      (error) => settle([failureEvent(error)]),
-    )
+    pullBatch(attempt, live.call.streamTimeoutMs, {
+      onBatch: (batch) => settle(batch ?? [failureEvent(truncated(live))]),
+      onFailure: (error) => settle([failureEvent(error)]),
+    })
   })
+}
+
+/** An observer of the caller's threw. The caller gets it, and the call is over. */
+async function failed(live: Live, error: unknown): Promise<never> {
+  await end(live, true)
+  throw error
 }
 
 /** Folds a batch and gives what the consumer gets of it: nothing follows the event that ends a message. */
@@ -121,12 +159,27 @@ async function end(live: Live, cut: boolean): Promise<Step> {
   const { attempt, state } = live
   live.phase = 'ended'
   try {
-    if (attempt !== undefined) await closeAttempt(attempt, cut || state.error !== undefined)
+    if (attempt !== undefined) {
+      const whole = !cut && state.error === undefined && (await windUp(attempt))
+      if (!whole) await cutAttempt(attempt)
+    }
   } finally {
     live.phase = 'ended'
+    attempt?.dog?.stop()
+    live.unlink?.()
     report(live)
   }
   return over
+}
+
+/** Lets an adapter that has said its last word finish, so that its connection can be used again. Says whether it did. */
+function windUp(attempt: Attempt): Promise<boolean> {
+  return new Promise((resolve) => {
+    pullBatch(attempt, attempt.call.streamTimeoutMs, {
+      onBatch: (batch) => resolve(batch === undefined),
+      onFailure: () => resolve(false),
+    })
+  })
 }
 
 function report({ trace, state }: Live): void {

@@ -16,7 +16,7 @@ export function toolSpan(call: ToolCall, run: ToolRun): Span {
 export function reportLate(execution: Execution, outcome: ToolOutcome): void {
   const { call, run, deadline, control } = execution
   // One that was stopped with its run is not late.
-  if (!isObserved() || !isTimeout(control.stopped)) return
+  if (!isObserved() || !isTimeout(control.reason)) return
   const at = run.clock.now()
   emitTelemetry({
     name: 'tool.unsettled',

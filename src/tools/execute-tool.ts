@@ -46,7 +46,7 @@ function invoke(
     return { type: 'error', error: invalidArguments(call, checked.issues) }
   }
   // While a schema took its time, the call may have been given up; then nothing may start any more.
-  if (control.stopped !== undefined) return { type: 'error', error: raised(call, control.stopped) }
+  if (control.reason !== undefined) return { type: 'error', error: raised(call, control.reason) }
   const executor = isToolHelp(tool) ? undefined : run.executor
   if (executor === undefined && tool.handler === undefined) {
     const message = `tool ${call.name} has no handler`

@@ -1,7 +1,7 @@
 import type { Tool } from '../adapter/tool.ts'
+import type { LazyAbort } from '../async/lazy-abort.ts'
 import type { ToolCall } from '../data/tool-call.ts'
 import type { Span } from '../telemetry/telemetry.ts'
-import type { HandlerSwitch } from './handler-switch.ts'
 import type { ToolRun } from './tool-run.ts'
 
 /** A call, the tool that it names, and the batch that it belongs to. */
@@ -14,7 +14,8 @@ export interface CallScene {
 
 /** One call from its start to its answer. */
 export interface Execution extends CallScene {
-  readonly control: HandlerSwitch
+  /** Stops the handler. */
+  readonly control: LazyAbort
   readonly startedAt: number
   /** When it is answered as timed out, if the handler answers by a promise. */
   readonly deadline: number

@@ -1,9 +1,9 @@
+import { abortWith } from '../async/lazy-abort.ts'
 import type { ToolCall } from '../data/tool-call.ts'
 import type { StreamEvent } from '../events/event.ts'
 import { defaultConcurrency } from './concurrency.ts'
 import { deadlines, type Deadlines } from './deadlines.ts'
 import type { Execution } from './execution.ts'
-import { stopHandler } from './handler-switch.ts'
 import type { ToolRun } from './tool-run.ts'
 
 /** A batch of calls under way. */
@@ -64,7 +64,7 @@ export function haltBatch(live: LiveBatch, reason: Error): readonly Execution[] 
   const abandoned = [...live.running]
   live.running.clear()
   settleDown(live)
-  for (const { control } of abandoned) stopHandler(control, reason)
+  for (const { control } of abandoned) abortWith(control, reason)
   return abandoned
 }
 

@@ -1,10 +1,10 @@
+import { abortWith, lazyAbort } from '../async/lazy-abort.ts'
 import type { ToolCall } from '../data/tool-call.ts'
 import type { StreamEvent } from '../events/event.ts'
 import type { AnswerEvent } from './answer.ts'
 import { answerCall } from './answer-call.ts'
 import { toolSpan } from './call-telemetry.ts'
 import type { Execution } from './execution.ts'
-import { handlerSwitch, stopHandler } from './handler-switch.ts'
 import { toolFailure } from './tool-failure.ts'
 import type { ToolOutcome } from './tool-outcome.ts'
 import type { ToolRun } from './tool-run.ts'
@@ -17,7 +17,7 @@ export function openCall(call: ToolCall, run: ToolRun): Execution {
     call,
     tool,
     run,
-    control: handlerSwitch(),
+    control: lazyAbort(),
     startedAt,
     deadline: startedAt + (tool?.timeoutMs ?? run.timeoutMs),
     trace: toolSpan(call, run),
@@ -45,6 +45,6 @@ function haltReason(event: AnswerEvent): string | undefined {
 export function expireCall({ call, control, deadline, startedAt }: Execution): ToolOutcome {
   const message = `tool ${call.name} gave no answer within ${deadline - startedAt} ms`
   const error = toolFailure('timeout', call, message)
-  stopHandler(control, error)
+  abortWith(control, error)
   return { type: 'error', error }
 }

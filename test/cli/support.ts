@@ -5,6 +5,7 @@ import { PassThrough, Readable, Writable } from 'node:stream'
 import { onTestFinished } from 'vitest'
 import type { Io } from '../../src/cli/io.ts'
 import { runProgram } from '../../src/cli/program.ts'
+import type { Clock } from '../../src/index.ts'
 import { virtualClock } from '../../src/testing.ts'
 
 /** What a run of the program left behind. */
@@ -62,6 +63,15 @@ export function allm(
   world: Partial<Io> & { readonly input?: string } = {},
 ): Promise<Played> {
   return start(argv, { input: '', ...world }).ended
+}
+
+/**
+ * A clock for runs over a real socket, whose pace a virtual clock can not see: nobody sleeps, and no deadline is ever reached.
+ */
+export const hastyClock: Clock = {
+  now: () => Date.now(),
+  sleep: () => Promise.resolve(),
+  timer: () => () => undefined,
 }
 
 /** A path in a folder of its own, which is removed after the test. */

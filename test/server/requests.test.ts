@@ -115,6 +115,26 @@ describe('addresses', () => {
   })
 })
 
+test('Anthropic wants to be told its version', async () => {
+  await using server = await createFakeServer({ script: [['text', 'a']] })
+  const response = await fetch(`${server.anthropicBaseUrl}/messages`, {
+    method: 'POST',
+    headers: { 'x-api-key': 'k' },
+    body: JSON.stringify(smallest.anthropic),
+  })
+
+  expect(response.status).toBe(400)
+  expect(await response.text()).toContain('anthropic-version: header is required')
+})
+
+test('a request that is too large is refused', async () => {
+  await using server = await createFakeServer({ script: [['text', 'a']] })
+  const response = await call(server, 'anthropic', { body: { system: 'x'.repeat(65 << 20) } })
+
+  expect(response.status).toBe(413)
+  expect(await response.json()).toMatchObject({ error: { type: 'request_too_large' } })
+})
+
 test.each(wireFormats)('%s: a body that is not JSON is refused', async (format) => {
   await using server = await createFakeServer({ script: [['text', 'a']] })
   await call(server, format)

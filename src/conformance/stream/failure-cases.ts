@@ -5,10 +5,9 @@ import type { Script } from '../../testing/script-entry.ts'
 import type { ChatCase, ChatHarness } from '../chat-harness.ts'
 import { play } from '../chat-scene.ts'
 import { demand, type Finding } from '../conformance-failure.ts'
-import { contract } from '../contract.ts'
-import { joinedDeltas } from '../fold-events.ts'
+import { joinedDeltas, showEvents } from '../events.ts'
 import { read, readEvents } from '../read-stream.ts'
-import { show, showEvents } from '../show.ts'
+import { show } from '../show.ts'
 
 /** Failures after the first event. */
 export const failureCases: readonly ChatCase[] = [
@@ -16,11 +15,18 @@ export const failureCases: readonly ChatCase[] = [
     name: 'a failure that the provider reports in the middle is the last event',
     capability: 'stream_failures',
     run: (harness) =>
-      broken(harness, [['text_delta', 'so far'], ['error_event', 'provider_unavailable', {}]], {
-        kind: 'adapter',
-        reason: 'provider_unavailable',
-        contract: contract.midStream,
-      }),
+      broken(
+        harness,
+        [
+          ['text_delta', 'so far'],
+          ['error_event', 'provider_unavailable', {}],
+        ],
+        {
+          kind: 'adapter',
+          reason: 'provider_unavailable',
+          contract: 'midStream',
+        },
+      ),
   },
   {
     name: 'a failure that the provider reports in place of an answer is a failure',
@@ -31,9 +37,10 @@ export const failureCases: readonly ChatCase[] = [
         const thrown = failure?.thrown
         const error = isAllmError(thrown) ? thrown.toJSON() : errorOf(events.at(-1))
         demand(error?.reason === 'provider_unavailable', {
-          expected: 'AdapterError provider_unavailable: thrown if it is the first thing that comes, else the last event',
+          expected:
+            'AdapterError provider_unavailable: thrown if it is the first thing that comes, else the last event',
           received: thrown ?? showEvents(events),
-          contract: contract.midStream,
+          contract: 'midStream',
           hint: 'a status of 200 does not mean that the call went well',
         })
       }),
@@ -42,34 +49,55 @@ export const failureCases: readonly ChatCase[] = [
     name: 'a failure in the middle says how long to wait',
     capability: 'stream_retry_after',
     run: (harness) =>
-      play(harness, [['text_delta', 'so far'], ['error_event', 'rate_limited', wait]], async (scene) => {
-        const events = await readEvents(scene)
-        const error = errorOf(events.at(-1))
-        demand(error?.reason === 'rate_limited' && error.retryAfterMs === wait.retryAfterMs, {
-          expected: `an error rate_limited with retryAfterMs ${wait.retryAfterMs} as the last event`,
-          received: error ?? showEvents(events),
-          contract: contract.errorFacts,
-        })
-      }),
+      play(
+        harness,
+        [
+          ['text_delta', 'so far'],
+          ['error_event', 'rate_limited', wait],
+        ],
+        async (scene) => {
+          const events = await readEvents(scene)
+          const error = errorOf(events.at(-1))
+          demand(error?.reason === 'rate_limited' && error.retryAfterMs === wait.retryAfterMs, {
+            expected: `an error rate_limited with retryAfterMs ${wait.retryAfterMs} as the last event`,
+            received: error ?? showEvents(events),
+            contract: 'errorFacts',
+          })
+        },
+      ),
   },
   {
     name: 'an answer that breaks off is truncated, never complete',
     run: (harness) =>
-      broken(harness, [['text_delta', 'so far'], ['stream_error', 'truncated', {}]], {
-        kind: 'stream',
-        reason: 'truncated',
-        contract: contract.truncated,
-        hint: 'the end of the body is not the end of the answer: wait for the provider’s end marker',
-      }),
+      broken(
+        harness,
+        [
+          ['text_delta', 'so far'],
+          ['stream_error', 'truncated', {}],
+        ],
+        {
+          kind: 'stream',
+          reason: 'truncated',
+          contract: 'truncated',
+          hint: 'the end of the body is not the end of the answer: wait for the provider’s end marker',
+        },
+      ),
   },
   {
     name: 'an event that can not be read is malformed_event',
     run: (harness) =>
-      broken(harness, [['text_delta', 'so far'], ['stream_error', 'malformed_event', {}]], {
-        kind: 'stream',
-        reason: 'malformed_event',
-        contract: contract.malformed,
-      }),
+      broken(
+        harness,
+        [
+          ['text_delta', 'so far'],
+          ['stream_error', 'malformed_event', {}],
+        ],
+        {
+          kind: 'stream',
+          reason: 'malformed_event',
+          contract: 'malformed',
+        },
+      ),
   },
 ]
 

@@ -2,13 +2,11 @@ import { json } from '../../validate/json-value.ts'
 import type { ChatCase } from '../chat-harness.ts'
 import { play } from '../chat-scene.ts'
 import { demand } from '../conformance-failure.ts'
-import { contract } from '../contract.ts'
-import { eventsOfType } from '../fold-events.ts'
-import { within } from '../patience.ts'
+import { eventsOfType, showEvents } from '../events.ts'
+import { within, type Wait } from '../patience.ts'
 import { openStream, readEvents, runId } from '../read-stream.ts'
-import { weatherRequest } from '../sample-requests.ts'
-import { hello, weatherCall } from '../scripts.ts'
-import { show, showEvents } from '../show.ts'
+import { hello, weatherCall, weatherRequest } from '../samples.ts'
+import { show } from '../show.ts'
 
 /** What an adapter may say, and when it may say it. */
 export const orderCases: readonly ChatCase[] = [
@@ -20,7 +18,7 @@ export const orderCases: readonly ChatCase[] = [
         demand(events[0]?.type === 'message_started', {
           expected: 'message_started before everything else',
           received: showEvents(events),
-          contract: contract.started,
+          contract: 'started',
         })
       }),
   },
@@ -34,7 +32,7 @@ export const orderCases: readonly ChatCase[] = [
         demand(started?.requestId === runId && started.provider === provider, {
           expected: `message_started with requestId ${show(runId)} and provider ${show(provider)}`,
           received: started,
-          contract: contract.started,
+          contract: 'started',
         })
       }),
   },
@@ -46,7 +44,7 @@ export const orderCases: readonly ChatCase[] = [
         demand(events.some(isEnd), {
           expected: 'message_completed at the end',
           received: showEvents(events),
-          contract: contract.oneEnd,
+          contract: 'oneEnd',
         })
       }),
   },
@@ -59,7 +57,7 @@ export const orderCases: readonly ChatCase[] = [
         demand(end === -1 || end === events.length - 1, {
           expected: 'nothing after the first message_completed or error',
           received: showEvents(events),
-          contract: contract.oneEnd,
+          contract: 'oneEnd',
         })
       }),
   },
@@ -69,14 +67,14 @@ export const orderCases: readonly ChatCase[] = [
       play(harness, hello, async (scene) => {
         const { step } = openStream(scene)
         const expected = 'the stream to end'
-        const wait = { ms: scene.patienceMs, expected, contract: contract.oneEnd }
+        const wait: Wait = { ms: scene.patienceMs, expected, contract: 'oneEnd' }
         for (;;) {
           const { done, value } = await within(step(), wait)
           if (done === true) return
           demand(Array.isArray(value) && value.length > 0, {
             expected: 'a list of one event or more in each batch',
             received: value,
-            contract: contract.batches,
+            contract: 'batches',
           })
         }
       }),
@@ -91,7 +89,7 @@ export const orderCases: readonly ChatCase[] = [
           demand(issues.length === 0, {
             expected: `plain JSON in ${event.type}`,
             received: issues.map(({ path, problem }) => `${path} ${problem}`.trim()).join('; '),
-            contract: contract.plainData,
+            contract: 'plainData',
           })
         }
       }),
@@ -105,7 +103,7 @@ export const orderCases: readonly ChatCase[] = [
         demand(stranger === undefined, {
           expected: `events of the types ${[...modelEventTypes].join(', ')}`,
           received: stranger,
-          contract: contract.events,
+          contract: 'events',
         })
       }),
   },

@@ -3,11 +3,9 @@ import type { Script } from '../../testing/script-entry.ts'
 import type { ChatCase, ChatHarness } from '../chat-harness.ts'
 import { play } from '../chat-scene.ts'
 import { demand } from '../conformance-failure.ts'
-import { contract } from '../contract.ts'
-import { eventsOfType, foldEvents, joinedDeltas } from '../fold-events.ts'
+import { eventsOfType, foldEvents, joinedDeltas } from '../events.ts'
 import { readEvents } from '../read-stream.ts'
-import { requestOf } from '../sample-requests.ts'
-import { hello } from '../scripts.ts'
+import { hello, requestOf } from '../samples.ts'
 import { show } from '../show.ts'
 
 const opaque = 'c2lnbmF0dXJlLW9mLXRoZS1yZWFzb25pbmc='
@@ -31,7 +29,7 @@ export const reasoningCases: readonly ChatCase[] = [
         demand(deltas === 'Two and two.' && show(completed) === show([deltas]), {
           expected: 'reasoning_delta events and one reasoning_completed with "Two and two."',
           received: { deltas, completed },
-          contract: contract.reasoning,
+          contract: 'reasoning',
         })
       }),
   },
@@ -48,7 +46,7 @@ export const reasoningCases: readonly ChatCase[] = [
         demand(told && outputText === 'Four.', {
           expected: `the text "Four." and a reasoning part "Two and two." of the provider ${show(provider)}`,
           received: message,
-          contract: contract.reasoning,
+          contract: 'reasoning',
         })
       }),
   },
@@ -56,14 +54,16 @@ export const reasoningCases: readonly ChatCase[] = [
     name: 'what the provider wants echoed goes back with the message',
     capability: 'reasoning_echo',
     async run(harness) {
-      const message = await play(harness, thinking, async (scene) =>
-        foldEvents(await readEvents(scene)).message,
+      const message = await play(
+        harness,
+        thinking,
+        async (scene) => foldEvents(await readEvents(scene)).message,
       )
       const sent = await sentAfter(harness, message)
       demand(sent.includes(opaque), {
         expected: `${show(opaque)} in the request that holds the message`,
         received: sent,
-        contract: contract.echo,
+        contract: 'echo',
         hint: 'keep what the provider sends beside its reasoning in reasoning_completed.opaque and in the part, and send it back',
       })
     },
@@ -79,7 +79,7 @@ export const reasoningCases: readonly ChatCase[] = [
       demand(!sent.includes('a foreign thought') && !sent.includes(opaque), {
         expected: 'neither the reasoning nor the opaque data of another provider in the request',
         received: sent,
-        contract: contract.echo,
+        contract: 'echo',
       })
     },
   },

@@ -2,17 +2,16 @@ import type { Script } from '../../testing/script-entry.ts'
 import type { ChatCase, ChatHarness } from '../chat-harness.ts'
 import { play, type ChatScene } from '../chat-scene.ts'
 import { demand } from '../conformance-failure.ts'
-import { contract } from '../contract.ts'
+import { showEvents } from '../events.ts'
 import { read } from '../read-stream.ts'
 import {
   demandOrigin,
   demandRefusal,
   demandRetryAfter,
   refusals,
-  scriptOf,
   type Outcome,
+  scriptOf,
 } from '../refusals.ts'
-import { showEvents } from '../show.ts'
 
 /** Failures before the first event. */
 export const refusalCases: readonly ChatCase[] = [
@@ -35,21 +34,24 @@ export const refusalCases: readonly ChatCase[] = [
   {
     name: 'a refusal says how long to wait',
     capability: 'retry_after',
-    run: (harness) =>
-      refused(harness, waiting, (outcome) => demandRetryAfter(outcome, 2000)),
+    run: (harness) => refused(harness, waiting, (outcome) => demandRetryAfter(outcome, 2000)),
   },
   {
     name: 'a refused call is not tried again',
     capability: 'requests',
     run: (harness) =>
-      refused(harness, [['preflight_error', 'provider_unavailable', { status: 503 }]], (_, scene) => {
-        const sent = scene.requests().length
-        demand(sent === 1, {
-          expected: 'one request',
-          received: `${sent} requests`,
-          contract: contract.noRetries,
-        })
-      }),
+      refused(
+        harness,
+        [['preflight_error', 'provider_unavailable', { status: 503 }]],
+        (_, scene) => {
+          const sent = scene.requests().length
+          demand(sent === 1, {
+            expected: 'one request',
+            received: `${sent} requests`,
+            contract: 'noRetries',
+          })
+        },
+      ),
   },
 ]
 

@@ -1,14 +1,11 @@
-import type { ModelEvent } from '../../events/model-event.ts'
 import type { ChatCase } from '../chat-harness.ts'
 import { play, type ChatScene } from '../chat-scene.ts'
 import { demand } from '../conformance-failure.ts'
-import { contract } from '../contract.ts'
-import { turns, until, within } from '../patience.ts'
-import { openStream, read, readEvents, type OpenStream } from '../read-stream.ts'
 import { demandCancelled } from '../demand-cancelled.ts'
-import { hello, late, slow } from '../scripts.ts'
-import { showEvents } from '../show.ts'
-import { helloRequest } from '../sample-requests.ts'
+import { showEvents } from '../events.ts'
+import { turns, until, within, type Wait } from '../patience.ts'
+import { drain, openStream, read, readEvents } from '../read-stream.ts'
+import { hello, late, requestOf, slow } from '../samples.ts'
 
 /** When a stream begins, and how it is left. */
 export const stoppingCases: readonly ChatCase[] = [
@@ -17,13 +14,13 @@ export const stoppingCases: readonly ChatCase[] = [
     capability: 'requests',
     run: (harness) =>
       play(harness, hello, async (scene) => {
-        scene.adapter.stream(helloRequest(scene))[Symbol.asyncIterator]()
+        scene.adapter.stream(requestOf(scene))[Symbol.asyncIterator]()
         await turns(20)
         const sent = scene.requests().length
         demand(sent === 0, {
           expected: 'no request from stream() and [Symbol.asyncIterator]() alone',
           received: `${sent} requests`,
-          contract: contract.lazy,
+          contract: 'lazy',
           hint: 'an async generator function runs nothing before the first next(); a plain function that calls fetch does',
         })
       }),
@@ -61,7 +58,10 @@ export const stoppingCases: readonly ChatCase[] = [
         const pending = drain(stream)
         controller.abort()
         // How the stream ends is what another case looks at.
-        await within(pending.catch(() => []), waitFor(scene, 'the stream to end after an abort'))
+        await within(
+          pending.catch(() => []),
+          waitFor(scene, 'the stream to end after an abort'),
+        )
         await closes(scene, 'the signal was aborted')
       }),
   },
@@ -79,7 +79,7 @@ export const stoppingCases: readonly ChatCase[] = [
         demand(last?.type === 'error' && last.error.reason === 'cancelled', {
           expected: 'an error event with reason cancelled as the last event',
           received: showEvents([...first, ...rest]),
-          contract: contract.cancelled,
+          contract: 'cancelled',
         })
       }),
   },
@@ -105,16 +105,8 @@ export const stoppingCases: readonly ChatCase[] = [
   },
 ]
 
-async function drain(stream: OpenStream): Promise<readonly ModelEvent[]> {
-  const events: ModelEvent[] = []
-  for (let batch = await stream.next(); batch !== undefined; batch = await stream.next()) {
-    events.push(...batch)
-  }
-  return events
-}
-
-function waitFor({ patienceMs }: ChatScene, expected: string) {
-  return { ms: patienceMs, expected, contract: contract.cancelled }
+function waitFor({ patienceMs }: ChatScene, expected: string): Wait {
+  return { ms: patienceMs, expected, contract: 'cancelled' }
 }
 
 function demandOpen(scene: ChatScene): void {
@@ -122,7 +114,7 @@ function demandOpen(scene: ChatScene): void {
   demand(open > 0, {
     expected: 'an open connection while the answer is under way',
     received: `openConnections() gives ${open}`,
-    contract: 'A harness that declares connections counts those that are open.',
+    contract: 'harness',
     hint: 'the script waits in its middle; the wire has to hold the connection open meanwhile',
   })
 }
@@ -135,6 +127,6 @@ async function closes(scene: ChatScene, when: string): Promise<void> {
   await until(
     () => scene.openConnections(),
     (open) => open === 0,
-    { ms: closedWithinMs, expected, contract: contract.resourceSafe },
+    { ms: closedWithinMs, expected, contract: 'resourceSafe' },
   )
 }

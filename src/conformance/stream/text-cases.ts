@@ -3,12 +3,10 @@ import type { Script } from '../../testing/script-entry.ts'
 import type { ChatCase } from '../chat-harness.ts'
 import { play } from '../chat-scene.ts'
 import { demand } from '../conformance-failure.ts'
-import { contract } from '../contract.ts'
-import { eventsOfType, foldEvents, joinedDeltas } from '../fold-events.ts'
+import { eventsOfType, foldEvents, joinedDeltas, showEvents } from '../events.ts'
 import { readEvents } from '../read-stream.ts'
-import { weatherRequest } from '../sample-requests.ts'
-import { hello } from '../scripts.ts'
-import { show, showEvents } from '../show.ts'
+import { hello, weatherRequest } from '../samples.ts'
+import { show } from '../show.ts'
 
 /** Characters of one, two, three and four bytes, some of which belong together. */
 const unicode = 'plain, é, ß, €, 漢字, 🦜, 👩‍👩‍👧, \u{1F1EB}\u{1F1F7}, "quoted" and \\ back\nnew line'
@@ -31,7 +29,7 @@ export const textCases: readonly ChatCase[] = [
         demand(text === 'Hello', {
           expected: 'text_delta events that add up to "Hello"',
           received: text,
-          contract: contract.text,
+          contract: 'text',
         })
       }),
   },
@@ -43,7 +41,7 @@ export const textCases: readonly ChatCase[] = [
         demand(completed.length === 1 && completed[0]?.text === 'Hello', {
           expected: 'one text_completed with the text "Hello"',
           received: completed,
-          contract: contract.text,
+          contract: 'text',
         })
       }),
   },
@@ -56,7 +54,7 @@ export const textCases: readonly ChatCase[] = [
         demand(message.role === 'assistant' && outputText === joinedDeltas(events, 'text_delta'), {
           expected: `an assistant message with the text of the deltas, ${show(joinedDeltas(events, 'text_delta'))}`,
           received: message,
-          contract: contract.text,
+          contract: 'text',
         })
       }),
   },
@@ -69,7 +67,7 @@ export const textCases: readonly ChatCase[] = [
         demand(error === undefined && outputText === '' && events.length > 0, {
           expected: 'message_started and message_completed, with no text between them',
           received: showEvents(events),
-          contract: contract.oneEnd,
+          contract: 'oneEnd',
         })
       }),
   },
@@ -79,15 +77,20 @@ export const textCases: readonly ChatCase[] = [
     async run(harness) {
       for (const [seed, maxBytes] of [1, 2, 3, 5, 8, 64].entries()) {
         const cut = { chunking: { seed, maxBytes } }
-        await play(harness, [['text', unicode]], async (scene) => {
-          const { outputText } = foldEvents(await readEvents(scene))
-          demand(outputText === unicode, {
-            expected: `${show(unicode)}, cut into pieces of up to ${maxBytes} bytes`,
-            received: outputText,
-            contract: contract.text,
-            hint: 'decode with one TextDecoder and {stream: true}, and wait for the end of an event before you parse it',
-          })
-        }, cut)
+        await play(
+          harness,
+          [['text', unicode]],
+          async (scene) => {
+            const { outputText } = foldEvents(await readEvents(scene))
+            demand(outputText === unicode, {
+              expected: `${show(unicode)}, cut into pieces of up to ${maxBytes} bytes`,
+              received: outputText,
+              contract: 'text',
+              hint: 'decode with one TextDecoder and {stream: true}, and wait for the end of an event before you parse it',
+            })
+          },
+          cut,
+        )
       }
     },
   },
@@ -100,9 +103,10 @@ export const textCases: readonly ChatCase[] = [
         const blocks = eventsOfType(events, 'text_completed').map(({ text }) => text)
         const { outputText } = foldEvents(events)
         demand(show(blocks) === show(['Let me look.', 'Done.']) && outputText === blocks.join(''), {
-          expected: 'text_completed "Let me look." and text_completed "Done.", and both in the message',
+          expected:
+            'text_completed "Let me look." and text_completed "Done.", and both in the message',
           received: { blocks, outputText },
-          contract: contract.text,
+          contract: 'text',
         })
       }),
   },
@@ -117,13 +121,20 @@ function finishes(reason: FinishReason, name: string): ChatCase {
     name,
     ...(reason === 'stop' ? {} : { capability: 'finish_reasons' }),
     run: (harness) =>
-      play(harness, [['text', 'so far'], ['finish', reason]], async (scene) => {
-        const [end] = eventsOfType(await readEvents(scene), 'message_completed')
-        demand(end?.finishReason === reason, {
-          expected: `finishReason ${show(reason)}`,
-          received: end?.finishReason,
-          contract: contract.finish,
-        })
-      }),
+      play(
+        harness,
+        [
+          ['text', 'so far'],
+          ['finish', reason],
+        ],
+        async (scene) => {
+          const [end] = eventsOfType(await readEvents(scene), 'message_completed')
+          demand(end?.finishReason === reason, {
+            expected: `finishReason ${show(reason)}`,
+            received: end?.finishReason,
+            contract: 'finish',
+          })
+        },
+      ),
   }
 }

@@ -1,15 +1,25 @@
-import type { ModelEvent } from '../../events/model-event.ts'
 import { isAllmError } from '../../errors/allm-error.ts'
 import type { Script, ScriptEntry } from '../../testing/script-entry.ts'
 import type { ChatCase } from '../chat-harness.ts'
 import { play } from '../chat-scene.ts'
 import { demand } from '../conformance-failure.ts'
-import { contract } from '../contract.ts'
-import { whileTimePasses } from '../passing-time.ts'
+import { showEvents } from '../events.ts'
+import { readWhileTimePasses } from '../passing-time.ts'
 import { turns } from '../patience.ts'
-import { openStream, readEvents, type OpenStream } from '../read-stream.ts'
-import { hello, late, slow } from '../scripts.ts'
-import { showEvents } from '../show.ts'
+import { readEvents } from '../read-stream.ts'
+import { hello, late, slow } from '../samples.ts'
+
+const limitMs = 10_000
+
+/** Twelve seconds in all, in silences of one. */
+const steady: Script = [
+  ['text', 'slow'],
+  ...Array.from({ length: 12 }).flatMap((): readonly ScriptEntry[] => [
+    ['delay', 1000],
+    ['text', ' and steady'],
+  ]),
+  ['finish', 'stop'],
+]
 
 /** What takes too long. All of it by a clock that is moved by hand. */
 export const timeCases: readonly ChatCase[] = [
@@ -18,15 +28,13 @@ export const timeCases: readonly ChatCase[] = [
     capability: 'timeouts',
     run: (harness) =>
       play(harness, slow, async (scene) => {
-        const events: ModelEvent[] = []
-        const stream = openStream(scene, { options: { streamTimeoutMs: 2000 } })
-        await whileTimePasses(scene, drain(stream, events), 30_000)
+        const { events, failure } = await readWhileTimePasses(scene, { streamTimeoutMs: 2000 })
         const last = events.at(-1)
-        const isTimeout = last?.type === 'error' && last.error.reason === 'timeout'
-        demand(isTimeout && last.error.kind === 'adapter', {
+        const timedOut = last?.type === 'error' && last.error.reason === 'timeout'
+        demand(timedOut && last.error.kind === 'adapter', {
           expected: 'an error event with AdapterError timeout after 2000 ms of silence',
-          received: showEvents(events),
-          contract: contract.timeouts,
+          received: failure?.thrown ?? showEvents(events),
+          contract: 'timeouts',
         })
       }),
   },
@@ -35,13 +43,11 @@ export const timeCases: readonly ChatCase[] = [
     capability: 'timeouts',
     run: (harness) =>
       play(harness, steady, async (scene) => {
-        const events: ModelEvent[] = []
-        const stream = openStream(scene, { options: { streamTimeoutMs: limitMs } })
-        await whileTimePasses(scene, drain(stream, events), 60_000)
+        const { events, failure } = await readWhileTimePasses(scene, { streamTimeoutMs: limitMs })
         demand(events.at(-1)?.type === 'message_completed', {
           expected: `message_completed: no silence lasted ${limitMs} ms, though all of it took longer`,
-          received: showEvents(events),
-          contract: contract.timeouts,
+          received: failure?.thrown ?? showEvents(events),
+          contract: 'timeouts',
           hint: 'start the time anew with every event',
         })
       }),
@@ -51,18 +57,13 @@ export const timeCases: readonly ChatCase[] = [
     capability: 'timeouts',
     run: (harness) =>
       play(harness, late, async (scene) => {
-        const events: ModelEvent[] = []
-        const stream = openStream(scene, { options: { requestTimeoutMs: 2000 } })
-        const ending = drain(stream, events).then(
-          () => undefined,
-          (thrown: unknown) => thrown,
-        )
-        const thrown = await whileTimePasses(scene, ending, 30_000)
-        const isTimeout = isAllmError(thrown) && thrown.reason === 'timeout'
-        demand(isTimeout && thrown.kind === 'adapter', {
+        const { events, failure } = await readWhileTimePasses(scene, { requestTimeoutMs: 2000 })
+        const thrown = failure?.thrown
+        const timedOut = isAllmError(thrown) && thrown.reason === 'timeout'
+        demand(timedOut && thrown.kind === 'adapter', {
           expected: 'a rejection with AdapterError timeout after 2000 ms',
           received: thrown ?? showEvents(events),
-          contract: contract.timeouts,
+          contract: 'timeouts',
         })
       }),
   },
@@ -77,30 +78,8 @@ export const timeCases: readonly ChatCase[] = [
         demand(pending === 0, {
           expected: 'nobody who still sleeps on options.clock',
           received: `${pending} timers`,
-          contract: contract.timeouts,
+          contract: 'timeouts',
         })
       }),
   },
 ]
-
-const limitMs = 10_000
-
-/** Twelve seconds in all, in silences of one. */
-const steady: Script = [
-  ['text', 'slow'],
-  ...Array.from({ length: 12 }).flatMap((): readonly ScriptEntry[] => [
-    ['delay', 1000],
-    ['text', ' and steady'],
-  ]),
-  ['finish', 'stop'],
-]
-
-async function drain(stream: OpenStream, into: ModelEvent[]): Promise<void> {
-  for (;;) {
-    // Not limited in real time: the clock is what limits it.
-    const { done, value } = await stream.step()
-    if (done === true) return
-    // Whether the items are events is what other cases find out.
-    into.push(...(Array.isArray(value) ? (value as readonly ModelEvent[]) : []))
-  }
-}

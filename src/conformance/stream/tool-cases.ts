@@ -5,11 +5,9 @@ import { sameJson } from '../../validate/same-json.ts'
 import type { ChatCase, ChatHarness } from '../chat-harness.ts'
 import { play } from '../chat-scene.ts'
 import { demand } from '../conformance-failure.ts'
-import { contract } from '../contract.ts'
-import { eventsOfType, foldEvents } from '../fold-events.ts'
+import { eventsOfType, foldEvents } from '../events.ts'
 import { readEvents } from '../read-stream.ts'
-import { weatherRequest } from '../sample-requests.ts'
-import { weatherCall } from '../scripts.ts'
+import { weatherCall, weatherRequest } from '../samples.ts'
 
 /** The calls of tools, whole. */
 export const toolCases: readonly ChatCase[] = [
@@ -22,7 +20,7 @@ export const toolCases: readonly ChatCase[] = [
         demand(sameJson(calls, [{ id: 'call_1', name: 'weather', arguments: { city: 'Paris' } }]), {
           expected: 'one tool_call_completed: call_1, weather, {"city": "Paris"}',
           received: calls,
-          contract: contract.tools,
+          contract: 'tools',
         })
       }),
   },
@@ -35,7 +33,7 @@ export const toolCases: readonly ChatCase[] = [
         demand(end?.finishReason === 'tool_calls', {
           expected: 'finishReason "tool_calls"',
           received: end?.finishReason,
-          contract: contract.finish,
+          contract: 'finish',
           hint: 'some providers say "stop" for an answer with calls; the calls decide',
         })
       }),
@@ -49,7 +47,7 @@ export const toolCases: readonly ChatCase[] = [
         demand(sameJson(message.toolCalls?.map(plain), callsOf(events)), {
           expected: 'message.toolCalls with the calls of the tool_call_completed events',
           received: message,
-          contract: contract.tools,
+          contract: 'tools',
         })
       }),
   },
@@ -62,7 +60,7 @@ export const toolCases: readonly ChatCase[] = [
         demand(sameJson(call?.arguments, {}), {
           expected: 'arguments {}',
           received: call,
-          contract: contract.tools,
+          contract: 'tools',
           hint: 'some providers send an empty text for no arguments; that is {}',
         })
       }),
@@ -77,7 +75,7 @@ export const toolCases: readonly ChatCase[] = [
         demand(outputText === 'One moment.' && calls.length === 1, {
           expected: 'the text "One moment." and one call',
           received: { outputText, calls },
-          contract: contract.text,
+          contract: 'text',
         })
       }),
   },
@@ -90,7 +88,7 @@ export const toolCases: readonly ChatCase[] = [
         demand(sameJson(calls, bothCalls), {
           expected: 'call_1 with Paris, then call_2 with Rome',
           received: calls,
-          contract: contract.tools,
+          contract: 'tools',
         })
       }),
   },
@@ -104,7 +102,7 @@ export const toolCases: readonly ChatCase[] = [
         demand(sameJson(args, {}) && rawArguments === brokenCall.rawArguments, {
           expected: `arguments {} and rawArguments ${brokenCall.rawArguments}`,
           received: completed,
-          contract: contract.rawArguments,
+          contract: 'rawArguments',
           hint: 'do not repair or guess: the tool runner tells the model what is wrong',
         })
       }),

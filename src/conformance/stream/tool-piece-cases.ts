@@ -4,11 +4,9 @@ import { sameJson } from '../../validate/same-json.ts'
 import type { ChatCase, ChatHarness } from '../chat-harness.ts'
 import { play } from '../chat-scene.ts'
 import { demand } from '../conformance-failure.ts'
-import { contract } from '../contract.ts'
-import { eventsOfType } from '../fold-events.ts'
+import { eventsOfType, showEvents } from '../events.ts'
 import { readEvents } from '../read-stream.ts'
-import { weatherRequest } from '../sample-requests.ts'
-import { showEvents } from '../show.ts'
+import { weatherRequest } from '../samples.ts'
 
 /** The calls of tools, piece by piece. */
 export const toolPieceCases: readonly ChatCase[] = [
@@ -16,29 +14,37 @@ export const toolPieceCases: readonly ChatCase[] = [
     name: 'the pieces of a call add up to its arguments',
     capability: 'streamed_tools',
     run: (harness) =>
-      played(harness, [piece('call_1', '{"city":', 'weather'), piece('call_1', '"Paris"}')], (events) =>
-        demandCall(events, 'call_1', '{"city":"Paris"}'),
+      played(
+        harness,
+        [piece('call_1', '{"city":', 'weather'), piece('call_1', '"Paris"}')],
+        (events) => demandCall(events, 'call_1', '{"city":"Paris"}'),
       ),
   },
   {
     name: 'a call is started before its pieces and completed after them',
     capability: 'streamed_tools',
     run: (harness) =>
-      played(harness, [piece('call_1', '{"city":', 'weather'), piece('call_1', '"Paris"}')], (events) => {
-        const order = events.map(({ type }) => type).filter((type) => type.startsWith('tool_call'))
-        const [first, ...rest] = order
-        const last = rest.pop()
-        demand(
-          first === 'tool_call_started' &&
-            last === 'tool_call_completed' &&
-            rest.every((type) => type === 'tool_call_delta'),
-          {
-            expected: 'tool_call_started, then tool_call_delta events, then tool_call_completed',
-            received: showEvents(events),
-            contract: contract.pieces,
-          },
-        )
-      }),
+      played(
+        harness,
+        [piece('call_1', '{"city":', 'weather'), piece('call_1', '"Paris"}')],
+        (events) => {
+          const order = events
+            .map(({ type }) => type)
+            .filter((type) => type.startsWith('tool_call'))
+          const [first, ...rest] = order
+          const last = rest.pop()
+          demand(
+            first === 'tool_call_started' &&
+              last === 'tool_call_completed' &&
+              rest.every((type) => type === 'tool_call_delta'),
+            {
+              expected: 'tool_call_started, then tool_call_delta events, then tool_call_completed',
+              received: showEvents(events),
+              contract: 'pieces',
+            },
+          )
+        },
+      ),
   },
   {
     name: 'pieces of several calls that come in turn are kept apart',
@@ -60,7 +66,10 @@ const inTurn: Script = [
 ]
 
 function piece(id: string, argumentsDelta: string, name?: string): ScriptEntry {
-  return ['tool_call_delta', name === undefined ? { id, argumentsDelta } : { id, argumentsDelta, name }]
+  return [
+    'tool_call_delta',
+    name === undefined ? { id, argumentsDelta } : { id, argumentsDelta, name },
+  ]
 }
 
 function played(
@@ -80,7 +89,7 @@ function demandCall(events: readonly ModelEvent[], id: string, raw: string): voi
   demand(joined === raw && sameJson(completed?.call.arguments, JSON.parse(raw)), {
     expected: `tool_call_delta events of ${id} that add up to ${raw}, and a call with these arguments`,
     received: { deltas: joined, completed: completed?.call },
-    contract: contract.pieces,
+    contract: 'pieces',
     hint: 'a provider tells the calls apart by an index or an id; the deltas of one may come between those of another',
   })
 }

@@ -3,10 +3,9 @@ import type { ChatCapability } from '../capabilities.ts'
 import type { ChatCase } from '../chat-harness.ts'
 import { play } from '../chat-scene.ts'
 import { demand } from '../conformance-failure.ts'
-import { contract } from '../contract.ts'
-import { foldEvents } from '../fold-events.ts'
+import { foldEvents } from '../events.ts'
 import { readEvents } from '../read-stream.ts'
-import { hello } from '../scripts.ts'
+import { hello } from '../samples.ts'
 import { show } from '../show.ts'
 
 /** What a call consumed. The scripts say it in our meaning; the wire in the provider's. */
@@ -37,7 +36,7 @@ export const usageCases: readonly ChatCase[] = [
         demand(invented.length === 0, {
           expected: 'no counters but those that the provider sent (it sent none, or zeros)',
           received: usage,
-          contract: contract.usage,
+          contract: 'usage',
         })
       }),
   },
@@ -48,17 +47,25 @@ function counts(name: string, capability: ChatCapability, usage: Usage): ChatCas
     name,
     capability,
     run: (harness) =>
-      play(harness, [['text', 'Hello'], ['usage', usage], ['finish', 'stop']], async (scene) => {
-        const { usage: counted } = foldEvents(await readEvents(scene))
-        const wrong = usageFields.filter(
-          (field) => usage[field] !== undefined && usage[field] !== counted[field],
-        )
-        demand(wrong.length === 0, {
-          expected: `the usage ${show(usage)}`,
-          received: counted,
-          contract: contract.usage,
-          hint: 'some providers count the cached input, or the reasoning, beside the rest; add it',
-        })
-      }),
+      play(
+        harness,
+        [
+          ['text', 'Hello'],
+          ['usage', usage],
+          ['finish', 'stop'],
+        ],
+        async (scene) => {
+          const { usage: counted } = foldEvents(await readEvents(scene))
+          const wrong = usageFields.filter(
+            (field) => usage[field] !== undefined && usage[field] !== counted[field],
+          )
+          demand(wrong.length === 0, {
+            expected: `the usage ${show(usage)}`,
+            received: counted,
+            contract: 'usage',
+            hint: 'some providers count the cached input, or the reasoning, beside the rest; add it',
+          })
+        },
+      ),
   }
 }

@@ -1,9 +1,11 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
+import type { AdapterOptions } from '../../../src/adapter/adapter-options.ts'
 import type { JsonObject } from '../../../src/data/json.ts'
 import { AdapterError } from '../../../src/errors/adapter-error.ts'
 import { openai } from '../../../src/openai.ts'
-import { sendJson, sendSse, serve, sse, startSse } from '../../support/http-server.ts'
+import { virtualClock } from '../../../src/testing/virtual-clock.ts'
+import { sendJson, sendSse, serve, serveByHand, sse, startSse } from '../../support/http-server.ts'
 import { chunk } from './chunk.ts'
 import type { Api } from './decode.ts'
 import { readAll, request } from './request.ts'
@@ -249,4 +251,54 @@ test('a response that was cancelled at the provider is an error', async () => {
   const cancelled = { object: 'response', id: 'r', status: 'cancelled', output: [] }
   const error = await failure('responses', (response) => sendJson(response, cancelled), 'generate')
   expect(error).toMatchObject({ reason: 'unknown', message: 'openai: the response is cancelled' })
+})
+
+describe('time and cancellation', () => {
+  const open = async (adapterOptions: AdapterOptions) => {
+    const slow = await serveByHand()
+    const adapter = openai({ api: 'chat', baseUrl: slow.server.url })
+    return { slow, stream: adapter.stream(request(), adapterOptions)[Symbol.asyncIterator]() }
+  }
+
+  test('no first event within requestTimeoutMs is a timeout that throws', async () => {
+    const clock = virtualClock({ auto: false })
+    const { slow, stream } = await open({ clock, requestTimeoutMs: 1000 })
+    const failed = expect(stream.next()).rejects.toMatchObject({
+      kind: 'adapter',
+      reason: 'timeout',
+      retryable: true,
+    })
+    startSse(await slow.answer, sse(chunk({ role: 'assistant' })))
+    await clock.advance(1000)
+    await failed
+    await slow.server.hungUp()
+    await slow.server.close()
+  })
+
+  test('a silence beyond streamTimeoutMs is an AdapterError timeout, and the last event', async () => {
+    const clock = virtualClock({ auto: false })
+    const { slow, stream } = await open({ clock, streamTimeoutMs: 1000 })
+    const first = stream.next()
+    startSse(await slow.answer, sse(begun.chat))
+    expect((await first).value).toHaveLength(2)
+    const last = stream.next()
+    await clock.advance(1000)
+    expect((await last).value).toMatchObject([{ error: { kind: 'adapter', reason: 'timeout' } }])
+    await slow.server.hungUp()
+    await slow.server.close()
+  })
+
+  test('a signal in the middle is StreamError cancelled, and the last event', async () => {
+    const controller = new AbortController()
+    const { slow, stream } = await open({ signal: controller.signal })
+    const first = stream.next()
+    startSse(await slow.answer, sse(begun.chat))
+    await first
+    controller.abort()
+    expect((await stream.next()).value).toMatchObject([
+      { error: { kind: 'stream', reason: 'cancelled' } },
+    ])
+    await slow.server.hungUp()
+    await slow.server.close()
+  })
 })

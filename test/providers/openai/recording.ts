@@ -8,7 +8,7 @@ import type { ModelResponse } from '../../../src/data/model-response.ts'
 import { openai } from '../../../src/openai.ts'
 
 /** The recorded traffic that lies beside the repository. */
-export const fixtures = join(process.cwd(), '..', 'shared', 'fixtures')
+const fixtures = join(process.cwd(), '..', 'shared', 'fixtures')
 
 export const hasFixtures: boolean = existsSync(join(fixtures, 'open', 'index.json'))
 

@@ -2,27 +2,12 @@ import { totalUsage } from '../collect/to-results.ts'
 import type { ChatResult, HaltedReason } from '../data/chat-result.ts'
 import { defined } from '../data/defined.ts'
 import { appendMessages } from '../data/thread.ts'
-import type { Batch } from '../events/event.ts'
 import { questionMessage } from '../events/tool-message.ts'
-import { haltedAfter } from './halted.ts'
-import { say, type Loop } from './loop.ts'
-import { stepBatches } from './step-batches.ts'
+import type { Loop } from './loop.ts'
 import { isFinalizing } from './turn-request.ts'
 
-/**
- * The loop: steps until one of them halts, then `chat_completed`.
- *
- * A failure is the last event instead, and what was received stays in the fold.
- */
-export async function* chatBatches(loop: Loop): AsyncGenerator<Batch, void> {
-  while (loop.haltedReason === undefined) {
-    yield* stepBatches(loop, (step) => haltedAfter(loop, step))
-    if (loop.state.error !== undefined) return
-  }
-  yield say(loop, { type: 'chat_completed', result: chatResult(loop, loop.haltedReason) })
-}
-
-function chatResult(loop: Loop, haltedReason: HaltedReason): ChatResult {
+/** The result of a loop whose last step has halted. A question is added to the thread, as the assistant's own words. */
+export function chatResult(loop: Loop, haltedReason: HaltedReason): ChatResult {
   const { state } = loop
   const last = state.steps.at(-1)
   const halt = last?.halt

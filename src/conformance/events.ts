@@ -31,3 +31,20 @@ export function joinedDeltas(
     .map(({ delta }) => delta)
     .join('')
 }
+
+/** The events of a stream as a row of their names, runs of the same one counted. */
+export function showEvents(events: readonly ModelEvent[]): string {
+  const runs: { readonly name: string; count: number }[] = []
+  for (const event of events) {
+    const name = nameOf(event)
+    const last = runs.at(-1)
+    if (last?.name === name) last.count++
+    else runs.push({ name, count: 1 })
+  }
+  const names = runs.map(({ name, count }) => (count === 1 ? name : `${name} ×${count}`))
+  return names.length === 0 ? 'no events' : names.join(', ')
+}
+
+function nameOf(event: ModelEvent): string {
+  return event.type === 'error' ? `error (${event.error.kind} ${event.error.reason})` : event.type
+}

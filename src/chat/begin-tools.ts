@@ -1,0 +1,17 @@
+import { toResponse } from '../collect/to-response.ts'
+import type { Batch } from '../events/event.ts'
+import { toolBatches } from '../tools/tool-batches.ts'
+import { sayAll } from './loop.ts'
+import type { Place } from './place.ts'
+import { sortCalls } from './sort-calls.ts'
+
+/** Begins to answer the calls of an answer that is there. Gives the answers that are known already, if there are any. */
+export function beginTools(place: Place): Batch | undefined {
+  const { loop } = place
+  const answer = toResponse(loop.state)
+  const { open, known } = sortCalls(loop, answer)
+  place.answer = answer
+  place.stage = open.length > 0 ? 'tools' : 'answered'
+  if (open.length > 0) place.source = toolBatches(open, loop.tools)
+  return known.length > 0 ? sayAll(loop, known) : undefined
+}

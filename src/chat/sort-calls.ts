@@ -1,0 +1,59 @@
+import { runsTools } from '../collect/runs-tools.ts'
+import type { ModelResponse } from '../data/model-response.ts'
+import type { ToolCall } from '../data/tool-call.ts'
+import type { StreamEvent } from '../events/event.ts'
+import { interruptedMessage } from '../events/tool-message.ts'
+import { emitTelemetry, isObserved } from '../telemetry/telemetry.ts'
+import { answerStored } from '../tools/answer-stored.ts'
+import type { Loop } from './loop.ts'
+
+/** The calls of an answer that are ours to answer and have no answer yet. */
+export interface SortedCalls {
+  /** To be run now. */
+  readonly open: readonly ToolCall[]
+  /** The answers to what was begun in an earlier life of the run. */
+  readonly known: readonly StreamEvent[]
+}
+
+/**
+ * Sorts the calls of an answer that are not answered yet, save those that are the caller's.
+ *
+ * A call that was started in an earlier life of the run and left no result is run again only if its tool is idempotent; else
+ * it is answered as interrupted, and reported.
+ */
+export function sortCalls(loop: Loop, response: ModelResponse): SortedCalls {
+  const { state, mode, tools } = loop
+  const open: ToolCall[] = []
+  const known: StreamEvent[] = []
+  if (mode === 'manual' || !runsTools(response)) return { open, known }
+  const answered = new Set(state.toolMessages.map(({ toolCallId }) => toolCallId))
+  for (const call of response.toolCalls) {
+    const tool = tools.tools.get(call.name)
+    if (answered.has(call.id) || tool?.manual === true) continue
+    const stored = state.results.find(({ toolCallId }) => toolCallId === call.id)
+    if (stored !== undefined) known.push(answerStored(call, stored, tools))
+    else if (state.started.includes(call.id) && tool?.idempotent !== true) {
+      known.push(interrupted(loop, call))
+    } else open.push(call)
+  }
+  return { open, known }
+}
+
+/** The calls of an answer that the caller has to answer: all of them in manual mode, else those of manual tools. */
+export function manualCalls(loop: Loop, response: ModelResponse): readonly ToolCall[] {
+  if (!runsTools(response)) return []
+  if (loop.mode === 'manual') return response.toolCalls
+  return response.toolCalls.filter(({ name }) => loop.tools.tools.get(name)?.manual === true)
+}
+
+function interrupted({ scene }: Loop, call: ToolCall): StreamEvent {
+  const { requestId, sessionId, engine } = scene
+  if (isObserved()) {
+    const at = engine.clock.now()
+    const facts = { requestId, sessionId, toolName: call.name, toolCallId: call.id }
+    emitTelemetry({ name: 'tool.interrupted', at, ...facts })
+  }
+  const { content } = interruptedMessage(call.id, 'interrupted')
+  const text = typeof content === 'string' ? content : ''
+  return { type: 'tool_result_encoded', id: call.id, content: text, interrupted: 'interrupted' }
+}

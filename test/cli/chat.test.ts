@@ -1,0 +1,198 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { describe, expect, test, vi } from 'vitest'
+import { createEngine, isSendable, Session, tool, user } from '../../src/index.ts'
+import { createFakeServer } from '../../src/server.ts'
+import { fake, virtualClock } from '../../src/testing.ts'
+import { allm, hastyClock, scratch, start } from './support.ts'
+
+const soon = { interval: 5, timeout: 4000 }
+
+function saved(path: string): Session {
+  return Session.parse(readFileSync(path, 'utf8'))
+}
+
+describe('a conversation', () => {
+  test('streams answers, shows tools at work, and asks what a tool asks', async () => {
+    const { code, stdout, stderr } = await allm(['chat'], {
+      input: 'hello\nroll the dice\nask me something\ntea\n/quit\n',
+    })
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toContain('allm chat with the Fake, offline · /help\n')
+    expect(stdout).toContain('You said "hello". I am the Fake')
+    expect(
+      stdout.match(/ {2}· roll_dice \{"sides":6\}\n {2}✓ roll_dice \d+ ms → [1-6]\n/g),
+    ).toHaveLength(2)
+    expect(stdout).toMatch(/The tools say [1-6] and [1-6]\.\n/)
+    expect(stdout).toContain(
+      '? Tea or coffee? (tea or coffee)\nYou chose tea. Good to know.\nbye\n',
+    )
+  })
+
+  test('the end of the input leaves, and a last line without an end counts', async () => {
+    const { code, stdout } = await allm(['chat'], { input: 'hello' })
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/You said "hello"[^\n]+\nbye\n$/)
+  })
+
+  test('/help lists the commands, and one that does not exist says so', async () => {
+    const { stdout } = await allm(['chat'], { input: '/help\n/foo\n/session\n\n' })
+    expect(stdout.match(/\/quit {5}leave/g)).toHaveLength(2)
+    expect(stdout).toContain('there is no /foo\n')
+    expect(stdout).toMatch(/ · idle · 0 messages · the Fake, offline · not saved/)
+    expect(stdout).toContain('nothing to resume')
+  })
+
+  test('talks to a real provider with the key of the environment', async () => {
+    await using server = await createFakeServer({ script: [['text', 'from the wire']] })
+    const argv = [
+      'chat',
+      '--model',
+      'm',
+      '--system',
+      'Be brief.',
+      '--base-url',
+      server.openaiBaseUrl,
+    ]
+    const { code, stdout } = await allm([...argv, '--provider', 'openai'], {
+      input: 'hi\n',
+      env: { OPENAI_API_KEY: 'sk-test-0123456789' },
+      clock: hastyClock,
+    })
+    expect(code).toBe(0)
+    expect(stdout).toContain('allm chat with openai m')
+    expect(stdout).toContain('from the wire\n')
+    expect(JSON.stringify(server.requests[0]?.body)).toContain('Be brief.')
+  })
+
+  test('the first provider that has a key is taken when none is named', async () => {
+    const { stdout } = await allm(['chat'], {
+      input: '',
+      env: { GEMINI_API_KEY: 'g', ALLM_MODEL: 'x' },
+    })
+    expect(stdout).toContain('allm chat with gemini x')
+    const named = await allm(['chat'], {
+      input: '',
+      env: { GEMINI_API_KEY: 'g', ALLM_PROVIDER: 'fake' },
+    })
+    expect(named.stdout).toContain('allm chat with the Fake')
+  })
+
+  test('a turn that fails is told in one line and the conversation goes on; a pipe learns of it at the end', async () => {
+    const { code, stdout, stderr } = await allm(['chat', '--provider', 'openai', '--model', 'm'], {
+      input: 'hi\n',
+      env: { OPENAI_API_KEY: 'sk-test-0123456789' },
+      fetch: async () => Response.json({ error: { message: 'no such model' } }, { status: 404 }),
+    })
+    expect([code, stderr]).toEqual([1, ''])
+    expect(stdout).toMatch(/\n! openai: \w+: [^\n]*no such model[^\n]*\nbye\n$/)
+  })
+})
+
+describe('a session file', () => {
+  test('is written, read back, and gone on with', async () => {
+    const path = scratch('chat.json')
+    const first = await allm(['chat', '--session', path], { input: 'hello\n' })
+    expect(first.stdout).toContain(`saved; go on with: allm chat --session ${path}\n`)
+    expect(saved(path)).toMatchObject({ status: 'completed', thread: { messages: [{}, {}] } })
+    const second = await allm(['chat', '--session', path], { input: 'ask me\n' })
+    expect(second.stdout).toMatch(/^going on with \w+: 2 messages, completed\n/)
+    expect(saved(path)).toMatchObject({
+      status: 'awaiting_user',
+      pendingQuestion: 'Tea or coffee?',
+    })
+    const third = await allm(['chat', '--session', path], { input: 'coffee\n' })
+    expect(third.stdout).toContain('? Tea or coffee? (tea or coffee)\nYou chose coffee.')
+    expect(saved(path).status).toBe('completed')
+    expect(readdirSync(dirname(path))).toEqual(['chat.json'])
+  })
+
+  test('is saved at every landmark of a turn, so that a kill loses no tool result', async () => {
+    const path = scratch('chat.json')
+    const clock = virtualClock({ auto: false })
+    const chat = start(['chat', '--session', path], { clock })
+    chat.type('time please\n')
+    await vi.waitUntil(() => chat.stdout().includes('✓ now'), soon)
+    // The model has not begun to answer: its script waits on a clock that stands still.
+    await vi.waitUntil(() => clock.pending > 0, soon)
+    expect(saved(path).thread.messages.map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'tool',
+    ])
+    await clock.runAll()
+    chat.type('')
+    expect((await chat.ended).code).toBe(0)
+  })
+
+  test('that waits for tools of another program is refused', async () => {
+    const path = scratch('other.json')
+    const adapter = fake({ script: [['tool_call', { id: 'c1', name: 'pay', arguments: {} }]] })
+    const pay = tool({
+      name: 'pay',
+      description: 'Pays.',
+      schema: { type: 'object' },
+      manual: true,
+    })
+    const { session } = await Session.start(createEngine({ adapter, tools: [pay] }), [user('pay')])
+    writeFileSync(path, Session.stringify(session))
+    const { code, stderr } = await allm(['chat', '--session', path], { input: 'hi\n' })
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^allm: [^\n]+ waits for results of pay;[^\n]+\n$/)
+  })
+
+  test('that can not be read, or can not be written, is one line', async () => {
+    const path = scratch('broken.json')
+    writeFileSync(path, '{"version": 99}')
+    const broken = await allm(['chat', '--session', path], { input: 'hi\n' })
+    expect(broken.code).toBe(1)
+    expect(broken.stderr).toMatch(/^allm: [^\n]+written by a newer allm-ts[^\n]+\n$/)
+    const nowhere = `${path}.d/chat.json`
+    const lost = await allm(['chat', '--session', nowhere], { input: 'hi\n' })
+    expect(lost.code).toBe(1)
+    expect(lost.stderr).toMatch(
+      /^allm: can not save the session to [^\n]+: there is no such file\n$/,
+    )
+    expect(existsSync(nowhere)).toBe(false)
+  })
+})
+
+describe('Ctrl-C', () => {
+  test('stops the turn and keeps what was said; an empty line finishes it', async () => {
+    const path = scratch('chat.json')
+    const clock = virtualClock({ auto: false })
+    const chat = start(['chat', '--session', path], { clock })
+    chat.type('hello\n')
+    await vi.waitUntil(() => clock.pending > 0, soon)
+    await clock.advance(120 + 25 * 3)
+    expect(chat.stdout()).toMatch(/\nYou said "hello"\. I $/)
+    chat.pressCtrlC()
+    await vi.waitUntil(() => chat.stdout().includes('(stopped; what was said is kept)'), soon)
+    await vi.waitUntil(() => saved(path).status === 'error', soon)
+    const cut = saved(path)
+    expect(cut.error?.reason).toBe('cancelled')
+    expect(cut.thread.messages.at(-1)).toMatchObject({
+      content: 'You said "hello". I ',
+      metadata: { partial: true },
+    })
+    expect(isSendable(cut.thread)).toBe(true)
+    chat.type('\n')
+    await vi.waitUntil(() => clock.pending > 0, soon)
+    await clock.runAll()
+    chat.type('')
+    expect((await chat.ended).code).toBe(0)
+    expect(saved(path).status).toBe('completed')
+    expect(saved(path).thread.messages).toHaveLength(2)
+  })
+
+  test('a second one leaves without waiting', async () => {
+    const clock = virtualClock({ auto: false })
+    const chat = start(['chat'], { clock })
+    chat.type('hello\n')
+    await vi.waitUntil(() => clock.pending > 0, soon)
+    chat.pressCtrlC()
+    chat.pressCtrlC()
+    expect((await chat.ended).code).toBe(130)
+    expect(chat.hearsCtrlC()).toBe(false)
+  })
+})

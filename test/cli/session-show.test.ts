@@ -1,0 +1,109 @@
+import { writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { expect, test } from 'vitest'
+import {
+  assistant,
+  createEngine,
+  fileStore,
+  imageFromBase64,
+  imagePart,
+  Session,
+  textPart,
+  tool,
+  user,
+} from '../../src/index.ts'
+import { fake, virtualClock } from '../../src/testing.ts'
+import { allm, scratch } from './support.ts'
+
+async function shown(session: Session, ...options: readonly string[]): Promise<string> {
+  const path = scratch('session.json')
+  writeFileSync(path, Session.stringify(session))
+  const { code, stdout, stderr } = await allm(['session', 'show', path, ...options])
+  expect([code, stderr]).toEqual([0, ''])
+  return stdout
+}
+
+const weather = tool({
+  name: 'weather',
+  description: 'The weather.',
+  schema: { type: 'object' },
+  manual: true,
+})
+
+test('a completed session: who said what, and what is legal next', async () => {
+  const image = imagePart(imageFromBase64('iVBORw0KGgo=', 'image/png'))
+  const messages = [user([textPart('two\nlines'), image]), assistant('an answer')]
+  const session: Session = { ...Session.create({ id: 's1', messages }), status: 'completed' }
+  expect(await shown(session)).toBe(
+    [
+      'session s1 · completed · 2 messages',
+      '',
+      'user      two',
+      '          lines [1 image]',
+      'assistant an answer',
+      '',
+      'legal     Session.start, Session.reply, Session.step, Session.append',
+      '',
+    ].join('\n'),
+  )
+})
+
+test('a session that waits for tools names the calls', async () => {
+  const call = { id: 'c1', name: 'weather', arguments: { city: 'Ghent' } }
+  const engine = createEngine({
+    adapter: fake({ script: [['tool_call', call]] }),
+    tools: [weather],
+  })
+  const { session } = await Session.start(engine, [user('hi')])
+  const text = await shown(session)
+  expect(text).toContain('assistant calls weather {"city":"Ghent"} (c1)\n')
+  expect(text).toContain('waits     for the result of weather {"city":"Ghent"} (c1)\n')
+  expect(text).toContain('legal     Session.submitToolResult\n')
+})
+
+test('a session that was cut says where, and marks the answer', async () => {
+  const clock = virtualClock()
+  const engine = createEngine({
+    adapter: fake({
+      script: [
+        ['text', 'half'],
+        ['delay', 1],
+        ['text', ' more'],
+      ],
+    }),
+    clock,
+  })
+  const run = Session.streamStart(engine, [user('hi')])
+  for await (const event of run) if (event.type === 'text_delta') break
+  const text = await shown(run.session)
+  expect(text).toContain('assistant half (cut)\n')
+  expect(text).toContain('cut       during model\n')
+  expect(text).toContain('Session.resume')
+})
+
+test('a session in error says why, without a key', async () => {
+  const details = { message: 'refused sk-abcdefghijklmnop' }
+  const adapter = fake({ script: [['preflight_error', 'authentication_failed', details]] })
+  const { session } = await Session.start(createEngine({ adapter }), [user('hi')])
+  expect(await shown(session)).toMatch(
+    /\nfailed {4}fake: authentication_failed: refused \[redacted\]\n/,
+  )
+})
+
+test('--json prints the session itself', async () => {
+  const session = Session.create({ id: 's1', messages: [user('hi')] })
+  expect(JSON.parse(await shown(session, '--json'))).toEqual(session)
+})
+
+test('a file of fileStore is read as well', async () => {
+  const path = scratch('s1.json')
+  await fileStore(dirname(path)).save(Session.create({ id: 's1', messages: [user('hi')] }))
+  const { code, stdout } = await allm(['session', 'show', path])
+  expect([code, stdout.split('\n')[0]]).toEqual([0, 'session s1 · idle · 1 message'])
+})
+
+test('a file that is not there is one line', async () => {
+  const path = scratch('none.json')
+  const { code, stderr } = await allm(['session', 'show', path])
+  expect([code, stderr]).toEqual([1, `allm: can not read ${path}: there is no such file\n`])
+})

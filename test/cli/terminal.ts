@@ -1,0 +1,68 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { stripVTControlCharacters } from 'node:util'
+
+/** A program in a terminal of its own. */
+export interface Terminal {
+  /** What can be seen. */
+  readonly screen: () => string
+  /** Presses keys. `\r` is Enter, `\x03` is Ctrl-C, `\x04` is Ctrl-D, `\x1b[A` is the arrow up. */
+  readonly press: (keys: string) => void
+  readonly close: () => void
+}
+
+/** How to open a terminal on this machine; `undefined` when there is no way. */
+export const openTerminal: ((command: readonly string[]) => Terminal) | undefined = has(
+  'tmux',
+  '-V',
+)
+  ? openTmux
+  : has('python3', '--version')
+    ? openPty
+    : undefined
+
+function has(program: string, option: string): boolean {
+  return spawnSync(program, [option], { stdio: 'ignore' }).status === 0
+}
+
+/** The screen as tmux draws it. It has a server of its own, so that nobody else's sessions are touched. */
+function openTmux(command: readonly string[]): Terminal {
+  const name = `allm-${randomUUID()}`
+  const tmux = (...args: readonly string[]): string =>
+    spawnSync('tmux', ['-L', name, '-f', '/dev/null', ...args], { encoding: 'utf8' }).stdout
+  tmux(
+    'new-session',
+    '-d',
+    '-x',
+    '100',
+    '-y',
+    '40',
+    `${command.map(quoted).join(' ')}; echo "left with $?"; cat`,
+  )
+  return {
+    screen: () => tmux('capture-pane', '-p'),
+    press: (keys) =>
+      void tmux('send-keys', '-H', ...Array.from(Buffer.from(keys), (byte) => byte.toString(16))),
+    close: () => void tmux('kill-server'),
+  }
+}
+
+/** A pseudo-terminal without a screen: everything that was ever written. */
+function openPty(command: readonly string[]): Terminal {
+  const shell = `${command.map(quoted).join(' ')}; echo "left with $?"; cat`
+  const code = 'import pty, sys; pty.spawn(["sh", "-c", sys.argv[1]])'
+  const child: ChildProcess = spawn('python3', ['-c', code, shell], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
+  let text = ''
+  child.stdout?.on('data', (chunk) => (text += String(chunk)))
+  return {
+    screen: () => stripVTControlCharacters(text).replaceAll('\r', ''),
+    press: (keys) => void child.stdin?.write(keys),
+    close: () => void child.kill('SIGKILL'),
+  }
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", String.raw`'\''`)}'`
+}

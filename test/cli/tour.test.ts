@@ -1,0 +1,90 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { Session } from '../../src/index.ts'
+import { createFakeServer } from '../../src/server.ts'
+import type { Script } from '../../src/testing.ts'
+import { root } from '../support/root.ts'
+import { allm, hastyClock, scratch } from './support.ts'
+
+describe('on the Fake', () => {
+  test('the tour prints what the README shows, and exits 0', async () => {
+    const readme = readFileSync(join(root, 'README.md'), 'utf8')
+    const [, shown] = /^```text\n(allm tour[^]*?)^```$/m.exec(readme) ?? []
+    const { code, stdout, stderr } = await allm(['tour'])
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toBe(shown)
+  })
+
+  test('the same every time, and no file is left behind', async () => {
+    const leftovers = (): readonly string[] =>
+      readdirSync(tmpdir()).filter((name) => name.startsWith('allm-tour-'))
+    const before = leftovers()
+    expect(await allm(['tour'])).toEqual(await allm(['tour']))
+    expect(leftovers()).toEqual(before)
+  })
+
+  test('--session keeps the finished session', async () => {
+    const path = scratch('mine.json')
+    expect((await allm(['tour', '--session', path])).code).toBe(0)
+    expect(Session.parse(readFileSync(path, 'utf8'))).toMatchObject({
+      id: 'tour',
+      status: 'completed',
+    })
+  })
+})
+
+const scripts: readonly Script[] = [
+  [['text', 'Because.']],
+  [
+    ['tool_call', { id: 'call-1', name: 'weather', arguments: { city: 'Ghent', day: 'Saturday' } }],
+    ['tool_call', { id: 'call-2', name: 'free_hours', arguments: { day: 'Saturday' } }],
+  ],
+  [
+    [
+      'tool_call',
+      { id: 'call-3', name: 'ask_person', arguments: { question: 'When?', choices: ['now'] } },
+    ],
+  ],
+  [...Array.from('abcdefghij', (letter) => ['text', letter] as const), ['finish', 'stop']],
+  [['text', 'The plan.']],
+]
+
+describe('with a real provider', () => {
+  test.each([
+    ['openai', 'OPENAI_API_KEY', 'openaiBaseUrl'],
+    ['anthropic', 'ANTHROPIC_API_KEY', 'anthropicBaseUrl'],
+    ['gemini', 'GEMINI_API_KEY', 'geminiBaseUrl'],
+  ] as const)('%s: the same tour, over the wire', async (provider, variable, url) => {
+    await using server = await createFakeServer({ scripts })
+    const argv = ['tour', '--provider', provider, '--model', 'm', '--base-url', server[url]]
+    const { code, stdout, stderr } = await allm(argv, {
+      env: { [variable]: 'a-key-of-no-shape' },
+      clock: hastyClock,
+    })
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toContain(`allm tour on ${provider} m\n`)
+    expect(stdout).toContain('model  abcdefgh…\n')
+    expect(stdout).toContain('model  The plan.\n')
+    expect(stdout).toContain('(completed: 10 messages, 3 tool calls, 3 tool runs)')
+    expect(stdout).not.toContain('a-key-of-no-shape')
+    server.assertDone()
+  })
+
+  test('a model that does not do as it is told is no failure', async () => {
+    await using server = await createFakeServer({ script: [['text', 'No.']], repeat: true })
+    const argv = [
+      'tour',
+      '--provider',
+      'openai',
+      '--model',
+      'm',
+      '--base-url',
+      server.openaiBaseUrl,
+    ]
+    const { code, stdout } = await allm(argv, { env: { OPENAI_API_KEY: 'any' }, clock: hastyClock })
+    expect(code).toBe(0)
+    expect(stdout).toContain('(the model did not ask; it is told to go on)')
+  })
+})
