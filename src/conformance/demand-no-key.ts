@@ -21,11 +21,9 @@ export function demandNoKey(key: string, values: readonly unknown[]): void {
 
 function textsOf(value: unknown): readonly string[] {
   if (!(value instanceof Error)) return [JSON.stringify(value) ?? '']
-  const own = isAllmError(value) ? JSON.stringify(value) : JSON.stringify(toJsonValue({ ...value }))
-  return [
-    value.message,
-    value.stack ?? '',
-    own,
-    ...(value.cause === undefined ? [] : textsOf(value.cause)),
-  ]
+  const { message, stack = '', cause } = value
+  // The fields of an error that is not ours do not count as its JSON.
+  const members = isAllmError(value) ? value : toJsonValue(Object.entries(value))
+  const own = [message, stack, JSON.stringify(members)]
+  return cause === undefined ? own : [...own, ...textsOf(cause)]
 }

@@ -11,11 +11,13 @@ export function show(value: unknown): string {
 
 function textOf(value: unknown): string {
   if (value === undefined) return 'nothing'
+  if (typeof value === 'string') return value === '' ? 'an empty text' : value
   if (isAllmError(value)) return `${value.name} ${value.reason}: ${value.message}`
   if (value instanceof Error) return `${value.name}: ${value.message}`
   if (typeof value === 'function') return `a function ${value.name}`
   try {
-    return JSON.stringify(value) ?? String(value)
+    // JSON has nothing for a symbol.
+    return JSON.stringify(value) ?? Object.prototype.toString.call(value)
   } catch {
     return Object.prototype.toString.call(value)
   }

@@ -5,7 +5,7 @@ import { AdapterError } from '../errors/adapter-error.ts'
 import { ImageAdapterError } from '../errors/image-adapter-error.ts'
 
 /** Three attempts, half a second doubling to thirty, for what may go away by itself. */
-export const defaultRetryPolicy: RetryPolicy = {
+const defaultRetryPolicy: RetryPolicy = {
   maxAttempts: 3,
   baseDelayMs: 500,
   maxDelayMs: 30_000,

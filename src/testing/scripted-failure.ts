@@ -26,7 +26,7 @@ export interface FailurePlace {
 }
 
 /** Whether an entry fails. */
-export function isFailure(entry: ScriptEntry): entry is FailureEntry {
+function isFailure(entry: ScriptEntry): entry is FailureEntry {
   const [tag] = entry
   return (
     tag === 'error' || tag === 'preflight_error' || tag === 'error_event' || tag === 'stream_error'

@@ -12,7 +12,7 @@ const search = tool({
     required: ['query'],
   },
   compact: true,
-  handler: ({ query }) => `found ${String(query)}`,
+  handler: ({ query }) => ({ found: query }),
 })
 const done: Script = [
   ['text', 'ok'],
@@ -39,7 +39,7 @@ test('a compact tool is sent as a stub, its schema is asked for with tool_help, 
   ])
   expect(sent.every((tools) => JSON.stringify(tools) === JSON.stringify(sent[0]))).toBe(true)
   expect(result.steps[0]?.toolResults[0]?.content).toContain('"query"')
-  expect(result.steps[1]?.toolResults[0]?.content).toBe('found x')
+  expect(result.steps[1]?.toolResults[0]?.content).toBe('{"found":"x"}')
 })
 
 test('a call without what is required is refused with the help, and the handler does not run', async () => {

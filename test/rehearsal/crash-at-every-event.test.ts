@@ -127,7 +127,10 @@ describe('a run cut after every event and resumed elsewhere ends as the uncut ru
       tools: [now('a')],
       options: { mode: 'manual' },
       onSuspend: ({ pendingToolCalls }) => ({
-        toolResults: pendingToolCalls.map(({ id }) => ({ toolCallId: id, content: `by hand ${id}` })),
+        toolResults: pendingToolCalls.map(({ id }) => ({
+          toolCallId: id,
+          content: `by hand ${id}`,
+        })),
       }),
     })
     expect(report.toolRuns).toEqual({})
@@ -166,7 +169,14 @@ describe('a run cut after every event and resumed elsewhere ends as the uncut ru
   })
 
   test('structured finalize, in both passes', async () => {
-    const scripts: Script[] = [[call('c1', 'a')], done, [['text', '{"n":'], ['text', '1}']]]
+    const scripts: Script[] = [
+      [call('c1', 'a')],
+      done,
+      [
+        ['text', '{"n":'],
+        ['text', '1}'],
+      ],
+    ]
     const report = await crashAtEveryEvent({
       scripts,
       messages,
@@ -183,7 +193,10 @@ describe('a run cut after every event and resumed elsewhere ends as the uncut ru
     const scripts: Script[] = [
       [['preflight_error', 'rate_limited', { retryAfterMs: 90 }]],
       [call('c1', 'a')],
-      [['text', 'half'], ['error', 'provider_unavailable']],
+      [
+        ['text', 'half'],
+        ['error', 'provider_unavailable'],
+      ],
       [['preflight_error', 'timeout', {}]],
       done,
     ]

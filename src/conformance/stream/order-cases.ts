@@ -65,11 +65,11 @@ export const orderCases: readonly ChatCase[] = [
     name: 'a batch is a list of at least one event',
     run: (harness) =>
       play(harness, hello, async (scene) => {
-        const { step } = openStream(scene)
+        const stream = openStream(scene)
         const expected = 'the stream to end'
         const wait: Wait = { ms: scene.patienceMs, expected, contract: 'oneEnd' }
         for (;;) {
-          const { done, value } = await within(step(), wait)
+          const { done, value } = await within(stream.step(), wait)
           if (done === true) return
           demand(Array.isArray(value) && value.length > 0, {
             expected: 'a list of one event or more in each batch',

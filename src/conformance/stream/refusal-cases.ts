@@ -1,3 +1,4 @@
+import { defined } from '../../data/defined.ts'
 import type { Script } from '../../testing/script-entry.ts'
 import type { ChatCase, ChatHarness } from '../chat-harness.ts'
 import { play, type ChatScene } from '../chat-scene.ts'
@@ -17,12 +18,12 @@ import {
 export const refusalCases: readonly ChatCase[] = [
   ...refusals.map((refusal): ChatCase => {
     const { reason, capability } = refusal
-    return {
+    return defined<ChatCase>({
       name: `a call that fails with ${reason} before its first event rejects with it`,
-      ...(capability === undefined ? {} : { capability }),
+      capability,
       run: (harness) =>
         refused(harness, scriptOf(refusal), (outcome) => demandRefusal(outcome, refusal)),
-    }
+    })
   }),
   {
     name: 'a refusal names its provider and its run',

@@ -13,7 +13,7 @@ const mimeTypes: readonly string[] = [
 ]
 
 /** The request with pictures in files read, and all of them checked. */
-export async function loadImages(request: ModelRequest, provider: string): Promise<ModelRequest> {
-  if (!hasImages(request)) return request
-  return await resolveImages(request, { provider, maxBytes, mimeTypes })
+export function loadImages(request: ModelRequest, provider: string): Promise<ModelRequest> {
+  if (!hasImages(request)) return Promise.resolve(request)
+  return resolveImages(request, { provider, maxBytes, mimeTypes })
 }
