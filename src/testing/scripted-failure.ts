@@ -7,7 +7,7 @@ import {
 } from '../errors/adapter-error.ts'
 import { StreamError, streamErrorReasons, type StreamErrorReason } from '../errors/stream-error.ts'
 import { detailFields } from './error-details-check.ts'
-import type { HarnessEntry, ScriptEntry, SpecEntry } from './script-entry.ts'
+import type { HarnessEntry, SpecEntry } from './script-entry.ts'
 
 /** The entries that fail. */
 export type FailureEntry =
@@ -23,14 +23,6 @@ export interface FailurePlace {
   readonly requestId?: string | undefined
   /** How many events had come before. */
   readonly eventIndex?: number | undefined
-}
-
-/** Whether an entry fails. */
-function isFailure(entry: ScriptEntry): entry is FailureEntry {
-  const [tag] = entry
-  return (
-    tag === 'error' || tag === 'preflight_error' || tag === 'error_event' || tag === 'stream_error'
-  )
 }
 
 /**
