@@ -7,7 +7,7 @@ import type { Outcome } from './refusals.ts'
 import { requestOf } from './samples.ts'
 import { show } from './show.ts'
 
-/** Begins a call of `generate`, without a limit in real time. */
+/** Begins a call of `generate`. It has no limit in real time. */
 export function startGenerate(
   scene: ChatScene,
   { request, options }: Asking = {},
@@ -22,12 +22,12 @@ export function startGenerate(
   return adapter.generate(request ?? requestOf(scene), { requestId: runId, clock, ...options })
 }
 
-/** Calls `generate`, however it ends. */
-export async function callGenerate(scene: ChatScene, asking: Asking = {}): Promise<Outcome> {
+/** How a call that is under way ends, however that is. */
+export async function settled(scene: ChatScene, call: Promise<ModelResponse>): Promise<Outcome> {
   const expected = 'generate to be settled'
-  const wait = { ms: scene.patienceMs, expected, contract: 'generate' } as const
   try {
-    return { given: show(await within(startGenerate(scene, asking), wait)) }
+    const wait = { ms: scene.patienceMs, expected, contract: 'generate' } as const
+    return { given: `the response ${show(await within(call, wait))}` }
   } catch (thrown) {
     if (thrown instanceof ConformanceFailure) throw thrown
     return { failure: { thrown }, given: 'a rejection' }
@@ -36,16 +36,12 @@ export async function callGenerate(scene: ChatScene, asking: Asking = {}): Promi
 
 /** The response of a call of `generate` that is not expected to reject. */
 export async function generated(scene: ChatScene, asking: Asking = {}): Promise<ModelResponse> {
-  const expected = 'generate to be settled'
-  const wait = { ms: scene.patienceMs, expected, contract: 'generate' } as const
-  try {
-    return await within(startGenerate(scene, asking), wait)
-  } catch (thrown) {
-    if (thrown instanceof ConformanceFailure) throw thrown
-    throw new ConformanceFailure({
-      expected: 'a response from generate',
-      received: thrown,
-      contract: 'generate',
-    })
-  }
+  const call = startGenerate(scene, asking)
+  const { failure } = await settled(scene, call)
+  if (failure === undefined) return call
+  throw new ConformanceFailure({
+    expected: 'a response from generate',
+    received: failure.thrown,
+    contract: 'generate',
+  })
 }

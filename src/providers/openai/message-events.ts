@@ -65,13 +65,8 @@ export function complete(
   )
 }
 
+/** An empty block is no part of a message, save reasoning that has something to echo. */
 function saysSomething(part: Part): boolean {
-  switch (part.type) {
-    case 'text':
-      return part.text !== ''
-    case 'reasoning':
-      return part.text !== '' || part.opaque !== undefined
-    case 'image':
-      return true
-  }
+  if (part.type === 'image' || part.text !== '') return true
+  return part.type === 'reasoning' && part.opaque !== undefined
 }

@@ -1,3 +1,4 @@
+import { assertNever } from '../../data/assert-never.ts'
 import type { Image } from '../../data/image.ts'
 import { messageText, type Message } from '../../data/message.ts'
 import type { Part } from '../../data/part.ts'
@@ -30,6 +31,8 @@ export function imageAddress(image: Image, provider: string): string {
       throw new AdapterError('unsupported_feature', `the image ${image.path} was not read`, {
         provider,
       })
+    default:
+      return assertNever(image)
   }
 }
 

@@ -6,6 +6,7 @@ import {
   type ModelFamily,
   type WireEffort,
 } from './model-family.ts'
+import { renderSchemas, type RenderedSchemas } from './render-schemas.ts'
 
 /** What rendering needs beside the request. */
 export interface RenderOptions {
@@ -19,12 +20,11 @@ export interface RenderOptions {
   readonly stored: boolean
 }
 
-/** The parameters that both endpoints have, under the same names, and what the model's family does not take. */
-export interface SharedParameters {
+/** What both endpoints have, and what the model's family does not take. */
+export interface SharedParameters extends RenderedSchemas {
   readonly temperature: number | undefined
   readonly effort: WireEffort | undefined
   readonly cache: JsonObject
-  readonly dropped: readonly string[]
 }
 
 /** Settles the parameters that depend on the model's family. What is refused is left out, and named in `dropped`. */
@@ -36,11 +36,17 @@ export function sharedParameters(
   const effort = reasoning === undefined ? undefined : wireEffort(reasoning.effort, family)
   const refused = temperature !== undefined && refusesTemperature(family, effort)
   const silent = reasoning !== undefined && reasoning.effort !== 'none' && effort === undefined
+  const schemas = renderSchemas(request)
   return {
+    ...schemas,
     temperature: refused ? undefined : temperature,
     effort,
     cache: cacheParameters(request.promptCache, sessionId),
-    dropped: [...(refused ? ['temperature'] : []), ...(silent ? ['reasoning'] : [])],
+    dropped: [
+      ...(refused ? ['temperature'] : []),
+      ...(silent ? ['reasoning'] : []),
+      ...schemas.dropped,
+    ],
   }
 }
 

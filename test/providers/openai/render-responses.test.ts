@@ -14,7 +14,7 @@ async function body(fields: Partial<ModelRequest>): Promise<JsonObject> {
 
 const model = 'gpt-4o'
 const input = [{ role: 'user', content: 'hi' }]
-const schema = { type: 'object' }
+const schema = { type: 'object', properties: {}, required: [], additionalProperties: false }
 
 test.each<[string, Partial<ModelRequest>, JsonObject]>([
   ['a bare request, which is not stored', {}, {}],

@@ -1,26 +1,25 @@
 import { defined } from '../../../data/defined.ts'
 import type { JsonObject, JsonValue } from '../../../data/json.ts'
 import type { ModelRequest } from '../../../data/model-request.ts'
-import type { ResponseFormat } from '../../../data/response-format.ts'
-import type { ToolChoice, ToolSpec } from '../../../data/tool-spec.ts'
+import type { ToolChoice } from '../../../data/tool-spec.ts'
 import { sharedParameters, type RenderOptions } from '../render-options.ts'
 import type { RenderedRequest } from '../rendered-request.ts'
 import { renderChatMessages } from './render-messages.ts'
 
 /** A request as the body of `/chat/completions`. A summary of the reasoning is not to be had there. */
 export function renderChat(request: ModelRequest, options: RenderOptions): RenderedRequest {
-  const { temperature, effort, cache, dropped } = sharedParameters(request, options)
-  const { tools, toolChoice, responseFormat, maxTokens } = request
+  const { temperature, effort, cache, tools, format, dropped } = sharedParameters(request, options)
+  const { toolChoice } = request
   const { family, stream } = options
   const body = defined<JsonObject>({
     model: request.model,
     messages: renderChatMessages(request.messages, options),
     temperature,
-    [family.maxTokensField]: maxTokens,
+    [family.maxTokensField]: request.maxTokens,
     tools: tools.length === 0 ? undefined : tools.map(renderTool),
     tool_choice:
       tools.length === 0 || toolChoice === undefined ? undefined : renderChoice(toolChoice),
-    response_format: responseFormat === undefined ? undefined : renderFormat(responseFormat),
+    response_format: format === undefined ? undefined : renderFormat(format),
     reasoning_effort: effort,
     ...cache,
     ...(stream ? { stream, stream_options: { include_usage: true } } : {}),
@@ -33,15 +32,9 @@ export function renderChat(request: ModelRequest, options: RenderOptions): Rende
   }
 }
 
-function renderTool({ name, description, schema, strict }: ToolSpec): JsonObject {
-  const made = defined<JsonObject>({
-    name,
-    description: description === '' ? undefined : description,
-    parameters: schema,
-    // Not every server of this kind knows the word, so it is only said when it matters.
-    strict: strict === true ? true : undefined,
-  })
-  return { type: 'function', function: made }
+/** Not every server of this kind knows the word `strict`, so it is only said when it matters. */
+function renderTool({ strict, ...tool }: JsonObject): JsonObject {
+  return { type: 'function', function: strict === true ? { ...tool, strict } : tool }
 }
 
 function renderChoice(choice: ToolChoice): JsonValue {
@@ -50,15 +43,6 @@ function renderChoice(choice: ToolChoice): JsonValue {
     : { type: 'function', function: { name: choice } }
 }
 
-function renderFormat(format: ResponseFormat): JsonObject | undefined {
-  switch (format.type) {
-    case 'text':
-      return undefined
-    case 'json_object':
-      return { type: 'json_object' }
-    case 'json_schema': {
-      const { name, schema, strict } = format
-      return { type: 'json_schema', json_schema: { name, schema, strict } }
-    }
-  }
+function renderFormat({ type = '', ...format }: JsonObject): JsonObject {
+  return type === 'json_schema' ? { type, json_schema: format } : { type }
 }

@@ -1,8 +1,7 @@
 import { defined } from '../../../data/defined.ts'
 import type { JsonObject, JsonValue } from '../../../data/json.ts'
 import type { ModelRequest } from '../../../data/model-request.ts'
-import type { ResponseFormat } from '../../../data/response-format.ts'
-import type { ToolChoice, ToolSpec } from '../../../data/tool-spec.ts'
+import type { ToolChoice } from '../../../data/tool-spec.ts'
 import { sharedParameters, type RenderOptions } from '../render-options.ts'
 import type { RenderedRequest } from '../rendered-request.ts'
 import { renderInput } from './render-input.ts'
@@ -13,8 +12,8 @@ import { renderInput } from './render-input.ts'
  * Nothing is stored at the provider, so reasoning is asked for in its encrypted form, to be sent back with the next call.
  */
 export function renderResponses(request: ModelRequest, options: RenderOptions): RenderedRequest {
-  const { temperature, effort, cache, dropped } = sharedParameters(request, options)
-  const { tools, toolChoice, responseFormat, maxTokens } = request
+  const { temperature, effort, cache, tools, format, dropped } = sharedParameters(request, options)
+  const { toolChoice, maxTokens } = request
   const { family, stream } = options
   const summary = request.reasoning?.summary === true && !dropped.includes('reasoning')
   const body = defined<JsonObject>({
@@ -25,7 +24,7 @@ export function renderResponses(request: ModelRequest, options: RenderOptions): 
     tools: tools.length === 0 ? undefined : tools.map(renderTool),
     tool_choice:
       tools.length === 0 || toolChoice === undefined ? undefined : renderChoice(toolChoice),
-    text: responseFormat === undefined ? undefined : renderFormat(responseFormat),
+    text: format === undefined ? undefined : { format },
     reasoning:
       effort === undefined && !summary
         ? undefined
@@ -39,31 +38,12 @@ export function renderResponses(request: ModelRequest, options: RenderOptions): 
 }
 
 /** `strict` is said in either case, for here it is on unless told. */
-function renderTool({ name, description, schema, strict }: ToolSpec): JsonObject {
-  return defined<JsonObject>({
-    type: 'function',
-    name,
-    description: description === '' ? undefined : description,
-    parameters: schema,
-    strict: strict ?? false,
-  })
+function renderTool(tool: JsonObject): JsonObject {
+  return { type: 'function', strict: false, ...tool }
 }
 
 function renderChoice(choice: ToolChoice): JsonValue {
   return choice === 'auto' || choice === 'none' || choice === 'required'
     ? choice
     : { type: 'function', name: choice }
-}
-
-function renderFormat(format: ResponseFormat): JsonObject | undefined {
-  switch (format.type) {
-    case 'text':
-      return undefined
-    case 'json_object':
-      return { format: { type: 'json_object' } }
-    case 'json_schema': {
-      const { name, schema, strict } = format
-      return { format: { type: 'json_schema', name, schema, strict } }
-    }
-  }
 }
