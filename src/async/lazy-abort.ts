@@ -26,33 +26,30 @@ export function signalOf(abort: LazyAbort): AbortSignal {
   return abort.controller.signal
 }
 
-const lazy: unique symbol = Symbol('allm-ts.lazy-abort')
+/** Where options keep the stop that their signal is made of. */
+export const stopOf: unique symbol = Symbol('allm-ts.stop')
 
-interface Signalled {
-  readonly signal?: AbortSignal | undefined
-}
-
-/** Adds to options, which nobody else has yet, a signal that is made when it is read. */
-export function addLazySignal<Options extends object>(
-  options: Options,
-  abort: LazyAbort,
+/** Gives options, which nobody else has yet, a `signal` that is made of their stop when it is read. */
+export function withLazySignal<Options extends { readonly [stopOf]: LazyAbort }>(
+  options: Options & { readonly signal?: undefined },
 ): Options & { readonly signal: AbortSignal } {
-  const held: Options & { signal?: AbortSignal } = Object.assign(options, { [lazy]: abort })
-  // The property is added here.
-  return Object.defineProperty(held, 'signal', lazySignal) as Options & { signal: AbortSignal }
+  return Object.defineProperty(options, 'signal', lazySignal) as Options & { signal: AbortSignal } // Added here.
 }
 
 /** One getter for all options: one for each would make every one of them a slow object. */
-const lazySignal: PropertyDescriptor & ThisType<{ readonly [lazy]: LazyAbort }> = {
+const lazySignal: PropertyDescriptor & ThisType<{ readonly [stopOf]: LazyAbort }> = {
   enumerable: true,
   configurable: true,
   get() {
-    return signalOf(this[lazy])
+    return signalOf(this[stopOf])
   },
 }
 
 /** Whether options say that it is over already. Unlike a look at their signal, it does not make one. */
-export function isAborted(options: Signalled & { readonly [lazy]?: LazyAbort }): boolean {
-  const abort = options[lazy]
-  return abort === undefined ? options.signal?.aborted === true : abort.reason !== undefined
+export function isAborted(options: {
+  readonly signal?: AbortSignal | undefined
+  readonly [stopOf]?: LazyAbort
+}): boolean {
+  const stop = options[stopOf]
+  return stop === undefined ? options.signal?.aborted === true : stop.reason !== undefined
 }

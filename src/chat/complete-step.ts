@@ -1,9 +1,9 @@
 import { inCallOrder } from '../collect/runs-tools.ts'
 import { partialMessages } from '../collect/partial-messages.ts'
+import type { HaltedReason } from '../data/chat-result.ts'
 import { defined } from '../data/defined.ts'
-import type { ModelResponse } from '../data/model-response.ts'
 import type { Batch } from '../events/event.ts'
-import { haltedAfter, type StepCompleted } from './halted.ts'
+import type { StepCompleted } from './halted.ts'
 import { say, type Loop } from './loop.ts'
 import type { Place } from './place.ts'
 import { manualCalls } from './sort-calls.ts'
@@ -12,24 +12,27 @@ import { finalizeMessage, isFinalizing } from './turn-request.ts'
 /** The reasons after which `structuredFinalize` asks for its answer. */
 const finalizable: ReadonlySet<string> = new Set(['completed', 'max_turns', 'halt_when'])
 
-/** Ends a step: what it added to the thread, who has to answer what is open, and whether the loop ends with it. */
-export async function completeStep(
-  loop: Loop,
-  kind: Place['kind'],
-  response: ModelResponse,
-): Promise<Batch> {
+/** The end of a step: what it added to the thread, and who has to answer what is open. */
+export function completedStep({ loop, answer }: Place): StepCompleted {
   const { state } = loop
-  const manual = manualCalls(loop, response)
-  const step = defined<StepCompleted>({
+  const manual = manualCalls(loop, answer)
+  return defined<StepCompleted>({
     type: 'step_completed',
-    response,
+    response: answer,
     newMessages: partialMessages(state, new Set(manual.map(({ id }) => id))),
     manualToolCalls: manual,
     mode: loop.mode,
     // Of several halts, the one whose call comes first.
-    halt: inCallOrder(state.halts, response)[0],
+    halt: inCallOrder(state.halts, answer)[0],
   })
-  const reason = kind === 'chat' ? await haltedAfter(loop, step) : undefined
+}
+
+/** Ends a step, and with a reason the loop. */
+export function closeStep(
+  loop: Loop,
+  step: StepCompleted,
+  reason: HaltedReason | undefined,
+): Batch {
   if (reason === undefined) return say(loop, step)
   // The request for the final answer belongs to this step, so that a run cut after it goes on with the answer.
   if (loop.finalize && finalizable.has(reason) && !isFinalizing(loop)) {

@@ -1,3 +1,4 @@
+import type { CallOptions } from '../adapter/call-options.ts'
 import { applyEvent } from '../collect/collector.ts'
 import { isDone } from '../collect/runs-tools.ts'
 import { toStepResult } from '../collect/to-results.ts'
@@ -13,17 +14,24 @@ export type StepCompleted = Extract<StreamEvent, { type: 'step_completed' }>
  * Why the loop ends after a step, or `undefined` when it goes on. The first that holds counts: what a tool said (a
  * question, an error, a halt), calls that the caller has to answer, an answer that asks for nothing more, `haltWhen`, `maxTurns`.
  */
-export async function haltedAfter(
+export function haltedAfter(
   loop: Loop,
   step: StepCompleted,
-): Promise<HaltedReason | undefined> {
+): HaltedReason | undefined | Promise<HaltedReason | undefined> {
   if (step.halt !== undefined) return step.halt.reason
   if (step.manualToolCalls.length > 0) return 'manual_tool_calls'
   if (isDone(step)) return 'completed'
+  const limit = loop.turns >= loop.maxTurns ? 'max_turns' : undefined
   const haltWhen = optionOf(loop.scene, 'haltWhen')
-  // The step as the caller will see it: made only when somebody asks, for it copies the thread.
-  if (haltWhen !== undefined && (await haltWhen(toStepResult(applyEvent(loop.state, step))))) {
-    return 'halt_when'
-  }
-  return loop.turns >= loop.maxTurns ? 'max_turns' : undefined
+  return haltWhen === undefined ? limit : askedTo(haltWhen, loop, step, limit)
+}
+
+/** The step is shown as the caller will see it. It is made only where somebody asks, for it copies the thread. */
+async function askedTo(
+  haltWhen: NonNullable<CallOptions['haltWhen']>,
+  { state }: Loop,
+  step: StepCompleted,
+  otherwise: HaltedReason | undefined,
+): Promise<HaltedReason | undefined> {
+  return (await haltWhen(toStepResult(applyEvent(state, step)))) ? 'halt_when' : otherwise
 }

@@ -4,7 +4,7 @@ import type { Batch } from '../events/event.ts'
 import { checkRequest, startCall } from '../stream/start-call.ts'
 import { beginTools } from './begin-tools.ts'
 import { chatResult } from './chat-result.ts'
-import { completeStep } from './complete-step.ts'
+import { endStep } from './end-step.ts'
 import { say } from './loop.ts'
 import type { Place } from './place.ts'
 import { turnRequest } from './turn-request.ts'
@@ -54,14 +54,6 @@ function refuseCut({ loop, left }: Place): void {
   const { signal } = loop.scene.call
   if (!left && signal?.aborted !== true) return
   throw new StreamError('cancelled', 'the run was cancelled', { cause: signal?.reason })
-}
-
-async function endStep(place: Place): Promise<Batch> {
-  const { loop, kind, answer } = place
-  const batch = await completeStep(loop, kind, answer)
-  if (kind === 'step') place.stage = 'over'
-  else place.stage = loop.haltedReason === undefined ? 'start' : 'halted'
-  return batch
 }
 
 function endChat(place: Place): Batch | undefined {

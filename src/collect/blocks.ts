@@ -28,13 +28,16 @@ export interface Blocks {
   openAt: number
 }
 
-export const noBlocks: Readonly<Blocks> = {
-  parked: [],
-  openKind: undefined,
-  openIndex: undefined,
-  openText: '',
-  openAt: -1,
+/** Forgets all blocks. */
+export function clearBlocks(blocks: Blocks): void {
+  blocks.parked = none
+  blocks.openKind = undefined
+  blocks.openIndex = undefined
+  blocks.openText = ''
+  blocks.openAt = -1
 }
+
+const none: readonly Block[] = []
 
 /** Appends a delta to its block: the open one, one that was left open earlier, or a new one. */
 export function growBlock(
@@ -102,7 +105,8 @@ function openBlock(blocks: Blocks, kind: BlockKind, index: number | undefined): 
 function park(blocks: Blocks, end: Pick<Block, 'closed' | 'opaque'>): void {
   const { openKind: kind, openIndex: index, openText: text, openAt } = blocks
   if (kind === undefined) return
-  blocks.parked = blocks.parked.with(openAt, { kind, index, text, ...end })
+  const { closed, opaque } = end
+  blocks.parked = blocks.parked.with(openAt, { kind, index, text, closed, opaque })
   blocks.openKind = undefined
   blocks.openText = ''
   blocks.openAt = -1

@@ -1,15 +1,15 @@
-import { noBlocks } from './blocks.ts'
-import type { Collector } from './collector-state.ts'
+import { clearBlocks } from './blocks.ts'
+import { none, type Collector } from './collector-state.ts'
 
 /** Forgets the message under way and its tools; what is completed stays. */
 export function clearMessage(state: Collector): void {
-  Object.assign(state, noBlocks)
-  state.calls = []
+  clearBlocks(state)
+  state.calls = none
   state.end = undefined
   state.active = false
   state.usage = {}
-  state.started = []
-  state.results = []
-  state.toolMessages = []
-  state.halts = []
+  state.started = none
+  state.results = none
+  state.toolMessages = none
+  state.halts = none
 }

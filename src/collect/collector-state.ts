@@ -7,7 +7,7 @@ import type { Thread } from '../data/thread.ts'
 import type { ToolCall } from '../data/tool-call.ts'
 import type { Usage } from '../data/usage.ts'
 import type { ModelEvent } from '../events/model-event.ts'
-import { noBlocks, type Blocks } from './blocks.ts'
+import type { Blocks } from './blocks.ts'
 
 /** A tool call under way: what was streamed of its arguments, or the whole call. */
 export interface CallFold {
@@ -67,19 +67,26 @@ export function createCollector(thread: Thread = { messages: [], metadata: {} })
     id: undefined,
     model: undefined,
     usage: {},
-    ...noBlocks,
-    calls: [],
+    parked: none,
+    openKind: undefined,
+    openIndex: undefined,
+    openText: '',
+    openAt: -1,
+    calls: none,
     end: undefined,
     error: undefined,
     active: false,
-    started: [],
-    results: [],
-    toolMessages: [],
-    halts: [],
-    questions: [],
+    started: none,
+    results: none,
+    toolMessages: none,
+    halts: none,
+    questions: none,
     answers: 0,
-    steps: [],
+    steps: none,
     haltedReason: undefined,
     result: undefined,
   }
 }
+
+/** Lists in a state are replaced and never changed, so all states share the empty one. */
+export const none: readonly never[] = []

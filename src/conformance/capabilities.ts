@@ -37,6 +37,7 @@ export const imageCapabilities = {
   generate: 'new images are made',
   edit: 'images are changed',
   variation: 'images like one are made',
+  error_origin: 'a failure names its provider and its run',
   several_images: 'one call gives several images',
   retry_after: 'a refusal says how long to wait',
   detailed_errors: 'a prompt that is filtered or too long is told from other refused requests',

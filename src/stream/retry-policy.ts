@@ -3,6 +3,7 @@ import type { Clock } from '../async/clock.ts'
 import type { RetryPlan } from '../async/retry.ts'
 import { AdapterError } from '../errors/adapter-error.ts'
 import { ImageAdapterError } from '../errors/image-adapter-error.ts'
+import { StreamError } from '../errors/stream-error.ts'
 
 /** Three attempts, half a second doubling to thirty, for what may go away by itself. */
 const defaultRetryPolicy: RetryPolicy = {
@@ -28,6 +29,9 @@ export function retryPlan(option: RetryOption | undefined, scene: RetryScene): R
     ...policy,
     ...scene,
     judge: (error) => {
+      // An answer that broke off before its first event is the network's doing.
+      const cut = error instanceof StreamError && error.reason === 'truncated'
+      if (cut) return { transient: policy.retryOn.includes('network_error') }
       if (!(error instanceof AdapterError || error instanceof ImageAdapterError)) {
         return { transient: false }
       }

@@ -1,9 +1,16 @@
 import type { HandlerOptions } from '../adapter/tool.ts'
-import { addLazySignal } from '../async/lazy-abort.ts'
+import { stopOf, withLazySignal } from '../async/lazy-abort.ts'
 import type { Execution } from './execution.ts'
 
 /** What a handler is given beside its arguments. Its signal is made for those who look at it. */
 export function handlerOptions({ call, run, control }: Execution): HandlerOptions {
   const { context, sessionId, requestId, engine } = run
-  return addLazySignal({ context, toolCall: call, sessionId, requestId, engine }, control)
+  return withLazySignal({
+    [stopOf]: control,
+    context,
+    toolCall: call,
+    sessionId,
+    requestId,
+    engine,
+  })
 }

@@ -141,3 +141,17 @@ test('a stop during the wait between two attempts ends it', async () => {
   await expect(call).rejects.toMatchObject({ kind: 'stream', reason: 'cancelled' })
   off()
 })
+
+test('an answer that breaks off before its first event is tried again, as the network’s doing', async () => {
+  let calls = 0
+  const inner = fake({ script: done })
+  const adapter = {
+    provider: 'flaky',
+    async *stream(...call: Parameters<typeof inner.stream>) {
+      if (++calls > 1) yield* inner.stream(...call)
+    },
+  }
+  const engine = createEngine({ adapter, clock: virtualClock() })
+  expect((await generate(engine, messages)).outputText).toBe('ok')
+  expect(calls).toBe(2)
+})

@@ -57,6 +57,7 @@ export const failureCases: readonly ImageCase[] = [
   },
   {
     name: 'a failed image call names its provider and its run',
+    capability: 'error_origin',
     run: (harness) =>
       playImages(
         harness,

@@ -1,6 +1,6 @@
 import type { AdapterOptions } from '../../adapter/adapter-options.ts'
 import type { ImageOperation } from '../../data/image-request.ts'
-import type { HttpCall, HttpFailure } from '../../http/http-call.ts'
+import type { HttpCall } from '../../http/http-call.ts'
 import { callHeaders } from './call-headers.ts'
 import type { OpenAiSettings } from './openai-options.ts'
 import { parseFailure } from './parse-failure.ts'
@@ -24,8 +24,7 @@ export function imageHttpCall(
     provider,
     url: addressOf(baseUrl, edit ? '/images/edits' : '/images/generations'),
     headers: edit ? formHeaders : headers,
-    parseFailure: (status, body, answered) =>
-      imageRefusal(parseFailure(provider, status, body, answered)),
+    parseFailure: (status, body, answered) => parseFailure(provider, status, body, answered),
     fetch,
     requestId,
     signal,
@@ -33,13 +32,6 @@ export function imageHttpCall(
     streamTimeoutMs,
     clock,
   }
-}
-
-/** Only image models say it in this way that a prompt or an image was not let through. */
-function imageRefusal(failure: HttpFailure): HttpFailure {
-  return failure.metadata?.['code'] === 'moderation_blocked'
-    ? { ...failure, reason: 'content_filter' }
-    : failure
 }
 
 function addressOf(baseUrl: string, path: string): string {

@@ -92,6 +92,7 @@ const reasonByWord: Readonly<Record<string, AdapterErrorReason>> = {
   content_policy_violation: 'content_filter',
   image_content_policy_violation: 'content_filter',
   bio_policy: 'content_filter',
+  moderation_blocked: 'content_filter',
   ResponsibleAIPolicyViolation: 'content_filter',
   invalid_api_key: 'authentication_failed',
   authentication_error: 'authentication_failed',

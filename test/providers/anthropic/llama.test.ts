@@ -5,7 +5,12 @@ import { collectEventsSync } from '../../../src/collect/collect-sync.ts'
 import type { Message } from '../../../src/data/message.ts'
 import type { ModelRequest } from '../../../src/data/model-request.ts'
 import type { ModelResponse } from '../../../src/data/model-response.ts'
-import { hasLlama, startLlama, type LlamaServers, type TinyModel } from './llama.ts'
+import {
+  hasLlama,
+  startLlama,
+  type LlamaModel,
+  type LlamaServers,
+} from '../../support/llama-server.ts'
 import { eventsOf, request } from './support.ts'
 
 describe.skipIf(!hasLlama())(
@@ -14,15 +19,19 @@ describe.skipIf(!hasLlama())(
   () => {
     let servers: LlamaServers
     beforeAll(async () => {
-      servers = await startLlama('tiny.gguf', 'tiny--tool.gguf', 'tiny--think.gguf')
+      servers = await startLlama()
     }, 60_000)
     afterAll(() => servers.stop())
 
-    const adapterOf = (model: TinyModel, apiKey = 'test-key'): ChatAdapter =>
-      anthropic({ baseUrl: servers.baseUrl(model), apiKey, provider: 'llama' })
+    const adapterOf = (model: LlamaModel, apiKey = 'test-key'): ChatAdapter =>
+      anthropic({
+        baseUrl: `http://127.0.0.1:${servers.ports[model]}/v1`,
+        apiKey,
+        provider: 'llama',
+      })
 
     async function ask(
-      model: TinyModel,
+      model: LlamaModel,
       fields: Partial<ModelRequest> = {},
     ): Promise<ModelResponse> {
       return collectEventsSync(
@@ -44,19 +53,19 @@ describe.skipIf(!hasLlama())(
           { role: 'user', content: 'Hi' },
         ],
       })
-      const streamed = await ask('tiny.gguf', asked)
+      const streamed = await ask('plain', asked)
       expect(streamed).toMatchObject({
         outputText: 'Hello from one tiny llama file, with unicode 🌍 and an end.',
         finishReason: 'stop',
         rawFinishReason: 'end_turn',
         usage: { inputTokens: expect.any(Number), outputTokens: expect.any(Number) },
       })
-      const whole = await adapterOf('tiny.gguf').generate?.(asked)
+      const whole = await adapterOf('plain').generate?.(asked)
       expect(whole).toMatchObject({ message: streamed.message, finishReason: 'stop' })
     })
 
     test('stops at the bound', async () => {
-      expect(await ask('tiny.gguf', { maxTokens: 4 })).toMatchObject({
+      expect(await ask('plain', { maxTokens: 4 })).toMatchObject({
         finishReason: 'length',
         rawFinishReason: 'max_tokens',
       })
@@ -64,7 +73,7 @@ describe.skipIf(!hasLlama())(
 
     test('calls a tool, and takes the result back', async () => {
       const messages: Message[] = [{ role: 'user', content: 'How is the weather in Paris?' }]
-      const called = await ask('tiny--tool.gguf', {
+      const called = await ask('tool', {
         messages,
         tools: [weather],
         toolChoice: 'required',
@@ -76,7 +85,7 @@ describe.skipIf(!hasLlama())(
       const [call] = called.toolCalls
       expect(JSON.parse(call?.rawArguments ?? '')).toEqual(call?.arguments)
       const result: Message = { role: 'tool', toolCallId: call?.id ?? '', content: 'sunny' }
-      const answered = await ask('tiny.gguf', {
+      const answered = await ask('plain', {
         messages: [...messages, called.message, result],
         tools: [weather],
       })
@@ -85,7 +94,7 @@ describe.skipIf(!hasLlama())(
     })
 
     test('thinks first, and the thread with its thinking is taken back', async () => {
-      const thought = await ask('tiny--think.gguf', { reasoning: { effort: 'low' } })
+      const thought = await ask('think', { reasoning: { effort: 'low' } })
       expect(thought.message.content).toEqual([
         { type: 'reasoning', text: expect.stringContaining('greet'), provider: 'llama' },
         { type: 'text', text: expect.stringContaining('Hello') },
@@ -95,7 +104,7 @@ describe.skipIf(!hasLlama())(
         thought.message,
         { role: 'user', content: 'Again' },
       ]
-      expect(await ask('tiny--think.gguf', { messages })).toMatchObject({ finishReason: 'stop' })
+      expect(await ask('think', { messages })).toMatchObject({ finishReason: 'stop' })
     })
 
     test('answers in a form, by a forced tool', async () => {
@@ -105,7 +114,7 @@ describe.skipIf(!hasLlama())(
         schema: weather.schema,
         strict: true,
       } as const
-      const response = await ask('tiny--tool.gguf', { responseFormat, maxTokens: 200 })
+      const response = await ask('tool', { responseFormat, maxTokens: 200 })
       expect(response).toMatchObject({
         toolCalls: [],
         finishReason: 'stop',
@@ -116,7 +125,7 @@ describe.skipIf(!hasLlama())(
 
     test('refuses a wrong key', async () => {
       await expect(
-        eventsOf(adapterOf('tiny.gguf', 'wrong-key'), request({ model: 'tiny' })),
+        eventsOf(adapterOf('plain', 'wrong-key'), request({ model: 'tiny' })),
       ).rejects.toMatchObject({
         kind: 'adapter',
         reason: 'authentication_failed',

@@ -11,7 +11,7 @@ import {
   startLlama,
   type LlamaModel,
   type LlamaServers,
-} from './llama-server.ts'
+} from '../../support/llama-server.ts'
 import { readAll, request, weather } from './request.ts'
 
 const greeting = 'Hello from one tiny llama file, with unicode 🌍 and an end.'

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 const tool = join(process.cwd(), '..', 'shared', 'tools', 'llama', 'up')
 
 /** Kept from run to run: what the tool fetches is fetched once. */
-const directory = join(tmpdir(), 'allm-llama-openai')
+const directory = join(tmpdir(), 'allm-llama')
 
 /** The key that the servers ask for. */
 export const llamaKey = 'test-key'

@@ -1,0 +1,30 @@
+import type { Session } from '../../data/session.ts'
+import type { StoreCapability } from '../capabilities.ts'
+import type { ConformanceCase, Declares } from '../conformance-case.ts'
+
+/** A `SessionStore`, by its shape. */
+export interface TestedStore {
+  load(id: string): Promise<{ readonly session: Session; readonly version: number } | undefined>
+  save(session: Session, options?: { readonly ifVersion?: number | undefined }): Promise<number>
+}
+
+/** How to make an empty store. */
+export interface StoreHarness extends Declares<StoreCapability> {
+  start(): StartedStore | Promise<StartedStore>
+}
+
+/** A store, and what can be done to what it stands on. */
+export interface StartedStore {
+  readonly store: TestedStore
+  /** Another store on the same place, as another process would open it. */
+  reopen?(): TestedStore | Promise<TestedStore>
+  /** Makes what is saved under an id unreadable. */
+  damage?(id: string): unknown
+  /** Makes the next save fail in the middle of its write. */
+  interruptNextSave?(): unknown
+  /** Ends what is still open. Called once, after the case. */
+  close?(): unknown
+}
+
+/** A case for session stores. */
+export type StoreCase = ConformanceCase<StoreHarness, StoreCapability>

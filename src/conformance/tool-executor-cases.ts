@@ -1,0 +1,221 @@
+import { outcomeBrand } from '../adapter/handler-outcome.ts'
+import { askUser, fail, halt } from '../make/outcomes.ts'
+import { sameJson } from '../validate/same-json.ts'
+import { demand } from './conformance-failure.ts'
+import { show } from './show.ts'
+import type { ExecutorCase } from './tool/executor-harness.ts'
+import { demandGiven, execute, sampleArgs, sampleOptions, toolOf } from './tool/run-executor.ts'
+import { unhandledDuring } from './unhandled.ts'
+
+const values: readonly unknown[] = [42, 0, '', false, null, [], { nested: [{ deep: true }] }]
+
+const outcomes: readonly (readonly [string, unknown])[] = [
+  ['a reported failure', fail('out of stock')],
+  ['a question', askUser('Which one?')],
+  ['a question with options', askUser('Which one?', { choices: ['a', 'b'] })],
+  ['a halt', halt('shipped', { order: 7 })],
+]
+
+/** What every tool executor has to do. */
+export const toolExecutorCases: readonly ExecutorCase[] = [
+  {
+    name: 'the value of a handler is passed on, whatever it is',
+    async run(harness) {
+      for (const value of values) {
+        const given = demandGiven(
+          await execute(
+            harness,
+            toolOf(() => value),
+          ),
+          `the value ${show(value)}`,
+        )
+        demand(sameJson(given, value), {
+          expected: `the value ${show(value)}`,
+          received: given,
+          contract: 'executor',
+        })
+      }
+    },
+  },
+  {
+    name: 'a handler that gives nothing gives nothing',
+    async run(harness) {
+      const given = demandGiven(
+        await execute(
+          harness,
+          toolOf(() => undefined),
+        ),
+        'undefined',
+      )
+      demand(given === undefined, { expected: 'undefined', received: given, contract: 'executor' })
+    },
+  },
+  {
+    name: 'the value of an async handler is passed on',
+    async run(harness) {
+      const given = demandGiven(
+        await execute(
+          harness,
+          toolOf(async () => ({ sunny: true })),
+        ),
+        'a value',
+      )
+      demand(sameJson(given, { sunny: true }), {
+        expected: '{"sunny":true}',
+        received: given,
+        contract: 'executor',
+      })
+    },
+  },
+  ...outcomes.map(([what, outcome]): ExecutorCase => ({
+    name: `${what} is passed on as it is`,
+    async run(harness) {
+      const given = demandGiven(
+        await execute(
+          harness,
+          toolOf(() => outcome),
+        ),
+        show(outcome),
+      )
+      const branded = typeof given === 'object' && given !== null && outcomeBrand in given
+      demand(branded && sameJson(given, outcome), {
+        expected: `the outcome ${show(outcome)}, with the mark that askUser, halt and fail give it`,
+        received: given,
+        contract: 'executor',
+        hint: 'pass the very object on; a copy through JSON loses the mark',
+      })
+    },
+  })),
+  raises('an error that a handler throws comes out', () => {
+    throw new Error('the oven is off')
+  }),
+  raises('a rejection of a handler comes out', async () => {
+    throw new Error('the oven is off')
+  }),
+  {
+    name: 'a tool without a handler is an error, not a value',
+    async run(harness) {
+      const { given, failure } = await execute(harness, toolOf())
+      demand(failure !== undefined, {
+        expected: 'a throw or a rejection',
+        received: given,
+        contract: 'executor',
+      })
+    },
+  },
+  {
+    name: 'a handler is given the arguments',
+    async run(harness) {
+      let seen: unknown
+      await execute(
+        harness,
+        toolOf((args) => (seen = args)),
+      )
+      demand(sameJson(seen, sampleArgs), {
+        expected: show(sampleArgs),
+        received: seen,
+        contract: 'executor',
+      })
+    },
+  },
+  {
+    name: 'a handler is given the options',
+    async run(harness) {
+      let seen: unknown
+      await execute(
+        harness,
+        toolOf((_, { signal: _signal, ...rest }) => void (seen = rest)),
+      )
+      const { signal: _, ...expected } = sampleOptions()
+      demand(sameJson(seen, expected), {
+        expected: show(expected),
+        received: seen,
+        contract: 'executor',
+      })
+    },
+  },
+  {
+    name: 'an abort reaches the handler',
+    async run(harness) {
+      const controller = new AbortController()
+      const waiting = toolOf(
+        (_, { signal }) =>
+          new Promise((resolve) => {
+            signal.addEventListener('abort', () => resolve('stopped'), { once: true })
+            controller.abort()
+          }),
+      )
+      const given = demandGiven(
+        await execute(harness, waiting, sampleOptions(controller.signal)),
+        'the handler to hear of the abort',
+      )
+      demand(given === 'stopped', { expected: 'stopped', received: given, contract: 'executor' })
+    },
+  },
+  {
+    name: 'a handler is run once',
+    async run(harness) {
+      let runs = 0
+      await execute(
+        harness,
+        toolOf(() => ++runs),
+      )
+      await execute(
+        harness,
+        toolOf(() => {
+          runs++
+          throw new Error('once is enough')
+        }),
+      )
+      demand(runs === 2, {
+        expected: 'one run for a handler that succeeds and one for a handler that throws',
+        received: `${runs} runs`,
+        contract: 'executor',
+      })
+    },
+  },
+  {
+    name: 'two executions at once do not mix',
+    async run(harness) {
+      const later = (value: string) => toolOf(async () => Promise.resolve(value))
+      const given = await Promise.all([execute(harness, later('a')), execute(harness, later('b'))])
+      const both = given.map(({ given: one }) => one?.value)
+      demand(sameJson(both, ['a', 'b']), {
+        expected: '["a","b"]',
+        received: both,
+        contract: 'executor',
+      })
+    },
+  },
+  {
+    name: 'an execution leaves no rejection unhandled',
+    async run(harness) {
+      const found = await unhandledDuring(async () => {
+        await execute(
+          harness,
+          toolOf(() => Promise.reject(new Error('the oven is off'))),
+        )
+      })
+      demand(found.length === 0, {
+        expected: 'no unhandled rejection',
+        received: found[0],
+        contract: 'rejections',
+      })
+    },
+  },
+]
+
+function raises(name: string, handler: () => unknown): ExecutorCase {
+  return {
+    name,
+    async run(harness) {
+      const { given, failure } = await execute(harness, toolOf(handler))
+      const thrown = failure?.thrown
+      demand(thrown instanceof Error && thrown.message.includes('the oven is off'), {
+        expected: 'a throw or a rejection with the error of the handler, "the oven is off"',
+        received: thrown ?? given,
+        contract: 'executor',
+      })
+    },
+  }
+}
