@@ -177,8 +177,8 @@ export const toolExecutorCases: readonly ExecutorCase[] = [
   {
     name: 'two executions at once do not mix',
     async run(harness) {
-      const later = (value: string) => toolOf(async () => Promise.resolve(value))
-      const given = await Promise.all([execute(harness, later('a')), execute(harness, later('b'))])
+      const tools = ['a', 'b'].map((value) => toolOf(async () => value))
+      const given = await Promise.all(tools.map((tool) => execute(harness, tool)))
       const both = given.map(({ given: one }) => one?.value)
       demand(sameJson(both, ['a', 'b']), {
         expected: '["a","b"]',

@@ -39,3 +39,18 @@ export interface ModelRequest {
   /** Yours. Never sent to a provider. */
   readonly metadata: JsonObject
 }
+
+/** The fields of a request. */
+export const requestKeys: readonly (keyof ModelRequest)[] = [
+  'model',
+  'messages',
+  'tools',
+  'toolChoice',
+  'temperature',
+  'maxTokens',
+  'responseFormat',
+  'reasoning',
+  'promptCache',
+  'providerOptions',
+  'metadata',
+]

@@ -1,7 +1,7 @@
 import type { CallOptions } from '../adapter/call-options.ts'
 import { defined } from '../data/defined.ts'
 import type { Message } from '../data/message.ts'
-import type { ModelRequest } from '../data/model-request.ts'
+import { requestKeys, type ModelRequest } from '../data/model-request.ts'
 import type { ToolSpec } from '../data/tool-spec.ts'
 import { describe } from '../validate/describe.ts'
 import { assertOptions, refusal } from './refusal.ts'
@@ -25,18 +25,7 @@ export interface ModelRequestOptions extends Pick<
   readonly tools?: readonly ToolSpec[] | undefined
 }
 
-const legalKeys = [
-  'model',
-  'tools',
-  'toolChoice',
-  'temperature',
-  'maxTokens',
-  'responseFormat',
-  'reasoning',
-  'promptCache',
-  'providerOptions',
-  'metadata',
-] satisfies readonly (keyof ModelRequestOptions)[]
+const legalKeys: readonly string[] = requestKeys.filter((key) => key !== 'messages')
 
 /**
  * One call's input, as plain data, with its defaults filled in.

@@ -8,21 +8,6 @@ import { toResponseFormat } from '../make/response-format.ts'
 import { toToolSpec } from '../make/tool.ts'
 import { mergeByName, type RunScene } from './run-scene.ts'
 
-/** The fields of a request. */
-export const requestKeys: readonly (keyof ModelRequest)[] = [
-  'model',
-  'messages',
-  'tools',
-  'toolChoice',
-  'temperature',
-  'maxTokens',
-  'responseFormat',
-  'reasoning',
-  'promptCache',
-  'providerOptions',
-  'metadata',
-]
-
 /** What a call is about: a request, or the parts of one that the loop decides for each turn. */
 export interface RequestDraft extends Partial<ModelRequest> {
   readonly messages: readonly Message[]

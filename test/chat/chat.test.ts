@@ -10,42 +10,12 @@ import {
   streamChat,
   streamStep,
   system,
-  tool,
   toolResult,
   user,
   type CallOptions,
-  type Tool,
 } from '../../src/index.ts'
 import { collectEvents, fake, type Script } from '../../src/testing.ts'
-
-const messages = [user('go')]
-const call = (id: string, name = 'echo'): Script[number] => [
-  'tool_call',
-  { id, name, arguments: { id } },
-]
-const done: Script = [
-  ['text', 'done'],
-  ['usage', { inputTokens: 2, outputTokens: 1 }],
-  ['finish', 'stop'],
-]
-const named = (
-  name: string,
-  handler: NonNullable<Tool['handler']>,
-  extra: Partial<Tool> = {},
-): Tool => ({
-  ...tool({ name, description: `the tool ${name}`, schema: { type: 'object' }, handler }),
-  ...extra,
-})
-const echo = named('echo', (args) => args)
-
-function run(
-  scripts: readonly Script[],
-  options: CallOptions = {},
-  tools: readonly Tool[] = [echo],
-) {
-  const adapter = fake({ scripts })
-  return { adapter, result: chat(createEngine({ adapter, tools }), messages, options) }
-}
+import { call, done, echo, messages, named, run } from './support.ts'
 
 describe('the loop', () => {
   test('runs tools and calls the model again until it answers', async () => {

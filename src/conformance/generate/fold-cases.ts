@@ -1,8 +1,5 @@
 import { defined } from '../../data/defined.ts'
-import type { ModelResponse } from '../../data/model-response.ts'
-import type { ToolCall } from '../../data/tool-call.ts'
 import type { Script } from '../../testing/script-entry.ts'
-import { sameJson } from '../../validate/same-json.ts'
 import { generated } from '../call-generate.ts'
 import type { ChatCase } from '../chat-harness.ts'
 import { play } from '../chat-scene.ts'
@@ -10,6 +7,7 @@ import { demand } from '../conformance-failure.ts'
 import { foldEvents } from '../events.ts'
 import { readEvents } from '../read-stream.ts'
 import { weatherRequest } from '../samples.ts'
+import { sameResponses } from './same-responses.ts'
 
 /** That `generate` says the same as the fold of `stream`. */
 export const foldCases: readonly ChatCase[] = [
@@ -46,24 +44,11 @@ function alike(name: string, capability: ChatCase['capability'], script: Script)
       const response = await play(harness, script, (scene) =>
         generated(scene, { request: weatherRequest(scene) }),
       )
-      demand(sameJson(comparable(response), comparable(folded)), {
-        expected: `what the stream adds up to, ${JSON.stringify(comparable(folded))}`,
-        received: comparable(response),
+      demand(sameResponses(response, folded), {
+        expected: `what the stream adds up to, ${JSON.stringify(folded)}`,
+        received: response,
         contract: 'generate',
       })
     },
   })
-}
-
-/** A response without what may differ between two calls, or between a stream and a body: ids, metadata, unparsed text. */
-function comparable({ id: _id, metadata: _metadata, ...response }: ModelResponse): unknown {
-  const toolCalls = response.toolCalls.map(withoutText)
-  const message = response.message.toolCalls
-    ? { ...response.message, toolCalls: response.message.toolCalls.map(withoutText) }
-    : response.message
-  return { ...response, message, toolCalls }
-}
-
-function withoutText({ rawArguments: _, ...call }: ToolCall): Omit<ToolCall, 'rawArguments'> {
-  return call
 }

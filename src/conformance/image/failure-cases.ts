@@ -2,7 +2,6 @@ import type { ErrorData } from '../../data/error-data.ts'
 import { defined } from '../../data/defined.ts'
 import { isAllmError } from '../../errors/allm-error.ts'
 import type { ImageAdapterErrorReason } from '../../errors/image-adapter-error.ts'
-import type { ImageCapability } from '../capabilities.ts'
 import { demand } from '../conformance-failure.ts'
 import { demandCancelled } from '../demand-cancelled.ts'
 import { demandNoKey, echoedKey } from '../demand-no-key.ts'
@@ -10,7 +9,7 @@ import type { ImageCase } from '../image-harness.ts'
 import { pixel, playImages, type ImageOutcome } from '../image-scene.ts'
 import { runId } from '../read-stream.ts'
 
-type Failing = readonly [ImageAdapterErrorReason, number, ImageCapability?]
+type Failing = readonly [ImageAdapterErrorReason, number, ImageCase['capability']?]
 
 const failures: readonly Failing[] = [
   ['authentication_failed', 401],

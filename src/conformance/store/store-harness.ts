@@ -17,13 +17,13 @@ export interface StoreHarness extends Declares<StoreCapability> {
 export interface StartedStore {
   readonly store: TestedStore
   /** Another store on the same place, as another process would open it. */
-  reopen?(): TestedStore | Promise<TestedStore>
+  readonly reopen?: (() => TestedStore | Promise<TestedStore>) | undefined
   /** Makes what is saved under an id unreadable. */
-  damage?(id: string): unknown
+  readonly damage?: ((id: string) => unknown) | undefined
   /** Makes the next save fail in the middle of its write. */
-  interruptNextSave?(): unknown
+  readonly interruptNextSave?: (() => unknown) | undefined
   /** Ends what is still open. Called once, after the case. */
-  close?(): unknown
+  readonly close?: (() => unknown) | undefined
 }
 
 /** A case for session stores. */

@@ -40,7 +40,7 @@ export const reasoningCases: readonly ChatCase[] = [
       play(harness, thinking, async (scene) => {
         const { message, outputText } = foldEvents(await readEvents(scene))
         const parts = typeof message.content === 'string' ? [] : message.content
-        const [thought] = parts.filter((part) => part.type === 'reasoning')
+        const thought = parts.find((part) => part.type === 'reasoning')
         const { provider } = scene.adapter
         const told = thought?.text === 'Two and two.' && thought.provider === provider
         demand(told && outputText === 'Four.', {
