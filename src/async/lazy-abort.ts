@@ -31,9 +31,11 @@ export const stopOf: unique symbol = Symbol('allm-ts.stop')
 
 /** Gives options, which nobody else has yet, a `signal` that is made of their stop when it is read. */
 export function withLazySignal<Options extends { readonly [stopOf]: LazyAbort }>(
-  options: Options & { readonly signal?: undefined },
+  options: Options,
 ): Options & { readonly signal: AbortSignal } {
-  return Object.defineProperty(options, 'signal', lazySignal) as Options & { signal: AbortSignal } // Added here.
+  const held: Options & { signal?: AbortSignal } = options
+  // The property is added here.
+  return Object.defineProperty(held, 'signal', lazySignal) as Options & { signal: AbortSignal }
 }
 
 /** One getter for all options: one for each would make every one of them a slow object. */

@@ -1,3 +1,4 @@
+import { stepError } from '../collect/step-error.ts'
 import { totalUsage } from '../collect/to-results.ts'
 import type { ChatResult, HaltedReason } from '../data/chat-result.ts'
 import { defined } from '../data/defined.ts'
@@ -25,7 +26,7 @@ export function chatResult(loop: Loop, haltedReason: HaltedReason): ChatResult {
     pendingToolCallId: question === undefined ? undefined : halt?.toolCallId,
     manualToolCalls,
     haltResult: halt?.result,
-    error: halt?.error,
+    error: last === undefined ? undefined : stepError(last),
     usage: totalUsage(state),
     metadata: isFinalizing(loop) ? { structuredFinalize: true } : {},
   })

@@ -20,7 +20,7 @@ export function haltedAfter(
 ): HaltedReason | undefined | Promise<HaltedReason | undefined> {
   if (step.halt !== undefined) return step.halt.reason
   if (step.manualToolCalls.length > 0) return 'manual_tool_calls'
-  if (isDone(step)) return 'completed'
+  if (isDone(step)) return step.response.finishReason === 'error' ? 'error' : 'completed'
   const limit = loop.turns >= loop.maxTurns ? 'max_turns' : undefined
   const haltWhen = optionOf(loop.scene, 'haltWhen')
   return haltWhen === undefined ? limit : askedTo(haltWhen, loop, step, limit)

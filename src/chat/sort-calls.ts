@@ -6,6 +6,7 @@ import { interruptedMessage } from '../events/tool-message.ts'
 import { emitTelemetry, isObserved } from '../telemetry/telemetry.ts'
 import { answerStored } from '../tools/answer-stored.ts'
 import type { Loop } from './loop.ts'
+import { turnTools } from './turn-request.ts'
 
 /** The calls of an answer that are ours to answer and have no answer yet. */
 export interface SortedCalls {
@@ -22,7 +23,8 @@ export interface SortedCalls {
  * it is answered as interrupted, and reported.
  */
 export function sortCalls(loop: Loop, response: ModelResponse): SortedCalls {
-  const { state, mode, tools } = loop
+  const { state, mode } = loop
+  const tools = turnTools(loop)
   const open: ToolCall[] = []
   const known: StreamEvent[] = []
   if (mode === 'manual' || !runsTools(response)) return { open, known }
@@ -43,7 +45,8 @@ export function sortCalls(loop: Loop, response: ModelResponse): SortedCalls {
 export function manualCalls(loop: Loop, response: ModelResponse): readonly ToolCall[] {
   if (!runsTools(response)) return []
   if (loop.mode === 'manual') return response.toolCalls
-  return response.toolCalls.filter(({ name }) => loop.tools.tools.get(name)?.manual === true)
+  const { tools } = turnTools(loop)
+  return response.toolCalls.filter(({ name }) => tools.get(name)?.manual === true)
 }
 
 function interrupted({ scene }: Loop, call: ToolCall): StreamEvent {

@@ -19,6 +19,13 @@ export function isFinalizing(loop: Loop): boolean {
   return lastUser?.metadata?.['structuredFinalize'] === true
 }
 
+/** The tools that the calls of an answer are run by: none in the second pass, which offers none. */
+export function turnTools(loop: Loop): Loop['tools'] {
+  return isFinalizing(loop) ? { ...loop.tools, tools: noTools } : loop.tools
+}
+
+const noTools: Loop['tools']['tools'] = new Map()
+
 /** The request of the next turn. */
 export function turnRequest(loop: Loop): ModelRequest {
   const draft = { messages: loop.state.thread.messages }

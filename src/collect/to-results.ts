@@ -1,8 +1,10 @@
 import type { ChatResult } from '../data/chat-result.ts'
 import { defined } from '../data/defined.ts'
+import type { Message } from '../data/message.ts'
 import type { StepResult } from '../data/step-result.ts'
 import { appendMessages } from '../data/thread.ts'
 import { addUsage, type Usage } from '../data/usage.ts'
+import { interruptedMessage } from '../events/tool-message.ts'
 import type { Collector } from './collector-state.ts'
 import { isCancellation, partialMessages } from './partial-messages.ts'
 import { toResponse } from './to-response.ts'
@@ -30,7 +32,7 @@ export function toChatResult(state: Collector): ChatResult {
   const { error, active, steps } = state
   const failed = error !== undefined && !isCancellation(error)
   return defined<ChatResult>({
-    thread: appendMessages(state.thread, ...partialMessages(state)),
+    thread: appendMessages(state.thread, ...(active ? partialMessages(state) : leftOpen(state))),
     finalResponse: active || steps.length > 0 ? toResponse(state) : undefined,
     steps,
     haltedReason: failed ? 'error' : 'cancelled',
@@ -39,6 +41,12 @@ export function toChatResult(state: Collector): ChatResult {
     usage: totalUsage(state),
     metadata: {},
   })
+}
+
+/** What answers the calls that a completed step left to the caller, who has left too. */
+function leftOpen({ steps }: Collector): readonly Message[] {
+  const calls = steps.at(-1)?.manualToolCalls ?? []
+  return calls.map(({ id }) => interruptedMessage(id, 'interrupted'))
 }
 
 /** The usage of every step, and of the message under way. */

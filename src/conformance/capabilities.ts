@@ -1,5 +1,5 @@
 /** What a chat harness may declare, and what that claims. */
-export const chatCapabilities = {
+const chatCapabilities = {
   requests: 'the harness shows what was sent',
   connections: 'the harness counts open connections',
   several_calls: 'the harness plays one script after the other, one a call',
@@ -32,7 +32,7 @@ export const chatCapabilities = {
 export type ChatCapability = keyof typeof chatCapabilities
 
 /** What an image harness may declare, and what that claims. */
-export const imageCapabilities = {
+const imageCapabilities = {
   requests: 'the harness shows what was sent',
   generate: 'new images are made',
   edit: 'images are changed',
@@ -47,7 +47,7 @@ export const imageCapabilities = {
 export type ImageCapability = keyof typeof imageCapabilities
 
 /** What the harness of an encoder may declare, and what that claims. */
-export const encoderCapabilities = {
+const encoderCapabilities = {
   plain_text: 'strings are written as they are',
   json: 'everything else is written as JSON',
 } as const
@@ -56,7 +56,7 @@ export const encoderCapabilities = {
 export type EncoderCapability = keyof typeof encoderCapabilities
 
 /** What the harness of a session store may declare, and what that claims. */
-export const storeCapabilities = {
+const storeCapabilities = {
   durable: 'another store on the same place finds what was saved',
   damage: 'the harness can make what was saved unreadable',
   interruption: 'the harness can interrupt a save in the middle of its write',

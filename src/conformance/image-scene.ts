@@ -95,7 +95,7 @@ function requestOf(model: string, fields: Partial<ImageRequest> = {}): ImageRequ
     model,
     n: 1,
     responseFormat: 'base64',
-    inputImages: operation === 'generate' ? [] : [pixel],
+    inputImages: operation === 'generate' ? [] : [structuredClone(pixel)],
     providerOptions: {},
     metadata: {},
     ...(operation === 'variation' ? {} : { prompt: 'a green parrot' }),

@@ -4,8 +4,8 @@ import { demand } from './conformance-failure.ts'
 import { show } from './show.ts'
 import type { EncoderCase } from './tool/encoder-harness.ts'
 
-/** Values of every kind that a handler gives, no two of them alike. */
-const samples: readonly JsonValue[] = [
+/** Values of every kind that a handler gives, no two of them alike. Each call makes new ones, for an encoder that changes them. */
+const samples = (): readonly JsonValue[] => [
   'text',
   'line one\nline two',
   'ünï¢ödé 🦜',
@@ -30,7 +30,7 @@ export const toolResultEncoderCases: readonly EncoderCase[] = [
   {
     name: 'every JSON value is encoded as a string',
     async run({ encoder }) {
-      for (const value of [...samples, '', [], {}]) {
+      for (const value of [...samples(), '', [], {}]) {
         const content: unknown = encoder(value)
         demand(typeof content === 'string', {
           expected: `a string for ${show(value)}`,
@@ -56,8 +56,10 @@ export const toolResultEncoderCases: readonly EncoderCase[] = [
   {
     name: 'the same value is encoded the same way',
     async run({ encoder }) {
-      for (const value of samples) {
-        const [first, second] = [encoder(value), encoder(structuredClone(value))]
+      for (const value of samples()) {
+        const [first, second] = [structuredClone(value), structuredClone(value)].map((copy) =>
+          encoder(copy),
+        )
         demand(first === second, {
           expected: `the same string for ${show(value)} each time`,
           received: { first, second },
@@ -70,7 +72,7 @@ export const toolResultEncoderCases: readonly EncoderCase[] = [
   {
     name: 'different values are encoded in different ways',
     async run({ encoder }) {
-      const objects = samples.filter((value) => typeof value === 'object')
+      const objects = samples().filter((value) => typeof value === 'object')
       const contents = objects.map((value) => encoder(value))
       demand(allDifferent(contents), {
         expected: 'a string of its own for each value',
@@ -83,7 +85,7 @@ export const toolResultEncoderCases: readonly EncoderCase[] = [
   {
     name: 'a value is not changed',
     async run({ encoder }) {
-      for (const value of samples) {
+      for (const value of samples()) {
         const copy = structuredClone(value)
         encoder(copy)
         demand(sameJson(copy, value), {
@@ -112,9 +114,9 @@ export const toolResultEncoderCases: readonly EncoderCase[] = [
     name: 'everything else is written as JSON',
     capability: 'json',
     async run({ encoder }) {
-      for (const value of samples) {
+      for (const value of samples()) {
         if (typeof value === 'string') continue
-        const content = encoder(value)
+        const content = encoder(structuredClone(value))
         demand(sameJson(parsed(content), value), {
           expected: `JSON of ${show(value)}`,
           received: content,

@@ -45,8 +45,10 @@ export interface RunProgress {
   readonly turns: number
   /** Where the run is: before an answer is complete, among its tools, or between two steps. */
   readonly phase: 'model' | 'tools' | 'between'
-  /** The answer whose tools are being run; its message is the last assistant message of the thread. */
+  /** The answer whose tools are being run, or (in phase `model`) that ended in an error; its message is the last assistant message of the thread. */
   readonly answer?: AnswerFacts
+  /** The answer said nothing, so it has no message in the thread. */
+  readonly silent?: true
   /** The calls whose handlers were started; what is started and unanswered may have had effects. */
   readonly started: readonly string[]
   /** What has halted in the step under way. */

@@ -6,6 +6,7 @@ import { buildRequest, type RequestDraft } from '../stream/build-request.ts'
 import { outputSchema } from '../stream/output.ts'
 import { runScene, type RunScene } from '../stream/run-scene.ts'
 import { checkRequest, startCall } from '../stream/start-call.ts'
+import { ValidationError } from '../errors/validation-error.ts'
 import { assertValid } from '../validate/assert-valid.ts'
 import { unknownKeys } from '../validate/unknown-keys.ts'
 
@@ -37,6 +38,10 @@ export function prepareCall(
 
 /** A request that was written by hand may have a field that does not exist. */
 function checkedKeys(request: ModelRequest): RequestDraft {
+  if (typeof request !== 'object' || request === null) {
+    const problem = 'must be a request or a list of messages'
+    throw new ValidationError('invalid_request', [{ path: '', problem }])
+  }
   assertValid('invalid_request', unknownKeys(request, requestKeys))
   return request
 }

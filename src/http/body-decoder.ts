@@ -5,6 +5,8 @@ import type { SseDecoder } from './sse-decoder.ts'
 export interface BodyDecoder<Out> {
   /** Events of the provider so far, ours or not. */
   readonly seen: number
+  /** The body is one document, and no stream of events. */
+  readonly isDocument: boolean
   /**
    * Decodes one chunk into `out`; `undefined` is the end of the body.
    *
@@ -37,6 +39,9 @@ export function bodyDecoder<Out>(
   return {
     get seen() {
       return seen
+    },
+    get isDocument() {
+      return splitter.isDocument === true
     },
     take(chunk, out) {
       target = out

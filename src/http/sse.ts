@@ -6,6 +6,8 @@ export interface BodySplitter {
   feed(chunk: string, onEvent: OnSseEvent): void
   /** Dispatches an event that the body left without its blank line. */
   end(onEvent: OnSseEvent): void
+  /** The body is one document, and no stream of events. */
+  readonly isDocument?: boolean
 }
 
 /** A body that never ends a line must not fill the memory: beyond this many characters it is refused. */

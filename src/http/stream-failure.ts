@@ -30,11 +30,11 @@ export function unreadable(problem: unknown, call: HttpCall, { sent }: Progress)
   })
 }
 
-/** What it means that a body is over and the provider's end marker was not in it. */
-export function truncated(call: HttpCall, { sent, seen }: Progress, hadText: boolean): AllmError {
+/** What it means that a body is over and the provider's end marker was not in it: it was cut, or it was no answer at all. */
+export function truncated(call: HttpCall, { sent }: Progress, foreign: boolean): AllmError {
   const { provider, requestId } = call
-  if (seen === 0 && hadText) {
-    const message = `${provider} answered a streaming call with a body that is no event stream`
+  if (foreign && sent === 0) {
+    const message = `${provider} answered with a body that is neither a stream of events nor an answer`
     return new AdapterError('malformed_response', message, { provider, requestId })
   }
   const message = `the answer of ${provider} ended without its end marker`

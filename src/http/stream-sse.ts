@@ -70,8 +70,16 @@ async function* readBatches<Out>(
       }
       if (!decoder.done && (out.length > 0 || body.seen !== seen)) guard.wait()
       seen = body.seen
-      if (stopped !== undefined) throw unreadable(stopped.problem, call, { sent, seen })
-      if (done && !decoder.done) throw truncated(call, { sent, seen }, hadText)
+      if (stopped !== undefined) {
+        // What can not be parsed at the end of a stream was cut off.
+        const cut = done && stopped.problem instanceof SyntaxError && !body.isDocument
+        throw cut
+          ? truncated(call, { sent, seen }, false)
+          : unreadable(stopped.problem, call, { sent, seen })
+      }
+      if (done && !decoder.done) {
+        throw truncated(call, { sent, seen }, hadText && (seen === 0 || body.isDocument))
+      }
     }
   } catch (error) {
     if (exit.left) return

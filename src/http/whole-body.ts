@@ -8,6 +8,7 @@ import { maxBufferedCharacters, type BodySplitter } from './sse.ts'
 export function wholeBody(limit: number = maxBufferedCharacters): BodySplitter {
   let text = ''
   return {
+    isDocument: true,
     feed(chunk) {
       text += chunk
       if (text.length > limit) throw new RangeError(`the body is longer than ${limit} characters`)

@@ -30,7 +30,7 @@ export function findKey(provider: string, places: KeyPlaces = {}): FoundKey | un
   const stored = storedKey(provider)
   if (stored !== undefined) return { key: stored, source: 'process' }
   for (const variable of keyVariables(provider)) {
-    const key = environment()[variable]
+    const key = fromEnvironment(variable)
     if (isKey(key)) return { key, source: 'environment', variable }
   }
   return undefined
@@ -75,9 +75,14 @@ function isKey(value: string | undefined): value is string {
   return typeof value === 'string' && value.trim() !== ''
 }
 
-/** The environment, where the runtime has one. Read at each call, never at import. */
-function environment(): Readonly<Record<string, string | undefined>> {
+/** A variable of the environment, where the runtime has one. Read at each call, never at import. */
+function fromEnvironment(variable: string): string | undefined {
   // Not every runtime has a process, and no type of this room may say that one has.
   const host = globalThis as { process?: { env?: Record<string, string | undefined> } }
-  return host.process?.env ?? {}
+  try {
+    return host.process?.env?.[variable]
+  } catch {
+    // Deno throws unless it was permitted to look; what may not be read is not there.
+    return undefined
+  }
 }

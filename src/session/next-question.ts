@@ -11,8 +11,8 @@ import { snapshot } from './snapshot.ts'
 
 /** The next question of several, asked without a model call. */
 export interface NextQuestion {
-  /** The session with the last answer, before the question is put. */
-  readonly base: Session
+  /** The session with the last answer, which awaits the next one. */
+  readonly session: Session
   readonly event: Extract<StreamEvent, { type: 'chat_completed' }>
 }
 
@@ -35,19 +35,20 @@ export function nextQuestion(asked: Session, answered: Session): NextQuestion | 
     ...answered,
     moreQuestions: more.length === 0 ? undefined : more,
   })
-  return { base, event: { type: 'chat_completed', result } }
+  const event = { type: 'chat_completed', result } as const
+  const state = createCollector(base.thread)
+  foldEvent(state, event)
+  return { session: snapshot(base, state), event }
 }
 
 /** Asks it. */
-export function askNext({ base, event }: NextQuestion): SessionResult {
-  const state = createCollector(base.thread)
-  foldEvent(state, event)
-  return { session: snapshot(base, state), result: event.result }
+export function askNext({ session, event }: NextQuestion): SessionResult {
+  return { session, result: event.result }
 }
 
-/** Asks it as a stream of one event. */
-export function streamNext({ base, event }: NextQuestion): SessionStream {
-  return withSession(base, createCollector(base.thread), once(event))
+/** Asks it as a stream of one event. The question is in the session from the start, so no cut can lose it. */
+export function streamNext({ session, event }: NextQuestion): SessionStream {
+  return withSession(session, createCollector(session.thread), once(event))
 }
 
 async function* once(event: StreamEvent): AsyncGenerator<readonly StreamEvent[], void> {

@@ -1,7 +1,7 @@
 import { createCollector, type Collector } from '../collect/collector-state.ts'
 import { defined } from '../data/defined.ts'
 import type { Message } from '../data/message.ts'
-import type { RunProgress, Session } from '../data/session.ts'
+import type { AnswerFacts, Session } from '../data/session.ts'
 import type { MessageEnd } from '../collect/collector-state.ts'
 
 /**
@@ -13,25 +13,22 @@ import type { MessageEnd } from '../collect/collector-state.ts'
 export function restore(session: Session): Collector {
   const { run, thread } = session
   const { messages } = thread
+  if (run?.silent === true && run.answer !== undefined) {
+    return { ...createCollector(thread), ...underWay(run.answer, silence) }
+  }
   const at = messages.findLastIndex((message) => message.role === 'assistant')
   const last = messages[at]
   if (run === undefined || last === undefined || at < lastInput(messages)) {
     return createCollector(thread)
   }
-  if (run.phase === 'model' && last.metadata?.['partial'] === true) {
+  const failed = last.metadata?.['partial'] === true || run.answer !== undefined
+  if (run.phase === 'model' && failed) {
     return createCollector({ ...thread, messages: messages.slice(0, at) })
   }
   if (run.phase !== 'tools' || run.answer === undefined) return createCollector(thread)
-  const { requestId, provider, id, model, usage } = run.answer
   return {
     ...createCollector({ ...thread, messages: messages.slice(0, at) }),
-    active: true,
-    requestId,
-    provider,
-    id,
-    model,
-    usage,
-    end: messageEnd(last, run.answer),
+    ...underWay(run.answer, last),
     started: run.started,
     halts: run.halts,
     results: run.results ?? [],
@@ -44,9 +41,15 @@ function lastInput(messages: readonly Message[]): number {
   return messages.findLastIndex(({ role }) => role === 'user' || role === 'system')
 }
 
-function messageEnd(message: Message, answer: NonNullable<RunProgress['answer']>): MessageEnd {
+/** An answer that said nothing. */
+const silence: Message = { role: 'assistant', content: '' }
+
+/** A step whose answer is there. */
+function underWay(answer: AnswerFacts, message: Message): Partial<Collector> {
+  const { requestId, provider, id, model, usage } = answer
   const { finishReason, rawFinishReason, metadata } = answer
-  return defined<MessageEnd>({ message, finishReason, rawFinishReason, metadata })
+  const end = defined<MessageEnd>({ message, finishReason, rawFinishReason, metadata })
+  return { active: true, requestId, provider, id, model, usage, end }
 }
 
 /** Whether a tool message stands in for a result that may still come. A call cut by the provider has none to come. */

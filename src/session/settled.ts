@@ -1,10 +1,12 @@
 import type { HaltedReason } from '../data/chat-result.ts'
 import { defined } from '../data/defined.ts'
 import type { ErrorData } from '../data/error-data.ts'
+import type { ModelResponse } from '../data/model-response.ts'
 import type { RunProgress, Session } from '../data/session.ts'
 import type { ToolHalt } from '../data/step-result.ts'
 import type { Thread } from '../data/thread.ts'
 import type { ToolCall } from '../data/tool-call.ts'
+import { answerFacts } from './answer-facts.ts'
 import { cleared } from './cleared.ts'
 
 /** How a run came to rest. */
@@ -15,6 +17,8 @@ export interface Outcome {
   /** Everything that the user was asked, in the order of the calls. */
   readonly questions: readonly ToolHalt[]
   readonly error?: ErrorData | undefined
+  /** The last answer. */
+  readonly response?: ModelResponse | undefined
 }
 
 /**
@@ -23,7 +27,7 @@ export interface Outcome {
  * Calls for the caller go before questions for the user: their results have to follow the assistant's message.
  */
 export function settled(base: Session, outcome: Outcome, run: RunProgress): Session {
-  const { haltedReason, thread, manualToolCalls, questions, error } = outcome
+  const { haltedReason, thread, manualToolCalls, questions, error, response } = outcome
   const [question, ...more] = questions
   const rest = { ...cleared(base), thread }
   // What is suspended goes on in its mode; the turns of what follows are counted anew.
@@ -55,5 +59,16 @@ export function settled(base: Session, outcome: Outcome, run: RunProgress): Sess
   if (haltedReason === 'tool_error' && error !== undefined) {
     return defined<Session>({ ...rest, status: 'error', error, run: suspended })
   }
+  if (haltedReason === 'error' && error !== undefined) {
+    return defined<Session>({ ...rest, status: 'error', error, run: again(suspended, response) })
+  }
   return { ...rest, status: 'completed' }
+}
+
+/** An answer that ended in an error is asked for again; one that said nothing is not in the thread. */
+function again(run: RunProgress, response: ModelResponse | undefined): RunProgress {
+  if (response === undefined) return run
+  const { content, toolCalls } = response.message
+  if (content.length === 0 && toolCalls === undefined) return run
+  return { ...run, phase: 'model', answer: answerFacts(response) }
 }

@@ -1,11 +1,13 @@
 import type { Collector } from '../collect/collector-state.ts'
 import { partialMessages } from '../collect/partial-messages.ts'
+import { stepError } from '../collect/step-error.ts'
 import { toResponse } from '../collect/to-response.ts'
 import type { ChatResult } from '../data/chat-result.ts'
 import { defined } from '../data/defined.ts'
-import type { AnswerFacts, RunProgress, Session } from '../data/session.ts'
-import type { StepResult, ToolHalt } from '../data/step-result.ts'
+import type { RunProgress, Session } from '../data/session.ts'
+import type { ToolHalt } from '../data/step-result.ts'
 import { appendMessages, type Thread } from '../data/thread.ts'
+import { answerFacts } from './answer-facts.ts'
 import { cleared } from './cleared.ts'
 import { settled, type Outcome } from './settled.ts'
 
@@ -16,6 +18,8 @@ import { settled, type Outcome } from './settled.ts'
  * gives it `idle`, with what is needed to go on from exactly this event. The thread can be sent in every case.
  */
 export function snapshot(base: Session, state: Collector): Session {
+  // The next of several questions is put without a run: its session waits from the start.
+  if (state.count === 0 && base.status === 'awaiting_user') return base
   const run = progress(base, state)
   const outcome = outcomeOf(base, state)
   if (outcome !== undefined) return settled(base, outcome, run)
@@ -33,19 +37,22 @@ export function snapshot(base: Session, state: Collector): Session {
 function outcomeOf(base: Session, state: Collector): Outcome | undefined {
   const { result, questions, error, haltedReason } = state
   if (result !== undefined) {
-    return { ...result, questions: questions.length > 0 ? questions : askedBy(base, result) }
+    const asked = questions.length > 0 ? questions : askedBy(base, result)
+    return { ...result, questions: asked, response: result.finalResponse }
   }
   const last = state.steps.at(-1)
   if (last === undefined || state.active || error !== undefined) return undefined
-  const { thread, manualToolCalls, halt } = last
+  const { thread, manualToolCalls, halt, response } = last
   const rests = last.done || manualToolCalls.length > 0
   if (haltedReason === undefined && (!rests || asksForFinalAnswer(thread))) return undefined
+  const reason = response.finishReason === 'error' ? 'error' : 'completed'
   return {
-    haltedReason: haltedReason ?? halt?.reason ?? 'completed',
+    haltedReason: haltedReason ?? halt?.reason ?? reason,
     thread,
     manualToolCalls,
     questions,
-    error: halt?.error,
+    error: stepError(last),
+    response,
   }
 }
 
@@ -68,11 +75,14 @@ function progress(base: Session, state: Collector): RunProgress {
   if (state.end === undefined) return { mode, turns, phase: 'model', started: [], halts: [] }
   const { started, halts, results } = state
   const answer = answerFacts(toResponse(state))
-  const run: RunProgress = { mode, turns, phase: 'tools', answer, started, halts }
-  return results.length === 0 ? run : { ...run, results }
-}
-
-function answerFacts(response: StepResult['response']): AnswerFacts {
-  const { message: _message, outputText: _text, toolCalls: _calls, ...facts } = response
-  return facts
+  return defined<RunProgress>({
+    mode,
+    turns,
+    phase: 'tools',
+    answer,
+    silent: partialMessages(state).length === 0 ? true : undefined,
+    started,
+    halts,
+    results: results.length === 0 ? undefined : results,
+  })
 }

@@ -1,7 +1,7 @@
 import type { ModelRequest } from '../data/model-request.ts'
 import type { AdapterError } from '../errors/adapter-error.ts'
 import { callLog, type CallLog } from './call-log.ts'
-import { compileScript } from './compile-script.ts'
+import { scriptCompiler } from './compile-script.ts'
 import type { CompiledScript } from './compiled-script.ts'
 import type { FakeOptions } from './fake-options.ts'
 import { keepRequests } from './keep-requests.ts'
@@ -40,8 +40,7 @@ export interface FakeState {
 /** The state of a new fake. The options were checked. */
 export function fakeState(options: FakeOptions): FakeState {
   const { script, scripts, streamScript, scriptCursor, usage, retryUntilCall = 1 } = options
-  const compile = (call: Script): CompiledScript =>
-    compileScript(call, { provider: fakeProvider, usage })
+  const compile = scriptCompiler({ provider: fakeProvider, usage })
   const list = (calls: readonly Script[]): ScriptList => ({
     scripts: calls.map(compile),
     cursor: scriptCursor ?? createScriptCursor(),

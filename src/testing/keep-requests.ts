@@ -12,7 +12,10 @@ interface HeldRequest {
 export function keepRequests(): Keeping<ModelRequest, HeldRequest> {
   const holdMessages = messageChain()
   return {
-    hold: (request) => ({ request: { ...request }, messages: holdMessages(request.messages) }),
+    hold: (request) => {
+      const messages = holdMessages(request.messages)
+      return { request: { ...request, messages: messages.list }, messages }
+    },
     restore: ({ request, messages }) => ({
       ...request,
       messages: messages.list.slice(0, messages.length),

@@ -5,6 +5,7 @@ import { describe } from '../validate/describe.ts'
 import { fine, join } from '../validate/check.ts'
 import { checkScript } from './check-script.ts'
 import type { ScriptOptions } from './fake-options.ts'
+import { memoised } from './memoised.ts'
 import { isScriptCursor } from './script-cursor.ts'
 
 /**
@@ -27,10 +28,9 @@ export function validateScript(options: ScriptOptions): void {
   if (scriptCursor !== undefined && !isScriptCursor(scriptCursor)) {
     refuse('scriptCursor', `must be made by createScriptCursor(), and is ${describe(scriptCursor)}`)
   }
+  const check = memoised(checkScript)
   let issues = fine
-  for (const [path, list] of namedScripts(options)) {
-    issues = join(issues, at(path, checkScript(list)))
-  }
+  for (const [path, list] of namedScripts(options)) issues = join(issues, at(path, check(list)))
   assertValid('invalid_script', issues)
 }
 

@@ -95,6 +95,17 @@ describe('the loop', () => {
     },
   )
 
+  test('an answer whose finish reason is error ends the loop with an error that says so', async () => {
+    const failed: Script = [['text', 'half'], call('c2'), ['finish', 'error']]
+    const { result } = run([[call('c1')], failed])
+    expect(await result).toMatchObject({
+      haltedReason: 'error',
+      error: { kind: 'adapter', reason: 'unknown', message: 'fake ended its answer with an error' },
+      finalResponse: { outputText: 'half', finishReason: 'error' },
+    })
+    expect(isSendable((await result).thread)).toBe(true)
+  })
+
   test('an answer that ends as tool_calls without any call ends the loop', async () => {
     const { adapter, result } = run([
       [

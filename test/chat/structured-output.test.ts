@@ -127,6 +127,29 @@ describe('chat with a schema', () => {
     })
   })
 
+  test('the second pass of structuredFinalize runs no tool, even if the model calls one', async () => {
+    const ran: string[] = []
+    const look = tool({
+      name: 'look',
+      description: 'looks',
+      schema: { type: 'object' },
+      handler: (_args, { toolCall }) => ran.push(toolCall.id),
+    })
+    const scripts: Script[] = [
+      [['text', 'free']],
+      [['tool_call', { id: 'c1', name: 'look', arguments: {} }]],
+      answer,
+    ]
+    const result = await chat(
+      createEngine({ adapter: fake({ scripts }), tools: [look] }),
+      messages,
+      { responseFormat: Place, structuredFinalize: true },
+    )
+    expect(ran).toEqual([])
+    expect(result.thread.messages.at(-2)?.content).toMatch(/no tool look/)
+    expect(result.output).toEqual({ city: 'Paris', n: '3' })
+  })
+
   test('structuredFinalize does not count towards maxTurns, and follows a loop that ran out of turns', async () => {
     const adapter = fake({ scripts: [calls, answer] })
     const result = await chat(createEngine({ adapter, tools: [look] }), messages, {

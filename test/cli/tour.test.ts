@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { dirname, join } from 'node:path'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Session } from '../../src/index.ts'
 import { createFakeServer } from '../../src/server.ts'
 import type { Script } from '../../src/testing.ts'
@@ -18,11 +18,12 @@ describe('on the Fake', () => {
   })
 
   test('the same every time, and no file is left behind', async () => {
-    const leftovers = (): readonly string[] =>
-      readdirSync(tmpdir()).filter((name) => name.startsWith('allm-tour-'))
-    const before = leftovers()
+    const folder = dirname(scratch('x'))
+    vi.stubEnv('TMPDIR', folder)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    expect(tmpdir()).toBe(folder)
     expect(await allm(['tour'])).toEqual(await allm(['tour']))
-    expect(leftovers()).toEqual(before)
+    expect(readdirSync(folder)).toEqual([])
   })
 
   test('--session keeps the finished session', async () => {

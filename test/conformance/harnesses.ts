@@ -1,37 +1,104 @@
-import { anthropic } from '../../src/anthropic.ts'
 import type { ChatAdapter } from '../../src/adapter/chat-adapter.ts'
-import type { ChatCapability } from '../../src/conformance/capabilities.ts'
-import type { ChatHarness } from '../../src/conformance/chat-harness.ts'
-import { gemini } from '../../src/gemini.ts'
-import { openai } from '../../src/openai.ts'
+import { anthropic } from '../../src/anthropic.ts'
+import type { ChatCapability, ChatHarness, ImageHarness } from '../../src/conformance.ts'
+import type { Fetch } from '../../src/http/http-call.ts'
+import { gemini, geminiImages } from '../../src/gemini.ts'
+import { openai, openaiImages } from '../../src/openai.ts'
 import { createFakeServer, type FakeServer, type WireFormat } from '../../src/server.ts'
-import { fake } from '../../src/testing.ts'
+import { fake, fakeImages } from '../../src/testing.ts'
 
+const everything: readonly ChatCapability[] = [
+  'requests',
+  'connections',
+  'several_calls',
+  'chunking',
+  'timeouts',
+  'detailed_errors',
+  'unsupported_feature',
+  'retry_after',
+  'stream_failures',
+  'stream_retry_after',
+  'finish_reasons',
+  'text_blocks',
+  'tools',
+  'parallel_tools',
+  'streamed_tools',
+  'interleaved_tools',
+  'raw_arguments',
+  'reasoning',
+  'reasoning_echo',
+  'usage',
+  'cached_usage',
+  'cache_write_usage',
+  'reasoning_usage',
+  'raw_chunks',
+  'images',
+]
+
+function except(...missing: readonly ChatCapability[]): readonly ChatCapability[] {
+  return everything.filter((capability) => !missing.includes(capability))
+}
+
+/** A fake has no bytes that could be cut, and sends nothing anywhere. */
 export const fakeHarness: ChatHarness = {
-  capabilities: ['requests'],
+  capabilities: except('chunking', 'reasoning_echo'),
   start(script, { more = [] } = {}) {
     const adapter = fake({ scripts: [script, ...more] })
     return { adapter, openConnections: () => adapter.openStreams, requests: () => adapter.calls }
   },
 }
 
-const all: readonly ChatCapability[] = ["requests","connections","several_calls","chunking","timeouts","detailed_errors","unsupported_feature","retry_after","stream_failures","stream_retry_after","finish_reasons","text_blocks","tools","parallel_tools","streamed_tools","interleaved_tools","raw_arguments","reasoning","reasoning_echo","usage","cached_usage","cache_write_usage","reasoning_usage","raw_chunks","images"]
-
-const adapters: Readonly<Record<WireFormat, (server: FakeServer) => ChatAdapter>> = {
-  openai_chat: ({ openaiBaseUrl: baseUrl }) => openai({ baseUrl, apiKey, api: 'chat' }),
-  openai_responses: ({ openaiBaseUrl: baseUrl }) => openai({ baseUrl, apiKey, api: 'responses' }),
-  anthropic: ({ anthropicBaseUrl: baseUrl }) => anthropic({ baseUrl, apiKey }),
-  gemini: ({ geminiBaseUrl: baseUrl }) => gemini({ baseUrl, apiKey }),
+/** One of our providers over real HTTP: the fake server speaks its format, the adapter's own decoder reads it. */
+interface Provider {
+  readonly adapter: (server: FakeServer, fetch: Fetch | undefined) => ChatAdapter
+  readonly capabilities: readonly ChatCapability[]
 }
+
 const apiKey = 'test-key'
 
-export function httpHarness(format: WireFormat, capabilities = all): ChatHarness {
+/** What is missing is what a format has no place for; `wireLimits` says the same as data. */
+const providers: Readonly<Record<WireFormat, Provider>> = {
+  openai_chat: {
+    adapter: ({ openaiBaseUrl: baseUrl }, fetch) => openai({ baseUrl, apiKey, fetch, api: 'chat' }),
+    capabilities: except('unsupported_feature', 'text_blocks', 'reasoning_echo', 'images'),
+  },
+  openai_responses: {
+    adapter: ({ openaiBaseUrl: baseUrl }, fetch) =>
+      openai({ baseUrl, apiKey, fetch, api: 'responses' }),
+    capabilities: except('unsupported_feature'),
+  },
+  anthropic: {
+    adapter: ({ anthropicBaseUrl: baseUrl }, fetch) => anthropic({ baseUrl, apiKey, fetch }),
+    capabilities: except('unsupported_feature', 'stream_retry_after', 'images'),
+  },
+  gemini: {
+    adapter: ({ geminiBaseUrl: baseUrl }, fetch) => gemini({ baseUrl, apiKey, fetch }),
+    capabilities: except(
+      'unsupported_feature',
+      'streamed_tools',
+      'interleaved_tools',
+      'raw_arguments',
+      'cache_write_usage',
+    ),
+  },
+}
+
+/** What may be broken in a provider's adapter. */
+export interface Breaks {
+  readonly change?: (adapter: ChatAdapter) => ChatAdapter
+  readonly fetch?: Fetch
+}
+
+/** The harness of a provider's adapter. */
+export function httpHarness(format: WireFormat, { change, fetch }: Breaks = {}): ChatHarness {
+  const { adapter, capabilities } = providers[format]
   return {
     capabilities,
     async start(script, { more = [], clock, chunking } = {}) {
       const server = await createFakeServer({ scripts: [script, ...more], clock, chunking })
+      const made = adapter(server, fetch)
       return {
-        adapter: adapters[format](server),
+        adapter: change?.(made) ?? made,
         openConnections: () => server.openAnswers,
         requests: () => server.requests,
         close: () => server.close(),
@@ -39,4 +106,43 @@ export function httpHarness(format: WireFormat, capabilities = all): ChatHarness
     },
   }
 }
-export const fakeAll: ChatHarness = { ...fakeHarness, capabilities: all }
+
+/** An image fake records what it refuses, and throws a scripted error as it is. */
+export const fakeImagesHarness: ImageHarness = {
+  capabilities: [
+    'generate',
+    'edit',
+    'variation',
+    'several_images',
+    'retry_after',
+    'detailed_errors',
+  ],
+  start: (script) => ({ adapter: fakeImages({ script }) }),
+}
+
+/** The harness of a provider's image adapter, over real HTTP. */
+export function httpImagesHarness(provider: 'openai' | 'gemini'): ImageHarness {
+  return {
+    capabilities: [
+      'requests',
+      'generate',
+      'edit',
+      'several_images',
+      'retry_after',
+      'detailed_errors',
+      'error_origin',
+    ],
+    async start(script) {
+      const server = await createFakeServer({ images: script })
+      const { openaiBaseUrl, geminiBaseUrl } = server
+      return {
+        adapter:
+          provider === 'openai'
+            ? openaiImages({ baseUrl: openaiBaseUrl, apiKey })
+            : geminiImages({ baseUrl: geminiBaseUrl, apiKey }),
+        requests: () => server.requests,
+        close: () => server.close(),
+      }
+    },
+  }
+}

@@ -107,6 +107,19 @@ describe('a key is looked for at the call, the engine, the process and the envir
     })
     expect(() => setKey('openai', '')).toThrow('must be a non-empty string')
   })
+
+  test('an environment that may not be read has no keys', () => {
+    const refuse = (): never => {
+      throw new Error('not permitted')
+    }
+    vi.stubGlobal('process', { env: new Proxy({}, { get: refuse }) })
+    try {
+      expect(findKey('openai')).toBeUndefined()
+      expect(() => resolveKey('openai')).toThrow('OPENAI_API_KEY')
+    } finally {
+      vi.unstubAllGlobals()
+    }
+  })
 })
 
 test('no key is in an engine, an event, a result, a session, a recording or telemetry', async () => {

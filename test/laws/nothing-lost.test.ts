@@ -210,3 +210,23 @@ test('a question keeps the thread sendable, and the answer follows it', async ()
   })
   expect(isSendable(result.thread)).toBe(true)
 })
+
+test('a run that is left after its last step can be sent, also where that step left calls to the caller', async () => {
+  const hand: Tool = { ...named('hand', () => 'never'), manual: true }
+  const adapter = fake({ script: [call('c1', 'now'), call('c2', 'hand')] })
+  let state = createCollector(thread)
+  for await (const event of streamChat(
+    createEngine({ adapter, tools: [...tools, hand] }),
+    thread,
+  )) {
+    state = applyEvent(state, event)
+    if (event.type === 'step_completed') break
+  }
+  const result = toChatResult(state)
+  expect(result.haltedReason).toBe('cancelled')
+  expect(isSendable(result.thread)).toBe(true)
+  expect(result.thread.messages.at(-1)).toMatchObject({
+    toolCallId: 'c2',
+    metadata: { interrupted: true },
+  })
+})

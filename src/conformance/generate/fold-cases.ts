@@ -12,8 +12,8 @@ import { sameResponses } from './same-responses.ts'
 /** That `generate` says the same as the fold of `stream`. */
 export const foldCases: readonly ChatCase[] = [
   alike('generate equals the fold of the stream', undefined, [
-    ['text', 'Hel'],
-    ['text', 'lo'],
+    ['text', 'Good '],
+    ['text', 'morning.'],
     ['finish', 'stop'],
   ]),
   alike('generate equals the fold of the stream, with calls of tools', 'tools', [
@@ -27,7 +27,7 @@ export const foldCases: readonly ChatCase[] = [
     ['finish', 'stop'],
   ]),
   alike('generate equals the fold of the stream, with usage', 'usage', [
-    ['text', 'Hello'],
+    ['text', 'Counted.'],
     ['usage', { inputTokens: 100, outputTokens: 20 }],
     ['finish', 'length'],
   ]),

@@ -35,8 +35,8 @@ export const timeCases: readonly ChatCase[] = [
         const { outputText } = await generated(scene, { options: { requestTimeoutMs: 60_000 } })
         await turns(20)
         const { pending } = scene.clock
-        demand(outputText === 'Hello' && pending === 0, {
-          expected: 'the text "Hello", and nobody who still sleeps on options.clock',
+        demand(outputText !== '' && pending === 0, {
+          expected: 'an answer, and nobody who still sleeps on options.clock',
           received: `${outputText}, ${pending} timers`,
           contract: 'timeouts',
         })

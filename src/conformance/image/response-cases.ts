@@ -73,7 +73,7 @@ export const responseCases: readonly ImageCase[] = [
       }),
   },
   {
-    name: 'the request is not changed',
+    name: 'an image call does not change the request',
     run: (harness) =>
       playImages(harness, [['ok', [pixel]]], async (scene) => {
         const request = scene.request({ metadata: { trace: 'trace-1' } })

@@ -46,7 +46,7 @@ export async function execute(
   tool: Tool,
   options: HandlerOptions = sampleOptions(),
 ): Promise<Execution> {
-  const run = async (): Promise<unknown> => executor(tool, sampleArgs, options)
+  const run = async (): Promise<unknown> => executor(tool, structuredClone(sampleArgs), options)
   const expected = 'the executor to be settled'
   try {
     return {

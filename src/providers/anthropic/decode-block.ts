@@ -13,9 +13,9 @@ export function startBlock(state: DecoderState, event: WireEvent, out: Out): voi
     state.calls++
     out.push({ type: 'tool_call_started', id: callId(state, block), name: head.name ?? '' })
   }
-  if (head.text !== undefined && block.kind === 'text') growText(block, head.text, out)
-  if (head.thinking !== undefined) growThinking(block, head.thinking, out)
-  if (head.signature !== undefined) block.signature += head.signature
+  if (block.kind === 'text') growText(block, head.text ?? '', out)
+  growThinking(block, head.thinking ?? '', out)
+  block.signature += head.signature ?? ''
   for (const citation of head.citations ?? []) addCitation(state, block, citation)
 }
 
@@ -51,10 +51,13 @@ export function stopBlock(state: DecoderState, event: WireEvent, out: Out): void
   if (block !== undefined) closeBlock(state, block, out)
 }
 
+/** The open block with an index; a server that does not number its blocks means the last one. */
 function findBlock(state: DecoderState, index: number | undefined): OpenBlock | undefined {
   const { current } = state
-  if (current !== undefined && !current.closed && current.index === index) return current
-  const found = state.blocks.findLast((block) => !block.closed && block.index === index)
+  const isMeant = (block: OpenBlock): boolean =>
+    !block.closed && (index ?? block.index) === block.index
+  if (current !== undefined && isMeant(current)) return current
+  const found = state.blocks.findLast(isMeant)
   if (found !== undefined) state.current = found
   return found
 }
@@ -98,7 +101,7 @@ function addCitation(
   { index }: OpenBlock,
   citation: JsonValue | undefined,
 ): void {
-  if (citation !== undefined) citations.push({ index, citation })
+  if (citation !== undefined && citation !== null) citations.push({ index, citation })
 }
 
 function growText(block: OpenBlock, delta: string, out: Out): void {

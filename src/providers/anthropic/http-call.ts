@@ -2,8 +2,7 @@ import type { AdapterOptions } from '../../adapter/adapter-options.ts'
 import { EngineError } from '../../errors/engine-error.ts'
 import type { HttpCall } from '../../http/http-call.ts'
 import { secretFilter } from '../../http/secrets.ts'
-import { sseSplitter } from '../../http/sse.ts'
-import { wholeBody } from '../../http/whole-body.ts'
+import { sniffedBody } from '../../http/sniffed-body.ts'
 import type { AnthropicSettings } from './anthropic-options.ts'
 import type { DecodedCall } from './decoder-state.ts'
 import { parseFailure } from './parse-failure.ts'
@@ -39,7 +38,7 @@ export function httpCall(
     headers,
     body,
     parseFailure,
-    splitter: (response) => (isJson(response) ? wholeBody() : sseSplitter()),
+    splitter: sniffedBody,
     onResponse: (response) => {
       answer.providerRequestId = response.headers.get('request-id') ?? undefined
     },
@@ -50,8 +49,4 @@ export function httpCall(
     streamTimeoutMs,
     clock,
   }
-}
-
-function isJson({ headers }: Response): boolean {
-  return headers.get('content-type')?.includes('application/json') === true
 }

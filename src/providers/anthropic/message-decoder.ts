@@ -5,7 +5,7 @@ import type { SseDecoder } from '../../http/stream-sse.ts'
 import { growBlock, startBlock, stopBlock } from './decode-block.ts'
 import { completeMessage, growMessage, startMessage } from './decode-message.ts'
 import { decoderState, type DecodedCall, type DecoderState, type Out } from './decoder-state.ts'
-import { errorFacts, parseStreamError } from './parse-failure.ts'
+import { errorFacts, parseStreamError, readError } from './parse-failure.ts'
 import { eventsOfMessage } from './whole-message.ts'
 import type { WireEvent } from './wire.ts'
 
@@ -28,12 +28,12 @@ export function messageDecoder(call: DecodedCall): MessageDecoder {
       return state.done
     },
     push(data, name, out) {
-      // Some proxies end the stream as another provider does.
-      if (data === '[DONE]') return
+      // Some proxies end the stream as another provider does, or send events without data.
+      if (data === '[DONE]' || data === '') return
       // Whatever the server sent: every member is looked at with care.
       const event = JSON.parse(data) as WireEvent | null
       if (typeof event !== 'object' || event === null) return
-      const type = event.type ?? name ?? (event.error === undefined ? undefined : 'error')
+      const type = event.type ?? name ?? (event.error ? 'error' : undefined)
       if (type === 'message') takeWhole(state, event, out)
       else takeEvent(state, event, type, out)
     },
@@ -97,8 +97,10 @@ function keepRaw(state: DecoderState, event: WireEvent, out: Out): void {
   else state.early.push(chunk)
 }
 
-function streamError({ call }: DecoderState, { error, request_id }: WireEvent): AdapterError {
+function streamError({ call }: DecoderState, event: WireEvent): AdapterError {
   const { provider, requestId } = call
+  const { request_id } = event
+  const error = readError(event.error ?? event.message)
   const { reason, message } = parseStreamError(error)
   const metadata = errorFacts(error, call.providerRequestId ?? request_id)
   return new AdapterError(reason, call.clean(message), { provider, requestId, metadata })

@@ -34,7 +34,8 @@ const byType: ReadonlyMap<string, AdapterErrorReason> = new Map([
 
 /** Reads a refusal: the status decides, then the error's type, and for a bad request its words. */
 export function parseFailure(status: number, body: string, headers: Headers): HttpFailure {
-  const { error, request_id } = parseBody(body)
+  const { request_id, ...refused } = parseBody(body)
+  const error = readError(refused.error ?? refused.message ?? refused.detail)
   const reason = byStatus.get(status) ?? (status >= 500 ? 'provider_unavailable' : undefined)
   const retry = headers.get('x-should-retry')
   return defined<HttpFailure>({
@@ -50,6 +51,12 @@ export function parseStreamError(
   error: WireError | undefined,
 ): Pick<HttpFailure, 'reason' | 'message'> {
   return parseError(error, undefined, 'the provider reported an error')
+}
+
+/** An error as it came: an object, or as some proxies write it, its message alone. */
+export function readError(value: unknown): WireError | undefined {
+  if (typeof value === 'string') return { message: value }
+  return typeof value === 'object' && value !== null ? value : undefined
 }
 
 /** What the provider says about an error beside its message. */
@@ -83,8 +90,15 @@ function byWords(message: string, reason: AdapterErrorReason): AdapterErrorReaso
   return reason === 'invalid_request' && isTooLong ? 'context_length_exceeded' : reason
 }
 
+interface Refusal {
+  readonly error?: unknown
+  readonly message?: unknown
+  readonly detail?: unknown
+  readonly request_id?: string | null
+}
+
 /** A body that is not JSON, as a proxy's, tells nothing. */
-function parseBody(body: string): { error?: WireError; request_id?: string | null } {
+function parseBody(body: string): Refusal {
   try {
     const value: unknown = JSON.parse(body)
     // A refusal's body is an object with an error in it; whatever it is, its members are looked at with care.

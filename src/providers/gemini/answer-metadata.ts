@@ -12,6 +12,7 @@ export type AnswerMetadata = Record<string, JsonValue>
  */
 export function noteCandidate(metadata: AnswerMetadata, candidate: WireCandidate): void {
   for (const key in candidate) {
+    if (candidate[key] === null) continue
     switch (key) {
       case 'content':
       case 'finishReason':
@@ -29,10 +30,10 @@ export function noteCandidate(metadata: AnswerMetadata, candidate: WireCandidate
 
 /** Keeps what an answer says about its prompt and its model. */
 export function noteAnswer(metadata: AnswerMetadata, answer: WireAnswer): void {
-  if (answer.promptFeedback !== undefined) metadata['promptFeedback'] = answer.promptFeedback
-  const { modelStatus, createTime } = answer
-  if (modelStatus !== undefined) metadata['modelStatus'] = fromWire(modelStatus)
-  if (createTime !== undefined) metadata['createTime'] = fromWire(createTime)
+  for (const key of ['promptFeedback', 'modelStatus', 'createTime']) {
+    const value = answer[key]
+    if (value !== undefined && value !== null) metadata[key] = fromWire(value)
+  }
 }
 
 /** Adds the lists of a member to those that are there. They are our own, so a long answer costs no copies. */

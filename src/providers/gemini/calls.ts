@@ -48,7 +48,7 @@ export function callReader(answer: Answer, idOf: (sent: unknown) => CallId): Cal
       const { name, partialArgs: pieces, willContinue } = call
       if (typeof name === 'string' && name !== '') {
         const id = begin(call, name, out)
-        if (pieces === undefined && willContinue !== true) {
+        if (!pieces && willContinue !== true) {
           complete(answer, toolCall(name, call.args, id, signature), out)
           return
         }

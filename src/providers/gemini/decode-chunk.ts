@@ -35,7 +35,7 @@ export function decodeChunk(decoding: Decoding, value: unknown, out: ModelEvent[
   if (!isJsonObject(value)) throw new SyntaxError('it is not an object')
   // What Gemini sent; no member is trusted to be there.
   const chunk = value as WireAnswer
-  if (chunk.error !== undefined) throw reportedError(chunk, decoding.facts)
+  if (chunk.error) throw reportedError(chunk, decoding.facts)
   if (isJsonObject(chunk.usageMetadata)) decoding.usage = chunk.usageMetadata
   const candidate = firstCandidate(chunk.candidates)
   if (candidate === undefined && typeof chunk.promptFeedback?.['blockReason'] === 'string') {

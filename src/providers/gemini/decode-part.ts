@@ -20,7 +20,7 @@ export function decodePart({ answer, calls }: AnswerSink, part: WirePart, out: M
     else addText(answer, text, signature, out)
     return
   }
-  if (part.functionCall !== undefined) {
+  if (part.functionCall) {
     calls.add(part.functionCall, signature, out)
     return
   }

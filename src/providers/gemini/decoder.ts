@@ -44,8 +44,8 @@ export function answerDecoder(options: DecoderOptions): AnswerDecoder {
       if (!done) out.push({ type: 'error', error: malformedAnswer(options).toJSON() })
     },
     push(data, _event, out) {
-      // Some proxies end every stream in the manner of OpenAI.
-      if (data !== '[DONE]') accept(JSON.parse(data), out)
+      // Some proxies end every stream in the manner of OpenAI, or send events without data.
+      if (data !== '[DONE]' && data !== '') accept(JSON.parse(data), out)
     },
     get done() {
       return done

@@ -12,8 +12,8 @@ import { blockedPrompt, reportedError, type CallFacts } from './wire-error.ts'
 export function noImage(answer: WireAnswer, outputText: string, call: ImageHttpCall): AdapterError {
   const { provider, requestId, headers } = call
   const facts: CallFacts = { provider, requestId, hideKey: secretFilter(headers) }
-  if (answer.error !== undefined) return reportedError(answer, facts)
-  if (answer.promptFeedback?.['blockReason'] !== undefined) return blockedPrompt(answer, facts)
+  if (answer.error) return reportedError(answer, facts)
+  if (answer.promptFeedback?.['blockReason']) return blockedPrompt(answer, facts)
   const { finishReason, finishMessage } = answer.candidates?.[0] ?? {}
   const word = finishReason ?? 'no reason given'
   const detail = typeof finishMessage === 'string' ? finishMessage : outputText.slice(0, 200)

@@ -44,8 +44,10 @@ export interface WireError {
 /** The error in a parsed body or event, or in the first item of a list; `undefined` when there is none. */
 export function errorIn(value: unknown): WireError | undefined {
   const body: unknown = Array.isArray(value) ? value[0] : value
-  if (!isJsonObject(body) || !isJsonObject(body['error'])) return undefined
-  return body['error']
+  const error = isJsonObject(body) ? body['error'] : undefined
+  // As some proxies write it, its message alone.
+  if (typeof error === 'string') return { message: error }
+  return isJsonObject(error) ? error : undefined
 }
 
 /** What an error object means. `status` is that of the answer; inside a stream it is read from the error. */

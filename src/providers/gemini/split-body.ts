@@ -23,7 +23,7 @@ export function bodySplitter(facts: SplitFacts): BodySplitter {
   const feedEvents: BodySplitter['feed'] = (chunk, onEvent) => {
     const at = lineStart && chunk.startsWith('{') ? 0 : afterBreak(chunk)
     if (at === -1) {
-      lineStart = chunk.endsWith('\n')
+      lineStart = /[\r\n]$/.test(chunk)
       events.feed(chunk, onEvent)
       return
     }
@@ -63,7 +63,7 @@ function cutOff({ provider, requestId }: SplitFacts): StreamError {
 
 /** Where a line begins with a brace; -1 when none does. */
 function afterBreak(chunk: string): number {
-  const at = chunk.indexOf('\n{')
+  const at = chunk.search(/[\r\n]\{/)
   return at === -1 ? -1 : at + 1
 }
 
@@ -73,6 +73,6 @@ function isWhole(data: string): boolean {
     JSON.parse(data)
     return true
   } catch {
-    return data === '[DONE]'
+    return data === '[DONE]' || data === ''
   }
 }

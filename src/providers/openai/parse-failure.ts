@@ -37,22 +37,38 @@ export function parseFailure(
 
 /** Reads an error object wherever it stands: `{error: {…}}`, `{error: '…'}`, a list of those, or the object itself. */
 export function readFailure(value: unknown): ReportedFailure {
-  const outer = asObject(Array.isArray(value) ? value[0] : value)
-  const inner = outer?.['error'] ?? outer?.['errors'] ?? value
+  const outer = asObject(firstOf(value))
+  const inner = firstOf(outer?.['error'] ?? outer?.['errors'] ?? value)
   const error = asObject(inner) ?? outer
   const code = error?.['code'] ?? undefined
-  const claimed = asCount(error?.['status_code']) ?? asCount(error?.['status']) ?? asCount(code)
+  const claimed = statusIn(error?.['status_code']) ?? statusIn(error?.['status']) ?? statusIn(code)
   return {
     message:
       asText(inner) ??
-      asText(error?.['message']) ??
-      asText(outer?.['message']) ??
-      asText(outer?.['detail']),
+      wordsOf(error?.['message']) ??
+      wordsOf(outer?.['message']) ??
+      wordsOf(outer?.['detail']),
     code: asText(code),
     type: asText(error?.['type']),
     param: asText(error?.['param']),
-    status: claimed !== undefined && claimed >= 400 && claimed < 600 ? claimed : undefined,
+    status: claimed,
   }
+}
+
+function firstOf(value: unknown): unknown {
+  return Array.isArray(value) ? value[0] : value
+}
+
+/** The status of HTTP that a number, or its text, is. */
+function statusIn(value: unknown): number | undefined {
+  const status = asCount(value) ?? Number(asText(value))
+  return status >= 400 && status < 600 ? status : undefined
+}
+
+/** A message, also where a server puts the problems themselves in its place. */
+function wordsOf(value: unknown): string | undefined {
+  const isStructured = typeof value === 'object' && value !== null
+  return isStructured ? JSON.stringify(value).slice(0, 500) : asText(value)
 }
 
 /** What a failure means: by the provider's own word where it is known, else by status. */

@@ -1,8 +1,8 @@
 import type { AdapterOptions } from '../../adapter/adapter-options.ts'
 import type { ModelRequest } from '../../data/model-request.ts'
 import type { HttpCall } from '../../http/http-call.ts'
+import { sniffedBody } from '../../http/sniffed-body.ts'
 import { hasImages, resolveImages } from '../../vision/resolve-images.ts'
-import { answerSplitter } from './answer-splitter.ts'
 import { callHeaders } from './call-headers.ts'
 import type { CallNotes } from './call-notes.ts'
 import type { OpenAiSettings } from './openai-options.ts'
@@ -48,7 +48,7 @@ export async function prepareCall(
     headers,
     body: JSON.stringify(body),
     parseFailure: (status, text, answered) => parseFailure(provider, status, text, answered),
-    splitter: answerSplitter,
+    splitter: sniffedBody,
     onResponse: (response) => {
       notes.providerRequestId = response.headers.get('x-request-id') ?? undefined
     },

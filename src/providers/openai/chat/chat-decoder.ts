@@ -2,7 +2,13 @@ import type { JsonObject } from '../../../data/json.ts'
 import type { ModelEvent } from '../../../events/model-event.ts'
 import type { SseDecoder } from '../../../http/sse-decoder.ts'
 import type { DecoderOptions } from '../call-notes.ts'
-import { messageDraft, noteHead, noteList, reportedError } from '../message-draft.ts'
+import {
+  messageDraft,
+  noteHead,
+  noteList,
+  reportedError,
+  type MessageDraft,
+} from '../message-draft.ts'
 import { complete, passRaw } from '../message-events.ts'
 import { asList, asObject, asText, chunkObject } from '../wire-value.ts'
 import { noteExtras, usageInExtras } from './chat-extras.ts'
@@ -28,9 +34,9 @@ export function chatDecoder({ notes, newId, rawChunks }: DecoderOptions): SseDec
   }
 
   const takeChoice = (choice: JsonObject, chunk: JsonObject, out: ModelEvent[]): void => {
-    const streamed = choice['delta']
-    const whole = streamed === undefined ? asObject(choice['message']) : undefined
-    const delta = whole ?? asObject(streamed)
+    const streamed = asObject(choice['delta'])
+    const whole = isWhole(streamed, choice, draft) ? asObject(choice['message']) : undefined
+    const delta = whole ?? streamed
     if (delta !== undefined) reader.take(delta, whole !== undefined, out)
     if (choice['logprobs']) noteList(draft, 'logprobs', asObject(choice['logprobs'])?.['content'])
     if (choice['finish_reason']) {
@@ -53,7 +59,7 @@ export function chatDecoder({ notes, newId, rawChunks }: DecoderOptions): SseDec
       if (data === '') return
       const chunk = chunkObject(JSON.parse(data))
       if (rawChunks) passRaw(draft, chunk, out)
-      if (chunk['error'] || event === 'error') throw reportedError(draft, chunk)
+      if (isError(chunk, event)) throw reportedError(draft, chunk)
       if (draft.id === undefined) noteHead(draft, chunk)
       if (chunk['usage']) draft.usage = asObject(chunk['usage'])
       const choice = firstChoice(chunk['choices'])
@@ -65,6 +71,24 @@ export function chatDecoder({ notes, newId, rawChunks }: DecoderOptions): SseDec
     },
     failure: (error) => ({ type: 'error', error }),
   }
+}
+
+/** A choice has a delta or a message. Of those servers that always send both, a whole answer is one whose delta is empty. */
+function isWhole(
+  delta: JsonObject | undefined,
+  choice: JsonObject,
+  { started }: MessageDraft,
+): boolean {
+  if (delta === undefined) return true
+  if (started || !choice['finish_reason']) return false
+  return Object.entries(delta).every(
+    ([name, value]) => name === 'role' || !value || (Array.isArray(value) && value.length === 0),
+  )
+}
+
+/** An error in the place of an answer says so in a member, in its event's name or, as Mistral's, in its own. */
+function isError(chunk: JsonObject, event: string | undefined): boolean {
+  return Boolean(chunk['error']) || event === 'error' || chunk['object'] === 'error'
 }
 
 /** The first choice, if this chunk says anything about it. */

@@ -19,8 +19,9 @@ export interface DeltaReader {
 /**
  * Reads the deltas of OpenAI and of the servers that speak its language.
  *
- * Reasoning is `reasoning_content` (DeepSeek, llama.cpp, xAI), `reasoning` (Ollama, Groq, OpenRouter) or a part of the
- * content (Mistral). In one delta it comes before the text, and the text before the calls.
+ * Reasoning is `reasoning_content` (DeepSeek, llama.cpp, xAI), `reasoning` (Ollama, Groq, OpenRouter), `reasoning_text` or
+ * `thinking` (proxies), or a part of the content (Mistral). In one delta it comes before the text, and the text before the
+ * calls.
  */
 export function deltaReader(draft: MessageDraft, newId: () => string): DeltaReader {
   const answer: Answer = {
@@ -49,9 +50,8 @@ interface Answer {
 function takeDelta(answer: Answer, delta: JsonObject, whole: boolean, out: ModelEvent[]): void {
   const { draft, blocks } = answer
   const content = delta['content']
-  if (delta['reasoning_content'] || delta['reasoning'] || delta['reasoning_details']) {
-    takeReasoning(answer, delta, out)
-  }
+  const thought = reasoningField(delta)
+  if (thought !== undefined) takeReasoning(answer, delta, thought, out)
   if (typeof content === 'string') {
     if (content !== '') blocks.text(content, out)
   } else if (content) {
@@ -64,9 +64,22 @@ function takeDelta(answer: Answer, delta: JsonObject, whole: boolean, out: Model
   if (delta['audio']) noteAudio(draft, delta['audio'])
 }
 
-function takeReasoning(answer: Answer, delta: JsonObject, out: ModelEvent[]): void {
+const reasoningFields = [
+  'reasoning_content',
+  'reasoning',
+  'reasoning_text',
+  'thinking',
+  'reasoning_details',
+] as const
+
+/** The member of a delta that holds reasoning; in words, if it has them. */
+function reasoningField(delta: JsonObject): string | undefined {
+  for (const name of reasoningFields) if (delta[name]) return name
+  return undefined
+}
+
+function takeReasoning(answer: Answer, delta: JsonObject, field: string, out: ModelEvent[]): void {
   const { blocks } = answer
-  const field = delta['reasoning_content'] ? 'reasoning_content' : 'reasoning'
   const text = delta[field]
   const pieces = asList(delta['reasoning_details'])
   if (typeof text === 'string' && text !== '') {
@@ -84,12 +97,13 @@ function takeReasoning(answer: Answer, delta: JsonObject, out: ModelEvent[]): vo
 /** A part of content that is a list, as Mistral sends it. */
 function takePart(answer: Answer, part: JsonObject, out: ModelEvent[]): void {
   const { blocks } = answer
-  for (const thought of asList(part['thinking'])) {
-    const said = asText(asObject(thought)?.['text'])
+  const { thinking } = part
+  for (const thought of typeof thinking === 'string' ? [thinking] : asList(thinking)) {
+    const said = asText(thought) ?? asText(asObject(thought)?.['text'])
     if (said !== undefined) blocks.reasoning(said, out)
   }
   const text = asText(part['text'])
-  if (part['type'] === 'text' && text !== undefined) blocks.text(text, out)
+  if (text !== undefined) blocks.text(text, out)
   else takeImage(answer, part, out)
 }
 

@@ -89,9 +89,7 @@ function findCall(
 ): OpenCall {
   if (index !== undefined) {
     const known = open.byIndex.get(index)
-    // Some servers give every call the index 0; another id with a name is another call.
-    const another = id !== undefined && name !== undefined && (known?.wireId ?? id) !== id
-    if (known !== undefined && !another) return known
+    if (known !== undefined && !(name !== undefined && isAnother(known, id))) return known
     const call = addCall(open)
     open.byIndex.set(index, call)
     return call
@@ -100,6 +98,15 @@ function findCall(
   const same = id === undefined ? last : open.calls.find((call) => call.wireId === id)
   const begins = id === undefined && name !== undefined && last?.raw !== ''
   return same === undefined || begins ? addCall(open) : same
+}
+
+/**
+ * Some servers give every call the index 0: then another id with a name is another call, and where there are no ids at all,
+ * a name that comes after whole arguments.
+ */
+function isAnother({ wireId, raw }: OpenCall, id: string | undefined): boolean {
+  if (id !== undefined) return wireId !== undefined && wireId !== id
+  return wireId === undefined && Object.keys(parseArguments(raw).arguments).length > 0
 }
 
 function addCall(open: OpenCalls): OpenCall {

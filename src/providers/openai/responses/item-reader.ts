@@ -15,6 +15,7 @@ export interface ItemReader {
   textDone(event: JsonObject, refusal: boolean, out: ModelEvent[]): void
   reasoningDelta(event: JsonObject, out: ModelEvent[]): void
   argumentsDelta(event: JsonObject, out: ModelEvent[]): void
+  argumentsDone(event: JsonObject, out: ModelEvent[]): void
   added(event: JsonObject, out: ModelEvent[]): void
   done(event: JsonObject, out: ModelEvent[]): void
   /** The response is over: reads the items that had no events of their own, and ends what is still open. */
@@ -49,6 +50,11 @@ export function itemReader(draft: MessageDraft): ItemReader {
     argumentsDelta(event, out) {
       const delta = asText(event['delta'])
       if (delta !== undefined) growCall(itemOfEvent(output, event), delta, out)
+    },
+    argumentsDone(event, out) {
+      const item = itemOfEvent(output, event)
+      const whole = asText(event['arguments'])
+      if (whole !== undefined && item.text === '') growCall(item, whole, out)
     },
     added(event, out) {
       const wire = asObject(event['item'])

@@ -60,6 +60,9 @@ function takeEvent(answer: Answer, type: unknown, event: JsonObject, out: ModelE
     case 'response.refusal.done':
       items.textDone(event, true, out)
       return
+    case 'response.function_call_arguments.done':
+      items.argumentsDone(event, out)
+      return
     case 'response.output_item.added':
       items.added(event, out)
       return
@@ -76,7 +79,7 @@ function takeEvent(answer: Answer, type: unknown, event: JsonObject, out: ModelE
 
 /** The events that carry the response itself; a whole answer is nothing but the response. */
 function takeResponse(answer: Answer, type: unknown, event: JsonObject, out: ModelEvent[]): void {
-  if (event['object'] === 'response') {
+  if (event['object'] === 'response' || Array.isArray(event['output'])) {
     finish(answer, event, out)
     return
   }

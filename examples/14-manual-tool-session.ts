@@ -1,0 +1,28 @@
+// The same with a session, which remembers what it waits for.
+import { createEngine, Session, tool, user } from 'allm-ts'
+import { choose } from './choose.ts'
+
+const deploy = tool({
+  name: 'deploy',
+  description: 'Deploy a version. A person has to approve it.',
+  schema: { type: 'object', properties: { version: { type: 'string' } }, required: ['version'] },
+  manual: true,
+})
+
+const engine = createEngine({
+  ...choose([
+    [['tool_call', { id: 'c1', name: 'deploy', arguments: { version: '1.4.0' } }]],
+    [['text', 'It was not deployed, because it is Friday.']],
+  ]),
+  tools: [deploy],
+})
+
+const { session } = await Session.start(engine, [user('Deploy 1.4.0.')])
+console.log(session.status, Session.pendingToolCalls(session)[0]?.arguments)
+
+const [call] = Session.pendingToolCalls(session)
+const refused = Session.submitToolResult(session, call?.id ?? '', 'refused: no deploys on Friday')
+const { result } = await Session.resume(engine, refused)
+console.log(result.finalResponse?.outputText)
+// => awaiting_tools { version: '1.4.0' }
+// => It was not deployed, because it is Friday.

@@ -1,0 +1,26 @@
+// A chat endpoint: a Web Request in, server-sent events out. It fits any server that speaks `fetch`.
+import { createEngine, streamChat, user } from 'allm-ts'
+import { choose } from './choose.ts'
+
+const engine = createEngine(
+  choose([
+    [
+      ['text', 'Hello '],
+      ['text', 'from the server.'],
+    ],
+  ]),
+)
+
+async function handle(request: Request): Promise<Response> {
+  const { text } = (await request.json()) as { text: string }
+  return streamChat(engine, [user(text)], { signal: request.signal }).toResponse()
+}
+
+const body = JSON.stringify({ text: 'hi' })
+const response = await handle(new Request('http://localhost/chat', { method: 'POST', body }))
+
+for (const line of (await response.text()).split('\n')) {
+  if (line.startsWith('event: text_delta')) console.log(line)
+}
+// => event: text_delta
+// => event: text_delta

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest'
+import {
+  ConformanceFailure,
+  runCases,
+  streamAdapterCases,
+  type ChatHarness,
+} from '../../src/conformance.ts'
+import type { ChatAdapter } from '../../src/index.ts'
+
+/** What the case of a name says about an adapter. */
+async function findingOf(name: string, harness: ChatHarness): Promise<string> {
+  const cases = streamAdapterCases.filter((item) => item.name === name)
+  const { failed } = await runCases(cases, { patienceMs: 100, ...harness })
+  expect(failed.map(({ error }) => error instanceof ConformanceFailure)).toEqual([true])
+  return failed.map(({ error }) => (error as Error).message).join()
+}
+
+function saying(stream: ChatAdapter['stream']): ChatHarness {
+  return { start: () => ({ adapter: { provider: 'mine', stream } }) }
+}
+
+const message = { role: 'assistant', content: 'Hello' } as const
+const end = { type: 'message_completed', message, finishReason: 'stop' } as const
+
+describe('a failure', () => {
+  test('says what was expected, what came, and what the contract says', async () => {
+    const harness = saying(async function* () {
+      yield [{ type: 'text_delta', delta: 'Hel' }, { type: 'text_delta', delta: 'lo' }, end]
+    })
+
+    expect(await findingOf('the first event is message_started', harness)).toBe(
+      [
+        'expected message_started before everything else',
+        '  received: text_delta ×2, message_completed',
+        '  contract: `message_started` comes first. It has the `requestId` of the options (or a new one) and the `provider` of the adapter.',
+      ].join('\n'),
+    )
+  })
+
+  test('says what usually is the reason', async () => {
+    const harness = saying(async function* () {
+      yield [{ type: 'message_started', requestId: 'run', provider: 'mine' }, end]
+    })
+
+    expect(
+      await findingOf('an answer that breaks off is truncated, never complete', harness),
+    ).toContain('hint: the end of the body is not the end of the answer')
+  })
+
+  test('says what was thrown, and after which events', async () => {
+    const harness = saying(async function* () {
+      yield [{ type: 'message_started', requestId: 'run', provider: 'mine' }]
+      throw new TypeError('terminated')
+    })
+
+    const finding = await findingOf('text arrives as deltas that add up to it', harness)
+
+    expect(finding).toContain('the stream not to throw; it had given message_started')
+    expect(finding).toContain('received: TypeError: terminated')
+  })
+
+  test('says what it waited for, when an adapter hangs', async () => {
+    const harness = saying(async function* () {
+      await new Promise(() => undefined)
+    })
+
+    expect(await findingOf('the first event is message_started', harness)).toContain(
+      'expected the stream to go on or to end within 100 ms\n  received: nothing within 100 ms',
+    )
+  })
+
+  test('says when a stream does not end', async () => {
+    const harness = saying(async function* () {
+      for (;;) yield [{ type: 'text_delta', delta: 'again' }]
+    })
+
+    expect(await findingOf('text arrives as deltas that add up to it', harness)).toContain(
+      'received: 20000 batches and no end',
+    )
+  })
+
+  test('says what a harness has to show for what it declares', async () => {
+    const harness = saying(async function* () {
+      yield [end]
+    })
+
+    const lazy = await findingOf('nothing is sent before the first next()', {
+      ...harness,
+      capabilities: ['requests'],
+    })
+
+    expect(lazy).toContain(
+      'the harness, which declares requests or what needs it, to return requests()',
+    )
+  })
+
+  test('says when the wire of a harness does not do what the script says', async () => {
+    const left = await findingOf('a stream that is left closes its connection', {
+      capabilities: ['connections'],
+      start: () => ({
+        openConnections: () => 0,
+        adapter: {
+          provider: 'mine',
+          async *stream() {
+            yield [end]
+          },
+        },
+      }),
+    })
+
+    expect(left).toContain('received: openConnections() gives 0')
+  })
+})

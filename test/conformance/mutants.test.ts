@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest'
+import {
+  adapterCases,
+  imageAdapterCases,
+  runCases,
+  sessionStoreCases,
+  streamAdapterCases,
+  toolExecutorCases,
+  toolResultEncoderCases,
+  type ConformanceCase,
+  type Declares,
+} from '../../src/conformance.ts'
+import { countingMutants } from './mutants/counting-mutants.ts'
+import { failingMutants } from './mutants/failing-mutants.ts'
+import { generateMutants } from './mutants/generate-mutants.ts'
+import { imageMutants } from './mutants/image-mutants.ts'
+import type { Mutant } from './mutants/mutant.ts'
+import { requestMutants } from './mutants/request-mutants.ts'
+import { sayingMutants } from './mutants/saying-mutants.ts'
+import { stoppingMutants } from './mutants/stopping-mutants.ts'
+import { storeMutants } from './mutants/store-mutants.ts'
+import { toolMutants } from './mutants/tool-mutants.ts'
+import { encoderMutants, executorMutants } from './mutants/tool-room-mutants.ts'
+import { withoutRunner } from './without-runner.ts'
+
+const streamMutants = [
+  ...sayingMutants,
+  ...toolMutants,
+  ...countingMutants,
+  ...failingMutants,
+  ...stoppingMutants,
+  ...requestMutants,
+]
+
+describe('a chat adapter in which', () => hunt(streamAdapterCases, streamMutants))
+describe('a chat adapter whose generate is wrong:', () => hunt(adapterCases, generateMutants))
+describe('an image adapter in which', () => hunt(imageAdapterCases, imageMutants))
+describe('a tool executor in which', () => hunt(toolExecutorCases, executorMutants))
+describe('an encoder in which', () => hunt(toolResultEncoderCases, encoderMutants))
+describe('a session store in which', () => hunt(sessionStoreCases, storeMutants))
+
+/** Every mutant fails the case that was made for it and no other; and there is a mutant for every case. */
+function hunt<Harness extends Declares>(
+  cases: readonly ConformanceCase<Harness>[],
+  mutants: readonly Mutant<Harness>[],
+): void {
+  test.each(mutants)('$defect fails one case', async ({ caught, harness }) => {
+    const { failed } = await withoutRunner(() => runCases(cases, harness))
+    const others = failed.filter(({ name }) => name !== caught)
+    expect(others.map(({ name, error }) => `${name}: ${String(error)}`)).toEqual([])
+    expect(failed.map(({ name }) => name)).toEqual([caught])
+  })
+
+  test('something is wrong fails some case, whichever it is: no case is without a mutant', () => {
+    const caught = new Set(mutants.map((mutant) => mutant.caught))
+    expect(cases.map(({ name }) => name).filter((name) => !caught.has(name))).toEqual([])
+  })
+}

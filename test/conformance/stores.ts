@@ -1,0 +1,59 @@
+import { mkdtemp, open, readdir, rm, writeFile } from 'node:fs/promises'
+import * as nodeFiles from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { StoreHarness } from '../../src/conformance.ts'
+import { fileStore, memoryStore, type SessionStore, type StoreFiles } from '../../src/index.ts'
+
+/** The harness of a store that lives in memory. */
+export function memoryHarness(make: () => SessionStore = memoryStore): StoreHarness {
+  return { start: () => ({ store: make() }) }
+}
+
+/** The harness of a store in a folder of its own. `make` may break it. */
+export function fileHarness(
+  make: (folder: string, files: StoreFiles) => SessionStore = (folder, files) =>
+    fileStore(folder, { files }),
+): StoreHarness {
+  return {
+    capabilities: ['durable', 'damage', 'interruption'],
+    async start() {
+      const folder = await mkdtemp(join(tmpdir(), 'allm-store-'))
+      const disk = failingFiles()
+      return {
+        store: make(folder, disk.files),
+        reopen: () => make(folder, disk.files),
+        interruptNextSave: disk.failNextWrite,
+        damage: async () => {
+          for (const name of await readdir(folder)) await writeFile(join(folder, name), '{"half')
+        },
+        close: () => rm(folder, { recursive: true }),
+      }
+    },
+  }
+}
+
+/** Node's files, of which one write can be made to fail when half of it is done. */
+function failingFiles() {
+  let fails = false
+  const files: StoreFiles = {
+    ...nodeFiles,
+    async open(path, flags) {
+      const file = await open(path, flags)
+      return {
+        close: () => file.close(),
+        sync: () => file.sync(),
+        async writeFile(data) {
+          if (!fails) return file.writeFile(data)
+          fails = false
+          await file.writeFile(data.slice(0, data.length / 2))
+          throw new Error('the disk is full')
+        },
+      }
+    },
+  }
+  const failNextWrite = (): void => {
+    fails = true
+  }
+  return { files, failNextWrite }
+}

@@ -1,0 +1,119 @@
+// What only a Node-like host has: CommonJS, sockets, files and the program. The rest runs in main.mjs.
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import * as imported from 'allm-ts'
+import { anthropic } from 'allm-ts/anthropic'
+import { gemini } from 'allm-ts/gemini'
+import { openai } from 'allm-ts/openai'
+import { createFakeServer } from 'allm-ts/server'
+import { same } from './check.mjs'
+import { runCases } from './run-cases.mjs'
+
+const {
+  createEngine,
+  fileStore,
+  generate,
+  imageFromFile,
+  imagePart,
+  Session,
+  streamGenerate,
+  user,
+} = imported
+const require = createRequire(import.meta.url)
+const doors = ['openai', 'anthropic', 'gemini', 'testing', 'conformance', 'server']
+const apiKey = 'a-key-for-nothing'
+const adapters = {
+  openai: ({ openaiBaseUrl: baseUrl }) => openai({ baseUrl, apiKey }),
+  anthropic: ({ anthropicBaseUrl: baseUrl }) => anthropic({ baseUrl, apiKey }),
+  gemini: ({ geminiBaseUrl: baseUrl }) => gemini({ baseUrl, apiKey }),
+}
+const hello = [user('hi')]
+const work = mkdtempSync(join(tmpdir(), 'allm-host-'))
+
+const cases = {
+  "require('allm-ts') gives what import gives": () => {
+    const required = require('allm-ts')
+    same(Object.keys(required).toSorted(), Object.keys(imported).toSorted())
+    same(required.createEngine === imported.createEngine, true)
+  },
+
+  'every door can be required': () => {
+    same(
+      doors.filter((door) => Object.keys(require(`allm-ts/${door}`)).length === 0),
+      [],
+    )
+  },
+
+  'the version is readable': () => {
+    same(require('allm-ts/package.json').name, 'allm-ts')
+  },
+
+  ...Object.fromEntries(
+    Object.keys(adapters).flatMap((name) => [
+      [`${name}: an answer over a socket`, () => answer(name)],
+      [`${name}: a stream that is left closes its socket`, () => leave(name)],
+    ]),
+  ),
+
+  'sessions are kept in files': async () => {
+    const session = Session.create({ messages: hello })
+    const version = await fileStore(join(work, 'sessions')).save(session)
+    same(await fileStore(join(work, 'sessions')).load(session.id), { session, version })
+  },
+
+  'an image is read from its file': async () => {
+    const path = join(work, 'pixel.png')
+    writeFileSync(path, new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]))
+    const server = await createFakeServer({ script: [['text', 'A pixel.']] })
+    const engine = createEngine({ adapter: adapters.anthropic(server), model: 'any-model' })
+    await generate(engine, [user([imagePart(imageFromFile(path))])])
+    same(JSON.stringify(server.requests[0].body).includes('iVBORw0KGgo='), true)
+    await server.close()
+  },
+
+  'the program gives its tour': async () => {
+    const program = join(import.meta.dirname, 'node_modules/allm-ts/dist/cli/main.js')
+    const { NODE_OPTIONS: _mine, ...env } = process.env
+    const { stdout } = await promisify(execFile)(process.execPath, [program, 'tour'], {
+      cwd: work,
+      env: { ...env, OPENAI_API_KEY: '', ANTHROPIC_API_KEY: '', GEMINI_API_KEY: '' },
+    })
+    same(stdout.includes('It is resumed from the file, and finished'), true)
+  },
+}
+
+try {
+  await runCases(cases)
+} finally {
+  rmSync(work, { recursive: true, force: true })
+}
+
+async function answer(name) {
+  const server = await createFakeServer({
+    script: [
+      ['text', 'Hello, '],
+      ['text', 'Köln.'],
+    ],
+  })
+  const engine = createEngine({ adapter: adapters[name](server), model: 'any-model' })
+  same((await generate(engine, hello)).outputText, 'Hello, Köln.')
+  server.assertDone()
+  await server.close()
+}
+
+async function leave(name) {
+  const script = [
+    ['text', 'Hello, '],
+    ['delay', 600_000],
+    ['text', 'you.'],
+  ]
+  const server = await createFakeServer({ script })
+  const engine = createEngine({ adapter: adapters[name](server), model: 'any-model' })
+  for await (const event of streamGenerate(engine, hello)) if (event.type === 'text_delta') break
+  await server.idle()
+  await server.close()
+}

@@ -1,0 +1,249 @@
+// The core of the library on the Fake. The engine, its adapter and its tools are made while the module loads, as users of
+// a worker do; a runtime that forbids random numbers and timers there has to take it.
+import {
+  askUser,
+  chat,
+  createEngine,
+  EngineError,
+  findKey,
+  generate,
+  generateImage,
+  imageFromBytes,
+  imageFromFile,
+  imagePart,
+  memoryStore,
+  Session,
+  streamChat,
+  streamGenerate,
+  textDeltas,
+  tool,
+  user,
+} from 'allm-ts'
+import { openai } from 'allm-ts/openai'
+import {
+  crashAtEveryEvent,
+  currentEngine,
+  fake,
+  fakeImages,
+  virtualClock,
+  withEngine,
+} from 'allm-ts/testing'
+import { rejection, same, sentEvents, until } from './check.mjs'
+
+const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
+const weather = tool({
+  name: 'weather',
+  description: 'The weather of a city.',
+  schema,
+  idempotent: true,
+  handler: async ({ city }) => ({ city, celsius: 21 }),
+})
+const confirm = tool({
+  name: 'confirm',
+  description: 'Asks the user.',
+  schema: { type: 'object' },
+  handler: () => askUser('Book the table?'),
+})
+const call = (name, args = {}) => ['tool_call', { id: `call_${name}`, name, arguments: args }]
+const rounds = [
+  [call('weather', { city: 'Ghent' })],
+  [
+    ['text', 'It is '],
+    ['text', '21 degrees.'],
+  ],
+]
+const early = createEngine({ adapter: fake({ scripts: rounds }), tools: [weather] })
+const question = [user('How warm is Ghent?')]
+const pixel = imageFromBytes(new Uint8Array([0x89, 0x50, 0x4e, 0x47]), 'image/png')
+
+const speaks = (...pieces) =>
+  createEngine({ adapter: fake({ script: pieces.map((piece) => ['text', piece]) }) })
+
+export const libraryCases = {
+  'a tool loop runs on an engine that was made at load time': async () => {
+    const { finalResponse, thread } = await chat(early, question)
+    same(finalResponse.outputText, 'It is 21 degrees.')
+    same(
+      thread.messages.map(({ role }) => role),
+      ['user', 'assistant', 'tool', 'assistant'],
+    )
+  },
+
+  'generate gives an answer': async () => {
+    const { outputText, finishReason } = await generate(speaks('Bonjour.'), question)
+    same([outputText, finishReason], ['Bonjour.', 'stop'])
+  },
+
+  'a stream gives text as it comes': async () => {
+    const pieces = []
+    for await (const text of textDeltas(streamGenerate(speaks('One, ', 'two.'), question))) {
+      pieces.push(text)
+    }
+    same(pieces, ['One, ', 'two.'])
+  },
+
+  'arguments that do not fit the schema do not reach the handler': async () => {
+    const scripts = [[call('weather', { town: 'Ghent' })], [['text', 'Sorry.']]]
+    const adapter = fake({ scripts })
+    const { thread } = await chat(createEngine({ adapter, tools: [weather] }), question)
+    same(thread.messages[2].content.includes('celsius'), false)
+    adapter.assertDone()
+  },
+
+  'a session is saved, read elsewhere and gone on with': async () => {
+    const before = createEngine({ adapter: fake({ script: [call('confirm')] }), tools: [confirm] })
+    const { session } = await Session.start(before, [user('Find me a table.')])
+    same([session.status, session.pendingQuestion], ['awaiting_user', 'Book the table?'])
+    const after = createEngine({
+      adapter: fake({ script: [['text', 'Booked.']] }),
+      tools: [confirm],
+    })
+    const read = Session.parse(Session.stringify(session))
+    const { session: done, result } = await Session.reply(after, read, 'Yes.')
+    same([done.status, result.finalResponse.outputText], ['completed', 'Booked.'])
+  },
+
+  'a run that is left in the middle is resumed from its saved session': async () => {
+    const engineOf = (scripts) => createEngine({ adapter: fake({ scripts }), tools: [weather] })
+    const stream = Session.streamStart(engineOf(rounds), question)
+    for await (const event of stream) if (event.type === 'tool_result_encoded') break
+    const read = Session.parse(Session.stringify(stream.session))
+    const { session, result } = await Session.resume(engineOf(rounds.slice(1)), read)
+    same([session.status, result.finalResponse.outputText], ['completed', 'It is 21 degrees.'])
+  },
+
+  'a run survives a cut after every one of its events': async () => {
+    const { cuts, toolRuns } = await crashAtEveryEvent({
+      scripts: rounds,
+      tools: [weather],
+      messages: question,
+    })
+    same([cuts > 5, toolRuns], [true, { weather: 1 }])
+  },
+
+  'a stored session is found again': async () => {
+    const store = memoryStore()
+    const session = Session.create({ messages: [user('hi')] })
+    const version = await store.save(session)
+    same(await store.load(session.id), { session, version })
+  },
+
+  'an abort ends a run at once and keeps what it had': async () => {
+    const adapter = fake({
+      script: [
+        ['text', 'One, '],
+        ['delay', 60_000],
+        ['text', 'two.'],
+      ],
+    })
+    const controller = new AbortController()
+    const events = []
+    const options = { signal: controller.signal }
+    for await (const event of streamGenerate(createEngine({ adapter }), question, options)) {
+      events.push(event)
+      if (event.type === 'text_delta') controller.abort()
+    }
+    same(events.at(-1).error.reason, 'cancelled')
+    same(adapter.openStreams, 0)
+  },
+
+  'an abort of a promise keeps what it had in the error': async () => {
+    const adapter = fake({
+      script: [
+        ['text', 'One, '],
+        ['delay', 60_000],
+      ],
+    })
+    const { signal } = abortSoon(() => adapter.openStreams === 1)
+    const error = await rejection(generate(createEngine({ adapter }), question, { signal }))
+    same([error.reason, error.partial.outputText], ['cancelled', 'One, '])
+  },
+
+  'retries wait by the clock that was given': async () => {
+    const clock = virtualClock()
+    const scripts = [
+      [['preflight_error', 'rate_limited', { retryAfterMs: 20_000 }]],
+      [['text', 'ok']],
+    ]
+    const engine = createEngine({ adapter: fake({ scripts }), clock, retry: { jitterMs: 0 } })
+    same((await generate(engine, question)).outputText, 'ok')
+    same(clock.now(), 20_000)
+  },
+
+  'toResponse() is an answer of server-sent events': async () => {
+    const engine = createEngine({ adapter: fake({ scripts: rounds }), tools: [weather] })
+    const events = await sentEvents(streamChat(engine, question).toResponse())
+    same([events[0].type, events.at(-1).type], ['message_started', 'chat_completed'])
+  },
+
+  'toResponse() that is left ends the run': async () => {
+    const adapter = fake({
+      script: [
+        ['text', 'One, '],
+        ['delay', 60_000],
+        ['text', 'two.'],
+      ],
+    })
+    const { body } = streamGenerate(createEngine({ adapter }), question).toResponse()
+    const reader = body.getReader()
+    await reader.read()
+    same(adapter.openStreams, 1)
+    await reader.cancel()
+    await until(() => adapter.openStreams === 0, 'the stream of the adapter is closed')
+  },
+
+  'toReadableStream() gives the events': async () => {
+    const reader = streamGenerate(speaks('hi'), question).toReadableStream().getReader()
+    same((await reader.read()).value.type, 'message_started')
+    await reader.cancel()
+  },
+
+  'the current engine follows asynchronous work': async () => {
+    const engine = speaks('hi')
+    const found = await withEngine(engine, async () => {
+      await Promise.resolve()
+      return currentEngine()
+    })
+    same(found === engine, true)
+  },
+
+  'bytes become an image of a message': async () => {
+    const adapter = fake({ script: [['text', 'A pixel.']] })
+    await generate(createEngine({ adapter }), [user([imagePart(pixel)])])
+    same(adapter.calls[0].request.messages[0].content[0].image.base64, 'iVBORw==')
+  },
+
+  'images are made': async () => {
+    const engine = createEngine({ imageAdapter: fakeImages({ script: [['ok', [pixel]]] }) })
+    same((await generateImage(engine, 'a pixel')).images, [pixel])
+  },
+
+  'a key that is nowhere is a named error, also where the environment may not be read':
+    async () => {
+      same(findKey('nobody'), undefined)
+      const engine = createEngine({ adapter: openai({ fetch: unreachable }), model: 'gpt-5-mini' })
+      const error = await rejection(generate(engine, question))
+      same([error instanceof EngineError, error.reason], [true, 'missing_key'])
+    },
+
+  'an image whose file can not be read is a named error': async () => {
+    const image = imageFromFile('no-such-file.png')
+    const adapter = openai({ apiKey: 'a-key-for-nothing', fetch: unreachable })
+    const engine = createEngine({ adapter, model: 'gpt-5-mini' })
+    const error = await rejection(generate(engine, [user([imagePart(image)])]))
+    same(error.name, 'ValidationError')
+  },
+}
+
+function unreachable() {
+  throw new Error('no request is expected')
+}
+
+function abortSoon(isTime) {
+  const controller = new AbortController()
+  until(isTime, 'the stream is open').then(
+    () => controller.abort(),
+    () => controller.abort(),
+  )
+  return controller
+}

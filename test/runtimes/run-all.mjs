@@ -1,0 +1,9 @@
+import { conformanceCases } from './conformance-cases.mjs'
+import { libraryCases } from './library-cases.mjs'
+import { providerCases } from './provider-cases.mjs'
+import { runCases } from './run-cases.mjs'
+
+/** Runs the cases that every runtime has to pass, and those given. */
+export function runAll(more = {}) {
+  return runCases({ ...libraryCases, ...providerCases, ...conformanceCases, ...more })
+}

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { createEngine, Session, tool, user, type Engine } from '../../src/index.ts'
+import { fake, type Script } from '../../src/testing.ts'
+
+const messages = [user('go')]
+const echo = tool({
+  name: 'echo',
+  description: 'echoes',
+  schema: { type: 'object' },
+  handler: () => 'heard',
+})
+const call: Script[number] = ['tool_call', { id: 'c1', name: 'echo', arguments: {} }]
+const engineOf = (...scripts: Script[]): Engine =>
+  createEngine({ adapter: fake({ scripts }), tools: [echo] })
+
+test('an answer that said nothing is not asked for again, wherever the run was cut', async () => {
+  const uncut = (await Session.start(engineOf([call], []), messages)).session
+  const stream = Session.streamStart(engineOf([call], []), messages)
+  for await (const { type } of stream) {
+    if (type !== 'message_completed' || stream.session.thread.messages.length === 1) continue
+    const saved = Session.parse(Session.stringify(stream.session))
+    // An engine whose model has nothing to say: another call would fail.
+    const answers = saved.run?.silent === true ? [] : [[]]
+    const { session } = await Session.resume(engineOf(...answers), saved)
+    expect(session.status).toBe('completed')
+    expect(session.thread).toEqual(uncut.thread)
+  }
+})
+
+test('an answer that ended in an error is dropped and asked for again on resume, and kept on reply', async () => {
+  const failed: Script = [
+    ['text', 'half'],
+    ['finish', 'error'],
+  ]
+  const { session, result } = await Session.start(engineOf([call], failed), messages)
+  expect(session).toMatchObject({ status: 'error', error: { kind: 'adapter', reason: 'unknown' } })
+  expect(result).toMatchObject({ haltedReason: 'error', error: session.error })
+  const saved = Session.parse(Session.stringify(session))
+  const words = (of: Session): unknown[] => of.thread.messages.map(({ content }) => content)
+  const resumed = await Session.resume(engineOf([['text', 'whole']]), saved)
+  expect(words(resumed.session)).toEqual(['go', '', 'heard', 'whole'])
+  const replied = await Session.reply(engineOf([['text', 'whole']]), saved, 'again')
+  expect(words(replied.session)).toEqual(['go', '', 'heard', 'half', 'again', 'whole'])
+})
+
+test('an answer that ended in an error without a word leaves nothing to drop', async () => {
+  const { session } = await Session.start(engineOf([call], [['finish', 'error']]), messages)
+  expect(session.status).toBe('error')
+  const resumed = await Session.resume(engineOf([['text', 'whole']]), session)
+  expect(resumed.session.thread.messages.map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'tool',
+    'assistant',
+  ])
+})
