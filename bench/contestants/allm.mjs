@@ -99,7 +99,7 @@ export const contestant = {
     ])
     return async () => (await generate(engine(), [user('Hello, test!')])).outputText
   },
-  toolLoop({ steps, parallel, stream, history = 0 }) {
+  toolLoop({ steps, parallel, stream }) {
     let runs = 0
     const add = tool({
       name: 'add',
@@ -111,11 +111,7 @@ export const contestant = {
       },
     })
     const engine = fakeEngines(loopScripts(steps, parallel), { tools: [add] })
-    const past = Array.from({ length: history }, (_, index) => ({
-      role: index % 2 === 0 ? 'user' : 'assistant',
-      content: `${index}: the keeper counted ships`,
-    }))
-    const input = [...past, user('go')]
+    const input = [user('go')]
     const options = { maxTurns: steps + 2 }
     return async () => {
       runs = 0
@@ -123,6 +119,33 @@ export const contestant = {
       else await chat(engine(), input, options)
       return runs
     }
+  },
+  /** A loop on an adapter that does nothing but answer, so that what is measured is the loop. */
+  bareLoop({ steps, history }) {
+    const handler = async () => 3
+    const add = tool({ name: 'add', description: 'Adds.', schema: { type: 'object' }, handler })
+    let answers = 0
+    const adapter = {
+      provider: 'bare',
+      async *stream() {
+        const last = answers++ % (steps + 1) === steps
+        const call = { id: `call-${answers}`, name: 'add', arguments: {} }
+        const message = last
+          ? { role: 'assistant', content: 'done' }
+          : { role: 'assistant', content: '', toolCalls: [call] }
+        const finishReason = last ? 'stop' : 'tool_calls'
+        yield [
+          { type: 'message_started', requestId: 'r', provider: 'bare' },
+          { type: 'message_completed', message, finishReason },
+        ]
+      },
+    }
+    const engine = createEngine({ adapter, tools: [add], maxTurns: steps + 2 })
+    const past = Array.from({ length: history }, (_, index) => ({
+      role: index % 2 === 0 ? 'user' : 'assistant',
+      content: `${index}: the keeper counted ships`,
+    }))
+    return async () => (await chat(engine, [...past, user('go')])).steps.length
   },
   toolArguments(options) {
     const engine = engineFor(options)

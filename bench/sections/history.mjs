@@ -12,9 +12,9 @@ const many = 40
 export async function measure() {
   const field = []
   for (const history of lengths) {
-    const of = (steps) => ({ options: { steps, parallel: 1, stream: false, history } })
-    const short = await prepared('allm', 'toolLoop', of(few))
-    const long = await prepared('allm', 'toolLoop', of(many))
+    const of = (steps) => ({ options: { steps, history }, check: (ran) => ran === steps + 1 })
+    const short = await prepared('allm', 'bareLoop', of(few))
+    const long = await prepared('allm', 'bareLoop', of(many))
     for (const entrant of [short, long]) await entrant.ask('warm', { ms: quick ? 300 : 1000 })
     field.push({ history, short, long, samples: [] })
   }

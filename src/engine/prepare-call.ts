@@ -2,13 +2,12 @@ import type { CallOptions } from '../adapter/call-options.ts'
 import type { Engine } from '../adapter/engine-handle.ts'
 import type { Message } from '../data/message.ts'
 import { requestKeys, type ModelRequest } from '../data/model-request.ts'
+import { assertOptions } from '../make/refusal.ts'
 import { buildRequest, type RequestDraft } from '../stream/build-request.ts'
 import { outputSchema } from '../stream/output.ts'
 import { runScene, type RunScene } from '../stream/run-scene.ts'
 import { checkRequest, startCall } from '../stream/start-call.ts'
 import { ValidationError } from '../errors/validation-error.ts'
-import { assertValid } from '../validate/assert-valid.ts'
-import { unknownKeys } from '../validate/unknown-keys.ts'
 
 /** A request, or the messages of one. */
 export type RequestInput = ModelRequest | readonly Message[]
@@ -42,7 +41,7 @@ function checkedKeys(request: ModelRequest): RequestDraft {
     const problem = 'must be a request or a list of messages'
     throw new ValidationError('invalid_request', [{ path: '', problem }])
   }
-  assertValid('invalid_request', unknownKeys(request, requestKeys))
+  assertOptions('invalid_request', request, requestKeys)
   return request
 }
 

@@ -3,6 +3,7 @@ import type { Part } from '../data/part.ts'
 import type { Message } from '../data/message.ts'
 import type { Session } from '../data/session.ts'
 import { appendMessages } from '../data/thread.ts'
+import { ValidationError } from '../errors/validation-error.ts'
 import { questionMessage } from '../events/tool-message.ts'
 import { user } from '../make/messages.ts'
 import { cleared } from './cleared.ts'
@@ -14,6 +15,10 @@ export type SessionInput = Session | ThreadInput
 
 /** The session that a new run starts from. */
 export function begun(input: SessionInput): Session {
+  if (typeof input !== 'object' || input === null) {
+    const problem = 'must be messages, a thread or a session'
+    throw new ValidationError('invalid_session', [{ path: '', problem }])
+  }
   if (isSession(input)) return cleared(checked(input, 'start'))
   return createSession('messages' in input ? { thread: input } : { messages: input })
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../async/clock.ts'
+import { defined } from '../data/defined.ts'
 import type { ErrorData } from '../data/error-data.ts'
 import { errorToJSON } from '../errors/error-json.ts'
 import type { SpanFacts, SpanName, SpanOutcome, TelemetryEvent } from './telemetry-event.ts'
@@ -31,7 +32,9 @@ export function onTelemetry(
 }
 
 /** Tells every listener. */
-export function emitTelemetry(event: TelemetryEvent): void {
+export function emitTelemetry(said: TelemetryEvent): void {
+  if (subscriptions.size === 0) return
+  const event = defined<TelemetryEvent>(said)
   for (const { listener, content } of subscriptions) {
     if (content || !('content' in event)) listener(event)
     else {

@@ -4,7 +4,6 @@ import type { Usage } from '../data/usage.ts'
 import type { ModelEvent } from '../events/model-event.ts'
 import { addEntry, endScript } from './add-entry.ts'
 import type { CompiledScript, Section, StartedFacts } from './compiled-script.ts'
-import { memoised } from './memoised.ts'
 import { plainCopy } from './plain-copy.ts'
 import { responseEvents } from './response-events.ts'
 import type { Script } from './script-entry.ts'
@@ -15,11 +14,6 @@ export interface CompileOptions {
   readonly provider: string
   /** Takes the place of whatever usage the script has. */
   readonly usage?: Usage | undefined
-}
-
-/** Prepares scripts; one that is given for many calls is prepared once. */
-export function scriptCompiler(options: CompileOptions): (script: Script) => CompiledScript {
-  return memoised((script) => compileScript(script, options))
 }
 
 /** Prepares a script that was validated, once, for any number of calls. */

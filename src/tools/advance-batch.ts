@@ -65,7 +65,7 @@ function watch(live: LiveBatch, execution: Execution, promise: Promise<ToolOutco
 
 function settle(live: LiveBatch, execution: Execution, outcome: ToolOutcome): void {
   if (live.running.has(execution)) guarded(live, () => answer(live, execution, outcome))
-  else reportLate(execution, outcome)
+  else guarded(live, () => reportLate(execution, outcome))
 }
 
 /** Stops with the run. */

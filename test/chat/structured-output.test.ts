@@ -129,24 +129,24 @@ describe('chat with a schema', () => {
 
   test('the second pass of structuredFinalize runs no tool, even if the model calls one', async () => {
     const ran: string[] = []
-    const look = tool({
-      name: 'look',
-      description: 'looks',
+    const peek = tool({
+      name: 'peek',
+      description: 'peeks',
       schema: { type: 'object' },
       handler: (_args, { toolCall }) => ran.push(toolCall.id),
     })
     const scripts: Script[] = [
       [['text', 'free']],
-      [['tool_call', { id: 'c1', name: 'look', arguments: {} }]],
+      [['tool_call', { id: 'c1', name: 'peek', arguments: {} }]],
       answer,
     ]
     const result = await chat(
-      createEngine({ adapter: fake({ scripts }), tools: [look] }),
+      createEngine({ adapter: fake({ scripts }), tools: [peek] }),
       messages,
       { responseFormat: Place, structuredFinalize: true },
     )
     expect(ran).toEqual([])
-    expect(result.thread.messages.at(-2)?.content).toMatch(/no tool look/)
+    expect(result.thread.messages.at(-2)?.content).toMatch(/no tool peek/)
     expect(result.output).toEqual({ city: 'Paris', n: '3' })
   })
 

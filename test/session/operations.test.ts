@@ -40,6 +40,18 @@ const engineOf = (...scripts: Script[]): Engine =>
   createEngine({ adapter: fake({ scripts }), tools, clock: virtualClock() })
 const messages = [user('go')]
 
+test.each([undefined, null, 'hello'])(
+  'start refuses %o, which is nothing to start from, and says what it takes',
+  async (input) => {
+    // A caller without types may give anything.
+    const start = Session.start(engineOf(done), input as unknown as Session)
+    await expect(start).rejects.toMatchObject({
+      kind: 'validation',
+      message: expect.stringContaining('must be messages, a thread or a session'),
+    })
+  },
+)
+
 /** A session in each status, made the way that it really comes about. */
 const sessions: Record<SessionStatus, () => Promise<Session>> = {
   idle: async () => Session.create({ messages }),

@@ -57,7 +57,7 @@ describe('spans', () => {
     expect(spans()).toEqual(['stream start', 'stream stop'])
   })
 
-  test('a chat is a span around its steps’ streams and tools', async () => {
+  test('a chat is a span around its steps, and each step one around its stream and its tools', async () => {
     const echo = tool({
       name: 'echo',
       description: 'e',
@@ -69,16 +69,21 @@ describe('spans', () => {
     await chat(createEngine({ adapter, tools: [echo], clock: virtualClock() }), messages)
     expect(spans()).toEqual([
       'chat start',
+      'step start',
       'stream start',
       'stream stop',
       'tool start',
       'tool stop',
+      'step stop',
+      'step start',
       'stream start',
       'stream stop',
+      'step stop',
       'chat stop',
     ])
     expect(events.at(-1)).toMatchObject({ haltedReason: 'completed' })
-    expect(events[3]).toMatchObject({ toolName: 'echo', toolCallId: 'c1' })
+    expect(events[4]).toMatchObject({ toolName: 'echo', toolCallId: 'c1' })
+    expect(events[10]).toMatchObject({ finishReason: 'stop', usage: { outputTokens: 2 } })
   })
 
   test('a failure before the first event is an error, with its retries told', async () => {
@@ -101,8 +106,16 @@ describe('spans', () => {
       ['error', 'content_filter'],
     ]
     await chat(engine(failing), messages).catch(() => undefined)
-    expect(spans()).toEqual(['chat start', 'stream start', 'stream error', 'chat error'])
-    expect(events.slice(2)).toMatchObject([
+    expect(spans()).toEqual([
+      'chat start',
+      'step start',
+      'stream start',
+      'stream error',
+      'step error',
+      'chat error',
+    ])
+    expect(events.slice(3)).toMatchObject([
+      { error: { kind: 'adapter', reason: 'content_filter' } },
       { error: { kind: 'adapter', reason: 'content_filter' } },
       { error: { kind: 'adapter', reason: 'content_filter' } },
     ])

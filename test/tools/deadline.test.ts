@@ -208,13 +208,14 @@ test('every call has a span, with its ids and its duration', async () => {
     requestId: 'r1',
   })
 
-  const facts = { name: 'tool', requestId: 'r1', sessionId: undefined }
+  const facts = { name: 'tool', requestId: 'r1' }
   expect(told).toMatchObject([
     { ...facts, phase: 'start', toolName: 'nap', toolCallId: 'c0' },
     { ...facts, phase: 'start', toolName: 'broken', toolCallId: 'c1' },
     { ...facts, phase: 'error', durationMs: 0, error: { reason: 'handler_raised' } },
     { ...facts, phase: 'stop', durationMs: 5, toolCallId: 'c0', content: { ok: 1 } },
   ])
+  expect(told[0]).not.toHaveProperty('sessionId')
 })
 
 test('what a listener throws reaches whoever reads the batch', async () => {
@@ -233,4 +234,22 @@ test('what a listener throws reaches whoever reads the batch', async () => {
     runToolCalls([call('c0', 'deaf'), call('c1', 'slow')], [slow, deaf]),
   ).rejects.toThrow('a broken listener')
   expect(stops).toHaveLength(1)
+})
+
+test('a listener that throws about a late result is no unhandled rejection', async () => {
+  const unhandled: unknown[] = []
+  const note = (error: unknown): number => unhandled.push(error)
+  process.on('unhandledRejection', note)
+  const clock = virtualClock()
+  deafen = onTelemetry((event) => {
+    if (event.name === 'tool.unsettled') throw new Error('a broken listener')
+  })
+  const late = simple('late', () => clock.sleep(200))
+
+  await runToolCalls([call('c0', 'late')], [late], { clock, toolTimeoutMs: 100 })
+  await clock.sleep(200)
+  await new Promise((resolve) => setImmediate(resolve))
+
+  process.off('unhandledRejection', note)
+  expect(unhandled).toEqual([])
 })

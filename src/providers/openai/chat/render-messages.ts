@@ -41,6 +41,7 @@ function renderMessage(message: Message, options: RenderOptions, ids: ToolIds): 
 function renderUserContent(message: Message, { provider }: RenderOptions): JsonValue {
   const parts = partsOf(message).filter((part) => part.type !== 'reasoning')
   const [only] = parts
+  if (parts.length === 0) return ''
   if (parts.length === 1 && only?.type === 'text') return only.text
   return parts.map((part) =>
     part.type === 'text'

@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest'
+import { anthropic } from '../../src/anthropic.ts'
+import { gemini } from '../../src/gemini.ts'
+import {
+  chat,
+  createEngine,
+  generate,
+  streamChat,
+  streamGenerate,
+  tool,
+  user,
+  type ChatAdapter,
+  type RunStream,
+} from '../../src/index.ts'
+import { openai } from '../../src/openai.ts'
+import { fake, type Script } from '../../src/testing.ts'
+import { renderWire } from '../../src/wire/render-wire.ts'
+import type { WireFormat } from '../../src/wire/wire-answer.ts'
+import { promisesOf } from './promises.ts'
+
+const messages = [user('go')]
+const deltas = 1000
+const long: Script = [
+  ...Array.from({ length: deltas }, (_, index) => ['text', `word ${index} `] as const),
+  ['finish', 'stop'],
+]
+
+async function read(stream: RunStream): Promise<number> {
+  let seen = 0
+  for await (const event of stream) if (event.type === 'text_delta') seen++
+  return seen
+}
+
+describe('over HTTP', () => {
+  test.each<[WireFormat, (fetch: () => Promise<Response>) => ChatAdapter]>([
+    ['openai_chat', (fetch) => openai({ fetch, apiKey: 'test', api: 'chat' })],
+    ['openai_responses', (fetch) => openai({ fetch, apiKey: 'test', api: 'responses' })],
+    ['anthropic', (fetch) => anthropic({ fetch, apiKey: 'test' })],
+    ['gemini', (fetch) => gemini({ fetch, apiKey: 'test' })],
+  ])('a delta of %s makes at most 3 promises, 16 events a read', async (format, open) => {
+    const body = chunksOf(format, 16)
+    const headers = { 'content-type': 'text/event-stream' }
+    const adapter = open(async () => new Response(streamOf(body), { headers }))
+    const engine = createEngine({ adapter, model: 'a-model' })
+    expect(await read(streamGenerate(engine, messages))).toBe(deltas)
+    const promises = await promisesOf(() => read(streamGenerate(engine, messages)))
+    expect(promises / deltas).toBeLessThan(3)
+  })
+})
+
+test('a delta of a fake makes two promises, and the stream but a few of its own', async () => {
+  const engine = createEngine({ adapter: fake({ scripts: [long, long] }) })
+  const promises = await promisesOf(() => read(streamGenerate(engine, messages)))
+  expect(promises / deltas).toBeLessThan(2.1)
+})
+
+test('one call on a fake makes at most 20 promises', async () => {
+  const script: Script = [['text', 'Hello']]
+  const engine = createEngine({ adapter: fake({ scripts: [script, script] }) })
+  expect(await promisesOf(() => generate(engine, messages))).toBeLessThanOrEqual(20)
+})
+
+describe('a step of the tool loop', () => {
+  const steps = 10
+  const add = tool({
+    name: 'add',
+    description: 'adds',
+    schema: { type: 'object' },
+    handler: async () => 3,
+  })
+  const scripts: readonly Script[] = [
+    ...Array.from({ length: steps }, (_, step): Script => [
+      ['tool_call', { id: `call-${step}`, name: 'add', arguments: {} }],
+    ]),
+    [['text', 'done']],
+  ]
+  const options = { maxTurns: steps + 1 }
+  const engineOf = (): ReturnType<typeof createEngine> =>
+    createEngine({ adapter: fake({ scripts: [...scripts, ...scripts] }), tools: [add] })
+
+  test('makes at most 40 promises', async () => {
+    const engine = engineOf()
+    const promises = await promisesOf(() => chat(engine, messages, options))
+    expect(promises / steps).toBeLessThanOrEqual(40)
+  })
+
+  test('makes at most 50 promises when every event is read', async () => {
+    const engine = engineOf()
+    const promises = await promisesOf(() => read(streamChat(engine, messages, options)))
+    expect(promises / steps).toBeLessThanOrEqual(50)
+  })
+})
+
+/** The answer's bytes, so many events at once. */
+function chunksOf(format: WireFormat, events: number): readonly Uint8Array<ArrayBuffer>[] {
+  const { frames } = renderWire(format, long, { stream: true })
+  const chunks: Uint8Array<ArrayBuffer>[] = []
+  for (let at = 0; at < frames.length; at += events) {
+    const parts = frames.slice(at, at + events).map(({ bytes }) => bytes)
+    chunks.push(new Uint8Array(Buffer.concat(parts)))
+  }
+  return chunks
+}
+
+function streamOf(chunks: readonly Uint8Array<ArrayBuffer>[]): ReadableStream<Uint8Array> {
+  let at = 0
+  return new ReadableStream({
+    pull(controller) {
+      const chunk = chunks[at++]
+      if (chunk === undefined) controller.close()
+      else controller.enqueue(chunk)
+    },
+  })
+}

@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { root } from '../support/root.ts'
+import { bundled } from './program.ts'
+
+const openai = `
+import { createEngine, streamGenerate, user } from './src/index.ts'
+import { openai } from './src/openai.ts'
+const engine = createEngine({ adapter: openai(), model: 'gpt-5' })
+for await (const event of streamGenerate(engine, [user('hi')])) console.log(event)
+`
+
+const three = `${openai}
+import { anthropic } from './src/anthropic.ts'
+import { gemini } from './src/gemini.ts'
+console.log(anthropic(), gemini())
+`
+
+/** What the programs weigh today and a little more. A feature that needs more raises its budget here, where it is seen. */
+const budgets = { openai: 30_500, three: 48_000 }
+
+/** The rooms that a program which only streams text has no use for. */
+const strangers = new Set([
+  'testing',
+  'rehearsal',
+  'wire',
+  'session',
+  'store',
+  'chat',
+  'tools',
+  'images',
+])
+
+test('streaming text from OpenAI stays within its bytes, and drags in no fake, no session, no tool runner and no picture maker', async () => {
+  const { gzip, inputs } = await bundled(openai)
+  expect(gzip).toBeLessThan(budgets.openai)
+  expect(inputs.filter((path) => strangers.has(path.split('/')[1] ?? ''))).toEqual([])
+})
+
+test('all three providers stay within their bytes', async () => {
+  expect((await bundled(three)).gzip).toBeLessThan(budgets.three)
+})
+
+test('the package has no runtime dependency', () => {
+  const manifest: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  for (const field of ['dependencies', 'peerDependencies', 'optionalDependencies']) {
+    expect(manifest).not.toHaveProperty(field)
+  }
+})
