@@ -1,6 +1,6 @@
 import { contestants, quick, worker } from './field.mjs'
 
-const rounds = quick ? 3 : 9
+const usualRounds = quick ? 3 : 9
 const roundMs = quick ? 60 : 180
 const warmMs = quick ? 300 : 1200
 
@@ -9,7 +9,10 @@ const warmMs = quick ? 300 : 1200
  *
  * Gives for each the samples of every round, by id. Whoever does not know the scenario, or fails its check, is left out.
  */
-export async function inRounds(scenario, { options = {}, check, unit = 1, execArgv, times } = {}) {
+export async function inRounds(
+  scenario,
+  { options = {}, check, unit = 1, execArgv, times, rounds = usualRounds } = {},
+) {
   const field = await enter(scenario, { options, check, execArgv, times })
   const samples = new Map(field.map(({ id }) => [id, { cpu: [], wall: [], bytes: [] }]))
   for (let round = 0; round < rounds; round++) {

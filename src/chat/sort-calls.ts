@@ -6,7 +6,7 @@ import { interruptedMessage } from '../events/tool-message.ts'
 import { emitTelemetry, isObserved } from '../telemetry/telemetry.ts'
 import { answerStored } from '../tools/answer-stored.ts'
 import type { Loop } from './loop.ts'
-import { turnTools } from './turn-request.ts'
+import { isFinalizing, turnTools } from './turn-request.ts'
 
 /** The calls of an answer that are ours to answer and have no answer yet. */
 export interface SortedCalls {
@@ -28,13 +28,15 @@ export function sortCalls(loop: Loop, response: ModelResponse): SortedCalls {
   const open: ToolCall[] = []
   const known: StreamEvent[] = []
   if (mode === 'manual' || !runsTools(response)) return { open, known }
+  // In a pass without tools nothing can have run.
+  const begun = isFinalizing(loop) ? [] : state.started
   const answered = new Set(state.toolMessages.map(({ toolCallId }) => toolCallId))
   for (const call of response.toolCalls) {
     const tool = tools.tools.get(call.name)
     if (answered.has(call.id) || tool?.manual === true) continue
     const stored = state.results.find(({ toolCallId }) => toolCallId === call.id)
     if (stored !== undefined) known.push(answerStored(call, stored, tools))
-    else if (state.started.includes(call.id) && tool?.idempotent !== true) {
+    else if (begun.includes(call.id) && tool?.idempotent !== true) {
       known.push(interrupted(loop, call))
     } else open.push(call)
   }

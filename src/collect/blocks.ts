@@ -2,6 +2,7 @@ import { defined } from '../data/defined.ts'
 import type { Image } from '../data/image.ts'
 import type { JsonValue } from '../data/json.ts'
 import type { Part, ReasoningPart } from '../data/part.ts'
+import { appended, replaced } from './lists.ts'
 
 type BlockKind = 'text' | 'reasoning'
 
@@ -66,7 +67,7 @@ export function closeBlock(
 export function addImage(blocks: Blocks, image: Image): void {
   park(blocks, { closed: false })
   const block: Block = { kind: 'image', index: undefined, text: '', closed: true, image }
-  blocks.parked = [...blocks.parked, block]
+  blocks.parked = appended(blocks.parked, block)
 }
 
 /** The blocks as message parts. Empty ones are left out, save reasoning that has something to echo. */
@@ -94,7 +95,7 @@ function openBlock(blocks: Blocks, kind: BlockKind, index: number | undefined): 
   if (known === -1) {
     blocks.openAt = blocks.parked.length
     blocks.openText = ''
-    blocks.parked = [...blocks.parked, { kind, index, text: '', closed: false }]
+    blocks.parked = appended(blocks.parked, { kind, index, text: '', closed: false })
   } else {
     blocks.openAt = known
     blocks.openText = blocks.parked[known]?.text ?? ''
@@ -106,7 +107,7 @@ function park(blocks: Blocks, end: Pick<Block, 'closed' | 'opaque'>): void {
   const { openKind: kind, openIndex: index, openText: text, openAt } = blocks
   if (kind === undefined) return
   const { closed, opaque } = end
-  blocks.parked = blocks.parked.with(openAt, { kind, index, text, closed, opaque })
+  blocks.parked = replaced(blocks.parked, openAt, { kind, index, text, closed, opaque })
   blocks.openKind = undefined
   blocks.openText = ''
   blocks.openAt = -1

@@ -4,6 +4,7 @@ import { addImage, closeBlock, growBlock } from './blocks.ts'
 import { clearMessage } from './clear-message.ts'
 import type { CallFold, Collector, MessageEnd } from './collector-state.ts'
 import { foldLateEvent } from './fold-late-event.ts'
+import { appended, replaced } from './lists.ts'
 
 /**
  * Folds one event into a state that may be written to; `applyEvent` does the same on a copy.
@@ -80,12 +81,12 @@ function completeMessage(state: Collector, event: Completed): void {
 
 function setCall(state: Collector, call: CallFold): void {
   const at = state.calls.findIndex(({ id }) => id === call.id)
-  state.calls = at === -1 ? [...state.calls, call] : state.calls.with(at, call)
+  state.calls = at === -1 ? appended(state.calls, call) : replaced(state.calls, at, call)
 }
 
 function growCall(state: Collector, id: string, delta: string): void {
   const at = state.calls.findLastIndex((call) => call.id === id)
   const known = state.calls[at]
-  if (known === undefined) state.calls = [...state.calls, { id, name: '', raw: delta }]
-  else state.calls = state.calls.with(at, { ...known, raw: known.raw + delta })
+  if (known === undefined) state.calls = appended(state.calls, { id, name: '', raw: delta })
+  else state.calls = replaced(state.calls, at, { ...known, raw: known.raw + delta })
 }

@@ -7,6 +7,7 @@ import type { StreamEvent } from '../events/event.ts'
 import { askedMessage, interruptedMessage, toolMessage } from '../events/tool-message.ts'
 import { clearMessage } from './clear-message.ts'
 import type { Collector } from './collector-state.ts'
+import { appended } from './lists.ts'
 import { inCallOrder, isDone } from './runs-tools.ts'
 
 /** What comes after an answer: its tools, and the boundaries of the loop. */
@@ -28,10 +29,10 @@ export type LateEvent = Extract<
 export function foldLateEvent(state: Collector, event: LateEvent): void {
   switch (event.type) {
     case 'tool_execution_started':
-      state.started = [...state.started, event.id]
+      state.started = appended(state.started, event.id)
       return
     case 'tool_execution_completed':
-      state.results = [...state.results, storedResult(event)]
+      state.results = appended(state.results, storedResult(event))
       return
     case 'tool_result_encoded':
       addToolMessage(
@@ -40,18 +41,18 @@ export function foldLateEvent(state: Collector, event: LateEvent): void {
           ? toolMessage(event.id, event.content)
           : interruptedMessage(event.id, event.interrupted),
       )
-      if (event.halt !== undefined) state.halts = [...state.halts, event.halt]
+      if (event.halt !== undefined) state.halts = appended(state.halts, event.halt)
       return
     case 'ask_user_requested': {
       const { toolCallId, question, options } = event
       addToolMessage(state, askedMessage(toolCallId))
-      state.halts = [...state.halts, { reason: 'ask_user', toolCallId, question, options }]
+      state.halts = appended(state.halts, { reason: 'ask_user', toolCallId, question, options })
       return
     }
     case 'tool_halt': {
       const { toolCallId, reason, result, content } = event
       addToolMessage(state, toolMessage(toolCallId, content))
-      state.halts = [...state.halts, { reason, toolCallId, result }]
+      state.halts = appended(state.halts, { reason, toolCallId, result })
       return
     }
     case 'step_completed':
@@ -78,7 +79,7 @@ function completeStep(state: Collector, event: StepCompleted): void {
     manualToolCalls,
     halt,
   })
-  state.steps = [...state.steps, step]
+  state.steps = appended(state.steps, step)
   state.haltedReason = event.haltedReason
   state.questions = inCallOrder(state.halts, response).filter(
     (asked) => asked.reason === 'ask_user',
@@ -103,5 +104,5 @@ function storedResult({ id, result, outcome }: ExecutionCompleted): StoredResult
 
 function addToolMessage(state: Collector, message: Collector['toolMessages'][number]): void {
   state.results = state.results.filter(({ toolCallId }) => toolCallId !== message.toolCallId)
-  state.toolMessages = [...state.toolMessages, message]
+  state.toolMessages = appended(state.toolMessages, message)
 }

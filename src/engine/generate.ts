@@ -5,8 +5,8 @@ import { keepEvent } from '../stream/keep-event.ts'
 import { parseOutput, type WithOutput } from '../stream/output.ts'
 import { runStream, type RunStream } from '../stream/run-stream.ts'
 import { span } from '../telemetry/telemetry.ts'
-import { drainCall } from './drain-call.ts'
 import { prepareCall, type RequestInput } from './prepare-call.ts'
+import { keepPartial, wholeResponse } from './whole-response.ts'
 
 /** A response; with a schema as `responseFormat`, also its validated, typed `output`. */
 export type GenerateResult<Format> = ModelResponse & WithOutput<Format>
@@ -26,13 +26,15 @@ export async function generate<Format extends FormatOption = FormatOption>(
   const { requestId, engine: parts } = scene
   const trace = span('generate', { requestId, provider: run.state.provider }, parts.clock)
   try {
-    const response = await drainCall(run)
+    while ((await run.next()).done !== true);
+    const response = wholeResponse(run.state)
     const { finishReason, usage, outputText } = response
     const output = schema && { output: await parseOutput(schema, outputText, response) }
     trace.stop({ finishReason, usage, content: response })
     // What the schema gave is what its type says.
     return (output === undefined ? response : { ...response, ...output }) as GenerateResult<Format>
   } catch (error) {
+    keepPartial(error, run.state)
     trace.error(error)
     throw error
   }

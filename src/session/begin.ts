@@ -1,5 +1,4 @@
 import type { ThreadInput } from '../chat/create-loop.ts'
-import type { Part } from '../data/part.ts'
 import type { Message } from '../data/message.ts'
 import type { Session } from '../data/session.ts'
 import { appendMessages } from '../data/thread.ts'
@@ -24,7 +23,7 @@ export function begun(input: SessionInput): Session {
 }
 
 /** The session with the user's words added. To a question, they are the answer, and the question goes before them. */
-export function replied(session: Session, text: string | readonly Part[]): Session {
+export function replied(session: Session, text: Parameters<typeof user>[0]): Session {
   checked(session, 'reply')
   const { thread, pendingQuestion, pendingToolCallId } = session
   const added: Message[] = [user(text)]

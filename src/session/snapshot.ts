@@ -1,14 +1,12 @@
 import type { Collector } from '../collect/collector-state.ts'
 import { partialMessages } from '../collect/partial-messages.ts'
 import { stepError } from '../collect/step-error.ts'
-import { toResponse } from '../collect/to-response.ts'
 import type { ChatResult } from '../data/chat-result.ts'
 import { defined } from '../data/defined.ts'
-import type { RunProgress, Session } from '../data/session.ts'
-import type { ToolHalt } from '../data/step-result.ts'
+import type { Session } from '../data/session.ts'
 import { appendMessages, type Thread } from '../data/thread.ts'
-import { answerFacts } from './answer-facts.ts'
 import { cleared } from './cleared.ts'
+import { progress } from './progress.ts'
 import { settled, type Outcome } from './settled.ts'
 
 /**
@@ -57,7 +55,7 @@ function outcomeOf(base: Session, state: Collector): Outcome | undefined {
 }
 
 /** A question that was put without a step waited behind another one. */
-function askedBy(base: Session, result: ChatResult): readonly ToolHalt[] {
+function askedBy(base: Session, result: ChatResult): Outcome['questions'] {
   const { pendingQuestion: question, pendingToolCallId: toolCallId } = result
   if (question === undefined || toolCallId === undefined) return []
   return [{ reason: 'ask_user', toolCallId, question }, ...(base.moreQuestions ?? [])]
@@ -65,24 +63,4 @@ function askedBy(base: Session, result: ChatResult): readonly ToolHalt[] {
 
 function asksForFinalAnswer({ messages }: Thread): boolean {
   return messages.at(-1)?.metadata?.['structuredFinalize'] === true
-}
-
-/** What a resumed run needs to know beside the thread. */
-function progress(base: Session, state: Collector): RunProgress {
-  const mode = base.run?.mode ?? 'auto'
-  const turns = (base.run?.turns ?? 0) + state.answers
-  if (!state.active) return { mode, turns, phase: 'between', started: [], halts: [] }
-  if (state.end === undefined) return { mode, turns, phase: 'model', started: [], halts: [] }
-  const { started, halts, results } = state
-  const answer = answerFacts(toResponse(state))
-  return defined<RunProgress>({
-    mode,
-    turns,
-    phase: 'tools',
-    answer,
-    silent: partialMessages(state).length === 0 ? true : undefined,
-    started,
-    halts,
-    results: results.length === 0 ? undefined : results,
-  })
 }

@@ -72,7 +72,7 @@ function parseStored(text: string): StoredSession {
   return { session: parseSession(found[2]), version: Number(found[1]) }
 }
 
-/** An id as a file name: what a file system might take amiss is written as its code. */
+/** An id as a file name: what a file system might take amiss, capitals included, is written as its code. */
 function fileName(id: string): string {
   if (id === '' || id.length > 100) {
     throw new ValidationError('invalid_session', [
@@ -80,7 +80,7 @@ function fileName(id: string): string {
     ])
   }
   return id.replaceAll(
-    /[^A-Za-z0-9_-]/g,
+    /[^a-z0-9_-]/g,
     (char) => `%${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 }

@@ -2,9 +2,10 @@ import { signalOf, type LazyAbort } from '../async/lazy-abort.ts'
 import { retry, type RetryPlan } from '../async/retry.ts'
 import { errorFromJSON, errorToJSON } from '../errors/error-json.ts'
 import { StreamError } from '../errors/stream-error.ts'
-import type { Batch } from '../events/event.ts'
+import { isStreamEvent, type Batch } from '../events/event.ts'
 import { emitTelemetry, isObserved } from '../telemetry/telemetry.ts'
 import { cutAttempt, openAttempt, pullBatch, type Attempt, type Puller } from './attempt.ts'
+import { isList, isWhole, malformedBatch, malformedEvent } from './malformed.ts'
 import { callFacts, type ModelCall } from './model-call.ts'
 import { retryPlan } from './retry-policy.ts'
 
@@ -46,7 +47,9 @@ function tryOnce(opening: Opening, apiKey: string | undefined): Promise<Batch> {
     const puller: Puller = {
       onBatch(batch) {
         if (batch === undefined) fail(emptyAnswer(call))
+        else if (!isList(batch)) fail(malformedBatch(call, 0))
         else if (batch[0] === undefined) pullBatch(attempt, call.requestTimeoutMs, puller)
+        else if (!isStreamEvent(batch[0]) || !isWhole(batch[0])) fail(malformedEvent(call, 0))
         else if (batch[0].type === 'error') fail(errorFromJSON(batch[0].error))
         else resolve(batch)
       },

@@ -1,12 +1,12 @@
 import { abortWith, lazyAbort } from '../async/lazy-abort.ts'
 import { createCollector, type Collector } from '../collect/collector-state.ts'
-import { foldEvent } from '../collect/fold-event.ts'
 import { toResponse } from '../collect/to-response.ts'
 import { StreamError } from '../errors/stream-error.ts'
 import type { Batch } from '../events/event.ts'
 import { isObserved, span, type Span } from '../telemetry/telemetry.ts'
 import { cancelledCall, cutAttempt, pullBatch, stopAttempt, type Attempt } from './attempt.ts'
 import { firstBatch, type Opening } from './first-batch.ts'
+import { failureEvent, foldBatch } from './fold-batch.ts'
 import { callFacts, type ModelCall } from './model-call.ts'
 
 type Step = IteratorResult<Batch, void>
@@ -128,24 +128,12 @@ async function failed(live: Live, error: unknown): Promise<never> {
   throw error
 }
 
-/** Folds a batch and gives what the consumer gets of it: nothing follows the event that ends a message. */
+/** Folds a batch and gives what the consumer gets of it. */
 function take(live: Live, batch: Batch): Batch {
-  const { state, call } = live
-  for (let index = 0; index < batch.length; index++) {
-    const event = batch[index]
-    if (event === undefined) continue
-    foldEvent(state, event)
-    call.onEvent?.(event)
-    if (event.type === 'message_completed' || event.type === 'error') {
-      live.phase = 'ending'
-      return index === batch.length - 1 ? batch : batch.slice(0, index + 1)
-    }
-  }
-  return batch
-}
-
-function failureEvent(error: Pick<StreamError, 'toJSON'>): Batch[number] {
-  return { type: 'error', error: error.toJSON() }
+  const taken = foldBatch(live.state, live.call, batch)
+  const last = taken.at(-1)?.type
+  if (last === 'message_completed' || last === 'error') live.phase = 'ending'
+  return taken
 }
 
 function truncated({ call, state }: Live): StreamError {

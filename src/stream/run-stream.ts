@@ -64,6 +64,7 @@ export function runStream(source: BatchSource, options: DoorOptions = {}): RunSt
 }
 
 type EventStep = IteratorResult<StreamEvent, void>
+type BatchStep = IteratorResult<Batch, void>
 
 /** Hands out single events. While a batch lasts, `next` gives an already resolved promise. */
 function eventIterator(source: BatchSource, door: DoorOptions): AsyncIterator<StreamEvent, void> {
@@ -118,7 +119,7 @@ function batchIterator(source: BatchSource, door: DoorOptions): AsyncIterator<Ba
     if (onPass !== undefined) batch.forEach((event) => onPass(event))
     return keep === undefined ? batch : batch.filter((event) => keep(event))
   }
-  const next = async (): Promise<IteratorResult<Batch, void>> => {
+  const passed = async (): Promise<BatchStep> => {
     for (;;) {
       const result = await source.next()
       if (result.done === true) return result
@@ -126,8 +127,24 @@ function batchIterator(source: BatchSource, door: DoorOptions): AsyncIterator<Ba
       if (value.length > 0) return { done: false, value }
     }
   }
+  const pull = keep === undefined && onPass === undefined ? () => source.next() : passed
+  let pending: Promise<BatchStep> | undefined
+  const given = (step: BatchStep): BatchStep => {
+    pending = undefined
+    return step
+  }
+  const lost = (error: unknown): never => {
+    pending = undefined
+    throw error
+  }
+  const next = (): Promise<BatchStep> => {
+    // A source has one reader at a time: who asks again before the answer is there waits for his turn.
+    if (pending !== undefined) return pending.then(next, next)
+    pending = pull().then(given, lost)
+    return pending
+  }
   return {
-    next: keep === undefined && onPass === undefined ? () => source.next() : next,
+    next,
     return: async () => {
       await source.return()
       return over

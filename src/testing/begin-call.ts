@@ -34,7 +34,7 @@ export function beginCall(input: FakeInput): BegunCall {
   if (isAborted(options) && options.signal !== undefined) {
     throw stoppedBy(options.signal, facts, 0)
   }
-  const script = count < fake.firstGoodCall ? fake.transient[method] : takeScript(input, requestId)
+  const script = count < fake.firstGoodCall ? fake.transient(method) : takeScript(input, requestId)
   if (script.preflight !== undefined) throw preflightFailure(fake, script.preflight, facts)
   fake.lastFailure = undefined
   return { script, facts }

@@ -31,7 +31,7 @@ export interface FakeState {
   /** The calls before this one play `transient` and take no script. */
   readonly firstGoodCall: number
   /** A time-out: thrown where the call is tried again, else the last event. */
-  readonly transient: Readonly<Record<FakeMethod, CompiledScript>>
+  readonly transient: (method: FakeMethod) => CompiledScript
   openStreams: number
   /** How the last call failed, if it failed before its first event and may be tried again. */
   lastFailure: AdapterError | undefined
@@ -51,6 +51,10 @@ export function fakeState(options: FakeOptions): FakeState {
   const timeout = {
     message: `a scripted time-out: this fake answers from call ${retryUntilCall} on`,
   }
+  const timeouts: Readonly<Record<FakeMethod, Script>> = {
+    generate: [['preflight_error', 'timeout', timeout]],
+    stream: [['error_event', 'timeout', timeout]],
+  }
   return {
     forGenerate,
     forStream: shared === undefined || own === undefined ? forGenerate : list(own),
@@ -58,10 +62,7 @@ export function fakeState(options: FakeOptions): FakeState {
     record: options.record,
     cleanupObserver: options.cleanupObserver,
     firstGoodCall: retryUntilCall,
-    transient: {
-      generate: compile([['preflight_error', 'timeout', timeout]]),
-      stream: compile([['error_event', 'timeout', timeout]]),
-    },
+    transient: (method) => compile(timeouts[method]),
     openStreams: 0,
     lastFailure: undefined,
   }

@@ -81,7 +81,7 @@ describe.each(wireFormats)('%s', (format) => {
       }),
       { numRuns: 200 },
     )
-  })
+  }, 30_000)
 
   test('fails as the fake fails, with all that came before', async () => {
     const failing = fc.oneof(failingScript, harnessScript).filter(isHonest)
@@ -96,6 +96,56 @@ describe.each(wireFormats)('%s', (format) => {
       }),
       { numRuns: 200 },
     )
+  }, 30_000)
+})
+
+describe('the comparison', () => {
+  const script: Script = [
+    ['reasoning', 'Hm.'],
+    ['text', 'One '],
+    ['text', 'moment.'],
+    ['tool_call_delta', { id: 'a', name: 'weather', argumentsDelta: '{"city":' }],
+    ['tool_call_delta', { id: 'a', argumentsDelta: '"Paris"}' }],
+    ['tool_call', { id: 'b', name: 'weather', arguments: { city: 'Rome' } }],
+    ['usage', { inputTokens: 3, outputTokens: 2 }],
+    ['finish', 'length'],
+  ]
+
+  test.each<readonly [string, (event: ModelEvent) => readonly ModelEvent[]]>([
+    [
+      'a lost delta',
+      (event) => (event.type === 'text_delta' && event.delta === 'One ' ? [] : [event]),
+    ],
+    ['a lost block', (event) => (event.type.startsWith('reasoning') ? [] : [event])],
+    [
+      'a lost call',
+      (event) => (event.type === 'tool_call_completed' && event.call.id === 'b' ? [] : [event]),
+    ],
+    [
+      'a lost piece',
+      (event) =>
+        event.type === 'tool_call_delta' && event.argumentsDelta.startsWith('{') ? [] : [event],
+    ],
+    [
+      'another finish reason',
+      (event) =>
+        event.type === 'message_completed' ? [{ ...event, finishReason: 'other' }] : [event],
+    ],
+    [
+      'another count',
+      (event) =>
+        event.type === 'message_completed' ? [{ ...event, usage: { inputTokens: 4 } }] : [event],
+    ],
+    [
+      'something after the end',
+      (event) => (event.type === 'message_completed' ? [event, event] : [event]),
+    ],
+  ])('sees %s', async (_what, change) => {
+    const { events } = await play(fake({ script }), virtualClock())
+    for (const format of wireFormats) {
+      const changed = ordered(format, comparable(events.flatMap(change)))
+      expect(changed).not.toEqual(ordered(format, comparable(events)))
+    }
   })
 })
 

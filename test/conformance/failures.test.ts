@@ -61,7 +61,7 @@ describe('a failure', () => {
 
   test('says what it waited for, when an adapter hangs', async () => {
     const harness = saying(async function* () {
-      await new Promise(() => undefined)
+      yield await new Promise<never>(() => undefined)
     })
 
     expect(await findingOf('the first event is message_started', harness)).toContain(

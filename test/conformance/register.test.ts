@@ -2,13 +2,16 @@ import { test as nodeTest } from 'node:test'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import {
   ConformanceFailure,
+  imageAdapterCases,
   register,
   runCases,
+  streamAdapterCases,
   toolExecutorCases,
   type ConformanceCase,
   type Declares,
   type TestFunction,
 } from '../../src/conformance.ts'
+import { fake, fakeImages } from '../../src/testing.ts'
 
 type Harness = Declares & { readonly answer: number }
 
@@ -101,6 +104,24 @@ describe('register', () => {
   test('takes the test function of any runner', () => {
     expectTypeOf(test).toExtend<TestFunction>()
     expectTypeOf(nodeTest).toExtend<TestFunction>()
+  })
+})
+
+describe('the shortest harness', () => {
+  test('of a chat adapter is one function', async () => {
+    const { failed } = await runCases(streamAdapterCases, {
+      start: (script) => ({ adapter: fake({ script }) }),
+    })
+
+    expect(failed).toEqual([])
+  })
+
+  test('of an image adapter is one function', async () => {
+    const { failed } = await runCases(imageAdapterCases, {
+      start: (script) => ({ adapter: fakeImages({ script }) }),
+    })
+
+    expect(failed).toEqual([])
   })
 })
 

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { AdapterError } from '../../src/errors/adapter-error.ts'
 import { postForJson } from '../../src/http/post-for-json.ts'
 import { retryAfterMs } from '../../src/http/retry-after.ts'
+import { secretFilter } from '../../src/http/secrets.ts'
 import { sendJson, serve } from '../support/http-server.ts'
 import { callTo } from './call.ts'
 
@@ -91,6 +92,14 @@ test('a key that a refusal echoes is taken out, whatever it looks like', async (
     said: 'your key is [redacted], is it not?',
     nested: [{ said: 'your key is [redacted], is it not?' }],
   })
+})
+
+test.each([
+  ['k', 'bad tokens: k', 'bad tokens: [redacted]'],
+  ['te.t', 'a test of "te.t"', 'a test of "[redacted]"'],
+  ['long.secret+', 'xlong.secret+x long-secret+', 'x[redacted]x long-secret+'],
+])('the key %j is found as it is, and a short one only by itself', (key, said, shown) => {
+  expect(secretFilter({ authorization: `Bearer ${key}` })(said)).toBe(shown)
 })
 
 test('a header that can not be sent is refused without being shown', async () => {

@@ -170,6 +170,7 @@ test.each<[string, string, readonly Event[]]>([
   const splitter = sniffedBody()
   splitter.feed(text, take)
   splitter.end(take)
+  expect(splitter.isDocument).toBe(/^\s*[[{]/.test(text))
   expect(given.map(([data, event]) => [data.trim(), event])).toEqual(
     events.map(([data, event]) => [data.trim(), event]),
   )

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import { createEngine, Session, tool, user, type Engine } from '../../src/index.ts'
+import { describe, expect, test } from 'vitest'
+import { createEngine, Session, tool, user, type Engine, type Tool } from '../../src/index.ts'
 import { fake, type Script } from '../../src/testing.ts'
 
 const messages = [user('go')]
@@ -53,4 +53,28 @@ test('an answer that ended in an error without a word leaves nothing to drop', a
     'tool',
     'assistant',
   ])
+})
+
+describe('a run that was cancelled ends on resume as one that was not', () => {
+  const scripts: Script[] = [[['text', 'look'], call], [['text', 'whole']]]
+  const repeatable: Tool = { ...echo, idempotent: true }
+  const engineAfter = (answers: number): Engine =>
+    createEngine({ adapter: fake({ scripts: scripts.slice(answers) }), tools: [repeatable] })
+
+  test.each([1, 2, 3, 4, 5, 6, 7, 8, 9])('cancelled at event %i', async (at) => {
+    const uncut = (await Session.start(engineAfter(0), messages)).session
+    const control = new AbortController()
+    const stream = Session.streamStart(engineAfter(0), messages, { signal: control.signal })
+    let events = 0
+    let answers = 0
+    for await (const { type } of stream) {
+      if (type === 'message_completed') answers++
+      if (++events === at) control.abort()
+    }
+    const saved = Session.parse(Session.stringify(stream.session))
+    expect(saved).toMatchObject({ status: 'error', error: { reason: 'cancelled' } })
+    const { session } = await Session.resume(engineAfter(answers), saved)
+    expect(session.status).toBe('completed')
+    expect(session.thread).toEqual(uncut.thread)
+  })
 })

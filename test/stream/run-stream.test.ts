@@ -1,13 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import {
+  collectChat,
   createEngine,
   generate,
+  streamChat,
   streamGenerate,
   user,
   type ChatAdapter,
   type StreamEvent,
 } from '../../src/index.ts'
-import { collectEvents, fake, type Script } from '../../src/testing.ts'
+import { collectEvents, fake, virtualClock, type Script } from '../../src/testing.ts'
 
 const messages = [user('go')]
 const script: Script = [
@@ -29,6 +31,22 @@ describe('a run as something else', () => {
     }
     expect(events).toEqual(await collectEvents(open()))
     expect(batches).toBe(1)
+  })
+
+  test('batches that are asked for before the last one is there come in their order, none lost', async () => {
+    const slow: Script = [
+      ['text', 'a'],
+      ['delay', 5],
+      ['text', 'b'],
+      ['delay', 5],
+      ['text', 'c'],
+    ]
+    const engine = createEngine({ adapter: fake({ script: slow }), clock: virtualClock() })
+    const run = streamChat(engine, messages).batches()[Symbol.asyncIterator]()
+    const steps = await Promise.all(Array.from({ length: 9 }, () => run.next()))
+    const events = steps.flatMap(({ value }) => value ?? [])
+    expect(await collectChat(events)).toMatchObject({ finalResponse: { outputText: 'abc' } })
+    expect(steps.at(-1)).toEqual({ done: true, value: undefined })
   })
 
   test('a Web stream, pulled one event at a time', async () => {

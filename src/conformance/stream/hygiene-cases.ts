@@ -3,6 +3,7 @@ import type { ChatCase } from '../chat-harness.ts'
 import { play } from '../chat-scene.ts'
 import { demand } from '../conformance-failure.ts'
 import { demandNoKey, echoedKey, plainKey } from '../demand-no-key.ts'
+import { showEvents } from '../events.ts'
 import { turns } from '../patience.ts'
 import { openStream, read, readEvents } from '../read-stream.ts'
 import { hello, late, refused, requestOf, slow } from '../samples.ts'
@@ -44,6 +45,11 @@ export const hygieneCases: readonly ChatCase[] = [
     run: (harness) =>
       play(harness, echoed, async (scene) => {
         const { events, failure } = await read(scene, { options: { apiKey: echoedKey } })
+        demand(failure !== undefined, {
+          expected: 'a rejection with what the provider said about the key',
+          received: showEvents(events),
+          contract: 'preflight',
+        })
         demandNoKey(echoedKey, [events, failure?.thrown])
       }),
   },

@@ -1,4 +1,4 @@
-import type { Usage } from '../../../src/index.ts'
+import { messageText, type Usage } from '../../../src/index.ts'
 import { broken, edit, events, type Change } from './mutant.ts'
 
 /** Adapters that get reasoning or usage wrong. */
@@ -60,7 +60,7 @@ export const countingMutants = [
         event.usage === undefined
           ? {
               ...event,
-              usage: { outputTokens: Math.ceil(String(event.message.content).length / 4) },
+              usage: { outputTokens: Math.ceil(messageText(event.message).length / 4) },
             }
           : event,
       ),

@@ -90,7 +90,9 @@ export const failingMutants = [
   broken(
     'how long to wait is not told in the middle',
     'a failure in the middle says how long to wait',
-    events(edit('error', ({ error: { retryAfterMs: _, ...error } }) => ({ type: 'error', error }))),
+    events(
+      edit('error', ({ error: { retryAfterMs: _wait, ...error } }) => ({ type: 'error', error })),
+    ),
   ),
   broken(
     'the end of the body is taken for the end of the answer',

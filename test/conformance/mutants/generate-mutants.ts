@@ -2,7 +2,7 @@ import type { AdapterOptions } from '../../../src/adapter/adapter-options.ts'
 import type { ChatAdapter } from '../../../src/adapter/chat-adapter.ts'
 import type { ChatHarness } from '../../../src/conformance.ts'
 import { refusals } from '../../../src/conformance/refusals.ts'
-import { AdapterError, StreamError, type ModelResponse } from '../../../src/index.ts'
+import { AdapterError, type ModelResponse, type StreamError } from '../../../src/index.ts'
 import { fakeHarness } from '../harnesses.ts'
 import type { Mutant } from './mutant.ts'
 
@@ -124,7 +124,7 @@ export const generateMutants = [
     'requestTimeoutMs is not kept',
     'a wait beyond requestTimeoutMs rejects generate with timeout',
     (generate) =>
-      (request, { requestTimeoutMs: _, ...options } = {}) =>
+      (request, { requestTimeoutMs: _limit, ...options } = {}) =>
         generate(request, options),
   ),
   generating(
@@ -171,7 +171,7 @@ function generating(
 ): Mutant<ChatHarness> {
   const harness: ChatHarness = {
     ...fakeHarness,
-    patienceMs: 150,
+    patienceMs: 400,
     async start(script, options) {
       const started = await fakeHarness.start(script, options)
       const { adapter } = started

@@ -136,7 +136,7 @@ export const imageMutants = [
     'a signal that is aborted already rejects an image call with cancelled',
     calling(
       (draw) =>
-        (request, { signal: _, ...options } = {}) =>
+        (request, { signal: _signal, ...options } = {}) =>
           draw(request, options),
     ),
   ),
@@ -186,11 +186,11 @@ function changed(
 }
 
 function calling(change: (draw: Draw) => Draw): Change {
-  return ({ provider, ...adapter }) => {
-    const { supportedOperations } = adapter
-    const draw: Draw = (...call) => adapter.generate(...call)
-    return { provider, supportedOperations, generate: change(draw) }
-  }
+  return (adapter) => ({
+    provider: adapter.provider,
+    supportedOperations: () => adapter.supportedOperations(),
+    generate: change((...call) => adapter.generate(...call)),
+  })
 }
 
 function listing(

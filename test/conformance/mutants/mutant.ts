@@ -21,7 +21,7 @@ type Stream = ChatAdapter['stream']
 export function broken(defect: string, caught: string, change: Change): Mutant<ChatHarness> {
   const harness: ChatHarness = {
     ...fakeHarness,
-    patienceMs: 150,
+    patienceMs: 400,
     async start(script, options) {
       const started = await fakeHarness.start(script, options)
       return { ...started, adapter: change(started.adapter) }

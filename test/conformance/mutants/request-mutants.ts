@@ -23,7 +23,7 @@ export const requestMutants = [
   broken(
     'the model is not sent',
     'the model is sent',
-    asking(({ model: _, ...request }, options) => [request, options]),
+    asking(({ model: _model, ...request }, options) => [request, options]),
   ),
   broken(
     'tools are not sent',
@@ -126,7 +126,10 @@ export const requestMutants = [
       fetch: (input, init) =>
         fetch(input, {
           ...init,
-          body: String(init?.body).replaceAll('c2lnbmF0dXJlLW9mLXRoZS1yZWFzb25pbmc=', 'bG9zdA=='),
+          body: (init.body as string).replaceAll(
+            'c2lnbmF0dXJlLW9mLXRoZS1yZWFzb25pbmc=',
+            'bG9zdA==',
+          ),
         }),
     },
   ),

@@ -95,7 +95,7 @@ export const stoppingMutants = [
   broken(
     'streamTimeoutMs is not kept',
     'a silence beyond streamTimeoutMs ends the stream with the error timeout',
-    asking((request, { streamTimeoutMs: _, ...options }) => [request, options]),
+    asking((request, { streamTimeoutMs: _limit, ...options }) => [request, options]),
   ),
   broken(
     'streamTimeoutMs limits the whole stream',
@@ -117,7 +117,7 @@ export const stoppingMutants = [
   broken(
     'requestTimeoutMs is not kept',
     'a wait beyond requestTimeoutMs for the first event rejects with timeout',
-    asking((request, { requestTimeoutMs: _, ...options }) => [request, options]),
+    asking((request, { requestTimeoutMs: _limit, ...options }) => [request, options]),
   ),
   broken('timers are not cleared', 'a stream that has ended leaves no timer behind', (adapter) =>
     withStream(adapter, (request, options = {}) => {
@@ -138,9 +138,10 @@ function countingMutant(): Mutant<ChatHarness> {
   const caught = 'a stream that is read to its end leaves no connection open'
   const harness: ChatHarness = {
     ...fakeHarness,
-    patienceMs: 150,
+    patienceMs: 400,
     async start(script, options) {
-      const { adapter, requests } = await fakeHarness.start(script, options)
+      const started = await fakeHarness.start(script, options)
+      const { adapter } = started
       let open = 0
       const stream = withStream(adapter, async function* (request, callOptions) {
         open++
@@ -152,7 +153,7 @@ function countingMutant(): Mutant<ChatHarness> {
           if (!ended) open--
         }
       })
-      return { adapter: stream, openConnections: () => open, requests: () => requests?.() ?? [] }
+      return { ...started, adapter: stream, openConnections: () => open }
     },
   }
   return { defect: 'a stream that ends keeps its connection', caught, harness }

@@ -21,7 +21,7 @@ export const storeMutants: readonly Mutant<StoreHarness>[] = [
   })),
   inMemory('what a run remembers is dropped', 'a session comes back deep-equal', (store) => ({
     ...store,
-    save: ({ run: _, ...session }, options) => store.save(session, options),
+    save: ({ run: _run, ...session }, options) => store.save(session, options),
   })),
   inMemory('the first save stays', 'the last save is what is there', (store) => {
     const first = new Map<string, SavedSession>()

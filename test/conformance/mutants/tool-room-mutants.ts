@@ -128,13 +128,11 @@ export const encoderMutants: readonly Mutant<EncoderHarness>[] = [
   ),
   {
     ...encoding(
-      'objects are [object Object]',
+      'objects are told by their class',
       'different values are encoded in different ways',
-      (value) => (typeof value === 'object' ? String(value) : encodeJson(value)),
+      byClass,
     ),
-    harness: {
-      encoder: (value) => (typeof value === 'object' ? String(value) : encodeJson(value)),
-    },
+    harness: { encoder: byClass },
   },
   encoding('what is written is taken out', 'a value is not changed', (value) => {
     const text = encodeJson(value)
@@ -156,7 +154,7 @@ function executing(
   caught: string,
   executor: ToolExecutor,
 ): Mutant<ExecutorHarness> {
-  return { defect, caught, harness: { executor, patienceMs: 150 } }
+  return { defect, caught, harness: { executor, patienceMs: 400 } }
 }
 
 function encoding(
@@ -165,6 +163,10 @@ function encoding(
   encoder: ToolResultEncoder,
 ): Mutant<EncoderHarness> {
   return { defect, caught, harness: { encoder, capabilities: ['plain_text', 'json'] } }
+}
+
+function byClass(value: unknown): string {
+  return typeof value === 'object' ? Object.prototype.toString.call(value) : encodeJson(value)
 }
 
 function isSunny(value: unknown): boolean {

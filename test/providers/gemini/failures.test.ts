@@ -87,7 +87,14 @@ describe('what a refusal means', () => {
     expect(failure(429, { error }, { 'retry-after': '2' }).retryAfterMs).toBe(2000)
   })
 
-  test.each(['<html>Not found</html>', '', '[]', '{"error":"no"}', 'null'])(
+  test('an error may be its message alone', () => {
+    expect(failure(503, '{"error":"no"}')).toMatchObject({
+      reason: 'provider_unavailable',
+      message: 'no',
+    })
+  })
+
+  test.each(['<html>Not found</html>', '', '[]', '{"error":7}', 'null'])(
     'a body that says nothing (%s) leaves the status to speak',
     (body) => {
       expect(failure(503, body, { 'retry-after': '1' })).toEqual({

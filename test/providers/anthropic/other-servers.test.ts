@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '../../../src/data/json.ts'
+import {
+  bodyOf,
+  eventsOf,
+  fold,
+  head,
+  named,
+  stream,
+  stubbed,
+  tail,
+  text,
+  toolUse,
+} from './support.ts'
+
+/** Events as a server writes them that does not number its blocks. */
+function unnumbered(events: readonly JsonObject[], index: null | undefined): readonly JsonObject[] {
+  return events.map(({ index: _given, ...event }) =>
+    index === undefined || _given === undefined ? event : { ...event, index },
+  )
+}
+
+describe('blocks', () => {
+  test.each([undefined, null])('whose index is %s follow one another', async (index) => {
+    const blocks = [...text(0, 'Hel', 'lo'), ...toolUse(1, 't1', 'f', '{"x"', ':1}')]
+    const { outputText, toolCalls } = await fold(stream(...unnumbered(blocks, index)))
+    expect(outputText).toBe('Hello')
+    expect(toolCalls).toMatchObject([{ id: 't1', arguments: { x: 1 } }])
+  })
+
+  test('may have members that are null', async () => {
+    const content_block = { type: 'text', text: null, thinking: null, signature: null }
+    const begin = { type: 'content_block_start', index: 0, content_block }
+    const { message } = await fold(stream(begin, ...text(0, 'Hello').slice(1)))
+    expect(message.content).toBe('Hello')
+  })
+})
+
+describe('an answer', () => {
+  test('may have events without data', async () => {
+    const body = named(head()) + 'event: ping\ndata:\n\n' + named(...text(0, 'Hello'), ...tail())
+    expect((await fold(body)).outputText).toBe('Hello')
+  })
+
+  test.each(['application/json', 'text/event-stream', ''])(
+    'is read whatever its type: %j',
+    async (type) => {
+      const headers = { 'content-type': type }
+      const content = [{ type: 'text', text: 'Hello' }]
+      const whole = JSON.stringify({ type: 'message', content, stop_reason: 'end_turn' })
+      for (const body of [whole, stream(...text(0, 'Hello'))]) {
+        const events = await eventsOf(stubbed({ body, headers }).adapter)
+        expect(events.at(-1)).toMatchObject({ message: { content: 'Hello' } })
+      }
+    },
+  )
+
+  test('that is no message is a malformed response', async () => {
+    const answered = eventsOf(stubbed({ body: '{"foo":1}' }).adapter)
+    await expect(answered).rejects.toMatchObject({ reason: 'malformed_response' })
+  })
+
+  test('that ends inside an event is truncated', async () => {
+    const { adapter } = stubbed({ body: stream(...text(0, 'Hello')).slice(0, -12) })
+    const last = (await eventsOf(adapter)).at(-1)
+    expect(last).toMatchObject({ type: 'error', error: { reason: 'truncated' } })
+  })
+})
+
+test.each(['{"error":"no"}', '{"message":"no"}', '{"detail":"no"}'])(
+  'a refusal in a proxy’s words keeps them: %s',
+  async (body) => {
+    const refused = eventsOf(stubbed({ body, status: 503 }).adapter)
+    await expect(refused).rejects.toMatchObject({ reason: 'provider_unavailable', message: 'no' })
+  },
+)
+
+test('an error inside a stream may be its message alone', async () => {
+  const { adapter } = stubbed({ body: named(head(), { type: 'error', error: 'no' }) })
+  const last = (await eventsOf(adapter)).at(-1)
+  expect(last).toMatchObject({ type: 'error', error: { reason: 'unknown', message: 'no' } })
+})
+
+test('a conversation that the assistant opens is sent with a user’s turn before it', async () => {
+  const { messages } = await bodyOf({
+    messages: [
+      { role: 'assistant', content: 'Welcome' },
+      { role: 'user', content: 'Hi' },
+    ],
+  })
+  expect(messages).toEqual([
+    { role: 'user', content: 'Begin.' },
+    { role: 'assistant', content: 'Welcome' },
+    { role: 'user', content: 'Hi' },
+  ])
+})

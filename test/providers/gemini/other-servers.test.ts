@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import type { JsonObject } from '../../../src/data/json.ts'
+import { chunk, eventsOf, fold, lastChunk, sseBody, stubbed } from './support.ts'
+
+/** What a chunk and its parts may have and do not. */
+const nothing: JsonObject = {
+  error: null,
+  promptFeedback: null,
+  usageMetadata: null,
+  modelStatus: null,
+}
+const emptyPart: JsonObject = { functionCall: null, inlineData: null, thoughtSignature: null }
+
+test('members that are null say nothing', async () => {
+  const { outputText, toolCalls, metadata } = await fold(
+    { ...chunk([{ ...emptyPart, text: 'Hello' }], { groundingMetadata: null }), ...nothing },
+    lastChunk([{ functionCall: { name: 'f', args: { x: 1 }, id: null, partialArgs: null } }]),
+  )
+  expect(outputText).toBe('Hello')
+  expect(toolCalls).toMatchObject([{ name: 'f', arguments: { x: 1 } }])
+  expect(metadata).toEqual({})
+})
+
+test('events without data are passed over', async () => {
+  const body = `data:\r\n\r\n${sseBody([lastChunk([{ text: 'Hello' }])])}data:`
+  const events = await eventsOf(stubbed({ body }).adapter)
+  expect(events.at(-1)).toMatchObject({ message: { content: 'Hello' } })
+})
+
+test.each(['\n', '\r\n', '\r'])(
+  'a late error that is no event is found after %j',
+  async (lineEnd) => {
+    const late = JSON.stringify({ error: { code: 503, message: 'gone', status: 'UNAVAILABLE' } })
+    const body = sseBody([lastChunk([{ text: 'Hello' }])], lineEnd) + late
+    const events = await eventsOf(stubbed({ body }).adapter)
+    expect(events.at(-1)).toMatchObject({
+      error: { reason: 'provider_unavailable', message: 'gone' },
+    })
+  },
+)
