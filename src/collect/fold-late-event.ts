@@ -1,6 +1,5 @@
 import { assertNever } from '../data/assert-never.ts'
 import { defined } from '../data/defined.ts'
-import type { StoredResult } from '../data/session.ts'
 import type { StepResult } from '../data/step-result.ts'
 import { appendMessages } from '../data/thread.ts'
 import type { StreamEvent } from '../events/event.ts'
@@ -88,6 +87,8 @@ function completeStep(state: Collector, event: StepCompleted): void {
 }
 
 type ExecutionCompleted = Extract<StreamEvent, { type: 'tool_execution_completed' }>
+
+type StoredResult = Collector['results'][number]
 
 function storedResult({ id, result, outcome }: ExecutionCompleted): StoredResult {
   return defined<StoredResult>({
