@@ -2,7 +2,7 @@
  * A provider in a process of its own, so that its CPU is not the client's.
  *
  * What it sends is said in the first part of the path: `n` deltas, `w` events a write, `call` for a tool call, `gap` milliseconds
- * between headers and body, `mb` megabytes of text without an end to prepare.
+ * between headers and body, `pause` between two writes, `mb` megabytes of text without an end to prepare.
  */
 import { createServer } from 'node:http'
 import { callFrames, textFrames } from './wire.mjs'
@@ -62,10 +62,12 @@ async function answer(request, response) {
   let wake = () => undefined
   response.on('drain', () => wake())
   response.on('close', () => wake())
+  const pause = number('pause', 0)
   written.bytes = 0
   for (const chunk of chunks) {
     written.bytes += chunk.length
     if (!response.write(chunk)) await new Promise((resolve) => (wake = resolve))
+    if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause))
     if (response.destroyed) return
   }
   response.end()

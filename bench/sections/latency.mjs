@@ -8,7 +8,7 @@ export async function measure() {
   const server = await provider()
   const result = {}
   for (const wire of ['openai-chat', 'anthropic']) {
-    const options = { wire, url: server.url('n=3,w=64,gap=3'), mark: '"The"' }
+    const options = { wire, url: server.url('n=3,w=1,gap=2,pause=2'), mark: '"The"' }
     const field = []
     for (const id of contestants) {
       const entrant = await prepared(id, 'latency', { options })

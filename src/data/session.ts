@@ -45,7 +45,10 @@ export interface RunProgress {
   readonly turns: number
   /** Where the run is: before an answer is complete, among its tools, or between two steps. */
   readonly phase: 'model' | 'tools' | 'between'
-  /** The answer whose tools are being run, or (in phase `model`) that ended in an error; its message is the last assistant message of the thread. */
+  /**
+   * The answer whose tools are being run, or (in phase `model`) one that is of no use and is asked for again. Its message
+   * is the last assistant message of the thread.
+   */
   readonly answer?: AnswerFacts
   /** The answer said nothing, so it has no message in the thread. */
   readonly silent?: true

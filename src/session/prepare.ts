@@ -2,7 +2,8 @@ import type { CallOptions } from '../adapter/call-options.ts'
 import type { Engine } from '../adapter/engine-handle.ts'
 import { createLoop } from '../chat/create-loop.ts'
 import type { Loop } from '../chat/loop.ts'
-import type { RunProgress, Session } from '../data/session.ts'
+import type { Session } from '../data/session.ts'
+import { restingRun } from './resting-run.ts'
 import { restore } from './restore.ts'
 
 /** A run of a session, ready to begin. */
@@ -23,7 +24,6 @@ export function prepare(engine: Engine, session: Session, options?: CallOptions)
   const mode = options?.mode ?? session.run?.mode
   const state = restore(session)
   const loop = createLoop(engine, { state, turns, mode }, options, { sessionId, context })
-  const fresh: RunProgress = { mode: loop.mode, turns: 0, phase: 'between', started: [], halts: [] }
-  const run = { ...(session.run ?? fresh), mode: loop.mode }
+  const run = { ...(session.run ?? restingRun(loop.mode)), mode: loop.mode }
   return { loop, base: { ...rest, id: sessionId, context, status: 'idle', run } }
 }

@@ -5,6 +5,7 @@ import { isAllmError } from '../errors/allm-error.ts'
 import { isFailure } from './is-failure.ts'
 import type { Prepared } from './prepare.ts'
 import type { SessionResult } from './reducer.ts'
+import { failedRun } from './resting-run.ts'
 import { snapshot } from './snapshot.ts'
 
 /** The session after a run, also after one that failed: the session is the record. A mistake of the caller's is thrown. */
@@ -22,7 +23,10 @@ export async function recorded<Result>(
   }
 }
 
-/** An answer that does not match its schema is the session's error: the answer itself stays in the thread. */
+/**
+ * An answer that does not match its schema is the session's error. The answer itself stays in the thread until it is
+ * asked for again.
+ */
 export async function validated(
   { loop }: Prepared,
   session: Session,
@@ -33,8 +37,9 @@ export async function validated(
   } catch (error) {
     if (!isAllmError(error)) throw error
     const { partial: _result, ...data } = error.toJSON()
+    const run = failedRun(loop.mode, result.finalResponse)
     return {
-      session: { ...session, status: 'error', error: data },
+      session: { ...session, status: 'error', error: data, run },
       result: { ...result, error: data },
     }
   }

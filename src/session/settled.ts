@@ -6,8 +6,8 @@ import type { RunProgress, Session } from '../data/session.ts'
 import type { ToolHalt } from '../data/step-result.ts'
 import type { Thread } from '../data/thread.ts'
 import type { ToolCall } from '../data/tool-call.ts'
-import { answerFacts } from './answer-facts.ts'
 import { cleared } from './cleared.ts'
+import { failedRun, restingRun } from './resting-run.ts'
 
 /** How a run came to rest. */
 export interface Outcome {
@@ -30,14 +30,7 @@ export function settled(base: Session, outcome: Outcome, run: RunProgress): Sess
   const { haltedReason, thread, manualToolCalls, questions, error, response } = outcome
   const [question, ...more] = questions
   const rest = { ...cleared(base), thread }
-  // What is suspended goes on in its mode; the turns of what follows are counted anew.
-  const suspended: RunProgress = {
-    mode: run.mode,
-    turns: 0,
-    phase: 'between',
-    started: [],
-    halts: [],
-  }
+  const suspended = restingRun(run.mode)
   const asking = {
     pendingQuestion: question?.question,
     pendingToolCallId: question?.toolCallId,
@@ -60,15 +53,7 @@ export function settled(base: Session, outcome: Outcome, run: RunProgress): Sess
     return defined<Session>({ ...rest, status: 'error', error, run: suspended })
   }
   if (haltedReason === 'error' && error !== undefined) {
-    return defined<Session>({ ...rest, status: 'error', error, run: again(suspended, response) })
+    return defined<Session>({ ...rest, status: 'error', error, run: failedRun(run.mode, response) })
   }
   return { ...rest, status: 'completed' }
-}
-
-/** An answer that ended in an error is asked for again; one that said nothing is not in the thread. */
-function again(run: RunProgress, response: ModelResponse | undefined): RunProgress {
-  if (response === undefined) return run
-  const { content, toolCalls } = response.message
-  if (content.length === 0 && toolCalls === undefined) return run
-  return { ...run, phase: 'model', answer: answerFacts(response) }
 }

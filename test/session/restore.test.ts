@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import { createEngine, Session, tool, user, type Engine, type Tool } from '../../src/index.ts'
 import { fake, type Script } from '../../src/testing.ts'
 
@@ -53,6 +54,17 @@ test('an answer that ended in an error without a word leaves nothing to drop', a
     'tool',
     'assistant',
   ])
+})
+
+test('an answer that does not match its schema is dropped and asked for again on resume', async () => {
+  const options = { responseFormat: z.object({ n: z.number() }) }
+  const { session } = await Session.start(engineOf([['text', 'no JSON']]), messages, options)
+  expect(session).toMatchObject({ status: 'error', error: { reason: 'invalid_output' } })
+  expect(session.thread.messages.at(-1)?.content).toBe('no JSON')
+  const saved = Session.parse(Session.stringify(session))
+  const { result } = await Session.resume(engineOf([['text', '{"n":1}']]), saved, options)
+  expect(result.output).toEqual({ n: 1 })
+  expect(result.thread.messages.map(({ content }) => content)).toEqual(['go', '{"n":1}'])
 })
 
 describe('a run that was cancelled ends on resume as one that was not', () => {

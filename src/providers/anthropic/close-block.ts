@@ -4,10 +4,11 @@ import type { JsonObject } from '../../data/json.ts'
 import type { ReasoningPart } from '../../data/part.ts'
 import type { ToolCall } from '../../data/tool-call.ts'
 import { callFields } from './call-fields.ts'
-import { callId, type DecoderState, type OpenBlock, type Out } from './decoder-state.ts'
+import { callId, callName, type DecoderState, type OpenBlock, type Out } from './decoder-state.ts'
 import { parseArguments } from './parse-arguments.ts'
 import type { ReasoningOpaque } from './reasoning-opaque.ts'
 import { unwrapAnswer } from './structured-output.ts'
+import { textOf } from './wire-value.ts'
 
 /** Closes a block: says what it came to, and keeps it for the message. A block that came to nothing is passed over. */
 export function closeBlock(state: DecoderState, block: OpenBlock, out: Out): void {
@@ -23,7 +24,7 @@ export function closeBlock(state: DecoderState, block: OpenBlock, out: Out): voi
       }
       return
     case 'redacted':
-      completeReasoning(state, block, { redacted: head.data ?? '' }, out)
+      completeReasoning(state, block, { redacted: textOf(head.data) }, out)
       return
     case 'tool':
       completeCall(state, block, out)
@@ -73,7 +74,7 @@ function completeCall(state: DecoderState, block: OpenBlock, out: Out): void {
   const opaque = callFields(asJson(block))
   const call = defined<ToolCall>({
     id,
-    name: block.head.name ?? '',
+    name: callName(block),
     arguments: parseArguments(rawArguments) ?? {},
     rawArguments,
     opaque: Object.keys(opaque).length === 0 ? undefined : opaque,

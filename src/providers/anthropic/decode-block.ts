@@ -1,6 +1,7 @@
 import type { JsonValue } from '../../data/json.ts'
 import { closeBlock } from './close-block.ts'
-import { callId, type DecoderState, type OpenBlock, type Out } from './decoder-state.ts'
+import { callId, callName, type DecoderState, type OpenBlock, type Out } from './decoder-state.ts'
+import { textOf } from './wire-value.ts'
 import type { WireBlock, WireDelta, WireEvent } from './wire.ts'
 
 /** A block begins. What its head already holds is said at once. */
@@ -11,11 +12,11 @@ export function startBlock(state: DecoderState, event: WireEvent, out: Out): voi
   const block = addBlock(state, head, event.index)
   if (block.kind === 'tool') {
     state.calls++
-    out.push({ type: 'tool_call_started', id: callId(state, block), name: head.name ?? '' })
+    out.push({ type: 'tool_call_started', id: callId(state, block), name: callName(block) })
   }
-  if (block.kind === 'text') growText(block, head.text ?? '', out)
-  growThinking(block, head.thinking ?? '', out)
-  block.signature += head.signature ?? ''
+  if (block.kind === 'text') growText(block, textOf(head.text), out)
+  growThinking(block, textOf(head.thinking), out)
+  block.signature += textOf(head.signature)
   for (const citation of head.citations ?? []) addCitation(state, block, citation)
 }
 
@@ -26,16 +27,16 @@ export function growBlock(state: DecoderState, event: WireEvent, out: Out): void
   const block = findBlock(state, event.index) ?? addBlock(state, impliedHead(delta), event.index)
   switch (delta.type ?? '') {
     case 'text_delta':
-      growText(block, delta.text ?? '', out)
+      growText(block, textOf(delta.text), out)
       return
     case 'input_json_delta':
-      growInput(state, block, delta.partial_json ?? '', out)
+      growInput(state, block, textOf(delta.partial_json), out)
       return
     case 'thinking_delta':
-      growThinking(block, delta.thinking ?? '', out)
+      growThinking(block, textOf(delta.thinking), out)
       return
     case 'signature_delta':
-      block.signature += delta.signature ?? ''
+      block.signature += textOf(delta.signature)
       return
     case 'citations_delta':
       addCitation(state, block, delta.citation)
@@ -54,8 +55,9 @@ export function stopBlock(state: DecoderState, event: WireEvent, out: Out): void
 /** The open block with an index; a server that does not number its blocks means the last one. */
 function findBlock(state: DecoderState, index: number | undefined): OpenBlock | undefined {
   const { current } = state
+  const numbered = typeof index === 'number'
   const isMeant = (block: OpenBlock): boolean =>
-    !block.closed && (index ?? block.index) === block.index
+    !block.closed && (!numbered || index === block.index)
   if (current !== undefined && isMeant(current)) return current
   const found = state.blocks.findLast(isMeant)
   if (found !== undefined) state.current = found
@@ -65,7 +67,7 @@ function findBlock(state: DecoderState, index: number | undefined): OpenBlock | 
 function addBlock(state: DecoderState, head: WireBlock, index: number | undefined): OpenBlock {
   const block: OpenBlock = {
     kind: kindOf(head, state.call.answerTool?.name),
-    index: index ?? state.blocks.length,
+    index: typeof index === 'number' ? index : state.blocks.length,
     head,
     callsBefore: state.calls,
     text: '',

@@ -7,6 +7,7 @@ import { closeBlock } from './close-block.ts'
 import type { DecoderState, Out } from './decoder-state.ts'
 import { parseFinishReason } from './parse-finish-reason.ts'
 import { mergeCounts, parseUsage } from './parse-usage.ts'
+import { someText } from './wire-value.ts'
 import type { WireEvent, WireMessage } from './wire.ts'
 
 type Started = Extract<ModelEvent, { type: 'message_started' }>
@@ -25,8 +26,8 @@ export function startMessage(state: DecoderState, message: WireMessage, out: Out
       type: 'message_started',
       requestId,
       provider,
-      id: id ?? undefined,
-      model: model ?? undefined,
+      id: someText(id),
+      model: someText(model),
       usage: usage === undefined || usage === null ? undefined : parseUsage(state.counts),
     }),
   )
@@ -39,7 +40,7 @@ export function growMessage(state: DecoderState, { delta, usage, ...rest }: Wire
   state.counts = mergeCounts(state.counts, usage)
   takeFacts(state, rest)
   if (delta === undefined || delta === null) return
-  state.stopReason = delta.stop_reason ?? state.stopReason
+  state.stopReason = someText(delta.stop_reason) ?? state.stopReason
   takeFacts(state, delta)
 }
 

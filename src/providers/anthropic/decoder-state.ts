@@ -3,6 +3,7 @@ import type { Part } from '../../data/part.ts'
 import type { ToolCall } from '../../data/tool-call.ts'
 import type { ModelEvent } from '../../events/model-event.ts'
 import type { AnswerTool } from './structured-output.ts'
+import { someText } from './wire-value.ts'
 import type { WireBlock } from './wire.ts'
 
 /** What is known of a call beside its answer. What is not readonly is filled in while the call is made. */
@@ -86,5 +87,10 @@ export function decoderState(call: DecodedCall): DecoderState {
 
 /** The id of a tool's call; a server that gives none gets one that is unique in the answer. */
 export function callId({ call }: DecoderState, { head, callsBefore }: OpenBlock): string {
-  return head.id ?? `${call.requestId}_${callsBefore}`
+  return someText(head.id) ?? `${call.requestId}_${callsBefore}`
+}
+
+/** The name of a tool's call; one that came without gets one, so that it can be answered. */
+export function callName({ head }: OpenBlock): string {
+  return someText(head.name) ?? 'unnamed'
 }

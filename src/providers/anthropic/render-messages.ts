@@ -31,9 +31,6 @@ export interface MessageContext {
 /** The user's turn after an answer that was cut, for models that do not continue one by themselves. */
 const continuation = 'Continue.'
 
-/** The user's turn before a conversation that the assistant opens, which not every server takes. */
-const opening = 'Begin.'
-
 /**
  * Renders a conversation: system messages lifted out, neighbours of one side merged, tool results first in the user's turn.
  *
@@ -56,7 +53,6 @@ export function renderMessages(
     const problem = 'has nothing to send: every message is empty'
     throw new ValidationError('invalid_request', [{ path: 'messages', problem }])
   }
-  if (turns[0]?.role === 'assistant') turns.unshift({ role: 'user', content: [said(opening)] })
   endTurns(turns, context.prefill)
   const lifted = system.filter((text) => text.trim() !== '').join('\n\n')
   return {
@@ -140,14 +136,10 @@ function endTurns(turns: Turn[], prefill: boolean): void {
   const block = last?.content.at(-1)
   if (last?.role !== 'assistant' || isServerToolUse(block)) return
   if (!prefill) {
-    turns.push({ role: 'user', content: [said(continuation)] })
+    turns.push({ role: 'user', content: [{ type: 'text', text: continuation }] })
   } else if (typeof block?.['text'] === 'string') {
     last.content[last.content.length - 1] = { type: 'text', text: block['text'].trimEnd() }
   }
-}
-
-function said(text: string): JsonObject {
-  return { type: 'text', text }
 }
 
 /** One text alone is written as a string. */

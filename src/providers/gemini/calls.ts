@@ -45,10 +45,11 @@ export function callReader(answer: Answer, idOf: (sent: unknown) => CallId): Cal
   return {
     close,
     add(call, signature, out) {
-      const { name, partialArgs: pieces, willContinue } = call
+      const { name, willContinue } = call
+      const pieces = call.partialArgs ?? undefined
       if (typeof name === 'string' && name !== '') {
         const id = begin(call, name, out)
-        if (!pieces && willContinue !== true) {
+        if (pieces === undefined && willContinue !== true) {
           complete(answer, toolCall(name, call.args, id, signature), out)
           return
         }

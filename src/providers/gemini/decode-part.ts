@@ -25,7 +25,8 @@ export function decodePart({ answer, calls }: AnswerSink, part: WirePart, out: M
     return
   }
   const { mimeType, data } = part.inlineData ?? {}
-  const picture = typeof data === 'string' && mimeType?.startsWith('image/') === true
+  const picture =
+    typeof data === 'string' && typeof mimeType === 'string' && mimeType.startsWith('image/')
   // A picture that was only thought of is no part of the answer.
   if (picture && part.thought !== true) {
     addImage(answer, { type: 'base64', base64: data, mimeType }, signature, out)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../../src/data/json.ts'
 import {
-  bodyOf,
+  block,
   eventsOf,
   fold,
   head,
@@ -34,6 +34,20 @@ describe('blocks', () => {
     const { message } = await fold(stream(begin, ...text(0, 'Hello').slice(1)))
     expect(message.content).toBe('Hello')
   })
+})
+
+test('members of another type than they should have say nothing', async () => {
+  const message = { id: 7, model: [], usage: null }
+  const body = named(
+    { type: 'message_start', message },
+    ...block(0, { type: 'text', text: 5 }, { type: 'text_delta', text: {} }),
+    ...block(1, { type: 'tool_use', id: 3, name: null, input: {} }),
+    { type: 'message_delta', delta: { stop_reason: false } },
+    { type: 'message_stop' },
+  )
+  const { id, model, outputText, toolCalls, rawFinishReason } = await fold(body)
+  expect({ id, model, outputText, rawFinishReason }).toEqual({ outputText: '' })
+  expect(toolCalls).toMatchObject([{ id: 'run_0', name: 'unnamed' }])
 })
 
 describe('an answer', () => {
@@ -79,18 +93,4 @@ test('an error inside a stream may be its message alone', async () => {
   const { adapter } = stubbed({ body: named(head(), { type: 'error', error: 'no' }) })
   const last = (await eventsOf(adapter)).at(-1)
   expect(last).toMatchObject({ type: 'error', error: { reason: 'unknown', message: 'no' } })
-})
-
-test('a conversation that the assistant opens is sent with a user’s turn before it', async () => {
-  const { messages } = await bodyOf({
-    messages: [
-      { role: 'assistant', content: 'Welcome' },
-      { role: 'user', content: 'Hi' },
-    ],
-  })
-  expect(messages).toEqual([
-    { role: 'user', content: 'Begin.' },
-    { role: 'assistant', content: 'Welcome' },
-    { role: 'user', content: 'Hi' },
-  ])
 })

@@ -87,6 +87,36 @@ describe('tool calls', () => {
     expect(toolCalls.map((one) => one.arguments)).toEqual([{ x: 1 }, { x: 2 }])
   })
 
+  test('that say nothing are none, and one without a name gets one', async () => {
+    const { toolCalls } = await streamed(
+      'chat',
+      chunk({
+        tool_calls: [
+          { index: 0, function: {} },
+          { index: 1, id: 'a', function: {} },
+        ],
+      }),
+      chunk({}, 'tool_calls'),
+      done,
+    )
+    expect(toolCalls).toEqual([{ id: 'a', name: 'unnamed', arguments: {} }])
+  })
+
+  test.each([
+    ['its id', 'i', 'c'],
+    ['the id of its call', 'j', 'c'],
+  ])('an item that has another number in the end is known by %s', async (_name, id, call_id) => {
+    const item = { type: 'function_call', id: 'i', call_id: 'c', name: 'f', arguments: '{"x":1}' }
+    const output = [{ ...item, id, call_id }]
+    const { toolCalls } = await streamed(
+      'responses',
+      { type: 'response.output_item.added', output_index: 3, item: { ...item, arguments: '' } },
+      { type: 'response.output_item.done', output_index: 3, item },
+      { type: 'response.completed', response: { status: 'completed', output } },
+    )
+    expect(toolCalls).toMatchObject([{ id: 'c', arguments: { x: 1 } }])
+  })
+
   test('get their arguments from the end of them, when there were no deltas', async () => {
     const item = { type: 'function_call', id: 'i', call_id: 'c', name: 'f', arguments: '' }
     const { toolCalls } = await streamed(

@@ -15,6 +15,9 @@ export interface ToolFragments {
   end(out: ModelEvent[]): void
 }
 
+/** The name of a call that came without one. */
+const unnamed = 'unnamed'
+
 interface OpenCall {
   /** The id as the server gave it. */
   wireId: string | undefined
@@ -36,7 +39,8 @@ export function toolFragments(draft: MessageDraft, newId: () => string): ToolFra
   return {
     take: (fragment, position, out) => takeFragment(open, fragment, position, out),
     end(out) {
-      for (const call of open.calls) if (!call.started) start(open, call, out)
+      for (const call of open.calls)
+        if (!call.started && saysSomething(call)) start(open, call, out)
       for (const { id, name, raw, opaque } of open.started) {
         const call = defined<ToolCall>({ id, name, ...parseArguments(raw), opaque })
         draft.calls.push(call)
@@ -122,10 +126,15 @@ function addCall(open: OpenCalls): OpenCall {
   return call
 }
 
-/** Announces a call, and what was held back of it. */
+function saysSomething({ wireId, name, raw }: OpenCall): boolean {
+  return wireId !== undefined || name !== '' || raw !== ''
+}
+
+/** Announces a call, and what was held back of it. One that was never named gets a name, so that it can be answered. */
 function start({ draft, newId, started }: OpenCalls, call: OpenCall, out: ModelEvent[]): void {
   begin(draft, out)
   call.started = true
+  if (call.name === '') call.name = unnamed
   const { wireId } = call
   const taken = wireId === undefined || started.some((other) => other.id === wireId)
   call.id = taken ? newId() : wireId

@@ -35,7 +35,7 @@ export function endCall(
 ): void {
   if (item.call === undefined) {
     const id = asText(wire['call_id']) ?? asText(wire['id']) ?? `call_${draft.calls.length}`
-    announce(draft, item, { id, name: asText(wire['name']) ?? '' }, out)
+    announce(draft, item, { id, name: asText(wire['name']) ?? 'unnamed' }, out)
   }
   const { call } = item
   if (call === undefined) return

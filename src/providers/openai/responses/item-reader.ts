@@ -22,11 +22,16 @@ export interface ItemReader {
   end(output: unknown, out: ModelEvent[]): void
 }
 
-/** Items are told apart by `output_index`, and by their id where a server does not number them. */
+/**
+ * Items are told apart by `output_index`, and by their id where a server does not number them.
+ *
+ * In the whole output at the end an item is found by its id, for some servers leave items out there.
+ */
 export function itemReader(draft: MessageDraft): ItemReader {
   const output: Output = {
     draft,
     items: new Map(),
+    byId: new Map(),
     writing: undefined,
     writingItem: undefined,
     writingPart: undefined,
@@ -72,24 +77,37 @@ export function itemReader(draft: MessageDraft): ItemReader {
 interface Output {
   readonly draft: MessageDraft
   readonly items: Map<unknown, OutputItem>
+  /** The same items by their ids and those of their calls; `undefined` for an id that several have. */
+  readonly byId: Map<unknown, OutputItem | undefined>
   /** The text that is being written, so that a delta finds it without a look-up. */
   writing: TextBlock | undefined
   writingItem: unknown
   writingPart: unknown
 }
 
-function itemOf({ items }: Output, index: unknown, id: unknown): OutputItem {
+function itemOf({ items, byId }: Output, index: unknown, id: unknown): OutputItem {
   const key = index ?? id
   const known = items.get(key)
   if (known !== undefined) return known
   const item = outputItem(asCount(index))
   items.set(key, item)
+  if (asText(id) !== undefined) byId.set(id, byId.has(id) ? undefined : item)
   return item
 }
 
 function itemOfEvent(output: Output, event: JsonObject): OutputItem {
-  const id = event['item_id'] ?? asObject(event['item'])?.['id']
-  return itemOf(output, event['output_index'], id)
+  const wire = asObject(event['item'])
+  const known = itemOfCall(output, wire)
+  if (known !== undefined) return known
+  const item = itemOf(output, event['output_index'], event['item_id'] ?? wire?.['id'])
+  const call = wire?.['type'] === 'function_call' ? asText(wire['call_id']) : undefined
+  if (call !== undefined) output.byId.set(call, item)
+  return item
+}
+
+/** The item of a call that was heard of under another number. */
+function itemOfCall({ byId }: Output, wire: JsonObject | undefined): OutputItem | undefined {
+  return wire?.['type'] === 'function_call' ? byId.get(wire['call_id']) : undefined
 }
 
 function textOf(output: Output, event: JsonObject, refusal: boolean, out: ModelEvent[]): TextBlock {
@@ -133,7 +151,8 @@ function endAll(output: Output, items: unknown, out: ModelEvent[]): void {
   asList(items).forEach((value, index) => {
     const wire = asObject(value)
     if (wire === undefined) return
-    const item = output.items.get(wire['id']) ?? itemOf(output, index, undefined)
+    const known = output.byId.get(wire['id']) ?? itemOfCall(output, wire)
+    const item = known ?? itemOf(output, index, undefined)
     finish(draft, item, wire, out)
   })
   for (const item of output.items.values()) finish(draft, item, { type: openType(item) }, out)
