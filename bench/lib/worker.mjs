@@ -10,6 +10,10 @@ let run
 async function latency(options) {
   const read = await contestant.deltas?.(options)
   if (read === undefined) return undefined
+  // The paced answers are few; quick ones get the code compiled as it is in a server that runs for long.
+  const warmUp = await contestant.deltas({ ...options, url: options.warmUrl })
+  const start = performance.now()
+  while (performance.now() - start < options.warmMs) await warmUp()
   let arrived
   const { push } = Socket.prototype
   Socket.prototype.push = function (chunk, ...rest) {

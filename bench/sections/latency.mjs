@@ -8,12 +8,18 @@ export async function measure() {
   const server = await provider()
   const result = {}
   for (const wire of ['openai-chat', 'anthropic']) {
-    const options = { wire, url: server.url('n=3,w=1,gap=2,pause=2'), mark: '"The"' }
+    const options = {
+      wire,
+      url: server.url('n=3,w=1,gap=2,pause=2'),
+      warmUrl: server.url('n=3,w=1'),
+      warmMs: quick ? 500 : 3000,
+      mark: '"The"',
+    }
     const field = []
     for (const id of contestants) {
       const entrant = await prepared(id, 'latency', { options })
       if (entrant === undefined) continue
-      await entrant.ask('samples', { times: quick ? 50 : 200 })
+      await entrant.ask('samples', { times: 50 })
       field.push({ id, entrant, medians: [] })
     }
     for (let round = 0; round < (quick ? 3 : 11); round++) {

@@ -30,9 +30,9 @@ export interface CallOptions<Format extends FormatOption = FormatOption> {
   readonly toolChoice?: ToolChoice | undefined
   readonly temperature?: number | undefined
   readonly maxTokens?: number | undefined
-  /** With a schema of Zod, Valibot or ArkType, the result has a validated, typed `output`. */
+  /** With a schema of Zod, Valibot or ArkType, the result has a validated, typed `output`; a stream only asks for it. */
   readonly responseFormat?: Format | undefined
-  /** Run the loop without the format first, then once more with it and with no tools. */
+  /** Run the loop without the format first, then once more with it and with no tools. For a loop, not for a single step. */
   readonly structuredFinalize?: boolean | undefined
   readonly reasoning?: ReasoningOptions | undefined
   readonly promptCache?: PromptCache | undefined
@@ -47,7 +47,7 @@ export interface CallOptions<Format extends FormatOption = FormatOption> {
   readonly toolTimeoutMs?: number | undefined
   /** Handlers that may run at once (twice the processors, or 8 where their number is not known). */
   readonly maxConcurrency?: number | undefined
-  /** Milliseconds to the first event of each model call. */
+  /** Milliseconds to the first event of each model call (none; Node's `fetch` gives up after 300 s of silence). */
   readonly requestTimeoutMs?: number | undefined
   /** Milliseconds of silence between two events (60 000). */
   readonly streamTimeoutMs?: number | undefined

@@ -16,12 +16,17 @@ export async function step(
   input: ThreadInput,
   options?: CallOptions,
 ): Promise<StepResult> {
-  const loop = createLoop(engine, startAt(input), options)
+  const loop = createLoop(engine, startAt(input), singleStep(options))
   return drainLoop(loop, 'step', toStepResult)
 }
 
 /** One step as events: those of the model call, those of its tools, then `step_completed`. */
 export function streamStep(engine: Engine, input: ThreadInput, options?: CallOptions): RunStream {
-  const loop = createLoop(engine, startAt(input), options)
+  const loop = createLoop(engine, startAt(input), singleStep(options))
   return loopStream(loop, 'step')
+}
+
+/** The options of a single step: it has no second pass, so a format holds for it as it is. */
+export function singleStep(options?: CallOptions): CallOptions {
+  return { ...options, structuredFinalize: false }
 }

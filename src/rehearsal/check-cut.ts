@@ -6,7 +6,7 @@ import type { Ending } from './live.ts'
 /** Refuses a resumed run that did not end as the uncut one did, or that ran a tool twice. */
 export function checkCut(uncut: Ending, resumed: Ending, cut: number, runs: Runs): void {
   const fail = (what: string, expected: unknown, actual: unknown): never => {
-    const message = `the run that was cut after ${cut} of ${uncut.events} events diverges: ${what}`
+    const message = `the run that was cut at moment ${cut} of ${uncut.moments} diverges: ${what}`
     throw new StreamError(
       'unknown',
       `${message}\n  uncut:   ${text(expected)}\n  resumed: ${text(actual)}`,

@@ -16,7 +16,7 @@ import { live, type Ending } from './live.ts'
 export async function crashAtEveryEvent(scenario: CrashScenario): Promise<CrashReport> {
   const runs: Runs = new Map()
   const uncut = await rehearse(scenario, Number.POSITIVE_INFINITY, runs)
-  for (let cut = 0; cut < uncut.events; cut++) {
+  for (let cut = 1; cut <= uncut.moments; cut++) {
     const cutRuns: Runs = new Map()
     checkCut(uncut, await rehearse(scenario, cut, cutRuns), cut, cutRuns)
   }
@@ -24,10 +24,10 @@ export async function crashAtEveryEvent(scenario: CrashScenario): Promise<CrashR
   for (const { tool, times } of runs.values()) {
     toolRuns[tool.name] = (toolRuns[tool.name] ?? 0) + times
   }
-  return { events: uncut.events, cuts: uncut.events, toolRuns }
+  return { events: uncut.events, cuts: uncut.moments, toolRuns }
 }
 
-/** Runs a scenario to its end, through a crash after `cut` events. */
+/** Runs a scenario to its end, through a crash at the moment `cut`. */
 async function rehearse(scenario: CrashScenario, cut: number, runs: Runs): Promise<Ending> {
   const ran = (tool: Tool, id: string): void => {
     const known = runs.get(id)

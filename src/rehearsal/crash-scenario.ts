@@ -29,7 +29,7 @@ export interface CrashScenario {
 export interface CrashReport {
   /** Events of the uncut run. */
   readonly events: number
-  /** Places where it was cut: before its first event, and after each. */
+  /** Places where it was cut: before each piece of it (the start, each reply, each resume), and after each event. */
   readonly cuts: number
   /** How often each tool's handler ran in the uncut run. */
   readonly toolRuns: Readonly<Record<string, number>>

@@ -12,6 +12,8 @@ export interface Ending {
   readonly session: Session
   /** Events that were handed out. */
   readonly events: number
+  /** Moments at which the session could be saved: before each piece of the run, and after each event. */
+  readonly moments: number
   /** The run came to its own end; else it was cut. */
   readonly ended: boolean
   /** Calls whose handlers had started and had no result when the run was cut. */
@@ -20,7 +22,8 @@ export interface Ending {
 
 /**
  * Lives through a run: from its messages, or from a session that an earlier life left. A session that waits is answered by
- * `onSuspend`, one that failed is resumed as long as the model has more to say. The life ends after `cut` events.
+ * `onSuspend`, one that failed is resumed as long as the model has more to say. The life ends at the moment `cut`, counted
+ * from 1.
  */
 export async function live(
   scenario: CrashScenario,
@@ -29,18 +32,20 @@ export async function live(
   cut: number,
 ): Promise<Ending> {
   let events = 0
+  let moments = 0
   let stream: SessionStream | undefined
   let session = from
   for (;;) {
     stream = next(scenario, life, session)
     if (stream === undefined) break
-    const outcome = await follow(stream, life, cut - events)
+    const outcome = await follow(stream, life, cut - moments - 1)
     events += outcome.events
+    moments += 1 + outcome.events
     session = outcome.session
-    if (outcome.cut) return { session, events, ended: false, started: openCalls(session) }
+    if (outcome.cut) return { session, events, moments, ended: false, started: openCalls(session) }
   }
   if (session === undefined) throw new Error('the run gave no session')
-  return { session, events, ended: true, started: [] }
+  return { session, events, moments, ended: true, started: [] }
 }
 
 /** The next piece of the run, or `undefined` when it is over. */

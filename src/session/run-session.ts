@@ -1,6 +1,7 @@
 import type { CallOptions } from '../adapter/call-options.ts'
 import type { Engine } from '../adapter/engine-handle.ts'
 import { drainLoop } from '../chat/run-loop.ts'
+import { singleStep } from '../chat/step.ts'
 import { toChatResult, toStepResult } from '../collect/to-results.ts'
 import type { Session } from '../data/session.ts'
 import { prepare } from './prepare.ts'
@@ -26,7 +27,7 @@ export async function runStep(
   session: Session,
   options?: CallOptions,
 ): Promise<SessionResult<ReturnType<typeof toStepResult>>> {
-  const prepared = prepare(engine, session, options)
+  const prepared = prepare(engine, session, singleStep(options))
   const { loop } = prepared
   const ended = drainLoop(loop, 'step', toStepResult)
   return recorded(prepared, ended, toStepResult)

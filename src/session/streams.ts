@@ -1,5 +1,6 @@
 import type { CallOptions } from '../adapter/call-options.ts'
 import type { Engine } from '../adapter/engine-handle.ts'
+import { singleStep } from '../chat/step.ts'
 import type { Session } from '../data/session.ts'
 import { begun, replied, type SessionInput } from './begin.ts'
 import { checked } from './checked.ts'
@@ -47,5 +48,5 @@ function streamChatOf(engine: Engine, session: Session, options?: CallOptions): 
 }
 
 function streamStepOf(engine: Engine, session: Session, options?: CallOptions): SessionStream {
-  return sessionStream(prepare(engine, session, options), 'step')
+  return sessionStream(prepare(engine, session, singleStep(options)), 'step')
 }

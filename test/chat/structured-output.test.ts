@@ -8,6 +8,7 @@ import {
   generate,
   jsonSchema,
   Session,
+  step,
   tool,
   user,
   type ModelResponse,
@@ -218,4 +219,10 @@ test('handler arguments are inferred from the schema and validated by it', async
   expect(seen).toEqual([1, 2])
   expect(result.steps[0]?.toolResults[0]?.content).toMatch(/"error".*a/)
   expect(result.steps[1]?.toolResults[0]?.content).toBe('3')
+})
+
+test('a single step has no second pass: its format holds, and structuredFinalize changes nothing', async () => {
+  const adapter = fake({ script: answer })
+  await step(createEngine({ adapter, structuredFinalize: true, responseFormat: Place }), messages)
+  expect(adapter.calls[0]?.request.responseFormat).toMatchObject({ type: 'json_schema' })
 })

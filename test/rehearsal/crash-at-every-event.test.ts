@@ -42,7 +42,7 @@ const done: Script = [
 describe('a run cut after every event and resumed elsewhere ends as the uncut run', () => {
   test('plain text', async () => {
     const report = await crashAtEveryEvent({ scripts: [done], messages })
-    expect(report).toEqual({ events: 7, cuts: 7, toolRuns: {} })
+    expect(report).toEqual({ events: 7, cuts: 8, toolRuns: {} })
   })
 
   test('text with reasoning that has to be echoed', async () => {
@@ -62,7 +62,7 @@ describe('a run cut after every event and resumed elsewhere ends as the uncut ru
     const scripts = [[['text', 'hm'] as const, call('c1', 'a')], done]
     const report = await crashAtEveryEvent({ scripts, messages, tools: [a] })
     expect(report.toolRuns).toEqual({ a: 1 })
-    expect(report.cuts).toBe(report.events)
+    expect(report.cuts).toBe(report.events + 1)
   })
 
   test.each([true, false])('five parallel tools, idempotent %s', async (idempotent) => {
