@@ -8,7 +8,6 @@ import { callId, callName, type DecoderState, type OpenBlock, type Out } from '.
 import { parseArguments } from './parse-arguments.ts'
 import type { ReasoningOpaque } from './reasoning-opaque.ts'
 import { unwrapAnswer } from './structured-output.ts'
-import { textOf } from './wire-value.ts'
 
 /** Closes a block: says what it came to, and keeps it for the message. A block that came to nothing is passed over. */
 export function closeBlock(state: DecoderState, block: OpenBlock, out: Out): void {
@@ -24,7 +23,7 @@ export function closeBlock(state: DecoderState, block: OpenBlock, out: Out): voi
       }
       return
     case 'redacted':
-      completeReasoning(state, block, { redacted: textOf(head.data) }, out)
+      completeReasoning(state, block, { redacted: head.data ?? '' }, out)
       return
     case 'tool':
       completeCall(state, block, out)

@@ -1,8 +1,7 @@
 import type { JsonValue } from '../../data/json.ts'
 import { closeBlock } from './close-block.ts'
 import { callId, callName, type DecoderState, type OpenBlock, type Out } from './decoder-state.ts'
-import { textOf } from './wire-value.ts'
-import type { WireBlock, WireDelta, WireEvent } from './wire.ts'
+import { textOf, type WireBlock, type WireDelta, type WireEvent } from './wire.ts'
 
 /** A block begins. What its head already holds is said at once. */
 export function startBlock(state: DecoderState, event: WireEvent, out: Out): void {

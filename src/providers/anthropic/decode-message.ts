@@ -7,8 +7,7 @@ import { closeBlock } from './close-block.ts'
 import type { DecoderState, Out } from './decoder-state.ts'
 import { parseFinishReason } from './parse-finish-reason.ts'
 import { mergeCounts, parseUsage } from './parse-usage.ts'
-import { someText } from './wire-value.ts'
-import type { WireEvent, WireMessage } from './wire.ts'
+import { someText, type WireEvent, type WireMessage } from './wire.ts'
 
 type Started = Extract<ModelEvent, { type: 'message_started' }>
 type Completed = Extract<ModelEvent, { type: 'message_completed' }>

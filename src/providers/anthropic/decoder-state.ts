@@ -3,8 +3,7 @@ import type { Part } from '../../data/part.ts'
 import type { ToolCall } from '../../data/tool-call.ts'
 import type { ModelEvent } from '../../events/model-event.ts'
 import type { AnswerTool } from './structured-output.ts'
-import { someText } from './wire-value.ts'
-import type { WireBlock } from './wire.ts'
+import { someText, type WireBlock } from './wire.ts'
 
 /** What is known of a call beside its answer. What is not readonly is filled in while the call is made. */
 export interface DecodedCall {

@@ -36,7 +36,7 @@ describe('blocks', () => {
   })
 })
 
-test('members of another type than they should have say nothing', async () => {
+test('members of a wrong type say nothing', async () => {
   const message = { id: 7, model: [], usage: null }
   const body = named(
     { type: 'message_start', message },
