@@ -14,7 +14,7 @@ const keyShapes: readonly RegExp[] = [
   /\b(Bearer|Basic)\s+[A-Za-z0-9._~+/*=-]{8,}/gi,
   /\b((?:x-)?(?:goog-)?api[-_]?key["']?\s*[:=]\s*["']?)[A-Za-z0-9._*~+/-]{8,}/gi,
   /([?&](?:key|api_key|access_token)=)[^&\s"']+/gi,
-  /\b(api[ _-]?key[a-z ]{0,16}: *)(?!\/\/)[^\s,;"'[]{6,}/gi,
+  /\b(api[ _-]?key[a-z ]{0,16}: *)(?!\/\/|https?:)[^\s,;"'[]{6,}/gi,
   /[\w-]{2,64}\*{3,}[\w-]*|\*{3,}[\w-]{2,}/g,
 ]
 

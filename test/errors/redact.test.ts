@@ -71,6 +71,13 @@ test('a text is redacted once: again makes no difference', () => {
   }
 })
 
+test.each([
+  'You can find your API key at https://example.com/account/api-keys.',
+  'Get an API key here: https://example.com/account.',
+])('an address beside the words "API key" stays readable: %s', (advice) => {
+  expect(redact(advice)).toBe(advice)
+})
+
 test.each<[string, string]>([
   ['letters', 'a'.repeat(200_000)],
   ['half a token', 'eyJ-'.repeat(20_000)],
