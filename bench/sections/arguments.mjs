@@ -11,7 +11,7 @@ const short = 250
 export async function measure() {
   const server = await provider()
   const result = {}
-  for (const wire of ['openai-chat', 'anthropic']) {
+  for (const wire of ['openai-chat']) {
     const cost = async (n) => {
       const options = { wire, url: server.url(`n=${n},w=64,call=1`) }
       const check = (length) => length === argumentLength(n)
