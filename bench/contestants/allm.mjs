@@ -157,7 +157,7 @@ export const contestant = {
       return length
     }
   },
-  imports: `import { createEngine, streamGenerate } from './node_modules/.allm/index.js'; import { openai } from './node_modules/.allm/openai.js'; globalThis.keep = [createEngine({ adapter: openai({ apiKey: 'k' }) }), streamGenerate]`,
+  imports: `import { createEngine, streamGenerate } from './node_modules/.allm/node/index.js'; import { openai } from './node_modules/.allm/node/openai.js'; globalThis.keep = [createEngine({ adapter: openai({ apiKey: 'k' }) }), streamGenerate]`,
   program: `import { createEngine, streamGenerate, user } from './node_modules/.allm/index.js'
 import { openai } from './node_modules/.allm/openai.js'
 const engine = createEngine({ adapter: openai(), model: 'gpt-4o-mini' })

@@ -17,6 +17,8 @@ export function makeReady() {
   const settled = ['--composite', 'false', '--incremental', 'false', '--declaration']
   const args = [tsc, '-p', 'tsconfig.core.json', ...settled, '--outDir', ours]
   execFileSync(process.execPath, args, { cwd: root, stdio: 'inherit' })
+  // What Node loads of the published package; a bundler takes the modules.
+  execFileSync(process.execPath, [join(root, 'scripts/bundle.mjs'), join(ours, 'node')])
   // What the published package says about itself, so that bundlers treat it alike.
   writeFileSync(join(ours, 'package.json'), '{ "type": "module", "sideEffects": false }\n')
 }
