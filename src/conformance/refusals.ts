@@ -90,3 +90,12 @@ export function demandRetryAfter({ failure, given }: Outcome, retryAfterMs: numb
     hint: 'providers say it in a header (seconds, milliseconds or a date) or in the body',
   })
 }
+
+/** A call that failed was sent once: the engine has the one retry loop. */
+export function demandOneRequest(sent: number): void {
+  demand(sent === 1, {
+    expected: 'one request',
+    received: `${sent} requests`,
+    contract: 'noRetries',
+  })
+}

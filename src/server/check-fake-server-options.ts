@@ -13,7 +13,7 @@ export function checkFakeServerOptions(options: FakeServerOptions): void {
   assertValid('invalid_options', check(options))
 }
 
-const any: Check = () => fine
+const anything: Check = () => fine
 
 const share: Check = between(0, 1)
 
@@ -52,9 +52,9 @@ const fault: Check = optionsOf({
 })
 
 const check: Check = optionsOf({
-  script: any,
-  scripts: any,
-  images: any,
+  script: anything,
+  scripts: anything,
+  images: anything,
   repeat: flag,
   cursor: oneOf(['shared', 'per_key']),
   requireKey: flag,

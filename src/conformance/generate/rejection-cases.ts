@@ -6,6 +6,7 @@ import type { ChatCase, ChatHarness } from '../chat-harness.ts'
 import { play, type ChatScene } from '../chat-scene.ts'
 import { demand } from '../conformance-failure.ts'
 import {
+  demandOneRequest,
   demandOrigin,
   demandRefusal,
   demandRetryAfter,
@@ -43,14 +44,7 @@ export const rejectionCases: readonly ChatCase[] = [
       rejected(
         harness,
         [['preflight_error', 'provider_unavailable', { status: 503 }]],
-        (_, scene) => {
-          const sent = scene.requests().length
-          demand(sent === 1, {
-            expected: 'one request',
-            received: `${sent} requests`,
-            contract: 'noRetries',
-          })
-        },
+        (_, scene) => demandOneRequest(scene.requests().length),
       ),
   },
   {

@@ -2,10 +2,10 @@ import { defined } from '../../data/defined.ts'
 import type { Script } from '../../testing/script-entry.ts'
 import type { ChatCase, ChatHarness } from '../chat-harness.ts'
 import { play, type ChatScene } from '../chat-scene.ts'
-import { demand } from '../conformance-failure.ts'
 import { showEvents } from '../events.ts'
 import { read } from '../read-stream.ts'
 import {
+  demandOneRequest,
   demandOrigin,
   demandRefusal,
   demandRetryAfter,
@@ -41,17 +41,8 @@ export const refusalCases: readonly ChatCase[] = [
     name: 'a refused call is not tried again',
     capability: 'requests',
     run: (harness) =>
-      refused(
-        harness,
-        [['preflight_error', 'provider_unavailable', { status: 503 }]],
-        (_, scene) => {
-          const sent = scene.requests().length
-          demand(sent === 1, {
-            expected: 'one request',
-            received: `${sent} requests`,
-            contract: 'noRetries',
-          })
-        },
+      refused(harness, [['preflight_error', 'provider_unavailable', { status: 503 }]], (_, scene) =>
+        demandOneRequest(scene.requests().length),
       ),
   },
 ]

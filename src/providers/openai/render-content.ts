@@ -1,7 +1,8 @@
 import { assertNever } from '../../data/assert-never.ts'
 import type { Image } from '../../data/image.ts'
+import type { JsonObject, JsonValue } from '../../data/json.ts'
 import { messageText, type Message } from '../../data/message.ts'
-import type { Part } from '../../data/part.ts'
+import type { ImagePart, Part } from '../../data/part.ts'
 import type { ToolCall } from '../../data/tool-call.ts'
 import { AdapterError } from '../../errors/adapter-error.ts'
 
@@ -9,6 +10,21 @@ import { AdapterError } from '../../errors/adapter-error.ts'
 export function partsOf(message: Message): readonly Part[] {
   const { content } = message
   return typeof content === 'string' ? [{ type: 'text', text: content }] : content
+}
+
+/** How an endpoint spells the two kinds of content. */
+export interface ContentWords {
+  text(text: string): JsonObject
+  image(part: ImagePart): JsonObject
+}
+
+/** Content without reasoning: text alone is a string, with an image it is a list. */
+export function renderContent(message: Message, words: ContentWords): JsonValue {
+  const parts = partsOf(message).filter((part) => part.type !== 'reasoning')
+  const [only] = parts
+  if (only === undefined) return ''
+  if (parts.length === 1 && only.type === 'text') return only.text
+  return parts.map((part) => (part.type === 'text' ? words.text(part.text) : words.image(part)))
 }
 
 /** The text of a tool result, for Chat Completions, which takes nothing else there. */

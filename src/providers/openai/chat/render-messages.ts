@@ -4,7 +4,14 @@ import type { JsonObject, JsonValue } from '../../../data/json.ts'
 import { messageText, type Message } from '../../../data/message.ts'
 import type { Part } from '../../../data/part.ts'
 import type { ToolCall } from '../../../data/tool-call.ts'
-import { argumentsJson, imageAddress, partsOf, textAlone } from '../render-content.ts'
+import {
+  argumentsJson,
+  imageAddress,
+  partsOf,
+  renderContent,
+  textAlone,
+  type ContentWords,
+} from '../render-content.ts'
 import type { RenderOptions } from '../render-options.ts'
 import { toolIds, type ToolIds } from '../tool-ids.ts'
 import { asList, asObject } from '../wire-value.ts'
@@ -28,7 +35,11 @@ function renderMessage(message: Message, options: RenderOptions, ids: ToolIds): 
         name,
       })
     case 'user':
-      return defined<JsonObject>({ role, content: renderUserContent(message, options), name })
+      return defined<JsonObject>({
+        role,
+        content: renderContent(message, contentWords(options)),
+        name,
+      })
     case 'assistant':
       return renderAssistant(message, options, ids)
     case 'tool':
@@ -38,22 +49,14 @@ function renderMessage(message: Message, options: RenderOptions, ids: ToolIds): 
   }
 }
 
-function renderUserContent(message: Message, { provider }: RenderOptions): JsonValue {
-  const parts = partsOf(message).filter((part) => part.type !== 'reasoning')
-  const [only] = parts
-  if (parts.length === 0) return ''
-  if (parts.length === 1 && only?.type === 'text') return only.text
-  return parts.map((part) =>
-    part.type === 'text'
-      ? { type: 'text', text: part.text }
-      : {
-          type: 'image_url',
-          image_url: defined<JsonObject>({
-            url: imageAddress(part.image, provider),
-            detail: part.detail,
-          }),
-        },
-  )
+function contentWords({ provider }: RenderOptions): ContentWords {
+  return {
+    text: (text) => ({ type: 'text', text }),
+    image: ({ image, detail }) => ({
+      type: 'image_url',
+      image_url: defined<JsonObject>({ url: imageAddress(image, provider), detail }),
+    }),
+  }
 }
 
 /** Images that a model made can not be said to it again here; a word stands in for them. */

@@ -1,10 +1,16 @@
 import { assertNever } from '../../../data/assert-never.ts'
 import { defined } from '../../../data/defined.ts'
-import type { JsonObject, JsonValue } from '../../../data/json.ts'
+import type { JsonObject } from '../../../data/json.ts'
 import { messageText, type Message } from '../../../data/message.ts'
 import type { ImagePart, Part, ReasoningPart } from '../../../data/part.ts'
 import type { ToolCall } from '../../../data/tool-call.ts'
-import { argumentsJson, imageAddress, partsOf } from '../render-content.ts'
+import {
+  argumentsJson,
+  imageAddress,
+  partsOf,
+  renderContent,
+  type ContentWords,
+} from '../render-content.ts'
 import type { RenderOptions } from '../render-options.ts'
 import { toolIds, type ToolIds } from '../tool-ids.ts'
 import { asCount, asObject, asText } from '../wire-value.ts'
@@ -30,7 +36,7 @@ function renderMessage(
         { role: options.family.reasons ? 'developer' : 'system', content: messageText(message) },
       ]
     case 'user':
-      return [{ role, content: renderContent(message, options) }]
+      return [{ role, content: renderContent(message, contentWords(options)) }]
     case 'assistant':
       return renderAssistant(message, options, ids)
     case 'tool':
@@ -38,7 +44,7 @@ function renderMessage(
         {
           type: 'function_call_output',
           call_id: ids.result(message.toolCallId),
-          output: renderContent(message, options),
+          output: renderContent(message, contentWords(options)),
         },
       ]
     default:
@@ -46,21 +52,15 @@ function renderMessage(
   }
 }
 
-/** Text alone is a string; with an image it is a list. */
-function renderContent(message: Message, { provider }: RenderOptions): JsonValue {
-  const parts = partsOf(message).filter((part) => part.type !== 'reasoning')
-  const [only] = parts
-  if (parts.length === 0) return ''
-  if (parts.length === 1 && only?.type === 'text') return only.text
-  return parts.map((part) =>
-    part.type === 'text'
-      ? { type: 'input_text', text: part.text }
-      : {
-          type: 'input_image',
-          image_url: imageAddress(part.image, provider),
-          detail: part.detail ?? 'auto',
-        },
-  )
+function contentWords({ provider }: RenderOptions): ContentWords {
+  return {
+    text: (text) => ({ type: 'input_text', text }),
+    image: ({ image, detail }) => ({
+      type: 'input_image',
+      image_url: imageAddress(image, provider),
+      detail: detail ?? 'auto',
+    }),
+  }
 }
 
 /** The items in their order: what a reasoning item says of the calls before it puts them there again. */
