@@ -6,12 +6,16 @@ import { fake } from '../../dist/testing.js'
 
 const [file, counts, mode] = process.argv.slice(2)
 const say = (line) => process.stdout.write(`${line}\n`)
+/** A handler runs as its start is told. What it does to the world waits here until that start is on disk. */
+const waiting = new Map()
+const isOnDisk = (id) => new Promise((resolve) => waiting.set(id, resolve))
 const named = (name, handler) =>
   tool({
     name,
     description: name,
     schema: { type: 'object' },
     handler: async (args, options) => {
+      await isOnDisk(options.toolCall.id)
       appendFileSync(counts, `${options.toolCall.id}\n`)
       return await handler(args)
     },
@@ -60,6 +64,7 @@ if (session.status !== 'completed') {
   say('ready')
   for await (const event of stream) {
     save(stream.session)
+    if (event.type === 'tool_execution_started') waiting.get(event.id)?.()
     say(event.type)
     await pause()
   }
