@@ -1,10 +1,10 @@
-import { toResponse } from '../collect/to-response.ts'
-import type { Batch } from '../events/event.ts'
-import { toolBatches } from '../tools/tool-batches.ts'
 import { sayAll } from './loop.ts'
 import type { Place } from './place.ts'
 import { sortCalls } from './sort-calls.ts'
 import { turnTools } from './turn-request.ts'
+import { toResponse } from '../collect/to-response.ts'
+import { toolBatches } from '../tools/tool-batches.ts'
+import type { Batch } from '../types/events.ts'
 
 /** Begins to answer the calls of an answer that is there. Gives the answers that are known already, if there are any. */
 export function beginTools(place: Place): Batch | undefined {

@@ -1,11 +1,11 @@
-import { stepError } from '../collect/step-error.ts'
-import { totalUsage } from '../collect/to-results.ts'
-import type { ChatResult, HaltedReason } from '../data/chat-result.ts'
-import { defined } from '../data/defined.ts'
-import { appendMessages } from '../data/thread.ts'
-import { questionMessage } from '../events/tool-message.ts'
 import type { Loop } from './loop.ts'
 import { isFinalizing } from './turn-request.ts'
+import { stepError } from '../collect/step-error.ts'
+import { totalUsage } from '../collect/to-results.ts'
+import { questionMessage } from '../make/tool-messages.ts'
+import { defined } from '../types/guards.ts'
+import { appendMessages } from '../types/message.ts'
+import type { ChatResult, HaltedReason } from '../types/results.ts'
 
 /** The result of a loop whose last step has halted. A question is added to the thread, as the assistant's own words. */
 export function chatResult(loop: Loop, haltedReason: HaltedReason): ChatResult {

@@ -1,13 +1,13 @@
-import { inCallOrder } from '../collect/runs-tools.ts'
-import { partialMessages } from '../collect/partial-messages.ts'
-import type { HaltedReason } from '../data/chat-result.ts'
-import { defined } from '../data/defined.ts'
-import type { Batch } from '../events/event.ts'
 import type { StepCompleted } from './halted.ts'
 import { say, type Loop } from './loop.ts'
 import type { Place } from './place.ts'
 import { manualCalls } from './sort-calls.ts'
 import { finalizeMessage, isFinalizing } from './turn-request.ts'
+import { partialMessages } from '../collect/partial-messages.ts'
+import { inCallOrder } from '../collect/runs-tools.ts'
+import type { Batch } from '../types/events.ts'
+import { defined } from '../types/guards.ts'
+import type { HaltedReason } from '../types/results.ts'
 
 /** The reasons after which `structuredFinalize` asks for its answer. */
 const finalizable: ReadonlySet<string> = new Set(['completed', 'max_turns', 'halt_when'])

@@ -1,12 +1,11 @@
-import type { CallOptions } from '../adapter/call-options.ts'
-import type { Engine } from '../adapter/engine-handle.ts'
+import type { Loop } from './loop.ts'
 import { createCollector, type Collector } from '../collect/collector-state.ts'
-import type { Message } from '../data/message.ts'
-import type { Thread } from '../data/thread.ts'
-import { ValidationError } from '../errors/validation-error.ts'
+import type { Engine } from '../contracts/engine.ts'
+import type { CallOptions } from '../contracts/options.ts'
+import { ValidationError } from '../errors/errors.ts'
 import { optionOf, runScene, type RunScene, type SessionScene } from '../stream/run-scene.ts'
 import { projectTools, toolTable } from '../tools/compact-tools.ts'
-import type { Loop } from './loop.ts'
+import type { Message, Thread } from '../types/message.ts'
 
 /** A thread, or the messages of one. */
 export type ThreadInput = Thread | readonly Message[]

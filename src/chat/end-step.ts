@@ -1,8 +1,8 @@
-import type { HaltedReason } from '../data/chat-result.ts'
-import type { Batch } from '../events/event.ts'
 import { closeStep, completedStep } from './complete-step.ts'
 import { haltedAfter } from './halted.ts'
 import type { Place } from './place.ts'
+import type { Batch } from '../types/events.ts'
+import type { HaltedReason } from '../types/results.ts'
 
 /** Ends a step and decides what comes after it. A promise only where the caller's `haltWhen` is asked. */
 export function endStep(place: Place): Batch | Promise<Batch> {

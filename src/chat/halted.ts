@@ -1,11 +1,11 @@
-import type { CallOptions } from '../adapter/call-options.ts'
+import type { Loop } from './loop.ts'
 import { applyEvent } from '../collect/collector.ts'
 import { isDone } from '../collect/runs-tools.ts'
 import { toStepResult } from '../collect/to-results.ts'
-import type { HaltedReason } from '../data/chat-result.ts'
-import type { StreamEvent } from '../events/event.ts'
+import type { CallOptions } from '../contracts/options.ts'
 import { optionOf } from '../stream/run-scene.ts'
-import type { Loop } from './loop.ts'
+import type { StreamEvent } from '../types/events.ts'
+import type { HaltedReason } from '../types/results.ts'
 
 /** The event that ends a step. */
 export type StepCompleted = Extract<StreamEvent, { type: 'step_completed' }>

@@ -1,11 +1,11 @@
-import type { FormatOption } from '../adapter/call-options.ts'
 import type { Collector } from '../collect/collector-state.ts'
 import { foldEvent } from '../collect/fold-event.ts'
-import type { HaltedReason } from '../data/chat-result.ts'
-import type { ToolSpec } from '../data/tool-spec.ts'
-import type { Batch, StreamEvent } from '../events/event.ts'
+import type { FormatOption } from '../contracts/options.ts'
 import { optionOf, type RunScene } from '../stream/run-scene.ts'
 import type { ToolRun } from '../tools/tool-run.ts'
+import type { Batch, StreamEvent } from '../types/events.ts'
+import type { ToolSpec } from '../types/request.ts'
+import type { HaltedReason } from '../types/results.ts'
 
 /** A loop under way. Its state is the fold of every event that it has given. */
 export interface Loop {

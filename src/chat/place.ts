@@ -1,6 +1,6 @@
-import type { ModelResponse } from '../data/model-response.ts'
-import type { BatchSource } from '../stream/run-stream.ts'
 import type { Loop } from './loop.ts'
+import type { BatchSource } from '../stream/run-stream.ts'
+import type { ModelResponse } from '../types/response.ts'
 
 /** Where a loop is. */
 export interface Place {

@@ -1,13 +1,13 @@
-import { assertNever } from '../data/assert-never.ts'
-import { StreamError } from '../errors/stream-error.ts'
-import type { Batch } from '../events/event.ts'
-import { checkRequest, startCall } from '../stream/start-call.ts'
 import { beginTools } from './begin-tools.ts'
 import { chatResult } from './chat-result.ts'
 import { endStep } from './end-step.ts'
 import { say } from './loop.ts'
 import type { Place } from './place.ts'
 import { turnRequest } from './turn-request.ts'
+import { StreamError } from '../errors/errors.ts'
+import { checkRequest, startCall } from '../stream/start-call.ts'
+import type { Batch } from '../types/events.ts'
+import { assertNever } from '../types/guards.ts'
 
 /**
  * Goes on from where nothing is left to read: begins what comes next, and gives what the loop itself has to say.

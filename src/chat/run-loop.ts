@@ -1,12 +1,12 @@
-import type { Collector } from '../collect/collector-state.ts'
-import { failureOf } from '../collect/failure.ts'
-import type { PartialResult } from '../data/partial-result.ts'
-import { isAllmError } from '../errors/allm-error.ts'
-import { keepEvent } from '../stream/keep-event.ts'
-import { runStream, type RunStream } from '../stream/run-stream.ts'
 import type { Loop } from './loop.ts'
 import type { Place } from './place.ts'
 import { tracedLoop } from './traced-loop.ts'
+import type { Collector } from '../collect/collector-state.ts'
+import { failureOf } from '../collect/failure.ts'
+import { isAllmError } from '../errors/errors.ts'
+import { keepEvent } from '../stream/keep-event.ts'
+import { runStream, type RunStream } from '../stream/run-stream.ts'
+import type { PartialResult } from '../types/results.ts'
 
 /** A loop as a stream for its consumer. */
 export function loopStream(loop: Loop, kind: Place['kind']): RunStream {

@@ -1,12 +1,12 @@
-import { runsTools } from '../collect/runs-tools.ts'
-import type { ModelResponse } from '../data/model-response.ts'
-import type { ToolCall } from '../data/tool-call.ts'
-import type { StreamEvent } from '../events/event.ts'
-import { interruptedMessage } from '../events/tool-message.ts'
-import { emitTelemetry, isObserved } from '../telemetry/telemetry.ts'
-import { answerStored } from '../tools/answer-stored.ts'
 import type { Loop } from './loop.ts'
 import { isFinalizing, turnTools } from './turn-request.ts'
+import { runsTools } from '../collect/runs-tools.ts'
+import { emitTelemetry, isObserved } from '../core/telemetry.ts'
+import { interruptedMessage } from '../make/tool-messages.ts'
+import { answerStored } from '../tools/answer-stored.ts'
+import type { StreamEvent } from '../types/events.ts'
+import type { ToolCall } from '../types/message.ts'
+import type { ModelResponse } from '../types/response.ts'
 
 /** The calls of an answer that are ours to answer and have no answer yet. */
 export interface SortedCalls {

@@ -1,10 +1,10 @@
-import type { CallOptions } from '../adapter/call-options.ts'
-import type { Engine } from '../adapter/engine-handle.ts'
-import { toStepResult } from '../collect/to-results.ts'
-import type { StepResult } from '../data/step-result.ts'
-import type { RunStream } from '../stream/run-stream.ts'
 import { createLoop, startAt, type ThreadInput } from './create-loop.ts'
 import { drainLoop, loopStream } from './run-loop.ts'
+import { toStepResult } from '../collect/to-results.ts'
+import type { Engine } from '../contracts/engine.ts'
+import type { CallOptions } from '../contracts/options.ts'
+import type { RunStream } from '../stream/run-stream.ts'
+import type { StepResult } from '../types/results.ts'
 
 /**
  * Makes one model call and runs the tools that it asks for. The fold of `streamStep`.

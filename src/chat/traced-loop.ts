@@ -1,11 +1,10 @@
-import { totalUsage } from '../collect/to-results.ts'
-import type { Batch } from '../events/event.ts'
-import type { BatchSource } from '../stream/run-stream.ts'
-import { span, type Span } from '../telemetry/telemetry.ts'
-import type { SpanOutcome } from '../telemetry/telemetry-event.ts'
-import type { Loop } from './loop.ts'
 import { loopSource } from './loop-source.ts'
+import type { Loop } from './loop.ts'
 import type { Place } from './place.ts'
+import { totalUsage } from '../collect/to-results.ts'
+import { span, type Span, type SpanOutcome } from '../core/telemetry.ts'
+import type { BatchSource } from '../stream/run-stream.ts'
+import type { Batch } from '../types/events.ts'
 
 /** A loop's batches, with a span over all of them, and in a chat one over each step. */
 export function tracedLoop(loop: Loop, kind: Place['kind']): BatchSource {

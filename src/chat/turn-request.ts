@@ -1,9 +1,8 @@
-import type { Message } from '../data/message.ts'
-import type { ModelRequest } from '../data/model-request.ts'
-import type { ToolChoice } from '../data/tool-spec.ts'
+import type { Loop } from './loop.ts'
 import { buildRequest } from '../stream/build-request.ts'
 import { optionOf } from '../stream/run-scene.ts'
-import type { Loop } from './loop.ts'
+import type { Message } from '../types/message.ts'
+import type { ModelRequest, ToolChoice } from '../types/request.ts'
 
 /** What asks for the structured answer of `structuredFinalize`. Its mark tells a run that was cut where it was. */
 export const finalizeMessage: Message = {

@@ -1,8 +1,8 @@
-import type { Session } from '../data/session.ts'
-import { streamReply, streamResume } from '../session/streams.ts'
-import type { SessionStream } from '../session/session-stream.ts'
-import type { ChatSetup } from './chat-setup.ts'
 import { isResumable } from './chat-session.ts'
+import type { ChatSetup } from './chat-setup.ts'
+import type { SessionStream } from '../session/session-stream.ts'
+import { streamReply, streamResume } from '../session/streams.ts'
+import type { Session } from '../types/session.ts'
 
 const help = [
   '/help     this list',

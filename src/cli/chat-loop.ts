@@ -1,4 +1,3 @@
-import type { Session } from '../data/session.ts'
 import { answerTo, turnFor } from './chat-commands.ts'
 import { openSession, sessionSaver } from './chat-session.ts'
 import type { ChatSetup } from './chat-setup.ts'
@@ -8,6 +7,7 @@ import { isInteractive } from './io.ts'
 import { lineReader } from './line-reader.ts'
 import { pendingQuestion, questionLine } from './pending-question.ts'
 import { styleFor } from './style.ts'
+import type { Session } from '../types/session.ts'
 
 /** Talks until the user leaves, and gives the exit code. */
 export async function chatLoop(setup: ChatSetup): Promise<number> {

@@ -1,5 +1,5 @@
-import type { Engine } from '../adapter/engine-handle.ts'
 import type { Io } from './io.ts'
+import type { Engine } from '../contracts/engine.ts'
 
 /** What a chat is made of. */
 export interface ChatSetup {

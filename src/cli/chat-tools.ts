@@ -1,7 +1,6 @@
-import type { Tool } from '../adapter/tool.ts'
-import type { JsonValue } from '../data/json.ts'
-import { askUser, fail } from '../make/outcomes.ts'
-import { tool } from '../make/tool.ts'
+import type { Tool } from '../contracts/tool.ts'
+import { askUser, fail, tool } from '../make/tools.ts'
+import type { JsonValue } from '../types/json.ts'
 
 /** A tool that puts a question to whoever sits at the terminal. */
 export const askPerson: Tool = tool({

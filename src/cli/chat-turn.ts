@@ -1,11 +1,11 @@
 import { once } from 'node:events'
-import type { Session } from '../data/session.ts'
-import type { StreamEvent } from '../events/event.ts'
-import type { SessionStream } from '../session/session-stream.ts'
 import { describeError } from './describe-error.ts'
 import type { Io } from './io.ts'
 import { narrator } from './narrator.ts'
 import { styleFor } from './style.ts'
+import type { SessionStream } from '../session/session-stream.ts'
+import type { StreamEvent } from '../types/events.ts'
+import type { Session } from '../types/session.ts'
 
 /** One turn of a chat. */
 export interface ChatTurn {

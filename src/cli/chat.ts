@@ -1,11 +1,11 @@
-import { systemClock } from '../async/clock.ts'
-import type { Engine } from '../adapter/engine-handle.ts'
-import { createEngine } from '../engine/create-engine.ts'
 import { chatLoop } from './chat-loop.ts'
 import { chatTools } from './chat-tools.ts'
 import { chooseProvider, providerOptions, type ChosenProvider } from './choose-provider.ts'
 import type { Command, CommandCall } from './command.ts'
 import { demoAdapter } from './demo-adapter.ts'
+import type { Engine } from '../contracts/engine.ts'
+import { systemClock } from '../core/clock.ts'
+import { createEngine } from '../engine/create-engine.ts'
 
 /** `allm chat`: a conversation in the terminal. */
 export const chatCommand: Command = {

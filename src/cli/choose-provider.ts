@@ -1,9 +1,3 @@
-import type { ChatAdapter } from '../adapter/chat-adapter.ts'
-import { keyVariables } from '../keys/find-key.ts'
-import { anthropic } from '../providers/anthropic/anthropic.ts'
-import { gemini } from '../providers/gemini/adapter.ts'
-import { openai } from '../providers/openai/openai.ts'
-import { nearest } from '../validate/unknown-keys.ts'
 import { usageError } from './cli-error.ts'
 import type { CommandCall, OptionSpecs } from './command.ts'
 import type { Io } from './io.ts'
@@ -13,6 +7,12 @@ import {
   providerNames,
   type ProviderName,
 } from './provider-names.ts'
+import type { ChatAdapter } from '../contracts/adapter.ts'
+import { keyVariables } from '../core/keys.ts'
+import { anthropic } from '../providers/anthropic/anthropic.ts'
+import { gemini } from '../providers/gemini/adapter.ts'
+import { openai } from '../providers/openai/openai.ts'
+import { nearest } from '../schema/checks.ts'
 
 /** A real provider, chosen. */
 export interface ChosenProvider {

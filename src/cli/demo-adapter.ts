@@ -1,8 +1,8 @@
-import type { ChatAdapter } from '../adapter/chat-adapter.ts'
-import { messageText, type Message } from '../data/message.ts'
-import type { ModelRequest } from '../data/model-request.ts'
+import type { ChatAdapter } from '../contracts/adapter.ts'
 import { fake } from '../testing/fake.ts'
 import type { Script, ScriptEntry } from '../testing/script-entry.ts'
+import { messageText, type Message } from '../types/message.ts'
+import type { ModelRequest } from '../types/request.ts'
 
 /**
  * The fake that `allm chat` talks to: each call gets a script that fits the last message, so a conversation never runs out.

@@ -1,6 +1,6 @@
-import type { Command, CommandCall } from './command.ts'
 import { foundKey } from './choose-provider.ts'
 import { usageError } from './cli-error.ts'
+import type { Command, CommandCall } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import type { Io } from './io.ts'
 import { playScripts } from './play-scripts.ts'
@@ -10,9 +10,9 @@ import {
   providerNames,
   type ProviderName,
 } from './provider-names.ts'
-import { keyVariables } from '../keys/find-key.ts'
 import { styleFor, type Style } from './style.ts'
 import { packageVersion } from './version.ts'
+import { keyVariables } from '../core/keys.ts'
 
 /** `allm doctor`: what is set up, and what can be reached. */
 export const doctorCommand: Command = {

@@ -1,6 +1,6 @@
-import { assertNever } from '../data/assert-never.ts'
-import type { Usage } from '../data/usage.ts'
-import type { StreamEvent } from '../events/event.ts'
+import type { StreamEvent } from '../types/events.ts'
+import { assertNever } from '../types/guards.ts'
+import type { Usage } from '../types/response.ts'
 
 /** What an event says, in a few words of one line. */
 export function eventFacts(event: StreamEvent): string {

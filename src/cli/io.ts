@@ -1,4 +1,4 @@
-import type { Clock } from '../async/clock.ts'
+import type { Clock } from '../core/clock.ts'
 
 /** A stream to write to; a terminal says so. */
 export type Output = NodeJS.WritableStream & {

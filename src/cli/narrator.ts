@@ -1,8 +1,8 @@
-import type { StreamEvent } from '../events/event.ts'
 import { describeFailure } from './describe-error.ts'
 import { json } from './event-facts.ts'
 import type { Io } from './io.ts'
 import type { Style } from './style.ts'
+import type { StreamEvent } from '../types/events.ts'
 
 /** Tells a run's events to people, as they come. */
 export interface Narrator {

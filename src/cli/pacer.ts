@@ -1,5 +1,5 @@
-import type { Clock } from '../async/clock.ts'
 import type { Output } from './io.ts'
+import type { Clock } from '../core/clock.ts'
 
 /** Writes text now, or at the pace of a clock that does not wait. */
 export interface Pacer {

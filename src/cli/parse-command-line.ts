@@ -1,8 +1,8 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
-import { nearest } from '../validate/unknown-keys.ts'
-import type { Command, CommandCall, OptionSpec, OptionSpecs } from './command.ts'
 import { usageError } from './cli-error.ts'
+import type { Command, CommandCall, OptionSpec, OptionSpecs } from './command.ts'
 import type { Io } from './io.ts'
+import { nearest } from '../schema/checks.ts'
 
 /** Reads what follows a command's name. What is wrong is a usage error that names the nearest legal option. */
 export function parseCommandLine(command: Command, args: readonly string[], io: Io): CommandCall {

@@ -1,4 +1,4 @@
-import type { Session } from '../data/session.ts'
+import type { Session } from '../types/session.ts'
 
 /** A question that a session waits to have answered, and the answers that its tool proposed. */
 export interface PendingQuestion {

@@ -1,13 +1,13 @@
-import { systemClock, type Clock } from '../async/clock.ts'
 import { collect } from '../collect/collect.ts'
-import type { ModelResponse } from '../data/model-response.ts'
+import { systemClock, type Clock } from '../core/clock.ts'
 import { createEngine } from '../engine/create-engine.ts'
 import { streamGenerate } from '../engine/generate.ts'
-import type { StreamEvent } from '../events/event.ts'
 import { user } from '../make/messages.ts'
 import { fake } from '../testing/fake.ts'
 import type { Script } from '../testing/script-entry.ts'
 import { virtualClock } from '../testing/virtual-clock.ts'
+import type { StreamEvent } from '../types/events.ts'
+import type { ModelResponse } from '../types/response.ts'
 
 /** A script that was played as one model call. */
 export interface PlayedCall {

@@ -1,4 +1,3 @@
-import { nearest } from '../validate/unknown-keys.ts'
 import { CliError, usageError } from './cli-error.ts'
 import type { Command } from './command.ts'
 import { commands } from './commands.ts'
@@ -8,6 +7,7 @@ import { commandHelp, programHelp } from './help.ts'
 import type { Io } from './io.ts'
 import { parseCommandLine } from './parse-command-line.ts'
 import { packageVersion } from './version.ts'
+import { nearest } from '../schema/checks.ts'
 
 /** Runs the program and gives its exit code. It never rejects: what goes wrong is one line on stderr. */
 export async function runProgram(io: Io): Promise<number> {

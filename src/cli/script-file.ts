@@ -1,9 +1,9 @@
-import { isAllmError } from '../errors/allm-error.ts'
-import type { Script } from '../testing/script-entry.ts'
-import { isFlat, validateScript } from '../testing/validate-script.ts'
 import { failure } from './cli-error.ts'
 import type { Io } from './io.ts'
 import { nameOf, readJsonFile } from './read-json-file.ts'
+import { isAllmError } from '../errors/errors.ts'
+import type { Script } from '../testing/script-entry.ts'
+import { isFlat, validateScript } from '../testing/validate-script.ts'
 
 /** What a script file holds: the scripts, and whatever else stands beside them. */
 export interface ScriptFile {

@@ -1,12 +1,12 @@
-import { isAllmError } from '../errors/allm-error.ts'
-import { createFakeServer, type FakeServer } from '../server/create-fake-server.ts'
-import type { FakeServerOptions } from '../server/fake-server-options.ts'
 import { failure } from './cli-error.ts'
 import type { Command, CommandCall } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import type { Io } from './io.ts'
 import { integerOption } from './parse-command-line.ts'
 import { readScriptFile } from './script-file.ts'
+import { isAllmError } from '../errors/errors.ts'
+import { createFakeServer, type FakeServer } from '../server/create-fake-server.ts'
+import type { FakeServerOptions } from '../server/fake-server-options.ts'
 
 /** `allm serve`: a server that plays a script in the formats of three providers. */
 export const serveCommand: Command = {

@@ -1,5 +1,5 @@
-import type { Clock } from '../async/clock.ts'
-import type { StreamEvent } from '../events/event.ts'
+import type { Clock } from '../core/clock.ts'
+import type { StreamEvent } from '../types/events.ts'
 
 /** One row of the chart: who did what, from when to when. */
 export interface TimelineRow {

@@ -1,10 +1,10 @@
-import type { Clock } from '../async/clock.ts'
-import type { Engine } from '../adapter/engine-handle.ts'
+import type { ChosenProvider } from './choose-provider.ts'
+import { tourTools } from './tour-tools.ts'
+import type { Engine } from '../contracts/engine.ts'
+import type { Clock } from '../core/clock.ts'
 import { createEngine } from '../engine/create-engine.ts'
 import { fake } from '../testing/fake.ts'
 import type { Script } from '../testing/script-entry.ts'
-import type { ChosenProvider } from './choose-provider.ts'
-import { tourTools } from './tour-tools.ts'
 
 /** Makes a new engine. The fake plays the scripts; a real provider answers by itself. */
 export type EngineMaker = (scripts: readonly Script[]) => Engine

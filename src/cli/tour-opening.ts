@@ -1,12 +1,12 @@
-import { streamGenerate } from '../engine/generate.ts'
-import { system, user } from '../make/messages.ts'
-import { Session } from '../session/session-api.ts'
 import { isInteractive } from './io.ts'
 import { lineReader } from './line-reader.ts'
 import { pendingQuestion, questionLine } from './pending-question.ts'
 import { leads, play } from './tour-play.ts'
 import { firstAnswer, planning, tourWords } from './tour-script.ts'
 import type { Stage } from './tour-stage.ts'
+import { streamGenerate } from '../engine/generate.ts'
+import { system, user } from '../make/messages.ts'
+import { Session } from '../session/session-api.ts'
 
 /** Act 1: an answer, word by word. */
 export async function streamed(stage: Stage): Promise<void> {

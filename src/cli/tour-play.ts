@@ -1,8 +1,8 @@
-import type { StreamEvent } from '../events/event.ts'
 import { failure } from './cli-error.ts'
 import { describeFailure } from './describe-error.ts'
 import { narrator } from './narrator.ts'
 import type { Stage } from './tour-stage.ts'
+import type { StreamEvent } from '../types/events.ts'
 
 /** Stands before the words of the model, and of the user. */
 export const leads = { model: 'model  ', user: 'you    ', note: '       ' } as const

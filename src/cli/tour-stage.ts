@@ -1,6 +1,4 @@
 import { setTimeout } from 'node:timers/promises'
-import { systemClock, type Clock } from '../async/clock.ts'
-import { virtualClock } from '../testing/virtual-clock.ts'
 import { chooseProvider } from './choose-provider.ts'
 import type { CommandCall } from './command.ts'
 import type { Io } from './io.ts'
@@ -8,6 +6,8 @@ import { pacer, type Pacer } from './pacer.ts'
 import { styleFor, type Style } from './style.ts'
 import { timeline, type Timeline } from './timeline.ts'
 import { engineMaker, type EngineMaker } from './tour-engine.ts'
+import { systemClock, type Clock } from '../core/clock.ts'
+import { virtualClock } from '../testing/virtual-clock.ts'
 
 /** Where the tour takes place. */
 export interface Stage {

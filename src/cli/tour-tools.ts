@@ -1,7 +1,7 @@
-import type { Clock } from '../async/clock.ts'
-import type { Tool } from '../adapter/tool.ts'
-import { tool } from '../make/tool.ts'
 import { askPerson } from './chat-tools.ts'
+import type { Tool } from '../contracts/tool.ts'
+import type { Clock } from '../core/clock.ts'
+import { tool } from '../make/tools.ts'
 
 /** The tools of the tour. They take a moment by the clock, so that one can see them run side by side. */
 export function tourTools(clock: Clock): readonly Tool[] {

@@ -1,11 +1,11 @@
-import { assertNever } from '../data/assert-never.ts'
-import { messageText, type Message } from '../data/message.ts'
-import type { Session } from '../data/session.ts'
-import { legalOperations } from '../session/transition.ts'
 import { describeFailure } from './describe-error.ts'
 import { json } from './event-facts.ts'
 import type { Io } from './io.ts'
 import { styleFor, type Style } from './style.ts'
+import { legalOperations } from '../session/transition.ts'
+import { assertNever } from '../types/guards.ts'
+import { messageText, type Message } from '../types/message.ts'
+import type { Session } from '../types/session.ts'
 
 /** The widest role, and a space. */
 const leadWidth = 10

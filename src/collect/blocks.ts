@@ -1,8 +1,8 @@
-import { defined } from '../data/defined.ts'
-import type { Image } from '../data/image.ts'
-import type { JsonValue } from '../data/json.ts'
-import type { Part, ReasoningPart } from '../data/part.ts'
 import { appended, replaced } from './lists.ts'
+import { defined } from '../types/guards.ts'
+import type { JsonValue } from '../types/json.ts'
+import type { Image } from '../types/media.ts'
+import type { Part, ReasoningPart } from '../types/message.ts'
 
 type BlockKind = 'text' | 'reasoning'
 

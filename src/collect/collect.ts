@@ -1,12 +1,11 @@
-import type { ChatResult } from '../data/chat-result.ts'
-import type { ModelResponse } from '../data/model-response.ts'
-import type { StepResult } from '../data/step-result.ts'
-import type { Thread } from '../data/thread.ts'
-import type { Batch, StreamEvent } from '../events/event.ts'
 import { createCollector, type Collector } from './collector-state.ts'
 import { foldEvent } from './fold-event.ts'
 import { toResponse } from './to-response.ts'
 import { toChatResult, toStepResult } from './to-results.ts'
+import type { Batch, StreamEvent } from '../types/events.ts'
+import type { Thread } from '../types/message.ts'
+import type { ModelResponse } from '../types/response.ts'
+import type { ChatResult, StepResult } from '../types/results.ts'
 
 /** Events from anywhere: a run's stream, or a list that was saved. */
 export type EventSource = AsyncIterable<StreamEvent> | Iterable<StreamEvent>

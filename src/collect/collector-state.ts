@@ -1,13 +1,10 @@
-import type { ChatResult, HaltedReason } from '../data/chat-result.ts'
-import type { ErrorData } from '../data/error-data.ts'
-import type { Message } from '../data/message.ts'
-import type { StoredResult } from '../data/session.ts'
-import type { StepResult, ToolHalt } from '../data/step-result.ts'
-import type { Thread } from '../data/thread.ts'
-import type { ToolCall } from '../data/tool-call.ts'
-import type { Usage } from '../data/usage.ts'
-import type { ModelEvent } from '../events/model-event.ts'
 import type { Blocks } from './blocks.ts'
+import type { ErrorData } from '../types/error-data.ts'
+import type { ModelEvent } from '../types/events.ts'
+import type { Message, Thread, ToolCall } from '../types/message.ts'
+import type { Usage } from '../types/response.ts'
+import type { ChatResult, HaltedReason, StepResult, ToolHalt } from '../types/results.ts'
+import type { StoredResult } from '../types/session.ts'
 
 /** A tool call under way: what was streamed of its arguments, or the whole call. */
 export interface CallFold {

@@ -1,10 +1,10 @@
-import { defined } from '../data/defined.ts'
-import type { StreamEvent } from '../events/event.ts'
 import { addImage, closeBlock, growBlock } from './blocks.ts'
 import { clearMessage } from './clear-message.ts'
 import type { CallFold, Collector, MessageEnd } from './collector-state.ts'
 import { foldLateEvent } from './fold-late-event.ts'
 import { appended, replaced } from './lists.ts'
+import type { StreamEvent } from '../types/events.ts'
+import { defined } from '../types/guards.ts'
 
 /**
  * Folds one event into a state that may be written to; `applyEvent` does the same on a copy.

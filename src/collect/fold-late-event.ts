@@ -1,13 +1,12 @@
-import { assertNever } from '../data/assert-never.ts'
-import { defined } from '../data/defined.ts'
-import type { StepResult } from '../data/step-result.ts'
-import { appendMessages } from '../data/thread.ts'
-import type { StreamEvent } from '../events/event.ts'
-import { askedMessage, interruptedMessage, toolMessage } from '../events/tool-message.ts'
 import { clearMessage } from './clear-message.ts'
 import type { Collector } from './collector-state.ts'
 import { appended } from './lists.ts'
 import { inCallOrder, isDone } from './runs-tools.ts'
+import { askedMessage, interruptedMessage, toolMessage } from '../make/tool-messages.ts'
+import type { StreamEvent } from '../types/events.ts'
+import { assertNever, defined } from '../types/guards.ts'
+import { appendMessages } from '../types/message.ts'
+import type { StepResult } from '../types/results.ts'
 
 /** What comes after an answer: its tools, and the boundaries of the loop. */
 export type LateEvent = Extract<

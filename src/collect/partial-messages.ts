@@ -1,8 +1,9 @@
-import type { Message } from '../data/message.ts'
-import { interruptedMessage, type InterruptedReason } from '../events/tool-message.ts'
 import type { Collector } from './collector-state.ts'
 import { endedByItself } from './runs-tools.ts'
 import { currentMessage } from './to-response.ts'
+import { interruptedMessage } from '../make/tool-messages.ts'
+import type { InterruptedReason } from '../types/events.ts'
+import type { Message } from '../types/message.ts'
 
 /**
  * What the step under way has added to the thread: its answer so far, and a message for each of its calls, in the order

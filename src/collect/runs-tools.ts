@@ -1,6 +1,5 @@
-import type { FinishReason } from '../data/finish-reason.ts'
-import type { ModelResponse } from '../data/model-response.ts'
-import type { StepResult, ToolHalt } from '../data/step-result.ts'
+import type { FinishReason, ModelResponse } from '../types/response.ts'
+import type { StepResult, ToolHalt } from '../types/results.ts'
 
 /**
  * Whether the tool calls of an answer are to be run.

@@ -1,6 +1,6 @@
-import type { ErrorData } from '../data/error-data.ts'
-import type { StepResult } from '../data/step-result.ts'
-import { AdapterError } from '../errors/adapter-error.ts'
+import { AdapterError } from '../errors/errors.ts'
+import type { ErrorData } from '../types/error-data.ts'
+import type { StepResult } from '../types/results.ts'
 
 /**
  * Why a step failed, if it did: what a tool's failure halted it with, or an answer whose `finishReason` is `error`.

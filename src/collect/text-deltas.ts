@@ -1,8 +1,8 @@
-import type { StreamEvent } from '../events/event.ts'
 import { createCollector } from './collector-state.ts'
 import { failureOf } from './failure.ts'
 import { foldEvent } from './fold-event.ts'
 import { toResponse } from './to-response.ts'
+import type { StreamEvent } from '../types/events.ts'
 
 /** The text of a stream, delta by delta. An `error` event is thrown, with the partial response; leaving early ends the stream. */
 export async function* textDeltas(

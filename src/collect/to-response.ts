@@ -1,10 +1,9 @@
-import { defined } from '../data/defined.ts'
-import { messageText, type Message } from '../data/message.ts'
-import type { ModelResponse } from '../data/model-response.ts'
-import type { ToolCall } from '../data/tool-call.ts'
-import { assistantMessage } from '../events/assistant-message.ts'
 import { toParts } from './blocks.ts'
 import type { CallFold, Collector } from './collector-state.ts'
+import { assistantMessage } from '../make/assistant-message.ts'
+import { defined } from '../types/guards.ts'
+import { messageText, type Message, type ToolCall } from '../types/message.ts'
+import type { ModelResponse } from '../types/response.ts'
 
 /**
  * The response as far as it has come. After the last event it is the whole response; before that it is the partial one, with

@@ -1,13 +1,11 @@
-import type { ChatResult } from '../data/chat-result.ts'
-import { defined } from '../data/defined.ts'
-import type { Message } from '../data/message.ts'
-import type { StepResult } from '../data/step-result.ts'
-import { appendMessages } from '../data/thread.ts'
-import { addUsage, type Usage } from '../data/usage.ts'
-import { interruptedMessage } from '../events/tool-message.ts'
 import type { Collector } from './collector-state.ts'
 import { isCancellation, partialMessages } from './partial-messages.ts'
 import { toResponse } from './to-response.ts'
+import { interruptedMessage } from '../make/tool-messages.ts'
+import { defined } from '../types/guards.ts'
+import { appendMessages, type Message } from '../types/message.ts'
+import { addUsage, type Usage } from '../types/response.ts'
+import type { ChatResult, StepResult } from '../types/results.ts'
 
 /** The step as far as it has come. Its thread can always be sent: open calls are answered by marked messages. */
 export function toStepResult(state: Collector): StepResult {

@@ -1,6 +1,6 @@
-import type { ModelResponse } from '../data/model-response.ts'
-import { AdapterError } from '../errors/adapter-error.ts'
 import { failureOf } from './failure.ts'
+import { AdapterError } from '../errors/errors.ts'
+import type { ModelResponse } from '../types/response.ts'
 
 /**
  * The text of a response that ended well, or an error: the response's own, or one that says how it ended instead.

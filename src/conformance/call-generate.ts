@@ -1,4 +1,3 @@
-import type { ModelResponse } from '../data/model-response.ts'
 import type { ChatScene } from './chat-scene.ts'
 import { ConformanceFailure, demand } from './conformance-failure.ts'
 import { within } from './patience.ts'
@@ -6,6 +5,7 @@ import { runId, type Asking } from './read-stream.ts'
 import type { Outcome } from './refusals.ts'
 import { requestOf } from './samples.ts'
 import { show } from './show.ts'
+import type { ModelResponse } from '../types/response.ts'
 
 /** Begins a call of `generate`. It has no limit in real time. */
 export function startGenerate(

@@ -1,8 +1,8 @@
-import type { ChatAdapter } from '../adapter/chat-adapter.ts'
-import type { Clock } from '../async/clock.ts'
-import type { Script } from '../testing/script-entry.ts'
 import type { ChatCapability } from './capabilities.ts'
 import type { ConformanceCase, Declares } from './conformance-case.ts'
+import type { ChatAdapter } from '../contracts/adapter.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Script } from '../testing/script-entry.ts'
 
 /**
  * How to make a chat adapter whose wire plays a script. The harness of a fake is three lines; that of a provider renders the

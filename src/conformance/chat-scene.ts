@@ -1,8 +1,8 @@
-import type { ChatAdapter } from '../adapter/chat-adapter.ts'
+import type { ChatHarness, StartedAdapter, StartOptions } from './chat-harness.ts'
+import { ConformanceFailure } from './conformance-failure.ts'
+import type { ChatAdapter } from '../contracts/adapter.ts'
 import type { Script } from '../testing/script-entry.ts'
 import { virtualClock, type VirtualClock } from '../testing/virtual-clock.ts'
-import type { ChatHarness, StartOptions, StartedAdapter } from './chat-harness.ts'
-import { ConformanceFailure } from './conformance-failure.ts'
 
 /** What a case works with: an adapter that was started for it, and the view of its wire. */
 export interface ChatScene {

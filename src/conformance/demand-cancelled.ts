@@ -1,5 +1,5 @@
-import { isAllmError } from '../errors/allm-error.ts'
 import { demand } from './conformance-failure.ts'
+import { isAllmError } from '../errors/errors.ts'
 
 /** Demands that a call rejected because it was cancelled. What did not reject is shown as it is. */
 export function demandCancelled(outcome: { readonly thrown: unknown } | string): void {

@@ -1,6 +1,6 @@
-import { isAllmError } from '../errors/allm-error.ts'
-import { toJsonValue } from '../errors/to-json-value.ts'
 import { demand } from './conformance-failure.ts'
+import { toJsonValue } from '../errors/to-json-value.ts'
+import { isAllmError } from '../errors/errors.ts'
 
 /** A key that looks like nothing, so that only who knows it can hide it. */
 export const plainKey = 'conformance-0123456789-hush'

@@ -1,9 +1,8 @@
 import { createCollector } from '../collect/collector-state.ts'
 import { foldEvent } from '../collect/fold-event.ts'
 import { toResponse } from '../collect/to-response.ts'
-import type { ModelResponse } from '../data/model-response.ts'
-import { isStreamEvent } from '../events/event.ts'
-import type { ModelEvent } from '../events/model-event.ts'
+import { isStreamEvent, type ModelEvent } from '../types/events.ts'
+import type { ModelResponse } from '../types/response.ts'
 
 /** The response that events add up to. What is no event is passed over. */
 export function foldEvents(events: readonly ModelEvent[]): ModelResponse {

@@ -1,12 +1,10 @@
-import type { AdapterOptions } from '../adapter/adapter-options.ts'
-import type { ImageRequest } from '../data/image-request.ts'
-import type { ImageResponse } from '../data/image-response.ts'
-import type { InlineImage } from '../data/image.ts'
-import type { ImageScriptEntry } from '../testing/image-script-entry.ts'
 import { ConformanceFailure } from './conformance-failure.ts'
 import type { ImageHarness, StartedImageAdapter } from './image-harness.ts'
 import { within } from './patience.ts'
 import { runId } from './read-stream.ts'
+import type { AdapterOptions } from '../contracts/adapter.ts'
+import type { ImageScriptEntry } from '../testing/image-script-entry.ts'
+import type { ImageRequest, ImageResponse, InlineImage } from '../types/media.ts'
 
 /** One pixel. */
 export const pixel: InlineImage = {

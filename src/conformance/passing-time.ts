@@ -1,9 +1,9 @@
-import type { AdapterOptions } from '../adapter/adapter-options.ts'
-import type { ModelEvent } from '../events/model-event.ts'
 import type { ChatScene } from './chat-scene.ts'
 import { ConformanceFailure } from './conformance-failure.ts'
 import { turns } from './patience.ts'
 import { openStream, type OpenStream, type Reading } from './read-stream.ts'
+import type { AdapterOptions } from '../contracts/adapter.ts'
+import type { ModelEvent } from '../types/events.ts'
 
 /** How far the clock is moved at once. Much shorter than every limit that a case sets. */
 const stepMs = 250

@@ -1,11 +1,11 @@
-import type { AdapterOptions } from '../adapter/adapter-options.ts'
-import type { ModelRequest } from '../data/model-request.ts'
-import type { ModelEvent } from '../events/model-event.ts'
 import type { ChatScene } from './chat-scene.ts'
 import { ConformanceFailure } from './conformance-failure.ts'
 import { showEvents } from './events.ts'
 import { within } from './patience.ts'
 import { requestOf } from './samples.ts'
+import type { AdapterOptions } from '../contracts/adapter.ts'
+import type { ModelEvent } from '../types/events.ts'
+import type { ModelRequest } from '../types/request.ts'
 
 /** The id that cases give to their runs. */
 export const runId = 'conformance-run'

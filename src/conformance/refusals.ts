@@ -1,11 +1,10 @@
-import { isAllmError } from '../errors/allm-error.ts'
-import type { AdapterErrorReason } from '../errors/adapter-error.ts'
-import type { JsonObject } from '../data/json.ts'
-import type { Script } from '../testing/script-entry.ts'
 import type { ChatCapability } from './capabilities.ts'
 import { demand } from './conformance-failure.ts'
 import { runId } from './read-stream.ts'
 import { show } from './show.ts'
+import { isAllmError, type AdapterErrorReason } from '../errors/errors.ts'
+import type { Script } from '../testing/script-entry.ts'
+import type { JsonObject } from '../types/json.ts'
 
 /** A way for a call to fail before its first event. */
 export interface Refusal {

@@ -1,7 +1,6 @@
-import type { Message } from '../data/message.ts'
-import type { ModelRequest } from '../data/model-request.ts'
-import type { ToolSpec } from '../data/tool-spec.ts'
 import type { Script } from '../testing/script-entry.ts'
+import type { Message } from '../types/message.ts'
+import type { ModelRequest, ToolSpec } from '../types/request.ts'
 
 /** An answer of one text block, in two pieces. */
 export const hello: Script = [

@@ -1,9 +1,9 @@
-import { allDifferent, sameJson } from '../validate/same-json.ts'
-import { isAllmError } from '../errors/allm-error.ts'
 import { demand } from './conformance-failure.ts'
 import { sessionOf, waitingSession } from './store/sample-sessions.ts'
 import type { StoreCase } from './store/store-harness.ts'
 import { demandRefused, demandStored, keeping, offered } from './store/store-scene.ts'
+import { isAllmError } from '../errors/errors.ts'
+import { allDifferent, sameJson } from '../schema/json-schema.ts'
 
 /** Ids that something might take amiss: a file system, a query, a person. */
 const oddIds = [

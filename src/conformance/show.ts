@@ -1,4 +1,4 @@
-import { isAllmError } from '../errors/allm-error.ts'
+import { isAllmError } from '../errors/errors.ts'
 
 /** The longest text that a message quotes. */
 const longest = 400

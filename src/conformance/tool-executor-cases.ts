@@ -1,11 +1,11 @@
-import { outcomeBrand } from '../adapter/handler-outcome.ts'
-import { askUser, fail, halt } from '../make/outcomes.ts'
-import { sameJson } from '../validate/same-json.ts'
 import { demand } from './conformance-failure.ts'
 import { show } from './show.ts'
 import type { ExecutorCase } from './tool/executor-harness.ts'
 import { demandGiven, execute, sampleArgs, sampleOptions, toolOf } from './tool/run-executor.ts'
 import { unhandledDuring } from './unhandled.ts'
+import { outcomeBrand } from '../contracts/tool.ts'
+import { askUser, fail, halt } from '../make/tools.ts'
+import { sameJson } from '../schema/json-schema.ts'
 
 const values: readonly unknown[] = [42, 0, '', false, null, [], { nested: [{ deep: true }] }]
 

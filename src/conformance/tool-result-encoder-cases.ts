@@ -1,8 +1,8 @@
-import type { JsonValue } from '../data/json.ts'
-import { allDifferent, sameJson } from '../validate/same-json.ts'
 import { demand } from './conformance-failure.ts'
 import { show } from './show.ts'
 import type { EncoderCase } from './tool/encoder-harness.ts'
+import { allDifferent, sameJson } from '../schema/json-schema.ts'
+import type { JsonValue } from '../types/json.ts'
 
 /** Values of every kind that a handler gives, no two of them alike. Each call makes new ones, for an encoder that changes them. */
 const samples = (): readonly JsonValue[] => [

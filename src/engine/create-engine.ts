@@ -1,11 +1,12 @@
-import type { CallDefaults, EngineOptions, EngineParts, KeySource } from '../adapter/engine.ts'
-import { engineBrand, type Engine } from '../adapter/engine-handle.ts'
-import { systemClock } from '../async/clock.ts'
-import { randomId } from '../async/new-id.ts'
-import { mergeByName } from '../stream/run-scene.ts'
+import { engineBrand, type Engine } from '../contracts/engine.ts'
+import type { CallDefaults, EngineOptions, EngineParts } from '../contracts/options.ts'
+import { systemClock } from '../core/clock.ts'
+import { randomId } from '../core/ids.ts'
+import type { KeySource } from '../core/keys.ts'
+import { assertValid } from '../schema/checks.ts'
+import { validateEngineOptions } from '../schema/options.ts'
 import { partsOf } from '../stream/parts-of.ts'
-import { assertValid } from '../validate/assert-valid.ts'
-import { validateEngineOptions } from '../validate/call-options.ts'
+import { mergeByName } from '../stream/run-scene.ts'
 
 /**
  * Makes an engine: an adapter, tools, and defaults for any call option. It is frozen and can be shared by any number of calls.

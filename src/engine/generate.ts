@@ -1,12 +1,12 @@
-import type { CallOptions, FormatOption } from '../adapter/call-options.ts'
-import type { Engine } from '../adapter/engine-handle.ts'
-import type { ModelResponse } from '../data/model-response.ts'
+import type { Engine } from '../contracts/engine.ts'
+import type { CallOptions, FormatOption } from '../contracts/options.ts'
+import { span } from '../core/telemetry.ts'
+import { prepareCall, type RequestInput } from './prepare-call.ts'
+import { keepPartial, wholeResponse } from './whole-response.ts'
 import { keepEvent } from '../stream/keep-event.ts'
 import { parseOutput, type WithOutput } from '../stream/output.ts'
 import { runStream, type RunStream } from '../stream/run-stream.ts'
-import { span } from '../telemetry/telemetry.ts'
-import { prepareCall, type RequestInput } from './prepare-call.ts'
-import { keepPartial, wholeResponse } from './whole-response.ts'
+import type { ModelResponse } from '../types/response.ts'
 
 /** A response; with a schema as `responseFormat`, also its validated, typed `output`. */
 export type GenerateResult<Format> = ModelResponse & WithOutput<Format>

@@ -1,13 +1,13 @@
-import type { CallOptions } from '../adapter/call-options.ts'
-import type { Engine } from '../adapter/engine-handle.ts'
-import type { Message } from '../data/message.ts'
-import { requestKeys, type ModelRequest } from '../data/model-request.ts'
-import { assertOptions } from '../make/refusal.ts'
+import type { Engine } from '../contracts/engine.ts'
+import type { CallOptions } from '../contracts/options.ts'
+import { ValidationError } from '../errors/errors.ts'
+import { assertOptions } from '../schema/checks.ts'
 import { buildRequest, type RequestDraft } from '../stream/build-request.ts'
 import { outputSchema } from '../stream/output.ts'
 import { runScene, type RunScene } from '../stream/run-scene.ts'
 import { checkRequest, startCall } from '../stream/start-call.ts'
-import { ValidationError } from '../errors/validation-error.ts'
+import type { Message } from '../types/message.ts'
+import { requestKeys, type ModelRequest } from '../types/request.ts'
 
 /** A request, or the messages of one. */
 export type RequestInput = ModelRequest | readonly Message[]

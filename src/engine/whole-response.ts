@@ -1,8 +1,8 @@
 import type { Collector } from '../collect/collector-state.ts'
 import { failureOf } from '../collect/failure.ts'
 import { toResponse } from '../collect/to-response.ts'
-import type { ModelResponse } from '../data/model-response.ts'
-import { isAllmError } from '../errors/allm-error.ts'
+import { isAllmError } from '../errors/errors.ts'
+import type { ModelResponse } from '../types/response.ts'
 
 /** The response of a call that has been read to its end. Throws the failure that it ended in, with what there is of it. */
 export function wholeResponse(state: Collector): ModelResponse {

@@ -1,7 +1,7 @@
-import { systemClock } from '../async/clock.ts'
-import { linkedAbort } from '../async/linked-abort.ts'
-import { watchdog } from '../async/watchdog.ts'
-import { AdapterError } from '../errors/adapter-error.ts'
+import { linkedAbort } from '../core/abort.ts'
+import { systemClock } from '../core/clock.ts'
+import { watchdog } from '../core/timers.ts'
+import { AdapterError } from '../errors/errors.ts'
 import type { HttpCall } from './http-call.ts'
 
 /** A call under way: its signal, and the watch over its silence. */

@@ -1,5 +1,5 @@
-import { systemClock } from '../async/clock.ts'
-import { watchdog } from '../async/watchdog.ts'
+import { systemClock } from '../core/clock.ts'
+import { watchdog } from '../core/timers.ts'
 import type { GuardedCall } from './guarded-call.ts'
 
 /** What reads the body of an answer. */

@@ -1,5 +1,5 @@
-import type { Clock } from '../async/clock.ts'
-import type { AdapterErrorDetails, AdapterErrorReason } from '../errors/adapter-error.ts'
+import type { Clock } from '../core/clock.ts'
+import type { AdapterErrorDetails, AdapterErrorReason } from '../errors/errors.ts'
 import type { BodySplitter } from './sse.ts'
 
 /** The part of `fetch` that is used here, so that anything of that shape can be injected. */

@@ -1,4 +1,4 @@
-import { AdapterError } from '../errors/adapter-error.ts'
+import { AdapterError } from '../errors/errors.ts'
 import { guardCall } from './guarded-call.ts'
 import type { HttpCall } from './http-call.ts'
 import { post } from './post.ts'

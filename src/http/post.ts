@@ -1,5 +1,5 @@
-import { reasonOf } from '../async/clock.ts'
-import { AdapterError } from '../errors/adapter-error.ts'
+import { reasonOf } from '../core/clock.ts'
+import { AdapterError } from '../errors/errors.ts'
 import type { HttpCall } from './http-call.ts'
 import { readBounded } from './read-bounded.ts'
 import { withoutSecrets } from './secrets.ts'

@@ -1,4 +1,4 @@
-import type { ErrorData } from '../data/error-data.ts'
+import type { ErrorData } from '../types/error-data.ts'
 
 /**
  * Turns a provider's server-sent events into events of ours. Synchronous; one is made for each call.

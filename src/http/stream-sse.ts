@@ -1,4 +1,4 @@
-import { AdapterError } from '../errors/adapter-error.ts'
+import { AdapterError } from '../errors/errors.ts'
 import { bodyDecoder } from './body-decoder.ts'
 import { guardCall, type GuardedCall } from './guarded-call.ts'
 import { hangUp, letEnd, type BodyReader } from './hang-up.ts'

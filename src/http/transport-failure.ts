@@ -1,6 +1,4 @@
-import { AdapterError } from '../errors/adapter-error.ts'
-import { isAllmError, type AllmError } from '../errors/allm-error.ts'
-import { StreamError } from '../errors/stream-error.ts'
+import { AdapterError, isAllmError, StreamError, type AllmError } from '../errors/errors.ts'
 import type { HttpCall } from './http-call.ts'
 
 /** The codes of undici for its own time-outs, which no option of ours reaches. */

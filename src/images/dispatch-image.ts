@@ -1,13 +1,12 @@
-import type { Engine } from '../adapter/engine-handle.ts'
-import type { ImageRequest } from '../data/image-request.ts'
-import type { ImageResponse } from '../data/image-response.ts'
-import { EngineError } from '../errors/engine-error.ts'
-import { partsOf } from '../stream/parts-of.ts'
-import { assertValid } from '../validate/assert-valid.ts'
-import { validateImageRequest } from '../validate/validate-image-request.ts'
+import type { Engine } from '../contracts/engine.ts'
+import { EngineError } from '../errors/errors.ts'
 import { settleImageCall } from './image-call.ts'
 import { assertImageOptions, withImageOptions, type ImageCallOptions } from './image-options.ts'
 import { runImageCall } from './run-image-call.ts'
+import { assertValid } from '../schema/checks.ts'
+import { validateImageRequest } from '../schema/validate.ts'
+import { partsOf } from '../stream/parts-of.ts'
+import type { ImageRequest, ImageResponse } from '../types/media.ts'
 
 /**
  * Sends an image request through the engine's image slot.

@@ -1,8 +1,7 @@
-import type { Engine } from '../adapter/engine-handle.ts'
-import type { Image } from '../data/image.ts'
-import type { ImageResponse } from '../data/image-response.ts'
+import type { Engine } from '../contracts/engine.ts'
 import { blankRequest, dispatchImage } from './dispatch-image.ts'
 import type { ImageCallOptions } from './image-options.ts'
+import type { Image, ImageResponse } from '../types/media.ts'
 
 /** Changes an image, or makes one out of several, as a prompt says. `mask` of the options limits where. */
 export async function editImage(

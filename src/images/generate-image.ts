@@ -1,8 +1,7 @@
-import type { Engine } from '../adapter/engine-handle.ts'
-import type { ImageRequest } from '../data/image-request.ts'
-import type { ImageResponse } from '../data/image-response.ts'
+import type { Engine } from '../contracts/engine.ts'
 import { blankRequest, dispatchImage } from './dispatch-image.ts'
 import type { ImageCallOptions } from './image-options.ts'
+import type { ImageRequest, ImageResponse } from '../types/media.ts'
 
 /**
  * Makes images from a prompt, or from a whole request of any operation.

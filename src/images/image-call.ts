@@ -1,12 +1,11 @@
-import type { EngineParts } from '../adapter/engine.ts'
-import type { ImageAdapter } from '../adapter/image-adapter.ts'
-import type { RetryOption } from '../adapter/retry-policy.ts'
-import type { Clock } from '../async/clock.ts'
-import type { NewId } from '../async/new-id.ts'
-import type { ImageRequest } from '../data/image-request.ts'
-import { EngineError } from '../errors/engine-error.ts'
-import { keyFor } from '../keys/find-key.ts'
+import type { ImageAdapter } from '../contracts/adapter.ts'
+import type { EngineParts, RetryOption } from '../contracts/options.ts'
+import type { Clock } from '../core/clock.ts'
+import type { NewId } from '../core/ids.ts'
+import { keyFor } from '../core/keys.ts'
+import { EngineError } from '../errors/errors.ts'
 import type { ImageCallOptions } from './image-options.ts'
+import type { ImageRequest } from '../types/media.ts'
 
 /** One image call with everything decided: nothing in it is looked up again. */
 export interface ImageCall {

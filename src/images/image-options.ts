@@ -1,13 +1,9 @@
-import type { RetryOption } from '../adapter/retry-policy.ts'
-import { defined } from '../data/defined.ts'
-import type { Image } from '../data/image.ts'
-import type { ImageRequest } from '../data/image-request.ts'
-import type { JsonObject } from '../data/json.ts'
-import type { ProviderOptions } from '../data/model-request.ts'
-import { assertValid } from '../validate/assert-valid.ts'
-import { fine, type Check } from '../validate/check.ts'
-import { callOptionChecks } from '../validate/option-checks.ts'
-import { optionsOf } from '../validate/shape.ts'
+import type { RetryOption } from '../contracts/options.ts'
+import { assertValid, fine, optionsOf, type Check } from '../schema/checks.ts'
+import { callOptionChecks } from '../schema/options.ts'
+import { defined } from '../types/guards.ts'
+import type { JsonObject, ProviderOptions } from '../types/json.ts'
+import type { Image, ImageRequest } from '../types/media.ts'
 
 /**
  * Every option of an image call. Unknown keys are refused by name.

@@ -1,7 +1,6 @@
-import type { RetryPlan } from '../async/retry.ts'
+import type { RetryPlan } from '../core/retry.ts'
+import { emitTelemetry, isObserved, span, type Span, type SpanFacts } from '../core/telemetry.ts'
 import { errorToJSON } from '../errors/error-json.ts'
-import type { SpanFacts } from '../telemetry/telemetry-event.ts'
-import { emitTelemetry, isObserved, span, type Span } from '../telemetry/telemetry.ts'
 import type { ImageCall } from './image-call.ts'
 
 /** Starts the span of an image call. */

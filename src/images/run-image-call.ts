@@ -1,13 +1,12 @@
-import { linkedAbort } from '../async/linked-abort.ts'
-import { retry, type RetryPlan } from '../async/retry.ts'
-import { watchdog } from '../async/watchdog.ts'
-import type { ImageResponse } from '../data/image-response.ts'
-import { ImageAdapterError } from '../errors/image-adapter-error.ts'
-import { StreamError } from '../errors/stream-error.ts'
-import { retryPlan } from '../stream/retry-policy.ts'
-import { imageFailure } from '../vision/image-failure.ts'
+import { linkedAbort } from '../core/abort.ts'
+import { retry, type RetryPlan } from '../core/retry.ts'
+import { watchdog } from '../core/timers.ts'
+import { ImageAdapterError, StreamError } from '../errors/errors.ts'
 import type { ImageCall } from './image-call.ts'
 import { imageSpan, reportRetry } from './image-telemetry.ts'
+import { retryPlan } from '../stream/retry-policy.ts'
+import type { ImageResponse } from '../types/media.ts'
+import { imageFailure } from '../vision/image-failure.ts'
 
 /** Makes an image call: one retry loop, a deadline for each attempt, cancellation and telemetry. */
 export async function runImageCall(call: ImageCall): Promise<ImageResponse> {

@@ -1,7 +1,7 @@
-import type { Message } from '../data/message.ts'
-import { StreamError } from '../errors/stream-error.ts'
+import { StreamError } from '../errors/errors.ts'
 import type { Runs } from './crash-scenario.ts'
 import type { Ending } from './live.ts'
+import type { Message } from '../types/message.ts'
 
 /** Refuses a resumed run that did not end as the uncut one did, or that ran a tool twice. */
 export function checkCut(uncut: Ending, resumed: Ending, cut: number, runs: Runs): void {

@@ -1,10 +1,10 @@
-import type { Tool } from '../adapter/tool.ts'
-import type { Session } from '../data/session.ts'
-import { parseSession, stringifySession } from '../session/saved-session.ts'
-import type { CrashReport, CrashScenario, Runs } from './crash-scenario.ts'
+import type { Tool } from '../contracts/tool.ts'
 import { checkCut } from './check-cut.ts'
+import type { CrashReport, CrashScenario, Runs } from './crash-scenario.ts'
 import { startLife } from './life.ts'
 import { live, type Ending } from './live.ts'
+import { parseSession, stringifySession } from '../session/saved-session.ts'
+import type { Session } from '../types/session.ts'
 
 /**
  * Proves that a run can be cut anywhere: it is cut after every one of its events, saved as text, read back, and resumed by an

@@ -1,10 +1,10 @@
-import type { CallOptions } from '../adapter/call-options.ts'
-import type { Engine } from '../adapter/engine-handle.ts'
-import type { Tool } from '../adapter/tool.ts'
-import type { Message } from '../data/message.ts'
-import type { Session } from '../data/session.ts'
+import type { Engine } from '../contracts/engine.ts'
+import type { CallOptions } from '../contracts/options.ts'
+import type { Tool } from '../contracts/tool.ts'
 import type { ToolResultInput } from '../session/tool-results.ts'
 import type { Script } from '../testing/script-entry.ts'
+import type { Message } from '../types/message.ts'
+import type { Session } from '../types/session.ts'
 
 /** What to do with a session that waits: answer its question, or its tool calls. */
 export type SuspendAnswer =

@@ -1,11 +1,11 @@
-import type { Engine } from '../adapter/engine-handle.ts'
-import type { Tool } from '../adapter/tool.ts'
+import type { Engine } from '../contracts/engine.ts'
+import type { Tool } from '../contracts/tool.ts'
 import { createEngine } from '../engine/create-engine.ts'
-import { ValidationError } from '../errors/validation-error.ts'
+import { ValidationError } from '../errors/errors.ts'
+import type { CrashScenario } from './crash-scenario.ts'
 import { fake } from '../testing/fake.ts'
 import { createScriptCursor } from '../testing/script-cursor.ts'
 import { virtualClock } from '../testing/virtual-clock.ts'
-import type { CrashScenario } from './crash-scenario.ts'
 
 /** One process's worth of a run: an engine, and the counts that the next life starts from. */
 export interface Life {

@@ -1,11 +1,11 @@
-import type { Session } from '../data/session.ts'
-import type { StreamEvent } from '../events/event.ts'
-import { ValidationError } from '../errors/validation-error.ts'
-import { streamReply, streamResume, streamStart } from '../session/streams.ts'
-import type { SessionStream } from '../session/session-stream.ts'
-import { submitToolResults } from '../session/tool-results.ts'
+import { ValidationError } from '../errors/errors.ts'
 import type { CrashScenario } from './crash-scenario.ts'
 import type { Life } from './life.ts'
+import type { SessionStream } from '../session/session-stream.ts'
+import { streamReply, streamResume, streamStart } from '../session/streams.ts'
+import { submitToolResults } from '../session/tool-results.ts'
+import type { StreamEvent } from '../types/events.ts'
+import type { Session } from '../types/session.ts'
 
 /** Where a life has got to. */
 export interface Ending {

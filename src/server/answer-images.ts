@@ -1,13 +1,13 @@
-import type { JsonObject } from '../data/json.ts'
 import { applyFault } from './apply-fault.ts'
 import { checkImages } from './check-images.ts'
 import { imageAnswer } from './image-answers.ts'
+import { kindOf, objectOf } from './json-kind.ts'
 import { prepareAnswer, type PreparedAnswer } from './prepared-answer.ts'
 import { parseForm, parseJson } from './read-body.ts'
 import { refuseByFault, refuseRequest } from './refuse.ts'
-import { kindOf, objectOf } from './json-kind.ts'
 import type { Route } from './route.ts'
 import { nextFault, type Decision, type Incoming, type ServerState } from './server-state.ts'
+import type { JsonObject } from '../types/json.ts'
 
 type ImagesRoute = Extract<Route, { type: 'images' }>
 

@@ -1,4 +1,3 @@
-import { assertNever } from '../data/assert-never.ts'
 import { answerChat } from './answer-chat.ts'
 import { answerImages } from './answer-images.ts'
 import { defaultModels, modelEntry, modelsList } from './models-list.ts'
@@ -6,6 +5,7 @@ import { prepareAnswer } from './prepared-answer.ts'
 import { jsonAnswer, refuse, refuseAddress, refuseWithoutKey } from './refuse.ts'
 import type { Route } from './route.ts'
 import type { Decision, Incoming, ServerState } from './server-state.ts'
+import { assertNever } from '../types/guards.ts'
 
 /** Decides what a request is answered with. Only a form with files takes time to read. */
 export function answerRequest(

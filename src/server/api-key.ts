@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { assertNever } from '../data/assert-never.ts'
 import type { Provider } from './route.ts'
+import { assertNever } from '../types/guards.ts'
 
 /** The key that a request carries where its provider looks for one; `undefined` when there is none. */
 export function apiKeyOf(

@@ -1,7 +1,7 @@
-import type { JsonObject, JsonValue } from '../data/json.ts'
 import { patternProblem, required } from './anthropic-words.ts'
 import { objectsOf, shown } from './json-kind.ts'
 import { firstProblem, type RequestProblem } from './request-problem.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
 
 /** What is wrong with the messages, each by itself and one after the other. */
 export function anthropicTurnsProblem(messages: readonly JsonObject[]): RequestProblem | undefined {

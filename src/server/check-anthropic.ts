@@ -1,9 +1,9 @@
-import type { JsonObject, JsonValue } from '../data/json.ts'
 import { anthropicWords, patternProblem, required } from './anthropic-words.ts'
 import { anthropicTurnsProblem } from './check-anthropic-turns.ts'
 import { kindOf, objectOf, objectsOf, shown } from './json-kind.ts'
 import { paramProblem, type ParamTable } from './param-problem.ts'
 import { firstProblem, type RequestProblem } from './request-problem.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
 
 const table: ParamTable = {
   model: ['string'],

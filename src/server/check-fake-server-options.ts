@@ -1,10 +1,22 @@
+import {
+  assertValid,
+  between,
+  count,
+  fine,
+  flag,
+  integer,
+  listOf,
+  must,
+  oneOf,
+  optionsOf,
+  shape,
+  someText,
+  text,
+  type Check,
+} from '../schema/checks.ts'
+import type { FakeServerOptions } from './fake-server-options.ts'
 import { fakeImages } from '../testing/fake-images.ts'
 import { validateScript } from '../testing/validate-script.ts'
-import { assertValid } from '../validate/assert-valid.ts'
-import { fine, must, type Check } from '../validate/check.ts'
-import { listOf, optionsOf, shape } from '../validate/shape.ts'
-import { between, count, flag, integer, oneOf, someText, text } from '../validate/values.ts'
-import type { FakeServerOptions } from './fake-server-options.ts'
 
 /** Throws a `ValidationError` that holds every problem of the scripts, of the image script, or of the options. */
 export function checkFakeServerOptions(options: FakeServerOptions): void {

@@ -1,7 +1,7 @@
-import type { JsonObject } from '../data/json.ts'
 import { unknownName } from './gemini-words.ts'
 import { objectOf, objectsOf, shown } from './json-kind.ts'
 import { firstProblem, type RequestProblem } from './request-problem.ts'
+import type { JsonObject } from '../types/json.ts'
 
 const partData = new Map([
   ['functionCall', 'function_call'],

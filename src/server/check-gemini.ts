@@ -1,10 +1,10 @@
-import type { JsonObject, JsonValue } from '../data/json.ts'
 import { geminiTurnsProblem } from './check-gemini-turns.ts'
 import { schemaProblem } from './gemini-schema-problem.ts'
 import { geminiNames, unknownName, wrongKind } from './gemini-words.ts'
 import { objectOf, objectsOf } from './json-kind.ts'
 import { paramProblem } from './param-problem.ts'
 import { firstProblem, type RequestProblem } from './request-problem.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
 
 const requestNames = geminiNames({
   model: ['string'],

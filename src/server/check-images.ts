@@ -1,8 +1,8 @@
-import type { ImageOperation } from '../data/image-request.ts'
-import type { JsonObject } from '../data/json.ts'
 import { missing, openaiWords, params } from './openai-words.ts'
 import { paramProblem, type ParamTable } from './param-problem.ts'
 import type { RequestProblem } from './request-problem.ts'
+import type { JsonObject } from '../types/json.ts'
+import type { ImageOperation } from '../types/media.ts'
 
 /** A form has nothing but text in its fields, so there the kind of a number says nothing. */
 const shared = [

@@ -1,7 +1,7 @@
-import type { JsonObject, JsonValue } from '../data/json.ts'
-import { wordProblem, missing, nameProblem, wrongType } from './openai-words.ts'
 import { kindOf, objectOf, objectsOf, shown } from './json-kind.ts'
+import { missing, nameProblem, wordProblem, wrongType } from './openai-words.ts'
 import { firstProblem, type RequestProblem } from './request-problem.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
 
 const roles = ['system', 'assistant', 'user', 'function', 'tool', 'developer']
 

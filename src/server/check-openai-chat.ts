@@ -1,19 +1,19 @@
-import type { JsonObject, JsonValue } from '../data/json.ts'
 import { chatTurnsProblem } from './check-openai-chat-turns.ts'
+import { kindOf, objectOf, objectsOf, shown } from './json-kind.ts'
+import { strictSchemaProblem } from './openai-strict-schema.ts'
 import {
-  wordProblem,
   missing,
   nameProblem,
   openaiWords,
   params,
   rangeProblem,
   toolSettingProblem,
+  wordProblem,
   wrongType,
 } from './openai-words.ts'
-import { strictSchemaProblem } from './openai-strict-schema.ts'
-import { kindOf, objectOf, objectsOf, shown } from './json-kind.ts'
 import { paramProblem, type ParamTable } from './param-problem.ts'
 import { firstProblem, type RequestProblem } from './request-problem.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
 
 const table: ParamTable = Object.fromEntries([
   ...params(['array'], 'messages tools functions modalities'),

@@ -1,7 +1,7 @@
-import type { JsonObject } from '../data/json.ts'
-import { wordProblem, missing, nameProblem, wrongType } from './openai-words.ts'
 import { kindOf, objectsOf, shown } from './json-kind.ts'
+import { missing, nameProblem, wordProblem, wrongType } from './openai-words.ts'
 import { firstProblem, type RequestProblem } from './request-problem.ts'
+import type { JsonObject } from '../types/json.ts'
 
 const roles = ['assistant', 'system', 'developer', 'user']
 

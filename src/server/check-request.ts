@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { assertNever } from '../data/assert-never.ts'
-import type { JsonObject } from '../data/json.ts'
-import type { WireFormat } from '../wire/wire-answer.ts'
 import { checkAnthropic } from './check-anthropic.ts'
 import { checkGemini } from './check-gemini.ts'
 import { checkOpenaiChat } from './check-openai-chat.ts'
 import { checkOpenaiResponses } from './check-openai-responses.ts'
 import type { RequestProblem } from './request-problem.ts'
+import { assertNever } from '../types/guards.ts'
+import type { JsonObject } from '../types/json.ts'
+import type { WireFormat } from '../wire/wire-answer.ts'
 
 /** The first problem that the provider of a format would name in a request. */
 export function checkRequest(

@@ -1,7 +1,7 @@
-import type { JsonValue } from '../data/json.ts'
 import { unknownName } from './gemini-words.ts'
 import { objectOf, objectsOf } from './json-kind.ts'
 import { firstProblem, type RequestProblem } from './request-problem.ts'
+import type { JsonValue } from '../types/json.ts'
 
 /** The keywords that a Gemini schema has; it is a part of OpenAPI's, and a JSON Schema may say more. */
 const keywords = new Set(

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../data/json.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
 
 /** The name of a value's kind, as JSON has it. */
 export function kindOf(value: JsonValue | undefined): string {

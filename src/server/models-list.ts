@@ -1,7 +1,7 @@
-import { assertNever } from '../data/assert-never.ts'
-import type { JsonObject } from '../data/json.ts'
-import { wireEpoch } from '../wire/wire-renderer.ts'
 import type { Provider } from './route.ts'
+import { assertNever } from '../types/guards.ts'
+import type { JsonObject } from '../types/json.ts'
+import { wireEpoch } from '../wire/wire-renderer.ts'
 
 const createdAt = new Date(wireEpoch * 1000).toISOString()
 

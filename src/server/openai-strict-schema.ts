@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../data/json.ts'
 import { kindOf, objectOf, objectsOf } from './json-kind.ts'
 import { firstProblem, type RequestProblem } from './request-problem.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
 
 /** Where a schema that shall be enforced stands. */
 export interface StrictPlace {

@@ -1,7 +1,7 @@
-import type { JsonObject, JsonValue } from '../data/json.ts'
 import { shown } from './json-kind.ts'
 import type { ParamKind, ParamWords } from './param-problem.ts'
 import type { RequestProblem } from './request-problem.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
 
 /** How OpenAI words what is wrong with a parameter. */
 export const openaiWords: ParamWords = {

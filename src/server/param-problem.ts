@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../data/json.ts'
 import { kindOf } from './json-kind.ts'
 import type { RequestProblem } from './request-problem.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
 
 /** The kinds of JSON values that parameters have. */
 export type ParamKind = 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object'

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { JsonObject, JsonValue } from '../data/json.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
 
 /** The largest request that is read. */
 const maxBodyBytes = 64 * 1024 * 1024

@@ -1,10 +1,10 @@
-import type { JsonObject } from '../data/json.ts'
-import type { AdapterErrorReason } from '../errors/adapter-error.ts'
+import type { AdapterErrorReason } from '../errors/errors.ts'
+import type { RequestProblem } from './request-problem.ts'
+import type { Provider } from './route.ts'
+import type { JsonObject } from '../types/json.ts'
 import type { PlanFailure } from '../wire/plan.ts'
 import { renderPlan } from '../wire/render-plan.ts'
 import type { WireAnswer, WireFormat } from '../wire/wire-answer.ts'
-import type { RequestProblem } from './request-problem.ts'
-import type { Provider } from './route.ts'
 
 const formats: Readonly<Record<Provider, WireFormat>> = {
   openai: 'openai_chat',

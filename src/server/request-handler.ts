@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { defined } from '../data/defined.ts'
 import { answerRequest } from './answer-request.ts'
 import { apiKeyOf, headersWithoutKeys, pathWithoutKey } from './api-key.ts'
 import { prepareAnswer } from './prepared-answer.ts'
@@ -9,6 +8,7 @@ import type { RecordedRequest, RequestLog } from './request-log.ts'
 import { routeOf, type Provider, type Route } from './route.ts'
 import { sendAnswer, type SendOptions } from './send-answer.ts'
 import type { Decision, Incoming, ServerState } from './server-state.ts'
+import { defined } from '../types/guards.ts'
 
 /** Takes requests, records them and answers them. */
 export interface RequestHandler {

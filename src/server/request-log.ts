@@ -1,4 +1,4 @@
-import type { JsonValue } from '../data/json.ts'
+import type { JsonValue } from '../types/json.ts'
 import type { WireFormat } from '../wire/wire-answer.ts'
 
 /** A request as it arrived, and what became of it. Keys are left out. */

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { ImageOperation } from '../data/image-request.ts'
+import type { ImageOperation } from '../types/media.ts'
 import type { WireFormat } from '../wire/wire-answer.ts'
 
 /** Whose API a request is for. */

@@ -1,4 +1,4 @@
-import type { ImageAdapter } from '../adapter/image-adapter.ts'
+import type { ImageAdapter } from '../contracts/adapter.ts'
 import { fakeImages } from '../testing/fake-images.ts'
 import type { ImageScriptEntry } from '../testing/image-script-entry.ts'
 import { createScriptCursor, type ScriptCursor } from '../testing/script-cursor.ts'

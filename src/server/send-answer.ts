@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
-import type { Clock } from '../async/clock.ts'
+import type { Clock } from '../core/clock.ts'
 import type { PreparedAnswer, PreparedWrite } from './prepared-answer.ts'
 
 /** What sending needs beside the answer. */

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { JsonValue } from '../data/json.ts'
-import type { WireFormat } from '../wire/wire-answer.ts'
 import type { ChatAnswers } from './chat-answers.ts'
 import type { FakeServerOptions } from './fake-server-options.ts'
 import { faultOf, type Fault } from './faults.ts'
 import type { PreparedAnswer } from './prepared-answer.ts'
 import type { ScriptSource } from './script-source.ts'
+import type { JsonValue } from '../types/json.ts'
+import type { WireFormat } from '../wire/wire-answer.ts'
 
 /** What a server keeps between requests. */
 export interface ServerState {

@@ -1,5 +1,5 @@
-import type { ModelResponse } from '../data/model-response.ts'
-import type { AnswerFacts } from '../data/session.ts'
+import type { ModelResponse } from '../types/response.ts'
+import type { AnswerFacts } from '../types/session.ts'
 
 /** What a session keeps of an answer beside its message. */
 export function answerFacts(response: ModelResponse): AnswerFacts {

@@ -1,10 +1,9 @@
-import type { Message } from '../data/message.ts'
-import type { Session } from '../data/session.ts'
-import { appendMessages } from '../data/thread.ts'
-import { assertValid } from '../validate/assert-valid.ts'
-import { validateSession } from '../validate/validate-session.ts'
+import { assertValid } from '../schema/checks.ts'
+import { validateSession } from '../schema/validate.ts'
 import { checked } from './checked.ts'
 import { cleared } from './cleared.ts'
+import { appendMessages, type Message } from '../types/message.ts'
+import type { Session } from '../types/session.ts'
 
 /** The session with messages added; what was completed can then be resumed. Calls must be answered before. */
 export function appended(session: Session, ...messages: readonly Message[]): Session {

@@ -1,13 +1,12 @@
 import type { ThreadInput } from '../chat/create-loop.ts'
-import type { Message } from '../data/message.ts'
-import type { Session } from '../data/session.ts'
-import { appendMessages } from '../data/thread.ts'
-import { ValidationError } from '../errors/validation-error.ts'
-import { questionMessage } from '../events/tool-message.ts'
+import { ValidationError } from '../errors/errors.ts'
 import { user } from '../make/messages.ts'
+import { questionMessage } from '../make/tool-messages.ts'
+import { checked } from './checked.ts'
 import { cleared } from './cleared.ts'
 import { createSession } from './create-session.ts'
-import { checked } from './checked.ts'
+import { appendMessages, type Message } from '../types/message.ts'
+import type { Session } from '../types/session.ts'
 
 /** What a session starts from: its first messages, a thread, or a session that was made before. */
 export type SessionInput = Session | ThreadInput

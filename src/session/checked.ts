@@ -1,7 +1,7 @@
-import type { Session } from '../data/session.ts'
-import { assertValid } from '../validate/assert-valid.ts'
-import { validateSession } from '../validate/validate-session.ts'
+import { assertValid } from '../schema/checks.ts'
+import { validateSession } from '../schema/validate.ts'
 import { assertLegal, type Operation } from './transition.ts'
+import type { Session } from '../types/session.ts'
 
 /** A session that takes `operation` now, or the error that says why not. */
 export function checked(session: Session, operation: Operation): Session {

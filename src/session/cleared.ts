@@ -1,4 +1,4 @@
-import type { Session } from '../data/session.ts'
+import type { Session } from '../types/session.ts'
 
 /** A session without what an earlier run left behind. */
 export function cleared(session: Session): Session {

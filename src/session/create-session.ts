@@ -1,13 +1,11 @@
-import { randomId } from '../async/new-id.ts'
-import { defined } from '../data/defined.ts'
-import type { JsonObject } from '../data/json.ts'
-import type { Message } from '../data/message.ts'
-import { sessionVersion, type Session } from '../data/session.ts'
-import type { Thread } from '../data/thread.ts'
-import { ValidationError } from '../errors/validation-error.ts'
-import { assertValid } from '../validate/assert-valid.ts'
-import { unknownKeys } from '../validate/unknown-keys.ts'
-import { validateSession } from '../validate/validate-session.ts'
+import { randomId } from '../core/ids.ts'
+import { ValidationError } from '../errors/errors.ts'
+import { assertValid, unknownKeys } from '../schema/checks.ts'
+import { validateSession } from '../schema/validate.ts'
+import { defined } from '../types/guards.ts'
+import type { JsonObject } from '../types/json.ts'
+import type { Message, Thread } from '../types/message.ts'
+import { sessionVersion, type Session } from '../types/session.ts'
 
 /** What a session is made of. A thread or messages, not both. */
 export interface SessionOptions {

@@ -1,4 +1,4 @@
-import { isAllmError, type AllmError } from '../errors/allm-error.ts'
+import { isAllmError, type AllmError } from '../errors/errors.ts'
 
 /** Whether an error is what happened to a call, and so belongs to the session's record; else it is the caller's mistake. */
 export function isFailure(error: unknown): error is AllmError {

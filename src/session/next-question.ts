@@ -1,13 +1,13 @@
 import { createCollector } from '../collect/collector-state.ts'
 import { foldEvent } from '../collect/fold-event.ts'
-import { defined } from '../data/defined.ts'
-import type { Session } from '../data/session.ts'
-import { appendMessages } from '../data/thread.ts'
-import { questionMessage } from '../events/tool-message.ts'
-import type { StreamEvent } from '../events/event.ts'
+import { questionMessage } from '../make/tool-messages.ts'
 import type { SessionResult } from './reducer.ts'
 import { withSession, type SessionStream } from './session-stream.ts'
 import { snapshot } from './snapshot.ts'
+import type { StreamEvent } from '../types/events.ts'
+import { defined } from '../types/guards.ts'
+import { appendMessages } from '../types/message.ts'
+import type { Session } from '../types/session.ts'
 
 /** The next question of several, asked without a model call. */
 export interface NextQuestion {

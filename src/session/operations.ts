@@ -1,13 +1,13 @@
-import type { CallOptions, FormatOption } from '../adapter/call-options.ts'
-import type { Engine } from '../adapter/engine-handle.ts'
 import type { ChatResultOf } from '../chat/chat.ts'
-import type { Part } from '../data/part.ts'
-import type { Session } from '../data/session.ts'
+import type { Engine } from '../contracts/engine.ts'
+import type { CallOptions, FormatOption } from '../contracts/options.ts'
 import { begun, replied, type SessionInput } from './begin.ts'
 import { checked } from './checked.ts'
 import { askNext, nextQuestion } from './next-question.ts'
 import type { SessionResult } from './reducer.ts'
 import { runChat, runStep } from './run-session.ts'
+import type { Part } from '../types/message.ts'
+import type { Session } from '../types/session.ts'
 
 /** A session's result; with a schema as `responseFormat`, a completed one has its validated, typed `output`. */
 export type SessionResultOf<Format> = SessionResult<ChatResultOf<Format>>

@@ -1,10 +1,10 @@
-import type { CallOptions } from '../adapter/call-options.ts'
-import type { Engine } from '../adapter/engine-handle.ts'
 import { createLoop } from '../chat/create-loop.ts'
 import type { Loop } from '../chat/loop.ts'
-import type { Session } from '../data/session.ts'
+import type { Engine } from '../contracts/engine.ts'
+import type { CallOptions } from '../contracts/options.ts'
 import { restingRun } from './resting-run.ts'
 import { restore } from './restore.ts'
+import type { Session } from '../types/session.ts'
 
 /** A run of a session, ready to begin. */
 export interface Prepared {

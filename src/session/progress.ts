@@ -1,9 +1,9 @@
 import type { Collector } from '../collect/collector-state.ts'
 import { partialMessages } from '../collect/partial-messages.ts'
 import { toResponse } from '../collect/to-response.ts'
-import { defined } from '../data/defined.ts'
-import type { RunProgress, Session } from '../data/session.ts'
 import { answerFacts } from './answer-facts.ts'
+import { defined } from '../types/guards.ts'
+import type { RunProgress, Session } from '../types/session.ts'
 
 /** What a resumed run needs to know beside the thread. */
 export function progress(base: Session, state: Collector): RunProgress {

@@ -1,12 +1,12 @@
 import { withOutput } from '../chat/chat.ts'
-import type { ChatResult } from '../data/chat-result.ts'
-import type { Session } from '../data/session.ts'
-import { isAllmError } from '../errors/allm-error.ts'
+import { isAllmError } from '../errors/errors.ts'
 import { isFailure } from './is-failure.ts'
 import type { Prepared } from './prepare.ts'
 import type { SessionResult } from './reducer.ts'
 import { failedRun } from './resting-run.ts'
 import { snapshot } from './snapshot.ts'
+import type { ChatResult } from '../types/results.ts'
+import type { Session } from '../types/session.ts'
 
 /** The session after a run, also after one that failed: the session is the record. A mistake of the caller's is thrown. */
 export async function recorded<Result>(

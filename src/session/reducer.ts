@@ -1,11 +1,11 @@
-import { applyEvent } from '../collect/collector.ts'
 import type { Collector } from '../collect/collector-state.ts'
+import { applyEvent } from '../collect/collector.ts'
 import { toChatResult } from '../collect/to-results.ts'
-import type { ChatResult } from '../data/chat-result.ts'
-import type { Session } from '../data/session.ts'
-import type { StreamEvent } from '../events/event.ts'
 import { restore } from './restore.ts'
 import { snapshot } from './snapshot.ts'
+import type { StreamEvent } from '../types/events.ts'
+import type { ChatResult } from '../types/results.ts'
+import type { Session } from '../types/session.ts'
 
 /** A session and the events that have happened to it since. Pure: any earlier one can be kept. */
 export interface SessionReducer {

@@ -1,6 +1,6 @@
-import type { ModelResponse } from '../data/model-response.ts'
-import type { RunProgress } from '../data/session.ts'
 import { answerFacts } from './answer-facts.ts'
+import type { ModelResponse } from '../types/response.ts'
+import type { RunProgress } from '../types/session.ts'
 
 /** A run between two steps: it goes on in its mode, and its turns are counted anew. */
 export function restingRun(mode: RunProgress['mode']): RunProgress {

@@ -1,8 +1,7 @@
-import { createCollector, type Collector } from '../collect/collector-state.ts'
-import { defined } from '../data/defined.ts'
-import type { Message } from '../data/message.ts'
-import type { AnswerFacts, Session } from '../data/session.ts'
-import type { MessageEnd } from '../collect/collector-state.ts'
+import { createCollector, type Collector, type MessageEnd } from '../collect/collector-state.ts'
+import { defined } from '../types/guards.ts'
+import type { Message } from '../types/message.ts'
+import type { AnswerFacts, Session } from '../types/session.ts'
 
 /**
  * The state of a run that was cut, as far as the session has kept it.

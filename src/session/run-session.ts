@@ -1,12 +1,12 @@
-import type { CallOptions } from '../adapter/call-options.ts'
-import type { Engine } from '../adapter/engine-handle.ts'
 import { drainLoop } from '../chat/run-loop.ts'
 import { singleStep } from '../chat/step.ts'
 import { toChatResult, toStepResult } from '../collect/to-results.ts'
-import type { Session } from '../data/session.ts'
+import type { Engine } from '../contracts/engine.ts'
+import type { CallOptions } from '../contracts/options.ts'
 import { prepare } from './prepare.ts'
 import { recorded, validated } from './recorded.ts'
 import type { SessionResult } from './reducer.ts'
+import type { Session } from '../types/session.ts'
 
 /** Runs the loop from where a session is. A call that fails gives the session in status `error`; it does not reject. */
 export async function runChat(

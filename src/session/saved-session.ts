@@ -1,8 +1,8 @@
-import { sessionVersion, type Session } from '../data/session.ts'
-import type { Issue } from '../data/error-data.ts'
-import { SessionError } from '../errors/session-error.ts'
-import { assertValid } from '../validate/assert-valid.ts'
-import { validateSession } from '../validate/validate-session.ts'
+import { SessionError } from '../errors/errors.ts'
+import { assertValid } from '../schema/checks.ts'
+import { validateSession } from '../schema/validate.ts'
+import type { Issue } from '../types/error-data.ts'
+import { sessionVersion, type Session } from '../types/session.ts'
 
 /** Turns the saved form of one version into that of the next. Every version ever written stays readable. */
 type Migration = (saved: Record<string, unknown>) => Record<string, unknown>

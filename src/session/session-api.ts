@@ -1,5 +1,3 @@
-import type { Session as SessionData } from '../data/session.ts'
-import type { ToolCall } from '../data/tool-call.ts'
 import { appended } from './append.ts'
 import { createSession } from './create-session.ts'
 import { reply, resume, start, step } from './operations.ts'
@@ -7,6 +5,8 @@ import { applySessionEvent, finalizeSession, reduceSession } from './reducer.ts'
 import { parseSession, stringifySession } from './saved-session.ts'
 import { streamReply, streamResume, streamStart, streamStep } from './streams.ts'
 import { submitToolResult, submitToolResults } from './tool-results.ts'
+import type { ToolCall } from '../types/message.ts'
+import type { Session as SessionData } from '../types/session.ts'
 
 /** A conversation that can wait: plain data. The functions of the same name work on it and never change it. */
 export type Session = SessionData

@@ -1,7 +1,10 @@
 import { tracedLoop } from '../chat/traced-loop.ts'
 import type { Collector } from '../collect/collector-state.ts'
 import { foldEvent } from '../collect/fold-event.ts'
-import type { Session } from '../data/session.ts'
+import { isFailure } from './is-failure.ts'
+import type { Prepared } from './prepare.ts'
+import { restore } from './restore.ts'
+import { snapshot } from './snapshot.ts'
 import { keepEvent } from '../stream/keep-event.ts'
 import {
   runStream,
@@ -9,10 +12,7 @@ import {
   type DoorOptions,
   type RunStream,
 } from '../stream/run-stream.ts'
-import { isFailure } from './is-failure.ts'
-import type { Prepared } from './prepare.ts'
-import { restore } from './restore.ts'
-import { snapshot } from './snapshot.ts'
+import type { Session } from '../types/session.ts'
 
 /** A session's run as a stream of events. */
 export interface SessionStream extends RunStream {

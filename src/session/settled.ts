@@ -1,13 +1,11 @@
-import type { HaltedReason } from '../data/chat-result.ts'
-import { defined } from '../data/defined.ts'
-import type { ErrorData } from '../data/error-data.ts'
-import type { ModelResponse } from '../data/model-response.ts'
-import type { RunProgress, Session } from '../data/session.ts'
-import type { ToolHalt } from '../data/step-result.ts'
-import type { Thread } from '../data/thread.ts'
-import type { ToolCall } from '../data/tool-call.ts'
 import { cleared } from './cleared.ts'
 import { failedRun, restingRun } from './resting-run.ts'
+import type { ErrorData } from '../types/error-data.ts'
+import { defined } from '../types/guards.ts'
+import type { Thread, ToolCall } from '../types/message.ts'
+import type { ModelResponse } from '../types/response.ts'
+import type { HaltedReason, ToolHalt } from '../types/results.ts'
+import type { RunProgress, Session } from '../types/session.ts'
 
 /** How a run came to rest. */
 export interface Outcome {

@@ -1,13 +1,13 @@
 import type { Collector } from '../collect/collector-state.ts'
 import { partialMessages } from '../collect/partial-messages.ts'
 import { stepError } from '../collect/step-error.ts'
-import type { ChatResult } from '../data/chat-result.ts'
-import { defined } from '../data/defined.ts'
-import type { Session } from '../data/session.ts'
-import { appendMessages, type Thread } from '../data/thread.ts'
 import { cleared } from './cleared.ts'
 import { progress } from './progress.ts'
 import { settled, type Outcome } from './settled.ts'
+import { defined } from '../types/guards.ts'
+import { appendMessages, type Thread } from '../types/message.ts'
+import type { ChatResult } from '../types/results.ts'
+import type { Session } from '../types/session.ts'
 
 /**
  * The session as of the last event that was folded: what it would be if the run ended here.

@@ -1,12 +1,12 @@
-import type { CallOptions } from '../adapter/call-options.ts'
-import type { Engine } from '../adapter/engine-handle.ts'
 import { singleStep } from '../chat/step.ts'
-import type { Session } from '../data/session.ts'
+import type { Engine } from '../contracts/engine.ts'
+import type { CallOptions } from '../contracts/options.ts'
 import { begun, replied, type SessionInput } from './begin.ts'
 import { checked } from './checked.ts'
 import { nextQuestion, streamNext } from './next-question.ts'
 import { prepare } from './prepare.ts'
 import { sessionStream, type SessionStream } from './session-stream.ts'
+import type { Session } from '../types/session.ts'
 
 /** `start` as a stream of events. */
 export function streamStart(

@@ -1,11 +1,10 @@
-import { defined } from '../data/defined.ts'
-import type { JsonValue } from '../data/json.ts'
-import type { Message } from '../data/message.ts'
-import type { Part } from '../data/part.ts'
-import type { Session } from '../data/session.ts'
-import { SessionError } from '../errors/session-error.ts'
+import { SessionError } from '../errors/errors.ts'
 import { toolResult } from '../make/messages.ts'
 import { assertLegal } from './transition.ts'
+import { defined } from '../types/guards.ts'
+import type { JsonValue } from '../types/json.ts'
+import type { Message, Part } from '../types/message.ts'
+import type { Session } from '../types/session.ts'
 
 /** What a tool gave: text or parts as they are, any other JSON value encoded. */
 export type ToolResultContent = JsonValue | readonly Part[]

@@ -1,5 +1,5 @@
-import type { Session, SessionStatus } from '../data/session.ts'
-import { SessionError } from '../errors/session-error.ts'
+import { SessionError } from '../errors/errors.ts'
+import type { Session, SessionStatus } from '../types/session.ts'
 
 /** What one can do with a session. */
 export type Operation = 'start' | 'reply' | 'resume' | 'step' | 'submit' | 'append'

@@ -1,4 +1,4 @@
-import { SessionError } from '../errors/session-error.ts'
+import { SessionError } from '../errors/errors.ts'
 
 /** Refuses a save that was made from another version than the one that is there. */
 export function refuseStale(id: string, current: number, expected: number | undefined): void {

@@ -1,4 +1,4 @@
-import type { Session } from '../data/session.ts'
+import type { Session } from '../types/session.ts'
 
 /** A session as a store gave it, and the version that a save has to name. */
 export interface StoredSession {

@@ -1,17 +1,9 @@
-import type { AdapterOptions } from '../adapter/adapter-options.ts'
-import {
-  abortWith,
-  lazyAbort,
-  stopOf,
-  withLazySignal,
-  type LazyAbort,
-} from '../async/lazy-abort.ts'
-import { watchdog, type Watchdog } from '../async/watchdog.ts'
-import { AdapterError } from '../errors/adapter-error.ts'
-import { isAllmError, type AllmError } from '../errors/allm-error.ts'
-import { StreamError } from '../errors/stream-error.ts'
-import type { ModelEvent } from '../events/model-event.ts'
+import type { AdapterOptions } from '../contracts/adapter.ts'
+import { abortWith, lazyAbort, stopOf, withLazySignal, type LazyAbort } from '../core/abort.ts'
+import { watchdog, type Watchdog } from '../core/timers.ts'
+import { AdapterError, isAllmError, StreamError, type AllmError } from '../errors/errors.ts'
 import type { ModelCall } from './model-call.ts'
+import type { ModelEvent } from '../types/events.ts'
 
 type ModelBatch = readonly ModelEvent[]
 

@@ -1,12 +1,11 @@
-import type { FormatOption } from '../adapter/call-options.ts'
-import { defined } from '../data/defined.ts'
-import type { JsonObject, JsonValue } from '../data/json.ts'
-import type { Message } from '../data/message.ts'
-import type { ModelRequest, ProviderOptions } from '../data/model-request.ts'
-import type { ToolChoice, ToolSpec } from '../data/tool-spec.ts'
-import { toResponseFormat } from '../make/response-format.ts'
-import { toToolSpec } from '../make/tool.ts'
+import type { FormatOption } from '../contracts/options.ts'
+import { toResponseFormat } from '../make/requests.ts'
+import { toToolSpec } from '../make/tools.ts'
 import { mergeByName, type RunScene } from './run-scene.ts'
+import { defined } from '../types/guards.ts'
+import type { JsonObject, JsonValue, ProviderOptions } from '../types/json.ts'
+import type { Message } from '../types/message.ts'
+import type { ModelRequest, ToolChoice, ToolSpec } from '../types/request.ts'
 
 /** What a call is about: a request, or the parts of one that the loop decides for each turn. */
 export interface RequestDraft extends Partial<ModelRequest> {

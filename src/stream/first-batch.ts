@@ -1,13 +1,13 @@
-import { signalOf, type LazyAbort } from '../async/lazy-abort.ts'
-import { retry, type RetryPlan } from '../async/retry.ts'
+import { signalOf, type LazyAbort } from '../core/abort.ts'
+import { retry, type RetryPlan } from '../core/retry.ts'
+import { emitTelemetry, isObserved } from '../core/telemetry.ts'
 import { errorFromJSON, errorToJSON } from '../errors/error-json.ts'
-import { StreamError } from '../errors/stream-error.ts'
-import { isStreamEvent, type Batch } from '../events/event.ts'
-import { emitTelemetry, isObserved } from '../telemetry/telemetry.ts'
+import { StreamError } from '../errors/errors.ts'
 import { cutAttempt, openAttempt, pullBatch, type Attempt, type Puller } from './attempt.ts'
 import { isList, isWhole, malformedBatch, malformedEvent } from './malformed.ts'
 import { callFacts, type ModelCall } from './model-call.ts'
 import { retryPlan } from './retry-policy.ts'
+import { isStreamEvent, type Batch } from '../types/events.ts'
 
 /** A call that is about to begin. */
 export interface Opening {

@@ -1,9 +1,9 @@
 import type { Collector } from '../collect/collector-state.ts'
 import { foldEvent } from '../collect/fold-event.ts'
-import type { StreamError } from '../errors/stream-error.ts'
-import type { Batch, StreamEvent } from '../events/event.ts'
+import type { StreamError } from '../errors/errors.ts'
 import { isList, isWhole, malformedBatch, malformedEvent } from './malformed.ts'
 import type { ModelCall } from './model-call.ts'
+import type { Batch, StreamEvent } from '../types/events.ts'
 
 /**
  * Folds a batch of an adapter and gives what the consumer gets of it: nothing follows the event that ends a message.

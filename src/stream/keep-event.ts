@@ -1,5 +1,5 @@
-import type { StreamEvent } from '../events/event.ts'
 import { optionOf, type RunScene } from './run-scene.ts'
+import type { StreamEvent } from '../types/events.ts'
 
 /** Which events the consumer sees, by the options of the run; `undefined` when it sees all. */
 export function keepEvent(scene: RunScene): ((event: StreamEvent) => boolean) | undefined {

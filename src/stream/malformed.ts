@@ -1,8 +1,8 @@
-import type { ErrorData } from '../data/error-data.ts'
 import { errorFromJSON } from '../errors/error-json.ts'
-import { StreamError } from '../errors/stream-error.ts'
-import type { StreamEvent } from '../events/event.ts'
+import { StreamError } from '../errors/errors.ts'
 import type { ModelCall } from './model-call.ts'
+import type { ErrorData } from '../types/error-data.ts'
+import type { StreamEvent } from '../types/events.ts'
 
 /** The error of an adapter that gave something else than an event of the union. */
 export function malformedEvent(

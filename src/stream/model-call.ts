@@ -1,10 +1,9 @@
-import type { AdapterOptions } from '../adapter/adapter-options.ts'
-import type { ChatAdapter } from '../adapter/chat-adapter.ts'
-import type { RetryOption } from '../adapter/retry-policy.ts'
-import type { Clock } from '../async/clock.ts'
-import type { ModelRequest } from '../data/model-request.ts'
-import type { StreamEvent } from '../events/event.ts'
-import type { SpanFacts } from '../telemetry/telemetry-event.ts'
+import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
+import type { RetryOption } from '../contracts/options.ts'
+import type { Clock } from '../core/clock.ts'
+import type { SpanFacts } from '../core/telemetry.ts'
+import type { StreamEvent } from '../types/events.ts'
+import type { ModelRequest } from '../types/request.ts'
 
 /** One model call with everything decided: nothing in it is looked up again. */
 export interface ModelCall {

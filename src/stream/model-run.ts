@@ -1,13 +1,13 @@
-import { abortWith, lazyAbort } from '../async/lazy-abort.ts'
 import { createCollector, type Collector } from '../collect/collector-state.ts'
 import { toResponse } from '../collect/to-response.ts'
-import { StreamError } from '../errors/stream-error.ts'
-import type { Batch } from '../events/event.ts'
-import { isObserved, span, type Span } from '../telemetry/telemetry.ts'
+import { abortWith, lazyAbort } from '../core/abort.ts'
+import { isObserved, span, type Span } from '../core/telemetry.ts'
+import { StreamError } from '../errors/errors.ts'
 import { cancelledCall, cutAttempt, pullBatch, stopAttempt, type Attempt } from './attempt.ts'
 import { firstBatch, type Opening } from './first-batch.ts'
 import { failureEvent, foldBatch } from './fold-batch.ts'
 import { callFacts, type ModelCall } from './model-call.ts'
+import type { Batch } from '../types/events.ts'
 
 type Step = IteratorResult<Batch, void>
 

@@ -1,13 +1,13 @@
-import type { FormatOption } from '../adapter/call-options.ts'
-import type { Issue } from '../data/error-data.ts'
-import type { PartialResult } from '../data/partial-result.ts'
+import type { FormatOption } from '../contracts/options.ts'
+import { ValidationError } from '../errors/errors.ts'
+import type { Issue } from '../types/error-data.ts'
+import type { PartialResult } from '../types/results.ts'
 import {
   isStandardSchema,
   type SchemaIssue,
   type SchemaOutput,
   type StandardSchema,
-} from '../data/standard-schema.ts'
-import { ValidationError } from '../errors/validation-error.ts'
+} from '../types/standard-schema.ts'
 
 /** What a result gains when its format is a schema: the answer, validated and typed. */
 export type WithOutput<Format> = Format extends StandardSchema

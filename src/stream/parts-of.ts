@@ -1,6 +1,6 @@
-import type { EngineParts } from '../adapter/engine.ts'
-import { engineBrand, type Engine } from '../adapter/engine-handle.ts'
-import { EngineError } from '../errors/engine-error.ts'
+import { engineBrand, type Engine } from '../contracts/engine.ts'
+import type { EngineParts } from '../contracts/options.ts'
+import { EngineError } from '../errors/errors.ts'
 
 /** What an engine holds. A value that `createEngine` did not make is refused. */
 export function partsOf(engine: Engine): EngineParts {

@@ -1,9 +1,7 @@
-import type { RetryOption, RetryPolicy } from '../adapter/retry-policy.ts'
-import type { Clock } from '../async/clock.ts'
-import type { RetryPlan } from '../async/retry.ts'
-import { AdapterError } from '../errors/adapter-error.ts'
-import { ImageAdapterError } from '../errors/image-adapter-error.ts'
-import { StreamError } from '../errors/stream-error.ts'
+import type { RetryOption, RetryPolicy } from '../contracts/options.ts'
+import type { Clock } from '../core/clock.ts'
+import type { RetryPlan } from '../core/retry.ts'
+import { AdapterError, ImageAdapterError, StreamError } from '../errors/errors.ts'
 
 /** Three attempts, half a second doubling to thirty, for what may go away by itself. */
 const defaultRetryPolicy: RetryPolicy = {

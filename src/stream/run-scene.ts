@@ -1,11 +1,10 @@
-import type { CallOptions } from '../adapter/call-options.ts'
-import type { CallDefaults, EngineParts } from '../adapter/engine.ts'
-import type { Engine } from '../adapter/engine-handle.ts'
-import type { Tool } from '../adapter/tool.ts'
-import type { JsonObject } from '../data/json.ts'
-import { assertValid } from '../validate/assert-valid.ts'
-import { validateCallOptions } from '../validate/call-options.ts'
+import type { Engine } from '../contracts/engine.ts'
+import type { CallDefaults, CallOptions, EngineParts } from '../contracts/options.ts'
+import type { Tool } from '../contracts/tool.ts'
+import { assertValid } from '../schema/checks.ts'
+import { validateCallOptions } from '../schema/options.ts'
 import { partsOf } from './parts-of.ts'
+import type { JsonObject } from '../types/json.ts'
 
 /** What stays the same for all model calls of a run: who calls, with which options, ids, tools and context. */
 export interface RunScene {

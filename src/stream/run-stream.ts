@@ -1,6 +1,6 @@
-import { StreamError } from '../errors/stream-error.ts'
-import type { Batch, StreamEvent } from '../events/event.ts'
+import { StreamError } from '../errors/errors.ts'
 import { eventResponse, eventStream } from './web-stream.ts'
+import type { Batch, StreamEvent } from '../types/events.ts'
 
 /**
  * A run as a stream of events. Lazy: nothing is sent before it is read. It has one consumer; a second one is refused.

@@ -1,12 +1,12 @@
 import type { Collector } from '../collect/collector-state.ts'
-import type { ModelRequest } from '../data/model-request.ts'
-import { EngineError } from '../errors/engine-error.ts'
-import { keyFor } from '../keys/find-key.ts'
-import { assertValid } from '../validate/assert-valid.ts'
-import { validateRequest } from '../validate/validate-request.ts'
+import { keyFor } from '../core/keys.ts'
+import { EngineError } from '../errors/errors.ts'
+import { assertValid } from '../schema/checks.ts'
+import { validateRequest } from '../schema/validate.ts'
 import type { ModelCall } from './model-call.ts'
 import { modelRun, type ModelRun } from './model-run.ts'
 import { optionOf, type RunScene } from './run-scene.ts'
+import type { ModelRequest } from '../types/request.ts'
 
 /** Refuses a request that no adapter could send: an engine without an adapter, no model, or illegal contents. */
 export function checkRequest(scene: RunScene, request: ModelRequest): void {

@@ -1,5 +1,5 @@
 import { errorToJSON } from '../errors/error-json.ts'
-import type { StreamEvent } from '../events/event.ts'
+import type { StreamEvent } from '../types/events.ts'
 
 type Events = AsyncIterator<StreamEvent, void>
 

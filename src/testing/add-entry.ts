@@ -1,13 +1,12 @@
-import { assertNever } from '../data/assert-never.ts'
-import { defined } from '../data/defined.ts'
-import type { FinishReason } from '../data/finish-reason.ts'
-import { assistantMessage } from '../events/assistant-message.ts'
-import type { ModelEvent } from '../events/model-event.ts'
+import { assistantMessage } from '../make/assistant-message.ts'
 import { interpret } from './interpret.ts'
 import { closeText, say, type ScriptDraft } from './script-draft.ts'
-import type { ScriptEntry, ScriptedToolCall, ScriptedToolCallDelta } from './script-entry.ts'
+import type { ScriptedToolCall, ScriptedToolCallDelta, ScriptEntry } from './script-entry.ts'
 import { scriptedCall } from './scripted-call.ts'
 import { scriptedFailure } from './scripted-failure.ts'
+import type { ModelEvent } from '../types/events.ts'
+import { assertNever, defined } from '../types/guards.ts'
+import type { FinishReason } from '../types/response.ts'
 
 /** Adds what an entry says, given what was said before it. */
 export function addEntry(draft: ScriptDraft, entry: ScriptEntry): void {

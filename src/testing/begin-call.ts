@@ -1,13 +1,13 @@
-import { isAborted } from '../async/lazy-abort.ts'
-import type { AdapterOptions } from '../adapter/adapter-options.ts'
-import type { ModelRequest } from '../data/model-request.ts'
-import { AdapterError } from '../errors/adapter-error.ts'
+import type { AdapterOptions } from '../contracts/adapter.ts'
+import { isAborted } from '../core/abort.ts'
+import { AdapterError } from '../errors/errors.ts'
 import { withoutKey } from './call-log.ts'
 import type { CompiledScript } from './compiled-script.ts'
 import { fakeProvider, listFor, type FakeMethod, type FakeState } from './fake-state.ts'
 import type { CallFacts } from './render-section.ts'
 import { scriptedFailure } from './scripted-failure.ts'
 import { stoppedBy } from './stopped-by.ts'
+import type { ModelRequest } from '../types/request.ts'
 
 /** One call of a fake. */
 export interface FakeInput {

@@ -1,6 +1,6 @@
-import type { AdapterOptions } from '../adapter/adapter-options.ts'
-import { defined } from '../data/defined.ts'
+import type { AdapterOptions } from '../contracts/adapter.ts'
 import { plainCopy } from './plain-copy.ts'
+import { defined } from '../types/guards.ts'
 
 /** The options of a call that are data: no key, no signal, no clock. */
 export type RecordedOptions = Pick<

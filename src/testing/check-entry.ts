@@ -1,13 +1,22 @@
-import { finishReasons } from '../data/finish-reason.ts'
-import type { Issue } from '../data/error-data.ts'
-import { fine, join, must, within, type Check } from '../validate/check.ts'
-import { shape } from '../validate/shape.ts'
-import { json, jsonObject } from '../validate/json-value.ts'
-import { oneOf, someText, text } from '../validate/values.ts'
+import {
+  fine,
+  join,
+  json,
+  jsonObject,
+  must,
+  oneOf,
+  shape,
+  someText,
+  text,
+  within,
+  type Check,
+} from '../schema/checks.ts'
 import { adapterReason, errorDetails, streamReason } from './error-details-check.ts'
 import { responseCheck } from './response-check.ts'
 import { usageCheck } from './usage-check.ts'
 import { unknownTag, vocabularyOf } from './vocabulary.ts'
+import type { Issue } from '../types/error-data.ts'
+import { finishReasons } from '../types/response.ts'
 
 /** The problems of one entry: its tag, its length, and what it carries. */
 export function checkEntry(entry: unknown): readonly Issue[] {

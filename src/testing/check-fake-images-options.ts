@@ -1,7 +1,12 @@
-import { assertValid } from '../validate/assert-valid.ts'
-import { fine, must, within, type Check } from '../validate/check.ts'
-import { isPlainObject } from '../validate/is-plain-object.ts'
-import { optionsOf } from '../validate/shape.ts'
+import {
+  assertValid,
+  fine,
+  isPlainObject,
+  must,
+  optionsOf,
+  within,
+  type Check,
+} from '../schema/checks.ts'
 import { checkImageScript } from './check-image-script.ts'
 import { isScriptCursor } from './script-cursor.ts'
 

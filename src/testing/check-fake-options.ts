@@ -1,7 +1,4 @@
-import { assertValid } from '../validate/assert-valid.ts'
-import { fine, must, type Check } from '../validate/check.ts'
-import { optionsOf } from '../validate/shape.ts'
-import { count } from '../validate/values.ts'
+import { assertValid, count, fine, must, optionsOf, type Check } from '../schema/checks.ts'
 import { usageCheck } from './usage-check.ts'
 
 /** Refuses options that a fake does not have, by name, and values of the wrong kind. */

@@ -1,12 +1,21 @@
-import type { Issue } from '../data/error-data.ts'
-import { isAllmError } from '../errors/allm-error.ts'
-import { imageAdapterErrorReasons } from '../errors/image-adapter-error.ts'
-import { fine, join, must, refuse, within, type Check } from '../validate/check.ts'
-import { isPlainObject } from '../validate/is-plain-object.ts'
-import { jsonObject } from '../validate/json-value.ts'
-import { listOf, shape } from '../validate/shape.ts'
-import { validateImage } from '../validate/validate-image.ts'
-import { count, someText, text } from '../validate/values.ts'
+import { imageAdapterErrorReasons, isAllmError } from '../errors/errors.ts'
+import {
+  count,
+  fine,
+  isPlainObject,
+  join,
+  jsonObject,
+  listOf,
+  must,
+  refuse,
+  shape,
+  someText,
+  text,
+  within,
+  type Check,
+} from '../schema/checks.ts'
+import { validateImage } from '../schema/validate.ts'
+import type { Issue } from '../types/error-data.ts'
 
 /** The problems of an image script, each with its place. */
 export const checkImageScript: Check = (value) => {

@@ -1,8 +1,7 @@
-import type { Issue } from '../data/error-data.ts'
-import { fine, join, within } from '../validate/check.ts'
-import { isPlainObject } from '../validate/is-plain-object.ts'
+import { fine, isPlainObject, join, within } from '../schema/checks.ts'
 import { checkEntry } from './check-entry.ts'
 import { vocabularyOf } from './vocabulary.ts'
+import type { Issue } from '../types/error-data.ts'
 
 /** The problems of one call's script: those of its entries, and then those of the entries together. */
 export function checkScript(script: readonly unknown[]): readonly Issue[] {

@@ -1,13 +1,12 @@
-import { defined } from '../data/defined.ts'
-import type { ModelResponse } from '../data/model-response.ts'
-import type { Usage } from '../data/usage.ts'
-import type { ModelEvent } from '../events/model-event.ts'
 import { addEntry, endScript } from './add-entry.ts'
 import type { CompiledScript, Section, StartedFacts } from './compiled-script.ts'
 import { plainCopy } from './plain-copy.ts'
 import { responseEvents } from './response-events.ts'
-import type { Script } from './script-entry.ts'
 import { newDraft, toBeFilledIn } from './script-draft.ts'
+import type { Script } from './script-entry.ts'
+import type { ModelEvent } from '../types/events.ts'
+import { defined } from '../types/guards.ts'
+import type { ModelResponse, Usage } from '../types/response.ts'
 
 /** What a script is compiled for. */
 export interface CompileOptions {

@@ -1,5 +1,5 @@
-import type { ModelEvent } from '../events/model-event.ts'
 import type { FailureEntry } from './scripted-failure.ts'
+import type { ModelEvent } from '../types/events.ts'
 
 /** A script as it is played: everything is ready and frozen, save what differs from call to call. */
 export interface CompiledScript {

@@ -1,4 +1,4 @@
-import { ValidationError } from '../errors/validation-error.ts'
+import { ValidationError } from '../errors/errors.ts'
 import type { Script } from './script-entry.ts'
 import { unknownTag, vocabularyOf, type ScriptShape } from './vocabulary.ts'
 

@@ -1,4 +1,4 @@
-import type { Engine } from '../adapter/engine-handle.ts'
+import type { Engine } from '../contracts/engine.ts'
 
 /** Holds the engine that a piece of code was given without a parameter. */
 export interface EngineScope {

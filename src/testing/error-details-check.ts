@@ -1,10 +1,18 @@
-import { adapterErrorReasons } from '../errors/adapter-error.ts'
-import { streamErrorReasons } from '../errors/stream-error.ts'
-import { fine, join, must, within, type Check } from '../validate/check.ts'
-import { isPlainObject } from '../validate/is-plain-object.ts'
-import { nearest } from '../validate/unknown-keys.ts'
-import { json, jsonObject } from '../validate/json-value.ts'
-import { count, flag, text } from '../validate/values.ts'
+import { adapterErrorReasons, streamErrorReasons } from '../errors/errors.ts'
+import {
+  count,
+  fine,
+  flag,
+  isPlainObject,
+  join,
+  json,
+  jsonObject,
+  must,
+  nearest,
+  text,
+  within,
+  type Check,
+} from '../schema/checks.ts'
 
 /** The reason of a scripted provider failure. */
 export const adapterReason: Check = reasonCheck(adapterErrorReasons)

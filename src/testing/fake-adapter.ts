@@ -1,9 +1,8 @@
-import type { AdapterOptions } from '../adapter/adapter-options.ts'
-import type { ChatAdapter } from '../adapter/chat-adapter.ts'
-import type { ModelRequest } from '../data/model-request.ts'
-import type { ModelResponse } from '../data/model-response.ts'
+import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
 import type { RecordedCall } from './call-log.ts'
 import type { FakeStream } from './play-call.ts'
+import type { ModelRequest } from '../types/request.ts'
+import type { ModelResponse } from '../types/response.ts'
 
 /** A chat adapter that plays scripts. It needs no model and no key. */
 export interface Fake extends ChatAdapter {

@@ -1,9 +1,8 @@
-import type { AdapterOptions } from '../adapter/adapter-options.ts'
-import type { ImageAdapter } from '../adapter/image-adapter.ts'
-import type { ImageRequest } from '../data/image-request.ts'
+import type { AdapterOptions, ImageAdapter } from '../contracts/adapter.ts'
 import type { RecordedCall } from './call-log.ts'
 import type { ImageScriptEntry } from './image-script-entry.ts'
 import type { ScriptCursor } from './script-cursor.ts'
+import type { ImageRequest } from '../types/media.ts'
 
 /** What an image fake is made of. Everything is checked when it is made. */
 export interface FakeImagesOptions {

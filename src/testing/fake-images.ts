@@ -1,11 +1,11 @@
-import { imageOperations, type ImageRequest } from '../data/image-request.ts'
-import { ValidationError } from '../errors/validation-error.ts'
+import { ValidationError } from '../errors/errors.ts'
 import { callLog, withoutKey } from './call-log.ts'
 import { checkFakeImagesOptions } from './check-fake-images-options.ts'
 import type { FakeImages, FakeImagesOptions } from './fake-images-options.ts'
 import { plainCopy } from './plain-copy.ts'
 import { playImageCall, type ImageScript } from './play-image-call.ts'
 import { createScriptCursor } from './script-cursor.ts'
+import { imageOperations, type ImageRequest } from '../types/media.ts'
 
 /**
  * Makes an image adapter that answers from a script, whatever the request says.

@@ -1,8 +1,8 @@
-import type { AdapterOptions } from '../adapter/adapter-options.ts'
-import type { ModelRequest } from '../data/model-request.ts'
-import type { Usage } from '../data/usage.ts'
+import type { AdapterOptions } from '../contracts/adapter.ts'
 import type { ScriptCursor } from './script-cursor.ts'
 import type { Script } from './script-entry.ts'
+import type { ModelRequest } from '../types/request.ts'
+import type { Usage } from '../types/response.ts'
 
 /** The scripts of a fake. */
 export interface ScriptOptions {

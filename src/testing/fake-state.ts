@@ -1,5 +1,4 @@
-import type { ModelRequest } from '../data/model-request.ts'
-import type { AdapterError } from '../errors/adapter-error.ts'
+import type { AdapterError } from '../errors/errors.ts'
 import { callLog, type CallLog } from './call-log.ts'
 import type { CompiledScript } from './compiled-script.ts'
 import type { FakeOptions } from './fake-options.ts'
@@ -8,6 +7,7 @@ import { scriptCompiler } from './script-compiler.ts'
 import { createScriptCursor, type ScriptCursor } from './script-cursor.ts'
 import type { Script } from './script-entry.ts'
 import { isFlat } from './validate-script.ts'
+import type { ModelRequest } from '../types/request.ts'
 
 /** The name of the fakes' provider. */
 export const fakeProvider = 'fake'

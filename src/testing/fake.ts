@@ -1,4 +1,4 @@
-import { ValidationError } from '../errors/validation-error.ts'
+import { ValidationError } from '../errors/errors.ts'
 import { checkFakeOptions } from './check-fake-options.ts'
 import type { Fake } from './fake-adapter.ts'
 import type { FakeOptions } from './fake-options.ts'

@@ -1,8 +1,8 @@
 import { collectBatches } from '../collect/collect.ts'
 import { failureOf } from '../collect/failure.ts'
-import type { ModelResponse } from '../data/model-response.ts'
 import type { FakeInput } from './begin-call.ts'
 import { playCall } from './play-call.ts'
+import type { ModelResponse } from '../types/response.ts'
 
 /** One attempt at a call: the fold of its stream. Rejects where the stream throws or ends in `error`. */
 export async function foldCall(input: FakeInput): Promise<ModelResponse> {

@@ -1,10 +1,10 @@
 import { collectEventsSync } from '../collect/collect-sync.ts'
-import type { ModelResponse } from '../data/model-response.ts'
 import { compileScript } from './compile-script.ts'
 import { renderSection } from './render-section.ts'
 import type { Script } from './script-entry.ts'
 import { scriptedFailure } from './scripted-failure.ts'
 import { validateScript } from './validate-script.ts'
+import type { ModelResponse } from '../types/response.ts'
 
 /** What a script does not say about its response. */
 export interface FoldOptions {

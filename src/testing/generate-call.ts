@@ -1,12 +1,12 @@
-import { systemClock } from '../async/clock.ts'
-import { retry, type RetryPlan } from '../async/retry.ts'
-import type { ModelResponse } from '../data/model-response.ts'
-import { isAllmError } from '../errors/allm-error.ts'
+import { systemClock } from '../core/clock.ts'
+import { retry, type RetryPlan } from '../core/retry.ts'
+import { isAllmError } from '../errors/errors.ts'
 import { retryPlan } from '../stream/retry-policy.ts'
 import type { FakeInput } from './begin-call.ts'
 import { fakeProvider, left } from './fake-state.ts'
 import { foldCall } from './fold-call.ts'
 import { stoppedBy } from './stopped-by.ts'
+import type { ModelResponse } from '../types/response.ts'
 
 /**
  * Folds one call's stream into its response. Rejects where the stream throws or ends in `error`.

@@ -1,5 +1,5 @@
-import type { ImageRequest } from '../data/image-request.ts'
-import { ImageAdapterError } from '../errors/image-adapter-error.ts'
+import { ImageAdapterError } from '../errors/errors.ts'
+import type { ImageRequest } from '../types/media.ts'
 
 const provider = 'fake'
 

@@ -1,7 +1,6 @@
-import type { ErrorData } from '../data/error-data.ts'
-import type { Image } from '../data/image.ts'
-import type { ImageResponse, ImageUsage } from '../data/image-response.ts'
-import type { ImageAdapterError } from '../errors/image-adapter-error.ts'
+import type { ImageAdapterError } from '../errors/errors.ts'
+import type { ErrorData } from '../types/error-data.ts'
+import type { Image, ImageResponse, ImageUsage } from '../types/media.ts'
 
 /** What a scripted image answer may say beside its images. */
 export type ScriptedImageFacts = Partial<

@@ -1,11 +1,10 @@
-import { assertNever } from '../data/assert-never.ts'
-import { defined } from '../data/defined.ts'
-import type { ModelEvent } from '../events/model-event.ts'
 import { responseEvents } from './response-events.ts'
-import type { ScriptEntry, ScriptedToolCallDelta } from './script-entry.ts'
+import type { ScriptedToolCallDelta, ScriptEntry } from './script-entry.ts'
 import { scriptedCall } from './scripted-call.ts'
 import { scriptedFailure } from './scripted-failure.ts'
 import { warnOnce } from './warn-once.ts'
+import type { ModelEvent } from '../types/events.ts'
+import { assertNever, defined } from '../types/guards.ts'
 
 /**
  * Translates one entry into the events that it stands for. Pure: each entry is seen alone.

@@ -1,6 +1,6 @@
-import type { ModelRequest } from '../data/model-request.ts'
 import type { Keeping } from './call-log.ts'
 import { messageChain, type HeldMessages } from './message-chain.ts'
+import type { ModelRequest } from '../types/request.ts'
 
 /** A request, and its messages as they were at the call. */
 interface HeldRequest {

@@ -1,4 +1,4 @@
-import type { Message } from '../data/message.ts'
+import type { Message } from '../types/message.ts'
 
 /** The first `length` messages of a list that may have grown since. */
 export interface HeldMessages {

@@ -1,4 +1,4 @@
-import { isPlainObject } from '../validate/is-plain-object.ts'
+import { isPlainObject } from '../schema/checks.ts'
 
 /**
  * A deep, frozen copy of plain data, so that neither side sees what the other does to it later.

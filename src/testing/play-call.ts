@@ -1,7 +1,7 @@
-import type { ModelEvent } from '../events/model-event.ts'
 import { beginCall, type BegunCall, type FakeInput } from './begin-call.ts'
 import { playSections, type SlowPlay } from './play-sections.ts'
 import { renderSection, sectionsFor } from './render-section.ts'
+import type { ModelEvent } from '../types/events.ts'
 
 type Step = Promise<IteratorResult<readonly ModelEvent[], undefined>>
 

@@ -1,13 +1,11 @@
-import { assertNever } from '../data/assert-never.ts'
-import { defined } from '../data/defined.ts'
-import { imageOperations, type ImageRequest } from '../data/image-request.ts'
-import type { ImageResponse } from '../data/image-response.ts'
-import { isAllmError } from '../errors/allm-error.ts'
 import { errorFromJSON } from '../errors/error-json.ts'
+import { isAllmError } from '../errors/errors.ts'
 import { noScriptedImage, tryAgain, unsupportedOperation } from './image-failures.ts'
 import type { ImageScriptEntry } from './image-script-entry.ts'
 import type { ScriptCursor } from './script-cursor.ts'
 import { stoppedBy } from './stopped-by.ts'
+import { assertNever, defined } from '../types/guards.ts'
+import { imageOperations, type ImageRequest, type ImageResponse } from '../types/media.ts'
 
 /** The entries of an image fake and the place in them. */
 export interface ImageScript {

@@ -1,13 +1,11 @@
-import type { AdapterOptions } from '../adapter/adapter-options.ts'
-import { systemClock } from '../async/clock.ts'
-import { linkedAbort, type LinkedAbort } from '../async/linked-abort.ts'
-import { AdapterError } from '../errors/adapter-error.ts'
-import { isAllmError, type AllmError } from '../errors/allm-error.ts'
-import { StreamError } from '../errors/stream-error.ts'
-import type { ModelEvent } from '../events/model-event.ts'
+import type { AdapterOptions } from '../contracts/adapter.ts'
+import { linkedAbort, type LinkedAbort } from '../core/abort.ts'
+import { systemClock } from '../core/clock.ts'
+import { AdapterError, isAllmError, StreamError, type AllmError } from '../errors/errors.ts'
 import type { BegunCall } from './begin-call.ts'
 import { renderSection, sectionsFor } from './render-section.ts'
 import { stoppedBy } from './stopped-by.ts'
+import type { ModelEvent } from '../types/events.ts'
 
 type Batches = AsyncGenerator<readonly ModelEvent[], undefined>
 

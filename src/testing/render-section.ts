@@ -1,7 +1,7 @@
-import type { AdapterOptions } from '../adapter/adapter-options.ts'
-import { defined } from '../data/defined.ts'
-import type { ModelEvent } from '../events/model-event.ts'
+import type { AdapterOptions } from '../contracts/adapter.ts'
 import type { CompiledScript, Section, Started } from './compiled-script.ts'
+import type { ModelEvent } from '../types/events.ts'
+import { defined } from '../types/guards.ts'
 
 /** What differs between two calls of the same script. */
 export interface CallFacts {

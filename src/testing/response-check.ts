@@ -1,10 +1,7 @@
-import { finishReasons } from '../data/finish-reason.ts'
-import type { Check } from '../validate/check.ts'
-import { jsonObject } from '../validate/json-value.ts'
-import { listOf, shape } from '../validate/shape.ts'
-import { toolCall, validateMessage } from '../validate/validate-message.ts'
-import { oneOf, someText, text } from '../validate/values.ts'
+import { jsonObject, listOf, oneOf, shape, someText, text, type Check } from '../schema/checks.ts'
+import { toolCall, validateMessage } from '../schema/validate.ts'
 import { usageCheck } from './usage-check.ts'
+import { finishReasons } from '../types/response.ts'
 
 /** A scripted response: any part of a `ModelResponse`. */
 export const responseCheck: Check = shape(

@@ -1,11 +1,8 @@
-import { assertNever } from '../data/assert-never.ts'
-import { defined } from '../data/defined.ts'
-import type { Message } from '../data/message.ts'
-import type { ModelResponse } from '../data/model-response.ts'
-import type { Part } from '../data/part.ts'
-import type { ToolCall } from '../data/tool-call.ts'
-import { assistantMessage } from '../events/assistant-message.ts'
-import type { ModelEvent } from '../events/model-event.ts'
+import { assistantMessage } from '../make/assistant-message.ts'
+import type { ModelEvent } from '../types/events.ts'
+import { assertNever, defined } from '../types/guards.ts'
+import type { Message, Part, ToolCall } from '../types/message.ts'
+import type { ModelResponse } from '../types/response.ts'
 
 type Completed = Extract<ModelEvent, { type: 'message_completed' }>
 type ReasoningCompleted = Extract<ModelEvent, { type: 'reasoning_completed' }>

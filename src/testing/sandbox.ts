@@ -1,5 +1,5 @@
-import type { Engine } from '../adapter/engine-handle.ts'
-import { EngineError } from '../errors/engine-error.ts'
+import type { Engine } from '../contracts/engine.ts'
+import { EngineError } from '../errors/errors.ts'
 import { asyncScope, stackScope, type AsyncStorage, type EngineScope } from './engine-scope.ts'
 
 /**

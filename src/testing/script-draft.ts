@@ -1,7 +1,6 @@
-import type { Part } from '../data/part.ts'
-import type { ToolCall } from '../data/tool-call.ts'
-import type { Usage } from '../data/usage.ts'
-import type { ModelEvent } from '../events/model-event.ts'
+import type { ModelEvent } from '../types/events.ts'
+import type { Part, ToolCall } from '../types/message.ts'
+import type { Usage } from '../types/response.ts'
 
 /** A script that is being compiled: what was said so far, and what is still open. */
 export interface ScriptDraft {

@@ -1,8 +1,6 @@
-import type { FinishReason } from '../data/finish-reason.ts'
-import type { JsonObject, JsonValue } from '../data/json.ts'
-import type { ModelResponse } from '../data/model-response.ts'
-import type { ToolCall } from '../data/tool-call.ts'
-import type { Usage } from '../data/usage.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
+import type { ToolCall } from '../types/message.ts'
+import type { FinishReason, ModelResponse, Usage } from '../types/response.ts'
 
 /** A whole tool call. `rawArguments` is for arguments that do not parse. */
 export type ScriptedToolCall = Pick<ToolCall, 'id' | 'name'> &

@@ -1,8 +1,8 @@
-import { defined } from '../data/defined.ts'
-import type { JsonObject } from '../data/json.ts'
-import type { ToolCall } from '../data/tool-call.ts'
-import { isPlainObject } from '../validate/is-plain-object.ts'
+import { isPlainObject } from '../schema/checks.ts'
 import type { ScriptedToolCall } from './script-entry.ts'
+import { defined } from '../types/guards.ts'
+import type { JsonObject } from '../types/json.ts'
+import type { ToolCall } from '../types/message.ts'
 
 /**
  * The call that an entry stands for.

@@ -1,13 +1,15 @@
-import type { JsonObject } from '../data/json.ts'
 import {
   AdapterError,
   adapterErrorReasons,
+  StreamError,
+  streamErrorReasons,
   type AdapterErrorDetails,
   type AdapterErrorReason,
-} from '../errors/adapter-error.ts'
-import { StreamError, streamErrorReasons, type StreamErrorReason } from '../errors/stream-error.ts'
+  type StreamErrorReason,
+} from '../errors/errors.ts'
 import { detailFields } from './error-details-check.ts'
 import type { HarnessEntry, SpecEntry } from './script-entry.ts'
+import type { JsonObject } from '../types/json.ts'
 
 /** The entries that fail. */
 export type FailureEntry =

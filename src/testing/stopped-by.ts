@@ -1,5 +1,4 @@
-import { isAllmError, type AllmError } from '../errors/allm-error.ts'
-import { StreamError } from '../errors/stream-error.ts'
+import { isAllmError, StreamError, type AllmError } from '../errors/errors.ts'
 import type { CallFacts } from './render-section.ts'
 
 /** The error of a call whose signal was aborted: the signal's reason if it is one of our errors, else `cancelled`. */

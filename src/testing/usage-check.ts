@@ -1,9 +1,16 @@
-import type { Issue } from '../data/error-data.ts'
-import { usageFields } from '../data/usage.ts'
-import { fine, join, must, refuse, within, type Check } from '../validate/check.ts'
-import { isPlainObject } from '../validate/is-plain-object.ts'
-import { nearest } from '../validate/unknown-keys.ts'
-import { jsonObject } from '../validate/json-value.ts'
+import {
+  fine,
+  isPlainObject,
+  join,
+  jsonObject,
+  must,
+  nearest,
+  refuse,
+  within,
+  type Check,
+} from '../schema/checks.ts'
+import type { Issue } from '../types/error-data.ts'
+import { usageFields } from '../types/response.ts'
 
 /** A usage in our field names. A field that we do not have is refused by name, with the one that was probably meant. */
 export const usageCheck: Check = (value) => {

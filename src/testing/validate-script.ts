@@ -1,12 +1,10 @@
-import type { Issue } from '../data/error-data.ts'
-import { ValidationError } from '../errors/validation-error.ts'
-import { assertValid } from '../validate/assert-valid.ts'
-import { describe } from '../validate/describe.ts'
-import { fine, join } from '../validate/check.ts'
+import { ValidationError } from '../errors/errors.ts'
+import { assertValid, describe, fine, join } from '../schema/checks.ts'
 import { checkScript } from './check-script.ts'
 import type { ScriptOptions } from './fake-options.ts'
 import { memoised } from './memoised.ts'
 import { isScriptCursor } from './script-cursor.ts'
+import type { Issue } from '../types/error-data.ts'
 
 /**
  * Checks the scripts of a fake's options; `fake` does it when it is made. Returns when all is well.

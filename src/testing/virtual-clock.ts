@@ -1,4 +1,4 @@
-import { reasonOf, type CancelTimer, type Clock } from '../async/clock.ts'
+import { reasonOf, type CancelTimer, type Clock } from '../core/clock.ts'
 import { nextTurn } from './next-turn.ts'
 import { sleeperQueue, type SleeperQueue } from './sleeper-queue.ts'
 

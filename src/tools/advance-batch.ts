@@ -1,11 +1,11 @@
-import { reasonOf } from '../async/clock.ts'
-import type { Batch } from '../events/event.ts'
+import { reasonOf } from '../core/clock.ts'
 import { reportLate } from './call-telemetry.ts'
 import { executeTool } from './execute-tool.ts'
 import type { Execution } from './execution.ts'
 import { haltBatch, isOver, settleDown, type LiveBatch } from './live-batch.ts'
 import { closeCall, expireCall, openCall } from './running-call.ts'
 import type { ToolOutcome } from './tool-outcome.ts'
+import type { Batch } from '../types/events.ts'
 
 /**
  * What has happened in a batch; when that is nothing, one more call is started.

@@ -1,10 +1,10 @@
-import { assertNever } from '../data/assert-never.ts'
-import type { Answer } from './answer.ts'
 import { answerFailure } from './answer-failure.ts'
+import type { Answer } from './answer.ts'
 import { encodeResult, type EncodedResult } from './encode-result.ts'
 import type { CallScene } from './execution.ts'
 import { unencodable } from './tool-failure.ts'
 import type { ToolOutcome } from './tool-outcome.ts'
+import { assertNever } from '../types/guards.ts'
 
 /** Turns an outcome into an answer: encodes it, and asks the error policy about a failure. Never throws. */
 export function answerCall(execution: CallScene, outcome: ToolOutcome): Answer {

@@ -1,11 +1,11 @@
-import { assertNever } from '../data/assert-never.ts'
-import type { ToolError } from '../errors/tool-error.ts'
+import type { ToolError } from '../errors/errors.ts'
 import type { Answer } from './answer.ts'
 import { encodeResult } from './encode-result.ts'
 import { errorContent } from './error-content.ts'
 import { decide, type ErrorDecision } from './error-policy.ts'
 import type { CallScene } from './execution.ts'
 import { unencodable } from './tool-failure.ts'
+import { assertNever } from '../types/guards.ts'
 
 /**
  * The answer to a call that failed, by the error policy. Whatever the policy says, the call is answered.

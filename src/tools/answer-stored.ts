@@ -1,12 +1,12 @@
-import type { StoredResult } from '../data/session.ts'
-import type { ToolCall } from '../data/tool-call.ts'
 import { errorFromJSON } from '../errors/error-json.ts'
-import { ToolError } from '../errors/tool-error.ts'
-import type { AnswerEvent } from './answer.ts'
+import { ToolError } from '../errors/errors.ts'
 import { answerCall } from './answer-call.ts'
+import type { AnswerEvent } from './answer.ts'
 import { toolFailure } from './tool-failure.ts'
 import type { ToolOutcome } from './tool-outcome.ts'
 import type { ToolRun } from './tool-run.ts'
+import type { ToolCall } from '../types/message.ts'
+import type { StoredResult } from '../types/session.ts'
 
 /** The event that ends a call whose handler finished in an earlier life of the run. The handler does not run again. */
 export function answerStored(call: ToolCall, stored: StoredResult, run: ToolRun): AnswerEvent {

@@ -1,5 +1,5 @@
-import type { ToolError } from '../errors/tool-error.ts'
-import type { HandlerWish, ToolEvent, ToolExecutionResult } from '../events/tool-event.ts'
+import type { ToolError } from '../errors/errors.ts'
+import type { HandlerWish, ToolEvent, ToolExecutionResult } from '../types/events.ts'
 
 /** The event that ends a call. */
 export type AnswerEvent = Extract<

@@ -1,7 +1,6 @@
-import { isAllmError, type AllmError } from '../errors/allm-error.ts'
-import { StreamError } from '../errors/stream-error.ts'
-import type { Batch } from '../events/event.ts'
+import { isAllmError, StreamError, type AllmError } from '../errors/errors.ts'
 import type { ToolRun } from './tool-run.ts'
+import type { Batch } from '../types/events.ts'
 
 /** The error of a batch that its signal stopped. A signal that gives an error of ours as its reason is taken at its word. */
 export function cancellation({ signal, requestId }: ToolRun): AllmError {

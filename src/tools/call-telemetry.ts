@@ -1,11 +1,10 @@
-import type { ToolCall } from '../data/tool-call.ts'
+import { emitTelemetry, isObserved, span, type Span, type SpanFacts } from '../core/telemetry.ts'
 import { toJsonValue } from '../errors/to-json-value.ts'
-import { ToolError } from '../errors/tool-error.ts'
-import { emitTelemetry, isObserved, span, type Span } from '../telemetry/telemetry.ts'
-import type { SpanFacts } from '../telemetry/telemetry-event.ts'
+import { ToolError } from '../errors/errors.ts'
 import type { Execution } from './execution.ts'
 import type { ToolOutcome } from './tool-outcome.ts'
 import type { ToolRun } from './tool-run.ts'
+import type { ToolCall } from '../types/message.ts'
 
 /** Starts the span of a call. */
 export function toolSpan(call: ToolCall, run: ToolRun): Span {

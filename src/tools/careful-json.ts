@@ -1,7 +1,6 @@
-import type { Issue } from '../data/error-data.ts'
-import type { JsonValue } from '../data/json.ts'
-import { within } from '../validate/check.ts'
-import { isPlainObject } from '../validate/is-plain-object.ts'
+import { isPlainObject, within } from '../schema/checks.ts'
+import type { Issue } from '../types/error-data.ts'
+import type { JsonValue } from '../types/json.ts'
 
 /** The JSON of any value, by a walk that knows where it is: what has no JSON throws a `TypeError` that names the place. */
 export function carefulJson(value: unknown): JsonValue {

@@ -1,12 +1,11 @@
-import type { Tool } from '../adapter/tool.ts'
-import type { Issue } from '../data/error-data.ts'
-import type { JsonObject } from '../data/json.ts'
-import type { SchemaIssue, SchemaResult, StandardSchema } from '../data/standard-schema.ts'
-import type { ToolCall } from '../data/tool-call.ts'
-import { within } from '../validate/check.ts'
-import { isPlainObject } from '../validate/is-plain-object.ts'
-import { schemaIssues } from '../validate/json-schema.ts'
+import type { Tool } from '../contracts/tool.ts'
+import { isPlainObject, within } from '../schema/checks.ts'
+import { schemaIssues } from '../schema/json-schema.ts'
 import { plainJson } from './plain-json.ts'
+import type { Issue } from '../types/error-data.ts'
+import type { JsonObject } from '../types/json.ts'
+import type { ToolCall } from '../types/message.ts'
+import type { SchemaIssue, SchemaResult, StandardSchema } from '../types/standard-schema.ts'
 
 /** The arguments that a handler gets, or every problem that they have. */
 export type CheckedArguments =

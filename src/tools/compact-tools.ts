@@ -1,12 +1,11 @@
-import type { Tool } from '../adapter/tool.ts'
-import type { JsonObject, JsonValue } from '../data/json.ts'
-import type { ToolChoice, ToolSpec } from '../data/tool-spec.ts'
-import { ValidationError } from '../errors/validation-error.ts'
-import { toToolSpec } from '../make/tool.ts'
-import { assertValid } from '../validate/assert-valid.ts'
-import { within } from '../validate/check.ts'
-import { repeatedNames } from '../validate/validate-tool.ts'
+import type { Tool } from '../contracts/tool.ts'
+import { ValidationError } from '../errors/errors.ts'
+import { toToolSpec } from '../make/tools.ts'
+import { assertValid, within } from '../schema/checks.ts'
+import { repeatedNames } from '../schema/validate.ts'
 import { toolHelp, toolHelpName } from './tool-help.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
+import type { ToolChoice, ToolSpec } from '../types/request.ts'
 
 /**
  * The tools as the model sees them: full specs, and for compact tools a one-line stub, with `tool_help` added once at the end.

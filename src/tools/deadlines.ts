@@ -1,4 +1,4 @@
-import { startTimer, type CancelTimer, type Clock } from '../async/clock.ts'
+import { startTimer, type CancelTimer, type Clock } from '../core/clock.ts'
 
 /** Wakes somebody at the earliest of many moments. */
 export interface Deadlines {

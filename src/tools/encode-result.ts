@@ -1,8 +1,8 @@
-import type { ToolResultEncoder } from '../adapter/tool.ts'
-import type { JsonValue } from '../data/json.ts'
+import type { ToolResultEncoder } from '../contracts/tool.ts'
 import { toJsonValue } from '../errors/to-json-value.ts'
 import { plainJson } from './plain-json.ts'
 import { disown } from './thenable.ts'
+import type { JsonValue } from '../types/json.ts'
 
 /** A handler's value in its two forms: what the model reads, and plain data for events. */
 export interface EncodedResult {

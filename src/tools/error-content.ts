@@ -1,9 +1,9 @@
-import type { Tool } from '../adapter/tool.ts'
-import { assertNever } from '../data/assert-never.ts'
+import type { Tool } from '../contracts/tool.ts'
+import type { ToolError } from '../errors/errors.ts'
 import { redact } from '../errors/redact.ts'
-import type { ToolError } from '../errors/tool-error.ts'
-import { helpFor } from './tool-help.ts'
 import { messageOf } from './tool-failure.ts'
+import { helpFor } from './tool-help.ts'
+import { assertNever } from '../types/guards.ts'
 
 /**
  * What the model reads of a failure: `{"error": "…"}`, one redacted sentence of at most 300 characters.

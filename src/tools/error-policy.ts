@@ -1,8 +1,8 @@
-import type { OnToolError } from '../adapter/call-options.ts'
-import type { ToolCall } from '../data/tool-call.ts'
-import type { ToolError } from '../errors/tool-error.ts'
+import type { OnToolError } from '../contracts/options.ts'
+import type { ToolError } from '../errors/errors.ts'
 import { disown } from './thenable.ts'
 import { toolFailure } from './tool-failure.ts'
+import type { ToolCall } from '../types/message.ts'
 
 /** What happens after a failed call: the model is told, it is told something else, or the loop stops. */
 export type ErrorDecision =

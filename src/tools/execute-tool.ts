@@ -1,4 +1,4 @@
-import type { Tool } from '../adapter/tool.ts'
+import type { Tool } from '../contracts/tool.ts'
 import { checkArguments, type CheckedArguments } from './check-arguments.ts'
 import type { Execution } from './execution.ts'
 import { handlerOptions } from './handler-options.ts'

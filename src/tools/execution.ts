@@ -1,8 +1,8 @@
-import type { Tool } from '../adapter/tool.ts'
-import type { LazyAbort } from '../async/lazy-abort.ts'
-import type { ToolCall } from '../data/tool-call.ts'
-import type { Span } from '../telemetry/telemetry.ts'
+import type { Tool } from '../contracts/tool.ts'
+import type { LazyAbort } from '../core/abort.ts'
+import type { Span } from '../core/telemetry.ts'
 import type { ToolRun } from './tool-run.ts'
+import type { ToolCall } from '../types/message.ts'
 
 /** A call, the tool that it names, and the batch that it belongs to. */
 export interface CallScene {

@@ -1,9 +1,8 @@
-import { defined } from '../data/defined.ts'
-import type { Message } from '../data/message.ts'
-import type { ToolHalt } from '../data/step-result.ts'
-import type { ToolCall } from '../data/tool-call.ts'
-import type { StreamEvent } from '../events/event.ts'
-import { askedMessage, toolMessage } from '../events/tool-message.ts'
+import { askedMessage, toolMessage } from '../make/tool-messages.ts'
+import type { StreamEvent } from '../types/events.ts'
+import { defined } from '../types/guards.ts'
+import type { Message, ToolCall } from '../types/message.ts'
+import type { ToolHalt } from '../types/results.ts'
 
 /** What a batch of tool calls gives. */
 export interface ToolCallsResult {

@@ -1,5 +1,5 @@
-import type { HandlerOptions } from '../adapter/tool.ts'
-import { stopOf, withLazySignal } from '../async/lazy-abort.ts'
+import type { HandlerOptions } from '../contracts/tool.ts'
+import { stopOf, withLazySignal } from '../core/abort.ts'
 import type { Execution } from './execution.ts'
 
 /** What a handler is given beside its arguments. Its signal is made for those who look at it. */

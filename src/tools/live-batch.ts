@@ -1,10 +1,10 @@
-import { abortWith } from '../async/lazy-abort.ts'
-import type { ToolCall } from '../data/tool-call.ts'
-import type { StreamEvent } from '../events/event.ts'
+import { abortWith } from '../core/abort.ts'
 import { defaultConcurrency } from './concurrency.ts'
 import { deadlines, type Deadlines } from './deadlines.ts'
 import type { Execution } from './execution.ts'
 import type { ToolRun } from './tool-run.ts'
+import type { StreamEvent } from '../types/events.ts'
+import type { ToolCall } from '../types/message.ts'
 
 /** A batch of calls under way. */
 export interface LiveBatch {

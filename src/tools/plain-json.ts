@@ -1,6 +1,6 @@
-import type { JsonValue } from '../data/json.ts'
-import { isPlainObject } from '../validate/is-plain-object.ts'
+import { isPlainObject } from '../schema/checks.ts'
 import { carefulJson } from './careful-json.ts'
+import type { JsonValue } from '../types/json.ts'
 
 /**
  * A copy of any value as JSON would write it: `toJSON` is honoured, members that are `undefined` are left out.

@@ -1,11 +1,11 @@
-import { outcomeBrand } from '../adapter/handler-outcome.ts'
-import { loopHaltReasons } from '../data/chat-result.ts'
-import type { JsonObject } from '../data/json.ts'
-import type { ToolCall } from '../data/tool-call.ts'
-import { isPlainObject } from '../validate/is-plain-object.ts'
+import { outcomeBrand } from '../contracts/tool.ts'
+import { isPlainObject } from '../schema/checks.ts'
 import { plainJson } from './plain-json.ts'
 import { messageOf, toolFailure } from './tool-failure.ts'
 import type { ToolOutcome } from './tool-outcome.ts'
+import type { JsonObject } from '../types/json.ts'
+import type { ToolCall } from '../types/message.ts'
+import { loopHaltReasons } from '../types/results.ts'
 
 /**
  * Tells what a handler's answer means: a value, unless `askUser`, `halt` or `fail` made it.

@@ -1,12 +1,12 @@
-import type { Tool } from '../adapter/tool.ts'
-import type { ToolCall } from '../data/tool-call.ts'
-import type { StreamEvent } from '../events/event.ts'
+import type { Tool } from '../contracts/tool.ts'
 import { cancellation } from './batch-failure.ts'
 import { foldToolEvents, type ToolCallsResult } from './fold-tool-events.ts'
 import { settleToolRun } from './settle-tool-run.ts'
 import { toolBatches } from './tool-batches.ts'
 import type { ToolCallsOptions } from './tool-options.ts'
 import { unknownTool } from './unknown-tool.ts'
+import type { StreamEvent } from '../types/events.ts'
+import type { ToolCall } from '../types/message.ts'
 
 /**
  * Runs a batch of tool calls: one message for each, in the order of the calls. It is the fold of `streamToolCalls`.

@@ -1,13 +1,13 @@
-import { abortWith, lazyAbort } from '../async/lazy-abort.ts'
-import type { ToolCall } from '../data/tool-call.ts'
-import type { StreamEvent } from '../events/event.ts'
-import type { AnswerEvent } from './answer.ts'
+import { abortWith, lazyAbort } from '../core/abort.ts'
 import { answerCall } from './answer-call.ts'
+import type { AnswerEvent } from './answer.ts'
 import { toolSpan } from './call-telemetry.ts'
 import type { Execution } from './execution.ts'
 import { toolFailure } from './tool-failure.ts'
 import type { ToolOutcome } from './tool-outcome.ts'
 import type { ToolRun } from './tool-run.ts'
+import type { StreamEvent } from '../types/events.ts'
+import type { ToolCall } from '../types/message.ts'
 
 /** A call whose time begins now. */
 export function openCall(call: ToolCall, run: ToolRun): Execution {

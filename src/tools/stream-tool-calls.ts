@@ -1,13 +1,13 @@
-import type { Tool } from '../adapter/tool.ts'
-import type { ToolCall } from '../data/tool-call.ts'
-import type { Batch } from '../events/event.ts'
+import type { Tool } from '../contracts/tool.ts'
 import { runStream, type BatchSource, type RunStream } from '../stream/run-stream.ts'
 import { cancellation, failureBatch } from './batch-failure.ts'
-import { toolBatches } from './tool-batches.ts'
 import { settleToolRun } from './settle-tool-run.ts'
+import { toolBatches } from './tool-batches.ts'
 import type { ToolCallsOptions } from './tool-options.ts'
 import type { ToolRun } from './tool-run.ts'
 import { unknownTool } from './unknown-tool.ts'
+import type { Batch } from '../types/events.ts'
+import type { ToolCall } from '../types/message.ts'
 
 /**
  * Runs a batch of tool calls as a stream of events, in the order in which things happen.

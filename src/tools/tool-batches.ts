@@ -1,9 +1,9 @@
-import type { ToolCall } from '../data/tool-call.ts'
-import { StreamError } from '../errors/stream-error.ts'
-import type { Batch } from '../events/event.ts'
+import { StreamError } from '../errors/errors.ts'
 import { expireCalls, stopBatch, takeEvents } from './advance-batch.ts'
 import { haltBatch, isOver, newBatch, type LiveBatch } from './live-batch.ts'
 import type { ToolRun } from './tool-run.ts'
+import type { Batch } from '../types/events.ts'
+import type { ToolCall } from '../types/message.ts'
 
 type Step = IteratorResult<Batch, void>
 

@@ -1,7 +1,7 @@
-import type { Issue } from '../data/error-data.ts'
-import type { ToolCall } from '../data/tool-call.ts'
-import { ToolError, type ToolErrorReason } from '../errors/tool-error.ts'
-import { nearest } from '../validate/unknown-keys.ts'
+import { ToolError, type ToolErrorReason } from '../errors/errors.ts'
+import { nearest } from '../schema/checks.ts'
+import type { Issue } from '../types/error-data.ts'
+import type { ToolCall } from '../types/message.ts'
 
 /** Facts that only some failures have. */
 interface FailureDetails {

@@ -1,5 +1,5 @@
-import type { Tool } from '../adapter/tool.ts'
-import type { JsonObject } from '../data/json.ts'
+import type { Tool } from '../contracts/tool.ts'
+import type { JsonObject } from '../types/json.ts'
 
 /** The name of the built-in tool. */
 export const toolHelpName = 'tool_help'

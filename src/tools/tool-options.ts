@@ -1,11 +1,10 @@
-import type { OnToolError } from '../adapter/call-options.ts'
-import { engineBrand, type Engine } from '../adapter/engine-handle.ts'
-import type { ToolExecutor, ToolResultEncoder } from '../adapter/tool.ts'
-import type { Clock } from '../async/clock.ts'
-import type { JsonObject } from '../data/json.ts'
-import { anyFunction, must, type Check } from '../validate/check.ts'
-import { callOptionChecks } from '../validate/option-checks.ts'
-import { optionsOf } from '../validate/shape.ts'
+import { engineBrand, type Engine } from '../contracts/engine.ts'
+import type { OnToolError } from '../contracts/options.ts'
+import type { ToolExecutor, ToolResultEncoder } from '../contracts/tool.ts'
+import type { Clock } from '../core/clock.ts'
+import { anyFunction, must, optionsOf, type Check } from '../schema/checks.ts'
+import { callOptionChecks } from '../schema/options.ts'
+import type { JsonObject } from '../types/json.ts'
 
 /** The options of `runToolCalls` and `streamToolCalls`. What is absent comes from the engine, then from the defaults. */
 export interface ToolCallsOptions {

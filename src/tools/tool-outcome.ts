@@ -1,5 +1,5 @@
-import type { JsonObject } from '../data/json.ts'
-import type { ToolError } from '../errors/tool-error.ts'
+import type { ToolError } from '../errors/errors.ts'
+import type { JsonObject } from '../types/json.ts'
 
 /** How one tool call came out, before anything is encoded. */
 export type ToolOutcome =

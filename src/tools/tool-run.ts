@@ -1,8 +1,8 @@
-import type { OnToolError } from '../adapter/call-options.ts'
-import type { Engine } from '../adapter/engine-handle.ts'
-import type { Tool, ToolExecutor, ToolResultEncoder } from '../adapter/tool.ts'
-import type { Clock } from '../async/clock.ts'
-import type { JsonObject } from '../data/json.ts'
+import type { Engine } from '../contracts/engine.ts'
+import type { OnToolError } from '../contracts/options.ts'
+import type { Tool, ToolExecutor, ToolResultEncoder } from '../contracts/tool.ts'
+import type { Clock } from '../core/clock.ts'
+import type { JsonObject } from '../types/json.ts'
 
 /** Everything that a batch of tool calls needs, settled: no default is left to be looked up. */
 export interface ToolRun {

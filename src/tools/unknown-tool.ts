@@ -1,6 +1,6 @@
-import type { Tool } from '../adapter/tool.ts'
-import type { ToolCall } from '../data/tool-call.ts'
-import { EngineError } from '../errors/engine-error.ts'
+import type { Tool } from '../contracts/tool.ts'
+import { EngineError } from '../errors/errors.ts'
+import type { ToolCall } from '../types/message.ts'
 
 /** The error of the first call whose tool does not exist; `undefined` when all exist. */
 export function unknownTool(

@@ -1,4 +1,4 @@
-import { ImageAdapterError } from '../errors/image-adapter-error.ts'
+import { ImageAdapterError } from '../errors/errors.ts'
 import type { ImageLimits } from './image-limits.ts'
 import { addressProblem, isPublicHost } from './public-address.ts'
 

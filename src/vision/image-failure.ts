@@ -1,6 +1,4 @@
-import { AdapterError } from '../errors/adapter-error.ts'
-import { isAllmError, type AllmError } from '../errors/allm-error.ts'
-import { ImageAdapterError } from '../errors/image-adapter-error.ts'
+import { AdapterError, ImageAdapterError, isAllmError, type AllmError } from '../errors/errors.ts'
 
 /**
  * The error that an image call rejects with: an `AdapterError` becomes an `ImageAdapterError` with the same facts, and so

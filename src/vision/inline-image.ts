@@ -1,6 +1,5 @@
-import type { FileImage, InlineImage } from '../data/image.ts'
-import { base64Problem, base64ToBytes } from '../make/base64.ts'
-import { sniffMimeType } from '../make/sniff-mime-type.ts'
+import { base64Problem, base64ToBytes, sniffMimeType } from '../make/media.ts'
+import type { FileImage, InlineImage } from '../types/media.ts'
 import type { ImageLimits } from './image-limits.ts'
 import { settleMimeType, type TypeOutcome } from './image-type.ts'
 import type { ReadFile } from './read-image-file.ts'

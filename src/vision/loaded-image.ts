@@ -1,4 +1,4 @@
-import { base64ToBytes, bytesToBase64 } from '../make/base64.ts'
+import { base64ToBytes, bytesToBase64 } from '../make/media.ts'
 import { inlineHead } from './inline-image.ts'
 
 /** An image whose bytes are here, in the form in which they came: base64 text, or pieces of bytes. */

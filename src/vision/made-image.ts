@@ -1,7 +1,6 @@
-import { defined } from '../data/defined.ts'
-import type { InlineImage } from '../data/image.ts'
-import { base64Problem } from '../make/base64.ts'
-import { sniffMimeType } from '../make/sniff-mime-type.ts'
+import { base64Problem, sniffMimeType } from '../make/media.ts'
+import { defined } from '../types/guards.ts'
+import type { InlineImage } from '../types/media.ts'
 import { inlineHead } from './inline-image.ts'
 import { pngHeader } from './png-header.ts'
 

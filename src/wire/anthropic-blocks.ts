@@ -1,5 +1,5 @@
-import { assertNever } from '../data/assert-never.ts'
-import type { JsonObject, JsonValue } from '../data/json.ts'
+import { assertNever } from '../types/guards.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
 import { asString, isJsonObject, parseJsonObject } from './json-object.ts'
 import type { PlanBlock } from './plan.ts'
 

@@ -1,6 +1,6 @@
-import { defined } from '../data/defined.ts'
-import type { JsonObject } from '../data/json.ts'
-import type { Usage } from '../data/usage.ts'
+import { defined } from '../types/guards.ts'
+import type { JsonObject } from '../types/json.ts'
+import type { Usage } from '../types/response.ts'
 
 /**
  * Anthropic's usage: its `input_tokens` are those that no cache had a part in, so cached reads and writes are

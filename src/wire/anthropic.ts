@@ -1,5 +1,5 @@
-import type { FinishReason } from '../data/finish-reason.ts'
-import type { JsonObject } from '../data/json.ts'
+import type { JsonObject } from '../types/json.ts'
+import type { FinishReason } from '../types/response.ts'
 import { contentBlock, signatureOf, startedBlock, textDelta } from './anthropic-blocks.ts'
 import { messageUsage, startUsage } from './anthropic-usage.ts'
 import type { WirePlan } from './plan.ts'

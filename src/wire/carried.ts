@@ -1,6 +1,5 @@
-import { defined } from '../data/defined.ts'
-import type { FinishReason } from '../data/finish-reason.ts'
-import type { Usage } from '../data/usage.ts'
+import { defined } from '../types/guards.ts'
+import type { FinishReason, Usage } from '../types/response.ts'
 import type { WireFormat } from './wire-answer.ts'
 import { wireLimits } from './wire-limits.ts'
 

@@ -1,4 +1,4 @@
-import type { AdapterErrorReason } from '../errors/adapter-error.ts'
+import type { AdapterErrorReason } from '../errors/errors.ts'
 
 /** What a provider says for a reason: its status, its own word for it, and a sentence. */
 export interface FailureWords {

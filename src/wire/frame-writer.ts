@@ -1,4 +1,4 @@
-import type { JsonValue } from '../data/json.ts'
+import type { JsonValue } from '../types/json.ts'
 import type { WireFrame } from './wire-answer.ts'
 
 /** Collects the frames of one answer. */

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../data/json.ts'
-import type { Usage } from '../data/usage.ts'
+import type { JsonObject } from '../types/json.ts'
+import type { Usage } from '../types/response.ts'
 
 /** Gemini's usage: `candidatesTokenCount` leaves the thoughts out, so they are taken off. Cache writes have no place. */
 export function usageMetadata(usage: Usage): JsonObject {

@@ -1,5 +1,5 @@
-import type { FinishReason } from '../data/finish-reason.ts'
-import type { JsonObject, JsonValue } from '../data/json.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
+import type { FinishReason } from '../types/response.ts'
 import { signatureFromNext, wholePart } from './gemini-parts.ts'
 import { usageMetadata } from './gemini-usage.ts'
 import type { WirePlan } from './plan.ts'

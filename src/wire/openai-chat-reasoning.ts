@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../data/json.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
 import { isJsonObject } from './json-object.ts'
 import type { PlanBlock } from './plan.ts'
 

@@ -1,5 +1,5 @@
-import type { FinishReason } from '../data/finish-reason.ts'
-import type { JsonObject } from '../data/json.ts'
+import type { JsonObject } from '../types/json.ts'
+import type { FinishReason } from '../types/response.ts'
 import { reasoningMembers, wholeReasoning } from './openai-chat-reasoning.ts'
 import { openaiHeaders } from './openai-headers.ts'
 import { chatUsage } from './openai-usage.ts'

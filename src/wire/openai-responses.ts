@@ -1,5 +1,5 @@
-import { assertNever } from '../data/assert-never.ts'
-import type { JsonObject, JsonValue } from '../data/json.ts'
+import { assertNever } from '../types/guards.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import { openaiHeaders } from './openai-headers.ts'
 import { itemId, outputItem, summaryPart, textPart } from './openai-responses-items.ts'

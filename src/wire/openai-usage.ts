@@ -1,5 +1,5 @@
-import type { JsonObject } from '../data/json.ts'
-import type { Usage } from '../data/usage.ts'
+import type { JsonObject } from '../types/json.ts'
+import type { Usage } from '../types/response.ts'
 
 /** Chat Completions usage. Counters that the script does not know are left out, their sum is filled in. */
 export function chatUsage(usage: Usage): JsonObject {

@@ -1,7 +1,7 @@
-import { defined } from '../data/defined.ts'
-import type { Image } from '../data/image.ts'
-import type { JsonValue } from '../data/json.ts'
 import type { ScriptedToolCall, ScriptedToolCallDelta } from '../testing/script-entry.ts'
+import { defined } from '../types/guards.ts'
+import type { JsonValue } from '../types/json.ts'
+import type { Image } from '../types/media.ts'
 import type { PlanDraft } from './plan-draft.ts'
 import type { PlanBlock } from './plan.ts'
 

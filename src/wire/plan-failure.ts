@@ -1,6 +1,6 @@
-import { defined } from '../data/defined.ts'
-import type { JsonValue } from '../data/json.ts'
-import { adapterErrorReasons, type AdapterErrorReason } from '../errors/adapter-error.ts'
+import { adapterErrorReasons, type AdapterErrorReason } from '../errors/errors.ts'
+import { defined } from '../types/guards.ts'
+import type { JsonValue } from '../types/json.ts'
 import type { PlanEnd, PlanFailure } from './plan.ts'
 
 /** The facts of a failure, wherever they stand. */

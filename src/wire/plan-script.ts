@@ -1,9 +1,6 @@
-import { assertNever } from '../data/assert-never.ts'
-import { defined } from '../data/defined.ts'
-import type { FinishReason } from '../data/finish-reason.ts'
-import type { ModelResponse } from '../data/model-response.ts'
-import type { Usage } from '../data/usage.ts'
 import type { Script, ScriptEntry } from '../testing/script-entry.ts'
+import { assertNever, defined } from '../types/guards.ts'
+import type { FinishReason, ModelResponse, Usage } from '../types/response.ts'
 import {
   addImage,
   addReasoning,

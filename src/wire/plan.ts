@@ -1,8 +1,7 @@
-import type { FinishReason } from '../data/finish-reason.ts'
-import type { Image } from '../data/image.ts'
-import type { JsonValue } from '../data/json.ts'
-import type { Usage } from '../data/usage.ts'
-import type { AdapterErrorReason } from '../errors/adapter-error.ts'
+import type { AdapterErrorReason } from '../errors/errors.ts'
+import type { JsonValue } from '../types/json.ts'
+import type { Image } from '../types/media.ts'
+import type { FinishReason, Usage } from '../types/response.ts'
 
 /** A piece of an answer, with all of its content. */
 export type PlanBlock =

@@ -1,5 +1,5 @@
-import { assertNever } from '../data/assert-never.ts'
-import type { JsonValue } from '../data/json.ts'
+import { assertNever } from '../types/guards.ts'
+import type { JsonValue } from '../types/json.ts'
 import { frameWriter, jsonArrayWriter, type FrameWriter } from './frame-writer.ts'
 import type { PlanFailure, PlanStep, WirePlan } from './plan.ts'
 import { renderFailure } from './render-failure.ts'

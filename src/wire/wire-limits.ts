@@ -1,7 +1,5 @@
-import type { FinishReason } from '../data/finish-reason.ts'
-import type { usageFields } from '../data/usage.ts'
-import type { AdapterErrorReason } from '../errors/adapter-error.ts'
-import type { StreamErrorReason } from '../errors/stream-error.ts'
+import type { AdapterErrorReason, StreamErrorReason } from '../errors/errors.ts'
+import type { FinishReason, usageFields } from '../types/response.ts'
 import type { WireFormat } from './wire-answer.ts'
 
 type UsageField = (typeof usageFields)[number]

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../data/json.ts'
+import type { JsonObject } from '../types/json.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import type { PlanFailure, WirePlan } from './plan.ts'
 

@@ -1,4 +1,4 @@
-import { reasonOf, systemClock, type Clock } from '../async/clock.ts'
+import { reasonOf, systemClock, type Clock } from '../core/clock.ts'
 import type { WireAnswer, WireFrame } from './wire-answer.ts'
 
 /** What an answer is played with. */

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { messageText } from '../../src/data/message.ts'
-import { assistantMessage } from '../../src/events/assistant-message.ts'
-import { eventTypes, isStreamEvent } from '../../src/events/event.ts'
+import { assistantMessage } from '../../src/make/assistant-message.ts'
 import {
   askedMessage,
   awaitingUser,
   interruptedMessage,
   toolMessage,
-} from '../../src/events/tool-message.ts'
-import { validateMessage } from '../../src/validate/validate-message.ts'
+} from '../../src/make/tool-messages.ts'
+import { validateMessage } from '../../src/schema/validate.ts'
+import { eventTypes, isStreamEvent } from '../../src/types/events.ts'
+import { messageText } from '../../src/types/message.ts'
 
 /** The union as the design fixes it; a new member is a new major version. */
 const tags = [

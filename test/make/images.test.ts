@@ -1,14 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { base64Problem, base64ToBytes, bytesToBase64 } from '../../src/make/base64.ts'
 import {
+  base64Problem,
+  base64ToBytes,
+  bytesToBase64,
   imageFromBase64,
   imageFromBytes,
   imageFromDataUri,
   imageFromFile,
   imageFromUrl,
-} from '../../src/make/images.ts'
-import { sniffMimeType } from '../../src/make/sniff-mime-type.ts'
+  sniffMimeType,
+} from '../../src/make/media.ts'
 import { refusalOf } from '../support/refusals.ts'
 
 const starts = {

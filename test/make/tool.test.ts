@@ -4,10 +4,9 @@ import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import * as mini from 'zod/mini'
-import { outcomeBrand } from '../../src/adapter/handler-outcome.ts'
-import { askUser, fail, halt } from '../../src/make/outcomes.ts'
-import { tool, toToolSpec } from '../../src/make/tool.ts'
-import { validateTool } from '../../src/validate/validate-tool.ts'
+import { outcomeBrand } from '../../src/contracts/tool.ts'
+import { askUser, fail, halt, tool, toToolSpec } from '../../src/make/tools.ts'
+import { validateTool } from '../../src/schema/validate.ts'
 import { refusalOf } from '../support/refusals.ts'
 
 const base = { name: 'weather', description: 'The weather.' }

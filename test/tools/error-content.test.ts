@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ToolError, toolErrorReasons } from '../../src/errors/tool-error.ts'
+import { ToolError, toolErrorReasons } from '../../src/errors/errors.ts'
 import { errorContent } from '../../src/tools/error-content.ts'
 import { messageOf } from '../../src/tools/tool-failure.ts'
 import { simple } from './support.ts'

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import type { OnToolError } from '../../src/adapter/call-options.ts'
-import type { ToolCall } from '../../src/data/tool-call.ts'
-import { ToolError } from '../../src/errors/tool-error.ts'
-import { fail } from '../../src/make/outcomes.ts'
-import { runToolCalls } from '../../src/tools/run-tool-calls.ts'
+import type { OnToolError } from '../../src/contracts/options.ts'
+import { ToolError } from '../../src/errors/errors.ts'
+import { fail } from '../../src/make/tools.ts'
 import type { ToolCallsResult } from '../../src/tools/fold-tool-events.ts'
+import { runToolCalls } from '../../src/tools/run-tool-calls.ts'
+import type { ToolCall } from '../../src/types/message.ts'
 import { call, simple } from './support.ts'
 
 const broken = simple('broken', () => fail('sold out'))

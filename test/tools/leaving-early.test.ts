@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { ToolHandler } from '../../src/adapter/tool.ts'
-import type { StreamEvent } from '../../src/events/event.ts'
+import type { ToolHandler } from '../../src/contracts/tool.ts'
 import { collectEvents } from '../../src/testing/collect-events.ts'
 import { virtualClock } from '../../src/testing/virtual-clock.ts'
 import { streamToolCalls } from '../../src/tools/stream-tool-calls.ts'
+import type { StreamEvent } from '../../src/types/events.ts'
 import { brief, call, simple } from './support.ts'
 
 /** Waits for its signal, and keeps what it was stopped with. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { outcomeBrand } from '../../src/adapter/handler-outcome.ts'
-import { askUser, fail, halt } from '../../src/make/outcomes.ts'
+import { outcomeBrand } from '../../src/contracts/tool.ts'
+import { askUser, fail, halt } from '../../src/make/tools.ts'
 import { readOutcome } from '../../src/tools/read-outcome.ts'
 import { call } from './support.ts'
 

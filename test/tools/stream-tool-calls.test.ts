@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { askUser, fail, halt } from '../../src/make/outcomes.ts'
+import { askUser, fail, halt } from '../../src/make/tools.ts'
 import { collectEvents } from '../../src/testing/collect-events.ts'
 import { virtualClock } from '../../src/testing/virtual-clock.ts'
 import { streamToolCalls } from '../../src/tools/stream-tool-calls.ts'

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { systemClock } from '../../src/async/clock.ts'
-import type { StreamEvent } from '../../src/events/event.ts'
+import { systemClock } from '../../src/core/clock.ts'
 import { toolTable } from '../../src/tools/compact-tools.ts'
 import { foldToolEvents } from '../../src/tools/fold-tool-events.ts'
 import { toolBatches } from '../../src/tools/tool-batches.ts'
 import type { ToolRun } from '../../src/tools/tool-run.ts'
+import type { StreamEvent } from '../../src/types/events.ts'
 import { call, deferred, sentence, simple } from './support.ts'
 
 const echo = simple('echo', (args) => args)

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { fail } from '../../src/make/outcomes.ts'
-import { tool } from '../../src/make/tool.ts'
+import { fail, tool } from '../../src/make/tools.ts'
 import { runToolCalls } from '../../src/tools/run-tool-calls.ts'
 import { call, sentence, simple } from './support.ts'
 

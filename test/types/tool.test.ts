@@ -3,9 +3,9 @@ import { type } from 'arktype'
 import * as v from 'valibot'
 import { expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
-import type { Tool } from '../../src/adapter/tool.ts'
-import type { JsonObject } from '../../src/data/json.ts'
-import { tool } from '../../src/make/tool.ts'
+import type { Tool } from '../../src/contracts/tool.ts'
+import { tool } from '../../src/make/tools.ts'
+import type { JsonObject } from '../../src/types/json.ts'
 
 test('a handler is typed by what a Zod schema gives, defaults and transforms included', () => {
   const made = tool({

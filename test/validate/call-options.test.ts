@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { ChatAdapter } from '../../src/adapter/chat-adapter.ts'
-import { systemClock } from '../../src/async/clock.ts'
-import { tool } from '../../src/make/tool.ts'
-import { validateCallOptions, validateEngineOptions } from '../../src/validate/call-options.ts'
+import type { ChatAdapter } from '../../src/contracts/adapter.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { tool } from '../../src/make/tools.ts'
+import { validateCallOptions, validateEngineOptions } from '../../src/schema/options.ts'
 
 const look = tool({ name: 'look', description: 'd', schema: {}, handler: () => 1 })
 

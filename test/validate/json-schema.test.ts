@@ -1,10 +1,10 @@
-import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Issue } from '../../src/data/error-data.ts'
-import type { JsonObject, JsonValue } from '../../src/data/json.ts'
-import { schemaIssues } from '../../src/validate/json-schema.ts'
+import { schemaIssues } from '../../src/schema/json-schema.ts'
+import type { Issue } from '../../src/types/error-data.ts'
+import type { JsonObject, JsonValue } from '../../src/types/json.ts'
 import { sampleSchema, sampleValue } from '../support/schema-arbitraries.ts'
 
 test('it agrees with ajv on arbitrary schemas and values', () => {

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { ValidationError } from '../../src/errors/validation-error.ts'
-import { assertValid } from '../../src/validate/assert-valid.ts'
-import { nearest, unknownKeys } from '../../src/validate/unknown-keys.ts'
+import { ValidationError } from '../../src/errors/errors.ts'
+import { assertValid, nearest, unknownKeys } from '../../src/schema/checks.ts'
 
 test('every unknown key is named, with the place of its object', () => {
   expect(unknownKeys({ maxTurn: 1, model: 'm', foo: 2 }, ['maxTurns', 'model'], 'options')).toEqual(

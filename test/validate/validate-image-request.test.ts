@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Issue } from '../../src/data/error-data.ts'
-import { imageRequest } from '../../src/make/image-request.ts'
-import { validateImageRequest } from '../../src/validate/validate-image-request.ts'
+import { imageRequest } from '../../src/make/requests.ts'
+import { validateImageRequest } from '../../src/schema/validate.ts'
+import type { Issue } from '../../src/types/error-data.ts'
 
 const cat = { type: 'url', url: 'https://example.com/cat.png' } as const
 

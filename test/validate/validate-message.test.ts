@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Issue } from '../../src/data/error-data.ts'
-import { validateMessage } from '../../src/validate/validate-message.ts'
+import { validateMessage } from '../../src/schema/validate.ts'
+import type { Issue } from '../../src/types/error-data.ts'
 
 const call = { id: 'c1', name: 'weather', arguments: {} }
 

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { Issue } from '../../src/data/error-data.ts'
 import { assistant, toolResult, user } from '../../src/make/messages.ts'
-import { modelRequest } from '../../src/make/model-request.ts'
-import { validateRequest } from '../../src/validate/validate-request.ts'
-import { isSendable, validateThread } from '../../src/validate/validate-thread.ts'
+import { modelRequest } from '../../src/make/requests.ts'
+import { isSendable, validateRequest, validateThread } from '../../src/schema/validate.ts'
+import type { Issue } from '../../src/types/error-data.ts'
 
 const call = (id: string): { id: string; name: string; arguments: {} } => ({
   id,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Issue } from '../../src/data/error-data.ts'
 import { assistant, toolResult, user } from '../../src/make/messages.ts'
-import { validateSession } from '../../src/validate/validate-session.ts'
+import { validateSession } from '../../src/schema/validate.ts'
+import type { Issue } from '../../src/types/error-data.ts'
 
 const call = { id: 'c1', name: 'look', arguments: {} }
 const open = { messages: [user('hi'), assistant('', { toolCalls: [call] })], metadata: {} }

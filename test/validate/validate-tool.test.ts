@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { validateTool } from '../../src/validate/validate-tool.ts'
+import { validateTool } from '../../src/schema/validate.ts'
 
 const tool = { name: 'look', description: 'Looks.', schema: { type: 'object' } }
 

@@ -1,14 +1,13 @@
 import { anthropic } from '../../src/anthropic.ts'
-import type { ChatAdapter } from '../../src/adapter/chat-adapter.ts'
-import type { Clock } from '../../src/async/clock.ts'
+import type { ChatAdapter } from '../../src/contracts/adapter.ts'
+import type { Clock } from '../../src/core/clock.ts'
 import { gemini } from '../../src/gemini.ts'
 import { collect, modelRequest, user } from '../../src/index.ts'
-import type { ModelResponse } from '../../src/data/model-response.ts'
-import type { ModelEvent } from '../../src/events/model-event.ts'
 import { openai } from '../../src/openai.ts'
-import { renderWire, wireResponse } from '../../src/server.ts'
-import type { WireFormat, WireOptions } from '../../src/server.ts'
+import { renderWire, wireResponse, type WireFormat, type WireOptions } from '../../src/server.ts'
 import { fake, type Script } from '../../src/testing.ts'
+import type { ModelEvent } from '../../src/types/events.ts'
+import type { ModelResponse } from '../../src/types/response.ts'
 
 /** A clock on which nothing takes time. */
 export const instantClock: Clock = { now: () => 0, sleep: () => Promise.resolve() }

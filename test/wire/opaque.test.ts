@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonValue } from '../../src/data/json.ts'
-import type { ModelResponse } from '../../src/data/model-response.ts'
+import type { JsonValue } from '../../src/types/json.ts'
+import type { ModelResponse } from '../../src/types/response.ts'
 import type { WireFormat } from '../../src/wire/wire-answer.ts'
 import { wireLimits } from '../../src/wire/wire-limits.ts'
 import { decodeWire } from './decode.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Image } from '../../src/data/image.ts'
+import type { Image } from '../../src/types/media.ts'
 import { renderImages, type ImageOutcome } from '../../src/wire/render-images.ts'
 import { hasOracles, loadOracle } from './shared.ts'
 

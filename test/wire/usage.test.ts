@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Usage } from '../../src/data/usage.ts'
+import type { Usage } from '../../src/types/response.ts'
 import { messageUsage } from '../../src/wire/anthropic-usage.ts'
 import { carriedUsage } from '../../src/wire/carried.ts'
 import { usageMetadata } from '../../src/wire/gemini-usage.ts'

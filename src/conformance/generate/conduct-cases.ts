@@ -1,4 +1,3 @@
-import { sameJson } from '../../validate/same-json.ts'
 import { generated, settled, startGenerate } from '../call-generate.ts'
 import type { ChatCase } from '../chat-harness.ts'
 import { play } from '../chat-scene.ts'
@@ -7,6 +6,7 @@ import { demandCancelled } from '../demand-cancelled.ts'
 import { demandNoKey, plainKey } from '../demand-no-key.ts'
 import { turns } from '../patience.ts'
 import { hello, late, refused, weatherRequest } from '../samples.ts'
+import { sameJson } from '../../schema/json-schema.ts'
 
 /** How `generate` behaves beside what it gives. */
 export const conductCases: readonly ChatCase[] = [

@@ -1,13 +1,13 @@
-import { defined } from '../../data/defined.ts'
-import type { Script } from '../../testing/script-entry.ts'
 import { generated } from '../call-generate.ts'
 import type { ChatCase } from '../chat-harness.ts'
 import { play } from '../chat-scene.ts'
 import { demand } from '../conformance-failure.ts'
 import { foldEvents } from '../events.ts'
+import { sameResponses } from './same-responses.ts'
 import { readEvents } from '../read-stream.ts'
 import { weatherRequest } from '../samples.ts'
-import { sameResponses } from './same-responses.ts'
+import type { Script } from '../../testing/script-entry.ts'
+import { defined } from '../../types/guards.ts'
 
 /** That `generate` says the same as the fold of `stream`. */
 export const foldCases: readonly ChatCase[] = [

@@ -1,6 +1,3 @@
-import { defined } from '../../data/defined.ts'
-import { isAllmError } from '../../errors/allm-error.ts'
-import type { Script } from '../../testing/script-entry.ts'
 import { settled, startGenerate } from '../call-generate.ts'
 import type { ChatCase, ChatHarness } from '../chat-harness.ts'
 import { play, type ChatScene } from '../chat-scene.ts'
@@ -14,6 +11,9 @@ import {
   scriptOf,
   type Outcome,
 } from '../refusals.ts'
+import { isAllmError } from '../../errors/errors.ts'
+import type { Script } from '../../testing/script-entry.ts'
+import { defined } from '../../types/guards.ts'
 
 /** When `generate` rejects. */
 export const rejectionCases: readonly ChatCase[] = [

@@ -1,6 +1,3 @@
-import type { ModelResponse } from '../../data/model-response.ts'
-import type { Script } from '../../testing/script-entry.ts'
-import { json } from '../../validate/json-value.ts'
 import { generated } from '../call-generate.ts'
 import type { ChatCase, ChatHarness } from '../chat-harness.ts'
 import { play } from '../chat-scene.ts'
@@ -8,6 +5,9 @@ import { demand } from '../conformance-failure.ts'
 import { runId } from '../read-stream.ts'
 import { hello, weatherRequest } from '../samples.ts'
 import { show } from '../show.ts'
+import { json } from '../../schema/checks.ts'
+import type { Script } from '../../testing/script-entry.ts'
+import type { ModelResponse } from '../../types/response.ts'
 
 /** What a response of `generate` says. */
 export const responseCases: readonly ChatCase[] = [

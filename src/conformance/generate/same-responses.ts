@@ -1,6 +1,6 @@
-import type { ModelResponse } from '../../data/model-response.ts'
-import type { ToolCall } from '../../data/tool-call.ts'
-import { sameJson } from '../../validate/same-json.ts'
+import { sameJson } from '../../schema/json-schema.ts'
+import type { ToolCall } from '../../types/message.ts'
+import type { ModelResponse } from '../../types/response.ts'
 
 /** Whether two responses say the same, save what may differ between a stream and a body: ids, metadata, unparsed arguments. */
 export function sameResponses(left: ModelResponse, right: ModelResponse): boolean {

@@ -1,4 +1,3 @@
-import { isAllmError } from '../../errors/allm-error.ts'
 import { generated, startGenerate } from '../call-generate.ts'
 import type { ChatCase } from '../chat-harness.ts'
 import { play } from '../chat-scene.ts'
@@ -6,6 +5,7 @@ import { demand } from '../conformance-failure.ts'
 import { whileTimePasses } from '../passing-time.ts'
 import { turns } from '../patience.ts'
 import { hello, late } from '../samples.ts'
+import { isAllmError } from '../../errors/errors.ts'
 
 /** What takes `generate` too long, by a clock that is moved by hand. */
 export const timeCases: readonly ChatCase[] = [

@@ -1,13 +1,12 @@
-import type { ErrorData } from '../../data/error-data.ts'
-import { defined } from '../../data/defined.ts'
-import { isAllmError } from '../../errors/allm-error.ts'
-import type { ImageAdapterErrorReason } from '../../errors/image-adapter-error.ts'
 import { demand } from '../conformance-failure.ts'
 import { demandCancelled } from '../demand-cancelled.ts'
 import { demandNoKey, echoedKey } from '../demand-no-key.ts'
 import type { ImageCase } from '../image-harness.ts'
 import { pixel, playImages, type ImageOutcome } from '../image-scene.ts'
 import { runId } from '../read-stream.ts'
+import { isAllmError, type ImageAdapterErrorReason } from '../../errors/errors.ts'
+import type { ErrorData } from '../../types/error-data.ts'
+import { defined } from '../../types/guards.ts'
 
 type Failing = readonly [ImageAdapterErrorReason, number, ImageCase['capability']?]
 

@@ -1,9 +1,9 @@
-import { imageOperations, type ImageOperation } from '../../data/image-request.ts'
-import { isAllmError } from '../../errors/allm-error.ts'
-import { allDifferent } from '../../validate/same-json.ts'
 import { demand } from '../conformance-failure.ts'
 import type { ImageCase } from '../image-harness.ts'
 import { pixel, playImages } from '../image-scene.ts'
+import { isAllmError } from '../../errors/errors.ts'
+import { allDifferent } from '../../schema/json-schema.ts'
+import { imageOperations, type ImageOperation } from '../../types/media.ts'
 
 /** What an image adapter can do, and what it refuses. */
 export const operationCases: readonly ImageCase[] = [

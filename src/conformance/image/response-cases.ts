@@ -1,11 +1,11 @@
-import type { JsonObject } from '../../data/json.ts'
-import { json } from '../../validate/json-value.ts'
-import { sameJson } from '../../validate/same-json.ts'
 import { demand } from '../conformance-failure.ts'
 import { demandNoKey, plainKey } from '../demand-no-key.ts'
 import type { ImageCase } from '../image-harness.ts'
 import { pixel, playImages } from '../image-scene.ts'
 import { runId } from '../read-stream.ts'
+import { json } from '../../schema/checks.ts'
+import { sameJson } from '../../schema/json-schema.ts'
+import type { JsonObject } from '../../types/json.ts'
 
 /** What an image response says. */
 export const responseCases: readonly ImageCase[] = [

@@ -1,4 +1,4 @@
-import { sessionVersion, type Session } from '../../data/session.ts'
+import { sessionVersion, type Session } from '../../types/session.ts'
 
 /** A session with a short conversation. */
 export function sessionOf(id: string, text = 'Hello'): Session {

@@ -1,6 +1,6 @@
-import type { Session } from '../../data/session.ts'
 import type { StoreCapability } from '../capabilities.ts'
 import type { ConformanceCase, Declares } from '../conformance-case.ts'
+import type { Session } from '../../types/session.ts'
 
 /** A `SessionStore`, by its shape. */
 export interface TestedStore {

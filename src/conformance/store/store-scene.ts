@@ -1,8 +1,8 @@
-import type { Session } from '../../data/session.ts'
-import { isAllmError } from '../../errors/allm-error.ts'
-import { sameJson } from '../../validate/same-json.ts'
 import { ConformanceFailure, demand } from '../conformance-failure.ts'
 import type { StartedStore, StoreHarness, TestedStore } from './store-harness.ts'
+import { isAllmError } from '../../errors/errors.ts'
+import { sameJson } from '../../schema/json-schema.ts'
+import type { Session } from '../../types/session.ts'
 
 /** Starts an empty store, does something with it, and closes it however that ends. */
 export async function keeping(

@@ -1,13 +1,13 @@
-import type { ErrorData } from '../../data/error-data.ts'
-import { isAllmError } from '../../errors/allm-error.ts'
-import type { ModelEvent } from '../../events/model-event.ts'
-import type { Script } from '../../testing/script-entry.ts'
 import type { ChatCase, ChatHarness } from '../chat-harness.ts'
 import { play } from '../chat-scene.ts'
 import { demand, type Finding } from '../conformance-failure.ts'
 import { joinedDeltas, showEvents } from '../events.ts'
 import { read, readEvents } from '../read-stream.ts'
 import { show } from '../show.ts'
+import { isAllmError } from '../../errors/errors.ts'
+import type { Script } from '../../testing/script-entry.ts'
+import type { ErrorData } from '../../types/error-data.ts'
+import type { ModelEvent } from '../../types/events.ts'
 
 /** Failures after the first event. */
 export const failureCases: readonly ChatCase[] = [

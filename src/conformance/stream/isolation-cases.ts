@@ -1,6 +1,3 @@
-import type { ModelEvent } from '../../events/model-event.ts'
-import type { Script } from '../../testing/script-entry.ts'
-import { sameJson } from '../../validate/same-json.ts'
 import type { ChatCase } from '../chat-harness.ts'
 import { play } from '../chat-scene.ts'
 import { demand } from '../conformance-failure.ts'
@@ -8,6 +5,9 @@ import { foldEvents, joinedDeltas } from '../events.ts'
 import { whileTimePasses } from '../passing-time.ts'
 import { drain, openStream, readEvents } from '../read-stream.ts'
 import { hello, requestOf, weatherCall, weatherRequest } from '../samples.ts'
+import { sameJson } from '../../schema/json-schema.ts'
+import type { Script } from '../../testing/script-entry.ts'
+import type { ModelEvent } from '../../types/events.ts'
 
 /** What one call has to do with the caller's data and with other calls: nothing. */
 export const isolationCases: readonly ChatCase[] = [

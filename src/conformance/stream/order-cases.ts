@@ -1,4 +1,3 @@
-import { json } from '../../validate/json-value.ts'
 import type { ChatCase } from '../chat-harness.ts'
 import { play } from '../chat-scene.ts'
 import { demand } from '../conformance-failure.ts'
@@ -7,6 +6,7 @@ import { within, type Wait } from '../patience.ts'
 import { openStream, readEvents, runId } from '../read-stream.ts'
 import { hello, weatherCall, weatherRequest } from '../samples.ts'
 import { show } from '../show.ts'
+import { json } from '../../schema/checks.ts'
 
 /** What an adapter may say, and when it may say it. */
 export const orderCases: readonly ChatCase[] = [

@@ -1,5 +1,3 @@
-import type { Message } from '../../data/message.ts'
-import type { Script } from '../../testing/script-entry.ts'
 import type { ChatCase, ChatHarness } from '../chat-harness.ts'
 import { play } from '../chat-scene.ts'
 import { demand } from '../conformance-failure.ts'
@@ -7,6 +5,8 @@ import { eventsOfType, foldEvents, joinedDeltas } from '../events.ts'
 import { readEvents } from '../read-stream.ts'
 import { hello, requestOf } from '../samples.ts'
 import { show } from '../show.ts'
+import type { Script } from '../../testing/script-entry.ts'
+import type { Message } from '../../types/message.ts'
 
 const opaque = 'c2lnbmF0dXJlLW9mLXRoZS1yZWFzb25pbmc='
 

@@ -1,5 +1,3 @@
-import { defined } from '../../data/defined.ts'
-import type { Script } from '../../testing/script-entry.ts'
 import type { ChatCase, ChatHarness } from '../chat-harness.ts'
 import { play, type ChatScene } from '../chat-scene.ts'
 import { showEvents } from '../events.ts'
@@ -10,9 +8,11 @@ import {
   demandRefusal,
   demandRetryAfter,
   refusals,
-  type Outcome,
   scriptOf,
+  type Outcome,
 } from '../refusals.ts'
+import type { Script } from '../../testing/script-entry.ts'
+import { defined } from '../../types/guards.ts'
 
 /** Failures before the first event. */
 export const refusalCases: readonly ChatCase[] = [

@@ -1,10 +1,10 @@
-import type { ModelRequest } from '../../data/model-request.ts'
 import type { ChatCase } from '../chat-harness.ts'
 import { play, type ChatScene } from '../chat-scene.ts'
 import { demand } from '../conformance-failure.ts'
 import { readEvents } from '../read-stream.ts'
 import { hello, requestOf, weatherRequest, weatherTool } from '../samples.ts'
 import { show } from '../show.ts'
+import type { ModelRequest } from '../../types/request.ts'
 
 /** What is sent of a request. */
 export const sentCases: readonly ChatCase[] = [

@@ -1,5 +1,3 @@
-import type { FinishReason } from '../../data/finish-reason.ts'
-import type { Script } from '../../testing/script-entry.ts'
 import type { ChatCase } from '../chat-harness.ts'
 import { play } from '../chat-scene.ts'
 import { demand } from '../conformance-failure.ts'
@@ -7,6 +5,8 @@ import { eventsOfType, foldEvents, joinedDeltas, showEvents } from '../events.ts
 import { readEvents } from '../read-stream.ts'
 import { hello, weatherRequest } from '../samples.ts'
 import { show } from '../show.ts'
+import type { Script } from '../../testing/script-entry.ts'
+import type { FinishReason } from '../../types/response.ts'
 
 /** Characters of one, two, three and four bytes, some of which belong together. */
 const unicode = 'plain, é, ß, €, 漢字, 🦜, 👩‍👩‍👧, \u{1F1EB}\u{1F1F7}, "quoted" and \\ back\nnew line'

@@ -1,5 +1,3 @@
-import { isAllmError } from '../../errors/allm-error.ts'
-import type { Script, ScriptEntry } from '../../testing/script-entry.ts'
 import type { ChatCase } from '../chat-harness.ts'
 import { play } from '../chat-scene.ts'
 import { demand } from '../conformance-failure.ts'
@@ -8,6 +6,8 @@ import { readWhileTimePasses } from '../passing-time.ts'
 import { turns } from '../patience.ts'
 import { readEvents } from '../read-stream.ts'
 import { hello, late, slow } from '../samples.ts'
+import { isAllmError } from '../../errors/errors.ts'
+import type { Script, ScriptEntry } from '../../testing/script-entry.ts'
 
 const limitMs = 10_000
 

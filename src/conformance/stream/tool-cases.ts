@@ -1,13 +1,13 @@
-import type { ToolCall } from '../../data/tool-call.ts'
-import type { ModelEvent } from '../../events/model-event.ts'
-import type { Script } from '../../testing/script-entry.ts'
-import { sameJson } from '../../validate/same-json.ts'
 import type { ChatCase, ChatHarness } from '../chat-harness.ts'
 import { play } from '../chat-scene.ts'
 import { demand } from '../conformance-failure.ts'
 import { eventsOfType, foldEvents } from '../events.ts'
 import { readEvents } from '../read-stream.ts'
 import { weatherCall, weatherRequest } from '../samples.ts'
+import { sameJson } from '../../schema/json-schema.ts'
+import type { Script } from '../../testing/script-entry.ts'
+import type { ModelEvent } from '../../types/events.ts'
+import type { ToolCall } from '../../types/message.ts'
 
 /** The calls of tools, whole. */
 export const toolCases: readonly ChatCase[] = [

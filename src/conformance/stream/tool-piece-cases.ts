@@ -1,12 +1,12 @@
-import type { ModelEvent } from '../../events/model-event.ts'
-import type { Script, ScriptEntry } from '../../testing/script-entry.ts'
-import { sameJson } from '../../validate/same-json.ts'
 import type { ChatCase, ChatHarness } from '../chat-harness.ts'
 import { play } from '../chat-scene.ts'
 import { demand } from '../conformance-failure.ts'
 import { eventsOfType, showEvents } from '../events.ts'
 import { readEvents } from '../read-stream.ts'
 import { weatherRequest } from '../samples.ts'
+import { sameJson } from '../../schema/json-schema.ts'
+import type { Script, ScriptEntry } from '../../testing/script-entry.ts'
+import type { ModelEvent } from '../../types/events.ts'
 
 /** The calls of tools, piece by piece. */
 export const toolPieceCases: readonly ChatCase[] = [

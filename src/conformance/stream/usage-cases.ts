@@ -1,4 +1,3 @@
-import { usageFields, type Usage } from '../../data/usage.ts'
 import type { ChatCapability } from '../capabilities.ts'
 import type { ChatCase } from '../chat-harness.ts'
 import { play } from '../chat-scene.ts'
@@ -7,6 +6,7 @@ import { foldEvents } from '../events.ts'
 import { readEvents } from '../read-stream.ts'
 import { hello } from '../samples.ts'
 import { show } from '../show.ts'
+import { usageFields, type Usage } from '../../types/response.ts'
 
 /** What a call consumed. The scripts say it in our meaning; the wire in the provider's. */
 export const usageCases: readonly ChatCase[] = [

@@ -1,6 +1,6 @@
-import type { ToolResultEncoder } from '../../adapter/tool.ts'
 import type { EncoderCapability } from '../capabilities.ts'
 import type { ConformanceCase, Declares } from '../conformance-case.ts'
+import type { ToolResultEncoder } from '../../contracts/tool.ts'
 
 /** An encoder to be tested. */
 export interface EncoderHarness extends Declares<EncoderCapability> {

@@ -1,5 +1,5 @@
-import type { ToolExecutor } from '../../adapter/tool.ts'
 import type { ConformanceCase, Declares } from '../conformance-case.ts'
+import type { ToolExecutor } from '../../contracts/tool.ts'
 
 /** An executor to be tested. */
 export interface ExecutorHarness extends Declares<never> {

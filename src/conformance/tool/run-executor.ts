@@ -1,9 +1,9 @@
-import { engineBrand } from '../../adapter/engine-handle.ts'
-import type { HandlerOptions, Tool, ToolHandler } from '../../adapter/tool.ts'
-import type { JsonObject } from '../../data/json.ts'
 import { ConformanceFailure, demand } from '../conformance-failure.ts'
 import { within } from '../patience.ts'
 import type { ExecutorHarness } from './executor-harness.ts'
+import { engineBrand } from '../../contracts/engine.ts'
+import type { HandlerOptions, Tool, ToolHandler } from '../../contracts/tool.ts'
+import type { JsonObject } from '../../types/json.ts'
 
 /** The arguments that cases give. */
 export const sampleArgs: JsonObject = { city: 'Paris', days: [1, 2] }

@@ -1,8 +1,15 @@
 import type { Fetch } from '../../http/http-call.ts'
-import { assertValid } from '../../validate/assert-valid.ts'
-import { anyFunction, fine, type Check } from '../../validate/check.ts'
-import { listOf, optionsOf, recordOf } from '../../validate/shape.ts'
-import { someText, text } from '../../validate/values.ts'
+import {
+  anyFunction,
+  assertValid,
+  fine,
+  listOf,
+  optionsOf,
+  recordOf,
+  someText,
+  text,
+  type Check,
+} from '../../schema/checks.ts'
 
 /** What an Anthropic adapter is made of. Everything has a default. */
 export interface AnthropicOptions {

@@ -1,6 +1,5 @@
-import type { AdapterOptions } from '../../adapter/adapter-options.ts'
-import type { ChatAdapter } from '../../adapter/chat-adapter.ts'
-import { randomId } from '../../async/new-id.ts'
+import type { AdapterOptions, ChatAdapter } from '../../contracts/adapter.ts'
+import { randomId } from '../../core/ids.ts'
 import { postForJson } from '../../http/post-for-json.ts'
 import { streamSse } from '../../http/stream-sse.ts'
 import { anthropicSettings, type AnthropicOptions } from './anthropic-options.ts'

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../data/json.ts'
 import { isObject } from './is-object.ts'
+import type { JsonObject } from '../../types/json.ts'
 
 /**
  * The members of a tool's call that the API wants back: who called it, when it was not the model itself, and its toolset.

@@ -1,11 +1,11 @@
-import type { ModelRequest } from '../../data/model-request.ts'
 import type { HttpCall } from '../../http/http-call.ts'
-import type { ImageLimits } from '../../vision/image-limits.ts'
-import { hasImages, resolveImages } from '../../vision/resolve-images.ts'
 import type { AnthropicSettings } from './anthropic-options.ts'
 import type { DecodedCall } from './decoder-state.ts'
 import { httpCall, type KeyedOptions } from './http-call.ts'
 import { renderRequest } from './render-request.ts'
+import type { ModelRequest } from '../../types/request.ts'
+import type { ImageLimits } from '../../vision/image-limits.ts'
+import { hasImages, resolveImages } from '../../vision/resolve-images.ts'
 
 /** A call that is to be made. */
 export interface CallPlan {

@@ -1,13 +1,11 @@
-import { assertNever } from '../../data/assert-never.ts'
-import { defined } from '../../data/defined.ts'
-import type { JsonObject } from '../../data/json.ts'
-import type { ReasoningPart } from '../../data/part.ts'
-import type { ToolCall } from '../../data/tool-call.ts'
 import { callFields } from './call-fields.ts'
 import { callId, callName, type DecoderState, type OpenBlock, type Out } from './decoder-state.ts'
 import { parseArguments } from './parse-arguments.ts'
 import type { ReasoningOpaque } from './reasoning-opaque.ts'
 import { unwrapAnswer } from './structured-output.ts'
+import { assertNever, defined } from '../../types/guards.ts'
+import type { JsonObject } from '../../types/json.ts'
+import type { ReasoningPart, ToolCall } from '../../types/message.ts'
 
 /** Closes a block: says what it came to, and keeps it for the message. A block that came to nothing is passed over. */
 export function closeBlock(state: DecoderState, block: OpenBlock, out: Out): void {

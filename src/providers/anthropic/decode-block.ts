@@ -1,7 +1,7 @@
-import type { JsonValue } from '../../data/json.ts'
 import { closeBlock } from './close-block.ts'
 import { callId, callName, type DecoderState, type OpenBlock, type Out } from './decoder-state.ts'
 import { textOf, type WireBlock, type WireDelta, type WireEvent } from './wire.ts'
+import type { JsonValue } from '../../types/json.ts'
 
 /** A block begins. What its head already holds is said at once. */
 export function startBlock(state: DecoderState, event: WireEvent, out: Out): void {

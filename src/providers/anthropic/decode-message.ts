@@ -1,13 +1,13 @@
-import { defined } from '../../data/defined.ts'
-import type { FinishReason } from '../../data/finish-reason.ts'
-import type { JsonObject, JsonValue } from '../../data/json.ts'
-import { assistantMessage } from '../../events/assistant-message.ts'
-import type { ModelEvent } from '../../events/model-event.ts'
+import { assistantMessage } from '../../make/assistant-message.ts'
 import { closeBlock } from './close-block.ts'
 import type { DecoderState, Out } from './decoder-state.ts'
 import { parseFinishReason } from './parse-finish-reason.ts'
 import { mergeCounts, parseUsage } from './parse-usage.ts'
 import { someText, type WireEvent, type WireMessage } from './wire.ts'
+import type { ModelEvent } from '../../types/events.ts'
+import { defined } from '../../types/guards.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
+import type { FinishReason } from '../../types/response.ts'
 
 type Started = Extract<ModelEvent, { type: 'message_started' }>
 type Completed = Extract<ModelEvent, { type: 'message_completed' }>

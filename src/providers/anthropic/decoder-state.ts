@@ -1,9 +1,8 @@
-import type { JsonObject, JsonValue } from '../../data/json.ts'
-import type { Part } from '../../data/part.ts'
-import type { ToolCall } from '../../data/tool-call.ts'
-import type { ModelEvent } from '../../events/model-event.ts'
 import type { AnswerTool } from './structured-output.ts'
 import { someText, type WireBlock } from './wire.ts'
+import type { ModelEvent } from '../../types/events.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
+import type { Part, ToolCall } from '../../types/message.ts'
 
 /** What is known of a call beside its answer. What is not readonly is filled in while the call is made. */
 export interface DecodedCall {

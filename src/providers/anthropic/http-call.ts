@@ -1,5 +1,5 @@
-import type { AdapterOptions } from '../../adapter/adapter-options.ts'
-import { EngineError } from '../../errors/engine-error.ts'
+import type { AdapterOptions } from '../../contracts/adapter.ts'
+import { EngineError } from '../../errors/errors.ts'
 import type { HttpCall } from '../../http/http-call.ts'
 import { secretFilter } from '../../http/secrets.ts'
 import { sniffedBody } from '../../http/sniffed-body.ts'

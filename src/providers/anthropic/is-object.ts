@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../data/json.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
 
 /** Whether a JSON value is an object. */
 export function isObject(value: JsonValue | undefined): value is JsonObject {

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../../data/json.ts'
 import { isObject } from './is-object.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
 
 /**
  * Merges `providerOptions` into a body, as the last word.

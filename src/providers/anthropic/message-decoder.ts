@@ -1,6 +1,4 @@
-import type { JsonValue } from '../../data/json.ts'
-import { AdapterError } from '../../errors/adapter-error.ts'
-import type { ModelEvent } from '../../events/model-event.ts'
+import { AdapterError } from '../../errors/errors.ts'
 import type { SseDecoder } from '../../http/stream-sse.ts'
 import { growBlock, startBlock, stopBlock } from './decode-block.ts'
 import { completeMessage, growMessage, startMessage } from './decode-message.ts'
@@ -8,6 +6,8 @@ import { decoderState, type DecodedCall, type DecoderState, type Out } from './d
 import { errorFacts, parseStreamError, readError } from './parse-failure.ts'
 import { eventsOfMessage } from './whole-message.ts'
 import type { WireEvent } from './wire.ts'
+import type { ModelEvent } from '../../types/events.ts'
+import type { JsonValue } from '../../types/json.ts'
 
 /** Decodes the events of one answer, from text or as they are. */
 export interface MessageDecoder extends SseDecoder<ModelEvent> {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../data/json.ts'
+import type { JsonObject } from '../../types/json.ts'
 
 /** The arguments that a model wrote. No text at all is `{}`; what is not a JSON object is `undefined`. */
 export function parseArguments(raw: string): JsonObject | undefined {

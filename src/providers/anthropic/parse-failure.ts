@@ -1,9 +1,9 @@
-import { defined } from '../../data/defined.ts'
-import type { JsonObject } from '../../data/json.ts'
-import type { AdapterErrorReason } from '../../errors/adapter-error.ts'
+import type { AdapterErrorReason } from '../../errors/errors.ts'
 import type { HttpFailure } from '../../http/http-call.ts'
 import { retryAfterMs } from '../../http/retry-after.ts'
 import type { WireError } from './wire.ts'
+import { defined } from '../../types/guards.ts'
+import type { JsonObject } from '../../types/json.ts'
 
 const byStatus: ReadonlyMap<number, AdapterErrorReason> = new Map([
   [400, 'invalid_request'],

@@ -1,4 +1,4 @@
-import type { FinishReason } from '../../data/finish-reason.ts'
+import type { FinishReason } from '../../types/response.ts'
 
 const reasons: ReadonlyMap<string, FinishReason> = new Map([
   ['end_turn', 'stop'],

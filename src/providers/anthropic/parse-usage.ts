@@ -1,7 +1,7 @@
-import { defined } from '../../data/defined.ts'
-import type { JsonObject, JsonValue } from '../../data/json.ts'
-import type { Usage } from '../../data/usage.ts'
 import { isObject } from './is-object.ts'
+import { defined } from '../../types/guards.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
+import type { Usage } from '../../types/response.ts'
 
 /** Lays the counts of a later event over those of an earlier one. A count that is `null` says nothing. */
 export function mergeCounts(earlier: JsonObject, later: JsonObject | null | undefined): JsonObject {

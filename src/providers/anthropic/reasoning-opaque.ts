@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../data/json.ts'
-import type { ReasoningPart } from '../../data/part.ts'
 import { isObject } from './is-object.ts'
+import type { JsonObject } from '../../types/json.ts'
+import type { ReasoningPart } from '../../types/message.ts'
 
 /**
  * What a reasoning part keeps for the echo: the signature of a thinking block, the data of a redacted one, or a whole block

@@ -1,13 +1,11 @@
-import type { JsonObject } from '../../data/json.ts'
-import type { Message } from '../../data/message.ts'
-import type { Part } from '../../data/part.ts'
-import type { ToolCall } from '../../data/tool-call.ts'
 import { callFields } from './call-fields.ts'
-import { parseArguments } from './parse-arguments.ts'
 import { isObject } from './is-object.ts'
+import { parseArguments } from './parse-arguments.ts'
 import { echoedBlock } from './reasoning-opaque.ts'
 import { renderText } from './render-blocks.ts'
 import { wireName, type ToolIds } from './tool-ids.ts'
+import type { JsonObject } from '../../types/json.ts'
+import type { Message, Part, ToolCall } from '../../types/message.ts'
 
 /** What is needed to render the assistant's messages. */
 export interface AssistantContext {

@@ -1,8 +1,8 @@
-import { assertNever } from '../../data/assert-never.ts'
-import type { Image } from '../../data/image.ts'
-import type { JsonObject } from '../../data/json.ts'
-import type { Message } from '../../data/message.ts'
-import { ValidationError } from '../../errors/validation-error.ts'
+import { ValidationError } from '../../errors/errors.ts'
+import { assertNever } from '../../types/guards.ts'
+import type { JsonObject } from '../../types/json.ts'
+import type { Image } from '../../types/media.ts'
+import type { Message } from '../../types/message.ts'
 
 /**
  * The text and image blocks of a message's content. Reasoning is left out.

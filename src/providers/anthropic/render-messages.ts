@@ -1,12 +1,12 @@
-import { assertNever } from '../../data/assert-never.ts'
-import type { JsonObject } from '../../data/json.ts'
-import { messageText, type Message } from '../../data/message.ts'
-import { ValidationError } from '../../errors/validation-error.ts'
+import { ValidationError } from '../../errors/errors.ts'
 import { callFields } from './call-fields.ts'
 import { isObject } from './is-object.ts'
 import { isServerToolUse, renderAssistant } from './render-assistant.ts'
 import { renderContent, renderImage } from './render-blocks.ts'
 import { toolIds } from './tool-ids.ts'
+import { assertNever } from '../../types/guards.ts'
+import type { JsonObject } from '../../types/json.ts'
+import { messageText, type Message } from '../../types/message.ts'
 
 /** A turn of the wire: what one side says until the other does. */
 interface Turn {

@@ -1,7 +1,7 @@
-import { assertNever } from '../../data/assert-never.ts'
-import type { JsonObject } from '../../data/json.ts'
-import type { ReasoningEffort, ReasoningOptions } from '../../data/model-request.ts'
 import type { ModelTraits } from './model-traits.ts'
+import { assertNever } from '../../types/guards.ts'
+import type { JsonObject } from '../../types/json.ts'
+import type { ReasoningEffort, ReasoningOptions } from '../../types/request.ts'
 
 /** How hard a model thinks, in the API's words. */
 export interface RenderedReasoning {

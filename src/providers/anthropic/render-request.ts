@@ -1,13 +1,13 @@
-import { defined } from '../../data/defined.ts'
-import type { JsonObject } from '../../data/json.ts'
-import type { ModelRequest, PromptCache } from '../../data/model-request.ts'
-import { EngineError } from '../../errors/engine-error.ts'
+import { EngineError } from '../../errors/errors.ts'
 import { mergeOptions } from './merge-options.ts'
 import { modelTraits } from './model-traits.ts'
 import { renderMessages } from './render-messages.ts'
 import { renderReasoning } from './render-reasoning.ts'
 import { renderTools } from './render-tools.ts'
 import { structuredOutput, type AnswerTool } from './structured-output.ts'
+import { defined } from '../../types/guards.ts'
+import type { JsonObject } from '../../types/json.ts'
+import type { ModelRequest, PromptCache } from '../../types/request.ts'
 
 /** What the rendering depends on beside the request. */
 export interface RenderContext {

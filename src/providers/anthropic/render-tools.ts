@@ -1,11 +1,10 @@
-import { defined } from '../../data/defined.ts'
-import type { JsonObject } from '../../data/json.ts'
-import type { ModelRequest } from '../../data/model-request.ts'
-import type { ToolSpec } from '../../data/tool-spec.ts'
 import type { ModelTraits } from './model-traits.ts'
 import { strictSchema } from './strict-schema.ts'
 import type { AnswerTool, StructuredOutput } from './structured-output.ts'
 import { wireName } from './tool-ids.ts'
+import { defined } from '../../types/guards.ts'
+import type { JsonObject } from '../../types/json.ts'
+import type { ModelRequest, ToolSpec } from '../../types/request.ts'
 
 /** The tools of a request and how the model has to choose among them. */
 export interface RenderedTools {

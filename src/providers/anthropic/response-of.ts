@@ -1,10 +1,10 @@
 import { collectEventsSync } from '../../collect/collect-sync.ts'
-import type { ModelResponse } from '../../data/model-response.ts'
-import { AdapterError } from '../../errors/adapter-error.ts'
-import type { ModelEvent } from '../../events/model-event.ts'
+import { AdapterError } from '../../errors/errors.ts'
 import type { DecodedCall } from './decoder-state.ts'
 import { messageDecoder } from './message-decoder.ts'
 import { eventsOfMessage } from './whole-message.ts'
+import type { ModelEvent } from '../../types/events.ts'
+import type { ModelResponse } from '../../types/response.ts'
 
 /** The response that a whole answer stands for: the fold of the events that would have streamed it. */
 export function responseOf(value: unknown, status: number, answer: DecodedCall): ModelResponse {

@@ -1,9 +1,9 @@
-import type { JsonObject, JsonValue } from '../../data/json.ts'
-import type { ModelRequest } from '../../data/model-request.ts'
-import { EngineError } from '../../errors/engine-error.ts'
-import type { ModelTraits } from './model-traits.ts'
+import { EngineError } from '../../errors/errors.ts'
 import { isObject } from './is-object.ts'
+import type { ModelTraits } from './model-traits.ts'
 import { strictSchema } from './strict-schema.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
+import type { ModelRequest } from '../../types/request.ts'
 
 /** How the form of an answer is asked for: not at all, by the API's own field, or by a tool that stands for the answer. */
 export type StructuredOutput =

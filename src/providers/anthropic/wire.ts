@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../data/json.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
 
 /** One server-sent event of the Messages API, as far as it is read. Any member may be missing or `null`. */
 export interface WireEvent {

@@ -1,13 +1,12 @@
-import type { AdapterOptions } from '../../adapter/adapter-options.ts'
-import type { ChatAdapter } from '../../adapter/chat-adapter.ts'
 import { collectEventsSync } from '../../collect/collect-sync.ts'
-import type { ModelRequest } from '../../data/model-request.ts'
-import type { ModelResponse } from '../../data/model-response.ts'
-import type { ModelEvent } from '../../events/model-event.ts'
+import type { AdapterOptions, ChatAdapter } from '../../contracts/adapter.ts'
 import { postForJson } from '../../http/post-for-json.ts'
 import { streamSse } from '../../http/stream-sse.ts'
 import { openCall } from './open-call.ts'
 import { settle, type GeminiOptions, type Settings } from './settings.ts'
+import type { ModelEvent } from '../../types/events.ts'
+import type { ModelRequest } from '../../types/request.ts'
+import type { ModelResponse } from '../../types/response.ts'
 
 /**
  * A chat adapter for Gemini's `generateContent`.

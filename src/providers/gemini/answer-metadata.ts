@@ -1,6 +1,6 @@
-import type { JsonValue } from '../../data/json.ts'
 import { isJsonObject } from './json-kind.ts'
 import type { WireAnswer, WireCandidate } from './wire-answer.ts'
+import type { JsonValue } from '../../types/json.ts'
 
 /** What Gemini said about an answer beyond its content, under its own names. */
 export type AnswerMetadata = Record<string, JsonValue>

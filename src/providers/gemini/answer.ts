@@ -1,10 +1,9 @@
-import { defined } from '../../data/defined.ts'
-import type { InlineImage } from '../../data/image.ts'
-import type { JsonObject, JsonValue } from '../../data/json.ts'
-import type { Part, ReasoningPart } from '../../data/part.ts'
-import type { ToolCall } from '../../data/tool-call.ts'
-import type { ModelEvent } from '../../events/model-event.ts'
 import { signatureOfPrevious, wholePart } from './opaque.ts'
+import type { ModelEvent } from '../../types/events.ts'
+import { defined } from '../../types/guards.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
+import type { InlineImage } from '../../types/media.ts'
+import type { Part, ReasoningPart, ToolCall } from '../../types/message.ts'
 
 /** The answer under way: what is finished, and the block that grows. */
 export interface Answer {

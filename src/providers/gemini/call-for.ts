@@ -1,5 +1,4 @@
-import type { AdapterOptions } from '../../adapter/adapter-options.ts'
-import type { ModelRequest } from '../../data/model-request.ts'
+import type { AdapterOptions } from '../../contracts/adapter.ts'
 import type { HttpCall } from '../../http/http-call.ts'
 import { callKey } from './call-key.ts'
 import { loadImages } from './load-images.ts'
@@ -8,6 +7,7 @@ import { parseFailure } from './parse-failure.ts'
 import { renderRequest } from './render-request.ts'
 import type { Settings } from './settings.ts'
 import { bodySplitter } from './split-body.ts'
+import type { ModelRequest } from '../../types/request.ts'
 
 /** Makes the HTTP call of a request. What is wrong with it is told before a key is looked for; the key is in a header only. */
 export async function callFor(

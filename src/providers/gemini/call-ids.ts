@@ -1,5 +1,5 @@
-import type { NewId } from '../../async/new-id.ts'
-import type { Message } from '../../data/message.ts'
+import type { NewId } from '../../core/ids.ts'
+import type { Message } from '../../types/message.ts'
 
 /** What the ids of calls are made from. */
 export interface CallIdSource {

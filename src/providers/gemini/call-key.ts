@@ -1,4 +1,4 @@
-import { EngineError } from '../../errors/engine-error.ts'
+import { EngineError } from '../../errors/errors.ts'
 import type { Settings } from './settings.ts'
 
 /** The key of a call: the call's own, else the adapter's. Without one, where one is needed, nothing is sent. */

@@ -1,13 +1,13 @@
-import { defined } from '../../data/defined.ts'
-import type { JsonValue } from '../../data/json.ts'
-import type { ToolCall } from '../../data/tool-call.ts'
-import type { ModelEvent } from '../../events/model-event.ts'
 import { closeBlock, type Answer } from './answer.ts'
 import type { CallId } from './call-ids.ts'
 import { isJsonObject } from './json-kind.ts'
 import { callOpaque, type CallEcho } from './opaque.ts'
 import { addPartialArg, partialArgs, type PartialArgs } from './partial-args.ts'
 import type { WireFunctionCall } from './wire-answer.ts'
+import type { ModelEvent } from '../../types/events.ts'
+import { defined } from '../../types/guards.ts'
+import type { JsonValue } from '../../types/json.ts'
+import type { ToolCall } from '../../types/message.ts'
 
 /** Reads the calls of one answer. */
 export interface CallReader {

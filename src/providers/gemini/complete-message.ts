@@ -1,10 +1,10 @@
-import { defined } from '../../data/defined.ts'
-import { assistantMessage } from '../../events/assistant-message.ts'
-import type { ModelEvent } from '../../events/model-event.ts'
+import { assistantMessage } from '../../make/assistant-message.ts'
 import { closeBlock } from './answer.ts'
 import type { Decoding } from './decode-chunk.ts'
 import { finishReasonOf } from './finish-reason.ts'
 import { parseUsage } from './parse-usage.ts'
+import type { ModelEvent } from '../../types/events.ts'
+import { defined } from '../../types/guards.ts'
 
 /** Completes what is open and says how the answer ended. */
 export function completeMessage(decoding: Decoding, finish: string, out: ModelEvent[]): void {

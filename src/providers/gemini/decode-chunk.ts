@@ -1,12 +1,12 @@
-import { defined } from '../../data/defined.ts'
-import type { JsonObject, JsonValue } from '../../data/json.ts'
-import type { ModelEvent } from '../../events/model-event.ts'
 import { noteAnswer, noteCandidate, type AnswerMetadata } from './answer-metadata.ts'
 import { decodePart, type AnswerSink } from './decode-part.ts'
 import { isJsonObject } from './json-kind.ts'
 import { parseUsage } from './parse-usage.ts'
 import type { WireAnswer, WireCandidate } from './wire-answer.ts'
 import { blockedPrompt, reportedError, type CallFacts } from './wire-error.ts'
+import type { ModelEvent } from '../../types/events.ts'
+import { defined } from '../../types/guards.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
 
 /** An answer that is being read. */
 export interface Decoding extends AnswerSink {

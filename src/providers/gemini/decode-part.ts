@@ -1,8 +1,8 @@
-import type { JsonObject } from '../../data/json.ts'
-import type { ModelEvent } from '../../events/model-event.ts'
 import { addForeignPart, addImage, addText, addThought, type Answer } from './answer.ts'
 import type { CallReader } from './calls.ts'
 import type { WirePart } from './wire-answer.ts'
+import type { ModelEvent } from '../../types/events.ts'
+import type { JsonObject } from '../../types/json.ts'
 
 /** What the parts of an answer are read into. */
 export interface AnswerSink {

@@ -1,10 +1,10 @@
-import { isAllmError } from '../../errors/allm-error.ts'
-import type { ModelEvent } from '../../events/model-event.ts'
+import { isAllmError } from '../../errors/errors.ts'
 import type { SseDecoder } from '../../http/stream-sse.ts'
 import { completeMessage } from './complete-message.ts'
 import { decodeChunk } from './decode-chunk.ts'
 import { newDecoding, type DecoderOptions } from './decoding.ts'
 import { malformedAnswer } from './wire-error.ts'
+import type { ModelEvent } from '../../types/events.ts'
 
 /** Decodes one answer, streamed or whole. */
 export interface AnswerDecoder extends SseDecoder<ModelEvent> {

@@ -1,10 +1,10 @@
-import type { NewId } from '../../async/new-id.ts'
-import type { Message } from '../../data/message.ts'
+import type { NewId } from '../../core/ids.ts'
 import { newAnswer } from './answer.ts'
 import { callIds } from './call-ids.ts'
 import { callReader } from './calls.ts'
 import type { Decoding } from './decode-chunk.ts'
 import type { CallFacts } from './wire-error.ts'
+import type { Message } from '../../types/message.ts'
 
 /** What a decoder has to know of the call. */
 export interface DecoderOptions extends CallFacts {

@@ -1,4 +1,4 @@
-import type { FinishReason } from '../../data/finish-reason.ts'
+import type { FinishReason } from '../../types/response.ts'
 
 /** What Gemini's words for the end of an answer mean. */
 const meanings: ReadonlyMap<string, FinishReason> = new Map([

@@ -1,4 +1,4 @@
-import { AdapterError } from '../../errors/adapter-error.ts'
+import { AdapterError } from '../../errors/errors.ts'
 import { secretFilter } from '../../http/secrets.ts'
 import { finishReasonOf } from './finish-reason.ts'
 import type { ImageHttpCall } from './images-http.ts'

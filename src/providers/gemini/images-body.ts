@@ -1,9 +1,9 @@
-import type { ImageRequest } from '../../data/image-request.ts'
-import type { JsonObject, JsonValue } from '../../data/json.ts'
-import type { LoadedImage } from '../../vision/loaded-image.ts'
 import { jsonWithImages } from './images-json.ts'
 import { imageConfig } from './images-size.ts'
 import { isJsonObject } from './json-kind.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
+import type { ImageRequest } from '../../types/media.ts'
+import type { LoadedImage } from '../../vision/loaded-image.ts'
 
 /**
  * The body of a request: the prompt, then the images of an edit inline, in their order.

@@ -1,4 +1,4 @@
-import type { AdapterOptions } from '../../adapter/adapter-options.ts'
+import type { AdapterOptions } from '../../contracts/adapter.ts'
 import type { HttpCall } from '../../http/http-call.ts'
 import { callKey } from './call-key.ts'
 import { methodUrl } from './method-url.ts'

@@ -1,10 +1,10 @@
-import type { ImageRequest } from '../../data/image-request.ts'
 import { guardCall } from '../../http/guarded-call.ts'
 import { transportFailure } from '../../http/transport-failure.ts'
-import type { ImageLimits } from '../../vision/image-limits.ts'
-import type { LoadedImage } from '../../vision/loaded-image.ts'
-import { loadInputs } from '../../vision/load-inputs.ts'
 import type { ImageHttpCall } from './images-http.ts'
+import type { ImageRequest } from '../../types/media.ts'
+import type { ImageLimits } from '../../vision/image-limits.ts'
+import { loadInputs } from '../../vision/load-inputs.ts'
+import type { LoadedImage } from '../../vision/loaded-image.ts'
 
 /** A request holds a hundred megabytes, images as base64 included. */
 const limits: Omit<ImageLimits, 'provider'> = {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../data/json.ts'
+import type { JsonObject } from '../../types/json.ts'
 import { base64Slices, imageBase64, type LoadedImage } from '../../vision/loaded-image.ts'
 
 /** From so many characters or bytes on a body is made a slice at a time. */

@@ -1,13 +1,11 @@
-import { defined } from '../../data/defined.ts'
-import type { InlineImage } from '../../data/image.ts'
-import type { ImageRequest } from '../../data/image-request.ts'
-import type { ImageResponse, ImageUsage } from '../../data/image-response.ts'
 import type { JsonAnswer } from '../../http/post-for-json.ts'
-import { madeImage } from '../../vision/made-image.ts'
 import { noImage } from './images-absence.ts'
 import type { ImageHttpCall } from './images-http.ts'
 import { parseUsage } from './parse-usage.ts'
 import type { WireAnswer, WirePart } from './wire-answer.ts'
+import { defined } from '../../types/guards.ts'
+import type { ImageRequest, ImageResponse, ImageUsage, InlineImage } from '../../types/media.ts'
+import { madeImage } from '../../vision/made-image.ts'
 
 /** Reads an answer: the images of all candidates in their order, drafts that belong to a thought left out. */
 export function parseImages(

@@ -1,5 +1,5 @@
-import type { ImageSize } from '../../data/image-request.ts'
-import type { JsonObject } from '../../data/json.ts'
+import type { JsonObject } from '../../types/json.ts'
+import type { ImageSize } from '../../types/media.ts'
 
 /** The ratios that Gemini draws in. */
 const ratios = [

@@ -1,4 +1,4 @@
-import type { ImageAdapter } from '../../adapter/image-adapter.ts'
+import type { ImageAdapter } from '../../contracts/adapter.ts'
 import { imageCaller } from './images-call.ts'
 import { settle, type GeminiOptions } from './settings.ts'
 

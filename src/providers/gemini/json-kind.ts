@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../data/json.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
 
 /** Whether a value that came from JSON is an object: no list, no `null`. */
 export function isJsonObject(value: unknown): value is JsonObject {

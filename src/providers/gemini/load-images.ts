@@ -1,4 +1,4 @@
-import type { ModelRequest } from '../../data/model-request.ts'
+import type { ModelRequest } from '../../types/request.ts'
 import { hasImages, resolveImages } from '../../vision/resolve-images.ts'
 
 /** What Gemini takes inside a request: 100 MB, counted as base64. */

@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../../data/json.ts'
 import { isJsonList, isJsonObject } from './json-kind.ts'
 import { inexpressible, inside, type SchemaPlace } from './schema-place.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
 
 /**
  * One schema that says what two say together, as in `allOf`. Of titles, descriptions and defaults the second's hold.

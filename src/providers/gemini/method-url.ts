@@ -1,4 +1,4 @@
-import { EngineError } from '../../errors/engine-error.ts'
+import { EngineError } from '../../errors/errors.ts'
 import type { Settings } from './settings.ts'
 
 /** The ways to ask for an answer: whole, or in pieces. */

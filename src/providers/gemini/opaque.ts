@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../../data/json.ts'
-import type { ReasoningPart } from '../../data/part.ts'
 import { isJsonObject } from './json-kind.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
+import type { ReasoningPart } from '../../types/message.ts'
 
 /**
  * What a reasoning part stands for when it goes back to Gemini. Its text and its `opaque` say it:

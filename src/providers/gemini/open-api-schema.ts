@@ -1,7 +1,7 @@
-import type { JsonObject, JsonValue } from '../../data/json.ts'
 import { isJsonList, isJsonObject } from './json-kind.ts'
 import { mergeSchemas } from './merge-schemas.ts'
 import { inexpressible, inside, type SchemaPlace } from './schema-place.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
 
 /**
  * A plain schema in the older form, a subset of OpenAPI 3.0: one type in capitals, `nullable` instead of the type `null`.

@@ -1,6 +1,5 @@
-import type { AdapterOptions } from '../../adapter/adapter-options.ts'
-import { randomId } from '../../async/new-id.ts'
-import type { ModelRequest } from '../../data/model-request.ts'
+import type { AdapterOptions } from '../../contracts/adapter.ts'
+import { randomId } from '../../core/ids.ts'
 import type { HttpCall } from '../../http/http-call.ts'
 import { secretFilter } from '../../http/secrets.ts'
 import { callFor } from './call-for.ts'
@@ -8,6 +7,7 @@ import { answerDecoder, type AnswerDecoder } from './decoder.ts'
 import type { Method } from './method-url.ts'
 import type { Settings } from './settings.ts'
 import type { CallFacts } from './wire-error.ts'
+import type { ModelRequest } from '../../types/request.ts'
 
 /** A call that is not made yet, and what will read its answer. */
 export interface OpenCall {

@@ -1,8 +1,8 @@
-import { defined } from '../../data/defined.ts'
-import type { AdapterErrorReason } from '../../errors/adapter-error.ts'
+import type { AdapterErrorReason } from '../../errors/errors.ts'
 import type { HttpFailure } from '../../http/http-call.ts'
 import { retryAfterMs } from '../../http/retry-after.ts'
 import { isJsonObject } from './json-kind.ts'
+import { defined } from '../../types/guards.ts'
 
 /** An answer that is not a success, as it came. */
 export interface FailedAnswer {

@@ -1,6 +1,6 @@
-import { defined } from '../../data/defined.ts'
-import type { JsonObject, JsonValue } from '../../data/json.ts'
-import type { Usage } from '../../data/usage.ts'
+import { defined } from '../../types/guards.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
+import type { Usage } from '../../types/response.ts'
 
 /**
  * Gemini's token counts in our words. What it did not count is absent; what has no field of ours is in `extra`.

@@ -1,5 +1,5 @@
-import type { JsonValue } from '../../data/json.ts'
 import type { WirePartialArg } from './wire-answer.ts'
+import type { JsonValue } from '../../types/json.ts'
 
 /** Arguments that are being put together: each piece names its place by a JSON path. */
 export interface PartialArgs {

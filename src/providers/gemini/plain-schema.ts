@@ -1,8 +1,8 @@
-import type { JsonObject, JsonValue } from '../../data/json.ts'
 import { isJsonList, isJsonObject } from './json-kind.ts'
 import { mergeSchemas } from './merge-schemas.ts'
 import { resolveRef } from './resolve-ref.ts'
 import { inexpressible, inside, type SchemaPlace } from './schema-place.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
 
 /**
  * A schema in the part of JSON Schema that Gemini reads: references inlined, `allOf` merged, `const` as `enum`,

@@ -1,11 +1,9 @@
-import { assertNever } from '../../data/assert-never.ts'
-import type { JsonObject } from '../../data/json.ts'
-import type { Message } from '../../data/message.ts'
-import type { ReasoningPart } from '../../data/part.ts'
-import type { ToolCall } from '../../data/tool-call.ts'
 import { callEchoOf, echoOf } from './opaque.ts'
 import { renderImage } from './render-image.ts'
 import type { RenderTarget } from './render-target.ts'
+import { assertNever } from '../../types/guards.ts'
+import type { JsonObject } from '../../types/json.ts'
+import type { Message, ReasoningPart, ToolCall } from '../../types/message.ts'
 
 /**
  * What the model said, as it said it: text, thoughts, pictures, then its calls, each with the signature that it came with.

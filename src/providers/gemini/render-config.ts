@@ -1,12 +1,10 @@
-import { assertNever } from '../../data/assert-never.ts'
-import { defined } from '../../data/defined.ts'
-import type { JsonObject } from '../../data/json.ts'
-import type { ModelRequest } from '../../data/model-request.ts'
-import type { ResponseFormat } from '../../data/response-format.ts'
 import { openApiSchema } from './open-api-schema.ts'
 import { plainSchema } from './plain-schema.ts'
 import type { RenderTarget } from './render-target.ts'
 import { thinkingConfig } from './thinking-config.ts'
+import { assertNever, defined } from '../../types/guards.ts'
+import type { JsonObject } from '../../types/json.ts'
+import type { ModelRequest, ResponseFormat } from '../../types/request.ts'
 
 /** How the answer is made: its length, its form, its thinking. Empty when the request says nothing about it. */
 export function renderConfig(request: ModelRequest, target: RenderTarget): JsonObject {

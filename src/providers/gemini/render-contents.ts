@@ -1,11 +1,10 @@
-import { assertNever } from '../../data/assert-never.ts'
-import type { JsonObject } from '../../data/json.ts'
-import { messageText, type Message } from '../../data/message.ts'
-import type { ToolCall } from '../../data/tool-call.ts'
 import { renderAssistant } from './render-assistant.ts'
 import { renderImage } from './render-image.ts'
 import type { RenderTarget } from './render-target.ts'
 import { renderToolResults, type ToolResult } from './render-tool-results.ts'
+import { assertNever } from '../../types/guards.ts'
+import type { JsonObject } from '../../types/json.ts'
+import { messageText, type Message, type ToolCall } from '../../types/message.ts'
 
 /** A conversation in Gemini's words. */
 export interface Conversation {

@@ -1,7 +1,7 @@
-import { assertNever } from '../../data/assert-never.ts'
-import type { Image } from '../../data/image.ts'
-import type { JsonObject } from '../../data/json.ts'
-import { ValidationError } from '../../errors/validation-error.ts'
+import { ValidationError } from '../../errors/errors.ts'
+import { assertNever } from '../../types/guards.ts'
+import type { JsonObject } from '../../types/json.ts'
+import type { Image } from '../../types/media.ts'
 
 /** The types that a name's ending tells; Gemini likes to know the type of what it has to fetch. */
 const endings: ReadonlyMap<string, string> = new Map([

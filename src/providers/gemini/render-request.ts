@@ -1,10 +1,10 @@
-import type { JsonObject, JsonValue } from '../../data/json.ts'
-import type { ModelRequest } from '../../data/model-request.ts'
 import { isJsonList, isJsonObject } from './json-kind.ts'
 import { renderConfig } from './render-config.ts'
 import { renderContents } from './render-contents.ts'
 import { renderTarget, type TargetOptions } from './render-target.ts'
 import { renderToolChoice, renderTools } from './render-tools.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
+import type { ModelRequest } from '../../types/request.ts'
 
 /**
  * The body of a request; the same for a whole answer and for a streamed one. Pure: pictures in files have to be read before.

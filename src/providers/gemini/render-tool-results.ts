@@ -1,10 +1,9 @@
-import type { JsonObject } from '../../data/json.ts'
-import { messageText, type Message } from '../../data/message.ts'
-import type { ToolCall } from '../../data/tool-call.ts'
-import { ValidationError } from '../../errors/validation-error.ts'
+import { ValidationError } from '../../errors/errors.ts'
 import { wireId } from './render-assistant.ts'
 import { renderImage } from './render-image.ts'
 import type { RenderTarget } from './render-target.ts'
+import type { JsonObject } from '../../types/json.ts'
+import { messageText, type Message, type ToolCall } from '../../types/message.ts'
 
 /** A tool message and its place. */
 export interface ToolResult {

@@ -1,9 +1,9 @@
-import type { JsonObject } from '../../data/json.ts'
-import type { ToolChoice, ToolSpec } from '../../data/tool-spec.ts'
 import { isJsonObject } from './json-kind.ts'
 import { openApiSchema } from './open-api-schema.ts'
 import { plainSchema } from './plain-schema.ts'
 import type { RenderTarget } from './render-target.ts'
+import type { JsonObject } from '../../types/json.ts'
+import type { ToolChoice, ToolSpec } from '../../types/request.ts'
 
 /** The tools as function declarations. A tool that takes no arguments is declared without parameters. */
 export function renderTools(tools: readonly ToolSpec[], target: RenderTarget): JsonObject[] {

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../../data/json.ts'
 import { inexpressible, type SchemaPlace } from './schema-place.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
 
 /** What a `$ref` points at inside its own schema: `#`, `#/$defs/Name`. Whatever is elsewhere is refused. */
 export function resolveRef(root: JsonObject, ref: JsonValue, place: SchemaPlace): JsonValue {

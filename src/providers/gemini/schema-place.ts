@@ -1,4 +1,4 @@
-import { AdapterError } from '../../errors/adapter-error.ts'
+import { AdapterError } from '../../errors/errors.ts'
 
 /** Where in a request a schema stands, for the words of an error. */
 export interface SchemaPlace {

@@ -1,9 +1,15 @@
-import type { KeyNeed } from '../../adapter/chat-adapter.ts'
+import type { KeyNeed } from '../../core/keys.ts'
 import type { Fetch } from '../../http/http-call.ts'
-import { assertValid } from '../../validate/assert-valid.ts'
-import { anyFunction, fine, type Check } from '../../validate/check.ts'
-import { optionsOf, recordOf } from '../../validate/shape.ts'
-import { someText, text } from '../../validate/values.ts'
+import {
+  anyFunction,
+  assertValid,
+  fine,
+  optionsOf,
+  recordOf,
+  someText,
+  text,
+  type Check,
+} from '../../schema/checks.ts'
 
 /** What a Gemini adapter is made with. Everything is optional. */
 export interface GeminiOptions {

@@ -1,4 +1,4 @@
-import { StreamError } from '../../errors/stream-error.ts'
+import { StreamError } from '../../errors/errors.ts'
 import { sseSplitter, type BodySplitter } from '../../http/sse.ts'
 import { jsonSplitter } from './split-json.ts'
 

@@ -1,7 +1,7 @@
-import { assertNever } from '../../data/assert-never.ts'
-import type { JsonObject } from '../../data/json.ts'
-import type { ReasoningEffort, ReasoningOptions } from '../../data/model-request.ts'
 import type { ModelFamily } from './model-family.ts'
+import { assertNever } from '../../types/guards.ts'
+import type { JsonObject } from '../../types/json.ts'
+import type { ReasoningEffort, ReasoningOptions } from '../../types/request.ts'
 
 /**
  * How hard the model thinks, in the words of its family: a level from Gemini 3 on, a budget of tokens before.

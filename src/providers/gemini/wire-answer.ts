@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../data/json.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
 
 /**
  * One chunk of an answer, or a whole one. Every member is as Gemini sends it and none is certain to be there.

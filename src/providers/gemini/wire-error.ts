@@ -1,4 +1,4 @@
-import { AdapterError } from '../../errors/adapter-error.ts'
+import { AdapterError } from '../../errors/errors.ts'
 import { errorIn, failureOf } from './parse-failure.ts'
 import type { WireAnswer } from './wire-answer.ts'
 

@@ -1,4 +1,4 @@
-import { EngineError } from '../../errors/engine-error.ts'
+import { EngineError } from '../../errors/errors.ts'
 import { secretFilter } from '../../http/secrets.ts'
 import type { OpenAiSettings } from './openai-options.ts'
 

@@ -1,5 +1,5 @@
-import type { AdapterOptions } from '../../adapter/adapter-options.ts'
-import { randomId } from '../../async/new-id.ts'
+import type { AdapterOptions } from '../../contracts/adapter.ts'
+import { randomId } from '../../core/ids.ts'
 
 /** What becomes known of a call beside its answer, and ends in the answer's metadata. */
 export interface CallNotes {

@@ -1,8 +1,8 @@
-import type { JsonObject } from '../../data/json.ts'
-import { AdapterError } from '../../errors/adapter-error.ts'
+import { AdapterError } from '../../errors/errors.ts'
 import { withoutSecrets } from '../../http/secrets.ts'
 import type { ImageHttpCall } from './images-http.ts'
 import { judgeFailure, readFailure } from './parse-failure.ts'
+import type { JsonObject } from '../../types/json.ts'
 
 /** Why a successful answer has no image: it reports a failure, everything was filtered, or it is no answer at all. */
 export function noImage(body: JsonObject, call: ImageHttpCall, status: number): AdapterError {

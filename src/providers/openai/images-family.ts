@@ -1,4 +1,4 @@
-import type { ImageOperation } from '../../data/image-request.ts'
+import type { ImageOperation } from '../../types/media.ts'
 import type { ImageLimits } from '../../vision/image-limits.ts'
 
 /** The kinds of image models, by what they can do and how their parameters are called. */

@@ -1,9 +1,9 @@
-import type { AdapterOptions } from '../../adapter/adapter-options.ts'
-import type { ImageOperation } from '../../data/image-request.ts'
+import type { AdapterOptions } from '../../contracts/adapter.ts'
 import type { HttpCall } from '../../http/http-call.ts'
 import { callHeaders } from './call-headers.ts'
 import type { OpenAiSettings } from './openai-options.ts'
 import { parseFailure } from './parse-failure.ts'
+import type { ImageOperation } from '../../types/media.ts'
 
 /** A call of the images API without its body. */
 export type ImageHttpCall = Omit<HttpCall, 'body'> & { readonly requestId: string }

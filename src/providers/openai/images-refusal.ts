@@ -1,9 +1,6 @@
-import type { ImageRequest } from '../../data/image-request.ts'
-import {
-  ImageAdapterError,
-  type ImageAdapterErrorReason,
-} from '../../errors/image-adapter-error.ts'
+import { ImageAdapterError, type ImageAdapterErrorReason } from '../../errors/errors.ts'
 import type { ImageFamily } from './images-family.ts'
+import type { ImageRequest } from '../../types/media.ts'
 
 /** Throws when something in a request can not be asked of its model. */
 export function assertPossible(

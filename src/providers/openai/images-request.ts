@@ -1,9 +1,9 @@
-import type { ImageRequest, ImageSize } from '../../data/image-request.ts'
-import type { JsonObject, JsonValue } from '../../data/json.ts'
-import { imageBlob, type LoadedImage } from '../../vision/loaded-image.ts'
-import type { LoadedInputs } from '../../vision/load-inputs.ts'
 import type { ImageFamily } from './images-family.ts'
 import { mergeBody } from './merge-body.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
+import type { ImageRequest, ImageSize } from '../../types/media.ts'
+import type { LoadedInputs } from '../../vision/load-inputs.ts'
+import { imageBlob, type LoadedImage } from '../../vision/loaded-image.ts'
 
 /** The parameters of a request under the names of its model's family. */
 export interface RenderedFields {

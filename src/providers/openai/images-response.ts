@@ -1,13 +1,17 @@
-import { defined } from '../../data/defined.ts'
-import type { Image, RemoteImage } from '../../data/image.ts'
-import type { ImageRequest } from '../../data/image-request.ts'
-import type { ImageResponse, ImageUsage } from '../../data/image-response.ts'
-import type { JsonObject } from '../../data/json.ts'
 import type { JsonAnswer } from '../../http/post-for-json.ts'
-import { madeImage, type MadeImageFacts } from '../../vision/made-image.ts'
 import { noImage } from './images-absence.ts'
 import type { ImageHttpCall } from './images-http.ts'
 import { asCount, asList, asObject, asText } from './wire-value.ts'
+import { defined } from '../../types/guards.ts'
+import type { JsonObject } from '../../types/json.ts'
+import type {
+  Image,
+  ImageRequest,
+  ImageResponse,
+  ImageUsage,
+  RemoteImage,
+} from '../../types/media.ts'
+import { madeImage, type MadeImageFacts } from '../../vision/made-image.ts'
 
 /** What an answer is read against. */
 export interface AnswerContext {

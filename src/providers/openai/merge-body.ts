@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../../data/json.ts'
 import { asList, asObject } from './wire-value.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
 
 /** The lists that are added to, not replaced, so that a built-in tool does not drive out the request's own. */
 const addedTo: ReadonlySet<string> = new Set(['tools', 'include'])

@@ -1,11 +1,10 @@
-import type { JsonObject, JsonValue } from '../../data/json.ts'
-import type { Part } from '../../data/part.ts'
-import type { ToolCall } from '../../data/tool-call.ts'
-import { AdapterError } from '../../errors/adapter-error.ts'
+import { AdapterError } from '../../errors/errors.ts'
 import { cleanMembers } from '../../http/secrets.ts'
 import type { CallNotes } from './call-notes.ts'
 import { judgeFailure, readFailure } from './parse-failure.ts'
 import { asList, asText } from './wire-value.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
+import type { Part, ToolCall } from '../../types/message.ts'
 
 /**
  * An answer under way: what both endpoints have in common.

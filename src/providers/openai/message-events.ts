@@ -1,13 +1,13 @@
-import { defined } from '../../data/defined.ts'
-import type { FinishReason } from '../../data/finish-reason.ts'
-import type { Image } from '../../data/image.ts'
-import type { JsonObject, JsonValue } from '../../data/json.ts'
-import type { Part } from '../../data/part.ts'
-import { assistantMessage } from '../../events/assistant-message.ts'
-import type { ModelEvent } from '../../events/model-event.ts'
+import { assistantMessage } from '../../make/assistant-message.ts'
 import type { MessageDraft } from './message-draft.ts'
 import { parseUsage } from './parse-usage.ts'
 import { asText } from './wire-value.ts'
+import type { ModelEvent } from '../../types/events.ts'
+import { defined } from '../../types/guards.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
+import type { Image } from '../../types/media.ts'
+import type { Part } from '../../types/message.ts'
+import type { FinishReason } from '../../types/response.ts'
 
 type Started = Extract<ModelEvent, { type: 'message_started' }>
 type Completed = Extract<ModelEvent, { type: 'message_completed' }>

@@ -1,6 +1,4 @@
-import type { AdapterOptions } from '../../adapter/adapter-options.ts'
-import type { ModelRequest } from '../../data/model-request.ts'
-import type { ModelEvent } from '../../events/model-event.ts'
+import type { AdapterOptions } from '../../contracts/adapter.ts'
 import type { CallSource, SseDecoder } from '../../http/stream-sse.ts'
 import { decoderOptions } from './call-notes.ts'
 import { chatDecoder } from './chat/chat-decoder.ts'
@@ -8,6 +6,8 @@ import type { OpenAiSettings } from './openai-options.ts'
 import { prepareCall } from './prepare-call.ts'
 import { endpointFor } from './render-request.ts'
 import { responsesDecoder } from './responses/responses-decoder.ts'
+import type { ModelEvent } from '../../types/events.ts'
+import type { ModelRequest } from '../../types/request.ts'
 
 /** A call that is ready to be made, and what reads its answer. */
 export interface OpenCall {

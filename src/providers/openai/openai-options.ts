@@ -1,8 +1,8 @@
-import type { Issue } from '../../data/error-data.ts'
-import { ValidationError } from '../../errors/validation-error.ts'
+import { ValidationError } from '../../errors/errors.ts'
 import type { Fetch } from '../../http/http-call.ts'
-import { unknownKeys } from '../../validate/unknown-keys.ts'
 import type { Endpoint } from './model-family.ts'
+import { unknownKeys } from '../../schema/checks.ts'
+import type { Issue } from '../../types/error-data.ts'
 
 /** How to reach OpenAI, or a server that speaks its language. */
 export interface OpenAiOptions {

@@ -1,9 +1,9 @@
-import type { ChatAdapter } from '../../adapter/chat-adapter.ts'
 import { collectEventsSync } from '../../collect/collect-sync.ts'
-import type { ModelEvent } from '../../events/model-event.ts'
+import type { ChatAdapter } from '../../contracts/adapter.ts'
 import { streamSse } from '../../http/stream-sse.ts'
 import { openCall } from './open-call.ts'
 import { settleOptions, type OpenAiOptions } from './openai-options.ts'
+import type { ModelEvent } from '../../types/events.ts'
 
 /**
  * A chat adapter for OpenAI's Responses and Chat Completions, and for servers that speak the same language.

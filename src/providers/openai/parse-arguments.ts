@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../data/json.ts'
-import type { ToolCall } from '../../data/tool-call.ts'
 import { asObject } from './wire-value.ts'
+import type { JsonObject } from '../../types/json.ts'
+import type { ToolCall } from '../../types/message.ts'
 
 /**
  * The arguments of a tool call as the model wrote them, decoded.

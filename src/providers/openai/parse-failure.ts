@@ -1,4 +1,4 @@
-import type { AdapterErrorReason } from '../../errors/adapter-error.ts'
+import type { AdapterErrorReason } from '../../errors/errors.ts'
 import type { HttpFailure } from '../../http/http-call.ts'
 import { retryAfterMs } from '../../http/retry-after.ts'
 import { asCount, asObject, asText } from './wire-value.ts'

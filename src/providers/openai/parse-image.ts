@@ -1,5 +1,5 @@
-import type { Image } from '../../data/image.ts'
 import { asObject, asText } from './wire-value.ts'
+import type { Image } from '../../types/media.ts'
 
 /** An image of an answer, given as a data URI or an address: `{image_url: {url}}` or `{image_url: '…'}`. */
 export function parseImage(value: unknown): Image | undefined {

@@ -1,7 +1,7 @@
-import { defined } from '../../data/defined.ts'
-import type { JsonObject, JsonValue } from '../../data/json.ts'
-import type { Usage } from '../../data/usage.ts'
 import { asCount, asObject } from './wire-value.ts'
+import { defined } from '../../types/guards.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
+import type { Usage } from '../../types/response.ts'
 
 /** Where each endpoint keeps its counts: Chat Completions first, Responses second. */
 const inputNames = ['prompt_tokens', 'input_tokens'] as const

@@ -1,13 +1,13 @@
-import type { AdapterOptions } from '../../adapter/adapter-options.ts'
-import type { ModelRequest } from '../../data/model-request.ts'
+import type { AdapterOptions } from '../../contracts/adapter.ts'
 import type { HttpCall } from '../../http/http-call.ts'
 import { sniffedBody } from '../../http/sniffed-body.ts'
-import { hasImages, resolveImages } from '../../vision/resolve-images.ts'
 import { callHeaders } from './call-headers.ts'
 import type { CallNotes } from './call-notes.ts'
 import type { OpenAiSettings } from './openai-options.ts'
 import { parseFailure } from './parse-failure.ts'
 import { renderRequest, type RenderContext } from './render-request.ts'
+import type { ModelRequest } from '../../types/request.ts'
+import { hasImages, resolveImages } from '../../vision/resolve-images.ts'
 
 /** The options of a call, and what was settled for it. */
 export interface PrepareOptions extends AdapterOptions {

@@ -1,10 +1,14 @@
-import { assertNever } from '../../data/assert-never.ts'
-import type { Image } from '../../data/image.ts'
-import type { JsonObject, JsonValue } from '../../data/json.ts'
-import { messageText, type Message } from '../../data/message.ts'
-import type { ImagePart, Part } from '../../data/part.ts'
-import type { ToolCall } from '../../data/tool-call.ts'
-import { AdapterError } from '../../errors/adapter-error.ts'
+import { AdapterError } from '../../errors/errors.ts'
+import { assertNever } from '../../types/guards.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
+import type { Image } from '../../types/media.ts'
+import {
+  messageText,
+  type ImagePart,
+  type Message,
+  type Part,
+  type ToolCall,
+} from '../../types/message.ts'
 
 /** The parts of a message; a string is one text part. */
 export function partsOf(message: Message): readonly Part[] {

@@ -1,5 +1,3 @@
-import type { JsonObject } from '../../data/json.ts'
-import type { ModelRequest } from '../../data/model-request.ts'
 import {
   refusesTemperature,
   wireEffort,
@@ -7,6 +5,8 @@ import {
   type WireEffort,
 } from './model-family.ts'
 import { renderSchemas, type RenderedSchemas } from './render-schemas.ts'
+import type { JsonObject } from '../../types/json.ts'
+import type { ModelRequest } from '../../types/request.ts'
 
 /** What rendering needs beside the request. */
 export interface RenderOptions {

@@ -1,12 +1,12 @@
-import type { JsonObject } from '../../data/json.ts'
-import type { ModelRequest } from '../../data/model-request.ts'
-import { EngineError } from '../../errors/engine-error.ts'
+import { EngineError } from '../../errors/errors.ts'
 import { renderChat } from './chat/render-chat.ts'
 import { mergeBody } from './merge-body.ts'
 import { modelFamily, type Endpoint } from './model-family.ts'
 import type { RenderOptions } from './render-options.ts'
 import type { RenderedRequest } from './rendered-request.ts'
 import { renderResponses } from './responses/render-responses.ts'
+import type { JsonObject } from '../../types/json.ts'
+import type { ModelRequest } from '../../types/request.ts'
 
 /** What a request needs to know of its call. */
 export interface RenderContext {

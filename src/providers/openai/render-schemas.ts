@@ -1,9 +1,7 @@
-import { defined } from '../../data/defined.ts'
-import type { JsonObject } from '../../data/json.ts'
-import type { ModelRequest } from '../../data/model-request.ts'
-import type { ResponseFormat } from '../../data/response-format.ts'
-import type { ToolSpec } from '../../data/tool-spec.ts'
 import { strictSchema } from './strict-schema.ts'
+import { defined } from '../../types/guards.ts'
+import type { JsonObject } from '../../types/json.ts'
+import type { ModelRequest, ResponseFormat, ToolSpec } from '../../types/request.ts'
 
 /** The schemas of a request: its tools and the form of its answer. */
 export interface RenderedSchemas {

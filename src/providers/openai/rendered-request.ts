@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../data/json.ts'
+import type { JsonObject } from '../../types/json.ts'
 
 /** A request in the words of one endpoint. */
 export interface RenderedRequest {

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../data/json.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
 
 /** The value as a JSON object, if it is one. Only values that JSON.parse gave are asked about. */
 export function asObject(value: unknown): JsonObject | undefined {

@@ -1,7 +1,6 @@
-import type { AdapterOptions } from '../../../src/adapter/adapter-options.ts'
-import type { ChatAdapter } from '../../../src/adapter/chat-adapter.ts'
 import type { ChatHarness } from '../../../src/conformance.ts'
 import { refusals } from '../../../src/conformance/refusals.ts'
+import type { AdapterOptions, ChatAdapter } from '../../../src/contracts/adapter.ts'
 import { AdapterError, type ModelResponse, type StreamError } from '../../../src/index.ts'
 import { fakeHarness } from '../harnesses.ts'
 import type { Mutant } from './mutant.ts'

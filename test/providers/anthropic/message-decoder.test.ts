@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ModelEvent } from '../../../src/events/model-event.ts'
+import type { ModelEvent } from '../../../src/types/events.ts'
 import {
   block,
   decode,

@@ -1,14 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { AdapterOptions } from '../../../src/adapter/adapter-options.ts'
-import type { ChatAdapter } from '../../../src/adapter/chat-adapter.ts'
+import { anthropic, type AnthropicOptions } from '../../../src/anthropic.ts'
 import { collectEventsSync } from '../../../src/collect/collect-sync.ts'
-import type { JsonObject } from '../../../src/data/json.ts'
-import type { ModelRequest } from '../../../src/data/model-request.ts'
-import type { ModelResponse } from '../../../src/data/model-response.ts'
-import type { ModelEvent } from '../../../src/events/model-event.ts'
-import { anthropic } from '../../../src/anthropic.ts'
-import type { AnthropicOptions } from '../../../src/anthropic.ts'
+import type { AdapterOptions, ChatAdapter } from '../../../src/contracts/adapter.ts'
+import type { ModelEvent } from '../../../src/types/events.ts'
+import type { JsonObject } from '../../../src/types/json.ts'
+import type { ModelRequest } from '../../../src/types/request.ts'
+import type { ModelResponse } from '../../../src/types/response.ts'
 
 /** What the project is checked against when it lies beside it; `../shared` from the repository's root. */
 export function shared(path: string): string {

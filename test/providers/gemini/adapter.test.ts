@@ -4,9 +4,8 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { collectEventsSync } from '../../../src/collect/collect-sync.ts'
-import type { ModelEvent } from '../../../src/events/model-event.ts'
 import { gemini } from '../../../src/gemini.ts'
-import { sendJson, serve, startSse } from '../../support/http-server.ts'
+import type { ModelEvent } from '../../../src/types/events.ts'
 import {
   chunk,
   eventsOf,
@@ -17,6 +16,7 @@ import {
   stubbed,
   stubFetch,
 } from './support.ts'
+import { sendJson, serve, startSse } from '../../support/http-server.ts'
 
 const answer = { body: sseBody([lastChunk([{ text: 'Hello' }])]) }
 const whole = { body: JSON.stringify(lastChunk([{ text: 'Hello' }])) }

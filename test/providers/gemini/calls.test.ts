@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { collectEventsSync } from '../../../src/collect/collect-sync.ts'
-import type { JsonObject } from '../../../src/data/json.ts'
-import type { ToolCall } from '../../../src/data/tool-call.ts'
 import { addPartialArg, partialArgs } from '../../../src/providers/gemini/partial-args.ts'
+import type { JsonObject } from '../../../src/types/json.ts'
+import type { ToolCall } from '../../../src/types/message.ts'
 import { chunk, decode, fold, lastChunk, request } from './support.ts'
 
 const call = (name: string, rest: JsonObject = {}): JsonObject => ({

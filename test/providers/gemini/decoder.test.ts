@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { collectEventsSync } from '../../../src/collect/collect-sync.ts'
-import type { JsonObject } from '../../../src/data/json.ts'
-import type { ModelEvent } from '../../../src/events/model-event.ts'
 import { finishReasonOf } from '../../../src/providers/gemini/finish-reason.ts'
 import { parseUsage } from '../../../src/providers/gemini/parse-usage.ts'
+import type { ModelEvent } from '../../../src/types/events.ts'
+import type { JsonObject } from '../../../src/types/json.ts'
 import { chunk, decode, eventsOf, fold, lastChunk, request, sseBody, stubbed } from './support.ts'
 
 const types = (events: readonly ModelEvent[]): string[] => events.map(({ type }) => type)

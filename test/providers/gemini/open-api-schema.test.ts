@@ -2,9 +2,9 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { JsonObject, JsonValue } from '../../../src/data/json.ts'
 import { openApiSchema } from '../../../src/providers/gemini/open-api-schema.ts'
 import { plainSchema } from '../../../src/providers/gemini/plain-schema.ts'
+import type { JsonObject, JsonValue } from '../../../src/types/json.ts'
 import { sampleSchema, sampleValue } from '../../support/schema-arbitraries.ts'
 
 const place = { provider: 'gemini', path: 'tools[0].schema' }

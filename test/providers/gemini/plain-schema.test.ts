@@ -1,9 +1,9 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../../src/data/json.ts'
-import { AdapterError } from '../../../src/errors/adapter-error.ts'
+import { AdapterError } from '../../../src/errors/errors.ts'
 import { plainSchema } from '../../../src/providers/gemini/plain-schema.ts'
+import type { JsonObject } from '../../../src/types/json.ts'
 import { sampleSchema, sampleValue } from '../../support/schema-arbitraries.ts'
 
 const place = { provider: 'gemini', path: 'tools[0].schema' }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { JsonObject } from '../../../src/data/json.ts'
+import type { JsonObject } from '../../../src/types/json.ts'
 import { call, chunk } from './chunk.ts'
 import { streamed } from './decode.ts'
 

@@ -1,14 +1,14 @@
 import { collectEventsSync } from '../../../src/collect/collect-sync.ts'
-import type { ModelResponse } from '../../../src/data/model-response.ts'
-import type { ModelEvent } from '../../../src/events/model-event.ts'
 import { bodyDecoder } from '../../../src/http/body-decoder.ts'
 import { sseSplitter } from '../../../src/http/sse.ts'
 import { openai } from '../../../src/openai.ts'
 import { decoderOptions } from '../../../src/providers/openai/call-notes.ts'
 import { chatDecoder } from '../../../src/providers/openai/chat/chat-decoder.ts'
 import { responsesDecoder } from '../../../src/providers/openai/responses/responses-decoder.ts'
-import { sse } from '../../support/http-server.ts'
+import type { ModelEvent } from '../../../src/types/events.ts'
+import type { ModelResponse } from '../../../src/types/response.ts'
 import { readAll, request } from './request.ts'
+import { sse } from '../../support/http-server.ts'
 
 export type Api = 'chat' | 'responses'
 

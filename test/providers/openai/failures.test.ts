@@ -1,14 +1,14 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import type { AdapterOptions } from '../../../src/adapter/adapter-options.ts'
-import type { JsonObject } from '../../../src/data/json.ts'
-import { AdapterError } from '../../../src/errors/adapter-error.ts'
+import type { AdapterOptions } from '../../../src/contracts/adapter.ts'
+import { AdapterError } from '../../../src/errors/errors.ts'
 import { openai } from '../../../src/openai.ts'
 import { virtualClock } from '../../../src/testing/virtual-clock.ts'
-import { sendJson, sendSse, serve, serveByHand, sse, startSse } from '../../support/http-server.ts'
+import type { JsonObject } from '../../../src/types/json.ts'
 import { chunk } from './chunk.ts'
 import type { Api } from './decode.ts'
 import { readAll, request } from './request.ts'
+import { sendJson, sendSse, serve, serveByHand, sse, startSse } from '../../support/http-server.ts'
 
 const apis: readonly Api[] = ['chat', 'responses']
 

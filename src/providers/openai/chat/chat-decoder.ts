@@ -1,7 +1,8 @@
-import type { JsonObject } from '../../../data/json.ts'
-import type { ModelEvent } from '../../../events/model-event.ts'
 import type { SseDecoder } from '../../../http/sse-decoder.ts'
 import type { DecoderOptions } from '../call-notes.ts'
+import { noteExtras, usageInExtras } from './chat-extras.ts'
+import { deltaReader } from './delta-reader.ts'
+import { chatFinishReason } from './finish-reason.ts'
 import {
   messageDraft,
   noteHead,
@@ -11,9 +12,8 @@ import {
 } from '../message-draft.ts'
 import { complete, passRaw } from '../message-events.ts'
 import { asList, asObject, asText, chunkObject } from '../wire-value.ts'
-import { noteExtras, usageInExtras } from './chat-extras.ts'
-import { deltaReader } from './delta-reader.ts'
-import { chatFinishReason } from './finish-reason.ts'
+import type { ModelEvent } from '../../../types/events.ts'
+import type { JsonObject } from '../../../types/json.ts'
 
 /**
  * Decodes Chat Completions: the chunks of a stream, or a whole answer as if it were one chunk.

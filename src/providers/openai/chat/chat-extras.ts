@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../../../data/json.ts'
 import type { MessageDraft } from '../message-draft.ts'
 import { asObject } from '../wire-value.ts'
+import type { JsonObject, JsonValue } from '../../../types/json.ts'
 
 /** The members of a chunk and of a choice that are read elsewhere, or say nothing. */
 const common: ReadonlySet<string> = new Set([

@@ -1,13 +1,13 @@
-import type { JsonObject, JsonValue } from '../../../data/json.ts'
-import type { ModelEvent } from '../../../events/model-event.ts'
-import { noteList, type MessageDraft } from '../message-draft.ts'
-import { addImage } from '../message-events.ts'
-import { parseImage } from '../parse-image.ts'
-import { asList, asObject, asText } from '../wire-value.ts'
 import { noteAudio } from './chat-extras.ts'
 import { detailText, mergeDetails } from './reasoning-details.ts'
 import { textBlocks, type TextBlocks } from './text-blocks.ts'
 import { toolFragments, type ToolFragments } from './tool-fragments.ts'
+import { noteList, type MessageDraft } from '../message-draft.ts'
+import { addImage } from '../message-events.ts'
+import { parseImage } from '../parse-image.ts'
+import { asList, asObject, asText } from '../wire-value.ts'
+import type { ModelEvent } from '../../../types/events.ts'
+import type { JsonObject, JsonValue } from '../../../types/json.ts'
 
 /** Reads what a delta adds to the answer. A whole message is one big delta. */
 export interface DeltaReader {

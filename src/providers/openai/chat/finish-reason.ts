@@ -1,4 +1,4 @@
-import type { FinishReason } from '../../../data/finish-reason.ts'
+import type { FinishReason } from '../../../types/response.ts'
 
 /** The words of OpenAI, and those that servers of its kind use instead. */
 const known: Readonly<Record<string, FinishReason>> = {

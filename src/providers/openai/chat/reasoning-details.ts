@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../../../data/json.ts'
 import { asObject } from '../wire-value.ts'
+import type { JsonObject, JsonValue } from '../../../types/json.ts'
 
 /** The members of a detail that are streamed in pieces. */
 const grows: ReadonlySet<string> = new Set(['text', 'summary', 'data'])

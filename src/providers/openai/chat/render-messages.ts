@@ -1,9 +1,3 @@
-import { assertNever } from '../../../data/assert-never.ts'
-import { defined } from '../../../data/defined.ts'
-import type { JsonObject, JsonValue } from '../../../data/json.ts'
-import { messageText, type Message } from '../../../data/message.ts'
-import type { Part } from '../../../data/part.ts'
-import type { ToolCall } from '../../../data/tool-call.ts'
 import {
   argumentsJson,
   imageAddress,
@@ -15,6 +9,9 @@ import {
 import type { RenderOptions } from '../render-options.ts'
 import { toolIds, type ToolIds } from '../tool-ids.ts'
 import { asList, asObject } from '../wire-value.ts'
+import { assertNever, defined } from '../../../types/guards.ts'
+import type { JsonObject, JsonValue } from '../../../types/json.ts'
+import { messageText, type Message, type Part, type ToolCall } from '../../../types/message.ts'
 
 /** The messages of a request as Chat Completions takes them. */
 export function renderChatMessages(

@@ -1,9 +1,9 @@
-import { defined } from '../../../data/defined.ts'
-import type { JsonValue } from '../../../data/json.ts'
-import type { ReasoningPart } from '../../../data/part.ts'
-import type { ModelEvent } from '../../../events/model-event.ts'
 import type { MessageDraft } from '../message-draft.ts'
 import { begin } from '../message-events.ts'
+import type { ModelEvent } from '../../../types/events.ts'
+import { defined } from '../../../types/guards.ts'
+import type { JsonValue } from '../../../types/json.ts'
+import type { ReasoningPart } from '../../../types/message.ts'
 
 type Completed = Extract<ModelEvent, { type: 'reasoning_completed' }>
 

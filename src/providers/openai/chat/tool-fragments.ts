@@ -1,11 +1,11 @@
-import { defined } from '../../../data/defined.ts'
-import type { JsonObject, JsonValue } from '../../../data/json.ts'
-import type { ToolCall } from '../../../data/tool-call.ts'
-import type { ModelEvent } from '../../../events/model-event.ts'
 import type { MessageDraft } from '../message-draft.ts'
 import { begin } from '../message-events.ts'
 import { parseArguments } from '../parse-arguments.ts'
 import { asCount, asObject, asText } from '../wire-value.ts'
+import type { ModelEvent } from '../../../types/events.ts'
+import { defined } from '../../../types/guards.ts'
+import type { JsonObject, JsonValue } from '../../../types/json.ts'
+import type { ToolCall } from '../../../types/message.ts'
 
 /** Puts tool calls together from the pieces in which they are streamed. */
 export interface ToolFragments {

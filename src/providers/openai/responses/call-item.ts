@@ -1,10 +1,10 @@
-import type { JsonObject } from '../../../data/json.ts'
-import type { ModelEvent } from '../../../events/model-event.ts'
 import type { MessageDraft } from '../message-draft.ts'
 import { begin } from '../message-events.ts'
 import { parseArguments } from '../parse-arguments.ts'
-import { asText } from '../wire-value.ts'
 import type { OutputItem } from './output-item.ts'
+import { asText } from '../wire-value.ts'
+import type { ModelEvent } from '../../../types/events.ts'
+import type { JsonObject } from '../../../types/json.ts'
 
 /** Announces a call as soon as its id and its name are known. */
 export function startCall(

@@ -1,6 +1,6 @@
-import type { FinishReason } from '../../../data/finish-reason.ts'
-import type { JsonObject } from '../../../data/json.ts'
 import { asObject, asText } from '../wire-value.ts'
+import type { JsonObject } from '../../../types/json.ts'
+import type { FinishReason } from '../../../types/response.ts'
 
 /** Why a response ended, and the provider's own word: the reason of an incomplete one, else its status. */
 export interface ResponseEnd {

@@ -1,7 +1,7 @@
-import { defined } from '../../../data/defined.ts'
-import type { InlineImage } from '../../../data/image.ts'
-import type { JsonObject } from '../../../data/json.ts'
 import { asText } from '../wire-value.ts'
+import { defined } from '../../../types/guards.ts'
+import type { JsonObject } from '../../../types/json.ts'
+import type { InlineImage } from '../../../types/media.ts'
 
 /** The image that an `image_generation_call` item holds. The item's id stays with it, so that it can be sent back. */
 export function generatedImage(wire: JsonObject): InlineImage | undefined {

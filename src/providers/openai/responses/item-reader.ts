@@ -1,13 +1,13 @@
-import type { JsonObject } from '../../../data/json.ts'
-import type { ModelEvent } from '../../../events/model-event.ts'
 import { noteList, type MessageDraft } from '../message-draft.ts'
 import { addImage } from '../message-events.ts'
-import { asCount, asList, asObject, asText } from '../wire-value.ts'
 import { endCall, growCall, startCall } from './call-item.ts'
 import { generatedImage } from './generated-image.ts'
 import { outputItem, type OutputItem, type TextBlock } from './output-item.ts'
 import { endReasoning, growReasoning } from './reasoning-item.ts'
 import { endMessageItem, endText, growText, openText } from './text-item.ts'
+import { asCount, asList, asObject, asText } from '../wire-value.ts'
+import type { ModelEvent } from '../../../types/events.ts'
+import type { JsonObject } from '../../../types/json.ts'
 
 /** Reads the output items of a response, by their events or whole. */
 export interface ItemReader {

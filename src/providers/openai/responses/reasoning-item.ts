@@ -1,11 +1,11 @@
-import { defined } from '../../../data/defined.ts'
-import type { JsonObject, JsonValue } from '../../../data/json.ts'
-import type { ReasoningPart } from '../../../data/part.ts'
-import type { ModelEvent } from '../../../events/model-event.ts'
 import type { MessageDraft } from '../message-draft.ts'
 import { begin } from '../message-events.ts'
-import { asList, asObject, asText } from '../wire-value.ts'
 import type { OutputItem } from './output-item.ts'
+import { asList, asObject, asText } from '../wire-value.ts'
+import type { ModelEvent } from '../../../types/events.ts'
+import { defined } from '../../../types/guards.ts'
+import type { JsonObject, JsonValue } from '../../../types/json.ts'
+import type { ReasoningPart } from '../../../types/message.ts'
 
 type Delta = Extract<ModelEvent, { type: 'reasoning_delta' }>
 type Completed = Extract<ModelEvent, { type: 'reasoning_completed' }>

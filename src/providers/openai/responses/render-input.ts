@@ -1,9 +1,3 @@
-import { assertNever } from '../../../data/assert-never.ts'
-import { defined } from '../../../data/defined.ts'
-import type { JsonObject } from '../../../data/json.ts'
-import { messageText, type Message } from '../../../data/message.ts'
-import type { ImagePart, Part, ReasoningPart } from '../../../data/part.ts'
-import type { ToolCall } from '../../../data/tool-call.ts'
 import {
   argumentsJson,
   imageAddress,
@@ -14,6 +8,16 @@ import {
 import type { RenderOptions } from '../render-options.ts'
 import { toolIds, type ToolIds } from '../tool-ids.ts'
 import { asCount, asObject, asText } from '../wire-value.ts'
+import { assertNever, defined } from '../../../types/guards.ts'
+import type { JsonObject } from '../../../types/json.ts'
+import {
+  messageText,
+  type ImagePart,
+  type Message,
+  type Part,
+  type ReasoningPart,
+  type ToolCall,
+} from '../../../types/message.ts'
 
 /** The messages of a request as input items. One message may be several items, or none. */
 export function renderInput(

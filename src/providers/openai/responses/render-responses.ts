@@ -1,10 +1,9 @@
-import { defined } from '../../../data/defined.ts'
-import type { JsonObject, JsonValue } from '../../../data/json.ts'
-import type { ModelRequest } from '../../../data/model-request.ts'
-import type { ToolChoice } from '../../../data/tool-spec.ts'
 import { sharedParameters, type RenderOptions } from '../render-options.ts'
 import type { RenderedRequest } from '../rendered-request.ts'
 import { renderInput } from './render-input.ts'
+import { defined } from '../../../types/guards.ts'
+import type { JsonObject, JsonValue } from '../../../types/json.ts'
+import type { ModelRequest, ToolChoice } from '../../../types/request.ts'
 
 /**
  * A request as the body of `/responses`.

@@ -1,12 +1,12 @@
-import type { JsonObject } from '../../../data/json.ts'
-import type { ModelEvent } from '../../../events/model-event.ts'
 import type { SseDecoder } from '../../../http/sse-decoder.ts'
 import type { DecoderOptions } from '../call-notes.ts'
 import { messageDraft, noteHead, reportedError, type MessageDraft } from '../message-draft.ts'
 import { complete, passRaw } from '../message-events.ts'
-import { asObject, asText, chunkObject } from '../wire-value.ts'
 import { responseEnd } from './finish-reason.ts'
 import { itemReader, type ItemReader } from './item-reader.ts'
+import { asObject, asText, chunkObject } from '../wire-value.ts'
+import type { ModelEvent } from '../../../types/events.ts'
+import type { JsonObject } from '../../../types/json.ts'
 
 /**
  * Decodes the Responses API: the events of a stream, or a whole response as if its last event were the only one.

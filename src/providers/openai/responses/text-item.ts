@@ -1,10 +1,10 @@
-import { defined } from '../../../data/defined.ts'
-import type { JsonObject } from '../../../data/json.ts'
-import type { ModelEvent } from '../../../events/model-event.ts'
 import { noteList, type MessageDraft } from '../message-draft.ts'
 import { begin } from '../message-events.ts'
-import { asList, asObject, asText } from '../wire-value.ts'
 import type { OutputItem, TextBlock } from './output-item.ts'
+import { asList, asObject, asText } from '../wire-value.ts'
+import type { ModelEvent } from '../../../types/events.ts'
+import { defined } from '../../../types/guards.ts'
+import type { JsonObject } from '../../../types/json.ts'
 
 type Completed = Extract<ModelEvent, { type: 'text_completed' }>
 
