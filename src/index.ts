@@ -1,6 +1,5 @@
-export { createEngine, extendEngine } from './engine/create-engine.ts'
-export { generate, streamGenerate, type GenerateResult } from './engine/generate.ts'
-export type { RequestInput } from './engine/prepare-call.ts'
+export { createEngine, extendEngine } from './run/engine.ts'
+export { generate, streamGenerate, type GenerateResult, type RequestInput } from './run/generate.ts'
 export { step, streamStep } from './chat/step.ts'
 export { chat, streamChat, type ChatResultOf } from './chat/chat.ts'
 export type { ThreadInput } from './chat/create-loop.ts'
@@ -31,13 +30,22 @@ export {
 } from './types/message.ts'
 export { addUsage, type FinishReason, type ModelResponse, type Usage } from './types/response.ts'
 export { assertNever } from './types/guards.ts'
-export { collect, collectChat, collectStep, type EventSource } from './collect/collect.ts'
-export { createCollector, type Collector } from './collect/collector-state.ts'
-export { applyEvent } from './collect/collector.ts'
-export { toResponse } from './collect/to-response.ts'
-export { toChatResult, toStepResult } from './collect/to-results.ts'
-export { unwrap } from './collect/unwrap.ts'
-export { textDeltas } from './collect/text-deltas.ts'
+export {
+  collect,
+  collectChat,
+  collectStep,
+  type EventSource,
+  unwrap,
+  textDeltas,
+} from './run/collect.ts'
+export {
+  createCollector,
+  type Collector,
+  applyEvent,
+  toResponse,
+  toChatResult,
+  toStepResult,
+} from './run/collector.ts'
 export { Session } from './session/session-api.ts'
 export type { SessionOptions } from './session/create-session.ts'
 export type { SessionInput } from './session/begin.ts'
@@ -144,7 +152,7 @@ export type {
 } from './types/request.ts'
 export type { RunProgress, SessionStatus } from './types/session.ts'
 export type { StandardSchema } from './types/standard-schema.ts'
-export type { RunStream } from './stream/run-stream.ts'
+export type { RunStream } from './run/run-stream.ts'
 export { fileStore, type FileStoreOptions, type StoreFiles } from './store/file-store.ts'
 export { memoryStore } from './store/memory-store.ts'
 export type { SaveOptions, SessionStore, StoredSession } from './store/session-store.ts'

@@ -2,7 +2,7 @@ import { sayAll } from './loop.ts'
 import type { Place } from './place.ts'
 import { sortCalls } from './sort-calls.ts'
 import { turnTools } from './turn-request.ts'
-import { toResponse } from '../collect/to-response.ts'
+import { toResponse } from '../run/collector.ts'
 import { toolBatches } from '../tools/tool-batches.ts'
 import type { Batch } from '../types/events.ts'
 

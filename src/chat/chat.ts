@@ -1,11 +1,11 @@
 import { createLoop, startAt, type ThreadInput } from './create-loop.ts'
 import type { Loop } from './loop.ts'
 import { drainLoop, loopStream } from './run-loop.ts'
-import { toChatResult } from '../collect/to-results.ts'
 import type { Engine } from '../contracts/engine.ts'
 import type { CallOptions, FormatOption } from '../contracts/options.ts'
-import { outputSchema, parseOutput, type WithOutput } from '../stream/output.ts'
-import type { RunStream } from '../stream/run-stream.ts'
+import { toChatResult } from '../run/collector.ts'
+import { outputSchema, parseOutput, type WithOutput } from '../run/output.ts'
+import type { RunStream } from '../run/run-stream.ts'
 import type { ChatResult } from '../types/results.ts'
 
 /** A chat's result; with a schema as `responseFormat`, a completed one has its validated, typed `output`. */

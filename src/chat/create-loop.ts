@@ -1,9 +1,9 @@
 import type { Loop } from './loop.ts'
-import { createCollector, type Collector } from '../collect/collector-state.ts'
 import type { Engine } from '../contracts/engine.ts'
 import type { CallOptions } from '../contracts/options.ts'
 import { ValidationError } from '../errors/errors.ts'
-import { optionOf, runScene, type RunScene, type SessionScene } from '../stream/run-scene.ts'
+import { createCollector, type Collector } from '../run/collector.ts'
+import { optionOf, runScene, type RunScene, type SessionScene } from '../run/context.ts'
 import { projectTools, toolTable } from '../tools/compact-tools.ts'
 import type { Message, Thread } from '../types/message.ts'
 

@@ -1,9 +1,7 @@
 import type { Loop } from './loop.ts'
-import { applyEvent } from '../collect/collector.ts'
-import { isDone } from '../collect/runs-tools.ts'
-import { toStepResult } from '../collect/to-results.ts'
 import type { CallOptions } from '../contracts/options.ts'
-import { optionOf } from '../stream/run-scene.ts'
+import { applyEvent, isDone, toStepResult } from '../run/collector.ts'
+import { optionOf } from '../run/context.ts'
 import type { StreamEvent } from '../types/events.ts'
 import type { HaltedReason } from '../types/results.ts'
 

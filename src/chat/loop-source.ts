@@ -1,9 +1,9 @@
 import { say, sayAll, type Loop } from './loop.ts'
 import type { Place } from './place.ts'
 import { proceed } from './proceed.ts'
-import { toResponse } from '../collect/to-response.ts'
 import { isAllmError } from '../errors/errors.ts'
-import type { BatchSource } from '../stream/run-stream.ts'
+import { toResponse } from '../run/collector.ts'
+import type { BatchSource } from '../run/run-stream.ts'
 import type { Batch } from '../types/events.ts'
 
 type Read = IteratorResult<Batch, void>

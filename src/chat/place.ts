@@ -1,5 +1,5 @@
 import type { Loop } from './loop.ts'
-import type { BatchSource } from '../stream/run-stream.ts'
+import type { BatchSource } from '../run/run-stream.ts'
 import type { ModelResponse } from '../types/response.ts'
 
 /** Where a loop is. */

@@ -5,7 +5,7 @@ import { say } from './loop.ts'
 import type { Place } from './place.ts'
 import { turnRequest } from './turn-request.ts'
 import { StreamError } from '../errors/errors.ts'
-import { checkRequest, startCall } from '../stream/start-call.ts'
+import { checkRequest, startCall } from '../run/model-call.ts'
 import type { Batch } from '../types/events.ts'
 import { assertNever } from '../types/guards.ts'
 

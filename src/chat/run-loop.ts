@@ -1,11 +1,10 @@
 import type { Loop } from './loop.ts'
 import type { Place } from './place.ts'
 import { tracedLoop } from './traced-loop.ts'
-import type { Collector } from '../collect/collector-state.ts'
-import { failureOf } from '../collect/failure.ts'
 import { isAllmError } from '../errors/errors.ts'
-import { keepEvent } from '../stream/keep-event.ts'
-import { runStream, type RunStream } from '../stream/run-stream.ts'
+import { failureOf, type Collector } from '../run/collector.ts'
+import { keepEvent } from '../run/context.ts'
+import { runStream, type RunStream } from '../run/run-stream.ts'
 import type { PartialResult } from '../types/results.ts'
 
 /** A loop as a stream for its consumer. */

@@ -1,9 +1,9 @@
 import { createLoop, startAt, type ThreadInput } from './create-loop.ts'
 import { drainLoop, loopStream } from './run-loop.ts'
-import { toStepResult } from '../collect/to-results.ts'
 import type { Engine } from '../contracts/engine.ts'
 import type { CallOptions } from '../contracts/options.ts'
-import type { RunStream } from '../stream/run-stream.ts'
+import { toStepResult } from '../run/collector.ts'
+import type { RunStream } from '../run/run-stream.ts'
 import type { StepResult } from '../types/results.ts'
 
 /**

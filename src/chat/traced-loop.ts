@@ -1,9 +1,9 @@
 import { loopSource } from './loop-source.ts'
 import type { Loop } from './loop.ts'
 import type { Place } from './place.ts'
-import { totalUsage } from '../collect/to-results.ts'
 import { span, type Span, type SpanOutcome } from '../core/telemetry.ts'
-import type { BatchSource } from '../stream/run-stream.ts'
+import { totalUsage } from '../run/collector.ts'
+import type { BatchSource } from '../run/run-stream.ts'
 import type { Batch } from '../types/events.ts'
 
 /** A loop's batches, with a span over all of them, and in a chat one over each step. */

@@ -1,6 +1,5 @@
 import type { Loop } from './loop.ts'
-import { buildRequest } from '../stream/build-request.ts'
-import { optionOf } from '../stream/run-scene.ts'
+import { buildRequest, optionOf } from '../run/context.ts'
 import type { Message } from '../types/message.ts'
 import type { ModelRequest, ToolChoice } from '../types/request.ts'
 

@@ -5,7 +5,7 @@ import type { Command, CommandCall } from './command.ts'
 import { demoAdapter } from './demo-adapter.ts'
 import type { Engine } from '../contracts/engine.ts'
 import { systemClock } from '../core/clock.ts'
-import { createEngine } from '../engine/create-engine.ts'
+import { createEngine } from '../run/engine.ts'
 
 /** `allm chat`: a conversation in the terminal. */
 export const chatCommand: Command = {

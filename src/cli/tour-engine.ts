@@ -2,7 +2,7 @@ import type { ChosenProvider } from './choose-provider.ts'
 import { tourTools } from './tour-tools.ts'
 import type { Engine } from '../contracts/engine.ts'
 import type { Clock } from '../core/clock.ts'
-import { createEngine } from '../engine/create-engine.ts'
+import { createEngine } from '../run/engine.ts'
 import { fake } from '../testing/fake.ts'
 import type { Script } from '../testing/script-entry.ts'
 

@@ -4,8 +4,8 @@ import { pendingQuestion, questionLine } from './pending-question.ts'
 import { leads, play } from './tour-play.ts'
 import { firstAnswer, planning, tourWords } from './tour-script.ts'
 import type { Stage } from './tour-stage.ts'
-import { streamGenerate } from '../engine/generate.ts'
 import { system, user } from '../make/messages.ts'
+import { streamGenerate } from '../run/generate.ts'
 import { Session } from '../session/session-api.ts'
 
 /** Act 1: an answer, word by word. */

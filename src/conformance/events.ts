@@ -1,6 +1,4 @@
-import { createCollector } from '../collect/collector-state.ts'
-import { foldEvent } from '../collect/fold-event.ts'
-import { toResponse } from '../collect/to-response.ts'
+import { createCollector, foldEvent, toResponse } from '../run/collector.ts'
 import { isStreamEvent, type ModelEvent } from '../types/events.ts'
 import type { ModelResponse } from '../types/response.ts'
 

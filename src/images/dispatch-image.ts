@@ -3,9 +3,9 @@ import { EngineError } from '../errors/errors.ts'
 import { settleImageCall } from './image-call.ts'
 import { assertImageOptions, withImageOptions, type ImageCallOptions } from './image-options.ts'
 import { runImageCall } from './run-image-call.ts'
+import { partsOf } from '../run/context.ts'
 import { assertValid } from '../schema/checks.ts'
 import { validateImageRequest } from '../schema/validate.ts'
-import { partsOf } from '../stream/parts-of.ts'
 import type { ImageRequest, ImageResponse } from '../types/media.ts'
 
 /**

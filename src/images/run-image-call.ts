@@ -4,7 +4,7 @@ import { watchdog } from '../core/timers.ts'
 import { ImageAdapterError, StreamError } from '../errors/errors.ts'
 import type { ImageCall } from './image-call.ts'
 import { imageSpan, reportRetry } from './image-telemetry.ts'
-import { retryPlan } from '../stream/retry-policy.ts'
+import { retryPlan } from '../run/retry-policy.ts'
 import type { ImageResponse } from '../types/media.ts'
 import { imageFailure } from '../vision/image-failure.ts'
 

@@ -1,6 +1,5 @@
-import { createCollector } from '../collect/collector-state.ts'
-import { foldEvent } from '../collect/fold-event.ts'
 import { questionMessage } from '../make/tool-messages.ts'
+import { createCollector, foldEvent } from '../run/collector.ts'
 import type { SessionResult } from './reducer.ts'
 import { withSession, type SessionStream } from './session-stream.ts'
 import { snapshot } from './snapshot.ts'

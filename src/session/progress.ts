@@ -1,6 +1,4 @@
-import type { Collector } from '../collect/collector-state.ts'
-import { partialMessages } from '../collect/partial-messages.ts'
-import { toResponse } from '../collect/to-response.ts'
+import { partialMessages, toResponse, type Collector } from '../run/collector.ts'
 import { answerFacts } from './answer-facts.ts'
 import { defined } from '../types/guards.ts'
 import type { RunProgress, Session } from '../types/session.ts'

@@ -1,6 +1,4 @@
-import type { Collector } from '../collect/collector-state.ts'
-import { applyEvent } from '../collect/collector.ts'
-import { toChatResult } from '../collect/to-results.ts'
+import { applyEvent, toChatResult, type Collector } from '../run/collector.ts'
 import { restore } from './restore.ts'
 import { snapshot } from './snapshot.ts'
 import type { StreamEvent } from '../types/events.ts'

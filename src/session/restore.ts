@@ -1,4 +1,4 @@
-import { createCollector, type Collector, type MessageEnd } from '../collect/collector-state.ts'
+import { createCollector, type Collector, type MessageEnd } from '../run/collector.ts'
 import { defined } from '../types/guards.ts'
 import type { Message } from '../types/message.ts'
 import type { AnswerFacts, Session } from '../types/session.ts'

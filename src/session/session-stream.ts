@@ -1,17 +1,11 @@
 import { tracedLoop } from '../chat/traced-loop.ts'
-import type { Collector } from '../collect/collector-state.ts'
-import { foldEvent } from '../collect/fold-event.ts'
+import { foldEvent, type Collector } from '../run/collector.ts'
+import { keepEvent } from '../run/context.ts'
+import { runStream, type BatchSource, type DoorOptions, type RunStream } from '../run/run-stream.ts'
 import { isFailure } from './is-failure.ts'
 import type { Prepared } from './prepare.ts'
 import { restore } from './restore.ts'
 import { snapshot } from './snapshot.ts'
-import { keepEvent } from '../stream/keep-event.ts'
-import {
-  runStream,
-  type BatchSource,
-  type DoorOptions,
-  type RunStream,
-} from '../stream/run-stream.ts'
 import type { Session } from '../types/session.ts'
 
 /** A session's run as a stream of events. */

@@ -1,6 +1,4 @@
-import type { Collector } from '../collect/collector-state.ts'
-import { partialMessages } from '../collect/partial-messages.ts'
-import { stepError } from '../collect/step-error.ts'
+import { partialMessages, stepError, type Collector } from '../run/collector.ts'
 import { cleared } from './cleared.ts'
 import { progress } from './progress.ts'
 import { settled, type Outcome } from './settled.ts'

@@ -1,5 +1,5 @@
-import { collectBatches } from '../collect/collect.ts'
-import { failureOf } from '../collect/failure.ts'
+import { collectBatches } from '../run/collect.ts'
+import { failureOf } from '../run/collector.ts'
 import type { FakeInput } from './begin-call.ts'
 import { playCall } from './play-call.ts'
 import type { ModelResponse } from '../types/response.ts'

@@ -1,4 +1,4 @@
-import { collectEventsSync } from '../collect/collect-sync.ts'
+import { collectEventsSync } from '../run/collect.ts'
 import { compileScript } from './compile-script.ts'
 import { renderSection } from './render-section.ts'
 import type { Script } from './script-entry.ts'

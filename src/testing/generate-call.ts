@@ -1,7 +1,7 @@
 import { systemClock } from '../core/clock.ts'
 import { retry, type RetryPlan } from '../core/retry.ts'
 import { isAllmError } from '../errors/errors.ts'
-import { retryPlan } from '../stream/retry-policy.ts'
+import { retryPlan } from '../run/retry-policy.ts'
 import type { FakeInput } from './begin-call.ts'
 import { fakeProvider, left } from './fake-state.ts'
 import { foldCall } from './fold-call.ts'

@@ -1,5 +1,5 @@
 import type { Tool } from '../contracts/tool.ts'
-import { runStream, type BatchSource, type RunStream } from '../stream/run-stream.ts'
+import { runStream, type BatchSource, type RunStream } from '../run/run-stream.ts'
 import { cancellation, failureBatch } from './batch-failure.ts'
 import { settleToolRun } from './settle-tool-run.ts'
 import { toolBatches } from './tool-batches.ts'

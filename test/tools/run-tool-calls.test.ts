@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { createEngine } from '../../src/engine/create-engine.ts'
 import { ToolError } from '../../src/errors/errors.ts'
 import { fail } from '../../src/make/tools.ts'
+import { createEngine } from '../../src/run/engine.ts'
 import { virtualClock } from '../../src/testing/virtual-clock.ts'
 import { runToolCalls } from '../../src/tools/run-tool-calls.ts'
 import { call, simple, textOf } from './support.ts'

@@ -1,8 +1,8 @@
-import { collectEventsSync } from '../../collect/collect-sync.ts'
 import { AdapterError } from '../../errors/errors.ts'
 import type { DecodedCall } from './decoder-state.ts'
 import { messageDecoder } from './message-decoder.ts'
 import { eventsOfMessage } from './whole-message.ts'
+import { collectEventsSync } from '../../run/collect.ts'
 import type { ModelEvent } from '../../types/events.ts'
 import type { ModelResponse } from '../../types/response.ts'
 

@@ -1,8 +1,8 @@
-import { collectEventsSync } from '../../collect/collect-sync.ts'
 import type { ChatAdapter } from '../../contracts/adapter.ts'
 import { streamSse } from '../../http/stream-sse.ts'
 import { openCall } from './open-call.ts'
 import { settleOptions, type OpenAiOptions } from './openai-options.ts'
+import { collectEventsSync } from '../../run/collect.ts'
 import type { ModelEvent } from '../../types/events.ts'
 
 /**

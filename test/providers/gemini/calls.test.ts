@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { collectEventsSync } from '../../../src/collect/collect-sync.ts'
 import { addPartialArg, partialArgs } from '../../../src/providers/gemini/partial-args.ts'
+import { collectEventsSync } from '../../../src/run/collect.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
 import type { ToolCall } from '../../../src/types/message.ts'
 import { chunk, decode, fold, lastChunk, request } from './support.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { collectEventsSync } from '../../../src/collect/collect-sync.ts'
 import { finishReasonOf } from '../../../src/providers/gemini/finish-reason.ts'
 import { parseUsage } from '../../../src/providers/gemini/parse-usage.ts'
+import { collectEventsSync } from '../../../src/run/collect.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
 import { chunk, decode, eventsOf, fold, lastChunk, request, sseBody, stubbed } from './support.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { collectEventsSync } from '../../../src/collect/collect-sync.ts'
+import { collectEventsSync } from '../../../src/run/collect.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
 import type { ModelResponse, Usage } from '../../../src/types/response.ts'
 import { hasFixtures, play, recordedJson, recordings } from './recording.ts'

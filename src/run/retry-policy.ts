@@ -14,7 +14,7 @@ const defaultRetryPolicy: RetryPolicy = {
 }
 
 /** What a retry loop needs beside its policy. */
-export interface RetryScene {
+interface RetryScene {
   readonly clock: Clock
   readonly signal?: AbortSignal | undefined
   readonly onRetry?: RetryPlan['onRetry']

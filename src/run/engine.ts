@@ -1,3 +1,4 @@
+import { partsOf, mergeByName } from './context.ts'
 import { engineBrand, type Engine } from '../contracts/engine.ts'
 import type { CallDefaults, EngineOptions, EngineParts } from '../contracts/options.ts'
 import { systemClock } from '../core/clock.ts'
@@ -5,8 +6,6 @@ import { randomId } from '../core/ids.ts'
 import type { KeySource } from '../core/keys.ts'
 import { assertValid } from '../schema/checks.ts'
 import { validateEngineOptions } from '../schema/options.ts'
-import { partsOf } from '../stream/parts-of.ts'
-import { mergeByName } from '../stream/run-scene.ts'
 
 /**
  * Makes an engine: an adapter, tools, and defaults for any call option. It is frozen and can be shared by any number of calls.

@@ -1,5 +1,5 @@
+import { errorToJSON } from '../errors/error-json.ts'
 import { StreamError } from '../errors/errors.ts'
-import { eventResponse, eventStream } from './web-stream.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
 
 /**
@@ -64,6 +64,7 @@ export function runStream(source: BatchSource, options: DoorOptions = {}): RunSt
 }
 
 type EventStep = IteratorResult<StreamEvent, void>
+
 type BatchStep = IteratorResult<Batch, void>
 
 /** Hands out single events. While a batch lasts, `next` gives an already resolved promise. */
@@ -150,4 +151,62 @@ function batchIterator(source: BatchSource, door: DoorOptions): AsyncIterator<Ba
       return over
     },
   }
+}
+
+type Events = AsyncIterator<StreamEvent, void>
+
+/** Events as a Web stream. Nothing is read ahead; cancelling the stream ends the run. */
+function eventStream(events: Events): ReadableStream<StreamEvent> {
+  return new ReadableStream<StreamEvent>(
+    {
+      async pull(controller) {
+        const result = await events.next()
+        if (result.done === true) controller.close()
+        else controller.enqueue(result.value)
+      },
+      async cancel() {
+        await events.return?.()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+/**
+ * Events as an answer of server-sent events: `event:` names the type, `data:` is the event as JSON.
+ *
+ * An answer is on its way before a run can fail, so a failure before the first event is sent as an `error` event too.
+ */
+function eventResponse(events: Events, init: ResponseInit = {}): Response {
+  const encoder = new TextEncoder()
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const result = await events
+          .next()
+          .catch((error: unknown) => ({ done: false, value: failed(error) }) as const)
+        if (result.done === true) {
+          controller.close()
+          return
+        }
+        const { value: event } = result
+        controller.enqueue(
+          encoder.encode(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`),
+        )
+      },
+      async cancel() {
+        await events.return?.()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  const headers = new Headers(init.headers)
+  if (!headers.has('content-type')) headers.set('content-type', 'text/event-stream; charset=utf-8')
+  if (!headers.has('cache-control')) headers.set('cache-control', 'no-cache')
+  return new Response(body, { ...init, headers })
+}
+
+function failed(error: unknown): StreamEvent {
+  const { partial: _received, ...data } = errorToJSON(error)
+  return { type: 'error', error: data }
 }
