@@ -1,8 +1,7 @@
 export { createEngine, extendEngine } from './run/engine.ts'
 export { generate, streamGenerate, type GenerateResult, type RequestInput } from './run/generate.ts'
-export { step, streamStep } from './chat/step.ts'
-export { chat, streamChat, type ChatResultOf } from './chat/chat.ts'
-export type { ThreadInput } from './chat/create-loop.ts'
+export { step, streamStep, chat, streamChat, type ChatResultOf } from './chat/chat.ts'
+export type { ThreadInput } from './chat/prepare.ts'
 export { assistant, system, toolResult, user, imagePart, textPart } from './make/messages.ts'
 export {
   imageFromBase64,
@@ -156,10 +155,12 @@ export type { RunStream } from './run/run-stream.ts'
 export { fileStore, type FileStoreOptions, type StoreFiles } from './store/file-store.ts'
 export { memoryStore } from './store/memory-store.ts'
 export type { SaveOptions, SessionStore, StoredSession } from './store/session-store.ts'
-export { runToolCalls } from './tools/run-tool-calls.ts'
-export { streamToolCalls } from './tools/stream-tool-calls.ts'
-export type { ToolCallsOptions } from './tools/tool-options.ts'
-export type { ToolCallsResult } from './tools/fold-tool-events.ts'
+export {
+  runToolCalls,
+  streamToolCalls,
+  type ToolCallsOptions,
+  type ToolCallsResult,
+} from './tools/run-tools.ts'
 export { editImage } from './images/edit-image.ts'
 export { generateImage } from './images/generate-image.ts'
 export { imageVariations } from './images/image-variations.ts'

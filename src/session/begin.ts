@@ -1,4 +1,4 @@
-import type { ThreadInput } from '../chat/create-loop.ts'
+import type { ThreadInput } from '../chat/prepare.ts'
 import { ValidationError } from '../errors/errors.ts'
 import { user } from '../make/messages.ts'
 import { questionMessage } from '../make/tool-messages.ts'

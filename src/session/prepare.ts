@@ -1,5 +1,4 @@
-import { createLoop } from '../chat/create-loop.ts'
-import type { Loop } from '../chat/loop.ts'
+import { createLoop, type Loop } from '../chat/prepare.ts'
 import type { Engine } from '../contracts/engine.ts'
 import type { CallOptions } from '../contracts/options.ts'
 import { restingRun } from './resting-run.ts'

@@ -1,5 +1,4 @@
-import { drainLoop } from '../chat/run-loop.ts'
-import { singleStep } from '../chat/step.ts'
+import { drainLoop, singleStep } from '../chat/chat.ts'
 import type { Engine } from '../contracts/engine.ts'
 import type { CallOptions } from '../contracts/options.ts'
 import { toChatResult, toStepResult } from '../run/collector.ts'

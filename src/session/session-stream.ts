@@ -1,4 +1,4 @@
-import { tracedLoop } from '../chat/traced-loop.ts'
+import { tracedLoop } from '../chat/loop.ts'
 import { foldEvent, type Collector } from '../run/collector.ts'
 import { keepEvent } from '../run/context.ts'
 import { runStream, type BatchSource, type DoorOptions, type RunStream } from '../run/run-stream.ts'

@@ -1,4 +1,4 @@
-import { singleStep } from '../chat/step.ts'
+import { singleStep } from '../chat/chat.ts'
 import type { Engine } from '../contracts/engine.ts'
 import type { CallOptions } from '../contracts/options.ts'
 import { begun, replied, type SessionInput } from './begin.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { defaultConcurrency } from '../../src/tools/concurrency.ts'
-import { runToolCalls } from '../../src/tools/run-tool-calls.ts'
 import { virtualClock } from '../../src/testing/virtual-clock.ts'
+import { defaultConcurrency } from '../../src/tools/batch.ts'
+import { runToolCalls } from '../../src/tools/run-tools.ts'
 import { call, simple } from './support.ts'
 
 test.each([

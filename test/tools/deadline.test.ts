@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { onTelemetry, type TelemetryEvent } from '../../src/core/telemetry.ts'
 import { virtualClock } from '../../src/testing/virtual-clock.ts'
-import { runToolCalls } from '../../src/tools/run-tool-calls.ts'
+import { runToolCalls } from '../../src/tools/run-tools.ts'
 import { call, deferred, sentence, simple } from './support.ts'
 
 const told: TelemetryEvent[] = []

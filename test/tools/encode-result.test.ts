@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { encodeJson, encodeResult } from '../../src/tools/encode-result.ts'
-import { plainJson } from '../../src/tools/plain-json.ts'
+import { plainJson } from '../../src/tools/json.ts'
+import { encodeJson, encodeResult } from '../../src/tools/results.ts'
 
 class Point {
   readonly x = 1

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ToolError, toolErrorReasons } from '../../src/errors/errors.ts'
-import { errorContent } from '../../src/tools/error-content.ts'
-import { messageOf } from '../../src/tools/tool-failure.ts'
+import { messageOf } from '../../src/tools/failures.ts'
+import { errorContent } from '../../src/tools/results.ts'
 import { simple } from './support.ts'
 
 const raised = (cause: unknown): ToolError => new ToolError('handler_raised', 'internal', { cause })

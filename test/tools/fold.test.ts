@@ -5,10 +5,12 @@ import type { Tool } from '../../src/contracts/tool.ts'
 import { askUser, fail, halt } from '../../src/make/tools.ts'
 import { collectEvents } from '../../src/testing/collect-events.ts'
 import { virtualClock, type VirtualClock } from '../../src/testing/virtual-clock.ts'
-import { foldToolEvents } from '../../src/tools/fold-tool-events.ts'
-import { runToolCalls } from '../../src/tools/run-tool-calls.ts'
-import { streamToolCalls } from '../../src/tools/stream-tool-calls.ts'
-import type { ToolCallsOptions } from '../../src/tools/tool-options.ts'
+import {
+  foldToolEvents,
+  runToolCalls,
+  streamToolCalls,
+  type ToolCallsOptions,
+} from '../../src/tools/run-tools.ts'
 import type { ToolCall } from '../../src/types/message.ts'
 import { call, simple } from './support.ts'
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { ToolHandler } from '../../src/contracts/tool.ts'
 import { collectEvents } from '../../src/testing/collect-events.ts'
 import { virtualClock } from '../../src/testing/virtual-clock.ts'
-import { streamToolCalls } from '../../src/tools/stream-tool-calls.ts'
+import { streamToolCalls } from '../../src/tools/run-tools.ts'
 import type { StreamEvent } from '../../src/types/events.ts'
 import { brief, call, simple } from './support.ts'
 

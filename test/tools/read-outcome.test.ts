@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { outcomeBrand } from '../../src/contracts/tool.ts'
 import { askUser, fail, halt } from '../../src/make/tools.ts'
-import { readOutcome } from '../../src/tools/read-outcome.ts'
+import { readOutcome } from '../../src/tools/execute.ts'
 import { call } from './support.ts'
 
 const toCall = call('c0', 'x')

@@ -3,7 +3,7 @@ import { ToolError } from '../../src/errors/errors.ts'
 import { fail } from '../../src/make/tools.ts'
 import { createEngine } from '../../src/run/engine.ts'
 import { virtualClock } from '../../src/testing/virtual-clock.ts'
-import { runToolCalls } from '../../src/tools/run-tool-calls.ts'
+import { runToolCalls } from '../../src/tools/run-tools.ts'
 import { call, simple, textOf } from './support.ts'
 
 const echo = simple('echo', (args) => args)

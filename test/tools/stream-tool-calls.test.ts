@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { askUser, fail, halt } from '../../src/make/tools.ts'
 import { collectEvents } from '../../src/testing/collect-events.ts'
 import { virtualClock } from '../../src/testing/virtual-clock.ts'
-import { streamToolCalls } from '../../src/tools/stream-tool-calls.ts'
+import { streamToolCalls } from '../../src/tools/run-tools.ts'
 import { brief, call, deferred, simple } from './support.ts'
 
 const echo = simple('echo', (args) => args)

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { systemClock } from '../../src/core/clock.ts'
+import { toolBatches } from '../../src/tools/batch.ts'
+import type { ToolRun } from '../../src/tools/execute.ts'
 import { toolTable } from '../../src/tools/compact-tools.ts'
-import { foldToolEvents } from '../../src/tools/fold-tool-events.ts'
-import { toolBatches } from '../../src/tools/tool-batches.ts'
-import type { ToolRun } from '../../src/tools/tool-run.ts'
+import { foldToolEvents } from '../../src/tools/run-tools.ts'
 import type { StreamEvent } from '../../src/types/events.ts'
 import { call, deferred, sentence, simple } from './support.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { fail, tool } from '../../src/make/tools.ts'
-import { runToolCalls } from '../../src/tools/run-tool-calls.ts'
+import { runToolCalls } from '../../src/tools/run-tools.ts'
 import { call, sentence, simple } from './support.ts'
 
 const echo = simple('echo', (args) => args)
