@@ -45,13 +45,15 @@ export {
   toChatResult,
   toStepResult,
 } from './run/collector.ts'
-export { Session } from './session/session-api.ts'
-export type { SessionOptions } from './session/create-session.ts'
-export type { SessionInput } from './session/begin.ts'
-export type { SessionReducer, SessionResult } from './session/reducer.ts'
-export type { SessionResultOf } from './session/operations.ts'
-export type { SessionStream } from './session/session-stream.ts'
-export type { ToolResultContent, ToolResultInput } from './session/tool-results.ts'
+export { Session } from './session/session.ts'
+export type {
+  SessionOptions,
+  SessionInput,
+  ToolResultContent,
+  ToolResultInput,
+} from './session/changes.ts'
+export type { SessionReducer, SessionResult } from './session/reduce.ts'
+export type { SessionResultOf, SessionStream } from './session/operations.ts'
 export {
   validateImageRequest,
   validateMessage,
@@ -152,16 +154,22 @@ export type {
 export type { RunProgress, SessionStatus } from './types/session.ts'
 export type { StandardSchema } from './types/standard-schema.ts'
 export type { RunStream } from './run/run-stream.ts'
-export { fileStore, type FileStoreOptions, type StoreFiles } from './store/file-store.ts'
-export { memoryStore } from './store/memory-store.ts'
-export type { SaveOptions, SessionStore, StoredSession } from './store/session-store.ts'
+export { fileStore, type FileStoreOptions, type StoreFiles } from './stores/file-store.ts'
+export {
+  memoryStore,
+  type SaveOptions,
+  type SessionStore,
+  type StoredSession,
+} from './stores/memory-store.ts'
 export {
   runToolCalls,
   streamToolCalls,
   type ToolCallsOptions,
   type ToolCallsResult,
 } from './tools/run-tools.ts'
-export { editImage } from './images/edit-image.ts'
-export { generateImage } from './images/generate-image.ts'
-export { imageVariations } from './images/image-variations.ts'
-export type { ImageCallOptions } from './images/image-options.ts'
+export {
+  editImage,
+  generateImage,
+  imageVariations,
+  type ImageCallOptions,
+} from './images/images.ts'

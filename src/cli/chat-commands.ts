@@ -1,7 +1,6 @@
 import { isResumable } from './chat-session.ts'
 import type { ChatSetup } from './chat-setup.ts'
-import type { SessionStream } from '../session/session-stream.ts'
-import { streamReply, streamResume } from '../session/streams.ts'
+import { streamReply, streamResume, type SessionStream } from '../session/operations.ts'
 import type { Session } from '../types/session.ts'
 
 const help = [

@@ -2,7 +2,7 @@ import type { ChatSetup } from './chat-setup.ts'
 import { failure } from './cli-error.ts'
 import { readSession, writeSession } from './session-file.ts'
 import { system } from '../make/messages.ts'
-import { Session } from '../session/session-api.ts'
+import { Session } from '../session/session.ts'
 
 /** The session that a chat begins with: that of the file, or a new one. */
 export async function openSession(

@@ -3,7 +3,7 @@ import { describeError } from './describe-error.ts'
 import type { Io } from './io.ts'
 import { narrator } from './narrator.ts'
 import { styleFor } from './style.ts'
-import type { SessionStream } from '../session/session-stream.ts'
+import type { SessionStream } from '../session/operations.ts'
 import type { StreamEvent } from '../types/events.ts'
 import type { Session } from '../types/session.ts'
 

@@ -2,7 +2,7 @@ import { open, readFile, rename, rm } from 'node:fs/promises'
 import { failure } from './cli-error.ts'
 import { isMissing, readReason } from './read-json-file.ts'
 import { isAllmError } from '../errors/errors.ts'
-import { Session } from '../session/session-api.ts'
+import { Session } from '../session/session.ts'
 
 /** The session of a file; `undefined` when there is no such file. A file of `fileStore` is read as well. */
 export async function readSession(path: string): Promise<Session | undefined> {

@@ -1,13 +1,13 @@
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { Session } from '../session/session-api.ts'
-import { failure } from './cli-error.ts'
 import { isResumable } from './chat-session.ts'
+import { failure } from './cli-error.ts'
 import { readSession, writeSession } from './session-file.ts'
 import { heading } from './tour-opening.ts'
 import { leads, play } from './tour-play.ts'
 import { plan } from './tour-script.ts'
 import type { Stage } from './tour-stage.ts'
+import { Session } from '../session/session.ts'
 
 /** After so many pieces of its answer the model is stopped. */
 const enough = 8

@@ -6,7 +6,7 @@ import { firstAnswer, planning, tourWords } from './tour-script.ts'
 import type { Stage } from './tour-stage.ts'
 import { system, user } from '../make/messages.ts'
 import { streamGenerate } from '../run/generate.ts'
-import { Session } from '../session/session-api.ts'
+import { Session } from '../session/session.ts'
 
 /** Act 1: an answer, word by word. */
 export async function streamed(stage: Stage): Promise<void> {

@@ -1,4 +1,4 @@
-import type { HttpFailure } from './http-call.ts'
+import type { HttpFailure } from './call.ts'
 import type { JsonValue } from '../types/json.ts'
 
 /** The headers that carry a key. */

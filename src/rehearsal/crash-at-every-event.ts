@@ -3,7 +3,7 @@ import { checkCut } from './check-cut.ts'
 import type { CrashReport, CrashScenario, Runs } from './crash-scenario.ts'
 import { startLife } from './life.ts'
 import { live, type Ending } from './live.ts'
-import { parseSession, stringifySession } from '../session/saved-session.ts'
+import { parseSession, stringifySession } from '../session/saved.ts'
 import type { Session } from '../types/session.ts'
 
 /**

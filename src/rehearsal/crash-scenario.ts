@@ -1,7 +1,7 @@
 import type { Engine } from '../contracts/engine.ts'
 import type { CallOptions } from '../contracts/options.ts'
 import type { Tool } from '../contracts/tool.ts'
-import type { ToolResultInput } from '../session/tool-results.ts'
+import type { ToolResultInput } from '../session/changes.ts'
 import type { Script } from '../testing/script-entry.ts'
 import type { Message } from '../types/message.ts'
 import type { Session } from '../types/session.ts'

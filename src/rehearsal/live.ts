@@ -1,9 +1,13 @@
 import { ValidationError } from '../errors/errors.ts'
 import type { CrashScenario } from './crash-scenario.ts'
 import type { Life } from './life.ts'
-import type { SessionStream } from '../session/session-stream.ts'
-import { streamReply, streamResume, streamStart } from '../session/streams.ts'
-import { submitToolResults } from '../session/tool-results.ts'
+import { submitToolResults } from '../session/changes.ts'
+import {
+  streamReply,
+  streamResume,
+  streamStart,
+  type SessionStream,
+} from '../session/operations.ts'
 import type { StreamEvent } from '../types/events.ts'
 import type { Session } from '../types/session.ts'
 

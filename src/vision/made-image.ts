@@ -1,7 +1,7 @@
 import { base64Problem, sniffMimeType } from '../make/media.ts'
 import { defined } from '../types/guards.ts'
 import type { InlineImage } from '../types/media.ts'
-import { inlineHead } from './inline-image.ts'
+import { inlineHead } from './load-images.ts'
 import { pngHeader } from './png-header.ts'
 
 /** What a provider said about an image that it made. */

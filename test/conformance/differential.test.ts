@@ -1,9 +1,8 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { anthropic } from '../../src/anthropic.ts'
 import type { ChatAdapter } from '../../src/contracts/adapter.ts'
 import { gemini } from '../../src/gemini.ts'
-import type { Fetch } from '../../src/http/http-call.ts'
+import type { Fetch } from '../../src/http/call.ts'
 import { isAllmError, modelRequest, user } from '../../src/index.ts'
 import { openai } from '../../src/openai.ts'
 import { renderWire, wireResponse, type WireFormat } from '../../src/server.ts'
@@ -14,6 +13,8 @@ import { wireFormats } from '../../src/wire/wire-answer.ts'
 import { wireLimits } from '../../src/wire/wire-limits.ts'
 import { carriedBy, comparable, ordered, type Comparable } from './comparable-events.ts'
 import { endingScript, failingScript, harnessScript } from '../support/scripts.ts'
+
+import fc from 'fast-check'
 
 const apiKey = 'test-key'
 

@@ -1,5 +1,5 @@
-import type { HttpCall } from '../../src/http/http-call.ts'
-import type { SseDecoder } from '../../src/http/stream-sse.ts'
+import type { HttpCall } from '../../src/http/call.ts'
+import type { SseDecoder } from '../../src/http/stream-http.ts'
 import type { ErrorData } from '../../src/types/error-data.ts'
 
 /** What the decoder of these tests makes of an event: its data, or an error. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { retryAfterMs } from '../../src/http/retry-after.ts'
+import { retryAfterMs } from '../../src/http/failure.ts'
 
 const date = 'Tue, 14 Oct 2025 01:34:30 GMT'
 

@@ -1,9 +1,9 @@
-import { createServer } from 'node:net'
 import type { ServerResponse } from 'node:http'
+import { createServer } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { streamSse } from '../../src/http/stream-sse.ts'
-import { sendSse, serve, serveByHand, sse, startSse } from '../support/http-server.ts'
+import { streamSse } from '../../src/http/stream-http.ts'
 import { callTo, plainDecoder, readItems, type Item } from './call.ts'
+import { sendSse, serve, serveByHand, sse, startSse } from '../support/http-server.ts'
 
 test('nothing is sent before the first batch is asked for, and leaving then sends nothing', async () => {
   await using server = await serve((_request, response) => sendSse(response, sse('END')))

@@ -1,11 +1,10 @@
-import fc from 'fast-check'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { anthropic } from '../../src/anthropic.ts'
 import type { ChatAdapter } from '../../src/contracts/adapter.ts'
 import { gemini } from '../../src/gemini.ts'
-import type { Fetch } from '../../src/http/http-call.ts'
+import type { Fetch } from '../../src/http/call.ts'
 import { openai } from '../../src/openai.ts'
 import { collectEventsSync } from '../../src/run/collect.ts'
 import { validateThread } from '../../src/schema/validate.ts'
@@ -17,6 +16,8 @@ import type { ModelRequest } from '../../src/types/request.ts'
 import { renderWire } from '../../src/wire/render-wire.ts'
 import type { WireFormat } from '../../src/wire/wire-answer.ts'
 import { wireResponse } from '../../src/wire/wire-response.ts'
+
+import fc from 'fast-check'
 
 /** One way to talk to a provider, and what its own description of a request is called in `../shared/oracles`. */
 interface Way {

@@ -3,10 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bytesToBase64 } from '../../src/make/media.ts'
-import { loadImage } from '../../src/vision/load-image.ts'
-import { loadInputs } from '../../src/vision/load-inputs.ts'
-import { base64Slices, imageBase64, imageBlob, imageHead } from '../../src/vision/loaded-image.ts'
-import { readImageFile } from '../../src/vision/read-image-file.ts'
+import {
+  base64Slices,
+  imageBase64,
+  imageBlob,
+  imageHead,
+  loadImage,
+  loadInputs,
+  readImageFile,
+} from '../../src/vision/load-images.ts'
 import { makePng } from './make-png.ts'
 
 const limits = { provider: 'openai', maxBytes: 3_000_000, mimeTypes: ['image/png'] }

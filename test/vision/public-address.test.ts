@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { addressProblem, isPublicHost } from '../../src/vision/public-address.ts'
+import { addressProblem, isPublicHost } from '../../src/vision/fetch-image.ts'
 
 const notPublic = 'leads to a host that is not public'
 

@@ -4,7 +4,7 @@ import { bytesToBase64 } from '../../src/make/media.ts'
 import type { Image } from '../../src/types/media.ts'
 import type { Message } from '../../src/types/message.ts'
 import type { ModelRequest } from '../../src/types/request.ts'
-import type { ImageLimits } from '../../src/vision/image-limits.ts'
+import type { ImageLimits } from '../../src/vision/fetch-image.ts'
 import { hasImages, resolveImages } from '../../src/vision/resolve-images.ts'
 import { makePng } from './make-png.ts'
 

@@ -1,4 +1,4 @@
-import type { Fetch } from '../../http/http-call.ts'
+import type { Fetch } from '../../http/call.ts'
 import {
   anyFunction,
   assertValid,

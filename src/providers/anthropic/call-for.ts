@@ -1,10 +1,10 @@
-import type { HttpCall } from '../../http/http-call.ts'
+import type { HttpCall } from '../../http/call.ts'
 import type { AnthropicSettings } from './anthropic-options.ts'
 import type { DecodedCall } from './decoder-state.ts'
 import { httpCall, type KeyedOptions } from './http-call.ts'
 import { renderRequest } from './render-request.ts'
 import type { ModelRequest } from '../../types/request.ts'
-import type { ImageLimits } from '../../vision/image-limits.ts'
+import type { ImageLimits } from '../../vision/fetch-image.ts'
 import { hasImages, resolveImages } from '../../vision/resolve-images.ts'
 
 /** A call that is to be made. */

@@ -1,5 +1,5 @@
 import { AdapterError } from '../../errors/errors.ts'
-import type { SseDecoder } from '../../http/stream-sse.ts'
+import type { SseDecoder } from '../../http/stream-http.ts'
 import { growBlock, startBlock, stopBlock } from './decode-block.ts'
 import { completeMessage, growMessage, startMessage } from './decode-message.ts'
 import { decoderState, type DecodedCall, type DecoderState, type Out } from './decoder-state.ts'

@@ -1,6 +1,6 @@
 import type { AdapterErrorReason } from '../../errors/errors.ts'
-import type { HttpFailure } from '../../http/http-call.ts'
-import { retryAfterMs } from '../../http/retry-after.ts'
+import { retryAfterMs } from '../../http/failure.ts'
+import type { HttpFailure } from '../../http/call.ts'
 import type { WireError } from './wire.ts'
 import { defined } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'

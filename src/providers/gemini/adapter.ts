@@ -1,6 +1,6 @@
 import type { AdapterOptions, ChatAdapter } from '../../contracts/adapter.ts'
-import { postForJson } from '../../http/post-for-json.ts'
-import { streamSse } from '../../http/stream-sse.ts'
+import { postForJson } from '../../http/post.ts'
+import { streamSse } from '../../http/stream-http.ts'
 import { openCall } from './open-call.ts'
 import { settle, type GeminiOptions, type Settings } from './settings.ts'
 import { collectEventsSync } from '../../run/collect.ts'

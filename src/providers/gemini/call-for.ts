@@ -1,5 +1,5 @@
 import type { AdapterOptions } from '../../contracts/adapter.ts'
-import type { HttpCall } from '../../http/http-call.ts'
+import type { HttpCall } from '../../http/call.ts'
 import { callKey } from './call-key.ts'
 import { loadImages } from './load-images.ts'
 import { methodUrl, type Method } from './method-url.ts'

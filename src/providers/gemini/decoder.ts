@@ -1,5 +1,5 @@
 import { isAllmError } from '../../errors/errors.ts'
-import type { SseDecoder } from '../../http/stream-sse.ts'
+import type { SseDecoder } from '../../http/stream-http.ts'
 import { completeMessage } from './complete-message.ts'
 import { decodeChunk } from './decode-chunk.ts'
 import { newDecoding, type DecoderOptions } from './decoding.ts'

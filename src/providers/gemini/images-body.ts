@@ -3,7 +3,7 @@ import { imageConfig } from './images-size.ts'
 import { isJsonObject } from './json-kind.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { ImageRequest } from '../../types/media.ts'
-import type { LoadedImage } from '../../vision/loaded-image.ts'
+import type { LoadedImage } from '../../vision/load-images.ts'
 
 /**
  * The body of a request: the prompt, then the images of an edit inline, in their order.

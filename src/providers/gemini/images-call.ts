@@ -1,13 +1,13 @@
 import type { ImageAdapter } from '../../contracts/adapter.ts'
 import { randomId } from '../../core/ids.ts'
-import { postForJson } from '../../http/post-for-json.ts'
+import { postForJson } from '../../http/post.ts'
 import { imageBody } from './images-body.ts'
 import { imageHttpCall } from './images-http.ts'
 import { inputImages } from './images-inputs.ts'
 import { assertPossible } from './images-refusal.ts'
 import { parseImages } from './images-response.ts'
 import type { Settings } from './settings.ts'
-import { imageFailure } from '../../vision/image-failure.ts'
+import { imageFailure } from '../../vision/resolve-images.ts'
 
 /** Makes the calls of an adapter. What can not be asked of Gemini is refused before a key is looked for. */
 export function imageCaller(settings: Settings): ImageAdapter['generate'] {

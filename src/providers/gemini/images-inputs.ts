@@ -1,10 +1,9 @@
-import { guardCall } from '../../http/guarded-call.ts'
-import { transportFailure } from '../../http/transport-failure.ts'
+import { transportFailure } from '../../http/failure.ts'
+import { guardCall } from '../../http/call.ts'
 import type { ImageHttpCall } from './images-http.ts'
 import type { ImageRequest } from '../../types/media.ts'
-import type { ImageLimits } from '../../vision/image-limits.ts'
-import { loadInputs } from '../../vision/load-inputs.ts'
-import type { LoadedImage } from '../../vision/loaded-image.ts'
+import { loadInputs, type LoadedImage } from '../../vision/load-images.ts'
+import type { ImageLimits } from '../../vision/fetch-image.ts'
 
 /** A request holds a hundred megabytes, images as base64 included. */
 const limits: Omit<ImageLimits, 'provider'> = {

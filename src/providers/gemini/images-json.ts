@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../types/json.ts'
-import { base64Slices, imageBase64, type LoadedImage } from '../../vision/loaded-image.ts'
+import { base64Slices, imageBase64, type LoadedImage } from '../../vision/load-images.ts'
 
 /** From so many characters or bytes on a body is made a slice at a time. */
 const largeBody = 4 * 1024 * 1024

@@ -1,6 +1,6 @@
 import type { AdapterOptions } from '../../contracts/adapter.ts'
 import { randomId } from '../../core/ids.ts'
-import type { HttpCall } from '../../http/http-call.ts'
+import type { HttpCall } from '../../http/call.ts'
 import { secretFilter } from '../../http/secrets.ts'
 import { callFor } from './call-for.ts'
 import { answerDecoder, type AnswerDecoder } from './decoder.ts'

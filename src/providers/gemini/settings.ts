@@ -1,5 +1,5 @@
 import type { KeyNeed } from '../../core/keys.ts'
-import type { Fetch } from '../../http/http-call.ts'
+import type { Fetch } from '../../http/call.ts'
 import {
   anyFunction,
   assertValid,

@@ -1,12 +1,12 @@
 import { ImageAdapterError } from '../../errors/errors.ts'
-import { guardCall } from '../../http/guarded-call.ts'
-import { transportFailure } from '../../http/transport-failure.ts'
+import { transportFailure } from '../../http/failure.ts'
+import { guardCall } from '../../http/call.ts'
 import type { ImageFamily } from './images-family.ts'
 import type { ImageHttpCall } from './images-http.ts'
 import { maskProblem } from './images-mask.ts'
 import { renderFields, renderForm } from './images-request.ts'
 import type { ImageRequest } from '../../types/media.ts'
-import { loadInputs, type LoadedInputs } from '../../vision/load-inputs.ts'
+import { loadInputs, type LoadedInputs } from '../../vision/load-images.ts'
 
 /** A body, and what was asked for and is not in it. */
 export interface ImageBody {

@@ -1,5 +1,5 @@
 import type { ImageOperation } from '../../types/media.ts'
-import type { ImageLimits } from '../../vision/image-limits.ts'
+import type { ImageLimits } from '../../vision/fetch-image.ts'
 
 /** The kinds of image models, by what they can do and how their parameters are called. */
 export interface ImageFamily {

@@ -1,5 +1,5 @@
 import type { AdapterOptions } from '../../contracts/adapter.ts'
-import type { HttpCall } from '../../http/http-call.ts'
+import type { HttpCall } from '../../http/call.ts'
 import { callHeaders } from './call-headers.ts'
 import type { OpenAiSettings } from './openai-options.ts'
 import { parseFailure } from './parse-failure.ts'

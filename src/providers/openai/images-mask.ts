@@ -1,5 +1,4 @@
-import { imageHead, type LoadedImage } from '../../vision/loaded-image.ts'
-import type { LoadedInputs } from '../../vision/load-inputs.ts'
+import { imageHead, type LoadedImage, type LoadedInputs } from '../../vision/load-images.ts'
 import { pngHeader, type PngHeader } from '../../vision/png-header.ts'
 
 /** Enough of a PNG to hold its header, its palette and the list of its transparent colours. */

@@ -2,8 +2,7 @@ import type { ImageFamily } from './images-family.ts'
 import { mergeBody } from './merge-body.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { ImageRequest, ImageSize } from '../../types/media.ts'
-import type { LoadedInputs } from '../../vision/load-inputs.ts'
-import { imageBlob, type LoadedImage } from '../../vision/loaded-image.ts'
+import { imageBlob, type LoadedImage, type LoadedInputs } from '../../vision/load-images.ts'
 
 /** The parameters of a request under the names of its model's family. */
 export interface RenderedFields {

@@ -1,4 +1,4 @@
-import type { JsonAnswer } from '../../http/post-for-json.ts'
+import type { JsonAnswer } from '../../http/post.ts'
 import { noImage } from './images-absence.ts'
 import type { ImageHttpCall } from './images-http.ts'
 import { asCount, asList, asObject, asText } from './wire-value.ts'

@@ -1,5 +1,5 @@
 import type { AdapterOptions } from '../../contracts/adapter.ts'
-import type { CallSource, SseDecoder } from '../../http/stream-sse.ts'
+import type { CallSource, SseDecoder } from '../../http/stream-http.ts'
 import { decoderOptions } from './call-notes.ts'
 import { chatDecoder } from './chat/chat-decoder.ts'
 import type { OpenAiSettings } from './openai-options.ts'

@@ -1,5 +1,5 @@
 import { ValidationError } from '../../errors/errors.ts'
-import type { Fetch } from '../../http/http-call.ts'
+import type { Fetch } from '../../http/call.ts'
 import type { Endpoint } from './model-family.ts'
 import { unknownKeys } from '../../schema/checks.ts'
 import type { Issue } from '../../types/error-data.ts'

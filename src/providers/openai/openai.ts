@@ -1,5 +1,5 @@
 import type { ChatAdapter } from '../../contracts/adapter.ts'
-import { streamSse } from '../../http/stream-sse.ts'
+import { streamSse } from '../../http/stream-http.ts'
 import { openCall } from './open-call.ts'
 import { settleOptions, type OpenAiOptions } from './openai-options.ts'
 import { collectEventsSync } from '../../run/collect.ts'

@@ -1,6 +1,6 @@
 import type { AdapterErrorReason } from '../../errors/errors.ts'
-import type { HttpFailure } from '../../http/http-call.ts'
-import { retryAfterMs } from '../../http/retry-after.ts'
+import { retryAfterMs } from '../../http/failure.ts'
+import type { HttpFailure } from '../../http/call.ts'
 import { asCount, asObject, asText } from './wire-value.ts'
 
 /** What a provider says about a failure, in a refusal's body or inside a stream. */

@@ -1,6 +1,6 @@
 import type { AdapterOptions } from '../../contracts/adapter.ts'
-import type { HttpCall } from '../../http/http-call.ts'
-import { sniffedBody } from '../../http/sniffed-body.ts'
+import type { HttpCall } from '../../http/call.ts'
+import { sniffedBody } from '../../http/whole-body.ts'
 import { callHeaders } from './call-headers.ts'
 import type { CallNotes } from './call-notes.ts'
 import type { OpenAiSettings } from './openai-options.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { bodyDecoder } from '../../../src/http/body-decoder.ts'
 import { sseSplitter } from '../../../src/http/sse.ts'
+import { bodyDecoder } from '../../../src/http/stream-http.ts'
 import { messageDecoder } from '../../../src/providers/anthropic/message-decoder.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
 import { block, head, named, recordings, tail, text, toolUse } from './support.ts'

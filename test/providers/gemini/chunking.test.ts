@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { bodyDecoder } from '../../../src/http/body-decoder.ts'
+import { bodyDecoder } from '../../../src/http/stream-http.ts'
 import { answerDecoder } from '../../../src/providers/gemini/decoder.ts'
 import { bodySplitter } from '../../../src/providers/gemini/split-body.ts'
 import { jsonSplitter } from '../../../src/providers/gemini/split-json.ts'

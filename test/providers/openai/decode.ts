@@ -1,5 +1,5 @@
-import { bodyDecoder } from '../../../src/http/body-decoder.ts'
 import { sseSplitter } from '../../../src/http/sse.ts'
+import { bodyDecoder } from '../../../src/http/stream-http.ts'
 import { openai } from '../../../src/openai.ts'
 import { decoderOptions } from '../../../src/providers/openai/call-notes.ts'
 import { chatDecoder } from '../../../src/providers/openai/chat/chat-decoder.ts'

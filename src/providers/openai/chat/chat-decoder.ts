@@ -1,4 +1,4 @@
-import type { SseDecoder } from '../../../http/sse-decoder.ts'
+import type { SseDecoder } from '../../../http/sse.ts'
 import type { DecoderOptions } from '../call-notes.ts'
 import { noteExtras, usageInExtras } from './chat-extras.ts'
 import { deltaReader } from './delta-reader.ts'

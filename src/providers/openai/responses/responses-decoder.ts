@@ -1,4 +1,4 @@
-import type { SseDecoder } from '../../../http/sse-decoder.ts'
+import type { SseDecoder } from '../../../http/sse.ts'
 import type { DecoderOptions } from '../call-notes.ts'
 import { messageDraft, noteHead, reportedError, type MessageDraft } from '../message-draft.ts'
 import { complete, passRaw } from '../message-events.ts'

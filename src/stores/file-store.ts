@@ -1,8 +1,7 @@
 import { systemClock, type Clock } from '../core/clock.ts'
 import { EngineError, SessionError, ValidationError } from '../errors/errors.ts'
-import { parseSession, stringifySession } from '../session/saved-session.ts'
-import { refuseStale } from './refuse-stale.ts'
-import type { SessionStore, StoredSession } from './session-store.ts'
+import { parseSession, stringifySession } from '../session/saved.ts'
+import { refuseStale, type SessionStore, type StoredSession } from './memory-store.ts'
 
 /** The part of Node's file system that a store needs. */
 export interface StoreFiles {

@@ -1,10 +1,16 @@
-import { appended } from './append.ts'
-import { createSession } from './create-session.ts'
-import { reply, resume, start, step } from './operations.ts'
-import { applySessionEvent, finalizeSession, reduceSession } from './reducer.ts'
-import { parseSession, stringifySession } from './saved-session.ts'
-import { streamReply, streamResume, streamStart, streamStep } from './streams.ts'
-import { submitToolResult, submitToolResults } from './tool-results.ts'
+import { appended, createSession, submitToolResult, submitToolResults } from './changes.ts'
+import {
+  reply,
+  resume,
+  start,
+  step,
+  streamReply,
+  streamResume,
+  streamStart,
+  streamStep,
+} from './operations.ts'
+import { applySessionEvent, finalizeSession, reduceSession } from './reduce.ts'
+import { parseSession, stringifySession } from './saved.ts'
 import type { ToolCall } from '../types/message.ts'
 import type { Session as SessionData } from '../types/session.ts'
 
