@@ -1,7 +1,7 @@
 import { isResumable } from './chat-session.ts'
 import type { ChatSetup } from './chat-setup.ts'
 import { streamReply, streamResume, type SessionStream } from '../session/operations.ts'
-import type { Session } from '../types/session.ts'
+import type { Session } from '../session/session.ts'
 
 const help = [
   '/help     this list',

@@ -7,7 +7,7 @@ import { isInteractive } from './io.ts'
 import { lineReader } from './line-reader.ts'
 import { pendingQuestion, questionLine } from './pending-question.ts'
 import { styleFor } from './style.ts'
-import type { Session } from '../types/session.ts'
+import type { Session } from '../session/session.ts'
 
 /** Talks until the user leaves, and gives the exit code. */
 export async function chatLoop(setup: ChatSetup): Promise<number> {

@@ -5,7 +5,7 @@ import { narrator } from './narrator.ts'
 import { styleFor } from './style.ts'
 import type { SessionStream } from '../session/operations.ts'
 import type { StreamEvent } from '../types/events.ts'
-import type { Session } from '../types/session.ts'
+import type { Session } from '../session/session.ts'
 
 /** One turn of a chat. */
 export interface ChatTurn {

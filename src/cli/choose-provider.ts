@@ -10,7 +10,7 @@ import {
 import type { ChatAdapter } from '../contracts/adapter.ts'
 import { keyVariables } from '../core/keys.ts'
 import { anthropic } from '../providers/anthropic/anthropic.ts'
-import { gemini } from '../providers/gemini/adapter.ts'
+import { gemini } from '../providers/gemini/gemini.ts'
 import { openai } from '../providers/openai/openai.ts'
 import { nearest } from '../schema/checks.ts'
 

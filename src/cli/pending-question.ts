@@ -1,4 +1,4 @@
-import type { Session } from '../types/session.ts'
+import type { Session } from '../session/session.ts'
 
 /** A question that a session waits to have answered, and the answers that its tool proposed. */
 export interface PendingQuestion {

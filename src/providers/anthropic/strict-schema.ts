@@ -1,4 +1,4 @@
-import { isObject } from './is-object.ts'
+import { isObject } from './wire.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 
 /**

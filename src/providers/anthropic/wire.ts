@@ -67,3 +67,21 @@ export function textOf(value: unknown): string {
 export function someText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
+
+/** Whether a JSON value is an object. */
+export function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The arguments that a model wrote. No text at all is `{}`; what is not a JSON object is `undefined`. */
+export function parseArguments(raw: string): JsonObject | undefined {
+  if (raw.trim() === '') return {}
+  try {
+    const value: unknown = JSON.parse(raw)
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+    // JSON.parse makes JSON values, and this one is an object.
+    return value as JsonObject
+  } catch {
+    return undefined
+  }
+}

@@ -1,4 +1,4 @@
-import { asList, asObject } from './wire-value.ts'
+import { asList, asObject } from './wire.ts'
 import { assertNever } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { sseSplitter } from '../../../src/http/sse.ts'
 import { bodyDecoder } from '../../../src/http/stream-http.ts'
-import { messageDecoder } from '../../../src/providers/anthropic/message-decoder.ts'
+import { messageDecoder } from '../../../src/providers/anthropic/decode.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
 import { block, head, named, recordings, tail, text, toolUse } from './support.ts'
 

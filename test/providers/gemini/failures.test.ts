@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseFailure } from '../../../src/providers/gemini/parse-failure.ts'
+import { parseFailure } from '../../../src/providers/gemini/failure.ts'
 import { eventsOf, generated, stubbed } from './support.ts'
 
 interface GoogleError {

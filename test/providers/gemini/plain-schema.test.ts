@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AdapterError } from '../../../src/errors/errors.ts'
-import { plainSchema } from '../../../src/providers/gemini/plain-schema.ts'
+import { plainSchema } from '../../../src/providers/gemini/schema.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
 import { sampleSchema, sampleValue } from '../../support/schema-arbitraries.ts'
 

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { modelFamily } from '../../../src/providers/gemini/model-family.ts'
-import { renderRequest } from '../../../src/providers/gemini/render-request.ts'
-import { thinkingConfig } from '../../../src/providers/gemini/thinking-config.ts'
+import { renderRequest, thinkingConfig } from '../../../src/providers/gemini/render-request.ts'
+import { modelFamily } from '../../../src/providers/gemini/render-target.ts'
 import type { ReasoningEffort } from '../../../src/types/request.ts'
 import { request } from './support.ts'
 

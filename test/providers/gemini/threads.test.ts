@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { answerDecoder } from '../../../src/providers/gemini/decoder.ts'
+import { answerDecoder } from '../../../src/providers/gemini/decode.ts'
 import { renderRequest } from '../../../src/providers/gemini/render-request.ts'
 import { collectEventsSync } from '../../../src/run/collect.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
