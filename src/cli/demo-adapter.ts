@@ -1,6 +1,6 @@
 import type { ChatAdapter } from '../contracts/adapter.ts'
 import { fake } from '../testing/fake.ts'
-import type { Script, ScriptEntry } from '../testing/script-entry.ts'
+import type { Script, ScriptEntry } from '../testing/script.ts'
 import { messageText, type Message } from '../types/message.ts'
 import type { ModelRequest } from '../types/request.ts'
 

@@ -2,8 +2,8 @@ import { failure } from './cli-error.ts'
 import type { Io } from './io.ts'
 import { nameOf, readJsonFile } from './read-json-file.ts'
 import { isAllmError } from '../errors/errors.ts'
-import type { Script } from '../testing/script-entry.ts'
-import { isFlat, validateScript } from '../testing/validate-script.ts'
+import { isFlat, validateScript } from '../testing/check-script.ts'
+import type { Script } from '../testing/script.ts'
 
 /** What a script file holds: the scripts, and whatever else stands beside them. */
 export interface ScriptFile {

@@ -4,7 +4,7 @@ import type { Engine } from '../contracts/engine.ts'
 import type { Clock } from '../core/clock.ts'
 import { createEngine } from '../run/engine.ts'
 import { fake } from '../testing/fake.ts'
-import type { Script } from '../testing/script-entry.ts'
+import type { Script } from '../testing/script.ts'
 
 /** Makes a new engine. The fake plays the scripts; a real provider answers by itself. */
 export type EngineMaker = (scripts: readonly Script[]) => Engine

@@ -1,5 +1,5 @@
-import type { Script } from '../testing/script-entry.ts'
 import { spoken } from './demo-adapter.ts'
+import type { Script } from '../testing/script.ts'
 
 /** What the user says in the tour, and what the model is told. */
 export const tourWords = {

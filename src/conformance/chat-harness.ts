@@ -2,7 +2,7 @@ import type { ChatCapability } from './capabilities.ts'
 import type { ConformanceCase, Declares } from './conformance-case.ts'
 import type { ChatAdapter } from '../contracts/adapter.ts'
 import type { Clock } from '../core/clock.ts'
-import type { Script } from '../testing/script-entry.ts'
+import type { Script } from '../testing/script.ts'
 
 /**
  * How to make a chat adapter whose wire plays a script. The harness of a fake is three lines; that of a provider renders the

@@ -1,7 +1,7 @@
 import type { ChatHarness, StartedAdapter, StartOptions } from './chat-harness.ts'
 import { ConformanceFailure } from './conformance-failure.ts'
 import type { ChatAdapter } from '../contracts/adapter.ts'
-import type { Script } from '../testing/script-entry.ts'
+import type { Script } from '../testing/script.ts'
 import { virtualClock, type VirtualClock } from '../testing/virtual-clock.ts'
 
 /** What a case works with: an adapter that was started for it, and the view of its wire. */

@@ -1,7 +1,7 @@
 import type { ImageCapability } from './capabilities.ts'
 import type { ConformanceCase, Declares } from './conformance-case.ts'
 import type { ImageAdapter } from '../contracts/adapter.ts'
-import type { ImageScriptEntry } from '../testing/image-script-entry.ts'
+import type { ImageScriptEntry } from '../testing/fake-images.ts'
 
 /** How to make an image adapter whose wire plays a script. The operations that it declares are those of the adapter. */
 export interface ImageHarness extends Declares<ImageCapability> {

@@ -3,7 +3,7 @@ import type { ImageHarness, StartedImageAdapter } from './image-harness.ts'
 import { within } from './patience.ts'
 import { runId } from './read-stream.ts'
 import type { AdapterOptions } from '../contracts/adapter.ts'
-import type { ImageScriptEntry } from '../testing/image-script-entry.ts'
+import type { ImageScriptEntry } from '../testing/fake-images.ts'
 import type { ImageRequest, ImageResponse, InlineImage } from '../types/media.ts'
 
 /** One pixel. */

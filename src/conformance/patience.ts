@@ -1,7 +1,7 @@
 import { ConformanceFailure } from './conformance-failure.ts'
 import type { ContractName } from './contract.ts'
 import { startTimer, systemClock } from '../core/clock.ts'
-import { nextTurn } from '../testing/next-turn.ts'
+import { nextTurn } from '../testing/script.ts'
 
 /** What is waited for, and for how long. */
 export interface Wait {

@@ -3,7 +3,7 @@ import { demand } from './conformance-failure.ts'
 import { runId } from './read-stream.ts'
 import { show } from './show.ts'
 import { isAllmError, type AdapterErrorReason } from '../errors/errors.ts'
-import type { Script } from '../testing/script-entry.ts'
+import type { Script } from '../testing/script.ts'
 import type { JsonObject } from '../types/json.ts'
 
 /** A way for a call to fail before its first event. */

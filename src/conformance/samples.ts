@@ -1,4 +1,4 @@
-import type { Script } from '../testing/script-entry.ts'
+import type { Script } from '../testing/script.ts'
 import type { Message } from '../types/message.ts'
 import type { ModelRequest, ToolSpec } from '../types/request.ts'
 

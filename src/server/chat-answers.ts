@@ -1,11 +1,11 @@
-import type { Script } from '../testing/script-entry.ts'
-import { rechunk } from '../wire/chunking.ts'
-import { renderWire } from '../wire/render-wire.ts'
-import type { WireAnswer, WireChunking, WireFormat } from '../wire/wire-answer.ts'
 import { applyFault } from './apply-fault.ts'
 import type { Fault } from './faults.ts'
 import { prepareAnswer, type PreparedAnswer } from './prepared-answer.ts'
 import type { TakenScript } from './script-source.ts'
+import type { Script } from '../testing/script.ts'
+import { rechunk } from '../wire/chunking.ts'
+import { renderWire } from '../wire/render-wire.ts'
+import type { WireAnswer, WireChunking, WireFormat } from '../wire/wire-answer.ts'
 
 /** What a request asks of its answer. */
 export interface ChatAsk {

@@ -15,8 +15,8 @@ import {
   type Check,
 } from '../schema/checks.ts'
 import type { FakeServerOptions } from './fake-server-options.ts'
+import { validateScript } from '../testing/check-script.ts'
 import { fakeImages } from '../testing/fake-images.ts'
-import { validateScript } from '../testing/validate-script.ts'
 
 /** Throws a `ValidationError` that holds every problem of the scripts, of the image script, or of the options. */
 export function checkFakeServerOptions(options: FakeServerOptions): void {

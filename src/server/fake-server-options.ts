@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import type { Fault, SeededFailures } from './faults.ts'
-import type { ImageScriptEntry } from '../testing/image-script-entry.ts'
-import type { Script } from '../testing/script-entry.ts'
+import type { ImageScriptEntry } from '../testing/fake-images.ts'
+import type { Script } from '../testing/script.ts'
 import type { WireChunking } from '../wire/wire-answer.ts'
 
 /** What a fake server is made of. Everything but `clock` is JSON, and all of it is checked when the server is made. */

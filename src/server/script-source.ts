@@ -1,8 +1,6 @@
 import type { ImageAdapter } from '../contracts/adapter.ts'
-import { fakeImages } from '../testing/fake-images.ts'
-import type { ImageScriptEntry } from '../testing/image-script-entry.ts'
-import { createScriptCursor, type ScriptCursor } from '../testing/script-cursor.ts'
-import type { Script } from '../testing/script-entry.ts'
+import { fakeImages, type ImageScriptEntry } from '../testing/fake-images.ts'
+import { createScriptCursor, type Script, type ScriptCursor } from '../testing/script.ts'
 
 /** A script and its place in the list. */
 export interface TakenScript {

@@ -1,4 +1,4 @@
-import type { ScriptedToolCall, ScriptedToolCallDelta } from '../testing/script-entry.ts'
+import type { ScriptedToolCall, ScriptedToolCallDelta } from '../testing/script.ts'
 import { defined } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import type { Image } from '../types/media.ts'

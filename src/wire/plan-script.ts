@@ -1,4 +1,4 @@
-import type { Script, ScriptEntry } from '../testing/script-entry.ts'
+import type { Script, ScriptEntry } from '../testing/script.ts'
 import { assertNever, defined } from '../types/guards.ts'
 import type { FinishReason, ModelResponse, Usage } from '../types/response.ts'
 import {

@@ -1,5 +1,5 @@
-import type { Script } from '../testing/script-entry.ts'
-import { validateScript } from '../testing/validate-script.ts'
+import { validateScript } from '../testing/check-script.ts'
+import type { Script } from '../testing/script.ts'
 import { rechunk } from './chunking.ts'
 import { planScript } from './plan-script.ts'
 import { renderPlan } from './render-plan.ts'

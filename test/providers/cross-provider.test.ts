@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
@@ -8,7 +9,7 @@ import type { Fetch } from '../../src/http/call.ts'
 import { openai } from '../../src/openai.ts'
 import { collectEventsSync } from '../../src/run/collect.ts'
 import { validateThread } from '../../src/schema/validate.ts'
-import type { Script, ScriptedToolCall } from '../../src/testing/script-entry.ts'
+import type { Script, ScriptedToolCall } from '../../src/testing/script.ts'
 import type { ModelEvent } from '../../src/types/events.ts'
 import type { JsonObject, JsonValue } from '../../src/types/json.ts'
 import { messageText, type Message } from '../../src/types/message.ts'
@@ -16,8 +17,6 @@ import type { ModelRequest } from '../../src/types/request.ts'
 import { renderWire } from '../../src/wire/render-wire.ts'
 import type { WireFormat } from '../../src/wire/wire-answer.ts'
 import { wireResponse } from '../../src/wire/wire-response.ts'
-
-import fc from 'fast-check'
 
 /** One way to talk to a provider, and what its own description of a request is called in `../shared/oracles`. */
 interface Way {

@@ -6,7 +6,7 @@ import { foldEvents } from '../events.ts'
 import { sameResponses } from './same-responses.ts'
 import { readEvents } from '../read-stream.ts'
 import { weatherRequest } from '../samples.ts'
-import type { Script } from '../../testing/script-entry.ts'
+import type { Script } from '../../testing/script.ts'
 import { defined } from '../../types/guards.ts'
 
 /** That `generate` says the same as the fold of `stream`. */

@@ -12,7 +12,7 @@ import {
   type Outcome,
 } from '../refusals.ts'
 import { isAllmError } from '../../errors/errors.ts'
-import type { Script } from '../../testing/script-entry.ts'
+import type { Script } from '../../testing/script.ts'
 import { defined } from '../../types/guards.ts'
 
 /** When `generate` rejects. */

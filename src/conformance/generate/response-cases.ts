@@ -6,7 +6,7 @@ import { runId } from '../read-stream.ts'
 import { hello, weatherRequest } from '../samples.ts'
 import { show } from '../show.ts'
 import { json } from '../../schema/checks.ts'
-import type { Script } from '../../testing/script-entry.ts'
+import type { Script } from '../../testing/script.ts'
 import type { ModelResponse } from '../../types/response.ts'
 
 /** What a response of `generate` says. */

@@ -1,9 +1,9 @@
-import type { Script } from '../../testing/script-entry.ts'
 import type { ChatCase } from '../chat-harness.ts'
 import { play } from '../chat-scene.ts'
 import { demand } from '../conformance-failure.ts'
 import { eventsOfType, showEvents } from '../events.ts'
 import { readEvents } from '../read-stream.ts'
+import type { Script } from '../../testing/script.ts'
 
 const withRaw: Script = [
   ['text', 'Hello'],

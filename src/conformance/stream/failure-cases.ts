@@ -5,7 +5,7 @@ import { joinedDeltas, showEvents } from '../events.ts'
 import { read, readEvents } from '../read-stream.ts'
 import { show } from '../show.ts'
 import { isAllmError } from '../../errors/errors.ts'
-import type { Script } from '../../testing/script-entry.ts'
+import type { Script } from '../../testing/script.ts'
 import type { ErrorData } from '../../types/error-data.ts'
 import type { ModelEvent } from '../../types/events.ts'
 

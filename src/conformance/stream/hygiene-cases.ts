@@ -1,4 +1,3 @@
-import type { Script } from '../../testing/script-entry.ts'
 import type { ChatCase } from '../chat-harness.ts'
 import { play } from '../chat-scene.ts'
 import { demand } from '../conformance-failure.ts'
@@ -8,6 +7,7 @@ import { turns } from '../patience.ts'
 import { openStream, read, readEvents } from '../read-stream.ts'
 import { hello, late, refused, requestOf, slow } from '../samples.ts'
 import { unhandledDuring } from '../unhandled.ts'
+import type { Script } from '../../testing/script.ts'
 
 const echoed: Script = [
   [

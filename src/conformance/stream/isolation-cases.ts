@@ -6,7 +6,7 @@ import { whileTimePasses } from '../passing-time.ts'
 import { drain, openStream, readEvents } from '../read-stream.ts'
 import { hello, requestOf, weatherCall, weatherRequest } from '../samples.ts'
 import { sameJson } from '../../schema/json-schema.ts'
-import type { Script } from '../../testing/script-entry.ts'
+import type { Script } from '../../testing/script.ts'
 import type { ModelEvent } from '../../types/events.ts'
 
 /** What one call has to do with the caller's data and with other calls: nothing. */

@@ -5,7 +5,7 @@ import { eventsOfType, foldEvents, joinedDeltas } from '../events.ts'
 import { readEvents } from '../read-stream.ts'
 import { hello, requestOf } from '../samples.ts'
 import { show } from '../show.ts'
-import type { Script } from '../../testing/script-entry.ts'
+import type { Script } from '../../testing/script.ts'
 import type { Message } from '../../types/message.ts'
 
 const opaque = 'c2lnbmF0dXJlLW9mLXRoZS1yZWFzb25pbmc='

@@ -11,7 +11,7 @@ import {
   scriptOf,
   type Outcome,
 } from '../refusals.ts'
-import type { Script } from '../../testing/script-entry.ts'
+import type { Script } from '../../testing/script.ts'
 import { defined } from '../../types/guards.ts'
 
 /** Failures before the first event. */

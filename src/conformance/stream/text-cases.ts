@@ -5,7 +5,7 @@ import { eventsOfType, foldEvents, joinedDeltas, showEvents } from '../events.ts
 import { readEvents } from '../read-stream.ts'
 import { hello, weatherRequest } from '../samples.ts'
 import { show } from '../show.ts'
-import type { Script } from '../../testing/script-entry.ts'
+import type { Script } from '../../testing/script.ts'
 import type { FinishReason } from '../../types/response.ts'
 
 /** Characters of one, two, three and four bytes, some of which belong together. */

@@ -7,7 +7,7 @@ import { turns } from '../patience.ts'
 import { readEvents } from '../read-stream.ts'
 import { hello, late, slow } from '../samples.ts'
 import { isAllmError } from '../../errors/errors.ts'
-import type { Script, ScriptEntry } from '../../testing/script-entry.ts'
+import type { Script, ScriptEntry } from '../../testing/script.ts'
 
 const limitMs = 10_000
 

@@ -5,7 +5,7 @@ import { eventsOfType, foldEvents } from '../events.ts'
 import { readEvents } from '../read-stream.ts'
 import { weatherCall, weatherRequest } from '../samples.ts'
 import { sameJson } from '../../schema/json-schema.ts'
-import type { Script } from '../../testing/script-entry.ts'
+import type { Script } from '../../testing/script.ts'
 import type { ModelEvent } from '../../types/events.ts'
 import type { ToolCall } from '../../types/message.ts'
 

@@ -5,7 +5,7 @@ import { eventsOfType, showEvents } from '../events.ts'
 import { readEvents } from '../read-stream.ts'
 import { weatherRequest } from '../samples.ts'
 import { sameJson } from '../../schema/json-schema.ts'
-import type { Script, ScriptEntry } from '../../testing/script-entry.ts'
+import type { Script, ScriptEntry } from '../../testing/script.ts'
 import type { ModelEvent } from '../../types/events.ts'
 
 /** The calls of tools, piece by piece. */
