@@ -5,8 +5,8 @@ import type { Io } from './io.ts'
 import { integerOption } from './parse-command-line.ts'
 import { readScriptFile } from './script-file.ts'
 import { isAllmError } from '../errors/errors.ts'
-import { createFakeServer, type FakeServer } from '../server/create-fake-server.ts'
-import type { FakeServerOptions } from '../server/fake-server-options.ts'
+import { createFakeServer, type FakeServer } from '../server/fake-server.ts'
+import type { FakeServerOptions } from '../server/request-handler.ts'
 
 /** `allm serve`: a server that plays a script in the formats of three providers. */
 export const serveCommand: Command = {

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { anthropic } from '../../src/anthropic.ts'
 import type { ChatAdapter } from '../../src/contracts/adapter.ts'
@@ -6,15 +7,13 @@ import type { Fetch } from '../../src/http/call.ts'
 import { isAllmError, modelRequest, user } from '../../src/index.ts'
 import { openai } from '../../src/openai.ts'
 import { renderWire, wireResponse, type WireFormat } from '../../src/server.ts'
+import { planScript } from '../../src/server/plan.ts'
+import { wireFormats } from '../../src/server/wire-format.ts'
+import { wireLimits } from '../../src/server/wire-limits.ts'
 import { fake, virtualClock, type Script, type VirtualClock } from '../../src/testing.ts'
 import type { ModelEvent } from '../../src/types/events.ts'
-import { planScript } from '../../src/wire/plan-script.ts'
-import { wireFormats } from '../../src/wire/wire-answer.ts'
-import { wireLimits } from '../../src/wire/wire-limits.ts'
 import { carriedBy, comparable, ordered, type Comparable } from './comparable-events.ts'
 import { endingScript, failingScript, harnessScript } from '../support/scripts.ts'
-
-import fc from 'fast-check'
 
 const apiKey = 'test-key'
 

@@ -9,14 +9,13 @@ import type { Fetch } from '../../src/http/call.ts'
 import { openai } from '../../src/openai.ts'
 import { collectEventsSync } from '../../src/run/collect.ts'
 import { validateThread } from '../../src/schema/validate.ts'
+import type { WireFormat } from '../../src/server/wire-format.ts'
+import { renderWire, wireResponse } from '../../src/server/wire.ts'
 import type { Script, ScriptedToolCall } from '../../src/testing/script.ts'
 import type { ModelEvent } from '../../src/types/events.ts'
 import type { JsonObject, JsonValue } from '../../src/types/json.ts'
 import { messageText, type Message } from '../../src/types/message.ts'
 import type { ModelRequest } from '../../src/types/request.ts'
-import { renderWire } from '../../src/wire/render-wire.ts'
-import type { WireFormat } from '../../src/wire/wire-answer.ts'
-import { wireResponse } from '../../src/wire/wire-response.ts'
 
 /** One way to talk to a provider, and what its own description of a request is called in `../shared/oracles`. */
 interface Way {

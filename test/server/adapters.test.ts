@@ -5,9 +5,9 @@ import { gemini } from '../../src/gemini.ts'
 import { chat, createEngine, generate, system, tool, user } from '../../src/index.ts'
 import { openai } from '../../src/openai.ts'
 import { createFakeServer, type FakeServer } from '../../src/server.ts'
+import { wireFormats, type WireFormat } from '../../src/server/wire-format.ts'
 import type { Script } from '../../src/testing.ts'
 import type { JsonValue } from '../../src/types/json.ts'
-import { wireFormats, type WireFormat } from '../../src/wire/wire-answer.ts'
 
 function adapter(format: WireFormat, server: FakeServer): ChatAdapter {
   const apiKey = 'test-key'

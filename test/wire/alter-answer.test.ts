@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { cutAfterEvents, malformEvent, renderWire, slowAnswer } from '../../src/server.ts'
+import { wireFormats } from '../../src/server/wire-format.ts'
 import type { Script } from '../../src/testing.ts'
-import { wireFormats } from '../../src/wire/wire-answer.ts'
 
 const script: Script = [
   ['text', 'a'],

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { renderWire } from '../../src/server.ts'
-import { joinFrames, rechunk } from '../../src/wire/chunking.ts'
-import type { WireFrame } from '../../src/wire/wire-answer.ts'
+import type { WireFrame } from '../../src/server/wire-format.ts'
+import { joinFrames, rechunk } from '../../src/server/wire.ts'
 
 const frames: fc.Arbitrary<WireFrame[]> = fc.array(
   fc

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { renderWire } from '../../src/server.ts'
+import type { WireFormat } from '../../src/server/wire-format.ts'
 import type { HarnessEntry, Script } from '../../src/testing.ts'
-import type { WireFormat } from '../../src/wire/wire-answer.ts'
 import { wireBody, wireEvents } from './decode.ts'
 
 function refusal(format: WireFormat, reason: string, details: HarnessEntry[2] = {}) {

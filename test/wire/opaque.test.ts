@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import type { WireFormat } from '../../src/server/wire-format.ts'
+import { wireLimits } from '../../src/server/wire-limits.ts'
 import type { JsonValue } from '../../src/types/json.ts'
 import type { ModelResponse } from '../../src/types/response.ts'
-import type { WireFormat } from '../../src/wire/wire-answer.ts'
-import { wireLimits } from '../../src/wire/wire-limits.ts'
 import { decodeWire } from './decode.ts'
 
 function opaquesOf({ message }: ModelResponse): unknown[] {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import type { WireFormat } from '../../src/server/wire-format.ts'
 import type { Script } from '../../src/testing.ts'
-import type { WireFormat } from '../../src/wire/wire-answer.ts'
 import { wireBody, wireEvents } from './decode.ts'
 import { hasOracles, loadOracle, type Oracle } from './shared.ts'
 

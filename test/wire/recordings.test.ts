@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import type { WireFormat } from '../../src/server/wire-format.ts'
 import type { Script } from '../../src/testing.ts'
-import type { WireFormat } from '../../src/wire/wire-answer.ts'
 import { wireBody, wireEvents } from './decode.ts'
 import { hasRecordings, recordingsFolder } from './shared.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { renderImages, type ImageOutcome } from '../../src/server/wire-images.ts'
 import type { Image } from '../../src/types/media.ts'
-import { renderImages, type ImageOutcome } from '../../src/wire/render-images.ts'
 import { hasOracles, loadOracle } from './shared.ts'
 
 const png: Image = { type: 'base64', base64: 'iVBORw0KGgo=', mimeType: 'image/png' }

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { renderWire } from '../../src/server.ts'
+import { wireFormats } from '../../src/server/wire-format.ts'
 import type { Script } from '../../src/testing.ts'
-import { wireFormats } from '../../src/wire/wire-answer.ts'
 import { script } from '../support/scripts.ts'
 import { wireBody, wireEvents, wireText } from './decode.ts'
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { messageUsage } from '../../src/server/wire-anthropic.ts'
+import { usageMetadata } from '../../src/server/wire-gemini.ts'
+import { carriedUsage } from '../../src/server/wire-limits.ts'
+import { chatUsage, responsesUsage } from '../../src/server/wire-openai-usage.ts'
 import type { Usage } from '../../src/types/response.ts'
-import { messageUsage } from '../../src/wire/anthropic-usage.ts'
-import { carriedUsage } from '../../src/wire/carried.ts'
-import { usageMetadata } from '../../src/wire/gemini-usage.ts'
-import { chatUsage, responsesUsage } from '../../src/wire/openai-usage.ts'
 
 const all: Usage = {
   inputTokens: 100,

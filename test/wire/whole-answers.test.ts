@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { renderWire } from '../../src/server.ts'
+import { wireFormats } from '../../src/server/wire-format.ts'
+import { wireLimits } from '../../src/server/wire-limits.ts'
 import type { Script } from '../../src/testing.ts'
 import type { Image } from '../../src/types/media.ts'
 import type { ModelResponse } from '../../src/types/response.ts'
-import { wireFormats } from '../../src/wire/wire-answer.ts'
-import { wireLimits } from '../../src/wire/wire-limits.ts'
 import { decodeWire, generateWire, wireEvents, wireText } from './decode.ts'
 
 const image: Image = { type: 'base64', base64: 'iVBORw0KGgo=', mimeType: 'image/png' }
