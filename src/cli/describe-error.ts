@@ -1,6 +1,6 @@
-import { CliError } from './cli-error.ts'
+import { CliError } from './command.ts'
 import type { Io } from './io.ts'
-import { providerNames } from './provider-names.ts'
+import { providerNames } from './provider.ts'
 import { keyVariables } from '../core/keys.ts'
 import { isAllmError } from '../errors/errors.ts'
 import { redact } from '../errors/redact.ts'

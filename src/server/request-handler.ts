@@ -3,7 +3,6 @@ import { applyFault, faultOf, type SeededFailures, type Fault } from './faults.t
 import { wireEpoch, type WireChunking, type WireFormat } from './wire-format.ts'
 import type { ImageScriptEntry } from '../testing/fake-images.ts'
 import type { Script } from '../testing/script.ts'
-import { failures } from './fake-server.ts'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import {
   imageAnswer,

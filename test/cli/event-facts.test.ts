@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { eventFacts } from '../../src/cli/event-facts.ts'
-import { narrator } from '../../src/cli/narrator.ts'
-import { styleFor } from '../../src/cli/style.ts'
+import { styleFor } from '../../src/cli/io.ts'
+import { eventFacts, narrator } from '../../src/cli/narrator.ts'
 import { eventTypes, type StreamEvent } from '../../src/index.ts'
 
 const message = { role: 'assistant', content: 'Hi.' } as const

@@ -1,7 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
-import { lineReader, type LineReader } from '../../src/cli/line-reader.ts'
-import { isInteractive, type Io } from '../../src/cli/io.ts'
+import { isInteractive, lineReader, type Io, type LineReader } from '../../src/cli/io.ts'
 
 interface Seat {
   readonly reader: LineReader

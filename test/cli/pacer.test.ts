@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import { pacer } from '../../src/cli/pacer.ts'
+import { pacer } from '../../src/cli/tour.ts'
 import { virtualClock } from '../../src/testing.ts'
 
 test('what happened on a virtual clock is shown with the waits between', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { timeline, timelineChart } from '../../src/cli/timeline.ts'
+import { timeline, timelineChart } from '../../src/cli/run.ts'
 import { createEngine, streamChat, tool, user } from '../../src/index.ts'
 import { fake, virtualClock } from '../../src/testing.ts'
 

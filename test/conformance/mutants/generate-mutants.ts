@@ -1,5 +1,5 @@
 import type { ChatHarness } from '../../../src/conformance.ts'
-import { refusals } from '../../../src/conformance/refusals.ts'
+import { refusals } from '../../../src/conformance/adapter-demands.ts'
 import type { AdapterOptions, ChatAdapter } from '../../../src/contracts/adapter.ts'
 import { AdapterError, type ModelResponse, type StreamError } from '../../../src/index.ts'
 import { fakeHarness } from '../harnesses.ts'
