@@ -8,7 +8,7 @@ import {
   filesUnder,
   nodesOf,
   placeOf,
-  roomOf,
+  folderOf,
   sourceFiles,
   type SourceFile,
 } from './support/source-tree.ts'
@@ -18,35 +18,6 @@ const run = [...ground, 'run']
 const provider = [...ground, 'run', 'http', 'vision']
 const loop = [...run, 'tools', 'chat', 'session']
 const providers = ['providers/openai', 'providers/anthropic', 'providers/gemini']
-
-/** Folders that are still to be moved. */
-const unsorted = [
-  'data',
-  'events',
-  'adapter',
-  'async',
-  'validate',
-  'collect',
-  'keys',
-  'telemetry',
-  'stream',
-  'engine',
-  'store',
-  'rehearsal',
-  'wire',
-  'make',
-  'tools',
-  'chat',
-  'session',
-  'images',
-  'http',
-  'vision',
-  'testing',
-  'server',
-  'conformance',
-  'cli',
-  ...providers,
-]
 
 /** Each folder, and the folders that it may import from. Type imports count. A new folder needs a row. */
 const folders: Readonly<Record<string, readonly string[]>> = {
@@ -72,44 +43,24 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   server: [...ground, 'testing'],
   conformance: [...ground, 'run', 'testing'],
   cli: [...loop, ...providers, 'testing', 'server', 'conformance', 'stores', 'images'],
-  ...Object.fromEntries(
-    unsorted.map((folder) => [
-      folder,
-      [
-        ...unsorted,
-        ...ground,
-        'run',
-        'http',
-        'vision',
-        'testing',
-        'server',
-        'tools',
-        'chat',
-        'session',
-        'stores',
-        'images',
-        ...providers,
-      ],
-    ]),
-  ),
 }
 
-/** The rooms that are Node's. All others run wherever there is `fetch`. */
-const nodeRooms = new Set(['server', 'cli'])
+/** The folders that need Node. All others run wherever there is `fetch`. */
+const nodeFolders = new Set(['server', 'cli'])
 
-const doors = sourceFiles.filter(({ room }) => room === '')
-const inRooms = sourceFiles.filter(({ room }) => room !== '')
+const entryPoints = sourceFiles.filter(({ folder }) => folder === '')
+const inFolders = sourceFiles.filter(({ folder }) => folder !== '')
 
-describe('rooms', () => {
-  test.each([...new Set(inRooms.map(({ room }) => room))])(
+describe('folders', () => {
+  test.each([...new Set(inFolders.map(({ folder }) => folder))])(
     '%s imports only from its left',
-    (room) => {
-      const allowed = folders[room]
-      expect(allowed, `give ${room} a row in the table of folders`).toBeDefined()
-      const strangers = inRooms
-        .filter((file) => file.room === room)
+    (folder) => {
+      const allowed = folders[folder]
+      expect(allowed, `give ${folder} a row in the table of folders`).toBeDefined()
+      const strangers = inFolders
+        .filter((file) => file.folder === folder)
         .flatMap((file) => filesImportedBy(file).map((path) => [file.path, path] as const))
-        .filter(([, path]) => roomOf(path) !== room && !allowed?.includes(roomOf(path)))
+        .filter(([, path]) => folderOf(path) !== folder && !allowed?.includes(folderOf(path)))
       expect(strangers.map((pair) => pair.join(' imports '))).toEqual([])
     },
   )
@@ -118,15 +69,15 @@ describe('rooms', () => {
     expect(cycles()).toEqual([])
   })
 
-  test('nothing imports a door', () => {
+  test('nothing imports an entry point', () => {
     const guests = sourceFiles.filter((file) =>
-      filesImportedBy(file).some((path) => roomOf(path) === ''),
+      filesImportedBy(file).some((path) => folderOf(path) === ''),
     )
     expect(guests.map(({ path }) => path)).toEqual([])
   })
 
-  test('a door holds named re-exports and nothing else', () => {
-    const others = doors.flatMap(({ tree }) =>
+  test('an entry point holds named re-exports and nothing else', () => {
+    const others = entryPoints.flatMap(({ tree }) =>
       tree.statements.filter(
         (statement) =>
           !ts.isExportDeclaration(statement) ||
@@ -138,17 +89,17 @@ describe('rooms', () => {
   })
 
   test('nothing is imported but our own files; Node only where it is at home', () => {
-    const strangers = sourceFiles.flatMap(({ path, room, imports }) =>
+    const strangers = sourceFiles.flatMap(({ path, folder, imports }) =>
       imports
         .filter((name) => !name.endsWith('.ts'))
-        .filter((name) => !(name.startsWith('node:') && nodeRooms.has(room)))
+        .filter((name) => !(name.startsWith('node:') && nodeFolders.has(folder)))
         .map((name) => `${path} imports ${name}`),
     )
     expect(strangers).toEqual([])
   })
 
-  test('files are in kebab case, and no room has an index', () => {
-    const names = inRooms.map(({ path }) => path)
+  test('files are in kebab case, and no folder has an index', () => {
+    const names = inFolders.map(({ path }) => path)
     const odd = names.filter(
       (path) => !/^(?:[a-z0-9]+(?:-[a-z0-9]+)*\/)+[a-z0-9]+(?:-[a-z0-9]+)*\.ts$/.test(path),
     )
@@ -163,7 +114,7 @@ describe('manners', () => {
   })
 
   test('classes are errors, and only errors are classes', () => {
-    const others = inRooms
+    const others = inFolders
       .flatMap(({ tree }) => nodesOf(tree).filter((node) => ts.isClassLike(node)))
       .filter(
         ({ heritageClauses }) => !/\bextends \w*Error$/.test(heritageClauses?.[0]?.getText() ?? ''),
@@ -179,7 +130,7 @@ describe('manners', () => {
   })
 
   test('every public export has a doc block', () => {
-    const bare = doors.flatMap((door) => undocumented(door, new Set()))
+    const bare = entryPoints.flatMap((entryPoint) => undocumented(entryPoint, new Set()))
     expect([...new Set(bare)]).toEqual([])
   })
 

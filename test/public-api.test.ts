@@ -44,7 +44,7 @@ describe.each(doors)('%s', (door) => {
 })
 
 test('every file that is a door is in the package, and nothing else is', () => {
-  const files = sourceFiles.filter(({ room }) => room === '').map(({ path }) => path)
+  const files = sourceFiles.filter(({ folder }) => folder === '').map(({ path }) => path)
   expect(doors.map(fileOf).toSorted()).toEqual(files)
 })
 

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { parse } from './program.ts'
 import type { Io } from './io.ts'
 
 /** An option of a command, as the help shows it. */

@@ -1,4 +1,4 @@
-import { contract, ConformanceFailure, turns } from './demands.ts'
+import { ConformanceFailure, turns } from './demands.ts'
 
 /** What every harness may say about itself. */
 export interface Declares<Capability extends string = string> {
