@@ -7,7 +7,7 @@ import { checkOpenaiChat } from '../../src/server/check-openai-chat.ts'
 import { checkOpenaiResponses } from '../../src/server/check-openai-responses.ts'
 import type { RequestProblem } from '../../src/server/param-checks.ts'
 import type { JsonObject } from '../../src/types/json.ts'
-import { hasRecordings, recordingsFolder } from '../wire/shared.ts'
+import { hasRecordings, recordingsFolder } from './wire/shared.ts'
 
 const checks: Readonly<Record<string, (body: JsonObject) => RequestProblem | undefined>> = {
   'openai/chat/completions': checkOpenaiChat,
