@@ -27,6 +27,7 @@ describe('a call', () => {
     const [call] = calls
     expect(call?.url).toBe('https://api.anthropic.com/v1/messages')
     expect(Object.fromEntries(call?.headers ?? [])).toEqual({
+      accept: 'text/event-stream',
       'anthropic-beta': 'a-1,b-2',
       'anthropic-version': '2023-06-01',
       'content-type': 'application/json',

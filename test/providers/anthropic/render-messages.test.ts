@@ -57,7 +57,7 @@ describe('system', () => {
   })
 
   test('a conversation of empty messages is refused before it is sent', () => {
-    expect(() => render(user(' '))).toThrow('nothing to send')
+    expect(() => render(user(' '))).toThrow('messages must contain text')
   })
 })
 

@@ -21,7 +21,7 @@ describe('the least', () => {
         max_tokens: 64_000,
         messages: [{ role: 'user', content: 'Hi' }],
       },
-      adjusted: [],
+      leftOut: [],
     })
   })
 
@@ -59,19 +59,19 @@ describe('temperature', () => {
       sent: false,
     },
   ] as const)('$name', ({ fields, sent, ...rest }) => {
-    const { body, adjusted } = render(
+    const { body, leftOut } = render(
       { temperature: 0, ...fields },
       'version' in rest ? rest.version : undefined,
     )
     expect(body['temperature']).toBe(sent ? 0 : undefined)
-    expect(adjusted).toEqual(sent ? [] : ['temperature'])
+    expect(leftOut).toEqual(sent ? [] : ['temperature'])
   })
 })
 
 test('a temperature beyond the range of the API is sent as its highest', () => {
   expect(render({ temperature: 1.5 })).toMatchObject({
     body: { temperature: 1 },
-    adjusted: ['temperature'],
+    leftOut: ['temperature'],
   })
 })
 
@@ -100,9 +100,9 @@ describe('tools', () => {
   test.each(['required', 'weather'])(
     'a model that can not be forced is left the choice: %s',
     (toolChoice) => {
-      const { body, adjusted } = render({ model: 'claude-opus-5-5', tools: [weather], toolChoice })
+      const { body, leftOut } = render({ model: 'claude-opus-5-5', tools: [weather], toolChoice })
       expect(body).not.toHaveProperty('tool_choice')
-      expect(adjusted).toEqual(['toolChoice'])
+      expect(leftOut).toEqual(['toolChoice'])
     },
   )
 
@@ -162,13 +162,13 @@ describe('reasoning', () => {
     ['claude-opus-5', 'none', { type: 'disabled' }, undefined, false],
     ['claude-sonnet-5-5', 'none', { type: 'between_tools' }, undefined, false],
     ['claude-opus-5-5', 'none', undefined, { effort: 'low' }, true],
-  ] as const)('%s with effort %s', (model, effort, thinking, output_config, isAdjusted) => {
-    const { body, adjusted } = render({ model, reasoning: { effort } })
+  ] as const)('%s with effort %s', (model, effort, thinking, output_config, isLeftOut) => {
+    const { body, leftOut } = render({ model, reasoning: { effort } })
     expect({ thinking: body['thinking'], output_config: body['output_config'] }).toEqual({
       thinking,
       output_config,
     })
-    expect(adjusted).toEqual(isAdjusted ? ['reasoning'] : [])
+    expect(leftOut).toEqual(isLeftOut ? ['reasoning'] : [])
   })
 
   test.each([
@@ -189,7 +189,7 @@ describe('reasoning', () => {
       type: 'enabled',
       budget_tokens: 3000,
     })
-    expect(render({ reasoning, maxTokens: 1000 })).toMatchObject({ adjusted: ['reasoning'] })
+    expect(render({ reasoning, maxTokens: 1000 })).toMatchObject({ leftOut: ['reasoning'] })
     expect(render({ reasoning, maxTokens: 1000 }).body).not.toHaveProperty('thinking')
   })
 
@@ -199,7 +199,7 @@ describe('reasoning', () => {
       tools: [weather],
       toolChoice: 'required',
     } as const
-    expect(render(forced)).toMatchObject({ adjusted: ['reasoning'] })
+    expect(render(forced)).toMatchObject({ leftOut: ['reasoning'] })
     expect(render(forced).body).not.toHaveProperty('thinking')
     expect(render({ ...forced, model: 'claude-opus-5' }).body).toMatchObject({
       output_config: { effort: 'high' },
