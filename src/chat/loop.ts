@@ -53,7 +53,7 @@ export function loopSource(loop: LoopState): BatchSource {
  *       halted  = why the loop ends here, if it does
  */
 async function* runLoop(loop: LoopState): AsyncGenerator<Batch, void> {
-  const { state, kind } = loop
+  const { state } = loop
   const spans = loopSpans(loop)
   let failure: unknown
   try {
@@ -81,11 +81,11 @@ async function* runLoop(loop: LoopState): AsyncGenerator<Batch, void> {
       const batch = closeStep(
         loop,
         step,
-        kind === 'chat' ? await haltedAfter(loop, step) : undefined,
+        loop.kind === 'chat' ? await haltedAfter(loop, step) : undefined,
       )
       spans.endStep(step)
       yield batch
-    } while (kind === 'chat' && loop.haltedReason === undefined)
+    } while (loop.kind === 'chat' && loop.haltedReason === undefined)
     if (loop.haltedReason !== undefined) {
       yield emit(loop, [{ type: 'chat_completed', result: chatResult(loop, loop.haltedReason) }])
     }

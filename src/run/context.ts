@@ -79,12 +79,12 @@ function mergeContext(
   return session === undefined && call === undefined ? engine : { ...engine, ...session, ...call }
 }
 
-/** What a call is about: a request, or the parts of one that the loop decides for each turn. */
+/** A request, or the fields of one that the loop sets for each turn. */
 export interface RequestDraft extends Partial<ModelRequest> {
   readonly messages: readonly Message[]
 }
 
-/** What the loop sends instead of what the options say. */
+/** What the loop sends instead of the options. */
 interface TurnOverrides {
   readonly tools: readonly ToolSpec[]
   readonly toolChoice?: ToolChoice | undefined
@@ -182,7 +182,7 @@ export function engineParts(engine: Engine): EngineParts {
   if (isEngine(engine)) return engine
   throw new EngineError(
     'invalid_engine',
-    'the first argument is not an engine; make one with createEngine',
+    'the first argument must be an engine made by createEngine',
   )
 }
 

@@ -203,8 +203,8 @@ async function firstBatch(run: Run, apiKey: string | undefined): Promise<Batch> 
     for (;;) {
       const batch = await nextBatch(attempt, call.requestTimeoutMs)
       if (batch === undefined) throw emptyAnswer(call)
-      if (!Array.isArray(batch)) throw malformedBatch(call, 0)
-      const [first] = batch as Batch // isArray loses the type of the items.
+      if (!isList(batch)) throw malformedBatch(call, 0)
+      const [first] = batch
       if (first === undefined) continue
       if (!isStreamEvent(first) || !isWhole(first)) throw malformedEvent(call, 0)
       if (first.type === 'error') throw errorFromJSON(first.error)
@@ -348,8 +348,7 @@ function nextBatch(
     attempt.waiting = { resolve, reject }
     attempt.idle.reset(timeoutMs)
     attempt.source.next().then(
-      ({ done, value }) =>
-        settle(attempt)?.resolve(done === true ? undefined : (value as ModelBatch)),
+      ({ done, value }) => settle(attempt)?.resolve(done === true ? undefined : value),
       (error: unknown) => settle(attempt)?.reject(typed(error, attempt.call)),
     )
   })
@@ -390,9 +389,9 @@ async function cutAttempt(attempt: Attempt | undefined): Promise<void> {
  * A value that is not an event ends the message with an error; the events before it are kept.
  */
 function foldBatch(state: Collector, call: ModelCall, batch: Batch): Batch {
-  if (!Array.isArray(batch)) return broken(state, call, [], malformedBatch(call, state.count))
+  if (!isList(batch)) return broken(state, call, [], malformedBatch(call, state.count))
   for (let index = 0; index < batch.length; index++) {
-    const event = batch[index] as StreamEvent | undefined // isArray loses the type of the items.
+    const event = batch[index]
     if (event === undefined) continue
     if (!folds(state, event)) {
       return broken(state, call, batch.slice(0, index), malformedEvent(call, state.count))
@@ -416,6 +415,11 @@ function folds(state: Collector, event: StreamEvent): boolean {
     state.count = count
     return false
   }
+}
+
+/** Whether a batch is a list. Its type says so, but an adapter may be written without types. */
+function isList(batch: unknown): boolean {
+  return Array.isArray(batch)
 }
 
 /** Whether an event that ends a message has what a fold needs of it. */

@@ -296,7 +296,7 @@ test.each([
   expect(halt).toMatchObject({ reason: 'tool_error', error: { reason: 'invalid_return' } })
 })
 
-test('a replacement that can not be encoded halts as encoding_failed, and the function is not asked again', async () => {
+test('a replacement that cannot be encoded halts as encoding_failed, and the function is not asked again', async () => {
   let calls = 0
   const { messages, halt } = await run(() => {
     calls++
