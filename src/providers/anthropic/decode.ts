@@ -94,7 +94,6 @@ function decodeEvent(state: DecoderState, event: WireEvent, type: string | undef
       growBlock(state, event)
       return
     case 'content_block_start':
-      builder.start()
       startBlock(state, event.content_block ?? {}, event.index)
       return
     case 'content_block_stop': {
@@ -173,7 +172,6 @@ function growMessage(state: DecoderState, { delta, usage, ...rest }: WireEvent):
 /** The message is over. Blocks that were never ended, such as those of an answer that was cut, end here. */
 function completeMessage(state: DecoderState): void {
   const { builder, counts } = state
-  builder.start()
   for (const block of state.open.slice()) completeBlock(state, block)
   const metadata = responseMetadata(state)
   builder.finish({
