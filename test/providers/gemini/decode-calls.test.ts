@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { addPartialArg, partialArgs } from '../../../src/providers/gemini/decode.ts'
+import { addPartialArg, partialArgs } from '../../../src/providers/gemini/decode-calls.ts'
 import { collectEventsSync } from '../../../src/run/collect.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
 import type { ToolCall } from '../../../src/types/message.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { finishReasonOf, parseUsage } from '../../../src/providers/gemini/usage.ts'
+import { finishReasonOf, parseUsage } from '../../../src/providers/gemini/decode.ts'
 import { collectEventsSync } from '../../../src/run/collect.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
 import type { JsonObject } from '../../../src/types/json.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseFailure } from '../../../src/providers/gemini/failure.ts'
+import { failureParser } from '../../../src/providers/gemini/failure.ts'
 import { eventsOf, generated, stubbed } from './support.ts'
 
 interface GoogleError {
@@ -10,11 +10,11 @@ interface GoogleError {
 }
 
 const failure = (status: number, body: unknown, headers: Record<string, string> = {}) =>
-  parseFailure('gemini', {
+  failureParser('gemini')(
     status,
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-    headers: new Headers(headers),
-  })
+    typeof body === 'string' ? body : JSON.stringify(body),
+    new Headers(headers),
+  )
 
 const details = (...items: readonly object[]): GoogleError => ({ message: 'No.', details: items })
 
@@ -99,7 +99,7 @@ describe('what a refusal means', () => {
     (body) => {
       expect(failure(503, body, { 'retry-after': '1' })).toEqual({
         reason: 'provider_unavailable',
-        message: 'gemini answered 503 without an error that can be read',
+        message: 'gemini answered 503 without a readable error',
         retryAfterMs: 1000,
       })
     },

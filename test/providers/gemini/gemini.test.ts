@@ -52,6 +52,7 @@ describe('where a request goes', () => {
     await eventsOf(adapter)
     expect(Object.fromEntries(sent[0]?.headers ?? [])).toEqual({
       'content-type': 'application/json',
+      accept: 'text/event-stream',
       'x-goog-api-key': 'other',
       'x-extra': '1',
     })

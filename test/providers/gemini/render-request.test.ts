@@ -85,7 +85,7 @@ describe('images', () => {
 
   test('a file that was not read is refused with its place', () => {
     const image = { type: 'file', path: './a.png' } as const
-    expect(() => parts({ type: 'image', image })).toThrow('messages[0].content[0] is a file')
+    expect(() => parts({ type: 'image', image })).toThrow('messages[0].content[0] is an image in a file')
   })
 
   test('a picture of the model goes back in its own turn', () => {

@@ -107,15 +107,15 @@ describe('the older form', () => {
     [
       'a map',
       { type: 'object', additionalProperties: { type: 'string' } },
-      'tools[0].schema has members whose names are not known',
+      'tools[0].schema has properties of any name',
     ],
     [
       'any value',
       { properties: { a: {} } },
-      'tools[0].schema.properties.a admits values of any type',
+      'tools[0].schema.properties.a allows values of any type',
     ],
     ['a list of anything', { type: 'array' }, 'tools[0].schema is a list of values of any type'],
-  ])('%s can not be told', (_name, schema, words) => {
+  ])('%s is not supported', (_name, schema, words) => {
     expect(() => openApi(schema)).toThrow(words)
   })
 
@@ -334,12 +334,12 @@ describe('JSON Schema as Gemini reads it', () => {
 
   test.each<readonly [string, JsonObject, string]>([
     [
-      'a schema that holds itself',
+      'a schema that contains itself',
       { type: 'object', properties: { child: { $ref: '#' } } },
-      'tools[0].schema.properties.child is recursive: "#" holds itself',
+      'tools[0].schema.properties.child is recursive: "#" contains itself',
     ],
     [
-      'a definition that holds itself',
+      'a definition that contains itself',
       {
         $ref: '#/$defs/node',
         $defs: { node: { properties: { next: { items: { $ref: '#/$defs/node' } } } } },
@@ -370,7 +370,7 @@ describe('JSON Schema as Gemini reads it', () => {
     [
       'nothing at all',
       { properties: { a: false } },
-      'tools[0].schema.properties.a admits no value',
+      'tools[0].schema.properties.a allows no value',
     ],
     [
       'two types at once',
@@ -380,9 +380,9 @@ describe('JSON Schema as Gemini reads it', () => {
     [
       'a list of objects to choose from',
       { enum: [{}] },
-      'tools[0].schema lists a value that is no scalar',
+      'tools[0].schema lists an object or array as a value',
     ],
-  ])('%s can not be told', (_name, schema, words) => {
+  ])('%s is not supported', (_name, schema, words) => {
     const told = (): JsonObject => plain(schema)
     expect(told).toThrow(AdapterError)
     expect(told).toThrow(words)

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { AdapterOptions, ChatAdapter } from '../../../src/contracts/adapter.ts'
 import { gemini, type GeminiOptions } from '../../../src/gemini.ts'
+import { answerDecoder } from '../../../src/providers/gemini/decode.ts'
 import { collectEventsSync } from '../../../src/run/collect.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
@@ -95,6 +96,20 @@ export async function generated(
   const response = await adapter.generate?.(asked, { requestId: 'run', ...options })
   if (response === undefined) throw new Error('the adapter has no generate')
   return response
+}
+
+/** A decoder that is fed by hand. */
+export function bareDecoder(): ReturnType<typeof answerDecoder> {
+  const facts = {
+    provider: 'gemini',
+    requestId: 'run',
+    newId: (kind: string) => kind,
+    rawChunks: false,
+    leftOut: [],
+    providerRequestId: undefined,
+    clean: (text: string) => text,
+  }
+  return answerDecoder({ facts, history: [], whole: false, newId: undefined })
 }
 
 /** The events that chunks decode to. */

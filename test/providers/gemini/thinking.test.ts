@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest'
-import { renderRequest, thinkingConfig } from '../../../src/providers/gemini/render-request.ts'
-import { modelFamily } from '../../../src/providers/gemini/render-target.ts'
+import {
+  modelFamily,
+  renderRequest,
+  thinkingConfig,
+} from '../../../src/providers/gemini/render-request.ts'
 import type { ReasoningEffort } from '../../../src/types/request.ts'
 import { request } from './support.ts'
 

@@ -1,12 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { answerDecoder } from '../../../src/providers/gemini/decode.ts'
 import { renderRequest } from '../../../src/providers/gemini/render-request.ts'
 import { collectEventsSync } from '../../../src/run/collect.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
 import { messageText, type Message } from '../../../src/types/message.ts'
-import { chunk, lastChunk, request } from './support.ts'
+import { bareDecoder, chunk, lastChunk, request } from './support.ts'
 import { jsonObject, text, transcript, word } from '../../support/arbitraries.ts'
 
 interface Turn {
@@ -98,7 +97,7 @@ describe('an answer', () => {
     )
     fc.assert(
       fc.property(apart, fc.boolean(), (sent, trailing) => {
-        const decoder = answerDecoder({ ...facts, history: [] })
+        const decoder = bareDecoder()
         const events: ModelEvent[] = []
         const chunks = joined(sent).flatMap((part) => piecesOf(part, trailing))
         for (const part of chunks) decoder.push(JSON.stringify(chunk([part])), undefined, events)
@@ -124,12 +123,11 @@ describe('an answer', () => {
   })
 })
 
-const facts = { provider: 'gemini', requestId: 'run', hideKey: (words: string) => words }
-
 function decodeParts(parts: readonly JsonObject[]): Message {
-  const decoder = answerDecoder({ ...facts, history: [] })
+  const decoder = bareDecoder()
   const events: ModelEvent[] = []
-  decoder.decodeWhole(lastChunk(parts), events)
+  decoder.push(JSON.stringify(lastChunk(parts)), undefined, events)
+  decoder.end(events)
   return collectEventsSync(events).message
 }
 
