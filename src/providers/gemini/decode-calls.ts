@@ -5,25 +5,6 @@ import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Message, ToolCall } from '../../types/message.ts'
 import { callOpaque, type CallEcho } from './opaque.ts'
 
-/** A call as Gemini sends it, or a piece of one when its arguments are streamed. No member is certain to be there. */
-export interface WireFunctionCall {
-  readonly id?: string
-  readonly name?: string
-  readonly args?: JsonValue
-  readonly partialArgs?: readonly WirePartialArg[]
-  readonly willContinue?: boolean
-}
-
-/** A value inside the arguments of a call that is being streamed. */
-interface WirePartialArg {
-  readonly jsonPath?: string
-  readonly stringValue?: string
-  readonly numberValue?: number
-  readonly boolValue?: boolean
-  readonly nullValue?: JsonValue
-  readonly willContinue?: boolean
-}
-
 /** Reads the calls of one answer. */
 export interface CallReader {
   /** Reads a call, or the next piece of one whose arguments are streamed. */
@@ -77,6 +58,25 @@ export function callReader(
       if (willContinue !== true) close()
     },
   }
+}
+
+/** A call as Gemini sends it, or a piece of one when its arguments are streamed. No member is certain to be there. */
+export interface WireFunctionCall {
+  readonly id?: string
+  readonly name?: string
+  readonly args?: JsonValue
+  readonly partialArgs?: readonly WirePartialArg[]
+  readonly willContinue?: boolean
+}
+
+/** A value inside the arguments of a call that is being streamed. */
+interface WirePartialArg {
+  readonly jsonPath?: string
+  readonly stringValue?: string
+  readonly numberValue?: number
+  readonly boolValue?: boolean
+  readonly nullValue?: JsonValue
+  readonly willContinue?: boolean
 }
 
 /** A finished call. Arguments that are not an object are kept as text, so that the call is refused and not run without them. */

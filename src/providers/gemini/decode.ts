@@ -12,45 +12,6 @@ import { callReader, type CallReader, type WireFunctionCall } from './decode-cal
 import { blockedPrompt, malformedAnswer, reportedError } from './failure.ts'
 import { signatureOfPrevious, wholePart } from './opaque.ts'
 
-/** One chunk of an answer, or a whole one, as Gemini sends it. No member is certain to be there or to have its type. */
-export interface WireAnswer {
-  readonly candidates?: readonly WireCandidate[]
-  readonly promptFeedback?: JsonObject
-  readonly usageMetadata?: JsonObject
-  readonly modelVersion?: string
-  readonly responseId?: string
-  readonly error?: JsonValue
-  readonly [key: string]: unknown
-}
-
-/** One of the answers that were asked for. Only the first is read. */
-interface WireCandidate {
-  readonly content?: { readonly parts?: readonly WirePart[] }
-  readonly finishReason?: string
-  readonly index?: number
-  readonly [key: string]: unknown
-}
-
-/** A piece of an answer: text, a thought, a call, an image, or something that only Gemini knows. */
-export interface WirePart {
-  readonly text?: string
-  readonly thought?: boolean
-  readonly thoughtSignature?: string
-  readonly functionCall?: WireFunctionCall
-  readonly inlineData?: { readonly mimeType?: string; readonly data?: string }
-  readonly [key: string]: unknown
-}
-
-/** What a decoder has to know of its call. */
-interface DecoderOptions {
-  readonly facts: CallFacts
-  /** The messages that were sent. */
-  readonly history: readonly Message[]
-  /** The answer was not streamed. Without its end it is then malformed and not truncated. */
-  readonly whole: boolean
-  readonly newId: NewId | undefined
-}
-
 /**
  * Makes the decoder of one answer, streamed or whole.
  *
@@ -88,6 +49,16 @@ export function answerDecoder(options: DecoderOptions): SseDecoder<ModelEvent> {
   }
 }
 
+/** What a decoder has to know of its call. */
+interface DecoderOptions {
+  readonly facts: CallFacts
+  /** The messages that were sent. */
+  readonly history: readonly Message[]
+  /** The answer was not streamed. Without its end it is then malformed and not truncated. */
+  readonly whole: boolean
+  readonly newId: NewId | undefined
+}
+
 /** An answer that is being read. */
 interface Answer {
   readonly facts: CallFacts
@@ -120,6 +91,35 @@ function newAnswer(builder: MessageBuilder, { facts, history, newId }: DecoderOp
     usage: undefined,
   }
   return answer
+}
+
+/** One chunk of an answer, or a whole one, as Gemini sends it. No member is certain to be there or to have its type. */
+export interface WireAnswer {
+  readonly candidates?: readonly WireCandidate[]
+  readonly promptFeedback?: JsonObject
+  readonly usageMetadata?: JsonObject
+  readonly modelVersion?: string
+  readonly responseId?: string
+  readonly error?: JsonValue
+  readonly [key: string]: unknown
+}
+
+/** One of the answers that were asked for. Only the first is read. */
+interface WireCandidate {
+  readonly content?: { readonly parts?: readonly WirePart[] }
+  readonly finishReason?: string
+  readonly index?: number
+  readonly [key: string]: unknown
+}
+
+/** A piece of an answer: text, a thought, a call, an image, or something that only Gemini knows. */
+export interface WirePart {
+  readonly text?: string
+  readonly thought?: boolean
+  readonly thoughtSignature?: string
+  readonly functionCall?: WireFunctionCall
+  readonly inlineData?: { readonly mimeType?: string; readonly data?: string }
+  readonly [key: string]: unknown
 }
 
 /**

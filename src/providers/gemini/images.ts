@@ -51,7 +51,7 @@ export function geminiImages(options: GeminiOptions = {}): ImageAdapter {
   }
 }
 
-/** Makes the calls of an adapter. A request that Gemini has no way to take is refused before a key is looked up. */
+/** Makes the calls of an adapter. An unsupported request is refused before a key is looked up. */
 function imageCaller(connection: Connection): ImageAdapter['generate'] {
   return async (request, options = {}) => {
     const { provider } = connection
@@ -267,9 +267,9 @@ function parseImages(
   // Parsed from JSON; every member is checked where it is read.
   const answer = (value ?? {}) as WireAnswer
   const parts = list(answer.candidates).flatMap(({ content }) => list(content?.parts))
-  const said = parts.filter(({ thought }) => thought !== true)
-  const images = said.flatMap(imageOf)
-  const outputText = said.map(({ text }) => (typeof text === 'string' ? text : '')).join('')
+  const shown = parts.filter(({ thought }) => thought !== true)
+  const images = shown.flatMap(imageOf)
+  const outputText = shown.map(({ text }) => (typeof text === 'string' ? text : '')).join('')
   if (images.length === 0) throw noImage(answer, outputText, call)
   const { provider, requestId } = call
   const leftOut = leftOutOf(request)
@@ -324,10 +324,10 @@ function noImage(answer: WireAnswer, outputText: string, call: ImageHttpCall): A
   if (answer.error) return reportedError(answer.error, facts)
   if (answer.promptFeedback?.['blockReason']) return blockedPrompt(answer, facts)
   const { finishReason, finishMessage } = answer.candidates?.[0] ?? {}
-  const word = finishReason ?? 'no reason given'
+  const reason = finishReason ?? 'no finish reason'
   const detail = typeof finishMessage === 'string' ? finishMessage : outputText.slice(0, 200)
-  const message = `${provider} made no image (${word})${detail === '' ? '' : `: ${detail}`}`
-  const filtered = finishReasonOf(word, false) === 'content_filter'
+  const message = `${provider} made no image (${reason})${detail === '' ? '' : `: ${detail}`}`
+  const filtered = finishReasonOf(reason, false) === 'content_filter'
   return new AdapterError(filtered ? 'content_filter' : 'malformed_response', message, {
     provider,
     requestId,

@@ -119,7 +119,7 @@ describe('the older form', () => {
     expect(() => openApi(schema)).toThrow(words)
   })
 
-  test('whatever was legal stays legal', () => {
+  test('every legal value stays legal', () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false, logger: false })
     let kept = 0
     const values = fc.array(sampleValue, { maxLength: 8 })
@@ -143,7 +143,7 @@ describe('the older form', () => {
   })
 })
 
-/** Whether every schema with members says its type; where it does not, the older form has to guess it. */
+/** Whether every schema with members names its type; without one, the older form has to guess it. */
 function isTyped(schema: JsonObject): boolean {
   const members = ['properties', 'items', 'prefixItems'].some((key) => key in schema)
   return (
@@ -186,7 +186,7 @@ function attempt(work: () => JsonObject): JsonObject | undefined {
   }
 }
 
-test('what a schema library writes can be told in both forms', () => {
+test('the schema of a schema library is supported in both forms', () => {
   const node = z.object({
     name: z.string().min(1).describe('A name'),
     age: z.int().positive().optional(),
@@ -391,7 +391,7 @@ describe('JSON Schema as Gemini reads it', () => {
     )
   })
 
-  test('references that multiply without end are refused in time', () => {
+  test('references that multiply are refused in time', () => {
     const level = (next: number): JsonObject => ({
       type: 'object',
       properties: { a: { $ref: `#/$defs/l${next}` }, b: { $ref: `#/$defs/l${next}` } },
@@ -403,7 +403,7 @@ describe('JSON Schema as Gemini reads it', () => {
     expect(() => plain(schema)).toThrow('is too large with its references inlined')
   })
 
-  test('whatever was legal stays legal', () => {
+  test('every legal value stays legal', () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false, logger: false })
     let kept = 0
     const values = fc.array(sampleValue, { maxLength: 8 })
