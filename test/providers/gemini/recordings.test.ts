@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { AdapterError } from '../../../src/errors/errors.ts'
 import { renderRequest } from '../../../src/providers/gemini/render-request.ts'
-import type { WireAnswer } from '../../../src/providers/gemini/wire.ts'
+import type { WireAnswer } from '../../../src/providers/gemini/decode.ts'
 import { collectEventsSync } from '../../../src/run/collect.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
 import type { ModelResponse } from '../../../src/types/response.ts'
@@ -182,7 +182,7 @@ describe.skipIf(all.length === 0)('recorded answers (../shared/fixtures)', () =>
     },
   )
 
-  test.each(refusals)('$id is refused with its own words', async ({ facts, meta, read }) => {
+  test.each(refusals)('$id is refused with its own message', async ({ facts, meta, read }) => {
     const { status, response } = meta
     const { adapter } = stubbed({ body: read(response.file), status, headers: response.headers })
     const error = await eventsOf(adapter).catch((problem: AdapterError) => problem)
@@ -195,70 +195,73 @@ describe.skipIf(all.length === 0)('recorded answers (../shared/fixtures)', () =>
   })
 })
 
-describe.skipIf(all.length === 0)('recordings that are read otherwise (../shared/fixtures)', () => {
-  const find = (id: string): Case => {
-    const recording = named.get(id)
-    if (recording === undefined) throw new Error(`there is no recording ${id}`)
-    return recording
-  }
+describe.skipIf(all.length === 0)(
+  'recordings that need their own test (../shared/fixtures)',
+  () => {
+    const find = (id: string): Case => {
+      const recording = named.get(id)
+      if (recording === undefined) throw new Error(`there is no recording ${id}`)
+      return recording
+    }
 
-  test('every one of them is there', () => {
-    expect(Object.keys(disagreements).filter((id) => !named.has(id))).toEqual([])
-  })
-
-  test('streamed arguments are put together to two calls, the first signed', async () => {
-    const response = await foldRecording(find('gemini-partial-args-stream-01'))
-    expect(response.finishReason).toBe('tool_calls')
-    expect(response.toolCalls).toMatchObject([
-      { name: 'getWeather', arguments: { location: 'Boston' }, opaque: { sentId: null } },
-      { name: 'getWeather', arguments: { location: 'San Francisco' } },
-    ])
-    expect(response.toolCalls[0]?.opaque).toHaveProperty('thoughtSignature')
-    expect(response.toolCalls[1]?.opaque).not.toHaveProperty('thoughtSignature')
-  })
-
-  test('a bare error object after the events is the last event', async () => {
-    const { read } = find('gemini-midstream-error-01')
-    const events = await eventsOf(stubbed({ body: read('response.sse') }).adapter)
-    expect(events.map(({ type }) => type)).toEqual([
-      'message_started',
-      'text_delta',
-      'text_delta',
-      'error',
-    ])
-    expect(events.at(-1)).toMatchObject({
-      error: { kind: 'adapter', reason: 'unknown', status: 499 },
+    test('all of them exist', () => {
+      expect(Object.keys(disagreements).filter((id) => !named.has(id))).toEqual([])
     })
-  })
 
-  test('an answer without an end is malformed', async () => {
-    const { adapter } = stubbed({ body: find('gemini-malformed-01').read('response.json') })
-    await expect(generated(adapter)).rejects.toMatchObject({ reason: 'malformed_response' })
-  })
+    test('streamed arguments become two calls, the first with a signature', async () => {
+      const response = await foldRecording(find('gemini-partial-args-stream-01'))
+      expect(response.finishReason).toBe('tool_calls')
+      expect(response.toolCalls).toMatchObject([
+        { name: 'getWeather', arguments: { location: 'Boston' }, opaque: { sentId: null } },
+        { name: 'getWeather', arguments: { location: 'San Francisco' } },
+      ])
+      expect(response.toolCalls[0]?.opaque).toHaveProperty('thoughtSignature')
+      expect(response.toolCalls[1]?.opaque).not.toHaveProperty('thoughtSignature')
+    })
 
-  test.each(['gemini-prompt-blocked-01', 'gemini-prompt-blocked-stream-01'])(
-    '%s is a refusal by the content filter',
-    async (id) => {
-      const { facts, ...recording } = find(id)
-      await expect(foldRecording({ ...recording, facts })).rejects.toMatchObject({
-        reason: 'content_filter',
-        retryable: false,
-        metadata: { promptFeedback: facts.promptFeedback },
+    test('a bare error object after the events is the last event', async () => {
+      const { read } = find('gemini-midstream-error-01')
+      const events = await eventsOf(stubbed({ body: read('response.sse') }).adapter)
+      expect(events.map(({ type }) => type)).toEqual([
+        'message_started',
+        'text_delta',
+        'text_delta',
+        'error',
+      ])
+      expect(events.at(-1)).toMatchObject({
+        error: { kind: 'adapter', reason: 'unknown', status: 499 },
       })
-    },
-  )
+    })
 
-  test('audio is kept among the parts to echo', async () => {
-    const response = await foldRecording(find('gemini-tts-01'))
-    expect(response.message.content).toMatchObject([
-      {
-        type: 'reasoning',
-        text: '',
-        opaque: { part: { inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000' } } },
+    test('an answer without an end is malformed', async () => {
+      const { adapter } = stubbed({ body: find('gemini-malformed-01').read('response.json') })
+      await expect(generated(adapter)).rejects.toMatchObject({ reason: 'malformed_response' })
+    })
+
+    test.each(['gemini-prompt-blocked-01', 'gemini-prompt-blocked-stream-01'])(
+      '%s is a refusal by the content filter',
+      async (id) => {
+        const { facts, ...recording } = find(id)
+        await expect(foldRecording({ ...recording, facts })).rejects.toMatchObject({
+          reason: 'content_filter',
+          retryable: false,
+          metadata: { promptFeedback: facts.promptFeedback },
+        })
       },
-    ])
-  })
-})
+    )
+
+    test('audio is kept as a part to send back', async () => {
+      const response = await foldRecording(find('gemini-tts-01'))
+      expect(response.message.content).toMatchObject([
+        {
+          type: 'reasoning',
+          text: '',
+          opaque: { part: { inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000' } } },
+        },
+      ])
+    })
+  },
+)
 
 /** Where the AI SDK's reading of the same bytes differs, and why ours is right. */
 const otherOpinions: Readonly<Record<string, string>> = {
@@ -289,7 +292,7 @@ describe.skipIf(!existsSync(opinions))(
     const judged = answers.filter(
       ({ id }) => existsSync(`${opinions}/${id}.json`) && !(id in otherOpinions),
     )
-    test.each(judged)('$id is read alike', async (recording) => {
+    test.each(judged)('$id is read the same', async (recording) => {
       const text = readFileSync(`${opinions}/${recording.id}.json`, 'utf8')
       const opinion = JSON.parse(text) as Opinion
       const ours = factsOf(await foldRecording(recording))

@@ -2,13 +2,14 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { AdapterOptions, ChatAdapter } from '../../../src/contracts/adapter.ts'
 import { gemini, type GeminiOptions } from '../../../src/gemini.ts'
+import { answerDecoder } from '../../../src/providers/gemini/decode.ts'
 import { collectEventsSync } from '../../../src/run/collect.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
 import type { ModelRequest } from '../../../src/types/request.ts'
 import type { ModelResponse } from '../../../src/types/response.ts'
 
-/** What the project is checked against when it lies beside it; `../shared` from the repository's root. */
+/** A path in `../shared`, seen from the root of the repository. It holds optional test data. */
 export function shared(path: string): string {
   return fileURLToPath(new URL(`../../../../shared/${path}`, import.meta.url))
 }
@@ -25,7 +26,7 @@ export function request(fields: Partial<ModelRequest> = {}): ModelRequest {
   }
 }
 
-/** An answer to hand out, and how to cut it. */
+/** A response of the stub, and how its body is cut. */
 export interface StubAnswer {
   readonly body: string | Uint8Array
   readonly status?: number
@@ -34,14 +35,14 @@ export interface StubAnswer {
   readonly cuts?: readonly number[]
 }
 
-/** A request that the stub was sent. */
+/** A request that the stub received. */
 export interface SentRequest {
   readonly url: string
   readonly headers: Headers
   readonly body: JsonObject
 }
 
-/** A `fetch` that gives the same answer to every request and remembers the requests. */
+/** A `fetch` that gives the same answer to every request and keeps the requests. */
 export function stubFetch({ body, status = 200, headers = {}, cuts = [] }: StubAnswer) {
   const sent: SentRequest[] = []
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
@@ -97,6 +98,20 @@ export async function generated(
   return response
 }
 
+/** A decoder that is fed by hand. */
+export function bareDecoder(): ReturnType<typeof answerDecoder> {
+  const facts = {
+    provider: 'gemini',
+    requestId: 'run',
+    newId: (kind: string) => kind,
+    rawChunks: false,
+    leftOut: [],
+    providerRequestId: undefined,
+    clean: (text: string) => text,
+  }
+  return answerDecoder({ facts, history: [], whole: false, newId: undefined })
+}
+
 /** The events that chunks decode to. */
 export function decode(
   chunks: readonly JsonObject[],
@@ -111,7 +126,7 @@ export async function fold(...chunks: readonly JsonObject[]): Promise<ModelRespo
   return collectEventsSync(await decode(chunks))
 }
 
-/** Chunks as server-sent events, with the line ends that Gemini writes. */
+/** Chunks as server-sent events, with the line ends of Gemini. */
 export function sseBody(chunks: readonly JsonObject[], lineEnd = '\r\n'): string {
   return chunks.map((item) => `data: ${JSON.stringify(item)}${lineEnd}${lineEnd}`).join('')
 }
