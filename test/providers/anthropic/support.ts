@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { AdapterOptions } from '../../../src/adapter/adapter-options.ts'
 import type { ChatAdapter } from '../../../src/adapter/chat-adapter.ts'
@@ -9,6 +9,7 @@ import type { ModelResponse } from '../../../src/data/model-response.ts'
 import type { ModelEvent } from '../../../src/events/model-event.ts'
 import { anthropic } from '../../../src/anthropic.ts'
 import type { AnthropicOptions } from '../../../src/anthropic.ts'
+import { recordedCases } from '../../support/recordings.ts'
 
 /** What the project is checked against when it lies beside it; `../shared` from the repository's root. */
 export function shared(path: string): string {
@@ -198,13 +199,13 @@ export interface Recording {
   readonly has: (file: string) => boolean
 }
 
-/** The recorded answers of the API, where `../shared/fixtures` is present. */
+/** The recorded answers of the API. */
 export function recordings(): readonly Recording[] {
-  const folder = shared('fixtures/open/anthropic')
-  if (!existsSync(folder)) return []
-  return readdirSync(folder).map((id) => ({
-    id,
-    read: (file) => readFileSync(`${folder}/${id}/${file}`, 'utf8'),
-    has: (file) => existsSync(`${folder}/${id}/${file}`),
-  }))
+  return recordedCases()
+    .filter(({ provider }) => provider === 'anthropic')
+    .map(({ id, folder }) => ({
+      id,
+      read: (file) => readFileSync(`${folder}/${file}`, 'utf8'),
+      has: (file) => existsSync(`${folder}/${file}`),
+    }))
 }

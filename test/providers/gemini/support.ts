@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { AdapterOptions } from '../../../src/adapter/adapter-options.ts'
 import type { ChatAdapter } from '../../../src/adapter/chat-adapter.ts'
@@ -8,6 +8,7 @@ import type { ModelRequest } from '../../../src/data/model-request.ts'
 import type { ModelResponse } from '../../../src/data/model-response.ts'
 import type { ModelEvent } from '../../../src/events/model-event.ts'
 import { gemini, type GeminiOptions } from '../../../src/gemini.ts'
+import { recordedCases } from '../../support/recordings.ts'
 
 /** What the project is checked against when it lies beside it; `../shared` from the repository's root. */
 export function shared(path: string): string {
@@ -138,15 +139,13 @@ export interface Recording {
   readonly has: (file: string) => boolean
 }
 
-/** The recorded answers of the API and of Vertex, where `../shared/fixtures` is present. */
+/** The recorded answers of the API and of Vertex. */
 export function recordings(): readonly Recording[] {
-  return ['gemini', 'vertex'].flatMap((provider) => {
-    const folder = shared(`fixtures/open/${provider}`)
-    if (!existsSync(folder)) return []
-    return readdirSync(folder).map((id) => ({
+  return recordedCases()
+    .filter(({ provider }) => provider === 'gemini' || provider === 'vertex')
+    .map(({ id, folder }) => ({
       id,
-      read: (file: string) => readFileSync(`${folder}/${id}/${file}`, 'utf8'),
-      has: (file: string) => existsSync(`${folder}/${id}/${file}`),
+      read: (file) => readFileSync(`${folder}/${file}`, 'utf8'),
+      has: (file) => existsSync(`${folder}/${file}`),
     }))
-  })
 }
