@@ -7,6 +7,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     setupFiles: ['test/support/seed.ts'],
+    reporters: ['default', './test/support/shared-reporter.ts'],
     // No module here keeps state between tests, so files may share a worker; it is four times faster.
     isolate: false,
     testTimeout: hangMs,
