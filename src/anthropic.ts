@@ -1,2 +1,1 @@
-export { anthropic } from './providers/anthropic/anthropic.ts'
-export type { AnthropicOptions } from './providers/anthropic/anthropic-options.ts'
+export { anthropic, type AnthropicOptions } from './providers/anthropic/anthropic.ts'

@@ -1,3 +1,2 @@
-export { gemini } from './providers/gemini/adapter.ts'
+export { gemini, type GeminiOptions } from './providers/gemini/gemini.ts'
 export { geminiImages } from './providers/gemini/images.ts'
-export type { GeminiOptions } from './providers/gemini/settings.ts'

@@ -1,3 +1,2 @@
 export { openaiImages } from './providers/openai/images.ts'
-export { openai } from './providers/openai/openai.ts'
-export type { OpenAiOptions } from './providers/openai/openai-options.ts'
+export { openai, type OpenAiOptions } from './providers/openai/openai.ts'

@@ -8,74 +8,59 @@ import {
   filesUnder,
   nodesOf,
   placeOf,
-  roomOf,
+  folderOf,
   sourceFiles,
   type SourceFile,
 } from './support/source-tree.ts'
 
-const ground = ['data', 'errors', 'events', 'adapter', 'async', 'validate', 'make']
-const run = [...ground, 'collect', 'keys', 'telemetry', 'stream']
-const provider = [...ground, 'collect', 'http', 'vision']
-const loop = [...run, 'tools', 'chat', 'session', 'engine']
+const ground = ['types', 'errors', 'core', 'contracts', 'schema', 'make']
+const run = [...ground, 'run']
+const provider = [...ground, 'run', 'http', 'vision']
+const loop = [...run, 'tools', 'chat', 'session']
 const providers = ['providers/openai', 'providers/anthropic', 'providers/gemini']
-const around = ['testing', 'rehearsal', 'wire', 'server', 'conformance']
 
-/** Each room, and the rooms that it may import from. Type imports count. A new room needs a row. */
-const rooms: Readonly<Record<string, readonly string[]>> = {
-  data: [],
-  async: [],
-  errors: ['data'],
-  events: ['data', 'errors'],
-  adapter: ['data', 'errors', 'events', 'async'],
-  validate: ['data', 'errors', 'events', 'adapter'],
-  make: ['data', 'errors', 'events', 'adapter', 'validate'],
-  collect: ['data', 'errors', 'events'],
-  keys: ['data', 'errors', 'adapter'],
-  telemetry: ['data', 'errors', 'events', 'async'],
-  stream: [...ground, 'collect', 'keys', 'telemetry'],
+/** Each folder, and the folders that it may import from. Type imports count. A new folder needs a row. */
+const folders: Readonly<Record<string, readonly string[]>> = {
+  types: [],
+  errors: ['types'],
+  core: ['types', 'errors'],
+  contracts: ['types', 'errors', 'core'],
+  schema: ['types', 'errors', 'core', 'contracts'],
+  make: ['types', 'errors', 'core', 'contracts', 'schema'],
+  run: ground,
   tools: run,
   chat: [...run, 'tools'],
   session: [...run, 'tools', 'chat'],
-  engine: [...run, 'tools', 'chat', 'session'],
-  store: [...ground, 'session'],
-  http: ['data', 'errors', 'async'],
-  vision: ['data', 'errors', 'async', 'validate', 'make'],
+  stores: [...ground, 'session'],
   images: [...run, 'vision'],
-  'providers/openai': provider,
-  'providers/anthropic': provider,
-  'providers/gemini': provider,
-  testing: [...ground, 'collect', 'stream'],
-  rehearsal: [...loop, 'testing'],
-  wire: ['data', 'errors', 'events', 'async', 'validate', 'make', 'testing'],
-  server: [...ground, 'testing', 'wire'],
-  conformance: [...ground, 'collect', 'testing'],
-  cli: [...loop, ...providers, ...around, 'store', 'images'],
+  http: ['types', 'errors', 'core'],
+  vision: ground,
+  'providers/shared': [...ground, 'run', 'http'],
+  'providers/openai': [...provider, 'providers/shared'],
+  'providers/anthropic': [...provider, 'providers/shared'],
+  'providers/gemini': [...provider, 'providers/shared'],
+  testing: loop,
+  server: [...ground, 'testing'],
+  conformance: [...ground, 'run', 'testing'],
+  cli: [...loop, ...providers, 'testing', 'server', 'conformance', 'stores', 'images'],
 }
 
-/** The rooms that are Node's. All others run wherever there is `fetch`. */
-const nodeRooms = new Set(['server', 'cli'])
+/** The folders that need Node. All others run wherever there is `fetch`. */
+const nodeFolders = new Set(['server', 'cli'])
 
-const doors = sourceFiles.filter(({ room }) => room === '')
-const inRooms = sourceFiles.filter(({ room }) => room !== '')
+const entryPoints = sourceFiles.filter(({ folder }) => folder === '')
+const inFolders = sourceFiles.filter(({ folder }) => folder !== '')
 
-/** Doors, and the files that a door offers as a namespace: lists of names, which may be long. */
-const lists = new Set([
-  ...doors.map(({ path }) => path),
-  ...doors.flatMap((door) =>
-    exportsOf(door).flatMap(({ from }) => (from?.name === '*' ? [from.path] : [])),
-  ),
-])
-
-describe('rooms', () => {
-  test.each([...new Set(inRooms.map(({ room }) => room))])(
+describe('folders', () => {
+  test.each([...new Set(inFolders.map(({ folder }) => folder))])(
     '%s imports only from its left',
-    (room) => {
-      const allowed = rooms[room]
-      expect(allowed, `give ${room} a row in the table of rooms`).toBeDefined()
-      const strangers = inRooms
-        .filter((file) => file.room === room)
+    (folder) => {
+      const allowed = folders[folder]
+      expect(allowed, `give ${folder} a row in the table of folders`).toBeDefined()
+      const strangers = inFolders
+        .filter((file) => file.folder === folder)
         .flatMap((file) => filesImportedBy(file).map((path) => [file.path, path] as const))
-        .filter(([, path]) => roomOf(path) !== room && !allowed?.includes(roomOf(path)))
+        .filter(([, path]) => folderOf(path) !== folder && !allowed?.includes(folderOf(path)))
       expect(strangers.map((pair) => pair.join(' imports '))).toEqual([])
     },
   )
@@ -84,15 +69,15 @@ describe('rooms', () => {
     expect(cycles()).toEqual([])
   })
 
-  test('nothing imports a door', () => {
+  test('nothing imports an entry point', () => {
     const guests = sourceFiles.filter((file) =>
-      filesImportedBy(file).some((path) => roomOf(path) === ''),
+      filesImportedBy(file).some((path) => folderOf(path) === ''),
     )
     expect(guests.map(({ path }) => path)).toEqual([])
   })
 
-  test('a door holds named re-exports and nothing else', () => {
-    const others = doors.flatMap(({ tree }) =>
+  test('an entry point holds named re-exports and nothing else', () => {
+    const others = entryPoints.flatMap(({ tree }) =>
       tree.statements.filter(
         (statement) =>
           !ts.isExportDeclaration(statement) ||
@@ -104,51 +89,21 @@ describe('rooms', () => {
   })
 
   test('nothing is imported but our own files; Node only where it is at home', () => {
-    const strangers = sourceFiles.flatMap(({ path, room, imports }) =>
+    const strangers = sourceFiles.flatMap(({ path, folder, imports }) =>
       imports
         .filter((name) => !name.endsWith('.ts'))
-        .filter((name) => !(name.startsWith('node:') && nodeRooms.has(room)))
+        .filter((name) => !(name.startsWith('node:') && nodeFolders.has(folder)))
         .map((name) => `${path} imports ${name}`),
     )
     expect(strangers).toEqual([])
   })
 
-  test('files are in kebab case, and no room has an index', () => {
-    const names = inRooms.map(({ path }) => path)
+  test('files are in kebab case, and no folder has an index', () => {
+    const names = inFolders.map(({ path }) => path)
     const odd = names.filter(
       (path) => !/^(?:[a-z0-9]+(?:-[a-z0-9]+)*\/)+[a-z0-9]+(?:-[a-z0-9]+)*\.ts$/.test(path),
     )
     expect([...odd, ...names.filter((path) => path.endsWith('/index.ts'))]).toEqual([])
-  })
-})
-
-describe('budgets', () => {
-  test('a file has at most 250 lines', () => {
-    expect(over(250, ({ text }) => text.split('\n').length - 1)).toEqual([])
-  })
-
-  test('a file in a room exports at most 8 names', () => {
-    expect(over(8, (file) => (lists.has(file.path) ? 0 : exportsOf(file).length))).toEqual([])
-  })
-
-  test('a file in a room imports at most 10 others', () => {
-    expect(
-      over(10, (file) => (lists.has(file.path) ? 0 : new Set(filesImportedBy(file)).size)),
-    ).toEqual([])
-  })
-
-  test('a function has at most 60 lines and 4 parameters', () => {
-    const large = functions().filter((node) => linesOf(node) > 60 || parametersOf(node) > 4)
-    expect(
-      large.map(
-        (node) => `${placeOf(node)} ${linesOf(node)} lines, ${parametersOf(node)} parameters`,
-      ),
-    ).toEqual([])
-  })
-
-  test('a test file has at most 400 lines', () => {
-    const long = testFiles().filter(([, text]) => text.split('\n').length - 1 > 400)
-    expect(long.map(([path]) => path)).toEqual([])
   })
 })
 
@@ -159,7 +114,7 @@ describe('manners', () => {
   })
 
   test('classes are errors, and only errors are classes', () => {
-    const others = inRooms
+    const others = inFolders
       .flatMap(({ tree }) => nodesOf(tree).filter((node) => ts.isClassLike(node)))
       .filter(
         ({ heritageClauses }) => !/\bextends \w*Error$/.test(heritageClauses?.[0]?.getText() ?? ''),
@@ -175,7 +130,7 @@ describe('manners', () => {
   })
 
   test('every public export has a doc block', () => {
-    const bare = doors.flatMap((door) => undocumented(door, new Set()))
+    const bare = entryPoints.flatMap((entryPoint) => undocumented(entryPoint, new Set()))
     expect([...new Set(bare)]).toEqual([])
   })
 
@@ -206,24 +161,6 @@ function cycles(): readonly string[] {
   }
   for (const path of imports.keys()) visit(path, [])
   return found
-}
-
-function over(limit: number, measure: (file: SourceFile) => number): readonly string[] {
-  return sourceFiles
-    .filter((file) => measure(file) > limit)
-    .map((file) => `${file.path}: ${measure(file)}`)
-}
-
-function functions(): readonly ts.SignatureDeclaration[] {
-  return sourceFiles.flatMap(({ tree }) => nodesOf(tree).filter((node) => ts.isFunctionLike(node)))
-}
-
-function linesOf(node: ts.Node): number {
-  return node.getText().split('\n').length
-}
-
-function parametersOf({ parameters }: ts.SignatureDeclaration): number {
-  return parameters.length
 }
 
 function isShunned(node: ts.Node): boolean {

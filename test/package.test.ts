@@ -1,22 +1,6 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { build, type Platform } from 'esbuild'
 import { expect, test } from 'vitest'
 import { root } from './support/root.ts'
-
-interface Manifest {
-  readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>
-}
-
-const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
-const entries = Object.entries(exports).filter(([, target]) => typeof target === 'object')
-
-test.each(entries)(
-  '%s has its conditions in the order in which they have to be tried',
-  (_name, target) => {
-    expect(Object.keys(target)).toEqual(['types', 'module', 'node', 'default'])
-  },
-)
 
 test.each<readonly [Platform]>([['node'], ['browser']])(
   'a bundler for %s gets the modules one by one, so that it can leave some out',

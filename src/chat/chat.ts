@@ -1,12 +1,13 @@
-import type { CallOptions, FormatOption } from '../adapter/call-options.ts'
-import type { Engine } from '../adapter/engine-handle.ts'
-import { toChatResult } from '../collect/to-results.ts'
-import type { ChatResult } from '../data/chat-result.ts'
-import { outputSchema, parseOutput, type WithOutput } from '../stream/output.ts'
-import type { RunStream } from '../stream/run-stream.ts'
-import { createLoop, startAt, type ThreadInput } from './create-loop.ts'
-import type { Loop } from './loop.ts'
-import { drainLoop, loopStream } from './run-loop.ts'
+import { tracedLoop, type Place } from './loop.ts'
+import { createLoop, startAt, type Loop, type ThreadInput } from './prepare.ts'
+import type { Engine } from '../contracts/engine.ts'
+import type { CallOptions, FormatOption } from '../contracts/options.ts'
+import { isAllmError } from '../errors/errors.ts'
+import { failureOf, toChatResult, toStepResult, type Collector } from '../run/collector.ts'
+import { keepEvent } from '../run/context.ts'
+import { outputSchema, parseOutput, type WithOutput } from '../run/output.ts'
+import { runStream, type RunStream } from '../run/run-stream.ts'
+import type { ChatResult, PartialResult, StepResult } from '../types/results.ts'
 
 /** A chat's result; with a schema as `responseFormat`, a completed one has its validated, typed `output`. */
 export type ChatResultOf<Format> = ChatResult & Partial<WithOutput<Format>>
@@ -42,4 +43,56 @@ export async function withOutput(
   if (schema === undefined || result.haltedReason !== 'completed') return result
   const text = result.finalResponse?.outputText ?? ''
   return { ...result, output: await parseOutput(schema, text, result) }
+}
+
+/**
+ * Makes one model call and runs the tools that it asks for. The fold of `streamStep`.
+ *
+ * It rejects when the model call fails; the error's `partial` is the step so far.
+ */
+export async function step(
+  engine: Engine,
+  input: ThreadInput,
+  options?: CallOptions,
+): Promise<StepResult> {
+  const loop = createLoop(engine, startAt(input), singleStep(options))
+  return drainLoop(loop, 'step', toStepResult)
+}
+
+/** One step as events: those of the model call, those of its tools, then `step_completed`. */
+export function streamStep(engine: Engine, input: ThreadInput, options?: CallOptions): RunStream {
+  const loop = createLoop(engine, startAt(input), singleStep(options))
+  return loopStream(loop, 'step')
+}
+
+/** The options of a single step: it has no second pass, so a format holds for it as it is. */
+export function singleStep(options?: CallOptions): CallOptions {
+  return { ...options, structuredFinalize: false }
+}
+
+/** A loop as a stream for its consumer. */
+function loopStream(loop: Loop, kind: Place['kind']): RunStream {
+  return runStream(tracedLoop(loop, kind), { keep: keepEvent(loop.scene) })
+}
+
+/** Runs a loop to its end and gives its result, or rejects with the failure that holds what there is of it. */
+export async function drainLoop<Result extends PartialResult>(
+  loop: Loop,
+  kind: Place['kind'],
+  project: (state: Collector) => Result,
+): Promise<Result> {
+  const { state } = loop
+  const source = tracedLoop(loop, kind)
+  try {
+    while ((await source.next()).done !== true);
+  } catch (error) {
+    if (isAllmError(error)) {
+      state.error ??= error.toJSON()
+      error.partial = project(state)
+    }
+    throw error
+  }
+  const result = project(state)
+  if (state.error !== undefined) throw failureOf(state.error, result)
+  return result
 }

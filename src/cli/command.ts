@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { Io } from './io.ts'
 
 /** An option of a command, as the help shows it. */
@@ -35,4 +36,65 @@ export interface Command {
   readonly positionals: readonly [number, number]
   /** Does it, and gives the exit code. What it throws is told in one line. */
   readonly run: (call: CommandCall) => Promise<number>
+}
+
+/** Ends the program with one line and an exit code. The message says what to do about it. */
+export class CliError extends Error {
+  override readonly name = 'CliError'
+  readonly exitCode: number
+
+  constructor(exitCode: number, message: string, options: { readonly cause?: unknown } = {}) {
+    super(message, options)
+    this.exitCode = exitCode
+  }
+}
+
+/** The command line is wrong. */
+export function usageError(message: string): CliError {
+  return new CliError(exitCodes.usage, message)
+}
+
+/** What was asked for could not be done. */
+export function failure(message: string, cause?: unknown): CliError {
+  return new CliError(exitCodes.failed, message, { cause })
+}
+
+/** What the program's exit code says. */
+export const exitCodes = {
+  /** Everything that was asked for was done. */
+  ok: 0,
+  /** The run failed: a provider refused, a file can not be read, a script ends in an error. */
+  failed: 1,
+  /** The command line is wrong; nothing was done. */
+  usage: 2,
+  /** Left by Ctrl-C. */
+  interrupted: 130,
+} as const
+
+/** The exit codes in words, for the help. */
+export const exitCodeLines: readonly string[] = [
+  '0    done',
+  '1    the run failed; one line on stderr says why',
+  '2    wrong usage; nothing was done',
+  '130  left by Ctrl-C',
+]
+
+/** A value that has to be a whole number in a range. */
+export function integerOption(
+  call: CommandCall,
+  name: string,
+  [least, most]: readonly [number, number],
+): number | undefined {
+  const text = call.text(name)
+  if (text === undefined) return undefined
+  const value = Number(text)
+  if (Number.isInteger(value) && value >= least && value <= most) return value
+  throw usageError(`--${name} must be a whole number from ${least} to ${most}, not ${text}`)
+}
+
+/** The version of the package that this program belongs to. */
+export function packageVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  // Our own file.
+  return (JSON.parse(text) as { readonly version: string }).version
 }

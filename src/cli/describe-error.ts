@@ -1,10 +1,10 @@
-import type { ErrorData } from '../data/error-data.ts'
-import { isAllmError } from '../errors/allm-error.ts'
-import { redact } from '../errors/redact.ts'
-import { keyVariables } from '../keys/find-key.ts'
-import { CliError } from './cli-error.ts'
+import { CliError } from './command.ts'
 import type { Io } from './io.ts'
-import { providerNames } from './provider-names.ts'
+import { providerNames } from './provider.ts'
+import { keyVariables } from '../core/keys.ts'
+import { isAllmError } from '../errors/errors.ts'
+import { redact } from '../errors/redact.ts'
+import type { ErrorData } from '../types/error-data.ts'
 
 /** An error in one line: what happened and what to do. No stack, and no key. */
 export function describeError(error: unknown, env: Io['env']): string {

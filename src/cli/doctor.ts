@@ -1,18 +1,14 @@
-import type { Command, CommandCall } from './command.ts'
-import { foundKey } from './choose-provider.ts'
-import { usageError } from './cli-error.ts'
-import { exitCodes } from './exit-codes.ts'
-import type { Io } from './io.ts'
-import { playScripts } from './play-scripts.ts'
+import { exitCodes, usageError, packageVersion, type Command, type CommandCall } from './command.ts'
+import { styleFor, type Io, type Style } from './io.ts'
 import {
   defaultBaseUrls,
+  foundKey,
   isProviderName,
   providerNames,
   type ProviderName,
-} from './provider-names.ts'
-import { keyVariables } from '../keys/find-key.ts'
-import { styleFor, type Style } from './style.ts'
-import { packageVersion } from './version.ts'
+} from './provider.ts'
+import { playScripts } from './run.ts'
+import { keyVariables } from '../core/keys.ts'
 
 /** `allm doctor`: what is set up, and what can be reached. */
 export const doctorCommand: Command = {

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+
 import { runProgram } from './program.ts'
 
 // A reader that has seen enough, such as `head`, is no failure.

@@ -1,13 +1,24 @@
-import { nearest } from '../validate/unknown-keys.ts'
-import { CliError, usageError } from './cli-error.ts'
-import type { Command } from './command.ts'
-import { commands } from './commands.ts'
+import {
+  packageVersion,
+  CliError,
+  exitCodeLines,
+  exitCodes,
+  usageError,
+  type Command,
+  type CommandCall,
+  type OptionSpec,
+  type OptionSpecs,
+} from './command.ts'
+import { parseArgs, type ParseArgsConfig } from 'node:util'
+import { chatCommand } from './chat.ts'
 import { describeError } from './describe-error.ts'
-import { exitCodes } from './exit-codes.ts'
-import { commandHelp, programHelp } from './help.ts'
+import { doctorCommand } from './doctor.ts'
 import type { Io } from './io.ts'
-import { parseCommandLine } from './parse-command-line.ts'
-import { packageVersion } from './version.ts'
+import { runCommand } from './run.ts'
+import { serveCommand } from './serve.ts'
+import { sessionShowCommand } from './session-show.ts'
+import { tourCommand } from './tour.ts'
+import { nearest } from '../schema/checks.ts'
 
 /** Runs the program and gives its exit code. It never rejects: what goes wrong is one line on stderr. */
 export async function runProgram(io: Io): Promise<number> {
@@ -67,4 +78,125 @@ function unknownCommand([first = '', second]: readonly string[]): CliError {
   const near = nearest(first, names)
   const advice = near === undefined ? `there are ${names.join(', ')}` : `did you mean ${near}?`
   return usageError(`there is no command ${first}; ${advice}`)
+}
+
+/** Every command, in the order in which the help lists them. */
+export const commands: readonly Command[] = [
+  tourCommand,
+  chatCommand,
+  runCommand,
+  serveCommand,
+  sessionShowCommand,
+  doctorCommand,
+]
+
+/** The help of the whole program. */
+function programHelp(commands: readonly Command[]): string {
+  return lines([
+    'allm: LLM runs that you can test, stop, save and resume',
+    '',
+    'Usage: allm <command> [options]',
+    '',
+    ...columns(commands.map(({ name, summary }) => [name, summary])),
+    '',
+    'Every command takes --help. Without a key and without --provider everything runs on the Fake, offline.',
+    '',
+    'Exit codes',
+    ...exitCodeLines.map((line) => `  ${line}`),
+  ])
+}
+
+/** The help of one command. */
+function commandHelp(command: Command): string {
+  const { name, summary, synopsis, options, notes = [] } = command
+  return lines([
+    `allm ${name}: ${summary}`,
+    '',
+    `Usage: allm ${name} ${synopsis}`.trimEnd(),
+    '',
+    'Options',
+    ...columns(optionRows({ ...options, help: helpOption })),
+    ...notes.flatMap((note) => ['', note]),
+  ])
+}
+
+function optionRows(options: OptionSpecs): readonly (readonly [string, string])[] {
+  return Object.entries(options).map(([name, { value, short, help }]) => {
+    const long = value === undefined ? `--${name}` : `--${name} ${value}`
+    return [short === undefined ? long : `-${short}, ${long}`, help]
+  })
+}
+
+function columns(rows: readonly (readonly [string, string])[]): readonly string[] {
+  const width = Math.max(...rows.map(([left]) => left.length))
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`)
+}
+
+function lines(all: readonly string[]): string {
+  return `${all.join('\n')}\n`
+}
+
+/** Reads what follows a command's name. What is wrong is a usage error that names the nearest legal option. */
+function parseCommandLine(command: Command, args: readonly string[], io: Io): CommandCall {
+  const { values, positionals } = parse(command, args)
+  const [least, most] = command.positionals
+  if (positionals.length < least) {
+    throw usageError(
+      `${command.name} needs ${command.synopsis.split(' [')[0]}; ${seeHelp(command)}`,
+    )
+  }
+  if (positionals.length > most) {
+    throw usageError(`${command.name} takes no ${positionals[most]}; ${seeHelp(command)}`)
+  }
+  return {
+    io,
+    positionals,
+    text: (name) => {
+      const value = values[name]
+      return typeof value === 'string' && value !== '' ? value : undefined
+    },
+    flag: (name) => values[name] === true,
+  }
+}
+
+interface Parsed {
+  readonly values: Readonly<Record<string, unknown>>
+  readonly positionals: readonly string[]
+}
+
+function parse(command: Command, args: readonly string[]): Parsed {
+  const options = parserOptions(command.options)
+  try {
+    return parseArgs({ args: [...args], options, strict: true, allowPositionals: true })
+  } catch (error) {
+    throw usageError(`${problemOf(command, error)}; ${seeHelp(command)}`)
+  }
+}
+
+function parserOptions(specs: OptionSpecs): NonNullable<ParseArgsConfig['options']> {
+  return Object.fromEntries(
+    Object.entries({ ...specs, help: helpOption }).map(([name, { value, short }]) => [
+      name,
+      {
+        type: value === undefined ? ('boolean' as const) : ('string' as const),
+        ...(short === undefined ? {} : { short }),
+      },
+    ]),
+  )
+}
+
+/** Every command has it. */
+const helpOption: OptionSpec = { short: 'h', help: 'show this help' }
+
+function problemOf(command: Command, error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  const unknown = /^Unknown option '(-{1,2}[^']+)'/.exec(message)?.[1]
+  if (unknown === undefined) return `${command.name}: ${message.split('. ')[0]}`
+  const near = nearest(unknown.replace(/^-+/, ''), [...Object.keys(command.options), 'help'])
+  const advice = near === undefined ? '' : `; did you mean --${near}?`
+  return `${command.name} has no option ${unknown}${advice}`
+}
+
+function seeHelp({ name }: Command): string {
+  return `see allm ${name} --help`
 }

@@ -1,12 +1,9 @@
-import { isAllmError } from '../errors/allm-error.ts'
-import { createFakeServer, type FakeServer } from '../server/create-fake-server.ts'
-import type { FakeServerOptions } from '../server/fake-server-options.ts'
-import { failure } from './cli-error.ts'
-import type { Command, CommandCall } from './command.ts'
-import { exitCodes } from './exit-codes.ts'
+import { exitCodes, failure, integerOption, type Command, type CommandCall } from './command.ts'
+import { readScriptFile } from './files.ts'
 import type { Io } from './io.ts'
-import { integerOption } from './parse-command-line.ts'
-import { readScriptFile } from './script-file.ts'
+import { isAllmError } from '../errors/errors.ts'
+import { createFakeServer, type FakeServer } from '../server/fake-server.ts'
+import type { FakeServerOptions } from '../server/request-handler.ts'
 
 /** `allm serve`: a server that plays a script in the formats of three providers. */
 export const serveCommand: Command = {

@@ -1,8 +1,15 @@
-import { failure } from './cli-error.ts'
-import type { Command, CommandCall } from './command.ts'
-import { exitCodes } from './exit-codes.ts'
-import { readSession } from './session-file.ts'
-import { transcript } from './transcript.ts'
+import { exitCodes, failure, type Command, type CommandCall } from './command.ts'
+import { describeFailure } from './describe-error.ts'
+import { readSession } from './files.ts'
+import { styleFor, type Io, type Style } from './io.ts'
+import { json } from './narrator.ts'
+import { legalOperations } from '../session/changes.ts'
+import { assertNever } from '../types/guards.ts'
+import { messageText, type Message } from '../types/message.ts'
+import type { Session } from '../types/session.ts'
+
+/** The widest role, and a space. */
+const leadWidth = 10
 
 /** `allm session show`: a saved session for people. */
 export const sessionShowCommand: Command = {
@@ -23,4 +30,83 @@ async function run(call: CommandCall): Promise<number> {
   const text = call.flag('json') ? JSON.stringify(session, null, 2) : transcript(session, io)
   io.stdout.write(`${text}\n`)
   return exitCodes.ok
+}
+
+/** A session for people: who said what, what it waits for, and what can be done with it. */
+function transcript(session: Session, io: Io): string {
+  const style = styleFor(io.stdout, io.env)
+  const { id, status, thread, run: progress } = session
+  const count = thread.messages.length
+  return [
+    `session ${id} · ${style.bold(status)} · ${count === 1 ? '1 message' : `${count} messages`}`,
+    '',
+    ...thread.messages.flatMap((message) => messageLines(message, style)),
+    '',
+    ...waitingLines(session, io),
+    ...(progress === undefined || status !== 'idle' ? [] : [`cut       during ${progress.phase}`]),
+    `legal     ${legalOperations[status].map(callOf).join(', ')}`,
+  ].join('\n')
+}
+
+function callOf(operation: string): string {
+  return operation === 'submit' ? 'Session.submitToolResult' : `Session.${operation}`
+}
+
+function messageLines(message: Message, style: Style): readonly string[] {
+  const { role, toolCalls = [], toolCallId } = message
+  const text = messageText(message) + imageNote(message)
+  const lead = role.padEnd(leadWidth)
+  const marks = marksOf(message)
+  const mark = marks === '' ? '' : ` ${style.dim(`(${marks})`)}`
+  const body = toolCallId === undefined ? text : `${toolCallId} → ${text}`
+  const calls = toolCalls.map(({ id, name, arguments: args }) => `${name} ${json(args)} (${id})`)
+  const lines = body === '' ? [] : indent(lead, body + mark)
+  return [
+    ...lines,
+    ...calls.map(
+      (line, index) =>
+        (index === 0 && body === '' ? lead : ' '.repeat(leadWidth)) + `calls ${line}`,
+    ),
+  ]
+}
+
+function indent(lead: string, text: string): readonly string[] {
+  return text
+    .split('\n')
+    .map((line, index) => (index === 0 ? lead : ' '.repeat(lead.length)) + line)
+}
+
+function imageNote({ content }: Message): string {
+  if (typeof content === 'string') return ''
+  const images = content.filter(({ type }) => type === 'image').length
+  return images === 0 ? '' : ` [${images === 1 ? '1 image' : `${images} images`}]`
+}
+
+function marksOf({ metadata = {} }: Message): string {
+  const marks = [
+    metadata['partial'] === true ? 'cut' : '',
+    metadata['interrupted'] === undefined ? '' : 'interrupted',
+    metadata['askUser'] === true ? 'question' : '',
+  ]
+  return marks.filter((mark) => mark !== '').join(', ')
+}
+
+function waitingLines(session: Session, io: Io): readonly string[] {
+  const { status, pendingQuestion, pendingToolCalls, error } = session
+  switch (status) {
+    case 'awaiting_user':
+      return [`waits     for the user: ${pendingQuestion ?? ''}`]
+    case 'awaiting_tools':
+      return pendingToolCalls.map(
+        ({ id, name, arguments: args }) =>
+          `waits     for the result of ${name} ${json(args)} (${id})`,
+      )
+    case 'error':
+      return error === undefined ? [] : [`failed    ${describeFailure(error, io.env)}`]
+    case 'idle':
+    case 'completed':
+      return []
+    default:
+      return assertNever(status)
+  }
 }

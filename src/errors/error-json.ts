@@ -1,13 +1,23 @@
-import { assertNever } from '../data/assert-never.ts'
-import type { ErrorData } from '../data/error-data.ts'
-import { AdapterError, adapterErrorReasons } from './adapter-error.ts'
-import { isAllmError, type AllmError } from './allm-error.ts'
-import { EngineError, engineErrorReasons } from './engine-error.ts'
-import { ImageAdapterError, imageAdapterErrorReasons } from './image-adapter-error.ts'
-import { SessionError, sessionErrorReasons } from './session-error.ts'
-import { StreamError, streamErrorReasons } from './stream-error.ts'
-import { ToolError, toolErrorReasons } from './tool-error.ts'
-import { ValidationError, validationErrorReasons } from './validation-error.ts'
+import {
+  AdapterError,
+  adapterErrorReasons,
+  EngineError,
+  engineErrorReasons,
+  ImageAdapterError,
+  imageAdapterErrorReasons,
+  isAllmError,
+  SessionError,
+  sessionErrorReasons,
+  StreamError,
+  streamErrorReasons,
+  ToolError,
+  toolErrorReasons,
+  ValidationError,
+  validationErrorReasons,
+  type AllmError,
+} from './errors.ts'
+import type { ErrorData } from '../types/error-data.ts'
+import { assertNever } from '../types/guards.ts'
 
 /** Any error as plain data. What is not ours becomes `stream`/`unknown` with the original described as its cause. */
 export function errorToJSON(error: unknown): ErrorData {

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../data/json.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
 
 /**
  * The shapes of keys: `sk-…`, `sk-ant-…`, `AIza…`, `xai-…`, `gsk_…`, bearer headers, `key=` in addresses, what is said to be a key,

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../data/json.ts'
+import type { JsonValue } from '../types/json.ts'
 
 /**
  * Any value as JSON, for the `cause` and the `metadata` of errors: what JSON can not hold becomes a short text.

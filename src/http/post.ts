@@ -1,9 +1,8 @@
-import { reasonOf } from '../async/clock.ts'
-import { AdapterError } from '../errors/adapter-error.ts'
-import type { HttpCall } from './http-call.ts'
-import { readBounded } from './read-bounded.ts'
+import { guardCall, type HttpCall } from './call.ts'
+import { reasonOf } from '../core/clock.ts'
+import { AdapterError } from '../errors/errors.ts'
+import { transportFailure } from './failure.ts'
 import { withoutSecrets } from './secrets.ts'
-import { transportFailure } from './transport-failure.ts'
 
 /** The most that is read of a refusal's body. */
 const maxFailureBytes = 64 * 1024
@@ -81,4 +80,59 @@ async function refusal(
   const failure = withoutSecrets(call.parseFailure(status, body, headers), call.headers)
   const { reason, message, ...rest } = failure
   return new AdapterError(reason, message, { ...facts, status, ...rest })
+}
+
+/** A whole JSON answer. */
+export interface JsonAnswer {
+  readonly value: unknown
+  readonly status: number
+  readonly headers: Headers
+}
+
+/** Sends a call and reads its whole answer as JSON. What is not JSON is `malformed_response`. */
+export async function postForJson(call: HttpCall): Promise<JsonAnswer> {
+  const guard = guardCall(call)
+  try {
+    const response = await post(call, guard.signal)
+    const text = await response.text()
+    return {
+      value: parse(text, call, response.status),
+      status: response.status,
+      headers: response.headers,
+    }
+  } catch (error) {
+    throw transportFailure(error, call, guard.signal)
+  } finally {
+    guard.close()
+  }
+}
+
+function parse(text: string, call: HttpCall, status: number): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    const { provider, requestId } = call
+    const message = `${provider} answered ${status} with a body that is not JSON: ${text.slice(0, 120)}`
+    throw new AdapterError('malformed_response', message, { provider, requestId, status, cause })
+  }
+}
+
+/** The text of a body, cut at `maxBytes`; what is beyond is not read and the connection is closed. */
+async function readBounded(response: Response, maxBytes: number): Promise<string> {
+  const reader = response.body?.getReader()
+  if (reader === undefined) return ''
+  const decoder = new TextDecoder()
+  let text = ''
+  let size = 0
+  try {
+    while (size < maxBytes) {
+      const { done, value } = await reader.read()
+      if (done) return text + decoder.decode()
+      text += decoder.decode(value.subarray(0, maxBytes - size), { stream: true })
+      size += value.byteLength
+    }
+    return text
+  } finally {
+    await reader.cancel().catch(() => undefined)
+  }
 }

@@ -1,5 +1,7 @@
+import type { ErrorData } from '../types/error-data.ts'
+
 /** Takes one server-sent event: its data lines joined, and its name when it has one. */
-export type OnSseEvent = (data: string, event: string | undefined) => void
+type OnSseEvent = (data: string, event: string | undefined) => void
 
 /** Splits the text of a body into events. Feed it chunks cut anywhere; call `end` when the body is over. */
 export interface BodySplitter {
@@ -14,8 +16,11 @@ export interface BodySplitter {
 export const maxBufferedCharacters: number = 32 * 1024 * 1024
 
 const lineFeed = 10
+
 const space = 32
+
 const colon = 58
+
 const byteOrderMark = 0xfeff
 
 /**
@@ -131,4 +136,20 @@ function fieldValue(text: string, at: number, to: number): string | undefined {
   if (at === to) return ''
   if (text.charCodeAt(at) !== colon) return undefined
   return text.slice(at + 1 < to && text.charCodeAt(at + 1) === space ? at + 2 : at + 1, to)
+}
+
+/**
+ * Turns a provider's server-sent events into events of ours. Synchronous; one is made for each call.
+ *
+ * `Out` is the adapter's event; this room moves bytes and does not know it.
+ */
+export interface SseDecoder<Out> {
+  /** Decodes one event into `out`. It may throw an `AllmError`, which ends the stream. */
+  push(data: string, event: string | undefined, out: Out[]): void
+  /** The body is over: give what is still to be said. */
+  end(out: Out[]): void
+  /** Whether the provider's own end marker was seen. What follows it is not decoded. */
+  readonly done: boolean
+  /** Wraps an error as the last event. */
+  failure(error: ErrorData): Out
 }

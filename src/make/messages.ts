@@ -1,23 +1,19 @@
-import { defined } from '../data/defined.ts'
-import type { JsonObject, JsonValue } from '../data/json.ts'
-import type { Message } from '../data/message.ts'
-import type { Part } from '../data/part.ts'
-import type { ToolCall } from '../data/tool-call.ts'
-import { assertValid } from '../validate/assert-valid.ts'
-import { within } from '../validate/check.ts'
-import { json } from '../validate/json-value.ts'
-import { part, validateMessage } from '../validate/validate-message.ts'
-import { assertOptions } from './refusal.ts'
+import { assertOptions, assertValid, json, within } from '../schema/checks.ts'
+import { part, validateMessage } from '../schema/validate.ts'
+import { defined } from '../types/guards.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
+import type { Image } from '../types/media.ts'
+import type { ImageDetail, ImagePart, Message, Part, TextPart, ToolCall } from '../types/message.ts'
 
 /** What a message may carry beside its content. */
-export interface MessageOptions {
+interface MessageOptions {
   /** Who speaks, where a provider can use it. */
   readonly name?: string | undefined
   readonly metadata?: JsonObject | undefined
 }
 
 /** What an assistant message may carry beside its content. */
-export interface AssistantOptions extends MessageOptions {
+interface AssistantOptions extends MessageOptions {
   /** The calls that the message asks for, in their order. */
   readonly toolCalls?: readonly ToolCall[] | undefined
 }
@@ -41,6 +37,7 @@ export function assistant(
 }
 
 const messageKeys = ['name', 'metadata']
+
 const assistantKeys = ['toolCalls', ...messageKeys]
 
 function message(
@@ -84,4 +81,22 @@ function isPartList(content: unknown): content is readonly Part[] {
   return (
     Array.isArray(content) && content.length > 0 && content.every((item) => part(item).length === 0)
   )
+}
+
+/** A piece of text among the parts of a message. */
+export function textPart(text: string): TextPart {
+  const made: TextPart = { type: 'text', text }
+  assertValid('invalid_message', part(made))
+  return made
+}
+
+/** An image among the parts of a message. `detail` says how closely the model shall look, where it knows the difference. */
+export function imagePart(
+  image: Image,
+  options: { readonly detail?: ImageDetail | undefined } = {},
+): ImagePart {
+  assertOptions('invalid_message', options, ['detail'])
+  const made = defined<ImagePart>({ type: 'image', image, detail: options.detail })
+  assertValid('invalid_message', part(made))
+  return made
 }

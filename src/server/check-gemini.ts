@@ -1,10 +1,13 @@
-import type { JsonObject, JsonValue } from '../data/json.ts'
-import { geminiTurnsProblem } from './check-gemini-turns.ts'
-import { schemaProblem } from './gemini-schema-problem.ts'
-import { geminiNames, unknownName, wrongKind } from './gemini-words.ts'
-import { objectOf, objectsOf } from './json-kind.ts'
-import { paramProblem } from './param-problem.ts'
-import { firstProblem, type RequestProblem } from './request-problem.ts'
+import {
+  firstProblem,
+  objectOf,
+  objectsOf,
+  paramProblem,
+  shown,
+  type ParamTable,
+  type RequestProblem,
+} from './param-checks.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
 
 const requestNames = geminiNames({
   model: ['string'],
@@ -115,4 +118,161 @@ function rangeProblem(config: JsonObject): RequestProblem | undefined {
   if (typeof temperature !== 'number' || (temperature >= 0 && temperature <= 2)) return undefined
   const message = `* GenerateContentRequest.generation_config.temperature: temperature must be in the range [0.0, 2.0].\n`
   return { message }
+}
+
+const partData = new Map([
+  ['functionCall', 'function_call'],
+  ['functionResponse', 'function_response'],
+  ['inlineData', 'inline_data'],
+  ['fileData', 'file_data'],
+  ['executableCode', 'executable_code'],
+  ['codeExecutionResult', 'code_execution_result'],
+  ['toolCall', 'tool_call'],
+  ['toolResponse', 'tool_response'],
+])
+
+const partFacts = new Set([
+  'text',
+  'thought',
+  'thoughtSignature',
+  'thought_signature',
+  'videoMetadata',
+  'video_metadata',
+  'partMetadata',
+  'part_metadata',
+  'mediaResolution',
+  'media_resolution',
+])
+
+/** What is wrong with the contents, each by itself and one after the other. */
+function geminiTurnsProblem(contents: readonly JsonObject[]): RequestProblem | undefined {
+  if (contents.length === 0)
+    return { message: '* GenerateContentRequest.contents: contents is not specified\n' }
+  return firstProblem(contents, contentProblem) ?? orderProblem(contents)
+}
+
+function contentProblem(content: JsonObject, index: number): RequestProblem | undefined {
+  const at = `contents[${index}]`
+  const extra = Object.keys(content).find((name) => name !== 'role' && name !== 'parts')
+  if (extra !== undefined) return unknownName(extra, at)
+  const { role } = content
+  if (role !== undefined && role !== null && !['user', 'model', 'function'].includes(shown(role)))
+    return { message: 'Please use a valid role: user, model.' }
+  const parts = partsOf(content)
+  if (parts.length === 0)
+    return { message: `* GenerateContentRequest.${at}.parts: contents.parts must not be empty.\n` }
+  return firstProblem(parts, (part, i) => partProblem(part, `${at}.parts[${i}]`))
+}
+
+function partsOf(content: JsonObject): readonly JsonObject[] {
+  const { parts } = content
+  return objectsOf(Array.isArray(parts) ? parts : parts === undefined ? [] : [parts])
+}
+
+function partProblem(part: JsonObject, at: string): RequestProblem | undefined {
+  const names = [...partData].flat()
+  const extra = Object.keys(part).find((name) => !names.includes(name) && !partFacts.has(name))
+  if (extra !== undefined) return unknownName(extra, at)
+  const data = ['text', ...names].filter((name) => part[name] !== undefined)
+  if (data.length !== 1) {
+    const rule = "required oneof field 'data' must have one initialized field"
+    return { message: `* GenerateContentRequest.${at}.data: ${rule}\n` }
+  }
+  const call = functionPart(part, 'functionCall')
+  const response = functionPart(part, 'functionResponse')
+  const [kind, named] =
+    response === undefined ? ['function_call', call] : ['function_response', response]
+  if (named === undefined || (typeof named['name'] === 'string' && named['name'] !== ''))
+    return undefined
+  return { message: `* GenerateContentRequest.${at}.${kind}.name: Name cannot be empty.\n` }
+}
+
+function functionPart(part: JsonObject, name: string): JsonObject | undefined {
+  const value = part[name] ?? part[partData.get(name) ?? '']
+  return value === undefined ? undefined : objectOf(value)
+}
+
+function countParts(content: JsonObject | undefined, name: string): number {
+  if (content === undefined) return 0
+  return partsOf(content).filter((part) => functionPart(part, name) !== undefined).length
+}
+
+/** Calls come after a user's turn or after responses; each is answered in the very next turn. */
+function orderProblem(contents: readonly JsonObject[]): RequestProblem | undefined {
+  return firstProblem(contents, (content, index) => {
+    const before = contents[index - 1]
+    const calls = countParts(content, 'functionCall')
+    const responses = countParts(content, 'functionResponse')
+    const asked = countParts(before, 'functionCall')
+    if (calls > 0 && (before === undefined || before['role'] === 'model'))
+      return {
+        message:
+          'Please ensure that function call turn comes immediately after a user turn or after a function response turn.',
+      }
+    if (responses > 0 && asked === 0)
+      return {
+        message:
+          'Please ensure that function response turn comes immediately after a function call turn.',
+      }
+    const open = calls > 0 && index === contents.length - 1
+    if (responses === asked && !open) return undefined
+    return {
+      message:
+        'Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.',
+    }
+  })
+}
+
+/** A name that the message does not have. */
+function unknownName(name: string, at?: string): RequestProblem {
+  const place = at === undefined ? '' : ` at '${at}'`
+  return {
+    message: `Invalid JSON payload received. Unknown name "${name}"${place}: Cannot find field.`,
+  }
+}
+
+/** A value of another kind than the field has. */
+function wrongKind(place: string, actual: string): RequestProblem {
+  return { message: `Invalid value at '${snake(place)}' (${actual})` }
+}
+
+/** A table by both spellings: Google's reader takes a field's name in camel case and in snake case. */
+function geminiNames(table: ParamTable): ParamTable {
+  return Object.fromEntries(
+    Object.entries(table).flatMap(([name, kinds]) => [
+      [name, kinds],
+      [snake(name), kinds],
+    ]),
+  )
+}
+
+function snake(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
+/** The keywords that a Gemini schema has; it is a part of OpenAPI's, and a JSON Schema may say more. */
+const keywords = new Set(
+  [
+    'type format title description nullable enum items maxItems minItems properties required',
+    'minProperties maxProperties minimum maximum minLength maxLength pattern example anyOf',
+    'propertyOrdering default max_items min_items min_properties max_properties min_length',
+    'max_length any_of property_ordering',
+  ].flatMap((line) => line.split(' ')),
+)
+
+/** The first keyword of a schema, or of one inside it, that Gemini does not know. */
+function schemaProblem(schema: JsonValue | undefined, at: string): RequestProblem | undefined {
+  const members = objectOf(schema)
+  const unknown = Object.keys(members).find((name) => !keywords.has(name))
+  if (unknown !== undefined) return unknownName(unknown, at)
+  const { items, properties, anyOf, any_of } = members
+  return (
+    (items === undefined ? undefined : schemaProblem(items, `${at}.items`)) ??
+    firstProblem(Object.values(objectOf(properties)), (property, index) =>
+      schemaProblem(property, `${at}.properties[${index}].value`),
+    ) ??
+    firstProblem(objectsOf(anyOf ?? any_of), (option, index) =>
+      schemaProblem(option, `${at}.any_of[${index}]`),
+    )
+  )
 }

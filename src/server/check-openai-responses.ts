@@ -1,19 +1,25 @@
-import type { JsonObject, JsonValue } from '../data/json.ts'
-import { responsesInputProblem } from './check-openai-responses-input.ts'
 import {
-  wordProblem,
   missing,
   nameProblem,
   openaiWords,
   params,
   rangeProblem,
+  strictSchemaProblem,
   toolSettingProblem,
+  wordProblem,
   wrongType,
-} from './openai-words.ts'
-import { strictSchemaProblem } from './openai-strict-schema.ts'
-import { kindOf, objectOf, objectsOf, shown } from './json-kind.ts'
-import { paramProblem, type ParamTable } from './param-problem.ts'
-import { firstProblem, type RequestProblem } from './request-problem.ts'
+} from './openai-checks.ts'
+import {
+  firstProblem,
+  kindOf,
+  objectOf,
+  objectsOf,
+  paramProblem,
+  shown,
+  type ParamTable,
+  type RequestProblem,
+} from './param-checks.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
 
 const table: ParamTable = Object.fromEntries([
   ...params(['string'], 'model previous_response_id service_tier truncation user'),
@@ -95,4 +101,79 @@ function formatProblem(format: JsonObject): RequestProblem | undefined {
     param: 'text.format.schema',
     code: 'invalid_json_schema',
   })
+}
+
+const roles = ['assistant', 'system', 'developer', 'user']
+
+/** What is wrong with the input items, each by itself and one after the other. */
+function responsesInputProblem(
+  items: readonly JsonObject[],
+  remembered: boolean,
+): RequestProblem | undefined {
+  return firstProblem(items, itemProblem) ?? (remembered ? undefined : callsProblem(items))
+}
+
+function itemProblem(item: JsonObject, index: number): RequestProblem | undefined {
+  const { type = 'message' } = item
+  // Items of tools that run on the provider's side are taken as they are.
+  return itemChecks[shown(type)]?.(item, `input[${index}]`)
+}
+
+const outputTypes = ['output_text', 'refusal']
+
+const inputTypes = ['input_text', 'input_image', 'input_file', 'input_audio']
+
+const itemChecks: Readonly<
+  Record<string, (item: JsonObject, at: string) => RequestProblem | undefined>
+> = {
+  message: messageProblem,
+  function_call: callProblem,
+  function_call_output({ call_id, output }, at) {
+    if (typeof call_id !== 'string') return missing(`${at}.call_id`)
+    return output === undefined ? missing(`${at}.output`) : undefined
+  },
+  reasoning: ({ summary }, at) => (Array.isArray(summary) ? undefined : missing(`${at}.summary`)),
+}
+
+function messageProblem(item: JsonObject, at: string): RequestProblem | undefined {
+  const { role, content } = item
+  const unknownRole = wordProblem(`${at}.role`, role, roles)
+  if (unknownRole !== undefined) return unknownRole
+  if (content === undefined) return missing(`${at}.content`)
+  if (typeof content !== 'string' && !Array.isArray(content))
+    return wrongType(`${at}.content`, 'a string or an array', kindOf(content))
+  const types = role === 'assistant' ? outputTypes : inputTypes
+  return firstProblem(objectsOf(content), (part, i) =>
+    wordProblem(`${at}.content[${i}]`, part['type'], types),
+  )
+}
+
+function callProblem(item: JsonObject, at: string): RequestProblem | undefined {
+  const { call_id, name, arguments: text } = item
+  if (typeof call_id !== 'string') return missing(`${at}.call_id`)
+  if (text === undefined) return missing(`${at}.arguments`)
+  if (typeof text !== 'string') return wrongType(`${at}.arguments`, 'a string', kindOf(text))
+  return nameProblem(name, `${at}.name`)
+}
+
+/** Every call has an output somewhere after it, and every output has a call before it. */
+function callsProblem(items: readonly JsonObject[]): RequestProblem | undefined {
+  const open = new Set<string>()
+  const known = new Set<string>()
+  for (const { type, call_id } of items) {
+    const id = shown(call_id)
+    if (type === 'function_call') {
+      open.add(id)
+      known.add(id)
+    }
+    if (type !== 'function_call_output') continue
+    if (!known.has(id)) {
+      const message = `No tool call found for function call output with call_id ${id}.`
+      return { message, param: 'input' }
+    }
+    open.delete(id)
+  }
+  const [first] = open
+  if (first === undefined) return undefined
+  return { message: `No tool output found for function call ${first}.`, param: 'input' }
 }

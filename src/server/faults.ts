@@ -1,4 +1,5 @@
-import { seededRandom } from '../wire/prng.ts'
+import type { WireAnswer } from './wire-format.ts'
+import { cutAfterEvents, malformEvent, seededRandom, slowAnswer } from './wire.ts'
 
 /** What goes wrong with one call. */
 export interface Fault {
@@ -72,4 +73,14 @@ function chance(call: number, failures: SeededFailures): Fault | undefined {
     malformedAt: drawMalformed < rateMalformed ? malformedAt : undefined,
   }
   return Object.values(fault).every((value) => value === undefined) ? undefined : fault
+}
+
+/** The answer as a fault leaves it: an event broken, the rest cut off, all of it held back. */
+export function applyFault(answer: WireAnswer, fault: Fault | undefined): WireAnswer {
+  if (fault === undefined) return answer
+  const { slowMs, cutAfter, malformedAt } = fault
+  let result = answer
+  if (malformedAt !== undefined) result = malformEvent(result, malformedAt)
+  if (cutAfter !== undefined) result = cutAfterEvents(result, cutAfter)
+  return slowMs === undefined ? result : slowAnswer(result, slowMs)
 }

@@ -1,10 +1,10 @@
-import type { JsonObject } from '../data/json.ts'
-import type { AdapterErrorReason } from '../errors/adapter-error.ts'
-import type { PlanFailure } from '../wire/plan.ts'
-import { renderPlan } from '../wire/render-plan.ts'
-import type { WireAnswer, WireFormat } from '../wire/wire-answer.ts'
-import type { RequestProblem } from './request-problem.ts'
-import type { Provider } from './route.ts'
+import type { AdapterErrorReason } from '../errors/errors.ts'
+import type { RequestProblem } from './param-checks.ts'
+import type { PlanFailure } from './plan.ts'
+import type { Provider } from './request.ts'
+import type { WireAnswer, WireFormat } from './wire-format.ts'
+import { renderPlan } from './wire.ts'
+import type { JsonObject } from '../types/json.ts'
 
 const formats: Readonly<Record<Provider, WireFormat>> = {
   openai: 'openai_chat',

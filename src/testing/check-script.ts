@@ -1,11 +1,106 @@
-import type { Issue } from '../data/error-data.ts'
-import { fine, join, within } from '../validate/check.ts'
-import { isPlainObject } from '../validate/is-plain-object.ts'
-import { checkEntry } from './check-entry.ts'
-import { vocabularyOf } from './vocabulary.ts'
+import { adapterErrorReasons, streamErrorReasons, ValidationError } from '../errors/errors.ts'
+import {
+  assertValid,
+  count,
+  describe,
+  fine,
+  flag,
+  isPlainObject,
+  join,
+  json,
+  jsonObject,
+  listOf,
+  must,
+  nearest,
+  oneOf,
+  refuse,
+  shape,
+  someText,
+  text,
+  within,
+  type Check,
+} from '../schema/checks.ts'
+import { toolCall, validateMessage } from '../schema/validate.ts'
+import { isScriptCursor, unknownTag, vocabularyOf, memoised, type ScriptOptions } from './script.ts'
+import type { Issue } from '../types/error-data.ts'
+import { finishReasons, usageFields } from '../types/response.ts'
+
+/**
+ * Checks the scripts of a fake's options; `fake` does it when it is made. Returns when all is well.
+ *
+ * Throws a `ValidationError` `invalid_script`. First, in this order: `script` and `scripts` are not both given, `script` is a
+ * list, `scripts` is a list of lists, `streamScript` is one or the other, `scriptCursor` is a cursor. Then every problem of
+ * every entry at once, each with its place.
+ */
+export function validateScript(options: ScriptOptions): void {
+  const { script, scripts, streamScript, scriptCursor }: Unchecked = options
+  if (script !== undefined && scripts !== undefined) {
+    refuseScript(
+      '',
+      'script and scripts are both given; script is one call, scripts is one list a call',
+    )
+  }
+  if (script !== undefined && !Array.isArray(script)) {
+    refuseScript('script', `must be a list of entries, not ${describe(script)}`)
+  }
+  if (scripts !== undefined) listOfLists('scripts', scripts)
+  if (streamScript !== undefined && !isFlat(streamScript)) listOfLists('streamScript', streamScript)
+  if (scriptCursor !== undefined && !isScriptCursor(scriptCursor)) {
+    refuseScript(
+      'scriptCursor',
+      `must be made by createScriptCursor(), and is ${describe(scriptCursor)}`,
+    )
+  }
+  const check = memoised(checkScript)
+  let issues = fine
+  for (const [path, list] of namedScripts(options)) issues = join(issues, at(path, check(list)))
+  assertValid('invalid_script', issues)
+}
+
+/** What the options may hold before they are checked. */
+type Unchecked = { readonly [K in keyof ScriptOptions]?: unknown }
+
+/** Whether a `streamScript` is one call: a list of entries, which begin with their tag. */
+export function isFlat(list: unknown): boolean {
+  return Array.isArray(list) && list.every((entry) => Array.isArray(entry) && isEntry(entry))
+}
+
+function isEntry(entry: readonly unknown[]): boolean {
+  return typeof entry[0] === 'string'
+}
+
+function listOfLists(path: string, value: unknown): void {
+  if (!Array.isArray(value)) refuseScript(path, `must be a list of lists, not ${describe(value)}`)
+  for (const [index, list] of (value as readonly unknown[]).entries()) {
+    const place = `${path}[${index}]`
+    if (!Array.isArray(list))
+      refuseScript(place, `must be a list of entries, not ${describe(list)}`)
+    if (isEntry(list as readonly unknown[])) {
+      refuseScript(place, 'is an entry, not a list of entries; one call alone goes into script')
+    }
+  }
+}
+
+function refuseScript(path: string, problem: string): never {
+  throw new ValidationError('invalid_script', [{ path, problem }])
+}
+
+function namedScripts(options: ScriptOptions): readonly (readonly [string, readonly unknown[]])[] {
+  const { script, scripts = [], streamScript } = options
+  const calls: [string, readonly unknown[]][] = script === undefined ? [] : [['script', script]]
+  scripts.forEach((list, index) => calls.push([`scripts[${index}]`, list]))
+  if (streamScript === undefined) return calls
+  if (isFlat(streamScript)) return [...calls, ['streamScript', streamScript]]
+  streamScript.forEach((list, index) => calls.push([`streamScript[${index}]`, list]))
+  return calls
+}
+
+function at(place: string, issues: readonly Issue[]): readonly Issue[] {
+  return issues.map(({ path, problem }) => ({ path: place + path, problem }))
+}
 
 /** The problems of one call's script: those of its entries, and then those of the entries together. */
-export function checkScript(script: readonly unknown[]): readonly Issue[] {
+function checkScript(script: readonly unknown[]): readonly Issue[] {
   let issues = fine
   for (let index = 0; index < script.length; index++) {
     issues = join(issues, within(index, checkEntry(script[index])))
@@ -70,3 +165,204 @@ function checkCalls(entries: readonly (readonly unknown[])[]): readonly Issue[] 
   }
   return issues
 }
+
+/** The problems of one entry: its tag, its length, and what it carries. */
+function checkEntry(entry: unknown): readonly Issue[] {
+  if (!Array.isArray(entry) || typeof entry[0] !== 'string') return notAnEntry(entry)
+  const items: readonly unknown[] = entry
+  const check = vocabularyOf(items) === undefined ? undefined : checkOf(items)
+  return check?.(items) ?? [{ path: '', problem: unknownTag(items[0]) }]
+}
+
+function notAnEntry(entry: unknown): readonly Issue[] {
+  if (Array.isArray(entry) && Array.isArray(entry[0])) {
+    return [
+      {
+        path: '',
+        problem: 'is a list of entries, not an entry; a list for each call goes into scripts',
+      },
+    ]
+  }
+  return [{ path: '', problem: 'must be an entry, such as ["text", "hello"]' }]
+}
+
+function checkOf(items: readonly unknown[]): Check | undefined {
+  if (items[0] === 'error') return items.length > 2 ? failure(adapterReason) : term
+  // vocabularyOf knows the tag, so it is a string.
+  return checks[items[0] as string]
+}
+
+const milliseconds: Check = must(
+  'a number of milliseconds, 0 or more',
+  (value) => typeof value === 'number' && Number.isFinite(value) && value >= 0,
+)
+
+const scriptedToolCall: Check = shape(
+  { id: someText, name: someText },
+  { arguments: jsonObject, rawArguments: text, opaque: json },
+)
+
+const toolCallDelta: Check = shape({ id: someText, argumentsDelta: text }, { name: someText })
+
+const term: Check = tuple([must('a reason or any other value', (value) => value !== undefined)])
+
+/** A usage in our field names. A field that we do not have is refused by name, with the one that was probably meant. */
+export const usageCheck: Check = (value) => {
+  if (!isPlainObject(value)) return refuse('an object of token counts', value)
+  let issues = fine
+  for (const [key, member] of Object.entries(value)) {
+    if (key === 'extra') issues = join(issues, within(key, jsonObject(member)))
+    else if (isField(key)) issues = join(issues, within(key, tokens(member)))
+    else issues = join(issues, unknownField(key))
+  }
+  return issues
+}
+
+/** A scripted response: any part of a `ModelResponse`. */
+const responseCheck: Check = shape(
+  {},
+  {
+    requestId: someText,
+    id: text,
+    model: text,
+    provider: text,
+    message: validateMessage,
+    outputText: text,
+    toolCalls: listOf(toolCall),
+    finishReason: oneOf(finishReasons),
+    rawFinishReason: text,
+    usage: usageCheck,
+    error: jsonObject,
+    metadata: jsonObject,
+  },
+)
+
+/**
+ * The facts of a scripted failure. The fields of our errors have to have the right type; any other field is kept as
+ * metadata, unless it is one of ours in another spelling.
+ */
+const errorDetails: Check = (value) => {
+  let issues = jsonObject(value)
+  if (issues.length > 0 || !isPlainObject(value)) return issues
+  for (const [key, member] of Object.entries(value)) {
+    const check = detailChecks[key]
+    if (check !== undefined) issues = join(issues, within(key, check(member)))
+    else if (isMisspelt(key)) issues = join(issues, [{ path: '', problem: misspelt(key) }])
+  }
+  return issues
+}
+
+/** The reason of a scripted provider failure. */
+const adapterReason: Check = reasonCheck(adapterErrorReasons)
+
+/** The reason of a scripted transport failure. */
+const streamReason: Check = reasonCheck(streamErrorReasons)
+
+const checks: Readonly<Record<string, Check>> = {
+  text: tuple([text]),
+  reasoning: tuple([text], [shape({}, { opaque: json })]),
+  tool_call: tuple([scriptedToolCall]),
+  tool_call_delta: tuple([toolCallDelta]),
+  usage: tuple([usageCheck]),
+  raw_chunk: tuple([json]),
+  finish: tuple([oneOf(finishReasons)]),
+  delay: tuple([milliseconds]),
+  sleep: tuple([milliseconds]),
+  ok: tuple([responseCheck]),
+  text_delta: tuple([text]),
+  preflight_error: failure(adapterReason),
+  error_event: failure(adapterReason),
+  stream_error: failure(streamReason),
+}
+
+function failure(reason: Check): Check {
+  return tuple([reason, errorDetails])
+}
+
+/** An entry whose elements after the tag pass these checks; the last ones may be left out. */
+function tuple(required: readonly Check[], optional: readonly Check[] = []): Check {
+  const all = [...required, ...optional]
+  const least = required.length + 1
+  const most = all.length + 1
+  return (value) => {
+    // checkEntry hands on lists only.
+    const items = value as readonly unknown[]
+    if (items.length < least || items.length > most) {
+      const wanted = least === most ? `${most}` : `${least} or ${most}`
+      return [{ path: '', problem: `must have ${wanted} elements, not ${items.length}` }]
+    }
+    let issues = fine
+    for (let index = 1; index < items.length; index++) {
+      issues = join(issues, within(index, all[index - 1]?.(items[index]) ?? fine))
+    }
+    return issues
+  }
+}
+
+const retryAfter: Check = must(
+  'a number of milliseconds',
+  (value) => typeof value === 'number' && value >= 0,
+)
+
+const detailChecks: Readonly<Record<string, Check>> = {
+  message: text,
+  status: count,
+  retryAfterMs: retryAfter,
+  retryable: flag,
+  provider: text,
+  requestId: text,
+  eventIndex: must('a number of events', (value) => typeof value === 'number' && value >= 0),
+  metadata: jsonObject,
+  cause: json,
+}
+
+/** The fields that an error takes from its details; the others are its metadata. */
+export const detailFields: readonly string[] = Object.keys(detailChecks)
+
+function isMisspelt(key: string): boolean {
+  const spelling = key.toLowerCase().replaceAll(/[_-]/g, '')
+  return detailFields.some((field) => field.toLowerCase() === spelling)
+}
+
+function misspelt(key: string): string {
+  return `has no field ${key}; did you mean ${nearest(key, detailFields) ?? 'another'}?`
+}
+
+function reasonCheck(reasons: readonly string[]): Check {
+  return (value) => {
+    if (reasons.some((reason) => reason === value)) return fine
+    const meant = typeof value === 'string' ? nearest(value, reasons) : undefined
+    const advice = meant === undefined ? '' : `; did you mean ${meant}?`
+    const problem = `must be one of ${reasons.join(', ')}, not ${JSON.stringify(value)}${advice}`
+    return [{ path: '', problem }]
+  }
+}
+
+const tokens: Check = must(
+  'a number of tokens',
+  (value) => typeof value === 'number' && Number.isFinite(value) && value >= 0,
+)
+
+function isField(key: string): boolean {
+  return usageFields.some((field) => field === key)
+}
+
+function unknownField(key: string): readonly Issue[] {
+  const meant = providerNames.get(key) ?? nearest(key, [...usageFields, 'extra'])
+  const legal = `legal are ${[...usageFields, 'extra'].join(', ')}`
+  const advice = meant === undefined ? legal : `did you mean ${meant}? ${legal}`
+  return [{ path: '', problem: `has no field ${key}; ${advice}` }]
+}
+
+/** What providers call the fields whose names are too far from ours to be guessed. */
+const providerNames: ReadonlyMap<string, string> = new Map([
+  ['prompt_tokens', 'inputTokens'],
+  ['promptTokens', 'inputTokens'],
+  ['promptTokenCount', 'inputTokens'],
+  ['completion_tokens', 'outputTokens'],
+  ['completionTokens', 'outputTokens'],
+  ['candidatesTokenCount', 'outputTokens'],
+  ['cache_read_input_tokens', 'cachedInputTokens'],
+  ['cache_creation_input_tokens', 'cacheWriteInputTokens'],
+  ['thoughtsTokenCount', 'reasoningTokens'],
+])

@@ -1,12 +1,10 @@
-import { ImageAdapterError } from '../errors/image-adapter-error.ts'
-import type { ImageLimits } from './image-limits.ts'
-import { addressProblem, isPublicHost } from './public-address.ts'
+import { ImageAdapterError } from '../errors/errors.ts'
 
 /** The part of `fetch` that is used here, so that anything of that shape can be injected. */
 export type FetchImage = (url: string, init: RequestInit) => Promise<Response>
 
 /** The addresses that a name stands for. */
-export type Lookup = (host: string) => Promise<readonly string[]>
+type Lookup = (host: string) => Promise<readonly string[]>
 
 /** How an image gets here from its address. */
 export interface Download {
@@ -20,7 +18,7 @@ export interface Download {
 }
 
 /** What came from an address, or what was wrong with it, in words that follow the image's place. */
-export type Downloaded =
+type Downloaded =
   | {
       /** The bytes, in the pieces in which they came. */
       readonly pieces: readonly Uint8Array[]
@@ -155,4 +153,112 @@ const nodeLookup: Lookup = async (host) => {
   } catch {
     return []
   }
+}
+
+/**
+ * Why an address must not be fetched on behalf of somebody else, or `undefined` when it may.
+ *
+ * Only http and https to a public host pass. The platform's `URL` has already turned decimal, octal, hexadecimal and
+ * short forms of an IPv4 address into the usual one, so what is judged here is what would be connected to.
+ */
+export function addressProblem(address: string): string | undefined {
+  if (!URL.canParse(address)) return 'is not an address'
+  const url = new URL(address)
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'is not http or https'
+  if (url.username !== '' || url.password !== '') return 'holds a user name or a password'
+  return isPublicHost(url.hostname) ? undefined : 'leads to a host that is not public'
+}
+
+/** Whether a host, as `URL` writes it or as a name server gives it, is on the public internet as far as its name tells. */
+export function isPublicHost(host: string): boolean {
+  const name = host.toLowerCase().replace(/\.+$/, '')
+  if (name.startsWith('[') || name.includes(':')) {
+    const groups = ipv6Groups(name.replace(/^\[|\]$/g, '').replace(/%.*$/, ''))
+    return groups !== undefined && isPublicIpv6(groups)
+  }
+  const bytes = ipv4Bytes(name)
+  if (bytes !== undefined) return isPublicIpv4(bytes)
+  return name.includes('.') && !privateNames.test(name)
+}
+
+/** Names that are never public: those set aside for hosts nearby, and those of clouds' own services. */
+const privateNames =
+  /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|private|corp|home|lan|home\.arpa|test|invalid|onion|arpa)$/
+
+/** Blocks of IPv4 that are not for the public internet, as address, prefix length. */
+const privateIpv4: ReadonlyArray<readonly [number, number]> = [
+  [0x00_00_00_00, 8], // this network
+  [0x0a_00_00_00, 8], // private
+  [0x64_40_00_00, 10], // shared by carriers
+  [0x7f_00_00_00, 8], // loopback
+  [0xa9_fe_00_00, 16], // link-local, and the metadata services of clouds
+  [0xac_10_00_00, 12], // private
+  [0xc0_00_00_00, 24], // protocol assignments
+  [0xc0_00_02_00, 24], // documentation
+  [0xc0_58_63_00, 24], // relays of 6to4
+  [0xc0_a8_00_00, 16], // private
+  [0xc6_12_00_00, 15], // benchmarks
+  [0xc6_33_64_00, 24], // documentation
+  [0xcb_00_71_00, 24], // documentation
+  [0xe0_00_00_00, 3], // multicast, reserved, broadcast
+]
+
+function isPublicIpv4(bytes: readonly number[]): boolean {
+  const value = bytes.reduce((sum, byte) => sum * 256 + byte, 0)
+  return !privateIpv4.some(([block, length]) => {
+    const size = 2 ** (32 - length)
+    return value >= block && value < block + size
+  })
+}
+
+/** Only global unicast (2000::/3) is public, without its special blocks; what carries an IPv4 address is judged by that. */
+function isPublicIpv6(groups: readonly number[]): boolean {
+  const [a = 0, b = 0] = groups
+  if (a === 0x64 && b === 0xff9b && groups.slice(2, 6).every((group) => group === 0)) {
+    return isPublicIpv4(embedded(groups, 6))
+  }
+  if (a === 0x2002) return isPublicIpv4(embedded(groups, 1))
+  if (a < 0x2000 || a > 0x3fff) {
+    const mapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff
+    return mapped && isPublicIpv4(embedded(groups, 6))
+  }
+  // 2001::/23 holds Teredo, benchmarks and other protocols; 2001:db8::/32 and 3fff::/20 are for documentation.
+  if (a === 0x2001 && (b < 0x200 || b === 0xdb8)) return false
+  return !(a === 0x3fff && b < 0x1000)
+}
+
+function embedded(groups: readonly number[], at: number): readonly number[] {
+  const [high = 0, low = 0] = groups.slice(at, at + 2)
+  return [high >> 8, high & 255, low >> 8, low & 255]
+}
+
+function ipv4Bytes(text: string): readonly number[] | undefined {
+  if (!/^\d{1,3}(?:\.\d{1,3}){3}$/.test(text)) return undefined
+  return text.split('.').map(Number)
+}
+
+/** The eight groups of an IPv6 address; a dotted tail stands for two of them. */
+function ipv6Groups(text: string): readonly number[] | undefined {
+  const tail = /^(.*:)(\d+\.\d+\.\d+\.\d+)$/.exec(text)
+  if (tail !== null) {
+    const [a = 0, b = 0, c = 0, d = 0] = ipv4Bytes(tail[2] ?? '') ?? []
+    const groups = `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`
+    return ipv6Groups(`${tail[1] ?? ''}${groups}`)
+  }
+  const halves = text.split('::')
+  const [left = [], right = []] = halves.map((half) => (half === '' ? [] : half.split(':')))
+  const missing = 8 - left.length - right.length
+  if (halves.length > 2 || (halves.length === 1 ? missing !== 0 : missing < 1)) return undefined
+  const middle = Array.from({ length: missing }, () => '0')
+  const groups = [...left, ...middle, ...right].map((group) => Number.parseInt(group, 16))
+  return groups.some((group) => Number.isNaN(group)) ? undefined : groups
+}
+
+/** What a provider takes as an image. */
+export interface ImageLimits {
+  /** The provider's name, for the words of a problem. */
+  readonly provider: string
+  /** The most bytes that one image may have, decoded. */
+  readonly maxBytes: number
+  readonly mimeTypes: readonly string[]
 }

@@ -1,8 +1,7 @@
-import { defined } from '../data/defined.ts'
-import type { InlineImage } from '../data/image.ts'
-import { base64Problem } from '../make/base64.ts'
-import { sniffMimeType } from '../make/sniff-mime-type.ts'
-import { inlineHead } from './inline-image.ts'
+import { base64Problem, sniffMimeType } from '../make/media.ts'
+import { defined } from '../types/guards.ts'
+import type { InlineImage } from '../types/media.ts'
+import { inlineHead } from './load-images.ts'
 import { pngHeader } from './png-header.ts'
 
 /** What a provider said about an image that it made. */

@@ -1,11 +1,18 @@
-import type { Issue } from '../data/error-data.ts'
-import type { Message } from '../data/message.ts'
-import type { ModelRequest } from '../data/model-request.ts'
-import type { Part } from '../data/part.ts'
-import { ValidationError } from '../errors/validation-error.ts'
-import type { ImageLimits } from './image-limits.ts'
-import { readImageFile, type ReadFile } from './read-image-file.ts'
-import { resolveImage } from './resolve-image.ts'
+import {
+  AdapterError,
+  ImageAdapterError,
+  isAllmError,
+  ValidationError,
+  type AllmError,
+} from '../errors/errors.ts'
+import { bytesToBase64 } from '../make/media.ts'
+import type { Issue } from '../types/error-data.ts'
+import { assertNever } from '../types/guards.ts'
+import type { Image } from '../types/media.ts'
+import type { Message, Part } from '../types/message.ts'
+import type { ModelRequest } from '../types/request.ts'
+import { checkInlineImage, readFileImage, readImageFile, type ReadFile } from './load-images.ts'
+import type { ImageLimits } from './fetch-image.ts'
 
 /** Whether any message of a request has an image. */
 export function hasImages(request: ModelRequest): boolean {
@@ -68,4 +75,73 @@ async function resolveParts(
     }
   }
   return resolved ?? parts
+}
+
+/** An image that a provider takes, or what is wrong with it in words that follow the image's place. */
+type ImageOutcome =
+  | { readonly image: Image; readonly problem?: undefined }
+  | { readonly problem: string }
+
+/**
+ * Checks one image and, when it is in a file, reads it.
+ *
+ * An inline image is given back as it is unless its type had to be found; an address is not fetched.
+ */
+async function resolveImage(
+  image: Image,
+  limits: ImageLimits,
+  readFile: ReadFile,
+): Promise<ImageOutcome> {
+  switch (image.type) {
+    case 'base64': {
+      const type = checkInlineImage(image, limits)
+      if (type.problem !== undefined) return type
+      return {
+        image: type.mimeType === image.mimeType ? image : { ...image, mimeType: type.mimeType },
+      }
+    }
+    case 'url':
+      return isWebAddress(image.url)
+        ? { image }
+        : { problem: 'has an address that is not http or https' }
+    case 'file': {
+      const file = await readFileImage(image, limits, readFile)
+      if (file.problem !== undefined) return file
+      const { path: _path, ...facts } = image
+      const { bytes, mimeType } = file
+      return { image: { ...facts, type: 'base64', base64: bytesToBase64(bytes), mimeType } }
+    }
+    default:
+      return assertNever(image)
+  }
+}
+
+function isWebAddress(address: string): boolean {
+  if (!URL.canParse(address)) return false
+  const { protocol } = new URL(address)
+  return protocol === 'https:' || protocol === 'http:'
+}
+
+/**
+ * The error that an image call rejects with: an `AdapterError` becomes an `ImageAdapterError` with the same facts, and so
+ * does what is not of this library, as `unknown`. All others, such as a cancellation, stay what they are.
+ */
+export function imageFailure(
+  error: unknown,
+  call: { readonly provider: string; readonly requestId?: string | undefined },
+): AllmError {
+  const { provider, requestId } = call
+  if (error instanceof AdapterError) {
+    const { reason, message, cause, metadata, status, retryAfterMs, retryable } = error
+    const facts = { provider, requestId, cause, metadata, status, retryAfterMs, retryable }
+    return new ImageAdapterError(
+      reason === 'no_scripted_response' ? 'unknown' : reason,
+      message,
+      facts,
+    )
+  }
+  if (isAllmError(error)) return error
+  const text = error instanceof Error ? error.message : String(error)
+  const facts = { provider, requestId, cause: error }
+  return new ImageAdapterError('unknown', `${provider} failed: ${text}`, facts)
 }

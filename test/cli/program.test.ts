@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { commands } from '../../src/cli/commands.ts'
-import { root } from '../support/root.ts'
+import { commands } from '../../src/cli/program.ts'
 import { allm, scratch } from './support.ts'
+import { root } from '../support/root.ts'
 
 const names = commands.map(({ name }) => name)
 

@@ -1,12 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { pacer } from '../../src/cli/tour.ts'
 import { Session } from '../../src/index.ts'
 import { createFakeServer } from '../../src/server.ts'
-import type { Script } from '../../src/testing.ts'
-import { root } from '../support/root.ts'
+import { virtualClock, type Script } from '../../src/testing.ts'
 import { allm, hastyClock, scratch } from './support.ts'
+import { root } from '../support/root.ts'
 
 describe('on the Fake', () => {
   test('the tour prints what the README shows, and exits 0', async () => {
@@ -88,4 +90,28 @@ describe('with a real provider', () => {
     expect(code).toBe(0)
     expect(stdout).toContain('(the model did not ask; it is told to go on)')
   })
+})
+
+test('what happened on a virtual clock is shown with the waits between', async () => {
+  const clock = virtualClock()
+  const seen: unknown[] = []
+  const output = new PassThrough()
+  output.on('data', (chunk) => seen.push(String(chunk)))
+  const show = pacer(output, clock, async (ms) => seen.push(ms))
+  show.write('a')
+  await clock.sleep(300)
+  show.write('b')
+  show.write('c')
+  expect(seen).toEqual([])
+  await show.flush()
+  await clock.sleep(50)
+  show.write('d')
+  await show.flush()
+  expect(seen).toEqual(['a', 300, 'b', 'c', 50, 'd'])
+})
+
+test('without waits everything is written at once', () => {
+  const output = new PassThrough()
+  pacer(output, virtualClock()).write('now')
+  expect(String(output.read())).toBe('now')
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { adapterCases, register, streamAdapterCases } from '../../src/conformance.ts'
-import { wireFormats } from '../../src/wire/wire-answer.ts'
-import { wireLimits } from '../../src/wire/wire-limits.ts'
+import { wireFormats } from '../../src/server/wire-format.ts'
+import { wireLimits } from '../../src/server/wire-limits.ts'
 import { fakeHarness, httpHarness } from './harnesses.ts'
 
 const cases = [...streamAdapterCases, ...adapterCases]

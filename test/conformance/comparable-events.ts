@@ -1,10 +1,8 @@
-import type { FinishReason } from '../../src/data/finish-reason.ts'
-import type { JsonObject } from '../../src/data/json.ts'
-import type { ModelEvent } from '../../src/events/model-event.ts'
-import type { Usage } from '../../src/data/usage.ts'
-import type { WireFormat } from '../../src/wire/wire-answer.ts'
-import { carriedFinishReason, carriedUsage } from '../../src/wire/carried.ts'
-import { wireLimits } from '../../src/wire/wire-limits.ts'
+import type { WireFormat } from '../../src/server/wire-format.ts'
+import { carriedFinishReason, carriedUsage, wireLimits } from '../../src/server/wire-limits.ts'
+import type { ModelEvent } from '../../src/types/events.ts'
+import type { JsonObject } from '../../src/types/json.ts'
+import type { FinishReason, Usage } from '../../src/types/response.ts'
 
 /**
  * The events of a stream, reduced to what every wire can carry:

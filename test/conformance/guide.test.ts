@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { everyCapability } from '../../src/conformance/capabilities.ts'
 import { streamAdapterCases } from '../../src/conformance.ts'
+import { everyCapability } from '../../src/conformance/cases.ts'
 import { root } from '../support/root.ts'
 
 const guide = readFileSync(join(root, 'docs/guides/10-writing-an-adapter.md'), 'utf8')

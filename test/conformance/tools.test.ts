@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, test } from 'vitest'
 import { register, toolExecutorCases, toolResultEncoderCases } from '../../src/conformance.ts'
 import { ToolError, type ToolExecutor, type ToolResultEncoder } from '../../src/index.ts'
-import { encodeJson } from '../../src/tools/encode-result.ts'
+import { encodeJson } from '../../src/tools/results.ts'
 
 const plain: ToolExecutor = (tool, args, options) => {
   if (tool.handler === undefined) throw new ToolError('not_found', `${tool.name} has no handler`)

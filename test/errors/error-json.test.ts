@@ -1,17 +1,24 @@
 import { describe, expect, test } from 'vitest'
-import type { ErrorData } from '../../src/data/error-data.ts'
-import { AdapterError, adapterErrorReasons } from '../../src/errors/adapter-error.ts'
-import { AllmError, isAllmError } from '../../src/errors/allm-error.ts'
-import { EngineError, engineErrorReasons } from '../../src/errors/engine-error.ts'
 import { errorFromJSON, errorToJSON } from '../../src/errors/error-json.ts'
 import {
+  AdapterError,
+  adapterErrorReasons,
+  AllmError,
+  EngineError,
+  engineErrorReasons,
   ImageAdapterError,
   imageAdapterErrorReasons,
-} from '../../src/errors/image-adapter-error.ts'
-import { SessionError, sessionErrorReasons } from '../../src/errors/session-error.ts'
-import { StreamError, streamErrorReasons } from '../../src/errors/stream-error.ts'
-import { ToolError, toolErrorReasons } from '../../src/errors/tool-error.ts'
-import { ValidationError, validationErrorReasons } from '../../src/errors/validation-error.ts'
+  isAllmError,
+  SessionError,
+  sessionErrorReasons,
+  StreamError,
+  streamErrorReasons,
+  ToolError,
+  toolErrorReasons,
+  ValidationError,
+  validationErrorReasons,
+} from '../../src/errors/errors.ts'
+import type { ErrorData } from '../../src/types/error-data.ts'
 
 const common = {
   cause: { name: 'Error', message: 'inner' },
@@ -103,7 +110,7 @@ test('a kind that does not exist is refused by name', () => {
 
 describe('across copies of the package', () => {
   // With a query the module is loaded a second time, as it is when two versions are installed.
-  const copyPath = '../../src/errors/adapter-error.ts?copy'
+  const copyPath = '../../src/errors/errors.ts?copy'
 
   test('isAllmError knows an error of the other copy, where instanceof does not', async () => {
     const copy = (await import(/* @vite-ignore */ copyPath)) as {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { AdapterError } from '../../src/errors/adapter-error.ts'
+import { AdapterError, ValidationError } from '../../src/errors/errors.ts'
 import { redact, redactJson } from '../../src/errors/redact.ts'
-import { ValidationError } from '../../src/errors/validation-error.ts'
 
 /** Made up, in the shapes of the real ones. */
 const keys = {

@@ -13,9 +13,9 @@ import {
   type RunStream,
 } from '../../src/index.ts'
 import { openai } from '../../src/openai.ts'
+import type { WireFormat } from '../../src/server/wire-format.ts'
+import { renderWire } from '../../src/server/wire.ts'
 import { fake, type Script } from '../../src/testing.ts'
-import { renderWire } from '../../src/wire/render-wire.ts'
-import type { WireFormat } from '../../src/wire/wire-answer.ts'
 import { promisesOf } from './promises.ts'
 
 const messages = [user('go')]

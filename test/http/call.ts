@@ -1,6 +1,6 @@
-import type { ErrorData } from '../../src/data/error-data.ts'
-import type { HttpCall } from '../../src/http/http-call.ts'
-import type { SseDecoder } from '../../src/http/stream-sse.ts'
+import type { HttpCall } from '../../src/http/call.ts'
+import type { SseDecoder } from '../../src/http/stream-http.ts'
+import type { ErrorData } from '../../src/types/error-data.ts'
 
 /** What the decoder of these tests makes of an event: its data, or an error. */
 export type Item = string | { readonly error: ErrorData }

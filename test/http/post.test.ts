@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { AdapterError } from '../../src/errors/adapter-error.ts'
-import { postForJson } from '../../src/http/post-for-json.ts'
-import { retryAfterMs } from '../../src/http/retry-after.ts'
+import { AdapterError } from '../../src/errors/errors.ts'
+import { retryAfterMs } from '../../src/http/failure.ts'
+import { postForJson } from '../../src/http/post.ts'
 import { secretFilter } from '../../src/http/secrets.ts'
-import { sendJson, serve } from '../support/http-server.ts'
 import { callTo } from './call.ts'
+import { sendJson, serve } from '../support/http-server.ts'
 
 /** What a call fails with. */
 async function failureOf(pending: Promise<unknown>): Promise<AdapterError> {

@@ -1,9 +1,8 @@
 import { createParser } from 'eventsource-parser'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { sniffedBody } from '../../src/http/sniffed-body.ts'
 import { sseSplitter } from '../../src/http/sse.ts'
-import { wholeBody } from '../../src/http/whole-body.ts'
+import { sniffedBody, wholeBody } from '../../src/http/whole-body.ts'
 
 type Event = readonly [data: string, event: string | undefined]
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { postForJson } from '../../src/http/post-for-json.ts'
-import { streamSse } from '../../src/http/stream-sse.ts'
+import { postForJson } from '../../src/http/post.ts'
+import { streamSse } from '../../src/http/stream-http.ts'
 import { virtualClock } from '../../src/testing/virtual-clock.ts'
-import { serveByHand, sse, startSse } from '../support/http-server.ts'
 import { callTo, plainDecoder } from './call.ts'
+import { serveByHand, sse, startSse } from '../support/http-server.ts'
 
 test('no answer within requestTimeoutMs fails the call, and the connection is closed', async () => {
   await using slow = await serveByHand()

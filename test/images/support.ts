@@ -1,8 +1,7 @@
 import { fileURLToPath } from 'node:url'
-import type { Image } from '../../src/data/image.ts'
-import type { ImageRequest } from '../../src/data/image-request.ts'
-import type { JsonObject } from '../../src/data/json.ts'
-import { bytesToBase64 } from '../../src/make/base64.ts'
+import { bytesToBase64 } from '../../src/make/media.ts'
+import type { JsonObject } from '../../src/types/json.ts'
+import type { Image, ImageRequest } from '../../src/types/media.ts'
 
 /** What the project is checked against when it lies beside it; `../shared` from the repository's root. */
 export function shared(path: string): string {

@@ -1,15 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Issue } from '../../src/data/error-data.ts'
 import { errorFromJSON, errorToJSON } from '../../src/errors/error-json.ts'
-import { isStreamEvent } from '../../src/events/event.ts'
-import { validateImage } from '../../src/validate/validate-image.ts'
-import { validateImageRequest } from '../../src/validate/validate-image-request.ts'
-import { validateMessage } from '../../src/validate/validate-message.ts'
-import { validateRequest } from '../../src/validate/validate-request.ts'
-import { validateSession } from '../../src/validate/validate-session.ts'
-import { isSendable, validateThread } from '../../src/validate/validate-thread.ts'
-import { validateTool } from '../../src/validate/validate-tool.ts'
+import {
+  isSendable,
+  validateImage,
+  validateImageRequest,
+  validateMessage,
+  validateRequest,
+  validateSession,
+  validateThread,
+  validateTool,
+} from '../../src/schema/validate.ts'
+import type { Issue } from '../../src/types/error-data.ts'
+import { isStreamEvent } from '../../src/types/events.ts'
 import * as data from '../support/arbitraries.ts'
 import { corrupted, pathOf, placesIn, without } from '../support/corruptions.ts'
 import * as runs from '../support/run-arbitraries.ts'

@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { imageFromUrl } from '../../src/make/images.ts'
-import { assistant, system, toolResult, user } from '../../src/make/messages.ts'
-import { imagePart, textPart } from '../../src/make/parts.ts'
+import { imageFromUrl } from '../../src/make/media.ts'
+import {
+  assistant,
+  imagePart,
+  system,
+  textPart,
+  toolResult,
+  user,
+} from '../../src/make/messages.ts'
 import { refusalOf } from '../support/refusals.ts'
 
 const call = { id: 'c1', name: 'look', arguments: { at: 'x' } }

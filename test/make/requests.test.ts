@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { imageRequest } from '../../src/make/image-request.ts'
 import { user } from '../../src/make/messages.ts'
-import { modelRequest } from '../../src/make/model-request.ts'
-import { jsonSchema, toResponseFormat } from '../../src/make/response-format.ts'
-import { tool } from '../../src/make/tool.ts'
-import { validateRequest } from '../../src/validate/validate-request.ts'
+import {
+  imageRequest,
+  jsonSchema,
+  modelRequest,
+  toResponseFormat,
+} from '../../src/make/requests.ts'
+import { tool } from '../../src/make/tools.ts'
+import { validateRequest } from '../../src/schema/validate.ts'
 import { refusalOf } from '../support/refusals.ts'
 
 const answer = z.object({ n: z.number() })

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { anthropic } from '../../src/anthropic.ts'
-import type { ChatAdapter } from '../../src/adapter/chat-adapter.ts'
-import type { JsonValue } from '../../src/data/json.ts'
+import type { ChatAdapter } from '../../src/contracts/adapter.ts'
 import { gemini } from '../../src/gemini.ts'
 import { chat, createEngine, generate, system, tool, user } from '../../src/index.ts'
 import { openai } from '../../src/openai.ts'
 import { createFakeServer, type FakeServer } from '../../src/server.ts'
+import { wireFormats, type WireFormat } from '../../src/server/wire-format.ts'
 import type { Script } from '../../src/testing.ts'
-import { wireFormats, type WireFormat } from '../../src/wire/wire-answer.ts'
+import type { JsonValue } from '../../src/types/json.ts'
 
 function adapter(format: WireFormat, server: FakeServer): ChatAdapter {
   const apiKey = 'test-key'

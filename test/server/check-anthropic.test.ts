@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { JsonObject } from '../../src/data/json.ts'
 import { checkAnthropic } from '../../src/server/check-anthropic.ts'
+import type { JsonObject } from '../../src/types/json.ts'
 
 const user = { role: 'user', content: 'hi' }
 const says = (role: string, ...content: JsonObject[]): JsonObject => ({ role, content })

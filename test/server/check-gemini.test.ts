@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { JsonObject } from '../../src/data/json.ts'
 import { checkGemini } from '../../src/server/check-gemini.ts'
+import type { JsonObject } from '../../src/types/json.ts'
 
 const turn = (role: string, ...parts: JsonObject[]): JsonObject => ({ role, parts })
 const text = { text: 'hi' }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../src/data/json.ts'
 import { checkOpenaiChat } from '../../src/server/check-openai-chat.ts'
 import { checkOpenaiResponses } from '../../src/server/check-openai-responses.ts'
+import type { JsonObject } from '../../src/types/json.ts'
 
 const user = { role: 'user', content: 'hi' }
 const calling = (...ids: string[]): JsonObject => ({

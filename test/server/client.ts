@@ -1,5 +1,5 @@
 import type { FakeServer } from '../../src/server.ts'
-import type { WireFormat } from '../../src/wire/wire-answer.ts'
+import type { WireFormat } from '../../src/server/wire-format.ts'
 
 /** The smallest legal request of each format. */
 export const smallest: Readonly<Record<WireFormat, object>> = {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createFakeServer } from '../../src/server.ts'
-import { virtualClock, type Script } from '../../src/testing.ts'
 import { faultOf } from '../../src/server/faults.ts'
+import { virtualClock, type Script } from '../../src/testing.ts'
 import { call } from './client.ts'
 
 const script: Script = [

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../src/data/json.ts'
 import { checkAnthropic } from '../../src/server/check-anthropic.ts'
 import { checkGemini } from '../../src/server/check-gemini.ts'
 import { checkOpenaiChat } from '../../src/server/check-openai-chat.ts'
 import { checkOpenaiResponses } from '../../src/server/check-openai-responses.ts'
-import type { RequestProblem } from '../../src/server/request-problem.ts'
+import type { RequestProblem } from '../../src/server/param-checks.ts'
+import type { JsonObject } from '../../src/types/json.ts'
 import { hasShared, recordedCases } from '../support/recordings.ts'
 
 const checks: Readonly<Record<string, (body: JsonObject) => RequestProblem | undefined>> = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createFakeServer } from '../../src/server.ts'
-import { wireFormats } from '../../src/wire/wire-answer.ts'
+import { wireFormats } from '../../src/server/wire-format.ts'
 import { call, smallest } from './client.ts'
 
 describe('the record', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createFakeServer } from '../../src/server.ts'
+import { wireFormats } from '../../src/server/wire-format.ts'
 import type { Script } from '../../src/testing.ts'
-import { wireFormats } from '../../src/wire/wire-answer.ts'
 import { call } from './client.ts'
 
 const says = (text: string): Script => [['text', text]]

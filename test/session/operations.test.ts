@@ -18,10 +18,12 @@ const done: Script = [
   ['text', 'done'],
   ['finish', 'stop'],
 ]
+
 const call = (id: string, name: string): Script[number] => [
   'tool_call',
   { id, name, arguments: {} },
 ]
+
 const named = (
   name: string,
   handler: NonNullable<Tool['handler']>,
@@ -30,14 +32,17 @@ const named = (
   ...tool({ name, description: name, schema: { type: 'object' }, handler }),
   ...extra,
 })
+
 const tools = [
   named('ask', (_args, { toolCall }) => askUser(`about ${toolCall.id}?`)),
   named('hand', () => 'never', { manual: true }),
   named('echo', (args) => args),
   named('broken', () => fail('no luck')),
 ]
+
 const engineOf = (...scripts: Script[]): Engine =>
   createEngine({ adapter: fake({ scripts }), tools, clock: virtualClock() })
+
 const messages = [user('go')]
 
 test.each([undefined, null, 'hello'])(
@@ -379,4 +384,41 @@ describe('calls for the caller', () => {
     expect(last.status).toBe('completed')
     expect(isSendable(last.thread)).toBe(true)
   })
+})
+
+const ask = tool({
+  name: 'ask',
+  description: 'asks',
+  schema: { type: 'object' },
+  handler: (_args, { toolCall }) => askUser(`about ${toolCall.id}?`),
+})
+
+const engine = (): Engine =>
+  createEngine({
+    adapter: fake({
+      script: [
+        ['tool_call', { id: 'c1', name: 'ask', arguments: {} }],
+        ['tool_call', { id: 'c2', name: 'ask', arguments: {} }],
+        ['tool_call', { id: 'c3', name: 'ask', arguments: {} }],
+      ],
+    }),
+    tools: [ask],
+  })
+
+test('a question that waits behind another one is in the session before the first event of a reply', async () => {
+  const { session } = await Session.start(engine(), [user('go')])
+  const stream = Session.streamReply(engine(), session, 'one')
+  const saved = Session.parse(Session.stringify(stream.session))
+  expect(saved).toMatchObject({ status: 'awaiting_user', pendingQuestion: 'about c2?' })
+  const last = await Session.reply(engine(), saved, 'two')
+  expect(last.session).toMatchObject({ status: 'awaiting_user', pendingQuestion: 'about c3?' })
+})
+
+test('the reducer of such a reply keeps the questions that wait', async () => {
+  const { session } = await Session.start(engine(), [user('go')])
+  const stream = Session.streamReply(engine(), session, 'one')
+  let reducer = Session.reduce(stream.session)
+  for await (const event of stream) reducer = Session.applyEvent(reducer, event)
+  expect(Session.finalize(reducer).session).toEqual(stream.session)
+  expect(stream.session.moreQuestions).toMatchObject([{ toolCallId: 'c3' }])
 })

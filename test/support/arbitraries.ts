@@ -1,17 +1,10 @@
 import fc from 'fast-check'
-import type { Issue } from '../../src/data/error-data.ts'
-import type { Image } from '../../src/data/image.ts'
-import type { ImageRequest } from '../../src/data/image-request.ts'
-import type { ImageResponse } from '../../src/data/image-response.ts'
-import type { JsonObject, JsonValue } from '../../src/data/json.ts'
-import type { Message } from '../../src/data/message.ts'
-import type { ModelRequest } from '../../src/data/model-request.ts'
-import type { Part } from '../../src/data/part.ts'
-import type { ResponseFormat } from '../../src/data/response-format.ts'
-import type { Thread } from '../../src/data/thread.ts'
-import type { ToolCall } from '../../src/data/tool-call.ts'
-import type { ToolSpec } from '../../src/data/tool-spec.ts'
-import type { Usage } from '../../src/data/usage.ts'
+import type { Issue } from '../../src/types/error-data.ts'
+import type { JsonObject, JsonValue } from '../../src/types/json.ts'
+import type { Image, ImageRequest, ImageResponse } from '../../src/types/media.ts'
+import type { Message, Part, Thread, ToolCall } from '../../src/types/message.ts'
+import type { ModelRequest, ResponseFormat, ToolSpec } from '../../src/types/request.ts'
+import type { Usage } from '../../src/types/response.ts'
 
 /** Arbitrary values of the data types, legal by construction, for the property tests of every room. */
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import type { Issue } from '../../src/data/error-data.ts'
-import { ValidationError } from '../../src/errors/validation-error.ts'
+import { ValidationError } from '../../src/errors/errors.ts'
+import type { Issue } from '../../src/types/error-data.ts'
 
 /** The problems that a constructor refuses its input with. Fails when it does not, or with another error. */
 export function refusalOf(make: () => unknown): readonly Issue[] {

@@ -1,11 +1,9 @@
 import fc from 'fast-check'
-import { loopHaltReasons, type ChatResult } from '../../src/data/chat-result.ts'
-import type { ErrorData, ErrorKind } from '../../src/data/error-data.ts'
-import { finishReasons } from '../../src/data/finish-reason.ts'
-import type { ModelResponse } from '../../src/data/model-response.ts'
-import { sessionVersion, type Session } from '../../src/data/session.ts'
-import type { StepResult } from '../../src/data/step-result.ts'
-import type { StreamEvent } from '../../src/events/event.ts'
+import type { ErrorData, ErrorKind } from '../../src/types/error-data.ts'
+import type { StreamEvent } from '../../src/types/events.ts'
+import { finishReasons, type ModelResponse } from '../../src/types/response.ts'
+import { loopHaltReasons, type ChatResult, type StepResult } from '../../src/types/results.ts'
+import { sessionVersion, type Session } from '../../src/types/session.ts'
 import {
   image,
   issue,

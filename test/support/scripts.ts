@@ -1,8 +1,7 @@
 import fc from 'fast-check'
-import { finishReasons } from '../../src/data/finish-reason.ts'
-import { adapterErrorReasons } from '../../src/errors/adapter-error.ts'
-import { streamErrorReasons } from '../../src/errors/stream-error.ts'
+import { adapterErrorReasons, streamErrorReasons } from '../../src/errors/errors.ts'
 import type { HarnessEntry, Script, ScriptEntry, SpecEntry } from '../../src/testing.ts'
+import { finishReasons } from '../../src/types/response.ts'
 import { json, jsonObject, shaped, text, usage, word } from './arbitraries.ts'
 
 /** Arbitrary scripts, legal by construction, for the property tests of every room. */

@@ -5,10 +5,10 @@ import { root } from './root.ts'
 
 /** One file of `src/`, parsed. */
 export interface SourceFile {
-  /** From `src/`, such as `data/message.ts`. */
+  /** From `src/`, such as `types/message.ts`. */
   readonly path: string
-  /** The folder, such as `data` or `providers/openai`; empty for a door. */
-  readonly room: string
+  /** The folder, such as `types` or `providers/openai`; empty for an entry point. */
+  readonly folder: string
   readonly text: string
   readonly tree: ts.SourceFile
   /** What it imports or re-exports: files as paths from `src/`, anything else as it is written. Types count. */
@@ -19,7 +19,7 @@ export interface SourceFile {
 export const sourceFiles: readonly SourceFile[] = filesUnder('src').map((path) => {
   const text = readFileSync(join(root, 'src', path), 'utf8')
   const tree = ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true)
-  return { path, room: roomOf(path), text, tree, imports: importsOf(path, tree) }
+  return { path, folder: folderOf(path), text, tree, imports: importsOf(path, tree) }
 })
 
 /** The paths of the TypeScript files under a folder, from that folder. */
@@ -32,8 +32,8 @@ export function filesUnder(folder: string): readonly string[] {
     .toSorted()
 }
 
-/** Providers are rooms of their own; deeper folders belong to the room that they are in. */
-export function roomOf(path: string): string {
+/** Each provider is a folder of its own; deeper folders belong to the one that they are in. */
+export function folderOf(path: string): string {
   const folders = path.split('/').slice(0, -1)
   return folders.slice(0, folders[0] === 'providers' ? 2 : 1).join('/')
 }

@@ -1,5 +1,12 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { fake, interpret, type ScriptEntry } from '../../src/testing.ts'
+import { AdapterError, isAllmError, StreamError, ValidationError } from '../../src/index.ts'
+import {
+  fake,
+  foldToResponse,
+  interpret,
+  type Script,
+  type ScriptEntry,
+} from '../../src/testing.ts'
 
 describe('interpret', () => {
   test.each<readonly [ScriptEntry, readonly unknown[]]>([
@@ -115,5 +122,228 @@ describe('sleep', () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     interpret(['delay', 5])
     expect(warn).not.toHaveBeenCalled()
+  })
+})
+
+function failureOf(script: Script): unknown {
+  try {
+    return foldToResponse(script)
+  } catch (error) {
+    return error
+  }
+}
+
+describe('foldToResponse', () => {
+  test('a script becomes one response', () => {
+    expect(
+      foldToResponse([
+        ['text', 'hi'],
+        ['finish', 'stop'],
+      ]),
+    ).toEqual({
+      requestId: 'fake-request-1',
+      provider: 'fake',
+      message: { role: 'assistant', content: 'hi' },
+      outputText: 'hi',
+      toolCalls: [],
+      finishReason: 'stop',
+      usage: {},
+      metadata: {},
+    })
+  })
+
+  test('the request id and the provider may be given', () => {
+    const response = foldToResponse([['reasoning', 'hm', { opaque: 1 }]], {
+      requestId: 'r7',
+      provider: 'acme',
+    })
+    expect(response).toMatchObject({
+      requestId: 'r7',
+      provider: 'acme',
+      message: { content: [{ type: 'reasoning', text: 'hm', opaque: 1, provider: 'acme' }] },
+    })
+  })
+
+  test('text accumulates, reasoning is kept as parts, blocks join to the output text', () => {
+    const response = foldToResponse([
+      ['text', 'a'],
+      ['text', 'b'],
+      ['reasoning', 'hm'],
+      ['text', 'c'],
+    ])
+    expect(response.outputText).toBe('abc')
+    expect(response.message.content).toEqual([
+      { type: 'text', text: 'ab' },
+      { type: 'reasoning', text: 'hm', provider: 'fake' },
+      { type: 'text', text: 'c' },
+    ])
+  })
+
+  test('a tool call sets the finish reason, unless finish says another', () => {
+    const call = { id: 'c0', name: 'echo', arguments: { x: 1 } }
+    expect(foldToResponse([['tool_call', call]])).toMatchObject({
+      toolCalls: [call],
+      finishReason: 'tool_calls',
+    })
+    const cut: Script = [
+      ['tool_call', call],
+      ['finish', 'length'],
+    ]
+    expect(foldToResponse(cut).finishReason).toBe('length')
+  })
+
+  test('a script without finish ends as stop when it called no tool', () => {
+    expect(foldToResponse([['text', 'a']]).finishReason).toBe('stop')
+    expect(foldToResponse([])).toMatchObject({ outputText: '', finishReason: 'stop' })
+  })
+
+  test('deltas that no tool_call completes are completed at the end from what they add up to', () => {
+    const { toolCalls, finishReason } = foldToResponse([
+      ['tool_call_delta', { id: 'c1', name: 'add', argumentsDelta: '{"x":' }],
+      ['tool_call_delta', { id: 'c2', name: 'sub', argumentsDelta: '{"y"' }],
+      ['tool_call_delta', { id: 'c1', argumentsDelta: '1}' }],
+    ])
+    expect(toolCalls).toEqual([
+      { id: 'c1', name: 'add', arguments: { x: 1 }, rawArguments: '{"x":1}' },
+      { id: 'c2', name: 'sub', arguments: {}, rawArguments: '{"y"' },
+    ])
+    expect(finishReason).toBe('tool_calls')
+  })
+
+  test('a tool_call without arguments of its own takes those that were streamed', () => {
+    const { toolCalls } = foldToResponse([
+      ['tool_call_delta', { id: 'c1', name: 'add', argumentsDelta: '{"x":1}' }],
+      ['tool_call', { id: 'c1', name: 'add' }],
+    ])
+    expect(toolCalls).toEqual([
+      { id: 'c1', name: 'add', arguments: { x: 1 }, rawArguments: '{"x":1}' },
+    ])
+  })
+
+  test('a call whose name was never told goes by its id', () => {
+    const { toolCalls } = foldToResponse([['tool_call_delta', { id: 'c1', argumentsDelta: '{}' }]])
+    expect(toolCalls).toEqual([{ id: 'c1', name: 'c1', arguments: {}, rawArguments: '{}' }])
+  })
+
+  test('the last usage entry wins', () => {
+    const { usage } = foldToResponse([
+      ['usage', { inputTokens: 1, outputTokens: 2 }],
+      ['usage', { inputTokens: 5 }],
+    ])
+    expect(usage).toEqual({ inputTokens: 5 })
+  })
+
+  test('raw chunks have no place in a response, and delays take no time', () => {
+    const response = foldToResponse([
+      ['raw_chunk', { any: 1 }],
+      ['delay', 3_600_000],
+      ['text', 'a'],
+    ])
+    expect(response.outputText).toBe('a')
+  })
+
+  test('a script that is not legal is refused', () => {
+    const misnamed: object = { prompt_tokens: 1 }
+    expect(failureOf([['usage', misnamed]])).toBeInstanceOf(ValidationError)
+  })
+})
+
+describe('foldToResponse of a script that fails', () => {
+  test('a term that is a legal reason gives that reason', () => {
+    expect(failureOf([['error', 'context_length_exceeded']])).toMatchObject({
+      reason: 'context_length_exceeded',
+      message: 'scripted error',
+    })
+  })
+
+  test.each(['nuclear', { code: 7 }, ['a'], null, 0, false])(
+    'the term %j gives unknown, with the term as the cause',
+    (term) => {
+      expect(failureOf([['error', term]])).toMatchObject({ reason: 'unknown', cause: term })
+    },
+  )
+
+  test('the error is thrown with what came before it, and nothing follows it', () => {
+    const error = failureOf([
+      ['text', 'half'],
+      ['error', 'content_filter'],
+      ['text', ' more'],
+    ])
+    expect(error).toBeInstanceOf(AdapterError)
+    expect(error).toMatchObject({
+      partial: { outputText: 'half', finishReason: 'error', error: { reason: 'content_filter' } },
+    })
+  })
+
+  test('a transport failure is a StreamError that says how many events had come', () => {
+    const error = failureOf([
+      ['text_delta', 'half'],
+      ['stream_error', 'truncated', { message: 'cut' }],
+    ])
+    expect(error).toBeInstanceOf(StreamError)
+    expect(error).toMatchObject({ reason: 'truncated', message: 'cut', eventIndex: 2 })
+  })
+
+  test.each<Script>([
+    [['error', 'rate_limited', { status: 429 }]],
+    [['preflight_error', 'rate_limited', { status: 429 }]],
+  ])('a failure before the first event has nothing to keep: %j', (entry) => {
+    const error = failureOf([entry])
+    expect(error).toMatchObject({ reason: 'rate_limited', status: 429, provider: 'fake' })
+    expect(isAllmError(error) && error.partial).toBeUndefined()
+  })
+})
+
+describe('foldToResponse of a whole answer', () => {
+  test('ok gives the response that it holds', () => {
+    const call = { id: 'c1', name: 'add', arguments: {} }
+    const response = foldToResponse([
+      [
+        'ok',
+        {
+          id: 'answer_1',
+          model: 'm-1',
+          outputText: 'hi',
+          toolCalls: [call],
+          rawFinishReason: 'tool_use',
+          usage: { inputTokens: 3 },
+          metadata: { tier: 'gold' },
+        },
+      ],
+    ])
+    expect(response).toEqual({
+      requestId: 'fake-request-1',
+      id: 'answer_1',
+      model: 'm-1',
+      provider: 'fake',
+      message: { role: 'assistant', content: 'hi', toolCalls: [call] },
+      outputText: 'hi',
+      toolCalls: [call],
+      finishReason: 'tool_calls',
+      rawFinishReason: 'tool_use',
+      usage: { inputTokens: 3 },
+      metadata: { tier: 'gold' },
+    })
+  })
+
+  test('the message of ok is kept with its parts and its metadata', () => {
+    const message = {
+      role: 'assistant',
+      content: [
+        { type: 'reasoning', text: 'hm', opaque: 'signed', provider: 'fake' },
+        { type: 'text', text: 'hi' },
+        { type: 'image', image: { type: 'base64', base64: 'AAAA', mimeType: 'image/png' } },
+      ],
+      metadata: { seen: true },
+    } as const
+    expect(foldToResponse([['ok', { message }]])).toMatchObject({ message, outputText: 'hi' })
+  })
+
+  test('ok with an error fails like the stream that it stands for', () => {
+    const error = { kind: 'adapter', reason: 'timeout', message: 'too slow' } as const
+    expect(failureOf([['ok', { outputText: 'half', error }]])).toMatchObject({
+      reason: 'timeout',
+      partial: { outputText: 'half' },
+    })
   })
 })

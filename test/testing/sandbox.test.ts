@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, test } from 'vitest'
 import { createEngine, EngineError, type Engine } from '../../src/index.ts'
 import { currentEngine, fake, virtualClock, withEngine } from '../../src/testing.ts'
-import { asyncScope, stackScope } from '../../src/testing/engine-scope.ts'
+import { asyncScope, stackScope } from '../../src/testing/sandbox.ts'
 
 const engine = (model: string): Engine => createEngine({ adapter: fake(), model })
 

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { Tool } from '../../src/adapter/tool.ts'
-import type { JsonObject } from '../../src/data/json.ts'
-import { tool } from '../../src/make/tool.ts'
-import { projectTools, toolTable } from '../../src/tools/compact-tools.ts'
-import { runToolCalls } from '../../src/tools/run-tool-calls.ts'
-import { helpText } from '../../src/tools/tool-help.ts'
+import type { Tool } from '../../src/contracts/tool.ts'
+import { tool } from '../../src/make/tools.ts'
+import { helpText, projectTools, toolTable } from '../../src/tools/compact-tools.ts'
+import { runToolCalls } from '../../src/tools/run-tools.ts'
+import type { JsonObject } from '../../src/types/json.ts'
 import { call, simple, textOf } from './support.ts'
 
 const schema: JsonObject = {

@@ -1,8 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
-import type { TelemetryEvent } from '../../src/telemetry/telemetry-event.ts'
-import { onTelemetry } from '../../src/telemetry/telemetry.ts'
+import { onTelemetry, type TelemetryEvent } from '../../src/core/telemetry.ts'
 import { virtualClock } from '../../src/testing/virtual-clock.ts'
-import { runToolCalls } from '../../src/tools/run-tool-calls.ts'
+import { runToolCalls } from '../../src/tools/run-tools.ts'
 import { call, deferred, sentence, simple } from './support.ts'
 
 const told: TelemetryEvent[] = []

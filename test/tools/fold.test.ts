@@ -1,15 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { OnToolError } from '../../src/adapter/call-options.ts'
-import type { Tool } from '../../src/adapter/tool.ts'
-import type { ToolCall } from '../../src/data/tool-call.ts'
-import { askUser, fail, halt } from '../../src/make/outcomes.ts'
+import type { OnToolError } from '../../src/contracts/options.ts'
+import type { Tool } from '../../src/contracts/tool.ts'
+import { askUser, fail, halt } from '../../src/make/tools.ts'
 import { collectEvents } from '../../src/testing/collect-events.ts'
 import { virtualClock, type VirtualClock } from '../../src/testing/virtual-clock.ts'
-import { foldToolEvents } from '../../src/tools/fold-tool-events.ts'
-import { runToolCalls } from '../../src/tools/run-tool-calls.ts'
-import { streamToolCalls } from '../../src/tools/stream-tool-calls.ts'
-import type { ToolCallsOptions } from '../../src/tools/tool-options.ts'
+import {
+  foldToolEvents,
+  runToolCalls,
+  streamToolCalls,
+  type ToolCallsOptions,
+} from '../../src/tools/run-tools.ts'
+import type { ToolCall } from '../../src/types/message.ts'
 import { call, simple } from './support.ts'
 
 /** What one call does, and after how long; 0 is at once, without a promise. */

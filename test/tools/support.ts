@@ -1,9 +1,8 @@
-import type { Tool, ToolHandler } from '../../src/adapter/tool.ts'
-import type { JsonObject } from '../../src/data/json.ts'
-import { messageText, type Message } from '../../src/data/message.ts'
-import type { ToolCall } from '../../src/data/tool-call.ts'
-import type { StreamEvent } from '../../src/events/event.ts'
-import { tool } from '../../src/make/tool.ts'
+import type { Tool, ToolHandler } from '../../src/contracts/tool.ts'
+import { tool } from '../../src/make/tools.ts'
+import type { StreamEvent } from '../../src/types/events.ts'
+import type { JsonObject } from '../../src/types/json.ts'
+import { messageText, type Message, type ToolCall } from '../../src/types/message.ts'
 
 /** A call as a model would make it. */
 export function call(id: string, name: string, args: JsonObject = {}): ToolCall {

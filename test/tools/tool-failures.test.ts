@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { fail } from '../../src/make/outcomes.ts'
-import { tool } from '../../src/make/tool.ts'
-import { runToolCalls } from '../../src/tools/run-tool-calls.ts'
+import { fail, tool } from '../../src/make/tools.ts'
+import { runToolCalls } from '../../src/tools/run-tools.ts'
 import { call, sentence, simple } from './support.ts'
 
 const echo = simple('echo', (args) => args)

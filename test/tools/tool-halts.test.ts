@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { askUser, fail, halt } from '../../src/make/outcomes.ts'
-import { runToolCalls } from '../../src/tools/run-tool-calls.ts'
+import { askUser, fail, halt } from '../../src/make/tools.ts'
+import { runToolCalls } from '../../src/tools/run-tools.ts'
 import { call, deferred, sentence, simple } from './support.ts'
 
 const echo = simple('echo', (args) => args)

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import type { ChatAdapter } from '../../src/adapter/chat-adapter.ts'
 import { anthropic } from '../../src/anthropic.ts'
-import type { Image } from '../../src/data/image.ts'
-import type { Message } from '../../src/data/message.ts'
+import type { ChatAdapter } from '../../src/contracts/adapter.ts'
 import { gemini } from '../../src/gemini.ts'
-import type { Fetch } from '../../src/http/http-call.ts'
+import type { Fetch } from '../../src/http/call.ts'
 import { openai } from '../../src/openai.ts'
+import type { Image } from '../../src/types/media.ts'
+import type { Message } from '../../src/types/message.ts'
 import { makePng } from './make-png.ts'
 
 const png = Buffer.from(makePng({ width: 2, height: 2, bitDepth: 16, colorType: 6 }))

@@ -1,12 +1,15 @@
-import { assertNever } from '../../data/assert-never.ts'
-import type { JsonObject } from '../../data/json.ts'
-import { messageText, type Message } from '../../data/message.ts'
-import { ValidationError } from '../../errors/validation-error.ts'
-import { callFields } from './call-fields.ts'
-import { isObject } from './is-object.ts'
-import { isServerToolUse, renderAssistant } from './render-assistant.ts'
-import { renderContent, renderImage } from './render-blocks.ts'
-import { toolIds } from './tool-ids.ts'
+import { ValidationError } from '../../errors/errors.ts'
+import { parseArguments, isObject } from './wire.ts'
+import { assertNever } from '../../types/guards.ts'
+import type { JsonObject } from '../../types/json.ts'
+import type { Image } from '../../types/media.ts'
+import {
+  messageText,
+  type Message,
+  type Part,
+  type ReasoningPart,
+  type ToolCall,
+} from '../../types/message.ts'
 
 /** A turn of the wire: what one side says until the other does. */
 interface Turn {
@@ -15,13 +18,13 @@ interface Turn {
 }
 
 /** The messages of a request, as the API wants them. */
-export interface RenderedMessages {
+interface RenderedMessages {
   readonly system?: string
   readonly messages: readonly JsonObject[]
 }
 
 /** What the rendering depends on. */
-export interface MessageContext {
+interface MessageContext {
   /** Reasoning of this provider is echoed; that of any other is left out. */
   readonly provider: string
   /** The model continues a last message of the assistant's; if not, it is asked to go on. */
@@ -149,4 +152,207 @@ function toWire({ role, content }: Turn): JsonObject {
   return content.length === 1 && type === 'text' && text !== undefined
     ? { role, content: text }
     : { role, content }
+}
+
+/** What is needed to render the assistant's messages. */
+interface AssistantContext {
+  readonly provider: string
+  readonly ids: ToolIds
+  /** Nothing follows the message, so a tool on the provider's side may still be at work. */
+  readonly isLast: boolean
+}
+
+/**
+ * The blocks of an assistant message: thinking and its like where they were, then text, with the calls in their places.
+ *
+ * Images are left out: the API takes none from the assistant. Empty when there is nothing that can be sent.
+ */
+function renderAssistant(message: Message, context: AssistantContext): JsonObject[] {
+  const { content, toolCalls = [] } = message
+  const parts: readonly Part[] =
+    typeof content === 'string' ? [{ type: 'text', text: content }] : content
+  const answered = answeredServerTools(parts, context)
+  const blocks: JsonObject[] = []
+  let placed = 0
+  const placeCalls = (until: number): void => {
+    for (const call of toolCalls.slice(placed, until)) blocks.push(renderCall(call, context.ids))
+    placed = Math.max(placed, until)
+  }
+  for (const part of parts) {
+    if (part.type === 'text') blocks.push(...renderText(part.text))
+    if (part.type !== 'reasoning') continue
+    const echo = echoedBlock(part, context.provider)
+    if (echo === undefined || !isComplete(echo.block, answered, context.isLast)) continue
+    placeCalls(echo.toolCalls)
+    blocks.push(echo.block)
+  }
+  placeCalls(toolCalls.length)
+  // The API refuses a message that ends in thinking, as one that was cut while it thought does.
+  while (isThinking(blocks.at(-1))) blocks.pop()
+  return blocks
+}
+
+/** Whether a block is a call of a tool on the provider's side. */
+function isServerToolUse(block: JsonObject | undefined): boolean {
+  const type = block?.['type']
+  return type === 'server_tool_use' || type === 'mcp_tool_use'
+}
+
+function isThinking(block: JsonObject | undefined): boolean {
+  const type = block?.['type']
+  return type === 'thinking' || type === 'redacted_thinking'
+}
+
+/** The API refuses a server tool's call without its result, save where it paused over it. */
+function isComplete(block: JsonObject, answered: ReadonlySet<unknown>, isLast: boolean): boolean {
+  return isLast || !isServerToolUse(block) || answered.has(block['id'])
+}
+
+function answeredServerTools(
+  parts: readonly Part[],
+  { provider }: AssistantContext,
+): ReadonlySet<unknown> {
+  const answered = new Set<unknown>()
+  for (const part of parts) {
+    if (part.type === 'reasoning') answered.add(echoedBlock(part, provider)?.block['tool_use_id'])
+  }
+  return answered
+}
+
+function renderCall(call: ToolCall, ids: ToolIds): JsonObject {
+  const block = {
+    type: 'tool_use',
+    id: ids.call(call.id),
+    name: wireName(call.name, 'unnamed'),
+    input: renderInput(call),
+  }
+  return isObject(call.opaque) ? { ...block, ...callFields(call.opaque) } : block
+}
+
+/** Arguments that are no JSON object can not be echoed as they were; the model is shown them in this wrapping. */
+function renderInput({ arguments: input, rawArguments = '' }: ToolCall): JsonObject {
+  if (Object.keys(input).length > 0 || parseArguments(rawArguments) !== undefined) return input
+  return { INVALID_JSON: rawArguments }
+}
+
+/**
+ * The text and image blocks of a message's content. Reasoning is left out.
+ *
+ * The API refuses a text that is empty or all spaces, so such a text makes no block.
+ */
+function renderContent(content: Message['content']): readonly JsonObject[] {
+  if (typeof content === 'string') return renderText(content)
+  const blocks: JsonObject[] = []
+  for (const part of content) {
+    if (part.type === 'text') blocks.push(...renderText(part.text))
+    else if (part.type === 'image') blocks.push(renderImage(part.image))
+  }
+  return blocks
+}
+
+/** A text as a block; none when there is nothing but space. */
+function renderText(text: string): readonly JsonObject[] {
+  return text.trim() === '' ? [] : [{ type: 'text', text }]
+}
+
+/** An image as a block. A file has been read by now; one that has not is refused. */
+function renderImage(image: Image): JsonObject {
+  switch (image.type) {
+    case 'base64': {
+      const { base64: data, mimeType: media_type } = image
+      return { type: 'image', source: { type: 'base64', media_type, data } }
+    }
+    case 'url':
+      return { type: 'image', source: { type: 'url', url: image.url } }
+    case 'file':
+      throw new ValidationError('invalid_image', [{ path: image.path, problem: 'was not read' }])
+    default:
+      return assertNever(image)
+  }
+}
+
+/**
+ * The members of a tool's call that the API wants back: who called it, when it was not the model itself, and its toolset.
+ *
+ * They are picked from a block of the wire, or from what a call keeps; anything else there belongs to someone else.
+ */
+export function callFields(from: JsonObject): JsonObject {
+  const { caller, toolset_name } = from
+  return {
+    ...(isObject(caller) && caller['type'] !== 'direct' ? { caller } : {}),
+    ...(typeof toolset_name === 'string' ? { toolset_name } : {}),
+  }
+}
+
+/** The ids of a conversation's tool calls, as they go to the wire. */
+interface ToolIds {
+  /** The id of a call. Each call of a conversation gets its own, also where two answers used the same. */
+  call(id: string): string
+  /** The id that a result refers to: that of the last call with this id. */
+  result(id: string): string
+}
+
+/**
+ * Makes the ids of one conversation.
+ *
+ * The API takes letters, digits, `_` and `-`, and each id once. Other providers count from 0 in every answer, or write dots
+ * and colons; their calls are renamed, and the results with them.
+ */
+function toolIds(): ToolIds {
+  const used = new Set<string>()
+  const latest = new Map<string, string>()
+  return {
+    call(id) {
+      const base = wireName(id, 'call')
+      let unique = base
+      for (let count = 2; used.has(unique); count++) unique = `${base}_${count}`
+      used.add(unique)
+      latest.set(id, unique)
+      return unique
+    },
+    result: (id) => latest.get(id) ?? wireName(id, 'call'),
+  }
+}
+
+/** A name in the letters that the API takes; `fallback` when nothing is there. */
+export function wireName(name: string, fallback: string): string {
+  if (/^[\w-]+$/.test(name)) return name
+  return name === '' ? fallback : name.replaceAll(/[^\w-]/g, '_')
+}
+
+/**
+ * What a reasoning part keeps for the echo: the signature of a thinking block, the data of a redacted one, or a whole block
+ * of a tool that ran on the provider's side.
+ *
+ * `toolCalls` counts the calls that came before the block; it is there only when some did, so that the order can be restored.
+ */
+export type ReasoningOpaque = (
+  | { readonly signature: string }
+  | { readonly redacted: string }
+  | { readonly block: JsonObject }
+) & { readonly toolCalls?: number }
+
+/** A block to echo, and how many of the message's tool calls stand before it. */
+interface EchoedBlock {
+  readonly block: JsonObject
+  readonly toolCalls: number
+}
+
+/**
+ * The block that a reasoning part came from.
+ *
+ * `undefined` for a part of another provider, and for thinking that was cut before its signature: both would be refused.
+ */
+function echoedBlock(part: ReasoningPart, provider: string): EchoedBlock | undefined {
+  const { opaque } = part
+  if (part.provider !== provider || !isObject(opaque)) return undefined
+  const { signature, redacted, block, toolCalls } = opaque
+  const before = typeof toolCalls === 'number' ? toolCalls : 0
+  if (typeof signature === 'string') {
+    return { block: { type: 'thinking', thinking: part.text, signature }, toolCalls: before }
+  }
+  if (typeof redacted === 'string') {
+    return { block: { type: 'redacted_thinking', data: redacted }, toolCalls: before }
+  }
+  return isObject(block) ? { block, toolCalls: before } : undefined
 }

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../../data/json.ts'
-import { isObject } from './is-object.ts'
+import { isObject } from './wire.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
 
 /**
  * A JSON Schema cut to what the API can enforce.

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../data/json.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
 
 /** One server-sent event of the Messages API, as far as it is read. Any member may be missing or `null`. */
 export interface WireEvent {
@@ -66,4 +66,22 @@ export function textOf(value: unknown): string {
 /** A member as a text that says something. */
 export function someText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+/** Whether a JSON value is an object. */
+export function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The arguments that a model wrote. No text at all is `{}`; what is not a JSON object is `undefined`. */
+export function parseArguments(raw: string): JsonObject | undefined {
+  if (raw.trim() === '') return {}
+  try {
+    const value: unknown = JSON.parse(raw)
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+    // JSON.parse makes JSON values, and this one is an object.
+    return value as JsonObject
+  } catch {
+    return undefined
+  }
 }

@@ -1,4 +1,4 @@
-import type { ReasoningEffort } from '../../data/model-request.ts'
+import type { ReasoningEffort } from '../../types/request.ts'
 
 /** OpenAI's two ways of asking a model. */
 export type Endpoint = 'chat' | 'responses'

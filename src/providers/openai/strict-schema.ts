@@ -1,6 +1,6 @@
-import { assertNever } from '../../data/assert-never.ts'
-import type { JsonObject, JsonValue } from '../../data/json.ts'
-import { asList, asObject } from './wire-value.ts'
+import { asList, asObject } from './wire.ts'
+import { assertNever } from '../../types/guards.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
 
 /**
  * A JSON Schema in the form in which OpenAI enforces it, or `undefined` when it can not be enforced.

@@ -1,5 +1,5 @@
+import { refusals } from '../../../src/conformance/adapter-demands.ts'
 import { AdapterError, type AdapterErrorReason } from '../../../src/index.ts'
-import { refusals } from '../../../src/conformance/refusals.ts'
 import { broken, edit, events, saying, those, throwing, withStream } from './mutant.ts'
 
 /** Adapters that fail in the wrong way. */

@@ -1,5 +1,5 @@
-import type { ImageAdapter } from '../../../src/adapter/image-adapter.ts'
 import type { ImageHarness } from '../../../src/conformance.ts'
+import type { ImageAdapter } from '../../../src/contracts/adapter.ts'
 import {
   AdapterError,
   ImageAdapterError,

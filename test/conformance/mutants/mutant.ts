@@ -1,8 +1,7 @@
-import type { AdapterOptions } from '../../../src/adapter/adapter-options.ts'
-import type { ChatAdapter } from '../../../src/adapter/chat-adapter.ts'
 import type { ChatHarness } from '../../../src/conformance.ts'
-import type { ModelRequest } from '../../../src/data/model-request.ts'
-import type { ModelEvent } from '../../../src/events/model-event.ts'
+import type { AdapterOptions, ChatAdapter } from '../../../src/contracts/adapter.ts'
+import type { ModelEvent } from '../../../src/types/events.ts'
+import type { ModelRequest } from '../../../src/types/request.ts'
 import { fakeHarness } from '../harnesses.ts'
 
 /** An implementation with one defect, and the one case that has to notice it. */

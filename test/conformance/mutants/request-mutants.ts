@@ -1,5 +1,5 @@
-import type { ChatAdapter } from '../../../src/adapter/chat-adapter.ts'
 import type { ChatHarness } from '../../../src/conformance.ts'
+import type { ChatAdapter } from '../../../src/contracts/adapter.ts'
 import { AdapterError, type Message, type ModelEvent } from '../../../src/index.ts'
 import { httpHarness, type Breaks } from '../harnesses.ts'
 import {

@@ -1,4 +1,4 @@
-import type { ModelEvent } from '../../../src/events/model-event.ts'
+import type { ModelEvent } from '../../../src/types/events.ts'
 import { broken, edit, events, saying, those } from './mutant.ts'
 
 /** Adapters that get the calls of tools wrong. */

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import type { EncoderHarness, ExecutorHarness } from '../../../src/conformance.ts'
 import type { ToolExecutor, ToolResultEncoder } from '../../../src/index.ts'
-import { encodeJson } from '../../../src/tools/encode-result.ts'
+import { encodeJson } from '../../../src/tools/results.ts'
 import type { Mutant } from './mutant.ts'
 
 const right: ToolExecutor = (tool, args, options) => {

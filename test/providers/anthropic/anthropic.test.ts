@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { anthropic } from '../../../src/anthropic.ts'
-import type { ModelEvent } from '../../../src/events/model-event.ts'
-import { serve, startSse } from '../../support/http-server.ts'
+import type { ModelEvent } from '../../../src/types/events.ts'
 import {
   bodyOf,
   eventsOf,
@@ -14,6 +13,7 @@ import {
   stubFetch,
   text,
 } from './support.ts'
+import { serve, startSse } from '../../support/http-server.ts'
 
 const hello = stream(...text(0, 'Hello'))
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { ModelEvent } from '../../../src/events/model-event.ts'
-import { bodyDecoder } from '../../../src/http/body-decoder.ts'
 import { sseSplitter } from '../../../src/http/sse.ts'
-import { messageDecoder } from '../../../src/providers/anthropic/message-decoder.ts'
+import { bodyDecoder } from '../../../src/http/stream-http.ts'
+import { messageDecoder } from '../../../src/providers/anthropic/decode.ts'
+import type { ModelEvent } from '../../../src/types/events.ts'
 import { block, head, named, recordings, tail, text, toolUse } from './support.ts'
 
 /** Decodes bytes that are cut into these pieces. An error among the events is the last item. */

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { anthropic } from '../../../src/anthropic.ts'
-import type { ChatAdapter } from '../../../src/adapter/chat-adapter.ts'
-import { collectEventsSync } from '../../../src/collect/collect-sync.ts'
-import type { Message } from '../../../src/data/message.ts'
-import type { ModelRequest } from '../../../src/data/model-request.ts'
-import type { ModelResponse } from '../../../src/data/model-response.ts'
+import type { ChatAdapter } from '../../../src/contracts/adapter.ts'
+import { collectEventsSync } from '../../../src/run/collect.ts'
+import type { Message } from '../../../src/types/message.ts'
+import type { ModelRequest } from '../../../src/types/request.ts'
+import type { ModelResponse } from '../../../src/types/response.ts'
+import { eventsOf, request } from './support.ts'
 import {
   hasLlama,
   startLlama,
   type LlamaModel,
   type LlamaServers,
 } from '../../support/llama-server.ts'
-import { eventsOf, request } from './support.ts'
 
 describe.skipIf(!hasLlama())(
   'a real llama.cpp server (../shared/tools/llama)',

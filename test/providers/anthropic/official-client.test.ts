@@ -1,8 +1,8 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { describe, expect, test } from 'vitest'
-import { collectEventsSync } from '../../../src/collect/collect-sync.ts'
-import type { JsonObject } from '../../../src/data/json.ts'
 import { renderMessages } from '../../../src/providers/anthropic/render-messages.ts'
+import { collectEventsSync } from '../../../src/run/collect.ts'
+import type { JsonObject } from '../../../src/types/json.ts'
 import {
   block,
   eventsOf,

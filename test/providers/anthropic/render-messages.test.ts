@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../../src/data/json.ts'
-import type { Message } from '../../../src/data/message.ts'
-import type { Part } from '../../../src/data/part.ts'
-import type { ToolCall } from '../../../src/data/tool-call.ts'
 import { renderMessages } from '../../../src/providers/anthropic/render-messages.ts'
+import type { JsonObject } from '../../../src/types/json.ts'
+import type { Message, Part, ToolCall } from '../../../src/types/message.ts'
 
 const user = (content: Message['content']): Message => ({ role: 'user', content })
 const system = (content: Message['content']): Message => ({ role: 'system', content })

@@ -1,12 +1,11 @@
-import { existsSync } from 'node:fs'
 import fc from 'fast-check'
+import { existsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../../src/data/json.ts'
-import type { Message } from '../../../src/data/message.ts'
-import type { Part } from '../../../src/data/part.ts'
 import { renderRequest } from '../../../src/providers/anthropic/render-request.ts'
-import { transcript } from '../../support/arbitraries.ts'
+import type { JsonObject } from '../../../src/types/json.ts'
+import type { Message, Part } from '../../../src/types/message.ts'
 import { request, shared } from './support.ts'
+import { transcript } from '../../support/arbitraries.ts'
 
 const oracle = shared('oracles/validate.mjs')
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { ModelRequest } from '../../../src/data/model-request.ts'
-import type { ToolSpec } from '../../../src/data/tool-spec.ts'
 import { renderRequest } from '../../../src/providers/anthropic/render-request.ts'
+import type { ModelRequest, ToolSpec } from '../../../src/types/request.ts'
 import { request } from './support.ts'
 
 const weather: ToolSpec = {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { collectEventsSync } from '../../../src/collect/collect-sync.ts'
-import type { JsonObject } from '../../../src/data/json.ts'
-import type { ModelRequest } from '../../../src/data/model-request.ts'
+import { collectEventsSync } from '../../../src/run/collect.ts'
+import type { JsonObject } from '../../../src/types/json.ts'
+import type { ModelRequest } from '../../../src/types/request.ts'
 import {
   decode,
   eventsOf,

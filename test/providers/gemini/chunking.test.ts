@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { ModelEvent } from '../../../src/events/model-event.ts'
-import { bodyDecoder } from '../../../src/http/body-decoder.ts'
-import { answerDecoder } from '../../../src/providers/gemini/decoder.ts'
-import { bodySplitter } from '../../../src/providers/gemini/split-body.ts'
-import { jsonSplitter } from '../../../src/providers/gemini/split-json.ts'
+import { bodyDecoder } from '../../../src/http/stream-http.ts'
+import { answerDecoder } from '../../../src/providers/gemini/decode.ts'
+import { bodySplitter, jsonSplitter } from '../../../src/providers/gemini/split-body.ts'
+import type { ModelEvent } from '../../../src/types/events.ts'
 import { chunk, eventsOf, lastChunk, sseBody, stubbed } from './support.ts'
 
 const chunks = [

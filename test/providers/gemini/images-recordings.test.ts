@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { ImageRequest } from '../../../src/data/image-request.ts'
 import { geminiImages } from '../../../src/gemini.ts'
+import type { ImageRequest } from '../../../src/types/media.ts'
 import { inline, request, sentJson, shared, stubFetch } from '../../images/support.ts'
 import { makePng } from '../../vision/make-png.ts'
 

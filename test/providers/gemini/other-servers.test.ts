@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { JsonObject } from '../../../src/data/json.ts'
+import type { JsonObject } from '../../../src/types/json.ts'
 import { chunk, eventsOf, fold, lastChunk, sseBody, stubbed } from './support.ts'
 
 /** What a chunk and its parts may have and do not. */

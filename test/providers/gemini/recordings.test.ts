@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { collectEventsSync } from '../../../src/collect/collect-sync.ts'
-import type { JsonObject } from '../../../src/data/json.ts'
-import type { ModelResponse } from '../../../src/data/model-response.ts'
-import type { AdapterError } from '../../../src/errors/adapter-error.ts'
+import type { AdapterError } from '../../../src/errors/errors.ts'
 import { renderRequest } from '../../../src/providers/gemini/render-request.ts'
-import type { WireAnswer } from '../../../src/providers/gemini/wire-answer.ts'
+import type { WireAnswer } from '../../../src/providers/gemini/wire.ts'
+import { collectEventsSync } from '../../../src/run/collect.ts'
+import type { JsonObject } from '../../../src/types/json.ts'
+import type { ModelResponse } from '../../../src/types/response.ts'
 import { hasShared } from '../../support/recordings.ts'
 import {
   eventsOf,

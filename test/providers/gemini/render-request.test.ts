@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../../src/data/json.ts'
-import type { Message } from '../../../src/data/message.ts'
-import type { ModelRequest } from '../../../src/data/model-request.ts'
-import type { Part } from '../../../src/data/part.ts'
 import { renderRequest } from '../../../src/providers/gemini/render-request.ts'
+import type { JsonObject } from '../../../src/types/json.ts'
+import type { Message, Part } from '../../../src/types/message.ts'
+import type { ModelRequest } from '../../../src/types/request.ts'
 import { request } from './support.ts'
 
 function contentsOf(

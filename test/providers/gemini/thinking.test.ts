@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import type { ReasoningEffort } from '../../../src/data/model-request.ts'
-import { modelFamily } from '../../../src/providers/gemini/model-family.ts'
-import { renderRequest } from '../../../src/providers/gemini/render-request.ts'
-import { thinkingConfig } from '../../../src/providers/gemini/thinking-config.ts'
+import { renderRequest, thinkingConfig } from '../../../src/providers/gemini/render-request.ts'
+import { modelFamily } from '../../../src/providers/gemini/render-target.ts'
+import type { ReasoningEffort } from '../../../src/types/request.ts'
 import { request } from './support.ts'
 
 const efforts: readonly ReasoningEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'max']

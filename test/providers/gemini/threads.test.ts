@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { collectEventsSync } from '../../../src/collect/collect-sync.ts'
-import type { JsonObject } from '../../../src/data/json.ts'
-import { messageText, type Message } from '../../../src/data/message.ts'
-import type { ModelEvent } from '../../../src/events/model-event.ts'
-import { answerDecoder } from '../../../src/providers/gemini/decoder.ts'
+import { answerDecoder } from '../../../src/providers/gemini/decode.ts'
 import { renderRequest } from '../../../src/providers/gemini/render-request.ts'
-import { jsonObject, text, transcript, word } from '../../support/arbitraries.ts'
+import { collectEventsSync } from '../../../src/run/collect.ts'
+import type { ModelEvent } from '../../../src/types/events.ts'
+import type { JsonObject } from '../../../src/types/json.ts'
+import { messageText, type Message } from '../../../src/types/message.ts'
 import { chunk, lastChunk, request } from './support.ts'
+import { jsonObject, text, transcript, word } from '../../support/arbitraries.ts'
 
 interface Turn {
   readonly role: string

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { ImageRequest } from '../../../src/data/image-request.ts'
 import { openaiImages } from '../../../src/openai.ts'
+import type { ImageRequest } from '../../../src/types/media.ts'
 import {
   inline,
   json,

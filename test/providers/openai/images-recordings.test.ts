@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { ImageRequest } from '../../../src/data/image-request.ts'
 import { openaiImages } from '../../../src/openai.ts'
+import type { ImageRequest } from '../../../src/types/media.ts'
 import {
   inline,
   json,

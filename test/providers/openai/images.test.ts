@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { ImageRequest } from '../../../src/data/image-request.ts'
 import { openaiImages } from '../../../src/openai.ts'
+import type { ImageRequest } from '../../../src/types/media.ts'
 import { inline, json, request, sentJson, stubFetch } from '../../images/support.ts'
 import { makePng } from '../../vision/make-png.ts'
 

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { collectEventsSync } from '../../../src/collect/collect-sync.ts'
-import type { ChatAdapter } from '../../../src/adapter/chat-adapter.ts'
-import type { ModelRequest } from '../../../src/data/model-request.ts'
-import type { ModelEvent } from '../../../src/events/model-event.ts'
+import type { ChatAdapter } from '../../../src/contracts/adapter.ts'
 import { chat, createEngine, tool, user } from '../../../src/index.ts'
 import { openai } from '../../../src/openai.ts'
+import { collectEventsSync } from '../../../src/run/collect.ts'
+import type { ModelEvent } from '../../../src/types/events.ts'
+import type { ModelRequest } from '../../../src/types/request.ts'
+import { readAll, request, weather } from './request.ts'
 import {
   hasLlama,
   llamaKey,
@@ -12,7 +13,6 @@ import {
   type LlamaModel,
   type LlamaServers,
 } from '../../support/llama-server.ts'
-import { readAll, request, weather } from './request.ts'
 
 const greeting = 'Hello from one tiny llama file, with unicode 🌍 and an end.'
 

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import type { Message } from '../../../src/data/message.ts'
-import type { ModelRequest } from '../../../src/data/model-request.ts'
+import type { Message } from '../../../src/types/message.ts'
+import type { ModelRequest } from '../../../src/types/request.ts'
 import { request, sentBody, weather } from './request.ts'
 
 /** OpenAI's own description of its bodies, which lies beside the repository. */

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { collectEventsSync } from '../../../src/collect/collect-sync.ts'
-import { isAllmError, type AllmError } from '../../../src/errors/allm-error.ts'
-import type { ModelEvent } from '../../../src/events/model-event.ts'
-import type { ModelRequest } from '../../../src/data/model-request.ts'
-import type { ModelResponse } from '../../../src/data/model-response.ts'
+import { isAllmError, type AllmError } from '../../../src/errors/errors.ts'
 import { openai } from '../../../src/openai.ts'
+import { collectEventsSync } from '../../../src/run/collect.ts'
+import type { ModelEvent } from '../../../src/types/events.ts'
+import type { ModelRequest } from '../../../src/types/request.ts'
+import type { ModelResponse } from '../../../src/types/response.ts'
 import { recordedCases, type RecordedCase } from '../../support/recordings.ts'
 
 /** One recorded answer. */

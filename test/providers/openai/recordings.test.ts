@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { collectEventsSync } from '../../../src/collect/collect-sync.ts'
-import type { ModelResponse } from '../../../src/data/model-response.ts'
-import type { Usage } from '../../../src/data/usage.ts'
-import type { ModelEvent } from '../../../src/events/model-event.ts'
+import { collectEventsSync } from '../../../src/run/collect.ts'
+import type { ModelEvent } from '../../../src/types/events.ts'
+import type { ModelResponse, Usage } from '../../../src/types/response.ts'
 import { hasShared } from '../../support/recordings.ts'
 import { play, recordedJson, recordings } from './recording.ts'
 

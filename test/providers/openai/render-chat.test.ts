@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../../src/data/json.ts'
-import type { Message } from '../../../src/data/message.ts'
-import type { ModelRequest } from '../../../src/data/model-request.ts'
+import type { JsonObject } from '../../../src/types/json.ts'
+import type { Message } from '../../../src/types/message.ts'
+import type { ModelRequest } from '../../../src/types/request.ts'
 import { request, sentBody, weather } from './request.ts'
 
 /** The body of a request to Chat Completions, without what every streamed one has. */

@@ -1,9 +1,8 @@
-import type { AdapterOptions } from '../../../src/adapter/adapter-options.ts'
-import type { JsonObject } from '../../../src/data/json.ts'
-import type { ModelRequest } from '../../../src/data/model-request.ts'
-import type { ToolSpec } from '../../../src/data/tool-spec.ts'
-import type { ModelEvent } from '../../../src/events/model-event.ts'
+import type { AdapterOptions } from '../../../src/contracts/adapter.ts'
 import { openai, type OpenAiOptions } from '../../../src/openai.ts'
+import type { ModelEvent } from '../../../src/types/events.ts'
+import type { JsonObject } from '../../../src/types/json.ts'
+import type { ModelRequest, ToolSpec } from '../../../src/types/request.ts'
 
 /** A small request; what is given takes the place of what it has. */
 export function request(fields: Partial<ModelRequest> = {}): ModelRequest {

@@ -3,10 +3,10 @@ import { type } from 'arktype'
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { JsonObject } from '../../../src/data/json.ts'
 import { jsonSchema } from '../../../src/index.ts'
 import { openai } from '../../../src/openai.ts'
 import { strictSchema } from '../../../src/providers/openai/strict-schema.ts'
+import type { JsonObject } from '../../../src/types/json.ts'
 import { request, sentBody, weather } from './request.ts'
 
 const text = { type: 'string' }

@@ -1,0 +1,179 @@
+import { usageError, type CommandCall, type OptionSpecs } from './command.ts'
+import type { Io } from './io.ts'
+import type { ChatAdapter } from '../contracts/adapter.ts'
+import { keyVariables } from '../core/keys.ts'
+import { anthropic } from '../providers/anthropic/anthropic.ts'
+import { gemini } from '../providers/gemini/gemini.ts'
+import { openai } from '../providers/openai/openai.ts'
+import { nearest } from '../schema/checks.ts'
+import { fake } from '../testing/fake.ts'
+import type { Script, ScriptEntry } from '../testing/script.ts'
+import { messageText, type Message } from '../types/message.ts'
+import type { ModelRequest } from '../types/request.ts'
+
+/** A real provider, chosen. */
+export interface ChosenProvider {
+  readonly name: ProviderName
+  readonly model: string
+  readonly adapter: ChatAdapter
+  /** Finds the key in the environment, at each call anew. */
+  readonly keys: (provider: string) => string | undefined
+}
+
+/** The options by which a provider is chosen. */
+export const providerOptions: OptionSpecs = {
+  provider: {
+    value: '<name>',
+    help: 'openai, anthropic, gemini or fake (ALLM_PROVIDER); else the first that has a key, else fake',
+  },
+  model: { value: '<id>', help: 'the model (ALLM_MODEL); else a small one of the provider' },
+  'base-url': {
+    value: '<url>',
+    help: 'another server, its version path included (ALLM_BASE_URL)',
+  },
+}
+
+/**
+ * The provider that a command line and the environment ask for; `undefined` means the fake.
+ *
+ * An option goes before its variable. Without either it is the first provider whose key is in the environment.
+ */
+export function chooseProvider(call: CommandCall): ChosenProvider | undefined {
+  const { io } = call
+  const name = chosenName(call)
+  const baseUrl = call.text('base-url') ?? filled(io.env['ALLM_BASE_URL'])
+  if (name === undefined) {
+    if (call.text('base-url') === undefined) return undefined
+    throw usageError('--base-url needs --provider: openai, anthropic or gemini')
+  }
+  if (baseUrl !== undefined && !URL.canParse(baseUrl)) {
+    throw usageError(
+      `--base-url must be an address such as http://127.0.0.1:8080/v1, not ${baseUrl}`,
+    )
+  }
+  return {
+    name,
+    model: call.text('model') ?? filled(io.env['ALLM_MODEL']) ?? defaultModels[name],
+    adapter: makers[name]({ baseUrl, fetch: io.fetch }),
+    keys: (provider) => foundKey(provider, io)?.key,
+  }
+}
+
+/** A provider's key in the environment, and the variable that holds it. */
+export function foundKey(
+  provider: string,
+  { env }: Io,
+): { readonly key: string; readonly variable: string } | undefined {
+  for (const variable of keyVariables(provider)) {
+    const key = filled(env[variable])
+    if (key !== undefined) return { key, variable }
+  }
+  return undefined
+}
+
+type AdapterSettings = {
+  readonly baseUrl: string | undefined
+  readonly fetch: Io['fetch']
+}
+
+const makers: Readonly<Record<ProviderName, (settings: AdapterSettings) => ChatAdapter>> = {
+  openai: (settings) => openai(settings),
+  anthropic: (settings) => anthropic(settings),
+  gemini: (settings) => gemini(settings),
+}
+
+function chosenName(call: CommandCall): ProviderName | undefined {
+  const { io } = call
+  const word = call.text('provider') ?? filled(io.env['ALLM_PROVIDER'])
+  if (word === undefined) return providerNames.find((name) => foundKey(name, io) !== undefined)
+  if (word === 'fake') return undefined
+  if (isProviderName(word)) return word
+  const names = [...providerNames, 'fake']
+  const near = nearest(word, names)
+  const advice = near === undefined ? '' : `; did you mean ${near}?`
+  throw usageError(`--provider must be one of ${names.join(', ')}, not ${word}${advice}`)
+}
+
+function filled(value: string | undefined): string | undefined {
+  return value === undefined || value.trim() === '' ? undefined : value.trim()
+}
+
+/** The providers that the program can talk to; the fake is at home. */
+export const providerNames = ['openai', 'anthropic', 'gemini'] as const
+
+/** One of them. */
+export type ProviderName = (typeof providerNames)[number]
+
+/** Whether a word is the name of a provider. */
+export function isProviderName(word: string): word is ProviderName {
+  return providerNames.some((name) => name === word)
+}
+
+/** The model that is used when none is named: a small one of each. */
+const defaultModels: Readonly<Record<ProviderName, string>> = {
+  openai: 'gpt-5-mini',
+  anthropic: 'claude-haiku-4-5',
+  gemini: 'gemini-2.5-flash',
+}
+
+/** Where each provider lives, its version path included. */
+export const defaultBaseUrls: Readonly<Record<ProviderName, string>> = {
+  openai: 'https://api.openai.com/v1',
+  anthropic: 'https://api.anthropic.com/v1',
+  gemini: 'https://generativelanguage.googleapis.com/v1beta',
+}
+
+/**
+ * The fake that `allm chat` talks to: each call gets a script that fits the last message, so a conversation never runs out.
+ *
+ * It shows what a model does (words that stream, two tools at once, a question), and says that it is not one.
+ */
+export function demoAdapter(): ChatAdapter {
+  return {
+    provider: 'fake',
+    stream: (request, options) => fake({ script: scriptFor(request) }).stream(request, options),
+  }
+}
+
+function scriptFor({ messages }: ModelRequest): Script {
+  const last = messages.at(-1)
+  const before = messages.at(-2)
+  const call = `call-${messages.length}`
+  const said = last === undefined ? '' : messageText(last).trim()
+  if (last?.role === 'tool') return spoken(`The tools say ${toolWords(messages)}.`)
+  if (before?.metadata?.['askUser'] === true) return spoken(`You chose ${said}. Good to know.`)
+  if (/\b(?:dice|die|roll)\b/i.test(said)) {
+    return [
+      ['tool_call', { id: `${call}a`, name: 'roll_dice', arguments: { sides: 6 } }],
+      ['tool_call', { id: `${call}b`, name: 'roll_dice', arguments: { sides: 6 } }],
+    ]
+  }
+  if (/\b(?:time|date|clock)\b/i.test(said)) {
+    return [['tool_call', { id: call, name: 'now', arguments: { timeZone: 'UTC' } }]]
+  }
+  if (/\b(?:ask|question)\b/i.test(said)) {
+    const question = { question: 'Tea or coffee?', choices: ['tea', 'coffee'] }
+    return [['tool_call', { id: call, name: 'ask_person', arguments: question }]]
+  }
+  return spoken(
+    `You said "${said}". I am the Fake, so I only play scripts: say "dice" for two tools at once, "time" for one, "ask" for a question. For a real model, start me with --provider.`,
+  )
+}
+
+/** The results of the last batch, in a row. */
+function toolWords(messages: readonly Message[]): string {
+  const from = messages.findLastIndex(({ role }) => role === 'assistant')
+  return messages
+    .slice(from + 1)
+    .map(messageText)
+    .join(' and ')
+}
+
+/** A text as a model says it: word by word, after a moment. */
+export function spoken(text: string, firstMs: number = 120, eachMs: number = 25): Script {
+  const entries: ScriptEntry[] = []
+  for (const [index, word] of (text.match(/\S+\s*/g) ?? []).entries()) {
+    entries.push(['delay', index === 0 ? firstMs : eachMs], ['text', word])
+  }
+  return [...entries, ['finish', 'stop']]
+}

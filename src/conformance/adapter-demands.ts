@@ -1,0 +1,129 @@
+import { runId, type Outcome } from './harness.ts'
+import type { ChatCapability } from './cases.ts'
+import { demand, show } from './demands.ts'
+import { isAllmError, type AdapterErrorReason } from '../errors/errors.ts'
+import { toJsonValue } from '../errors/to-json-value.ts'
+import type { Script } from '../testing/script.ts'
+import type { JsonObject } from '../types/json.ts'
+
+/** A way for a call to fail before its first event. */
+interface Refusal {
+  readonly reason: AdapterErrorReason
+  readonly details: JsonObject
+  readonly capability?: ChatCapability
+}
+
+/** Every way. Those without a status are failures of the transport, which has none. */
+export const refusals: readonly Refusal[] = [
+  { reason: 'authentication_failed', details: { status: 401 } },
+  { reason: 'rate_limited', details: { status: 429 } },
+  { reason: 'invalid_request', details: { status: 400 } },
+  { reason: 'provider_unavailable', details: { status: 503 } },
+  { reason: 'timeout', details: { status: 408 } },
+  { reason: 'unknown', details: { status: 418 } },
+  { reason: 'network_error', details: {} },
+  { reason: 'malformed_response', details: {} },
+  {
+    reason: 'context_length_exceeded',
+    details: { status: 400 },
+    capability: 'detailed_errors',
+  },
+  { reason: 'content_filter', details: { status: 400 }, capability: 'detailed_errors' },
+  {
+    reason: 'unsupported_feature',
+    details: { status: 400 },
+    capability: 'unsupported_feature',
+  },
+]
+
+/** The script of a refusal. */
+export function scriptOf({ reason, details }: Refusal): Script {
+  return [['preflight_error', reason, details]]
+}
+
+/** Demands that a call rejected with an adapter error of a reason and, where there was one, a status. */
+export function demandRefusal({ failure, given }: Outcome, { reason, details }: Refusal): void {
+  const thrown = failure?.thrown
+  const expected = `a rejection with AdapterError ${reason}`
+  const isAdapterError = isAllmError(thrown) && thrown.kind === 'adapter'
+  demand(isAdapterError && thrown.reason === reason, {
+    expected,
+    received: failure === undefined ? given : thrown,
+    contract: 'preflight',
+  })
+  const { status } = thrown.toJSON()
+  demand(details['status'] === undefined || status === details['status'], {
+    expected: `${expected} and status ${show(details['status'])}`,
+    received: thrown.toJSON(),
+    contract: 'errorFacts',
+  })
+}
+
+/** Demands that an error says where and in which run it happened. */
+export function demandOrigin({ failure, given }: Outcome, provider: string): void {
+  const thrown = failure?.thrown
+  const error = isAllmError(thrown) ? thrown.toJSON() : undefined
+  demand(error?.provider === provider && error.requestId === runId, {
+    expected: `an error with provider ${show(provider)} and requestId ${show(runId)}`,
+    received: error ?? (failure === undefined ? given : thrown),
+    contract: 'errorFacts',
+  })
+}
+
+/** Demands that an error says how long to wait. */
+export function demandRetryAfter({ failure, given }: Outcome, retryAfterMs: number): void {
+  const thrown = failure?.thrown
+  const error = isAllmError(thrown) ? thrown.toJSON() : undefined
+  demand(error?.retryAfterMs === retryAfterMs, {
+    expected: `an error with retryAfterMs ${retryAfterMs}`,
+    received: error ?? (failure === undefined ? given : thrown),
+    contract: 'errorFacts',
+    hint: 'providers say it in a header (seconds, milliseconds or a date) or in the body',
+  })
+}
+
+/** A call that failed was sent once: the engine has the one retry loop. */
+export function demandOneRequest(sent: number): void {
+  demand(sent === 1, {
+    expected: 'one request',
+    received: `${sent} requests`,
+    contract: 'noRetries',
+  })
+}
+
+/** Demands that a call rejected because it was cancelled. What did not reject is shown as it is. */
+export function demandCancelled(outcome: { readonly thrown: unknown } | string): void {
+  const thrown = typeof outcome === 'string' ? undefined : outcome.thrown
+  demand(isAllmError(thrown) && thrown.reason === 'cancelled', {
+    expected: 'a rejection with StreamError cancelled',
+    received: typeof outcome === 'string' ? outcome : thrown,
+    contract: 'cancelled',
+    hint: 'what fetch throws for an aborted signal is no error of this library; turn it into one',
+  })
+}
+
+/** A key that looks like nothing, so that only who knows it can hide it. */
+export const plainKey = 'conformance-0123456789-hush'
+
+/** A key in the shape of keys, as a provider might quote it. */
+export const echoedKey = 'sk-conformance0123456789abcdef'
+
+/** Demands that a key stands nowhere in some values: not in their data, nor in a message, a cause or a stack. */
+export function demandNoKey(key: string, values: readonly unknown[]): void {
+  const leaking = values.flatMap(textsOf).find((text) => text.includes(key))
+  demand(leaking === undefined, {
+    expected: 'no key in what an adapter shows',
+    received: leaking?.replaceAll(key, '<the key>'),
+    contract: 'keys',
+    hint: 'never put options, headers or the address of a call into an error, an event or metadata',
+  })
+}
+
+function textsOf(value: unknown): readonly string[] {
+  if (!(value instanceof Error)) return [JSON.stringify(value) ?? '']
+  const { message, stack = '', cause } = value
+  // The fields of an error that is not ours do not count as its JSON.
+  const members = isAllmError(value) ? value : toJsonValue(Object.entries(value))
+  const own = [message, stack, JSON.stringify(members)]
+  return cause === undefined ? own : [...own, ...textsOf(cause)]
+}

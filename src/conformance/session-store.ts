@@ -1,0 +1,342 @@
+import type { ConformanceCase, Declares, StoreCapability } from './cases.ts'
+import { ConformanceFailure, demand } from './demands.ts'
+import { isAllmError } from '../errors/errors.ts'
+import { allDifferent, sameJson } from '../schema/json-schema.ts'
+import { sessionVersion, type Session } from '../types/session.ts'
+
+/** Ids that something might take amiss: a file system, a query, a person. */
+const oddIds = [
+  'a',
+  'A',
+  'a/b',
+  '../a',
+  'a b',
+  'a%2Fb',
+  "a'; --",
+  'ä',
+  '🦜',
+  '.',
+  '..',
+  'con',
+  'a\\b',
+  '*',
+]
+
+/** What every session store has to do. */
+export const sessionStoreCases: readonly StoreCase[] = [
+  {
+    name: 'a session that was never saved is not there',
+    run: (harness) =>
+      keeping(harness, async ({ store }) => {
+        const stored = await store.load('nobody')
+        demand(stored === undefined, {
+          expected: 'undefined',
+          received: stored,
+          contract: 'storeLoad',
+        })
+      }),
+  },
+  {
+    name: 'a session comes back deep-equal',
+    run: (harness) =>
+      keeping(harness, async ({ store }) => {
+        await store.save(waitingSession('s'))
+        await demandStored(store, waitingSession('s'), 1)
+      }),
+  },
+  {
+    name: 'the last save is what is there',
+    run: (harness) =>
+      keeping(harness, async ({ store }) => {
+        await store.save(sessionOf('s', 'a long first text that the second one is shorter than'))
+        await store.save(sessionOf('s', 'second'))
+        await demandStored(store, sessionOf('s', 'second'), 2)
+      }),
+  },
+  {
+    name: 'versions count the saves of each session',
+    run: (harness) =>
+      keeping(harness, async ({ store }) => {
+        const versions = [
+          await store.save(sessionOf('s')),
+          await store.save(sessionOf('t')),
+          await store.save(sessionOf('s')),
+        ]
+        demand(sameJson(versions, [1, 1, 2]), {
+          expected: '1 for a first save and 2 for a second, each session by itself',
+          received: versions,
+          contract: 'storeVersion',
+        })
+      }),
+  },
+  {
+    name: 'a save from the version that is there is taken',
+    run: (harness) =>
+      keeping(harness, async ({ store }) => {
+        const first = await store.save(sessionOf('s', 'first'), { ifVersion: 0 })
+        const second = await store.save(sessionOf('s', 'second'), { ifVersion: first })
+        await demandStored(store, sessionOf('s', 'second'), second)
+      }),
+  },
+  {
+    name: 'a save from an older version is refused and changes nothing',
+    run: (harness) =>
+      keeping(harness, async ({ store }) => {
+        await store.save(sessionOf('s', 'first'))
+        await store.save(sessionOf('s', 'second'))
+        await demandRefused(store.save(sessionOf('s', 'third'), { ifVersion: 1 }), 'stale')
+        await demandStored(store, sessionOf('s', 'second'), 2)
+      }),
+  },
+  {
+    name: 'a first save over a session that is there is refused',
+    run: (harness) =>
+      keeping(harness, async ({ store }) => {
+        await store.save(sessionOf('s', 'first'))
+        await demandRefused(store.save(sessionOf('s', 'another'), { ifVersion: 0 }), 'stale')
+      }),
+  },
+  {
+    name: 'of several saves from the same version one is taken',
+    run: (harness) =>
+      keeping(harness, async ({ store }) => {
+        const version = await store.save(sessionOf('s'))
+        const saves = ['a', 'b', 'c', 'd'].map((text) =>
+          store.save(sessionOf('s', text), { ifVersion: version }).then(
+            () => 'taken',
+            (thrown: unknown) => (isAllmError(thrown) ? thrown.reason : thrown),
+          ),
+        )
+        const outcomes = await Promise.all(saves)
+        const taken = outcomes.filter((outcome) => outcome === 'taken').length
+        const stale = outcomes.filter((outcome) => outcome === 'stale').length
+        demand(taken === 1 && stale === 3, {
+          expected: 'one save that is taken, and three that are stale',
+          received: outcomes,
+          contract: 'storeVersion',
+          hint: 'looking at the version and writing the session has to be one step that nothing comes between',
+        })
+      }),
+  },
+  {
+    name: 'saves at the same time all count',
+    run: (harness) =>
+      keeping(harness, async ({ store }) => {
+        const saves = ['a', 'b', 'c', 'd'].map((text) => store.save(sessionOf('s', text)))
+        const versions = await Promise.all(saves)
+        demand(allDifferent(versions) && Math.max(...versions) === 4, {
+          expected: 'the versions 1 to 4, in any order',
+          received: versions,
+          contract: 'storeVersion',
+        })
+      }),
+  },
+  {
+    name: 'sessions are kept apart, whatever their ids',
+    run: (harness) =>
+      keeping(harness, async ({ store }) => {
+        for (const id of oddIds) await store.save(sessionOf(id, `the text of ${id}`))
+        for (const id of oddIds) await demandStored(store, sessionOf(id, `the text of ${id}`), 1)
+      }),
+  },
+  {
+    name: 'what was saved can not be changed from outside',
+    run: (harness) =>
+      keeping(harness, async ({ store }) => {
+        const session = structuredClone(sessionOf('s'))
+        await store.save(session)
+        Object.assign(session.metadata, { changed: 'after the save' })
+        const loaded = await store.load('s')
+        Object.assign(loaded?.session.metadata ?? {}, { changed: 'after the load' })
+        await demandStored(store, sessionOf('s'), 1)
+      }),
+  },
+  {
+    name: 'another store on the same place finds the session',
+    capability: 'durable',
+    run: (harness) =>
+      keeping(harness, async (started) => {
+        await started.store.save(waitingSession('s'))
+        const store = await offered(started.reopen, 'reopen')()
+        await demandStored(store, waitingSession('s'), 1)
+      }),
+  },
+  {
+    name: 'another store on the same place refuses a stale save',
+    capability: 'durable',
+    run: (harness) =>
+      keeping(harness, async (started) => {
+        await started.store.save(sessionOf('s', 'first'))
+        const store = await offered(started.reopen, 'reopen')()
+        await store.save(sessionOf('s', 'second'), { ifVersion: 1 })
+        await demandRefused(started.store.save(sessionOf('s', 'third'), { ifVersion: 1 }), 'stale')
+      }),
+  },
+  {
+    name: 'a session that can not be read is unreadable, not absent',
+    capability: 'damage',
+    run: (harness) =>
+      keeping(harness, async ({ store, ...started }) => {
+        await store.save(sessionOf('s'))
+        await offered(started.damage, 'damage')('s')
+        await demandRefused(store.load('s'), 'unreadable')
+      }),
+  },
+  {
+    name: 'a save that is interrupted leaves the old session or the new one',
+    capability: 'interruption',
+    run: (harness) =>
+      keeping(harness, async ({ store, ...started }) => {
+        await store.save(sessionOf('s', 'old'))
+        await offered(started.interruptNextSave, 'interruptNextSave')()
+        const taken = await store.save(sessionOf('s', 'new')).then(
+          () => true,
+          () => false,
+        )
+        const loaded = await store.load('s').catch((thrown: unknown) => thrown)
+        const wanted = taken ? ['new'] : ['old', 'new']
+        const whole = wanted.some((text) =>
+          sameJson(loaded, { session: sessionOf('s', text), version: text === 'old' ? 1 : 2 }),
+        )
+        demand(whole, {
+          expected: `the session with ${wanted.join(' or ')}, whole`,
+          received: loaded,
+          contract: 'storeAtomic',
+        })
+      }),
+  },
+]
+
+/** A `SessionStore`, by its shape. */
+interface TestedStore {
+  load(id: string): Promise<{ readonly session: Session; readonly version: number } | undefined>
+  save(session: Session, options?: { readonly ifVersion?: number | undefined }): Promise<number>
+}
+
+/** How to make an empty store. */
+export interface StoreHarness extends Declares<StoreCapability> {
+  start(): StartedStore | Promise<StartedStore>
+}
+
+/** A store, and what can be done to what it stands on. */
+export interface StartedStore {
+  readonly store: TestedStore
+  /** Another store on the same place, as another process would open it. */
+  readonly reopen?: (() => TestedStore | Promise<TestedStore>) | undefined
+  /** Makes what is saved under an id unreadable. */
+  readonly damage?: ((id: string) => unknown) | undefined
+  /** Makes the next save fail in the middle of its write. */
+  readonly interruptNextSave?: (() => unknown) | undefined
+  /** Ends what is still open. Called once, after the case. */
+  readonly close?: (() => unknown) | undefined
+}
+
+/** A case for session stores. */
+export type StoreCase = ConformanceCase<StoreHarness, StoreCapability>
+
+/** Starts an empty store, does something with it, and closes it however that ends. */
+async function keeping(
+  harness: StoreHarness,
+  act: (started: StartedStore) => Promise<void>,
+): Promise<void> {
+  const started = await harness.start()
+  try {
+    await act(started)
+  } finally {
+    await started.close?.()
+  }
+}
+
+/** Demands that a store gives a session, deep-equal, at a version. */
+async function demandStored(store: TestedStore, session: Session, version: number): Promise<void> {
+  const stored = await store.load(session.id)
+  demand(sameJson(stored?.session, session) && stored?.version === version, {
+    expected: `${JSON.stringify(session)} at version ${version}`,
+    received: stored,
+    contract: 'storeLoad',
+  })
+}
+
+/** Demands that something rejects with a `SessionError` of a reason. */
+async function demandRefused(
+  work: Promise<unknown>,
+  reason: 'stale' | 'unreadable',
+): Promise<void> {
+  const outcome = await work.then(
+    (value) => ({ value }),
+    (thrown: unknown) => ({ thrown }),
+  )
+  const thrown = 'thrown' in outcome ? outcome.thrown : undefined
+  demand(isAllmError(thrown) && thrown.kind === 'session' && thrown.reason === reason, {
+    expected: `a rejection with SessionError ${reason}`,
+    received: 'thrown' in outcome ? thrown : outcome.value,
+    contract: reason === 'stale' ? 'storeVersion' : 'storeLoad',
+  })
+}
+
+/** What a harness has to offer for a capability. */
+function offered<T>(hook: T | undefined, name: string): T {
+  if (hook !== undefined) return hook
+  const expected = `the harness to return ${name} from start, as it declares`
+  throw new ConformanceFailure({ expected, received: undefined, contract: 'harness' })
+}
+
+/** A session with a short conversation. */
+function sessionOf(id: string, text = 'Hello'): Session {
+  return {
+    version: sessionVersion,
+    id,
+    status: 'idle',
+    thread: { messages: [{ role: 'user', content: text }], metadata: { topic: 'parrots' } },
+    pendingToolCalls: [],
+    context: { tenant: 'acme' },
+    metadata: { opened: 1 },
+  }
+}
+
+/** A session that waits for tools, in the middle of a run, with everything that it has to remember. */
+function waitingSession(id: string): Session {
+  const call = {
+    id: 'call_1',
+    name: 'weather',
+    arguments: { city: 'Zürich' },
+    rawArguments: '{"city":"Zürich"}',
+  }
+  return {
+    ...sessionOf(id, 'ünï¢ödé 🦜 \u2028 "quoted"'),
+    status: 'awaiting_tools',
+    thread: {
+      messages: [
+        { role: 'user', content: [{ type: 'text', text: 'How is the weather?' }] },
+        {
+          role: 'assistant',
+          content: [
+            {
+              type: 'reasoning',
+              text: 'Let me look.',
+              opaque: { signature: 'c2ln' },
+              provider: 'fake',
+            },
+          ],
+          toolCalls: [call],
+        },
+      ],
+      metadata: {},
+    },
+    pendingToolCalls: [call],
+    run: {
+      mode: 'manual',
+      turns: 1,
+      phase: 'tools',
+      answer: {
+        requestId: 'run-1',
+        provider: 'fake',
+        finishReason: 'tool_calls',
+        usage: { inputTokens: 3 },
+        metadata: {},
+      },
+      started: [],
+      halts: [],
+    },
+  }
+}

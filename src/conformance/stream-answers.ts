@@ -1,0 +1,488 @@
+import type { ChatCapability } from './cases.ts'
+import { demand, show, within, type Wait } from './demands.ts'
+import {
+  eventsOfType,
+  foldEvents,
+  hello,
+  joinedDeltas,
+  openStream,
+  play,
+  readEvents,
+  requestOf,
+  runId,
+  showEvents,
+  weatherCall,
+  weatherRequest,
+  type ChatCase,
+  type ChatHarness,
+} from './harness.ts'
+import { json } from '../schema/checks.ts'
+import type { Script } from '../testing/script.ts'
+import type { Message } from '../types/message.ts'
+import { usageFields, type FinishReason, type Usage } from '../types/response.ts'
+
+/** Characters of one, two, three and four bytes, some of which belong together. */
+const unicode = 'plain, é, ß, €, 漢字, 🦜, 👩‍👩‍👧, \u{1F1EB}\u{1F1F7}, "quoted" and \\ back\nnew line'
+
+const twoBlocks: Script = [
+  ['text', 'Let me look.'],
+  ['tool_call', { id: 'call_1', name: 'weather', arguments: { city: 'Paris' } }],
+  ['text', 'Done.'],
+  ['finish', 'tool_calls'],
+]
+
+/** What a model says, and how it ends. */
+export const textCases: readonly ChatCase[] = [
+  {
+    name: 'text arrives as deltas that add up to it',
+    run: (harness) =>
+      play(harness, hello, async (scene) => {
+        const text = joinedDeltas(await readEvents(scene), 'text_delta')
+        demand(text === 'Hello', {
+          expected: 'text_delta events that add up to "Hello"',
+          received: text,
+          contract: 'text',
+        })
+      }),
+  },
+  {
+    name: 'text_completed holds all of its block',
+    run: (harness) =>
+      play(harness, hello, async (scene) => {
+        const completed = eventsOfType(await readEvents(scene), 'text_completed')
+        demand(completed.length === 1 && completed[0]?.text === 'Hello', {
+          expected: 'one text_completed with the text "Hello"',
+          received: completed,
+          contract: 'text',
+        })
+      }),
+  },
+  {
+    name: 'message_completed says what the deltas said',
+    run: (harness) =>
+      play(harness, hello, async (scene) => {
+        const { message, outputText } = foldEvents(await readEvents(scene))
+        demand(message.role === 'assistant' && outputText === 'Hello', {
+          expected: 'an assistant message with the text of the deltas, "Hello"',
+          received: message,
+          contract: 'text',
+        })
+      }),
+  },
+  {
+    name: 'an answer without text is an answer',
+    run: (harness) =>
+      play(harness, [['finish', 'stop']], async (scene) => {
+        const events = await readEvents(scene)
+        const { outputText, error } = foldEvents(events)
+        demand(error === undefined && outputText === '' && events.length > 0, {
+          expected: 'message_started and message_completed, with no text between them',
+          received: showEvents(events),
+          contract: 'oneEnd',
+        })
+      }),
+  },
+  {
+    name: 'characters that the bytes are cut through arrive whole',
+    capability: 'chunking',
+    async run(harness) {
+      for (const [seed, maxBytes] of [1, 2, 3, 5, 8, 64].entries()) {
+        const cut = { chunking: { seed, maxBytes } }
+        await play(
+          harness,
+          [['text', unicode]],
+          async (scene) => {
+            const { outputText } = foldEvents(await readEvents(scene))
+            demand(outputText === unicode, {
+              expected: `${show(unicode)}, cut into pieces of up to ${maxBytes} bytes`,
+              received: outputText,
+              contract: 'text',
+              hint: 'decode with one TextDecoder and {stream: true}, and wait for the end of an event before you parse it',
+            })
+          },
+          cut,
+        )
+      }
+    },
+  },
+  {
+    name: 'text blocks stay apart',
+    capability: 'text_blocks',
+    run: (harness) =>
+      play(harness, twoBlocks, async (scene) => {
+        const events = await readEvents(scene, { request: weatherRequest(scene) })
+        const blocks = eventsOfType(events, 'text_completed').map(({ text }) => text)
+        const { outputText } = foldEvents(events)
+        demand(show(blocks) === show(['Let me look.', 'Done.']) && outputText === blocks.join(''), {
+          expected:
+            'text_completed "Let me look." and text_completed "Done.", and both in the message',
+          received: { blocks, outputText },
+          contract: 'text',
+        })
+      }),
+  },
+  finishes('stop', 'an answer that ends by itself finishes with stop'),
+  finishes('length', 'an answer that was cut off for its length finishes with length'),
+  finishes('content_filter', 'an answer that was filtered finishes with content_filter'),
+  finishes('other', 'an answer that ends in a way of its own finishes with other'),
+]
+
+function finishes(reason: FinishReason, name: string): ChatCase {
+  return {
+    name,
+    ...(reason === 'stop' ? {} : { capability: 'finish_reasons' }),
+    run: (harness) =>
+      play(
+        harness,
+        [
+          ['text', 'so far'],
+          ['finish', reason],
+        ],
+        async (scene) => {
+          const [end] = eventsOfType(await readEvents(scene), 'message_completed')
+          demand(end?.finishReason === reason, {
+            expected: `finishReason ${show(reason)}`,
+            received: end?.finishReason,
+            contract: 'finish',
+          })
+        },
+      ),
+  }
+}
+
+const opaque = 'c2lnbmF0dXJlLW9mLXRoZS1yZWFzb25pbmc='
+
+const thinking: Script = [
+  ['reasoning', 'Two and two.', { opaque }],
+  ['text', 'Four.'],
+  ['finish', 'stop'],
+]
+
+/** What a model thinks aloud. */
+export const reasoningCases: readonly ChatCase[] = [
+  {
+    name: 'reasoning arrives as deltas that add up to it',
+    capability: 'reasoning',
+    run: (harness) =>
+      play(harness, thinking, async (scene) => {
+        const events = await readEvents(scene)
+        const deltas = joinedDeltas(events, 'reasoning_delta')
+        const completed = eventsOfType(events, 'reasoning_completed').map(({ text }) => text)
+        demand(deltas === 'Two and two.' && show(completed) === show([deltas]), {
+          expected: 'reasoning_delta events and one reasoning_completed with "Two and two."',
+          received: { deltas, completed },
+          contract: 'reasoning',
+        })
+      }),
+  },
+  {
+    name: 'reasoning is a part of the message, not of its text',
+    capability: 'reasoning',
+    run: (harness) =>
+      play(harness, thinking, async (scene) => {
+        const { message, outputText } = foldEvents(await readEvents(scene))
+        const parts = typeof message.content === 'string' ? [] : message.content
+        const thought = parts.find((part) => part.type === 'reasoning')
+        const { provider } = scene.adapter
+        const told = thought?.text === 'Two and two.' && thought.provider === provider
+        demand(told && outputText === 'Four.', {
+          expected: `the text "Four." and a reasoning part "Two and two." of the provider ${show(provider)}`,
+          received: message,
+          contract: 'reasoning',
+        })
+      }),
+  },
+  {
+    name: 'what the provider wants echoed goes back with the message',
+    capability: 'reasoning_echo',
+    async run(harness) {
+      const message = await play(
+        harness,
+        thinking,
+        async (scene) => foldEvents(await readEvents(scene)).message,
+      )
+      const sent = await sentAfter(harness, message)
+      demand(sent.includes(opaque), {
+        expected: `${show(opaque)} in the request that holds the message`,
+        received: sent,
+        contract: 'echo',
+        hint: 'keep what the provider sends beside its reasoning in reasoning_completed.opaque and in the part, and send it back',
+      })
+    },
+  },
+  {
+    name: 'reasoning of another provider is not sent',
+    capability: 'reasoning_echo',
+    async run(harness) {
+      const thought = { type: 'reasoning', text: 'a foreign thought', opaque, provider: 'another' }
+      const message = { role: 'assistant', content: [thought, { type: 'text', text: 'Four.' }] }
+      // Written without the literal types, which the check of the message below does not need.
+      const sent = await sentAfter(harness, message as Message)
+      demand(!sent.includes('a foreign thought') && !sent.includes(opaque), {
+        expected: 'neither the reasoning nor the opaque data of another provider in the request',
+        received: sent,
+        contract: 'echo',
+      })
+    },
+  },
+]
+
+/** What is sent for a conversation that holds an answer. */
+function sentAfter(harness: ChatHarness, answer: Message): Promise<string> {
+  return play(harness, hello, async (scene) => {
+    const request = requestOf(scene, [
+      { role: 'user', content: 'What is two and two?' },
+      answer,
+      { role: 'user', content: 'And three?' },
+    ])
+    await readEvents(scene, { request })
+    return JSON.stringify(scene.requests())
+  })
+}
+
+/** What an adapter may say, and when it may say it. */
+export const orderCases: readonly ChatCase[] = [
+  {
+    name: 'the first event is message_started',
+    run: (harness) =>
+      play(harness, hello, async (scene) => {
+        const events = await readEvents(scene)
+        demand(events[0]?.type === 'message_started', {
+          expected: 'message_started before everything else',
+          received: showEvents(events),
+          contract: 'started',
+        })
+      }),
+  },
+  {
+    name: 'message_started names the run and the provider',
+    run: (harness) =>
+      play(harness, hello, async (scene) => {
+        const events = await readEvents(scene)
+        const [started] = eventsOfType(events, 'message_started')
+        const { provider } = scene.adapter
+        demand(started?.requestId === runId && started.provider === provider, {
+          expected: `message_started with requestId ${show(runId)} and provider ${show(provider)}`,
+          received: started,
+          contract: 'started',
+        })
+      }),
+  },
+  {
+    name: 'a stream ends with message_completed or error',
+    run: (harness) =>
+      play(harness, hello, async (scene) => {
+        const events = await readEvents(scene)
+        demand(events.some(isEnd), {
+          expected: 'message_completed at the end',
+          received: showEvents(events),
+          contract: 'oneEnd',
+        })
+      }),
+  },
+  {
+    name: 'nothing follows the end of a stream',
+    run: (harness) =>
+      play(harness, hello, async (scene) => {
+        const events = await readEvents(scene)
+        const end = events.findIndex(isEnd)
+        demand(end === -1 || end === events.length - 1, {
+          expected: 'nothing after the first message_completed or error',
+          received: showEvents(events),
+          contract: 'oneEnd',
+        })
+      }),
+  },
+  {
+    name: 'a batch is a list of at least one event',
+    run: (harness) =>
+      play(harness, hello, async (scene) => {
+        const stream = openStream(scene)
+        const expected = 'the stream to end'
+        const wait: Wait = { ms: scene.patienceMs, expected, contract: 'oneEnd' }
+        for (;;) {
+          const { done, value } = await within(stream.step(), wait)
+          if (done === true) return
+          demand(Array.isArray(value) && value.length > 0, {
+            expected: 'a list of one event or more in each batch',
+            received: value,
+            contract: 'batches',
+          })
+        }
+      }),
+  },
+  {
+    name: 'events are plain JSON',
+    run: (harness) =>
+      play(harness, hello, async (scene) => {
+        const events = await readEvents(scene)
+        for (const event of events) {
+          const issues = json(event)
+          demand(issues.length === 0, {
+            expected: `plain JSON in ${event.type}`,
+            received: issues.map(({ path, problem }) => `${path} ${problem}`.trim()).join('; '),
+            contract: 'plainData',
+          })
+        }
+      }),
+  },
+  {
+    name: 'every event is one that an adapter may send',
+    run: (harness) =>
+      play(harness, weatherCall, async (scene) => {
+        const events = await readEvents(scene, { request: weatherRequest(scene) })
+        const stranger = events.find(({ type }) => !modelEventTypes.has(type))
+        demand(stranger === undefined, {
+          expected: `events of the types ${[...modelEventTypes].join(', ')}`,
+          received: stranger,
+          contract: 'events',
+        })
+      }),
+  },
+]
+
+function isEnd({ type }: { readonly type: string }): boolean {
+  return type === 'message_completed' || type === 'error'
+}
+
+const modelEventTypes: ReadonlySet<string> = new Set([
+  'message_started',
+  'text_delta',
+  'text_completed',
+  'reasoning_delta',
+  'reasoning_completed',
+  'tool_call_started',
+  'tool_call_delta',
+  'tool_call_completed',
+  'image_completed',
+  'message_completed',
+  'error',
+])
+
+const withRaw: Script = [
+  ['text', 'Hello'],
+  ['raw_chunk', { type: 'conformance_ping' }],
+  ['finish', 'stop'],
+]
+
+/** One pixel. */
+const base64 =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+const withImage: Script = [
+  [
+    'ok',
+    {
+      message: {
+        role: 'assistant',
+        content: [{ type: 'image', image: { type: 'base64', mimeType: 'image/png', base64 } }],
+      },
+    },
+  ],
+]
+
+/** What is neither text nor a call. */
+export const asideCases: readonly ChatCase[] = [
+  {
+    name: 'raw chunks come when they are asked for',
+    capability: 'raw_chunks',
+    run: (harness) =>
+      play(harness, withRaw, async (scene) => {
+        const events = await readEvents(scene, { options: { includeRawChunks: true } })
+        demand(eventsOfType(events, 'raw_chunk').length > 0, {
+          expected: 'raw_chunk events',
+          received: showEvents(events),
+          contract: 'events',
+        })
+      }),
+  },
+  {
+    name: 'raw chunks do not come unless they are asked for',
+    run: (harness) =>
+      play(harness, withRaw, async (scene) => {
+        const events = await readEvents(scene)
+        demand(eventsOfType(events, 'raw_chunk').length === 0, {
+          expected: 'no raw_chunk event without includeRawChunks',
+          received: showEvents(events),
+          contract: 'events',
+        })
+      }),
+  },
+  {
+    name: 'an image that the model makes arrives with its bytes',
+    capability: 'images',
+    run: (harness) =>
+      play(harness, withImage, async (scene) => {
+        const events = await readEvents(scene)
+        const [completed] = eventsOfType(events, 'image_completed')
+        const { image } = completed ?? {}
+        demand(image?.type === 'base64' && image.base64 === base64, {
+          expected: `image_completed with the base64 ${base64}`,
+          received: completed ?? showEvents(events),
+          contract: 'images',
+        })
+      }),
+  },
+]
+
+/** What a call consumed. The scripts say it in our meaning; the wire in the provider's. */
+export const usageCases: readonly ChatCase[] = [
+  counts('tokens are counted', 'usage', { inputTokens: 100, outputTokens: 20 }),
+  counts('input includes what was read from a cache', 'cached_usage', {
+    inputTokens: 100,
+    outputTokens: 20,
+    cachedInputTokens: 60,
+  }),
+  counts('input includes what was written to a cache', 'cache_write_usage', {
+    inputTokens: 100,
+    outputTokens: 20,
+    cachedInputTokens: 60,
+    cacheWriteInputTokens: 30,
+  }),
+  counts('output includes what was spent on reasoning', 'reasoning_usage', {
+    inputTokens: 100,
+    outputTokens: 20,
+    reasoningTokens: 15,
+  }),
+  {
+    name: 'usage that the provider did not report is not made up',
+    run: (harness) =>
+      play(harness, hello, async (scene) => {
+        const { usage } = foldEvents(await readEvents(scene))
+        const invented = usageFields.filter((field) => (usage[field] ?? 0) !== 0)
+        demand(invented.length === 0, {
+          expected: 'no counters but those that the provider sent (it sent none, or zeros)',
+          received: usage,
+          contract: 'usage',
+        })
+      }),
+  },
+]
+
+function counts(name: string, capability: ChatCapability, usage: Usage): ChatCase {
+  return {
+    name,
+    capability,
+    run: (harness) =>
+      play(
+        harness,
+        [
+          ['text', 'Hello'],
+          ['usage', usage],
+          ['finish', 'stop'],
+        ],
+        async (scene) => {
+          const { usage: counted } = foldEvents(await readEvents(scene))
+          const wrong = usageFields.filter(
+            (field) => usage[field] !== undefined && usage[field] !== counted[field],
+          )
+          demand(wrong.length === 0, {
+            expected: `the usage ${show(usage)}`,
+            received: counted,
+            contract: 'usage',
+            hint: 'some providers count the cached input, or the reasoning, beside the rest; add it',
+          })
+        },
+      ),
+  }
+}

@@ -1,0 +1,267 @@
+import {
+  demandOneRequest,
+  demandOrigin,
+  demandRefusal,
+  demandRetryAfter,
+  refusals,
+  scriptOf,
+} from './adapter-demands.ts'
+import {
+  hello,
+  joinedDeltas,
+  late,
+  play,
+  read,
+  readEvents,
+  readWhileTimePasses,
+  showEvents,
+  slow,
+  type Outcome,
+  type ChatCase,
+  type ChatHarness,
+  type ChatScene,
+} from './harness.ts'
+import { demand, show, turns, type Finding } from './demands.ts'
+import { isAllmError } from '../errors/errors.ts'
+import type { Script, ScriptEntry } from '../testing/script.ts'
+import type { ErrorData } from '../types/error-data.ts'
+import type { ModelEvent } from '../types/events.ts'
+import { defined } from '../types/guards.ts'
+
+/** Failures after the first event. */
+export const failureCases: readonly ChatCase[] = [
+  {
+    name: 'a failure that the provider reports in the middle is the last event',
+    capability: 'stream_failures',
+    run: (harness) =>
+      broken(
+        harness,
+        [
+          ['text_delta', 'so far'],
+          ['error_event', 'provider_unavailable', {}],
+        ],
+        {
+          kind: 'adapter',
+          reason: 'provider_unavailable',
+          contract: 'midStream',
+        },
+      ),
+  },
+  {
+    name: 'a failure that the provider reports in place of an answer is a failure',
+    capability: 'stream_failures',
+    run: (harness) =>
+      play(harness, [['error_event', 'provider_unavailable', {}]], async (scene) => {
+        const { events, failure } = await read(scene)
+        const thrown = failure?.thrown
+        const error = isAllmError(thrown) ? thrown.toJSON() : errorOf(events.at(-1))
+        demand(error?.reason === 'provider_unavailable', {
+          expected:
+            'AdapterError provider_unavailable: thrown if it is the first thing that comes, else the last event',
+          received: thrown ?? showEvents(events),
+          contract: 'midStream',
+          hint: 'a status of 200 does not mean that the call went well',
+        })
+      }),
+  },
+  {
+    name: 'a failure in the middle says how long to wait',
+    capability: 'stream_retry_after',
+    run: (harness) =>
+      play(
+        harness,
+        [
+          ['text_delta', 'so far'],
+          ['error_event', 'rate_limited', wait],
+        ],
+        async (scene) => {
+          const events = await readEvents(scene)
+          const error = errorOf(events.at(-1))
+          demand(error?.reason === 'rate_limited' && error.retryAfterMs === wait.retryAfterMs, {
+            expected: `an error rate_limited with retryAfterMs ${wait.retryAfterMs} as the last event`,
+            received: error ?? showEvents(events),
+            contract: 'errorFacts',
+          })
+        },
+      ),
+  },
+  {
+    name: 'an answer that breaks off is truncated, never complete',
+    run: (harness) =>
+      broken(
+        harness,
+        [
+          ['text_delta', 'so far'],
+          ['stream_error', 'truncated', {}],
+        ],
+        {
+          kind: 'stream',
+          reason: 'truncated',
+          contract: 'truncated',
+          hint: 'the end of the body is not the end of the answer: wait for the provider’s end marker',
+        },
+      ),
+  },
+  {
+    name: 'an event that can not be read is malformed_event',
+    run: (harness) =>
+      broken(
+        harness,
+        [
+          ['text_delta', 'so far'],
+          ['stream_error', 'malformed_event', {}],
+        ],
+        {
+          kind: 'stream',
+          reason: 'malformed_event',
+          contract: 'malformed',
+        },
+      ),
+  },
+]
+
+const wait = { retryAfterMs: 2000 }
+
+type Expected = Pick<ErrorData, 'kind' | 'reason'> & Pick<Finding, 'contract' | 'hint'>
+
+/** Plays a script that says "so far" and fails; what was said has to be there, and the failure after it. */
+function broken(harness: ChatHarness, script: Script, expected: Expected): Promise<void> {
+  return play(harness, script, async (scene) => {
+    const events = await readEvents(scene)
+    const error = errorOf(events.at(-1))
+    const text = joinedDeltas(events, 'text_delta')
+    const { kind, reason } = expected
+    demand(error?.kind === kind && error.reason === reason && text === 'so far', {
+      ...expected,
+      expected: `the text "so far", and then an error event of kind ${kind} and reason ${reason}`,
+      received: error === undefined ? showEvents(events) : `${showEvents(events)}; ${show(error)}`,
+    })
+  })
+}
+
+function errorOf(event: ModelEvent | undefined): ErrorData | undefined {
+  return event?.type === 'error' ? event.error : undefined
+}
+
+/** Failures before the first event. */
+export const refusalCases: readonly ChatCase[] = [
+  ...refusals.map((refusal): ChatCase => {
+    const { reason, capability } = refusal
+    return defined<ChatCase>({
+      name: `a call that fails with ${reason} before its first event rejects with it`,
+      capability,
+      run: (harness) =>
+        refused(harness, scriptOf(refusal), (outcome) => demandRefusal(outcome, refusal)),
+    })
+  }),
+  {
+    name: 'a refusal names its provider and its run',
+    run: (harness) =>
+      refused(harness, [['preflight_error', 'rate_limited', { status: 429 }]], (outcome, scene) =>
+        demandOrigin(outcome, scene.adapter.provider),
+      ),
+  },
+  {
+    name: 'a refusal says how long to wait',
+    capability: 'retry_after',
+    run: (harness) => refused(harness, waiting, (outcome) => demandRetryAfter(outcome, 2000)),
+  },
+  {
+    name: 'a refused call is not tried again',
+    capability: 'requests',
+    run: (harness) =>
+      refused(harness, [['preflight_error', 'provider_unavailable', { status: 503 }]], (_, scene) =>
+        demandOneRequest(scene.requests().length),
+      ),
+  },
+]
+
+const waiting: Script = [['preflight_error', 'rate_limited', { status: 429, retryAfterMs: 2000 }]]
+
+function refused(
+  harness: ChatHarness,
+  script: Script,
+  look: (outcome: Outcome, scene: ChatScene) => void,
+): Promise<void> {
+  return play(harness, script, async (scene) => {
+    const { events, failure } = await read(scene)
+    const given = `${showEvents(events)}, and then the stream ended`
+    const first = events.length === 0 ? failure : undefined
+    look(first === undefined ? { given } : { failure: first, given }, scene)
+  })
+}
+
+const limitMs = 10_000
+
+/** Twelve seconds in all, in silences of one. */
+const steady: Script = [
+  ['text', 'slow'],
+  ...Array.from({ length: 12 }).flatMap((): readonly ScriptEntry[] => [
+    ['delay', 1000],
+    ['text', ' and steady'],
+  ]),
+  ['finish', 'stop'],
+]
+
+/** What takes too long. All of it by a clock that is moved by hand. */
+export const timeCases: readonly ChatCase[] = [
+  {
+    name: 'a silence beyond streamTimeoutMs ends the stream with the error timeout',
+    capability: 'timeouts',
+    run: (harness) =>
+      play(harness, slow, async (scene) => {
+        const { events, failure } = await readWhileTimePasses(scene, { streamTimeoutMs: 2000 })
+        const last = events.at(-1)
+        const timedOut = last?.type === 'error' && last.error.reason === 'timeout'
+        demand(timedOut && last.error.kind === 'adapter', {
+          expected: 'an error event with AdapterError timeout after 2000 ms of silence',
+          received: failure?.thrown ?? showEvents(events),
+          contract: 'timeouts',
+        })
+      }),
+  },
+  {
+    name: 'a slow stream that is never silent for long is not cut',
+    capability: 'timeouts',
+    run: (harness) =>
+      play(harness, steady, async (scene) => {
+        const { events, failure } = await readWhileTimePasses(scene, { streamTimeoutMs: limitMs })
+        demand(events.at(-1)?.type === 'message_completed', {
+          expected: `message_completed: no silence lasted ${limitMs} ms, though all of it took longer`,
+          received: failure?.thrown ?? showEvents(events),
+          contract: 'timeouts',
+          hint: 'start the time anew with every event',
+        })
+      }),
+  },
+  {
+    name: 'a wait beyond requestTimeoutMs for the first event rejects with timeout',
+    capability: 'timeouts',
+    run: (harness) =>
+      play(harness, late, async (scene) => {
+        const { events, failure } = await readWhileTimePasses(scene, { requestTimeoutMs: 2000 })
+        const thrown = failure?.thrown
+        const timedOut = isAllmError(thrown) && thrown.reason === 'timeout'
+        demand(timedOut && thrown.kind === 'adapter', {
+          expected: 'a rejection with AdapterError timeout after 2000 ms',
+          received: thrown ?? showEvents(events),
+          contract: 'timeouts',
+        })
+      }),
+  },
+  {
+    name: 'a stream that has ended leaves no timer behind',
+    capability: 'timeouts',
+    run: (harness) =>
+      play(harness, hello, async (scene) => {
+        await readEvents(scene, { options: { requestTimeoutMs: 60_000, streamTimeoutMs: 60_000 } })
+        await turns(20)
+        const { pending } = scene.clock
+        demand(pending === 0, {
+          expected: 'nobody who still sleeps on options.clock',
+          received: `${pending} timers`,
+          contract: 'timeouts',
+        })
+      }),
+  },
+]

@@ -1,0 +1,77 @@
+import type { KeyNeed } from '../core/keys.ts'
+import type { Clock } from '../core/clock.ts'
+import type { NewId } from '../core/ids.ts'
+import type { ModelEvent } from '../types/events.ts'
+import type { ImageOperation, ImageRequest, ImageResponse } from '../types/media.ts'
+import type { ModelRequest } from '../types/request.ts'
+import type { ModelResponse } from '../types/response.ts'
+
+/**
+ * The contract that every provider meets. `allm-ts/conformance` proves it.
+ *
+ * - **Lazy.** `stream` sends nothing; the first `next()` does.
+ * - **Batches.** Each item is all that one read gave, at least one event; the simplest adapter yields `[event]`.
+ * - **Pre-flight.** A failure before the first event (no key, a refused request, a 401, a time-out) throws an
+ *   `AdapterError`. Local problems throw `ValidationError` or `EngineError`.
+ * - **Mid-stream.** A later failure is the last event, `{type: 'error', error}`: an `AdapterError` when the provider
+ *   reported it, a `StreamError` when the transport broke. Iteration then ends normally.
+ * - **One end.** `message_completed` or `error` comes last, exactly one of them. A body that ends without the
+ *   provider's own end marker is `StreamError` `truncated`.
+ * - **Resource-safe.** `return()` (by `break` or `throw` in the consumer) and `options.signal` close the connection; the server sees
+ *   it within 500 ms.
+ * - **Usage** is in our field names: `inputTokens` includes cached reads and writes, `outputTokens` includes reasoning,
+ *   what was not reported is absent.
+ * - **No retries.** The engine has the one retry loop.
+ */
+export interface ChatAdapter {
+  /** The provider's name: the key namespace, and `provider` in events and errors. */
+  readonly provider: string
+  /** Whether a request without a model is refused with `missing_model` before the adapter is called. */
+  readonly needsModel?: boolean
+  /** Whether a key has to be found before the adapter is called. Absent: no key is looked up. */
+  readonly key?: KeyNeed
+  stream(request: ModelRequest, options?: AdapterOptions): AsyncIterable<readonly ModelEvent[]>
+  /**
+   * The same call without streaming on the wire. Optional: the engine always streams and folds. Where it exists,
+   * its result equals the fold of `stream`, and it rejects where the stream would throw or end in `error`.
+   */
+  generate?(request: ModelRequest, options?: AdapterOptions): Promise<ModelResponse>
+}
+
+/**
+ * The contract of a provider that makes images.
+ *
+ * An operation outside `supportedOperations()` is refused with `unsupported_operation` before any I/O. Every
+ * failure rejects with an `ImageAdapterError`. The request's metadata is on the response.
+ */
+export interface ImageAdapter {
+  readonly provider: string
+  readonly needsModel?: boolean
+  readonly key?: KeyNeed
+  supportedOperations(): readonly ImageOperation[]
+  generate(request: ImageRequest, options?: AdapterOptions): Promise<ImageResponse>
+}
+
+/**
+ * What accompanies a request on its way to an adapter. All of it is optional, so that an adapter can be called by hand.
+ *
+ * An engine times out by itself and passes no timeouts on; an adapter that is called directly honours them.
+ */
+export interface AdapterOptions {
+  /** The id of the run, for `message_started` and errors. */
+  readonly requestId?: string | undefined
+  /** Cancels the call: the connection is closed, and the stream ends as `cancelled`. */
+  readonly signal?: AbortSignal | undefined
+  /** The key to use. Never stored, never in an event or an error. */
+  readonly apiKey?: string | undefined
+  /** Milliseconds to the first event; beyond it the call fails with `timeout`. */
+  readonly requestTimeoutMs?: number | undefined
+  /** Milliseconds between two events; beyond it the stream ends with an `AdapterError` `timeout`. */
+  readonly streamTimeoutMs?: number | undefined
+  /** Also give `raw_chunk` events. */
+  readonly includeRawChunks?: boolean | undefined
+  /** The default key of a prompt cache. */
+  readonly sessionId?: string | undefined
+  readonly clock?: Clock | undefined
+  readonly newId?: NewId | undefined
+}

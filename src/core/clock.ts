@@ -1,0 +1,55 @@
+/** Where time comes from. Everything that waits goes through it, so a test can replace it. */
+export interface Clock {
+  /** Milliseconds since some fixed moment. */
+  now(): number
+  /** Waits. Rejects with the signal's reason as soon as the signal is aborted. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+  /** The same without a promise, where a clock can do it cheaply: calls back once, unless cancelled. */
+  timer?(ms: number, onTime: () => void): CancelTimer
+}
+
+/** Cancels a timer that has not fired yet. */
+export type CancelTimer = () => void
+
+/** The real clock. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted === true) {
+        reject(reasonOf(signal))
+        return
+      }
+      const onAbort = (): void => {
+        clearTimeout(timer)
+        reject(signal === undefined ? new Error('aborted') : reasonOf(signal))
+      }
+      const timer = setTimeout(() => {
+        signal?.removeEventListener('abort', onAbort)
+        resolve()
+      }, ms)
+      signal?.addEventListener('abort', onAbort, { once: true })
+    }),
+  timer: (ms, onTime) => {
+    const timer = setTimeout(onTime, ms)
+    return () => clearTimeout(timer)
+  },
+}
+
+/** Calls back after a while, by the clock. */
+export function startTimer(clock: Clock, ms: number, onTime: () => void): CancelTimer {
+  if (clock.timer !== undefined) return clock.timer(ms, onTime)
+  const controller = new AbortController()
+  clock.sleep(ms, controller.signal).then(onTime, () => undefined)
+  return () => controller.abort()
+}
+
+/** The reason of an aborted signal, as an error. */
+export function reasonOf(signal: AbortSignal): Error {
+  return asError(signal.reason)
+}
+
+/** Anything that was thrown, as an error: itself when it is one. */
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown })
+}

@@ -1,0 +1,57 @@
+import type { Clock } from './clock.ts'
+
+/** What the loop needs to know of a failure. */
+interface Failure {
+  /** Whether the policy tries again after it. */
+  readonly transient: boolean
+  /** How long the other side asked to wait. */
+  readonly retryAfterMs?: number | undefined
+}
+
+/** How the loop behaves. */
+export interface RetryPlan {
+  readonly maxAttempts: number
+  readonly baseDelayMs: number
+  readonly maxDelayMs: number
+  readonly jitterMs: number
+  readonly respectRetryAfter: boolean
+  readonly clock: Clock
+  readonly signal?: AbortSignal | undefined
+  /** Judges a failure. */
+  readonly judge: (error: unknown) => Failure
+  /** The other side asked for a longer wait than `maxDelayMs`: gives the error to fail with. */
+  readonly tooLong: (error: unknown, retryAfterMs: number) => unknown
+  /** Is told before each wait. */
+  readonly onRetry?: ((error: unknown, attempt: number, delayMs: number) => void) | undefined
+  readonly random?: (() => number) | undefined
+}
+
+/**
+ * The one retry loop of the library: tries `attempt` until it succeeds, fails for good, or the attempts are used up.
+ *
+ * Waits double from `baseDelayMs` to `maxDelayMs`, plus jitter; a longer wait that the other side asks for is honoured up to
+ * `maxDelayMs`, and beyond it the loop fails at once. The plan is made when it is first needed: most calls succeed.
+ */
+export async function retry<T>(makePlan: () => RetryPlan, attempt: () => Promise<T>): Promise<T> {
+  let plan: RetryPlan | undefined
+  for (let number = 1; ; number++) {
+    try {
+      return await attempt()
+    } catch (error) {
+      plan ??= makePlan()
+      const failure = plan.judge(error)
+      if (!failure.transient || number >= plan.maxAttempts) throw error
+      const asked = plan.respectRetryAfter ? (failure.retryAfterMs ?? 0) : 0
+      if (asked > plan.maxDelayMs) throw plan.tooLong(error, asked)
+      const delayMs = delayAfter(number, asked, plan)
+      plan.onRetry?.(error, number, delayMs)
+      await plan.clock.sleep(delayMs, plan.signal)
+    }
+  }
+}
+
+function delayAfter(attempt: number, asked: number, plan: RetryPlan): number {
+  const backOff = Math.min(plan.maxDelayMs, plan.baseDelayMs * 2 ** (attempt - 1))
+  const jitter = Math.floor((plan.random ?? Math.random)() * (plan.jitterMs + 1))
+  return (asked > 0 ? asked : backOff) + jitter
+}

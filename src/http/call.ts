@@ -1,0 +1,82 @@
+import { linkedAbort } from '../core/abort.ts'
+import { systemClock, type Clock } from '../core/clock.ts'
+import { watchdog } from '../core/timers.ts'
+import {
+  AdapterError,
+  type AdapterErrorDetails,
+  type AdapterErrorReason,
+} from '../errors/errors.ts'
+import type { BodySplitter } from './sse.ts'
+
+/** The part of `fetch` that is used here, so that anything of that shape can be injected. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>
+
+/** What a provider makes of an answer that is not a success. */
+export interface HttpFailure extends Pick<
+  AdapterErrorDetails,
+  'retryAfterMs' | 'retryable' | 'metadata'
+> {
+  readonly reason: AdapterErrorReason
+  readonly message: string
+}
+
+/** One POST to a provider, and what is needed to judge its answer. */
+export interface HttpCall {
+  readonly provider: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: RequestInit['body']
+  /** Reads status, body and headers of a refusal. The body is cut at a bound. */
+  readonly parseFailure: (status: number, body: string, headers: Headers) => HttpFailure
+  /** How the body is cut into events; as server-sent events unless told. */
+  readonly splitter?: ((response: Response) => BodySplitter) | undefined
+  /** Is shown a successful answer before its body is read, for what its headers say. */
+  readonly onResponse?: ((response: Response) => void) | undefined
+  readonly fetch?: Fetch | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly requestId?: string | undefined
+  /** Milliseconds to the first event, or to the end of an answer that is not streamed. */
+  readonly requestTimeoutMs?: number | undefined
+  /** Milliseconds of silence between two events. Comments do not end a silence. */
+  readonly streamTimeoutMs?: number | undefined
+  readonly clock?: Clock | undefined
+}
+
+/** A call under way: its signal, and the watch over its silence. */
+export interface GuardedCall {
+  readonly signal: AbortSignal
+  /** Events are being handed out. The watch rests, so that a slow reader is no silence. */
+  handOut(): void
+  /** The provider is waited for again, or it has said something that is no event of ours. */
+  wait(): void
+  /** Aborts what is still open and releases everything. */
+  close(): void
+}
+
+/** Starts the watch over a call: `requestTimeoutMs` until the first event, `streamTimeoutMs` for every silence after it. */
+export function guardCall(call: HttpCall): GuardedCall {
+  const { provider, requestId, requestTimeoutMs, streamTimeoutMs } = call
+  const abort = linkedAbort(call.signal)
+  const timed = requestTimeoutMs !== undefined || streamTimeoutMs !== undefined
+  const dog = watchdog(call.clock ?? systemClock, (ms) => {
+    const message = `${provider} was silent for ${ms} ms`
+    abort.abort(new AdapterError('timeout', message, { provider, requestId }))
+  })
+  if (timed) dog.feed(requestTimeoutMs ?? streamTimeoutMs)
+  let begun = requestTimeoutMs === undefined
+  return {
+    signal: abort.signal,
+    handOut() {
+      begun = true
+      if (timed) dog.feed(undefined)
+    },
+    wait() {
+      if (timed && begun) dog.feed(streamTimeoutMs)
+    },
+    close() {
+      dog.stop()
+      abort.unlink()
+      abort.abort(new Error('closed'))
+    },
+  }
+}

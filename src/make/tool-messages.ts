@@ -1,0 +1,38 @@
+import type { InterruptedReason } from '../types/events.ts'
+import type { Message } from '../types/message.ts'
+
+/** What stands in for a tool result while the user has not answered. */
+export const awaitingUser = '<awaiting user response>'
+
+/** The message that answers a call. */
+export function toolMessage(toolCallId: string, content: string): Message {
+  return { role: 'tool', content, toolCallId }
+}
+
+/** The message that stands in for the user's answer to a tool's question. */
+export function askedMessage(toolCallId: string): Message {
+  return { role: 'tool', content: awaitingUser, toolCallId, metadata: { askUser: true } }
+}
+
+/** A tool's question, as the assistant's own words, so that the user's answer follows it. */
+export function questionMessage(question: string, toolCallId: string): Message {
+  return { role: 'assistant', content: question, metadata: { askUser: true, toolCallId } }
+}
+
+/**
+ * The message that answers a call that has no result, so that the thread can be sent again.
+ *
+ * It is marked with `metadata.interrupted` and the reason; the model reads one sentence.
+ */
+export function interruptedMessage(toolCallId: string, reason: InterruptedReason): Message {
+  const content = JSON.stringify({ error: sentences[reason] })
+  return { role: 'tool', content, toolCallId, metadata: { interrupted: true, reason } }
+}
+
+const sentences: Readonly<Record<InterruptedReason, string>> = {
+  length: 'the call was cut off by the length limit and was not run',
+  content_filter: 'the call was cut off by a content filter and was not run',
+  cancelled: 'the run was stopped before this call had a result',
+  error: 'the run failed before this call had a result',
+  interrupted: 'the run was interrupted before this call had a result',
+}

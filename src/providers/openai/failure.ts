@@ -1,0 +1,194 @@
+import type { AdapterErrorReason } from '../../errors/errors.ts'
+import type { HttpFailure } from '../../http/call.ts'
+import { retryAfterMs } from '../../http/failure.ts'
+import { asCount, asObject, asText } from './wire.ts'
+
+/** What a provider says about a failure, in a refusal's body or inside a stream. */
+interface ReportedFailure {
+  readonly message: string | undefined
+  /** `code`, else `type`: the provider's own word. */
+  readonly code: string | undefined
+  readonly type: string | undefined
+  readonly param: string | undefined
+  /** The status that a failure inside a 200 claims for itself. */
+  readonly status: number | undefined
+}
+
+/** Reads a refusal. The body may be JSON, or a proxy's HTML, or nothing. */
+export function parseFailure(
+  provider: string,
+  status: number,
+  body: string,
+  headers: Headers,
+): HttpFailure {
+  const failure = readFailure(parseJson(body))
+  const providerRequestId = headers.get('x-request-id') ?? headers.get('apim-request-id')
+  const judged = judgeFailure(provider, failure, status)
+  const asked = retryAfterMs(headers) ?? judged.retryAfterMs
+  return {
+    ...judged,
+    ...(asked === undefined ? {} : { retryAfterMs: asked }),
+    metadata: {
+      ...judged.metadata,
+      ...(providerRequestId === null ? {} : { providerRequestId }),
+    },
+  }
+}
+
+/** Reads an error object wherever it stands: `{error: {…}}`, `{error: '…'}`, a list of those, or the object itself. */
+export function readFailure(value: unknown): ReportedFailure {
+  const outer = asObject(firstOf(value))
+  const inner = firstOf(outer?.['error'] ?? outer?.['errors'] ?? value)
+  const error = asObject(inner) ?? outer
+  const code = error?.['code'] ?? undefined
+  const claimed = statusIn(error?.['status_code']) ?? statusIn(error?.['status']) ?? statusIn(code)
+  return {
+    message:
+      asText(inner) ??
+      wordsOf(error?.['message']) ??
+      wordsOf(outer?.['message']) ??
+      wordsOf(outer?.['detail']),
+    code: asText(code),
+    type: asText(error?.['type']),
+    param: asText(error?.['param']),
+    status: claimed,
+  }
+}
+
+function firstOf(value: unknown): unknown {
+  return Array.isArray(value) ? value[0] : value
+}
+
+/** The status of HTTP that a number, or its text, is. */
+function statusIn(value: unknown): number | undefined {
+  const status = asCount(value) ?? Number(asText(value))
+  return status >= 400 && status < 600 ? status : undefined
+}
+
+/** A message, also where a server puts the problems themselves in its place. */
+function wordsOf(value: unknown): string | undefined {
+  const isStructured = typeof value === 'object' && value !== null
+  return isStructured ? JSON.stringify(value).slice(0, 500) : asText(value)
+}
+
+/** What a failure means: by the provider's own word where it is known, else by status. */
+export function judgeFailure(
+  provider: string,
+  failure: ReportedFailure,
+  status: number | undefined = failure.status,
+): HttpFailure {
+  const reason = reasonOf(failure, status)
+  const { message, code, type, param } = failure
+  const fallback = `${provider} answered ${status ?? 'with an error'}`
+  const asked = reason === 'rate_limited' ? askedIn(message ?? '') : undefined
+  return {
+    reason,
+    message: message === undefined ? fallback : `${provider}: ${message}`,
+    ...(status === 402 || [code, type].some(isQuota) ? { retryable: false } : {}),
+    ...(asked === undefined ? {} : { retryAfterMs: asked }),
+    metadata: {
+      ...(code === undefined ? {} : { code }),
+      ...(type === undefined ? {} : { type }),
+      ...(param === undefined ? {} : { param }),
+    },
+  }
+}
+
+/** An empty purse does not fill up by waiting. */
+function isQuota(word: string | undefined): boolean {
+  return word === 'insufficient_quota' || word === 'billing_hard_limit_reached'
+}
+
+/** The words of OpenAI and of those who speak its language. */
+const reasonByWord: Readonly<Record<string, AdapterErrorReason>> = {
+  context_length_exceeded: 'context_length_exceeded',
+  exceed_context_size_error: 'context_length_exceeded',
+  string_above_max_length: 'context_length_exceeded',
+  content_filter: 'content_filter',
+  content_policy_violation: 'content_filter',
+  image_content_policy_violation: 'content_filter',
+  bio_policy: 'content_filter',
+  moderation_blocked: 'content_filter',
+  ResponsibleAIPolicyViolation: 'content_filter',
+  invalid_api_key: 'authentication_failed',
+  authentication_error: 'authentication_failed',
+  permission_error: 'authentication_failed',
+  rate_limit_exceeded: 'rate_limited',
+  rate_limit_error: 'rate_limited',
+  insufficient_quota: 'rate_limited',
+  billing_hard_limit_reached: 'rate_limited',
+  tokens: 'rate_limited',
+  requests: 'rate_limited',
+  server_error: 'provider_unavailable',
+  internal_error: 'provider_unavailable',
+  overloaded_error: 'provider_unavailable',
+  service_unavailable: 'provider_unavailable',
+  vector_store_timeout: 'timeout',
+  timeout: 'timeout',
+  invalid_request_error: 'invalid_request',
+  invalid_prompt: 'invalid_request',
+  model_not_found: 'invalid_request',
+}
+
+/** The words that say more than a status does; the others only help where there is no status. */
+const strongerThanStatus: ReadonlySet<AdapterErrorReason> = new Set([
+  'context_length_exceeded',
+  'content_filter',
+])
+
+function reasonOf(failure: ReportedFailure, status: number | undefined): AdapterErrorReason {
+  const { code = '', type = '', message = '' } = failure
+  const byWord = wordReason(code) ?? wordReason(type)
+  const byText = status === undefined || status < 500 ? textReason(message) : undefined
+  if (byWord !== undefined && strongerThanStatus.has(byWord)) return byWord
+  if (status === undefined) return wordReason(code) ?? byText ?? byWord ?? 'unknown'
+  if (status === 400 || status === 413 || status === 422) {
+    return wordReason(code) === 'authentication_failed'
+      ? 'authentication_failed'
+      : (byText ?? 'invalid_request')
+  }
+  return statusReason(status)
+}
+
+function wordReason(word: string): AdapterErrorReason | undefined {
+  return Object.hasOwn(reasonByWord, word) ? reasonByWord[word] : undefined
+}
+
+/** Servers without a word of their own for it still have a sentence. */
+const sentences: readonly (readonly [RegExp, AdapterErrorReason])[] = [
+  [
+    /maximum context length|context window|context size|context length|prompt is too long|too many (?:input )?tokens/i,
+    'context_length_exceeded',
+  ],
+  [/content management policy|content filter/i, 'content_filter'],
+  [/(?:incorrect|invalid) api key/i, 'authentication_failed'],
+]
+
+function textReason(message: string): AdapterErrorReason | undefined {
+  return sentences.find(([sentence]) => sentence.test(message))?.[1]
+}
+
+function statusReason(status: number): AdapterErrorReason {
+  if (status === 401 || status === 403) return 'authentication_failed'
+  if (status === 402 || status === 429) return 'rate_limited'
+  if (status === 408) return 'timeout'
+  if (status === 404 || status === 405 || status === 415) return 'invalid_request'
+  return status >= 500 ? 'provider_unavailable' : 'unknown'
+}
+
+/** "Please try again in 1.5s", in seconds, minutes or milliseconds. */
+function askedIn(message: string): number | undefined {
+  const match = /try again in (?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:(\d+)ms)?/i.exec(message)
+  if (match === null) return undefined
+  const [, minutes = '0', seconds = '0', ms = '0'] = match
+  const asked = Math.round(Number(minutes) * 60_000 + Number(seconds) * 1000 + Number(ms))
+  return asked > 0 ? asked : undefined
+}
+
+function parseJson(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}

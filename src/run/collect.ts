@@ -1,0 +1,93 @@
+import { AdapterError } from '../errors/errors.ts'
+import {
+  createCollector,
+  failureOf,
+  foldEvent,
+  toChatResult,
+  toResponse,
+  toStepResult,
+  type Collector,
+} from './collector.ts'
+import type { Batch, StreamEvent } from '../types/events.ts'
+import type { Thread } from '../types/message.ts'
+import type { ModelResponse } from '../types/response.ts'
+import type { ChatResult, StepResult } from '../types/results.ts'
+
+/** Events from anywhere: a run's stream, or a list that was saved. */
+export type EventSource = AsyncIterable<StreamEvent> | Iterable<StreamEvent>
+
+/** Folds a stream into its response. A stream that ends in `error` gives what came before it, with `error` set. */
+export async function collect(events: EventSource): Promise<ModelResponse> {
+  return toResponse(await drain(events))
+}
+
+/** Folds a step's stream into its result. `thread` is the one that the step started from. */
+export async function collectStep(events: EventSource, thread?: Thread): Promise<StepResult> {
+  return toStepResult(await drain(events, thread))
+}
+
+/** Folds a chat's stream into its result. `thread` is the one that the chat started from. */
+export async function collectChat(events: EventSource, thread?: Thread): Promise<ChatResult> {
+  return toChatResult(await drain(events, thread))
+}
+
+/** Folds the batches of an adapter. */
+export async function collectBatches(batches: AsyncIterable<Batch>): Promise<ModelResponse> {
+  const state = createCollector()
+  for await (const batch of batches) for (const event of batch) foldEvent(state, event)
+  return toResponse(state)
+}
+
+async function drain(events: EventSource, thread?: Thread): Promise<Collector> {
+  const state = createCollector(thread)
+  for await (const event of events) foldEvent(state, event)
+  return state
+}
+
+/** Folds events that are all there. Events that end in `error` throw it, with the partial response. */
+export function collectEventsSync(events: readonly StreamEvent[]): ModelResponse {
+  const state = createCollector()
+  for (const event of events) foldEvent(state, event)
+  const response = toResponse(state)
+  if (response.error !== undefined) throw failureOf(response.error, response)
+  return response
+}
+
+/** The text of a stream, delta by delta. An `error` event is thrown, with the partial response; leaving early ends the stream. */
+export async function* textDeltas(
+  events: AsyncIterable<StreamEvent>,
+): AsyncGenerator<string, void> {
+  const state = createCollector()
+  for await (const event of events) {
+    foldEvent(state, event)
+    if (event.type === 'text_delta') yield event.delta
+    else if (event.type === 'error') throw failureOf(event.error, toResponse(state))
+  }
+}
+
+/**
+ * The text of a response that ended well, or an error: the response's own, or one that says how it ended instead.
+ *
+ * Only `stop` with some text is a good end; every error carries the response as its `partial`.
+ */
+export function unwrap(response: ModelResponse): string {
+  const { error, finishReason, outputText, provider, requestId } = response
+  if (error !== undefined) throw failureOf(error, response)
+  if (finishReason === 'stop' && outputText !== '') return outputText
+  const details = {
+    provider,
+    requestId,
+    partial: response,
+    metadata: { finishReason, rawFinishReason: response.rawFinishReason ?? finishReason },
+  }
+  if (finishReason === 'content_filter') {
+    throw new AdapterError('content_filter', 'the answer was cut by a content filter', details)
+  }
+  throw new AdapterError(
+    'unknown',
+    finishReason === 'stop'
+      ? 'the answer has no text'
+      : `the answer did not end by itself: finishReason is ${finishReason}`,
+    details,
+  )
+}

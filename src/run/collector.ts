@@ -1,0 +1,622 @@
+import { errorFromJSON } from '../errors/error-json.ts'
+import { AdapterError, type AllmError } from '../errors/errors.ts'
+import { assistantMessage } from '../make/assistant-message.ts'
+import { askedMessage, interruptedMessage, toolMessage } from '../make/tool-messages.ts'
+import type { ErrorData } from '../types/error-data.ts'
+import type { InterruptedReason, ModelEvent, StreamEvent } from '../types/events.ts'
+import { assertNever, defined } from '../types/guards.ts'
+import type { JsonValue } from '../types/json.ts'
+import type { Image } from '../types/media.ts'
+import {
+  appendMessages,
+  messageText,
+  type Message,
+  type Part,
+  type ReasoningPart,
+  type Thread,
+  type ToolCall,
+} from '../types/message.ts'
+import { addUsage, type FinishReason, type ModelResponse, type Usage } from '../types/response.ts'
+import type {
+  ChatResult,
+  HaltedReason,
+  PartialResult,
+  StepResult,
+  ToolHalt,
+} from '../types/results.ts'
+import type { StoredResult } from '../types/session.ts'
+
+/** A tool call under way: what was streamed of its arguments, or the whole call. */
+interface CallFold {
+  readonly id: string
+  readonly name: string
+  readonly raw: string
+  readonly call?: ToolCall
+}
+
+/** How a message ended, as its last event said. */
+export type MessageEnd = Omit<Extract<ModelEvent, { type: 'message_completed' }>, 'type' | 'usage'>
+
+/**
+ * All that a run has said so far, folded. Plain values; make one with `createCollector`, read it with `toResponse`,
+ * `toStepResult` and `toChatResult`.
+ */
+export interface Collector extends Blocks {
+  /** The thread that the run started from, with every completed step's messages added. */
+  thread: Thread
+  /** The number of events folded. */
+  count: number
+  requestId: string
+  provider: string
+  id: string | undefined
+  model: string | undefined
+  usage: Usage
+  calls: readonly CallFold[]
+  end: MessageEnd | undefined
+  error: ErrorData | undefined
+  /** A message was started and its step is not completed. */
+  active: boolean
+  /** The calls of this step whose handlers were started. */
+  started: readonly string[]
+  /** The results of this step that did not become a message yet. */
+  results: readonly StoredResult[]
+  /** The tool messages of this step, in the order in which they came. */
+  toolMessages: readonly Message[]
+  /** What halted in this step, in the order in which it came. */
+  halts: readonly ToolHalt[]
+  /** What the last completed step asked the user, in the order of its calls. */
+  questions: readonly ToolHalt[]
+  /** The number of answers that were completed. */
+  answers: number
+  steps: readonly StepResult[]
+  /** Why the loop ends, as its last step said. */
+  haltedReason: HaltedReason | undefined
+  result: ChatResult | undefined
+}
+
+/** The state before the first event of a run that starts from `thread`. */
+export function createCollector(thread: Thread = { messages: [], metadata: {} }): Collector {
+  return {
+    thread,
+    count: 0,
+    requestId: '',
+    provider: '',
+    id: undefined,
+    model: undefined,
+    usage: {},
+    parked: none,
+    openKind: undefined,
+    openIndex: undefined,
+    openText: '',
+    openAt: -1,
+    calls: none,
+    end: undefined,
+    error: undefined,
+    active: false,
+    started: none,
+    results: none,
+    toolMessages: none,
+    halts: none,
+    questions: none,
+    answers: 0,
+    steps: none,
+    haltedReason: undefined,
+    result: undefined,
+  }
+}
+
+/** Lists in a state are replaced and never changed, so all states share the empty one. */
+const none: readonly never[] = []
+
+/** The state after one more event. Pure: the given state is not changed, so any earlier state can be kept. */
+export function applyEvent(state: Collector, event: StreamEvent): Collector {
+  const next = { ...state }
+  foldEvent(next, event)
+  return next
+}
+
+/**
+ * Folds one event into a state that may be written to; `applyEvent` does the same on a copy.
+ *
+ * Only the state's own fields are written: every list in it is replaced, never changed, so a copy of the state is a snapshot.
+ */
+export function foldEvent(state: Collector, event: StreamEvent): void {
+  state.count++
+  switch (event.type) {
+    case 'text_delta':
+      growBlock(state, 'text', event.index, event.delta)
+      return
+    case 'text_completed':
+      closeBlock(state, 'text', event.index, event)
+      return
+    case 'reasoning_delta':
+      growBlock(state, 'reasoning', event.index, event.delta)
+      return
+    case 'reasoning_completed':
+      closeBlock(state, 'reasoning', event.index, event)
+      return
+    case 'tool_call_started':
+      setCall(state, { id: event.id, name: event.name, raw: '' })
+      return
+    case 'tool_call_delta':
+      growCall(state, event.id, event.argumentsDelta)
+      return
+    case 'tool_call_completed': {
+      const { call } = event
+      setCall(state, { id: call.id, name: call.name, raw: call.rawArguments ?? '', call })
+      return
+    }
+    case 'image_completed':
+      addImage(state, event.image)
+      return
+    case 'message_started':
+      startMessage(state, event)
+      return
+    case 'message_completed':
+      completeMessage(state, event)
+      return
+    case 'raw_chunk':
+      return
+    case 'error':
+      state.error = event.error
+      return
+    default:
+      foldLateEvent(state, event)
+  }
+}
+
+type Started = Extract<StreamEvent, { type: 'message_started' }>
+
+type Completed = Extract<StreamEvent, { type: 'message_completed' }>
+
+function startMessage(state: Collector, event: Started): void {
+  clearMessage(state)
+  state.active = true
+  state.questions = []
+  state.requestId = event.requestId
+  state.provider = event.provider
+  state.id = event.id
+  state.model = event.model
+  state.usage = event.usage ?? {}
+}
+
+function completeMessage(state: Collector, event: Completed): void {
+  const { message, finishReason, rawFinishReason, metadata } = event
+  state.end = defined<MessageEnd>({ message, finishReason, rawFinishReason, metadata })
+  state.active = true
+  state.answers++
+  // The last word on usage wins, field by field.
+  if (event.usage !== undefined) state.usage = { ...state.usage, ...event.usage }
+}
+
+function setCall(state: Collector, call: CallFold): void {
+  const at = state.calls.findIndex(({ id }) => id === call.id)
+  state.calls = at === -1 ? appended(state.calls, call) : replaced(state.calls, at, call)
+}
+
+function growCall(state: Collector, id: string, delta: string): void {
+  const at = state.calls.findLastIndex((call) => call.id === id)
+  const known = state.calls[at]
+  if (known === undefined) state.calls = appended(state.calls, { id, name: '', raw: delta })
+  else state.calls = replaced(state.calls, at, { ...known, raw: known.raw + delta })
+}
+
+/** What comes after an answer: its tools, and the boundaries of the loop. */
+type LateEvent = Extract<
+  StreamEvent,
+  {
+    type:
+      | 'tool_execution_started'
+      | 'tool_execution_completed'
+      | 'tool_result_encoded'
+      | 'ask_user_requested'
+      | 'tool_halt'
+      | 'step_completed'
+      | 'chat_completed'
+  }
+>
+
+/** Folds an event of the tools or of the loop. */
+function foldLateEvent(state: Collector, event: LateEvent): void {
+  switch (event.type) {
+    case 'tool_execution_started':
+      state.started = appended(state.started, event.id)
+      return
+    case 'tool_execution_completed':
+      state.results = appended(state.results, storedResult(event))
+      return
+    case 'tool_result_encoded':
+      addToolMessage(
+        state,
+        event.interrupted === undefined
+          ? toolMessage(event.id, event.content)
+          : interruptedMessage(event.id, event.interrupted),
+      )
+      if (event.halt !== undefined) state.halts = appended(state.halts, event.halt)
+      return
+    case 'ask_user_requested': {
+      const { toolCallId, question, options } = event
+      addToolMessage(state, askedMessage(toolCallId))
+      state.halts = appended(state.halts, { reason: 'ask_user', toolCallId, question, options })
+      return
+    }
+    case 'tool_halt': {
+      const { toolCallId, reason, result, content } = event
+      addToolMessage(state, toolMessage(toolCallId, content))
+      state.halts = appended(state.halts, { reason, toolCallId, result })
+      return
+    }
+    case 'step_completed':
+      completeStep(state, event)
+      return
+    case 'chat_completed':
+      state.result = event.result
+      return
+    default:
+      assertNever(event)
+  }
+}
+
+type StepCompleted = Extract<StreamEvent, { type: 'step_completed' }>
+
+function completeStep(state: Collector, event: StepCompleted): void {
+  const { response, newMessages, manualToolCalls, halt } = event
+  state.thread = appendMessages(state.thread, ...newMessages)
+  const step = defined<StepResult>({
+    thread: state.thread,
+    response,
+    toolResults: newMessages.filter((message) => message.role === 'tool'),
+    done: isDone(event),
+    manualToolCalls,
+    halt,
+  })
+  state.steps = appended(state.steps, step)
+  state.haltedReason = event.haltedReason
+  state.questions = inCallOrder(state.halts, response).filter(
+    (asked) => asked.reason === 'ask_user',
+  )
+  clearMessage(state)
+}
+
+type ExecutionCompleted = Extract<StreamEvent, { type: 'tool_execution_completed' }>
+
+function storedResult({ id, result, outcome }: ExecutionCompleted): StoredResult {
+  return defined<StoredResult>({
+    toolCallId: id,
+    value: 'ok' in result ? result.ok : undefined,
+    error: 'error' in result ? result.error : undefined,
+    question:
+      outcome?.type === 'ask_user'
+        ? { question: outcome.question, options: outcome.options }
+        : undefined,
+    haltReason: outcome?.type === 'halt' ? outcome.reason : undefined,
+  })
+}
+
+function addToolMessage(state: Collector, message: Collector['toolMessages'][number]): void {
+  state.results = state.results.filter(({ toolCallId }) => toolCallId !== message.toolCallId)
+  state.toolMessages = appended(state.toolMessages, message)
+}
+
+/** Forgets the message under way and its tools; what is completed stays. */
+function clearMessage(state: Collector): void {
+  clearBlocks(state)
+  state.calls = none
+  state.end = undefined
+  state.active = false
+  state.usage = {}
+  state.started = none
+  state.results = none
+  state.toolMessages = none
+  state.halts = none
+}
+
+type BlockKind = 'text' | 'reasoning'
+
+interface Block {
+  readonly kind: BlockKind | 'image'
+  readonly index: number | undefined
+  readonly text: string
+  readonly closed: boolean
+  readonly opaque?: JsonValue | undefined
+  readonly image?: Image
+}
+
+/**
+ * The content blocks of a message under way, in the order in which they began.
+ *
+ * The block that grows is kept flat (`openKind`, `openIndex`, `openText`), so that a delta costs one string append.
+ */
+interface Blocks {
+  parked: readonly Block[]
+  openKind: BlockKind | undefined
+  openIndex: number | undefined
+  openText: string
+  /** The slot of the open block in `parked`. */
+  openAt: number
+}
+
+/** Forgets all blocks. */
+function clearBlocks(blocks: Blocks): void {
+  blocks.parked = []
+  blocks.openKind = undefined
+  blocks.openIndex = undefined
+  blocks.openText = ''
+  blocks.openAt = -1
+}
+
+/** Appends a delta to its block: the open one, one that was left open earlier, or a new one. */
+function growBlock(
+  blocks: Blocks,
+  kind: BlockKind,
+  index: number | undefined,
+  delta: string,
+): void {
+  if (blocks.openKind !== kind || blocks.openIndex !== index) openBlock(blocks, kind, index)
+  blocks.openText += delta
+}
+
+/** Closes a block with its whole text, which takes the place of what its deltas added up to. */
+function closeBlock(
+  blocks: Blocks,
+  kind: BlockKind,
+  index: number | undefined,
+  whole: { readonly text: string; readonly opaque?: JsonValue | undefined },
+): void {
+  if (blocks.openKind !== kind || blocks.openIndex !== index) openBlock(blocks, kind, index)
+  blocks.openText = whole.text
+  park(blocks, { closed: true, opaque: whole.opaque })
+}
+
+/** Adds a finished image. */
+function addImage(blocks: Blocks, image: Image): void {
+  park(blocks, { closed: false })
+  const block: Block = { kind: 'image', index: undefined, text: '', closed: true, image }
+  blocks.parked = appended(blocks.parked, block)
+}
+
+/** The blocks as message parts. Empty ones are left out, save reasoning that has something to echo. */
+function toParts(blocks: Readonly<Blocks>, provider: string): readonly Part[] {
+  const all = { ...blocks }
+  park(all, { closed: false })
+  const parts: Part[] = []
+  for (const { kind, text, opaque, image } of all.parked) {
+    if (image !== undefined) parts.push({ type: 'image', image })
+    else if (kind === 'text' && text !== '') parts.push({ type: 'text', text })
+    else if (kind === 'reasoning' && (text !== '' || opaque !== undefined)) {
+      parts.push(defined<ReasoningPart>({ type: 'reasoning', text, opaque, provider }))
+    }
+  }
+  return parts
+}
+
+function openBlock(blocks: Blocks, kind: BlockKind, index: number | undefined): void {
+  park(blocks, { closed: false })
+  const known = blocks.parked.findLastIndex(
+    (block) => !block.closed && block.kind === kind && block.index === index,
+  )
+  blocks.openKind = kind
+  blocks.openIndex = index
+  if (known === -1) {
+    blocks.openAt = blocks.parked.length
+    blocks.openText = ''
+    blocks.parked = appended(blocks.parked, { kind, index, text: '', closed: false })
+  } else {
+    blocks.openAt = known
+    blocks.openText = blocks.parked[known]?.text ?? ''
+  }
+}
+
+/** Writes the open block back to its slot. */
+function park(blocks: Blocks, end: Pick<Block, 'closed' | 'opaque'>): void {
+  const { openKind: kind, openIndex: index, openText: text, openAt } = blocks
+  if (kind === undefined) return
+  const { closed, opaque } = end
+  blocks.parked = replaced(blocks.parked, openAt, { kind, index, text, closed, opaque })
+  blocks.openKind = undefined
+  blocks.openText = ''
+  blocks.openAt = -1
+}
+
+/**
+ * The response as far as it has come. After the last event it is the whole response; before that it is the partial one, with
+ * `finishReason` `error` when the run failed and `other` when it was merely left, and its message is marked `partial`.
+ *
+ * Between two steps of a loop it is the last step's response.
+ */
+export function toResponse(state: Collector): ModelResponse {
+  const last = state.steps.at(-1)
+  if (!state.active && last !== undefined && state.error === undefined) return last.response
+  const { end, error } = state
+  const message = currentMessage(state)
+  return defined<ModelResponse>({
+    requestId: state.requestId,
+    id: state.id,
+    model: state.model,
+    provider: state.provider,
+    message,
+    outputText: messageText(message),
+    toolCalls: message.toolCalls ?? [],
+    finishReason: error !== undefined ? 'error' : (end?.finishReason ?? 'other'),
+    rawFinishReason: end?.rawFinishReason,
+    usage: state.usage,
+    error,
+    metadata: end?.metadata ?? {},
+  })
+}
+
+/** The assistant's message as far as it has come: the adapter's own once it is there, else what the deltas add up to. */
+function currentMessage(state: Collector): Message {
+  const { end } = state
+  if (end === undefined) {
+    const message = assistantMessage(toParts(state, state.provider), state.calls.map(toCall))
+    return { ...message, metadata: { partial: true } }
+  }
+  const said = end.message.content.length > 0 || end.message.toolCalls !== undefined
+  // A simple adapter may leave the message empty and trust the fold.
+  return said
+    ? end.message
+    : assistantMessage(toParts(state, state.provider), state.calls.map(toCall))
+}
+
+/** A call that was never completed keeps its text and has no arguments; it is never run. */
+function toCall({ id, name, raw, call }: CallFold): ToolCall {
+  return call ?? { id, name, arguments: {}, rawArguments: raw }
+}
+
+/** The step as far as it has come. Its thread can always be sent: open calls are answered by marked messages. */
+export function toStepResult(state: Collector): StepResult {
+  const last = state.steps.at(-1)
+  if (last !== undefined && !state.active) return last
+  const added = partialMessages(state)
+  return {
+    thread: appendMessages(state.thread, ...added),
+    response: toResponse(state),
+    toolResults: added.filter((message) => message.role === 'tool'),
+    done: true,
+    manualToolCalls: [],
+  }
+}
+
+/**
+ * The chat as far as it has come: the result itself once the loop has ended, else what was received, with
+ * `haltedReason` `error` or `cancelled` and a thread that can be sent.
+ */
+export function toChatResult(state: Collector): ChatResult {
+  if (state.result !== undefined) return state.result
+  const { error, active, steps } = state
+  const failed = error !== undefined && !isCancellation(error)
+  return defined<ChatResult>({
+    thread: appendMessages(state.thread, ...(active ? partialMessages(state) : leftOpen(state))),
+    finalResponse: active || steps.length > 0 ? toResponse(state) : undefined,
+    steps,
+    haltedReason: failed ? 'error' : 'cancelled',
+    manualToolCalls: [],
+    error,
+    usage: totalUsage(state),
+    metadata: {},
+  })
+}
+
+/** What answers the calls that a completed step left to the caller, who has left too. */
+function leftOpen({ steps }: Collector): readonly Message[] {
+  const calls = steps.at(-1)?.manualToolCalls ?? []
+  return calls.map(({ id }) => interruptedMessage(id, 'interrupted'))
+}
+
+/** The usage of every step, and of the message under way. */
+export function totalUsage(state: Collector): Usage {
+  let total: Usage = {}
+  for (const { response } of state.steps) total = addUsage(total, response.usage)
+  return addUsage(total, state.usage)
+}
+
+/**
+ * What the step under way has added to the thread: its answer so far, and a message for each of its calls, in the order
+ * of the calls.
+ *
+ * A call without a result is answered by a marked message, so the thread can be sent as it is; only calls that are
+ * named as `open`, for the caller to answer, stay without one.
+ */
+export function partialMessages(
+  state: Collector,
+  open: ReadonlySet<string> = noCalls,
+): readonly Message[] {
+  if (!state.active) return []
+  const message = currentMessage(state)
+  const calls = message.toolCalls ?? []
+  if (calls.length === 0) return message.content.length === 0 ? [] : [message]
+  const reason = interruptedReason(state)
+  const answers = new Map(state.toolMessages.map((answer) => [answer.toolCallId, answer]))
+  const messages = [message]
+  for (const { id } of calls) {
+    const answer = answers.get(id)
+    if (answer !== undefined) messages.push(answer)
+    else if (!open.has(id)) messages.push(interruptedMessage(id, reason))
+  }
+  return messages
+}
+
+const noCalls: ReadonlySet<string> = new Set()
+
+function interruptedReason({ end, error }: Collector): InterruptedReason {
+  if (end !== undefined && !endedByItself(end.finishReason)) {
+    return end.finishReason === 'length' || end.finishReason === 'content_filter'
+      ? end.finishReason
+      : 'error'
+  }
+  if (error === undefined) return 'interrupted'
+  return isCancellation(error) ? 'cancelled' : 'error'
+}
+
+/** Whether an error says that the caller stopped the run. */
+function isCancellation(error: { readonly kind: string; readonly reason: string }): boolean {
+  return error.kind === 'stream' && error.reason === 'cancelled'
+}
+
+/**
+ * Whether the tool calls of an answer are to be run.
+ *
+ * Only an answer that ended by itself has whole calls: one that was cut by `length`, by a filter or in some unknown way has
+ * not, even if they happen to parse.
+ */
+export function runsTools(response: Pick<ModelResponse, 'finishReason' | 'toolCalls'>): boolean {
+  return response.toolCalls.length > 0 && endedByItself(response.finishReason)
+}
+
+/** Whether a model stopped of its own accord. */
+function endedByItself(finishReason: FinishReason): boolean {
+  return finishReason === 'tool_calls' || finishReason === 'stop'
+}
+
+/** Whether no further model call follows from a step by itself: something halted, or there was nothing to run. */
+export function isDone(step: Pick<StepResult, 'response' | 'manualToolCalls' | 'halt'>): boolean {
+  return step.halt !== undefined || (step.manualToolCalls.length === 0 && !runsTools(step.response))
+}
+
+/** What halted, in the order of the calls of an answer. */
+export function inCallOrder(
+  halts: readonly ToolHalt[],
+  { toolCalls }: Pick<ModelResponse, 'toolCalls'>,
+): readonly ToolHalt[] {
+  if (halts.length < 2) return halts
+  const order = toolCalls.map(({ id }) => id)
+  return halts.toSorted((a, b) => order.indexOf(a.toolCallId) - order.indexOf(b.toolCallId))
+}
+
+/** The error that ended a run, with what had been received as its `partial`. */
+export function failureOf(error: ErrorData, partial: PartialResult): AllmError {
+  const failure = errorFromJSON(error)
+  failure.partial = partial
+  return failure
+}
+
+/**
+ * Why a step failed, if it did: what a tool's failure halted it with, or an answer whose `finishReason` is `error`.
+ *
+ * A provider may end an answer so without saying more; then the error is made here, so that nobody has to guess.
+ */
+export function stepError({
+  response,
+  halt,
+}: Pick<StepResult, 'response' | 'halt'>): ErrorData | undefined {
+  if (halt !== undefined) return halt.error
+  const { finishReason, rawFinishReason, error, provider, requestId } = response
+  if (finishReason !== 'error') return undefined
+  if (error !== undefined) return error
+  const word = rawFinishReason === undefined ? '' : ` (${rawFinishReason})`
+  const message = `${provider} ended its answer with an error${word}`
+  return new AdapterError('unknown', message, { provider, requestId }).toJSON()
+}
+
+/** A copy of a list with one item replaced: `with`, at a tenth of its price. */
+function replaced<T>(list: readonly T[], at: number, item: T): readonly T[] {
+  const copy = [...list]
+  copy[at] = item
+  return copy
+}
+
+/** A copy of a list with one item more. The first item is by far the most frequent; a spread would make room for many. */
+function appended<T>(list: readonly T[], item: T): readonly T[] {
+  return list.length === 0 ? [item] : [...list, item]
+}

@@ -1,0 +1,186 @@
+import { engineBrand, type Engine } from '../contracts/engine.ts'
+import { EngineError } from '../errors/errors.ts'
+import type { CallDefaults, CallOptions, EngineParts, FormatOption } from '../contracts/options.ts'
+import type { Tool } from '../contracts/tool.ts'
+import { toResponseFormat } from '../make/requests.ts'
+import { toToolSpec } from '../make/tools.ts'
+import { assertValid } from '../schema/checks.ts'
+import { validateCallOptions } from '../schema/options.ts'
+import type { StreamEvent } from '../types/events.ts'
+import { defined } from '../types/guards.ts'
+import type { JsonObject, JsonValue, ProviderOptions } from '../types/json.ts'
+import type { Message } from '../types/message.ts'
+import type { ModelRequest, ToolChoice, ToolSpec } from '../types/request.ts'
+
+/** What stays the same for all model calls of a run: who calls, with which options, ids, tools and context. */
+export interface RunScene {
+  readonly engine: EngineParts
+  readonly call: CallOptions
+  readonly requestId: string
+  readonly sessionId: string | undefined
+  /** The engine's tools, with the call's added or put in their place. */
+  readonly tools: readonly Tool[]
+  /** The engine's context, with the session's and the call's merged over it. */
+  readonly context: JsonObject
+}
+
+/** What a session adds to its runs. */
+export interface SessionScene {
+  readonly sessionId: string
+  readonly context: JsonObject
+}
+
+const noOptions: CallOptions = {}
+
+/** Decides what a run shares. Options that do not exist, or of the wrong kind, are refused here. */
+export function runScene(engine: Engine, options?: CallOptions, session?: SessionScene): RunScene {
+  const parts = partsOf(engine)
+  assertValid('invalid_options', validateCallOptions(options))
+  const call = options ?? noOptions
+  return {
+    engine: parts,
+    call,
+    requestId: call.requestId ?? parts.newId('request'),
+    sessionId: session?.sessionId,
+    tools: call.tools === undefined ? parts.tools : mergeByName(parts.tools, call.tools),
+    context: mergeContext(parts.context, session?.context, call.context),
+  }
+}
+
+/** An option of the call, or the engine's default. */
+export function optionOf<Name extends keyof CallDefaults>(
+  scene: RunScene,
+  name: Name,
+): CallDefaults[Name] {
+  return scene.call[name] ?? scene.engine.defaults[name]
+}
+
+/** Both lists by name: the first keeps its order, an item of the second takes the place of its namesake. */
+export function mergeByName<T extends { readonly name: string }>(
+  first: readonly T[],
+  second: readonly T[],
+): readonly T[] {
+  if (second.length === 0) return first
+  if (first.length === 0) return second
+  const byName = new Map(first.map((item) => [item.name, item]))
+  for (const item of second) byName.set(item.name, item)
+  return [...byName.values()]
+}
+
+function mergeContext(
+  engine: JsonObject,
+  session: JsonObject | undefined,
+  call: JsonObject | undefined,
+): JsonObject {
+  return session === undefined && call === undefined ? engine : { ...engine, ...session, ...call }
+}
+
+/** What a call is about: a request, or the parts of one that the loop decides for each turn. */
+export interface RequestDraft extends Partial<ModelRequest> {
+  readonly messages: readonly Message[]
+}
+
+/** What the loop sends instead of what the options say. */
+interface TurnOverrides {
+  readonly tools: readonly ToolSpec[]
+  readonly toolChoice?: ToolChoice | undefined
+  readonly responseFormat?: FormatOption | undefined
+}
+
+/**
+ * The request that goes to the adapter. Every field comes from the call, then from the draft, then from the engine.
+ *
+ * With `turn`, its fields stand for what the call and the engine say about them.
+ */
+export function buildRequest(
+  scene: RunScene,
+  draft: RequestDraft,
+  turn?: TurnOverrides,
+): ModelRequest {
+  const { call, engine } = scene
+  const { defaults } = engine
+  const format =
+    turn === undefined
+      ? (call.responseFormat ?? draft.responseFormat ?? defaults.responseFormat)
+      : turn.responseFormat
+  const choice =
+    turn === undefined
+      ? (call.toolChoice ?? draft.toolChoice ?? defaults.toolChoice)
+      : turn.toolChoice
+  return defined<ModelRequest>({
+    model: call.model ?? draft.model ?? engine.model,
+    messages: draft.messages,
+    tools: turn?.tools ?? mergeTools(scene, draft.tools),
+    toolChoice: choice,
+    temperature: call.temperature ?? draft.temperature ?? defaults.temperature,
+    maxTokens: call.maxTokens ?? draft.maxTokens ?? defaults.maxTokens,
+    responseFormat: format === undefined ? undefined : toResponseFormat(format),
+    reasoning: call.reasoning ?? draft.reasoning ?? defaults.reasoning,
+    promptCache: call.promptCache ?? draft.promptCache ?? defaults.promptCache,
+    providerOptions: mergeProviderOptions(
+      defaults.providerOptions,
+      draft.providerOptions,
+      call.providerOptions,
+    ),
+    metadata: mergeMetadata(defaults.metadata, draft.metadata, call.metadata),
+  })
+}
+
+function mergeTools(
+  { engine, call }: RunScene,
+  requested: readonly ToolSpec[] | undefined,
+): readonly ToolSpec[] {
+  const own = mergeByName(engine.tools.map(toToolSpec), requested ?? [])
+  return call.tools === undefined ? own : mergeByName(own, call.tools.map(toToolSpec))
+}
+
+const none: ProviderOptions = {}
+
+/** Each provider's parameters, key by key: the call's over the request's over the engine's. */
+function mergeProviderOptions(
+  ...layers: readonly (ProviderOptions | undefined)[]
+): ProviderOptions {
+  const given = layers.filter((layer) => layer !== undefined)
+  if (given.length < 2) return given[0] ?? none
+  const merged: Record<string, JsonObject | undefined> = {}
+  for (const layer of given) {
+    for (const [provider, options] of Object.entries(layer)) {
+      merged[provider] = { ...merged[provider], ...options }
+    }
+  }
+  return merged
+}
+
+const nothing: JsonObject = {}
+
+function mergeMetadata(...layers: readonly (JsonObject | undefined)[]): JsonObject {
+  const given = layers.filter((layer) => layer !== undefined)
+  if (given.length < 2) return given[0] ?? nothing
+  const merged: Record<string, JsonValue> = {}
+  for (const layer of given) Object.assign(merged, layer)
+  return merged
+}
+
+/** Which events the consumer sees, by the options of the run; `undefined` when it sees all. */
+export function keepEvent(scene: RunScene): ((event: StreamEvent) => boolean) | undefined {
+  const text = optionOf(scene, 'emitTextDeltas') ?? true
+  const tools = optionOf(scene, 'emitToolDeltas') ?? true
+  if (text && tools) return undefined
+  const hidden = new Set<StreamEvent['type']>()
+  if (!text) hidden.add('text_delta').add('reasoning_delta')
+  if (!tools) hidden.add('tool_call_delta')
+  return (event) => !hidden.has(event.type)
+}
+
+/** What an engine holds. A value that `createEngine` did not make is refused. */
+export function partsOf(engine: Engine): EngineParts {
+  if (isEngine(engine)) return engine
+  throw new EngineError(
+    'invalid_engine',
+    'the first argument is not an engine; make one with createEngine',
+  )
+}
+
+function isEngine(value: unknown): value is EngineParts {
+  return typeof value === 'object' && value !== null && engineBrand in value
+}

@@ -1,0 +1,79 @@
+import { partsOf, mergeByName } from './context.ts'
+import { engineBrand, type Engine } from '../contracts/engine.ts'
+import type { CallDefaults, EngineOptions, EngineParts } from '../contracts/options.ts'
+import { systemClock } from '../core/clock.ts'
+import { randomId } from '../core/ids.ts'
+import type { KeySource } from '../core/keys.ts'
+import { assertValid } from '../schema/checks.ts'
+import { validateEngineOptions } from '../schema/options.ts'
+
+/**
+ * Makes an engine: an adapter, tools, and defaults for any call option. It is frozen and can be shared by any number of calls.
+ *
+ * Unknown options are refused by name. A key is never part of an engine; `keys` says where to find one.
+ */
+export function createEngine(options: EngineOptions = {}): Engine {
+  assertValid('invalid_options', validateEngineOptions(options))
+  const {
+    adapter,
+    model,
+    tools,
+    imageAdapter,
+    imageModel,
+    context,
+    retry,
+    keys,
+    clock,
+    newId,
+    toolExecutor,
+    toolResultEncoder,
+    ...defaults
+  } = options
+  const parts: EngineParts = {
+    [engineBrand]: true,
+    adapter,
+    model,
+    tools: Object.freeze([...(tools ?? [])]),
+    imageAdapter,
+    imageModel,
+    context: context ?? {},
+    retry,
+    keys: keySource(keys),
+    clock: clock ?? systemClock,
+    newId: newId ?? randomId,
+    toolExecutor,
+    toolResultEncoder,
+    defaults: Object.freeze(defaults satisfies CallDefaults),
+  }
+  return Object.freeze(parts)
+}
+
+/**
+ * A copy of an engine with some options changed. Tools are merged by name and context by key; everything else is replaced.
+ *
+ * An override of `undefined` takes the option away.
+ */
+export function extendEngine(engine: Engine, overrides: EngineOptions): Engine {
+  assertValid('invalid_options', validateEngineOptions(overrides))
+  const { defaults, tools, context, ...parts } = partsOf(engine)
+  return createEngine({
+    ...optionsOf(parts),
+    ...defaults,
+    ...overrides,
+    tools: overrides.tools === undefined ? tools : mergeByName(tools, overrides.tools),
+    context: { ...context, ...overrides.context },
+  })
+}
+
+/** The parts that are options too: all but the brand. */
+function optionsOf(parts: Omit<EngineParts, 'defaults' | 'tools' | 'context'>): EngineOptions {
+  const { [engineBrand]: _brand, ...options } = parts
+  return options
+}
+
+/** A record of keys becomes a function, so that an engine that is printed or serialised shows none. */
+function keySource(keys: EngineOptions['keys']): KeySource | undefined {
+  if (keys === undefined || typeof keys === 'function') return keys
+  const copy = new Map(Object.entries(keys))
+  return (provider) => copy.get(provider)
+}

@@ -1,0 +1,58 @@
+import type { RetryOption, RetryPolicy } from '../contracts/options.ts'
+import type { Clock } from '../core/clock.ts'
+import type { RetryPlan } from '../core/retry.ts'
+import { AdapterError, ImageAdapterError, StreamError } from '../errors/errors.ts'
+
+/** Three attempts, half a second doubling to thirty, for what may go away by itself. */
+const defaultRetryPolicy: RetryPolicy = {
+  maxAttempts: 3,
+  baseDelayMs: 500,
+  maxDelayMs: 30_000,
+  jitterMs: 250,
+  retryOn: ['rate_limited', 'provider_unavailable', 'timeout', 'network_error'],
+  respectRetryAfter: true,
+}
+
+/** What a retry loop needs beside its policy. */
+interface RetryScene {
+  readonly clock: Clock
+  readonly signal?: AbortSignal | undefined
+  readonly onRetry?: RetryPlan['onRetry']
+}
+
+/** The settled plan of a retry option, for `retry` of the async room. */
+export function retryPlan(option: RetryOption | undefined, scene: RetryScene): RetryPlan {
+  const policy = settlePolicy(option)
+  return {
+    ...policy,
+    ...scene,
+    judge: (error) => {
+      // An answer that broke off before its first event is the network's doing.
+      const cut = error instanceof StreamError && error.reason === 'truncated'
+      if (cut) return { transient: policy.retryOn.includes('network_error') }
+      if (!(error instanceof AdapterError || error instanceof ImageAdapterError)) {
+        return { transient: false }
+      }
+      const listed = policy.retryOn.some((reason) => reason === error.reason)
+      return { transient: listed && error.retryable, retryAfterMs: error.retryAfterMs }
+    },
+    tooLong: (error, retryAfterMs) => tooLong(error, retryAfterMs, policy.maxDelayMs),
+  }
+}
+
+function settlePolicy(option: RetryOption | undefined): RetryPolicy {
+  if (option === undefined || option === 'default') return defaultRetryPolicy
+  if (option === false) return { ...defaultRetryPolicy, maxAttempts: 1 }
+  return { ...defaultRetryPolicy, ...option }
+}
+
+/** The same failure, saying why it was not tried again. */
+function tooLong(error: unknown, retryAfterMs: number, maxDelayMs: number): unknown {
+  if (!(error instanceof AdapterError || error instanceof ImageAdapterError)) return error
+  const message = `${error.message} (the provider asks to wait ${retryAfterMs} ms, longer than maxDelayMs ${maxDelayMs}, so the call was not tried again)`
+  const { provider, status, requestId, metadata, cause } = error
+  const details = { provider, status, requestId, metadata, cause, retryAfterMs, retryable: true }
+  return error instanceof AdapterError
+    ? new AdapterError(error.reason, message, details)
+    : new ImageAdapterError(error.reason, message, details)
+}

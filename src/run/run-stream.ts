@@ -1,0 +1,212 @@
+import { errorToJSON } from '../errors/error-json.ts'
+import { StreamError } from '../errors/errors.ts'
+import type { Batch, StreamEvent } from '../types/events.ts'
+
+/**
+ * A run as a stream of events. Lazy: nothing is sent before it is read. It has one consumer; a second one is refused.
+ *
+ * Leaving early (`break`, `throw`, `return()`, `await using`) cancels what is under way, the HTTP request included.
+ */
+export interface RunStream extends AsyncIterable<StreamEvent, void> {
+  [Symbol.asyncIterator](): AsyncIterator<StreamEvent, void>
+  /** Ends the run. Safe at any time, also when it is over or was never begun. */
+  return(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+  /** The same events, as many at once as arrived together: the fast way for those who handle many. */
+  batches(): AsyncIterable<Batch, void>
+  /** The events as a Web stream; it is pulled, so a slow reader slows the run. */
+  toReadableStream(): ReadableStream<StreamEvent>
+  /** The events as an HTTP answer of server-sent events, one JSON object each. */
+  toResponse(init?: ResponseInit): Response
+}
+
+/** Where batches come from. Inside the library every run is one. */
+export interface BatchSource {
+  next(): Promise<IteratorResult<Batch, void>>
+  return(): Promise<unknown>
+}
+
+/** What stands between the source and the consumer. */
+export interface DoorOptions {
+  /** Which events the consumer sees; the source has seen them all. */
+  readonly keep?: ((event: StreamEvent) => boolean) | undefined
+  /** Sees every event in its turn, right before the consumer is given it (or, if it is not kept, would be). */
+  readonly onPass?: ((event: StreamEvent) => void) | undefined
+}
+
+const over: IteratorResult<never, void> = { done: true, value: undefined }
+
+/** Turns a source of batches into a stream. */
+export function runStream(source: BatchSource, options: DoorOptions = {}): RunStream {
+  let taken = false
+  const take = (): BatchSource => {
+    if (taken) {
+      throw new StreamError(
+        'unknown',
+        'this stream has a consumer already; it can be read once. Keep the events, or start another run',
+      )
+    }
+    taken = true
+    return source
+  }
+  const leave = async (): Promise<void> => {
+    taken = true
+    await source.return()
+  }
+  return {
+    [Symbol.asyncIterator]: () => eventIterator(take(), options),
+    batches: () => ({ [Symbol.asyncIterator]: () => batchIterator(take(), options) }),
+    return: leave,
+    [Symbol.asyncDispose]: leave,
+    toReadableStream: () => eventStream(eventIterator(take(), options)),
+    toResponse: (init) => eventResponse(eventIterator(take(), options), init),
+  }
+}
+
+type EventStep = IteratorResult<StreamEvent, void>
+
+type BatchStep = IteratorResult<Batch, void>
+
+/** Hands out single events. While a batch lasts, `next` gives an already resolved promise. */
+function eventIterator(source: BatchSource, door: DoorOptions): AsyncIterator<StreamEvent, void> {
+  const { keep, onPass } = door
+  let batch: Batch = []
+  let at = 0
+  let pending: Promise<EventStep> | undefined
+
+  const fromBatch = (): EventStep | undefined => {
+    while (at < batch.length) {
+      const value = batch[at++]
+      if (value === undefined) continue
+      onPass?.(value)
+      if (keep === undefined || keep(value)) return { done: false, value }
+    }
+    return undefined
+  }
+  const refill = (result: IteratorResult<Batch, void>): EventStep | Promise<EventStep> => {
+    pending = undefined
+    if (result.done === true) return over
+    batch = result.value
+    at = 0
+    return fromBatch() ?? pull()
+  }
+  const lost = (error: unknown): never => {
+    pending = undefined
+    throw error
+  }
+  const pull = (): Promise<EventStep> => {
+    pending = source.next().then(refill, lost)
+    return pending
+  }
+  const next = (): Promise<EventStep> => {
+    // A consumer that asks again before it was answered waits for its turn.
+    if (pending !== undefined) return pending.then(next, next)
+    const step = fromBatch()
+    return step === undefined ? pull() : Promise.resolve(step)
+  }
+  return {
+    next,
+    return: async () => {
+      batch = []
+      await source.return()
+      return over
+    },
+  }
+}
+
+function batchIterator(source: BatchSource, door: DoorOptions): AsyncIterator<Batch, void> {
+  const { keep, onPass } = door
+  const pass = (batch: Batch): Batch => {
+    if (onPass !== undefined) batch.forEach((event) => onPass(event))
+    return keep === undefined ? batch : batch.filter((event) => keep(event))
+  }
+  const passed = async (): Promise<BatchStep> => {
+    for (;;) {
+      const result = await source.next()
+      if (result.done === true) return result
+      const value = pass(result.value)
+      if (value.length > 0) return { done: false, value }
+    }
+  }
+  const pull = keep === undefined && onPass === undefined ? () => source.next() : passed
+  let pending: Promise<BatchStep> | undefined
+  const given = (step: BatchStep): BatchStep => {
+    pending = undefined
+    return step
+  }
+  const lost = (error: unknown): never => {
+    pending = undefined
+    throw error
+  }
+  const next = (): Promise<BatchStep> => {
+    // A source has one reader at a time: who asks again before the answer is there waits for his turn.
+    if (pending !== undefined) return pending.then(next, next)
+    pending = pull().then(given, lost)
+    return pending
+  }
+  return {
+    next,
+    return: async () => {
+      await source.return()
+      return over
+    },
+  }
+}
+
+type Events = AsyncIterator<StreamEvent, void>
+
+/** Events as a Web stream. Nothing is read ahead; cancelling the stream ends the run. */
+function eventStream(events: Events): ReadableStream<StreamEvent> {
+  return new ReadableStream<StreamEvent>(
+    {
+      async pull(controller) {
+        const result = await events.next()
+        if (result.done === true) controller.close()
+        else controller.enqueue(result.value)
+      },
+      async cancel() {
+        await events.return?.()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+/**
+ * Events as an answer of server-sent events: `event:` names the type, `data:` is the event as JSON.
+ *
+ * An answer is on its way before a run can fail, so a failure before the first event is sent as an `error` event too.
+ */
+function eventResponse(events: Events, init: ResponseInit = {}): Response {
+  const encoder = new TextEncoder()
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const result = await events
+          .next()
+          .catch((error: unknown) => ({ done: false, value: failed(error) }) as const)
+        if (result.done === true) {
+          controller.close()
+          return
+        }
+        const { value: event } = result
+        controller.enqueue(
+          encoder.encode(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`),
+        )
+      },
+      async cancel() {
+        await events.return?.()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  const headers = new Headers(init.headers)
+  if (!headers.has('content-type')) headers.set('content-type', 'text/event-stream; charset=utf-8')
+  if (!headers.has('cache-control')) headers.set('cache-control', 'no-cache')
+  return new Response(body, { ...init, headers })
+}
+
+function failed(error: unknown): StreamEvent {
+  const { partial: _received, ...data } = errorToJSON(error)
+  return { type: 'error', error: data }
+}

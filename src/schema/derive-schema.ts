@@ -1,0 +1,37 @@
+import type { ValidationErrorReason } from '../errors/errors.ts'
+import { refusal } from './checks.ts'
+import type { JsonObject } from '../types/json.ts'
+import { isStandardSchema, type StandardSchema } from '../types/standard-schema.ts'
+
+/** A schema as it may be given: JSON Schema, or a schema of Zod, Valibot or ArkType. */
+export type AnySchema = StandardSchema | JsonObject
+
+/**
+ * The JSON Schema of any schema. One that is JSON Schema already comes back as it is.
+ *
+ * Of a library's schema it is what goes in, since that is what a model writes. A schema that can not say it is refused with the
+ * way to get it.
+ */
+export function toJsonSchema(schema: AnySchema, reason: ValidationErrorReason): JsonObject {
+  if (!isStandardSchema(schema)) return schema
+  const { vendor, jsonSchema } = schema['~standard']
+  if (jsonSchema === undefined) throw refusal(reason, 'schema', advice(vendor))
+  let derived: Record<string, unknown>
+  try {
+    derived = jsonSchema.input({ target: 'draft-2020-12' })
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw refusal(reason, 'schema', `of ${vendor} has no JSON Schema: ${why}`, cause)
+  }
+  const { $schema: _dialect, ...rest } = derived
+  // A JSON Schema is JSON by its own definition.
+  return rest as JsonObject
+}
+
+function advice(vendor: string): string {
+  const way =
+    vendor === 'valibot'
+      ? 'wrap it with toStandardJsonSchema of @valibot/to-json-schema'
+      : 'use a version of the library that carries ~standard.jsonSchema, or give plain JSON Schema'
+  return `of ${vendor} can not say its JSON Schema; ${way}`
+}

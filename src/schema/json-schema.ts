@@ -1,0 +1,364 @@
+import { describe, fine, join, refuse, unknownKey, within } from './checks.ts'
+import type { Issue } from '../types/error-data.ts'
+import type { JsonObject } from '../types/json.ts'
+
+/**
+ * Every problem that a value has with a JSON Schema (2020-12, the part that tools and formats use).
+ *
+ * References within the schema are followed, also recursive ones. What is not known or makes no sense in a schema asserts
+ * nothing; nothing throws. `format` is asserted for date, date-time, email, uri and uuid.
+ */
+export function schemaIssues(schema: JsonObject | boolean, value: unknown): readonly Issue[] {
+  return check(schema, value, { root: schema, refs: [] })
+}
+
+/** Where a check is: the whole schema, and the references followed since the value was last descended into. */
+interface Place {
+  readonly root: unknown
+  readonly refs: readonly unknown[]
+}
+
+function check(schema: unknown, value: unknown, place: Place): readonly Issue[] {
+  if (schema === false) return [{ path: '', problem: 'is not allowed' }]
+  if (!isObject(schema)) return fine
+  const types = typeIssues(schema['type'], value)
+  if (types.length > 0) return types
+  let issues = fine
+  for (const keyword in schema) {
+    const argument = schema[keyword]
+    const assertion = Object.hasOwn(assertions, keyword) ? assertions[keyword] : undefined
+    const problem = assertion?.(argument, value)
+    if (problem !== undefined) issues = join(issues, [{ path: '', problem }])
+    const applicator = Object.hasOwn(applicators, keyword) ? applicators[keyword] : undefined
+    if (applicator !== undefined) issues = join(issues, applicator(argument, value, place, schema))
+  }
+  return issues
+}
+
+const typeWords: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  integer: 'an integer',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'a list',
+  null: 'null',
+}
+
+function typeIssues(type: unknown, value: unknown): readonly Issue[] {
+  const types: readonly unknown[] = Array.isArray(type) ? type : [type]
+  const known = types.filter((word) => typeof word === 'string' && Object.hasOwn(typeWords, word))
+  if (known.length < types.length || known.includes(typeOf(value))) return fine
+  if (known.includes('integer') && Number.isInteger(value)) return fine
+  return refuse(known.map((word) => typeWords[String(word)]).join(' or '), value)
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'array'
+  return typeof value
+}
+
+/** Applies other schemas to a value or to its members. `schema` is the object that the keyword stands in. */
+type Applicator = (
+  argument: unknown,
+  value: unknown,
+  place: Place,
+  schema: Readonly<Record<string, unknown>>,
+) => readonly Issue[]
+
+const applicators: Readonly<Record<string, Applicator>> = {
+  $ref: (reference, value, { root, refs }) => {
+    const target = resolve(reference, root)
+    // The same reference again, with the same value, could only repeat what it says.
+    return refs.includes(target) ? fine : check(target, value, { root, refs: [...refs, target] })
+  },
+  allOf: (schemas, value, place) =>
+    list(schemas).reduce<readonly Issue[]>(
+      (issues, schema) => join(issues, check(schema, value, place)),
+      fine,
+    ),
+  anyOf: (schemas, value, place) => oneOfMany(list(schemas), value, place).issues,
+  oneOf: (schemas, value, place) => {
+    const { matched, issues } = oneOfMany(list(schemas), value, place)
+    return matched < 2
+      ? issues
+      : [{ path: '', problem: `must match exactly one alternative, not ${matched}` }]
+  },
+  not: (schema, value, place) =>
+    check(schema, value, place).length > 0
+      ? fine
+      : [{ path: '', problem: 'is of a form that is not allowed' }],
+  if: (condition, value, place, schema) => {
+    const branch = check(condition, value, place).length === 0 ? 'then' : 'else'
+    return check(schema[branch], value, place)
+  },
+  required: (keys, value) =>
+    list(keys)
+      .filter((key) => isObject(value) && !Object.hasOwn(value, String(key)))
+      .map((key) => ({ path: String(key), problem: 'is missing' })),
+  properties: (schemas, value, place) =>
+    eachMember(value, (key, member) =>
+      isObject(schemas) && Object.hasOwn(schemas, key)
+        ? within(key, check(schemas[key], member, inner(place)))
+        : fine,
+    ),
+  patternProperties: (schemas, value, place) =>
+    eachMember(value, (key, member) =>
+      eachMember(schemas, (pattern, schema) =>
+        matches(pattern, key) ? within(key, check(schema, member, inner(place))) : fine,
+      ),
+    ),
+  additionalProperties: (additional, value, place, { properties, patternProperties }) =>
+    eachMember(value, (key, member) => {
+      const named = isObject(properties) && Object.hasOwn(properties, key)
+      const patterns = isObject(patternProperties) ? Object.keys(patternProperties) : []
+      if (named || patterns.some((pattern) => matches(pattern, key))) return fine
+      return additional === false
+        ? [unknownKey(key, isObject(properties) ? Object.keys(properties) : [])]
+        : within(key, check(additional, member, inner(place)))
+    }),
+  propertyNames: (schema, value, place) =>
+    eachMember(value, (key) => within(key, check(schema, key, inner(place)))),
+  prefixItems: (schemas, value, place) =>
+    eachItem(value, 0, list(schemas).length, (item, index) =>
+      check(list(schemas)[index], item, inner(place)),
+    ),
+  items: (schema, value, place, { prefixItems }) =>
+    eachItem(value, list(prefixItems).length, Infinity, (item) =>
+      check(schema, item, inner(place)),
+    ),
+  contains: (schema, value, place, { minContains = 1, maxContains = Infinity }) => {
+    if (!Array.isArray(value)) return fine
+    const found = value.filter((item) => check(schema, item, inner(place)).length === 0).length
+    return found >= Number(minContains) && found <= Number(maxContains)
+      ? fine
+      : [{ path: '', problem: `holds ${found} of the items that it must contain` }]
+  },
+}
+
+/** How many of the schemas match, and when none does, what is nearest: the branch with the fewest problems. */
+function oneOfMany(
+  schemas: readonly unknown[],
+  value: unknown,
+  place: Place,
+): { readonly matched: number; readonly issues: readonly Issue[] } {
+  const branches = schemas.map((schema) => check(schema, value, place))
+  const matched = branches.filter((issues) => issues.length === 0).length
+  if (matched > 0 || branches.length === 0) return { matched, issues: fine }
+  const inside = branches.filter((issues) => issues.every(({ path }) => path !== ''))
+  const nearest = inside.toSorted((left, right) => left.length - right.length)[0]
+  if (nearest !== undefined) return { matched, issues: nearest }
+  const problems = new Set(branches.flatMap((issues) => issues.map(({ problem }) => problem)))
+  return { matched, issues: [{ path: '', problem: [...problems].join(', or ') }] }
+}
+
+/** What a reference within the schema points at; `undefined`, which asserts nothing, for any other. */
+function resolve(reference: unknown, root: unknown): unknown {
+  if (typeof reference !== 'string' || !/^#(?:\/|$)/.test(reference)) return undefined
+  let target = root
+  for (const step of reference.split('/').slice(1)) {
+    if (typeof target !== 'object' || target === null) return undefined
+    const key = unescape(step)
+    target = Object.hasOwn(target, key) ? Reflect.get(target, key) : undefined
+  }
+  return target
+}
+
+function unescape(step: string): string {
+  try {
+    return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~')
+  } catch {
+    return step
+  }
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+/** The place of a member: references start anew, since the value is smaller. */
+function inner({ root }: Place): Place {
+  return { root, refs: [] }
+}
+
+function eachMember(
+  value: unknown,
+  look: (key: string, member: unknown) => readonly Issue[],
+): readonly Issue[] {
+  let issues = fine
+  if (isObject(value)) {
+    for (const key of Object.keys(value)) issues = join(issues, look(key, value[key]))
+  }
+  return issues
+}
+
+function eachItem(
+  value: unknown,
+  from: number,
+  to: number,
+  look: (item: unknown, index: number) => readonly Issue[],
+): readonly Issue[] {
+  let issues = fine
+  if (Array.isArray(value)) {
+    for (let index = from; index < Math.min(to, value.length); index++) {
+      issues = join(issues, within(index, look(value[index], index)))
+    }
+  }
+  return issues
+}
+
+/** Looks at a value by one keyword alone; gives the problem, or `undefined`. An argument of the wrong kind asserts nothing. */
+type Assertion = (argument: unknown, value: unknown) => string | undefined
+
+/** What a value is measured by; `undefined` when the keyword does not concern it. */
+type Measure = (value: unknown) => number | undefined
+
+const size: Measure = (value) => (typeof value === 'number' ? value : undefined)
+
+const items: Measure = (value) => (Array.isArray(value) ? value.length : undefined)
+
+const members: Measure = (value) => (isObject(value) ? Object.keys(value).length : undefined)
+
+const characters: Measure = (value) => (typeof value === 'string' ? codePoints(value) : undefined)
+
+const atLeast = (measured: number, limit: number): boolean => measured >= limit
+
+const atMost = (measured: number, limit: number): boolean => measured <= limit
+
+/** The keywords that look at nothing but the value and their own argument. */
+const assertions: Readonly<Record<string, Assertion>> = {
+  minimum: bound(size, atLeast, 'be at least', ''),
+  maximum: bound(size, atMost, 'be at most', ''),
+  exclusiveMinimum: bound(size, (measured, limit) => measured > limit, 'be more than', ''),
+  exclusiveMaximum: bound(size, (measured, limit) => measured < limit, 'be less than', ''),
+  multipleOf: bound(size, isMultiple, 'be a multiple of', ''),
+  minLength: bound(characters, atLeast, 'have at least', ' characters'),
+  maxLength: bound(characters, atMost, 'have at most', ' characters'),
+  minItems: bound(items, atLeast, 'have at least', ' items'),
+  maxItems: bound(items, atMost, 'have at most', ' items'),
+  minProperties: bound(members, atLeast, 'have at least', ' members'),
+  maxProperties: bound(members, atMost, 'have at most', ' members'),
+  const: (wanted, value) =>
+    sameJson(wanted, value) ? undefined : `must be ${say(wanted)}, not ${describe(value)}`,
+  enum: (words, value) =>
+    !Array.isArray(words) || words.some((word) => sameJson(word, value))
+      ? undefined
+      : `must be one of ${words.slice(0, 24).map(say).join(', ')}, not ${describe(value)}`,
+  pattern: (pattern, value) =>
+    typeof value !== 'string' || matches(pattern, value)
+      ? undefined
+      : `must match ${String(pattern)}, not ${describe(value)}`,
+  format: (name, value) =>
+    typeof value !== 'string' || typeof name !== 'string' || formats[name]?.(value) !== false
+      ? undefined
+      : `must be a ${name}, not ${describe(value)}`,
+  uniqueItems: (wanted, value) =>
+    wanted !== true || !Array.isArray(value) || allDifferent(value)
+      ? undefined
+      : 'must not hold an item twice',
+}
+
+function bound(
+  measure: Measure,
+  holds: (measured: number, limit: number) => boolean,
+  verb: string,
+  unit: string,
+): Assertion {
+  return (limit, value) => {
+    const measured = measure(value)
+    if (measured === undefined || typeof limit !== 'number' || holds(measured, limit))
+      return undefined
+    return `must ${verb} ${limit}${unit}, not ${measured}`
+  }
+}
+
+/** Whether a text matches a pattern; a pattern that can not be compiled matches everything. */
+function matches(pattern: unknown, text: string): boolean {
+  if (typeof pattern !== 'string') return true
+  try {
+    return new RegExp(pattern, 'u').test(text)
+  } catch {
+    return true
+  }
+}
+
+/** Whether a value is an object and no list. */
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Fractions are compared with a little room: 19.99 is a multiple of 0.01. */
+function isMultiple(value: number, of: number): boolean {
+  const times = value / of
+  return of <= 0 || Math.abs(times - Math.round(times)) <= 1e-9 * Math.max(1, Math.abs(times))
+}
+
+function codePoints(text: string): number {
+  return text.length - (text.match(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g)?.length ?? 0)
+}
+
+function say(value: unknown): string {
+  return JSON.stringify(value)
+}
+
+const time =
+  /^(?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)$/i
+
+const email =
+  /^[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*@(?:[a-z\d](?:[a-z\d-]*[a-z\d])?\.)+[a-z\d](?:[a-z\d-]*[a-z\d])?$/i
+
+const uri = /^[a-z][a-z\d+.-]*:(?:\/\/[^\s/?#<>"{}|\\^`]*)?[^\s<>"{}|\\^`]+$/i
+
+const uuid = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
+
+/** The formats that are asserted; every other one is a remark. */
+const formats: Readonly<Record<string, (text: string) => boolean>> = {
+  date: isDate,
+  'date-time': (text) =>
+    isDate(text.slice(0, 10)) && /^[t ]$/i.test(text.charAt(10)) && time.test(text.slice(11)),
+  email: (text) => email.test(text),
+  uri: (text) => uri.test(text),
+  uuid: (text) => uuid.test(text),
+}
+
+/** A day that exists: `Date` gives back what it was given only then. */
+function isDate(text: string): boolean {
+  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false
+  const day = new Date(`${text}T00:00:00Z`)
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text)
+}
+
+/** Whether two JSON values are equal; the order of keys does not matter. */
+export function sameJson(left: unknown, right: unknown): boolean {
+  if (left === right) return true
+  if (typeof left !== 'object' || typeof right !== 'object') return false
+  if (left === null || right === null || Array.isArray(left) !== Array.isArray(right)) return false
+  const keys = Object.keys(left)
+  return (
+    keys.length === Object.keys(right).length &&
+    keys.every(
+      (key) => Object.hasOwn(right, key) && sameJson(member(left, key), member(right, key)),
+    )
+  )
+}
+
+/** Whether a list holds no value twice. */
+export function allDifferent(items: readonly unknown[]): boolean {
+  const plain = new Set<unknown>()
+  const others: unknown[] = []
+  for (const item of items) {
+    if (typeof item !== 'object' || item === null) {
+      if (plain.has(item)) return false
+      plain.add(item)
+    } else {
+      if (others.some((other) => sameJson(other, item))) return false
+      others.push(item)
+    }
+  }
+  return true
+}
+
+function member(value: object, key: string): unknown {
+  return Reflect.get(value, key)
+}

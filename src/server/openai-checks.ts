@@ -1,0 +1,197 @@
+import {
+  firstProblem,
+  kindOf,
+  objectOf,
+  objectsOf,
+  shown,
+  type ParamKind,
+  type ParamWords,
+  type RequestProblem,
+} from './param-checks.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
+
+/** How OpenAI words what is wrong with a parameter. */
+export const openaiWords: ParamWords = {
+  nullable: true,
+  unknown: (name) => ({
+    message: `Unknown parameter: '${name}'.`,
+    param: name,
+    code: 'unknown_parameter',
+  }),
+  wrongKind: (name, expected, actual) =>
+    wrongType(name, expected.map(article).join(' or '), actual),
+}
+
+const articles: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a decimal',
+  integer: 'an integer',
+  boolean: 'a boolean',
+  array: 'an array',
+  object: 'an object',
+  null: 'null',
+}
+
+function article(kind: string): string {
+  return articles[kind] ?? kind
+}
+
+/** A value of another kind than the one that the parameter takes. */
+export function wrongType(param: string, expected: string, actual: string): RequestProblem {
+  const message = `Invalid type for '${param}': expected ${expected}, but got ${article(actual)} instead.`
+  return { message, param, code: 'invalid_type' }
+}
+
+/** A parameter that has to be there. */
+export function missing(param: string): RequestProblem {
+  const message = `Missing required parameter: '${param}'.`
+  return { message, param, code: 'missing_required_parameter' }
+}
+
+/** A value has to be among those that the parameter takes. */
+export function wordProblem(
+  param: string,
+  value: JsonValue | undefined,
+  supported: readonly string[],
+): RequestProblem | undefined {
+  if (value === undefined) return missing(param)
+  if (typeof value === 'string' && supported.includes(value)) return undefined
+  const names = supported.map((word) => `'${word}'`).join(', ')
+  const message = `Invalid value: '${shown(value)}'. Supported values are: ${names}.`
+  return { message, param, code: 'invalid_value' }
+}
+
+const toolName = /^[a-zA-Z0-9_-]{1,64}$/
+
+/** A function's name: 1 to 64 letters, digits, `_` and `-`. */
+export function nameProblem(name: unknown, param: string): RequestProblem | undefined {
+  if (typeof name !== 'string') return missing(param)
+  if (toolName.test(name)) return undefined
+  const message = `Invalid '${param}': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.`
+  return name.length > 64
+    ? {
+        message: `Invalid '${param}': string too long. Expected a string with maximum length 64, but got a string with length ${name.length} instead.`,
+        param,
+        code: 'string_above_max_length',
+      }
+    : { message, param, code: 'invalid_value' }
+}
+
+/** The lowest and the highest value of the numbers that both endpoints know. */
+const ranges: readonly (readonly [string, number, number])[] = [
+  ['temperature', 0, 2],
+  ['top_p', 0, 1],
+  ['frequency_penalty', -2, 2],
+  ['presence_penalty', -2, 2],
+  ['n', 1, 128],
+  ['max_tokens', 1, Infinity],
+  ['max_completion_tokens', 1, Infinity],
+  ['max_output_tokens', 16, Infinity],
+  ['top_logprobs', 0, 20],
+]
+
+/** The first number that is out of its range. */
+export function rangeProblem(body: JsonObject): RequestProblem | undefined {
+  for (const [param, least, most] of ranges) {
+    const value = body[param]
+    if (typeof value !== 'number') continue
+    const kind =
+      Number.isInteger(least) && !/temp|top_p|penalty/.test(param) ? 'integer' : 'decimal'
+    if (value < least) {
+      const message = `Invalid '${param}': ${kind} below minimum value. Expected a value >= ${least}, but got ${value} instead.`
+      return { message, param, code: `${kind}_below_min_value` }
+    }
+    if (value > most) {
+      const message = `Invalid '${param}': ${kind} above maximum value. Expected a value <= ${most}, but got ${value} instead.`
+      return { message, param, code: `${kind}_above_max_value` }
+    }
+  }
+  return undefined
+}
+
+/** What may be asked about tools, and when. */
+export function toolSettingProblem(
+  body: JsonObject,
+  toolCount: number,
+): RequestProblem | undefined {
+  for (const param of ['tool_choice', 'parallel_tool_calls']) {
+    const given = body[param] !== undefined && body[param] !== null && body[param] !== 'none'
+    if (given && toolCount === 0 && body['tools'] === undefined) {
+      const message = `Invalid value for '${param}': '${param}' is only allowed when 'tools' are specified.`
+      return { message, param }
+    }
+  }
+  return undefined
+}
+
+/** The kinds of a list of parameters that share them. */
+export function params(
+  kind: readonly ParamKind[],
+  names: string,
+): [string, readonly ParamKind[]][] {
+  return names.split(' ').map((name) => [name, kind])
+}
+
+/** Where a schema that shall be enforced stands. */
+interface StrictPlace {
+  /** What the schema is of: `function 'get_weather'`. */
+  readonly of: string
+  readonly param: string
+  readonly code: string
+}
+
+/**
+ * What OpenAI refuses in a schema that it shall enforce: every object names all its properties as required and allows no
+ * others.
+ */
+export function strictSchemaProblem(
+  schema: JsonValue | undefined,
+  place: StrictPlace,
+  context: readonly string[] = [],
+): RequestProblem | undefined {
+  const members = objectOf(schema)
+  const { properties, items, anyOf, $defs, definitions } = members
+  return (
+    (members['type'] === 'object' ? objectProblem(members, place, context) : undefined) ??
+    nested(objectOf(properties), place, [...context, 'properties']) ??
+    (kindOf(items) === 'object'
+      ? strictSchemaProblem(items, place, [...context, 'items'])
+      : undefined) ??
+    firstProblem(objectsOf(anyOf), (option, index) =>
+      strictSchemaProblem(option, place, [...context, 'anyOf', String(index)]),
+    ) ??
+    nested(objectOf($defs ?? definitions), place, [...context, '$defs'])
+  )
+}
+
+function nested(
+  schemas: JsonObject,
+  place: StrictPlace,
+  context: readonly string[],
+): RequestProblem | undefined {
+  return firstProblem(Object.entries(schemas), ([name, schema]) =>
+    strictSchemaProblem(schema, place, [...context, name]),
+  )
+}
+
+function objectProblem(
+  schema: JsonObject,
+  { of, param, code }: StrictPlace,
+  context: readonly string[],
+): RequestProblem | undefined {
+  const where = context.length === 0 ? '()' : `(${context.map((name) => `'${name}'`).join(', ')})`
+  const say = (rule: string): RequestProblem => ({
+    message: `Invalid schema for ${of}: In context=${where}, ${rule}`,
+    param,
+    code,
+  })
+  if (schema['additionalProperties'] !== false)
+    return say("'additionalProperties' is required to be supplied and to be false.")
+  const required = Array.isArray(schema['required']) ? schema['required'] : []
+  const left = Object.keys(objectOf(schema['properties'])).find((name) => !required.includes(name))
+  return left === undefined
+    ? undefined
+    : say(
+        `'required' is required to be supplied and to be an array including every key in properties. Missing '${left}'.`,
+      )
+}

@@ -1,0 +1,254 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { WireFormat } from './wire-format.ts'
+import { assertNever } from '../types/guards.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
+import type { ImageOperation } from '../types/media.ts'
+
+/** Whose API a request is for. */
+export type Provider = 'openai' | 'anthropic' | 'gemini'
+
+/** What a request asks for, by its method and address alone. */
+export type Route =
+  | {
+      readonly type: 'chat'
+      readonly provider: Provider
+      readonly format: WireFormat
+      /** Gemini has the model and the kind of answer in its address. */
+      readonly model?: string
+      readonly stream?: boolean
+      readonly framing: 'sse' | 'json_array'
+    }
+  | { readonly type: 'images'; readonly provider: 'openai'; readonly operation: ImageOperation }
+  | { readonly type: 'models'; readonly provider: Provider; readonly model?: string }
+  | { readonly type: 'unknown'; readonly provider: Provider; readonly status: 404 | 405 }
+
+const posts: Readonly<Record<string, Route>> = {
+  '/v1/chat/completions': {
+    type: 'chat',
+    provider: 'openai',
+    format: 'openai_chat',
+    framing: 'sse',
+  },
+  '/v1/responses': {
+    type: 'chat',
+    provider: 'openai',
+    format: 'openai_responses',
+    framing: 'sse',
+  },
+  '/v1/messages': { type: 'chat', provider: 'anthropic', format: 'anthropic', framing: 'sse' },
+  '/v1/images/generations': { type: 'images', provider: 'openai', operation: 'generate' },
+  '/v1/images/edits': { type: 'images', provider: 'openai', operation: 'edit' },
+  '/v1/images/variations': { type: 'images', provider: 'openai', operation: 'variation' },
+}
+
+/** Finds what a request asks for. What no provider has is `unknown`, with the status that it is refused with. */
+export function routeOf(method: string, url: string, headers: IncomingHttpHeaders): Route {
+  const query = url.indexOf('?')
+  const path = query === -1 ? url : url.slice(0, query)
+  const known = Object.hasOwn(posts, path) ? posts[path] : undefined
+  if (known !== undefined) return method === 'POST' ? known : refusedMethod(known.provider)
+  return (
+    geminiRoute(method, path, query === -1 ? '' : url.slice(query)) ??
+    modelsRoute(method, path, headers) ?? {
+      type: 'unknown',
+      provider: providerOf(path, headers),
+      status: 404,
+    }
+  )
+}
+
+const generate =
+  /^\/v1(?:beta|alpha)?\/(?:models|tunedModels)\/(.+):(generateContent|streamGenerateContent)$/
+
+function geminiRoute(method: string, path: string, query: string): Route | undefined {
+  const [, model, action] = generate.exec(path) ?? []
+  if (model === undefined) return undefined
+  if (method !== 'POST') return refusedMethod('gemini')
+  return {
+    type: 'chat',
+    provider: 'gemini',
+    format: 'gemini',
+    model: decode(model),
+    stream: action === 'streamGenerateContent',
+    framing: /[?&]alt=sse(?:&|$)/.test(query) ? 'sse' : 'json_array',
+  }
+}
+
+function modelsRoute(
+  method: string,
+  path: string,
+  headers: IncomingHttpHeaders,
+): Route | undefined {
+  const [, model] = /^\/v1(?:beta|alpha)?\/models(?:\/(.+))?$/.exec(path) ?? [undefined, null]
+  if (model === null) return undefined
+  const provider = providerOf(path, headers)
+  if (method !== 'GET') return refusedMethod(provider)
+  return model === undefined
+    ? { type: 'models', provider }
+    : { type: 'models', provider, model: decode(model) }
+}
+
+/** Two APIs have the same address for their models; their headers tell them apart. */
+function providerOf(path: string, headers: IncomingHttpHeaders): Provider {
+  if (/^\/v1(?:beta|alpha)\//.test(path) || 'x-goog-api-key' in headers) return 'gemini'
+  return 'anthropic-version' in headers || 'x-api-key' in headers ? 'anthropic' : 'openai'
+}
+
+function refusedMethod(provider: Provider): Route {
+  return { type: 'unknown', provider, status: 405 }
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** The largest request that is read. */
+const maxBodyBytes = 64 * 1024 * 1024
+
+/** Collects the body of a request and calls back once: with its bytes, or with `undefined` when it is too large. */
+export function readBody(
+  request: IncomingMessage,
+  onBody: (bytes: Buffer | undefined) => void,
+): void {
+  const chunks: Buffer[] = []
+  let size = 0
+  request.on('data', (chunk: Buffer) => {
+    size += chunk.length
+    if (size <= maxBodyBytes) chunks.push(chunk)
+  })
+  request.on('end', () => {
+    const [first, second] = chunks
+    if (size > maxBodyBytes) onBody(undefined)
+    else onBody(second === undefined && first !== undefined ? first : Buffer.concat(chunks))
+  })
+}
+
+/** A body as JSON; `undefined` when it is not. */
+export function parseJson(bytes: Buffer): JsonValue | undefined {
+  try {
+    // JSON.parse gives nothing but JSON.
+    return JSON.parse(bytes.toString('utf8')) as JsonValue
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The fields of a form as JSON: a text by itself, a file by its name, type and size, and a list where a field comes more
+ * than once. `undefined` when the form can not be read.
+ */
+export async function parseForm(
+  bytes: Buffer,
+  contentType: string,
+): Promise<JsonObject | undefined> {
+  let form: FormData
+  try {
+    form = await new Response(bytes, { headers: { 'content-type': contentType } }).formData()
+  } catch {
+    return undefined
+  }
+  const fields: Record<string, JsonValue> = {}
+  for (const key of new Set(form.keys())) {
+    const name = key.replace(/\[\]$/, '')
+    const values = form
+      .getAll(key)
+      .map((value) =>
+        typeof value === 'string'
+          ? value
+          : { filename: value.name, contentType: value.type, size: value.size },
+      )
+    fields[name] = values.length === 1 && name === key ? (values[0] ?? '') : values
+  }
+  return fields
+}
+
+/** The key that a request carries where its provider looks for one; `undefined` when there is none. */
+export function apiKeyOf(
+  provider: Provider,
+  headers: IncomingHttpHeaders,
+  url: string,
+): string | undefined {
+  const [, bearer] = /^Bearer\s+(\S+)/i.exec(headers.authorization ?? '') ?? []
+  switch (provider) {
+    case 'openai':
+      return bearer
+    case 'anthropic':
+      return headerText(headers['x-api-key']) ?? bearer
+    case 'gemini': {
+      const [, inAddress] = /[?&]key=([^&]+)/.exec(url) ?? []
+      return headerText(headers['x-goog-api-key']) ?? inAddress ?? bearer
+    }
+    default:
+      return assertNever(provider)
+  }
+}
+
+function headerText(value: string | readonly string[] | undefined): string | undefined {
+  const text = typeof value === 'string' ? value : value?.[0]
+  return text === '' ? undefined : text
+}
+
+const keyHeaders = new Set([
+  'authorization',
+  'proxy-authorization',
+  'x-api-key',
+  'x-goog-api-key',
+  'api-key',
+  'cookie',
+])
+
+/** The headers of a request without those that carry keys. */
+export function headersWithoutKeys(headers: IncomingHttpHeaders): Record<string, string> {
+  const kept: Record<string, string> = {}
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined && !keyHeaders.has(name))
+      kept[name] = typeof value === 'string' ? value : value.join(', ')
+  }
+  return kept
+}
+
+/** An address without the key that it may carry. */
+export function pathWithoutKey(url: string): string {
+  if (!url.includes('key=')) return url
+  return url.replace(/([?&])key=[^&]*(&|$)/, (_, lead: string, tail: string) =>
+    tail === '&' ? lead : '',
+  )
+}
+
+/** A request as it arrived, and what became of it. Keys are left out. */
+export interface RecordedRequest {
+  /** Counts all requests from 1. */
+  readonly number: number
+  readonly method: string
+  /** With the query, without a key in it. */
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Parsed: JSON, or the fields of a form. Absent when there was none or it can not be read. */
+  readonly body?: JsonValue
+  /** The format that was asked for, for a call of a model. */
+  readonly format?: WireFormat
+  /** The status that it was answered with; 0 when the connection was closed or left silent instead. */
+  readonly status: number
+}
+
+/** Remembers requests, oldest first. */
+export interface RequestLog {
+  readonly requests: readonly RecordedRequest[]
+  add(request: RecordedRequest): void
+}
+
+/** A log that keeps at least the last `limit` requests, and at most twice as many. */
+export function requestLog(limit: number): RequestLog {
+  const requests: RecordedRequest[] = []
+  return {
+    requests,
+    add(request) {
+      requests.push(request)
+      if (requests.length >= limit * 2) requests.splice(0, requests.length - limit)
+    },
+  }
+}

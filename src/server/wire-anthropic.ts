@@ -1,0 +1,190 @@
+import type { PlanBlock, WirePlan } from './plan.ts'
+import { wordsOf } from './wire-failure.ts'
+import {
+  asString,
+  isJsonObject,
+  parseJsonObject,
+  type RenderContext,
+  type WireRenderer,
+} from './wire-format.ts'
+import { assertNever, defined } from '../types/guards.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
+import type { FinishReason, Usage } from '../types/response.ts'
+
+/** The words of Anthropic for our finish reasons. It has none for `error`. */
+const anthropicStopWords: Readonly<Record<FinishReason, string>> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  content_filter: 'refusal',
+  error: 'error',
+  other: 'pause_turn',
+}
+
+/** Anthropic Messages: one content block for each block, deltas between its start and its stop. */
+export const anthropic: WireRenderer = {
+  defaultModel: 'claude-sonnet-4-5-20250929',
+  namedEvents: true,
+  headers: (requestId) => ({ 'request-id': requestId }),
+  body: (plan, context) => ({
+    ...messageHead(context),
+    content: plan.blocks.map(contentBlock),
+    ...stop(plan),
+    usage: messageUsage(plan.usage ?? {}),
+  }),
+  stream(plan, context, writer) {
+    const say = (type: string, members: JsonObject = {}): void =>
+      writer.event({ type, ...members }, type)
+    const delta = (index: number, members: JsonObject): void =>
+      say('content_block_delta', { index, delta: members })
+    let pinged = false
+    say('message_start', {
+      message: {
+        ...messageHead(context),
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        usage: startUsage(plan.usage ?? {}),
+      },
+    })
+    return {
+      begin() {},
+      open(index) {
+        const block = plan.blocks[index]
+        if (block !== undefined)
+          say('content_block_start', { index, content_block: startedBlock(block) })
+        if (!pinged) say('ping')
+        pinged = true
+      },
+      delta(index, text) {
+        const block = plan.blocks[index]
+        const members = block === undefined ? undefined : textDelta(block, text)
+        if (members !== undefined) delta(index, members)
+      },
+      close(index) {
+        const block = plan.blocks[index]
+        const signature = block === undefined ? undefined : signatureOf(block)
+        if (signature !== undefined) delta(index, { type: 'signature_delta', signature })
+        say('content_block_stop', { index })
+      },
+      finish() {
+        say('message_delta', { delta: stop(plan), usage: messageUsage(plan.usage ?? {}) })
+        say('message_stop')
+      },
+      fail(failure) {
+        const { word, message } = wordsOf('anthropic', failure)
+        writer.event({ type: 'error', error: { details: null, type: word, message } }, 'error')
+      },
+    }
+  },
+}
+
+function messageHead({ id, model }: RenderContext): JsonObject {
+  return { model, id: `msg_${id}`, type: 'message', role: 'assistant' }
+}
+
+function stop(plan: WirePlan): JsonObject {
+  const reason = plan.end.type === 'finished' ? plan.end.reason : 'stop'
+  return { stop_reason: anthropicStopWords[reason], stop_sequence: null }
+}
+
+/** A content block with all of its content. */
+function contentBlock(block: PlanBlock): JsonObject {
+  switch (block.type) {
+    case 'text':
+      return { type: 'text', text: block.text }
+    case 'reasoning':
+      return reasoningBlock(block.text, block.opaque)
+    case 'tool_call':
+      return {
+        type: 'tool_use',
+        id: block.id,
+        name: block.name,
+        // A body holds decoded arguments; text that is not a JSON object can not stand there.
+        input: parseJsonObject(block.text),
+      }
+    case 'image':
+      // Claude does not draw.
+      return { type: 'text', text: '' }
+    default:
+      return assertNever(block)
+  }
+}
+
+/** A content block as it is when it starts. What comes in deltas is empty; other blocks come whole. */
+function startedBlock(block: PlanBlock): JsonObject {
+  const whole = contentBlock(block)
+  return { ...whole, ...emptyMembers[typeOf(whole)] }
+}
+
+const emptyMembers: Readonly<Record<string, JsonObject>> = {
+  text: { text: '' },
+  thinking: { thinking: '', signature: '' },
+  tool_use: { input: {} },
+}
+
+/** The delta that adds text to a block; `undefined` for a block that takes none. */
+function textDelta(block: PlanBlock, text: string): JsonObject | undefined {
+  return deltas[typeOf(contentBlock(block))]?.(text)
+}
+
+const deltas: Readonly<Record<string, (text: string) => JsonObject>> = {
+  text: (text) => ({ type: 'text_delta', text }),
+  thinking: (thinking) => ({ type: 'thinking_delta', thinking }),
+  tool_use: (partial_json) => ({ type: 'input_json_delta', partial_json }),
+}
+
+function typeOf({ type }: JsonObject): string {
+  return typeof type === 'string' ? type : ''
+}
+
+/** The signature of a thinking block, which comes after its last delta. */
+function signatureOf(block: PlanBlock): string | undefined {
+  const { type, signature } = contentBlock(block)
+  return type === 'thinking' && typeof signature === 'string' && signature !== ''
+    ? signature
+    : undefined
+}
+
+/**
+ * Opaque data in the form of this provider becomes what it stands for: `{signature}`, `{redacted}` without text, or
+ * a whole `{block}` without text. A string is a signature, and so is any other value, as JSON.
+ */
+function reasoningBlock(text: string, opaque: JsonValue | undefined): JsonObject {
+  if (isJsonObject(opaque)) {
+    const { signature, redacted, block } = opaque
+    if (typeof signature === 'string') return { type: 'thinking', thinking: text, signature }
+    if (text === '' && typeof redacted === 'string')
+      return { type: 'redacted_thinking', data: redacted }
+    if (text === '' && isJsonObject(block)) return block
+  }
+  const signature = opaque === undefined ? '' : asString(opaque)
+  return { type: 'thinking', thinking: text, signature }
+}
+
+/**
+ * Anthropic's usage: its `input_tokens` are those that no cache had a part in, so cached reads and writes are
+ * taken off. This API always counts input and output, so what the script does not know of them is 0.
+ */
+export function messageUsage(usage: Usage): JsonObject {
+  const read = usage.cachedInputTokens ?? 0
+  const written = usage.cacheWriteInputTokens ?? 0
+  const { inputTokens, outputTokens, reasoningTokens, extra } = usage
+  return {
+    input_tokens: Math.max(0, (inputTokens ?? 0) - read - written),
+    cache_creation_input_tokens: usage.cacheWriteInputTokens ?? null,
+    cache_read_input_tokens: usage.cachedInputTokens ?? null,
+    output_tokens: outputTokens ?? 0,
+    ...(reasoningTokens === undefined
+      ? {}
+      : { output_tokens_details: { thinking_tokens: reasoningTokens } }),
+    ...extra,
+  }
+}
+
+/** The usage that a stream starts with: the input is known, and nothing was written yet. */
+function startUsage(usage: Usage): JsonObject {
+  const { inputTokens, cachedInputTokens, cacheWriteInputTokens } = usage
+  const known = defined<Usage>({ inputTokens, cachedInputTokens, cacheWriteInputTokens })
+  return messageUsage({ ...known, outputTokens: 0 })
+}

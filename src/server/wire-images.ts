@@ -1,0 +1,97 @@
+import type { PlanFailure, WirePlan } from './plan.ts'
+import { openaiHeaders } from './wire-failure.ts'
+import type { WireAnswer } from './wire-format.ts'
+import { renderPlan, type PlanOptions } from './wire.ts'
+import { defined } from '../types/guards.ts'
+import type { JsonObject } from '../types/json.ts'
+import type { Image, ImageUsage } from '../types/media.ts'
+import type { Usage } from '../types/response.ts'
+
+/** Images that a call gives. */
+interface DrawnImages {
+  readonly images: readonly Image[]
+  readonly usage?: ImageUsage
+}
+
+/** What one image call gives: images, or the provider's refusal. */
+export type ImageOutcome = DrawnImages | { readonly failure: PlanFailure }
+
+/** Renders an image call as the answer of OpenAI's images endpoints, or of a Gemini model that draws. */
+export function renderImages(
+  provider: 'openai' | 'gemini',
+  outcome: ImageOutcome,
+  options: Pick<PlanOptions, 'id' | 'model' | 'requestId' | 'created'>,
+): WireAnswer {
+  const settled: PlanOptions = { ...options, stream: false, includeUsage: true, framing: 'sse' }
+  if (provider === 'openai' && 'images' in outcome) return openaiImages(outcome, settled)
+  const plan: WirePlan = 'images' in outcome ? imagePlan(outcome) : refusedPlan(outcome.failure)
+  return renderPlan(provider === 'openai' ? 'openai_chat' : 'gemini', plan, settled)
+}
+
+function refusedPlan(failure: PlanFailure): WirePlan {
+  return { blocks: [], steps: [], end: { type: 'refused', failure } }
+}
+
+function imagePlan({ images, usage }: DrawnImages): WirePlan {
+  const { inputTokens, outputTokens, totalTokens } = usage ?? {}
+  const counted = defined<Usage>({ inputTokens, outputTokens, totalTokens })
+  return defined<WirePlan>({
+    blocks: images.map((image) => ({ type: 'image', text: '', image })),
+    steps: [],
+    usage: Object.keys(counted).length === 0 ? undefined : counted,
+    end: { type: 'finished', reason: 'stop' },
+  })
+}
+
+function openaiImages({ images, usage }: DrawnImages, options: PlanOptions): WireAnswer {
+  const body: JsonObject = {
+    created: options.created,
+    data: images.map(imageItem),
+    ...outputFacts(images, usage),
+    ...tokens(usage),
+  }
+  return {
+    status: 200,
+    headers: { ...openaiHeaders(options.requestId), 'content-type': 'application/json' },
+    frames: [{ bytes: new TextEncoder().encode(JSON.stringify(body)) }],
+    end: 'normal',
+  }
+}
+
+function imageItem(image: Image): JsonObject {
+  const { revisedPrompt } = image
+  const content =
+    image.type === 'base64'
+      ? { b64_json: image.base64 }
+      : { url: image.type === 'url' ? image.url : `file://${image.path}` }
+  return revisedPrompt === undefined ? content : { ...content, revised_prompt: revisedPrompt }
+}
+
+/** The facts that hold for all images of an answer; they are said once, from the first. */
+function outputFacts(images: readonly Image[], usage: ImageUsage | undefined): JsonObject {
+  const { mimeType, width, height } = images[0] ?? {}
+  const drawn = width === undefined || height === undefined ? undefined : `${width}x${height}`
+  const size = usage?.size ?? drawn
+  return {
+    ...(mimeType === undefined ? {} : { output_format: mimeType.replace('image/', '') }),
+    ...(size === undefined ? {} : { size }),
+    ...(usage?.quality === undefined ? {} : { quality: usage.quality }),
+  }
+}
+
+/** Counters are sent together or not at all; a sum that is not given is made. */
+function tokens(usage: ImageUsage | undefined): JsonObject {
+  const { inputTokens, outputTokens, totalTokens, extra } = usage ?? {}
+  if (inputTokens === undefined && outputTokens === undefined && totalTokens === undefined)
+    return {}
+  const total = totalTokens ?? (inputTokens ?? 0) + (outputTokens ?? 0)
+  return {
+    usage: {
+      input_tokens: inputTokens ?? 0,
+      input_tokens_details: { text_tokens: inputTokens ?? 0, image_tokens: 0 },
+      output_tokens: outputTokens ?? 0,
+      total_tokens: total,
+      ...extra,
+    },
+  }
+}

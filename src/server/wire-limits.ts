@@ -1,0 +1,192 @@
+import type { AdapterErrorReason, StreamErrorReason } from '../errors/errors.ts'
+import type { WireFormat } from './wire-format.ts'
+import { defined } from '../types/guards.ts'
+import type { FinishReason, Usage, usageFields } from '../types/response.ts'
+
+type UsageField = (typeof usageFields)[number]
+
+/** What a format can not carry of a script, as data: what goes in, and what an honest decoder gets out. */
+export interface WireLimits {
+  /** Finish reasons that arrive as another: in an answer with calls of tools, and in one without. */
+  readonly finishReasons: {
+    readonly withCalls: Partial<Record<FinishReason, FinishReason>>
+    readonly withoutCalls: Partial<Record<FinishReason, FinishReason>>
+  }
+  /** Failures that arrive as another: as a refusal, and inside a stream. */
+  readonly failures: {
+    readonly refused: Partial<Record<AdapterErrorReason, AdapterErrorReason>>
+    readonly streamed: Partial<Record<AdapterErrorReason, AdapterErrorReason | StreamErrorReason>>
+  }
+  readonly usage: {
+    /** Counters without a place. */
+    readonly lost: readonly UsageField[]
+    /** Counters that are always sent, and are 0 when the script does not know them. */
+    readonly zeroed: readonly UsageField[]
+    /** Counters that arrive as the sum of their parts, so that they are never less. */
+    readonly sums: readonly ('inputTokens' | 'outputTokens')[]
+    /** Whether a script without a usage still arrives with one. */
+    readonly always: boolean
+  }
+  /** The forms of a reasoning block's opaque data that come back as they were. Others come back inside one of these. */
+  readonly opaque: readonly string[]
+  /** The same for a call's opaque data; none is carried when there are none. */
+  readonly callOpaque: readonly string[]
+  /** Whether two blocks of the same kind that follow each other stay two. */
+  readonly blocks: { readonly text: boolean; readonly reasoning: boolean }
+  /** Whether text after a call, and reasoning after text, keep their places. */
+  readonly order: boolean
+  /** Whether arguments arrive as they were written: in a stream, and in a whole body. */
+  readonly rawArguments: { readonly streamed: boolean; readonly whole: boolean }
+  /** Whether the pieces of a call arrive as pieces. */
+  readonly callPieces: boolean
+  /** Whether a failure inside a stream says how long to wait. */
+  readonly retryAfterInStream: boolean
+  /** Whether images that the model made are carried. */
+  readonly images: boolean
+}
+
+/** A break of the transport is seen as a break, whatever the script calls it. */
+const streamedFailures = {
+  timeout: 'timeout',
+  network_error: 'truncated',
+  malformed_response: 'malformed_event',
+  unsupported_feature: 'invalid_request',
+  no_scripted_response: 'provider_unavailable',
+} as const
+
+const refusedFailures = {
+  unsupported_feature: 'invalid_request',
+  no_scripted_response: 'provider_unavailable',
+} as const
+
+const promoted = {
+  withCalls: { stop: 'tool_calls' },
+  withoutCalls: { tool_calls: 'stop' },
+} as const
+
+/** What each format can not carry. The reasons stand in `docs/decisions/020-wire-limits.md`. */
+export const wireLimits: Readonly<Record<WireFormat, WireLimits>> = {
+  openai_chat: {
+    finishReasons: { withCalls: {}, withoutCalls: {} },
+    failures: { refused: refusedFailures, streamed: streamedFailures },
+    usage: { lost: [], zeroed: [], sums: [], always: false },
+    opaque: ['{field}', '{reasoning_details}'],
+    callOpaque: [],
+    blocks: { text: false, reasoning: false },
+    order: false,
+    rawArguments: { streamed: true, whole: true },
+    callPieces: true,
+    retryAfterInStream: true,
+    images: false,
+  },
+  openai_responses: {
+    finishReasons: {
+      withCalls: { ...promoted.withCalls, error: 'other' },
+      withoutCalls: { ...promoted.withoutCalls, error: 'other' },
+    },
+    failures: { refused: refusedFailures, streamed: streamedFailures },
+    usage: {
+      lost: [],
+      zeroed: [
+        'inputTokens',
+        'outputTokens',
+        'cachedInputTokens',
+        'cacheWriteInputTokens',
+        'reasoningTokens',
+      ],
+      sums: [],
+      always: false,
+    },
+    opaque: ['{id}', '{id, encrypted_content}'],
+    callOpaque: [],
+    blocks: { text: true, reasoning: true },
+    order: true,
+    rawArguments: { streamed: true, whole: true },
+    callPieces: true,
+    retryAfterInStream: true,
+    images: true,
+  },
+  anthropic: {
+    finishReasons: {
+      withCalls: { stop: 'tool_calls', error: 'other' },
+      withoutCalls: { error: 'other' },
+    },
+    failures: { refused: refusedFailures, streamed: streamedFailures },
+    usage: {
+      lost: ['totalTokens'],
+      zeroed: ['inputTokens', 'outputTokens'],
+      sums: ['inputTokens'],
+      always: true,
+    },
+    opaque: ['{signature}', '{redacted}', '{block}'],
+    callOpaque: [],
+    blocks: { text: true, reasoning: true },
+    order: true,
+    rawArguments: { streamed: true, whole: false },
+    callPieces: true,
+    retryAfterInStream: false,
+    images: false,
+  },
+  gemini: {
+    finishReasons: promoted,
+    failures: { refused: refusedFailures, streamed: streamedFailures },
+    usage: {
+      lost: ['cacheWriteInputTokens'],
+      zeroed: [],
+      sums: ['outputTokens'],
+      always: false,
+    },
+    opaque: ['string', '{thoughtSignature, on}', '{part}'],
+    callOpaque: ['{thoughtSignature}'],
+    blocks: { text: false, reasoning: false },
+    order: true,
+    rawArguments: { streamed: false, whole: false },
+    callPieces: false,
+    retryAfterInStream: true,
+    images: true,
+  },
+}
+
+/** The finish reason that arrives for a scripted one. */
+export function carriedFinishReason(
+  format: WireFormat,
+  reason: FinishReason,
+  hasCalls: boolean,
+): FinishReason {
+  const { withCalls, withoutCalls } = wireLimits[format].finishReasons
+  return (hasCalls ? withCalls : withoutCalls)[reason] ?? reason
+}
+
+/**
+ * The usage that arrives for a scripted one; `undefined` when none does.
+ *
+ * A total that is not sent is the sum, where input and output are known.
+ */
+export function carriedUsage(format: WireFormat, usage: Usage | undefined): Usage | undefined {
+  const { lost, zeroed, sums, always } = wireLimits[format].usage
+  if (usage === undefined && !always) return undefined
+  const counts: Counts = { ...usage }
+  for (const field of zeroed) counts[field] ??= 0
+  for (const field of lost) delete counts[field]
+  for (const field of sums) counts[field] = atLeast(counts[field], partsOf(counts, field))
+  const { inputTokens, outputTokens } = counts
+  const total = sum([inputTokens, outputTokens])
+  if (inputTokens !== undefined && outputTokens !== undefined) counts.totalTokens ??= total
+  return defined<Usage>({ ...counts })
+}
+
+type Counts = { -readonly [K in keyof Usage]: Usage[K] | undefined }
+
+function partsOf(counts: Counts, whole: 'inputTokens' | 'outputTokens'): number | undefined {
+  const { cachedInputTokens, cacheWriteInputTokens, reasoningTokens } = counts
+  return whole === 'inputTokens' ? sum([cachedInputTokens, cacheWriteInputTokens]) : reasoningTokens
+}
+
+function atLeast(whole: number | undefined, parts: number | undefined): number | undefined {
+  return whole === undefined || parts === undefined ? (whole ?? parts) : Math.max(whole, parts)
+}
+
+function sum(counts: readonly (number | undefined)[]): number | undefined {
+  const known = counts.filter((count) => count !== undefined)
+  return known.length === 0 ? undefined : known.reduce((total, count) => total + count, 0)
+}

@@ -1,0 +1,289 @@
+import type { PlanBlock, PlanFailure, WirePlan } from './plan.ts'
+import { openaiError, openaiHeaders, wordsOf } from './wire-failure.ts'
+import {
+  asString,
+  isJsonObject,
+  type FrameWriter,
+  type RenderContext,
+  type WireRenderer,
+} from './wire-format.ts'
+import { responsesUsage } from './wire-openai-usage.ts'
+import { assertNever } from '../types/guards.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
+
+/** Responses: one output item for each block, events for every stage of an item. */
+export const openaiResponses: WireRenderer = {
+  defaultModel: 'gpt-5-2025-08-07',
+  namedEvents: true,
+  headers: openaiHeaders,
+  body: (plan, context) => ({
+    ...response(plan, context, 'ended'),
+    billing: { payer: 'developer' },
+  }),
+  stream(plan, context, writer) {
+    const say = sequencedEvents(writer)
+    const item = (block: number): ItemEvents => itemEvents(plan, context, block, say)
+    say('response.created', { response: response(plan, context, 'started') })
+    say('response.in_progress', { response: response(plan, context, 'started') })
+    return {
+      begin() {},
+      open: (block) => item(block).open(),
+      delta: (block, text) => item(block).delta(text),
+      close: (block) => item(block).close(),
+      finish() {
+        say(`response.${outcome(plan).status}`, { response: response(plan, context, 'ended') })
+      },
+      fail(failure) {
+        say('error', { error: openaiError(wordsOf('openai_responses', failure)) })
+        say('response.failed', { response: failedResponse(plan, context, failure) })
+      },
+    }
+  },
+}
+
+type Say = (type: string, members: JsonObject) => void
+
+/** Every event has its name, its type and its number. */
+function sequencedEvents(writer: FrameWriter): Say {
+  let sequence = 0
+  return (type, members) => {
+    writer.event({ type, ...members, sequence_number: sequence++ }, type)
+  }
+}
+
+interface ItemEvents {
+  open(): void
+  delta(text: string): void
+  close(): void
+}
+
+function itemEvents(plan: WirePlan, context: RenderContext, index: number, say: Say): ItemEvents {
+  const block = plan.blocks[index]
+  if (block === undefined) throw new RangeError(`no block ${index}`)
+  const id = itemId(block, index, context.id)
+  const at = { item_id: id, output_index: index }
+  const stages: Readonly<Record<typeof block.type, ItemEvents>> = {
+    text: {
+      open: () =>
+        say('response.content_part.added', { ...at, content_index: 0, part: textPart('') }),
+      delta: (delta) =>
+        say('response.output_text.delta', { ...at, content_index: 0, delta, logprobs: [] }),
+      close() {
+        const { text } = block
+        say('response.output_text.done', { ...at, content_index: 0, text, logprobs: [] })
+        say('response.content_part.done', { ...at, content_index: 0, part: textPart(text) })
+      },
+    },
+    reasoning: {
+      open() {
+        if (block.text === '') return
+        say('response.reasoning_summary_part.added', {
+          ...at,
+          summary_index: 0,
+          part: summaryPart(''),
+        })
+      },
+      delta(delta) {
+        if (block.text === '') return
+        say('response.reasoning_summary_text.delta', { ...at, summary_index: 0, delta })
+      },
+      close() {
+        const { text } = block
+        if (text === '') return
+        say('response.reasoning_summary_text.done', { ...at, summary_index: 0, text })
+        const part = summaryPart(text)
+        say('response.reasoning_summary_part.done', { ...at, summary_index: 0, part })
+      },
+    },
+    tool_call: {
+      open() {},
+      delta: (delta) => say('response.function_call_arguments.delta', { ...at, delta }),
+      close: () => say('response.function_call_arguments.done', { ...at, ...callEnd(block) }),
+    },
+    image: { open() {}, delta() {}, close() {} },
+  }
+  const stage = stages[block.type]
+  return {
+    open() {
+      const item = outputItem(block, id, 'in_progress')
+      say('response.output_item.added', { output_index: index, item })
+      stage.open()
+    },
+    delta: (text) => stage.delta(text),
+    close() {
+      stage.close()
+      const item = outputItem(block, id, itemStatus(plan, index))
+      say('response.output_item.done', { output_index: index, item })
+    },
+  }
+}
+
+function callEnd(block: PlanBlock): JsonObject {
+  return { arguments: block.text, name: block.type === 'tool_call' ? block.name : '' }
+}
+
+/** The last item of an answer that was cut short is itself incomplete. */
+function itemStatus(plan: WirePlan, index: number): 'completed' | 'incomplete' {
+  const last = index === plan.blocks.length - 1
+  return last && outcome(plan).status === 'incomplete' ? 'incomplete' : 'completed'
+}
+
+/** What a response says about its own end. */
+interface Outcome {
+  readonly status: 'in_progress' | 'completed' | 'incomplete'
+  readonly incomplete_details: { readonly reason: string } | null
+}
+
+function outcome(plan: WirePlan): Outcome {
+  const reason = plan.end.type === 'finished' ? plan.end.reason : 'stop'
+  switch (reason) {
+    case 'length':
+      return { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }
+    case 'content_filter':
+      return { status: 'incomplete', incomplete_details: { reason: 'content_filter' } }
+    case 'other':
+    case 'error':
+      return { status: 'incomplete', incomplete_details: { reason } }
+    case 'stop':
+    case 'tool_calls':
+      return { status: 'completed', incomplete_details: null }
+    default:
+      return assertNever(reason)
+  }
+}
+
+function response(plan: WirePlan, context: RenderContext, stage: 'started' | 'ended'): JsonObject {
+  const ended = stage === 'ended'
+  const { status, incomplete_details }: Outcome = ended
+    ? outcome(plan)
+    : { status: 'in_progress', incomplete_details: null }
+  return {
+    ...responseHead(context),
+    status,
+    incomplete_details,
+    output: ended ? outputItems(plan, context) : [],
+    usage: ended && plan.usage !== undefined ? responsesUsage(plan.usage) : null,
+  }
+}
+
+function failedResponse(plan: WirePlan, context: RenderContext, failure: PlanFailure): JsonObject {
+  const { word, message } = wordsOf('openai_responses', failure)
+  return {
+    ...response(plan, context, 'started'),
+    status: 'failed',
+    error: { code: word ?? 'invalid_prompt', message },
+  }
+}
+
+function outputItems(plan: WirePlan, context: RenderContext): JsonValue[] {
+  return plan.blocks.map((block, index) =>
+    outputItem(block, itemId(block, index, context.id), itemStatus(plan, index)),
+  )
+}
+
+function responseHead({ id, created, model }: RenderContext): JsonObject {
+  return {
+    id: `resp_${id}`,
+    object: 'response',
+    created_at: created,
+    background: false,
+    error: null,
+    instructions: null,
+    max_output_tokens: null,
+    max_tool_calls: null,
+    model,
+    parallel_tool_calls: true,
+    previous_response_id: null,
+    prompt_cache_key: null,
+    reasoning: { effort: null, summary: null },
+    safety_identifier: null,
+    service_tier: 'default',
+    store: false,
+    temperature: 1,
+    text: { format: { type: 'text' }, verbosity: 'medium' },
+    tool_choice: 'auto',
+    tools: [],
+    top_logprobs: 0,
+    top_p: 1,
+    truncation: 'disabled',
+    user: null,
+    metadata: {},
+  }
+}
+
+/** The id of the output item of a block. That of a reasoning item may be in its opaque data. */
+function itemId(block: PlanBlock, index: number, id: string): string {
+  const own =
+    block.type === 'reasoning' && isJsonObject(block.opaque) ? block.opaque['id'] : undefined
+  if (typeof own === 'string') return own
+  const prefix = { text: 'msg', reasoning: 'rs', tool_call: 'fc', image: 'ig' }[block.type]
+  return `${prefix}_${id}_${index}`
+}
+
+/** A text part of a message item. */
+function textPart(text: string): JsonObject {
+  return { type: 'output_text', annotations: [], logprobs: [], text }
+}
+
+/** A summary part of a reasoning item. */
+function summaryPart(text: string): JsonObject {
+  return { type: 'summary_text', text }
+}
+
+/** The output item of a block, as it is when it is added and empty, or when it is done. */
+function outputItem(
+  block: PlanBlock,
+  id: string,
+  status: 'in_progress' | 'completed' | 'incomplete',
+): JsonObject {
+  const started = status === 'in_progress'
+  switch (block.type) {
+    case 'text':
+      return {
+        id,
+        type: 'message',
+        status,
+        content: started ? [] : [textPart(block.text)],
+        role: 'assistant',
+      }
+    case 'reasoning':
+      return reasoningItem(block.text, started ? undefined : block.opaque, id, started)
+    case 'tool_call':
+      return {
+        id,
+        type: 'function_call',
+        status,
+        arguments: started ? '' : block.text,
+        call_id: block.id,
+        name: block.name,
+      }
+    case 'image':
+      return {
+        id,
+        type: 'image_generation_call',
+        status,
+        result: started || block.image.type !== 'base64' ? null : block.image.base64,
+      }
+    default:
+      return assertNever(block)
+  }
+}
+
+function reasoningItem(
+  text: string,
+  opaque: JsonValue | undefined,
+  id: string,
+  started: boolean,
+): JsonObject {
+  const summary = started || text === '' ? [] : [summaryPart(text)]
+  return { id, type: 'reasoning', summary, ...encrypted(opaque) }
+}
+
+/** Opaque data in the form of this provider, `{id, encrypted_content}`; a string is the content, anything else is JSON in it. */
+function encrypted(opaque: JsonValue | undefined): JsonObject {
+  if (opaque === undefined) return {}
+  if (!isJsonObject(opaque) || typeof opaque['id'] !== 'string')
+    return { encrypted_content: asString(opaque) }
+  const { encrypted_content } = opaque
+  return encrypted_content === undefined ? {} : { encrypted_content }
+}

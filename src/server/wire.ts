@@ -1,0 +1,387 @@
+import { reasonOf, systemClock, type Clock } from '../core/clock.ts'
+import { planScript, type PlanFailure, type PlanStep, type WirePlan } from './plan.ts'
+import { anthropic } from './wire-anthropic.ts'
+import { renderFailure } from './wire-failure.ts'
+import {
+  frameWriter,
+  jsonArrayWriter,
+  wireEpoch,
+  type FrameWriter,
+  type RenderContext,
+  type WireAnswer,
+  type WireChunking,
+  type WireFormat,
+  type WireFrame,
+  type WireOptions,
+  type WireRenderer,
+  type WireStream,
+} from './wire-format.ts'
+import { gemini } from './wire-gemini.ts'
+import { openaiChat } from './wire-openai-chat.ts'
+import { openaiResponses } from './wire-openai-responses.ts'
+import { validateScript } from '../testing/check-script.ts'
+import type { Script } from '../testing/script.ts'
+import { assertNever } from '../types/guards.ts'
+import type { JsonValue } from '../types/json.ts'
+
+/**
+ * Renders a script as the bytes that a provider would send for it.
+ *
+ * The same script and options give the same bytes. A script that `validateScript` refuses throws the same
+ * `ValidationError`. What a format has no place for is left out; `wireLimits` lists it.
+ */
+export function renderWire(
+  format: WireFormat,
+  script: Script,
+  options: WireOptions = {},
+): WireAnswer {
+  validateScript({ script })
+  const plan = planScript(script)
+  const id = plan.id ?? `fake${options.id ?? '1'}`
+  const answer = renderPlan(format, plan, {
+    id,
+    created: wireEpoch,
+    stream: options.stream ?? false,
+    model: plan.model ?? options.model ?? renderers[format].defaultModel,
+    requestId: options.requestId ?? `req_${id}`,
+    includeUsage: options.includeUsage ?? true,
+    framing: options.framing ?? 'sse',
+  })
+  const { chunking } = options
+  return chunking === undefined ? answer : { ...answer, frames: rechunk(answer.frames, chunking) }
+}
+
+/** Who says a plan in which format. */
+const renderers: Readonly<Record<WireFormat, WireRenderer>> = {
+  openai_chat: openaiChat,
+  openai_responses: openaiResponses,
+  anthropic,
+  gemini,
+}
+
+/** The settled facts of one answer, and whether it is streamed. */
+export interface PlanOptions extends RenderContext {
+  readonly stream: boolean
+}
+
+/** Renders a plan: a refusal, a body, or a stream, as the plan ends and as the options ask. */
+export function renderPlan(format: WireFormat, plan: WirePlan, options: PlanOptions): WireAnswer {
+  const { end } = plan
+  if (end.type === 'refused') return refusal(format, plan, end.failure, options.requestId)
+  return options.stream ? streamed(format, plan, options) : whole(format, plan, options)
+}
+
+const html = '<html><body><h1>502 Bad Gateway</h1></body></html>'
+
+/** An HTTP refusal. Reasons that no status stands for are shown as the transport shows them. */
+function refusal(
+  format: WireFormat,
+  plan: WirePlan,
+  failure: PlanFailure,
+  requestId: string,
+): WireAnswer {
+  const writer = waitedWriter(plan)
+  if (failure.status === undefined) {
+    if (failure.reason === 'timeout') return silence('stall')
+    if (failure.reason === 'network_error') return silence('cut')
+    if (failure.reason === 'malformed_response') {
+      writer.text(html)
+      return {
+        status: 200,
+        headers: { 'content-type': 'text/html' },
+        frames: writer.frames,
+        end: 'normal',
+      }
+    }
+  }
+  const id = failure.requestId ?? requestId
+  const { status, body, headers } = renderFailure(format, failure, id)
+  writer.text(JSON.stringify(body))
+  return {
+    status,
+    headers: { ...renderers[format].headers(id), 'content-type': jsonType(format), ...headers },
+    frames: writer.frames,
+    end: 'normal',
+  }
+}
+
+function silence(end: 'cut' | 'stall'): WireAnswer {
+  return { status: 0, headers: {}, frames: [], end }
+}
+
+/** One JSON body. What would have failed in the middle of a stream is a refusal here. */
+function whole(format: WireFormat, plan: WirePlan, options: PlanOptions): WireAnswer {
+  const { end } = plan
+  if (end.type === 'failed') return refusal(format, plan, end.failure, options.requestId)
+  if (end.type === 'broken' && end.how === 'stall') return silence('stall')
+  const writer = waitedWriter(plan)
+  const text = JSON.stringify(renderers[format].body(plan, options))
+  // A body without its second half can not be read, whether or not the connection is closed there.
+  writer.text(end.type === 'broken' ? text.slice(0, text.length / 2) : text)
+  const headers = {
+    ...renderers[format].headers(options.requestId),
+    'content-type': jsonType(format),
+  }
+  const cut = end.type === 'broken' && end.how === 'cut'
+  return { status: 200, headers, frames: writer.frames, end: cut ? 'cut' : 'normal' }
+}
+
+function streamed(format: WireFormat, plan: WirePlan, options: PlanOptions): WireAnswer {
+  const array = options.framing === 'json_array'
+  const writer = array ? jsonArrayWriter() : frameWriter()
+  const renderer = renderers[format]
+  // A leading wait holds back the answer as a whole, its first event included.
+  const waits = plan.steps.findIndex((step) => step.type !== 'wait')
+  const lead = waits === -1 ? plan.steps.length : waits
+  for (const step of plan.steps.slice(0, lead)) if (step.type === 'wait') writer.wait(step.ms)
+  const stream = renderer.stream(plan, options, writer)
+  for (const step of plan.steps.slice(lead)) take(step, stream, writer, renderer.namedEvents)
+  const end = endStream(plan, stream, writer)
+  return {
+    status: 200,
+    headers: {
+      ...renderer.headers(options.requestId),
+      'content-type': array ? jsonType(format) : 'text/event-stream; charset=utf-8',
+    },
+    frames: writer.frames,
+    end,
+  }
+}
+
+function take(step: PlanStep, stream: WireStream, writer: FrameWriter, named: boolean): void {
+  switch (step.type) {
+    case 'open':
+      return stream.open(step.block)
+    case 'delta':
+      return stream.delta(step.block, step.text)
+    case 'close':
+      return stream.close(step.block)
+    case 'raw':
+      return rawEvent(step.chunk, writer, named)
+    case 'wait':
+      return writer.wait(step.ms)
+    default:
+      return assertNever(step)
+  }
+}
+
+/** An object goes out as it is; what no provider would send as an event is wrapped. */
+function rawEvent(chunk: JsonValue, writer: FrameWriter, named: boolean): void {
+  const event =
+    typeof chunk === 'object' && chunk !== null && !Array.isArray(chunk)
+      ? chunk
+      : { type: 'raw_chunk', chunk }
+  const type = 'type' in event ? event.type : undefined
+  writer.event(event, named ? (typeof type === 'string' ? type : 'raw_chunk') : undefined)
+}
+
+function endStream(plan: WirePlan, stream: WireStream, writer: FrameWriter): WireAnswer['end'] {
+  const { end } = plan
+  switch (end.type) {
+    case 'finished':
+      stream.finish()
+      writer.end()
+      return 'normal'
+    case 'failed':
+      stream.fail(end.failure)
+      writer.end()
+      return 'normal'
+    case 'broken':
+      stream.begin()
+      if (end.how === 'malformed') writer.text('data: {"malformed": \n\n')
+      return end.how === 'malformed' ? 'normal' : end.how
+    case 'refused':
+      return 'normal'
+    default:
+      return assertNever(end)
+  }
+}
+
+/** A writer whose first frame waits for all that the script waits. */
+function waitedWriter(plan: WirePlan): FrameWriter {
+  const writer = frameWriter()
+  for (const step of plan.steps) if (step.type === 'wait') writer.wait(step.ms)
+  return writer
+}
+
+function jsonType(format: WireFormat): string {
+  return format === 'gemini' ? 'application/json; charset=UTF-8' : 'application/json'
+}
+
+/** What an answer is played with. */
+export interface ReplayOptions {
+  /** Waits go through it. */
+  readonly clock?: Clock | undefined
+  /** The signal of the call: it ends a wait, a silence and the body. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * The answer as `fetch` would give it, without a network: one chunk for each frame, waits by the clock.
+ *
+ * What closes before a status rejects, as `fetch` does; what closes in the middle fails the body; a silence lasts until the
+ * signal is aborted or the body is left.
+ */
+export async function wireResponse(
+  answer: WireAnswer,
+  { clock = systemClock, signal }: ReplayOptions = {},
+): Promise<Response> {
+  const [first, ...rest] = answer.frames
+  await clock.sleep(first?.delayMs ?? 0, signal)
+  if (answer.status === 0) {
+    if (answer.end === 'stall') await untilAborted(signal)
+    throw new TypeError('fetch failed', { cause: new Error('the connection was closed') })
+  }
+  const frames = first === undefined ? [] : [{ bytes: first.bytes }, ...rest]
+  return new Response(body(frames, answer.end, clock, signal), {
+    status: answer.status,
+    headers: { ...answer.headers },
+  })
+}
+
+function body(
+  frames: readonly WireFrame[],
+  end: WireAnswer['end'],
+  clock: Clock,
+  signal: AbortSignal | undefined,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const left = new AbortController()
+  const leave = (): void => left.abort(signal === undefined ? undefined : reasonOf(signal))
+  signal?.addEventListener('abort', leave, { once: true })
+  let next = 0
+  return new ReadableStream({
+    async pull(controller) {
+      const frame = frames[next++]
+      if (frame === undefined && end === 'normal') {
+        controller.close()
+        return
+      }
+      if (frame === undefined && end === 'stall') await untilAborted(left.signal)
+      if (frame === undefined) throw new TypeError('terminated')
+      if (frame.delayMs !== undefined) await clock.sleep(frame.delayMs, left.signal)
+      left.signal.throwIfAborted()
+      controller.enqueue(frame.bytes.slice())
+    },
+    cancel() {
+      signal?.removeEventListener('abort', leave)
+      left.abort()
+    },
+  })
+}
+
+/** Waits for the signal alone, and rejects with its reason. */
+function untilAborted(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal?.aborted === true) reject(reasonOf(signal))
+    signal?.addEventListener('abort', () => reject(reasonOf(signal)), { once: true })
+  })
+}
+
+/**
+ * The same bytes, cut at other places. What has to wait keeps its wait, and nothing is joined across a wait.
+ *
+ * A cut falls anywhere, also inside an event or a character.
+ */
+export function rechunk(
+  frames: readonly WireFrame[],
+  { seed, maxBytes }: WireChunking,
+): readonly WireFrame[] {
+  const random = seededRandom(seed)
+  const longest = Math.max(1, Math.floor(maxBytes))
+  const result: WireFrame[] = []
+  for (const run of joinFrames(frames)) {
+    let from = 0
+    while (from < run.bytes.length) {
+      const to = from + 1 + Math.floor(random() * longest)
+      const bytes = run.bytes.subarray(from, to)
+      const first = from === 0 && run.delayMs !== undefined
+      result.push(first ? { bytes, delayMs: run.delayMs } : { bytes })
+      from = to
+    }
+  }
+  return result
+}
+
+/** The fewest frames that keep every wait: one for each run of frames between two waits. */
+export function joinFrames(frames: readonly WireFrame[]): readonly WireFrame[] {
+  const runs: { readonly parts: Uint8Array[]; readonly delayMs: number | undefined }[] = []
+  for (const { bytes, delayMs } of frames) {
+    const run = runs.at(-1)
+    if (run === undefined || delayMs !== undefined) runs.push({ parts: [bytes], delayMs })
+    else run.parts.push(bytes)
+  }
+  return runs.map(({ parts, delayMs }) => {
+    const bytes = concat(parts)
+    return delayMs === undefined ? { bytes } : { bytes, delayMs }
+  })
+}
+
+function concat(parts: readonly Uint8Array[]): Uint8Array {
+  const result = new Uint8Array(parts.reduce((size, part) => size + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    result.set(part, at)
+    at += part.length
+  }
+  return result
+}
+
+/**
+ * The answer with its connection closed after some events. A body, which is one frame, is cut in its middle.
+ *
+ * An answer that has no more events than that is not changed.
+ */
+export function cutAfterEvents(answer: WireAnswer, events: number): WireAnswer {
+  const { frames } = answer
+  if (frames.length === 1) return { ...answer, frames: frames.map(firstHalf), end: 'cut' }
+  if (events >= frames.length) return answer
+  return { ...answer, frames: frames.slice(0, Math.max(0, events)), end: 'cut' }
+}
+
+/**
+ * The answer with one event that can not be read; the ones after it still come. A body is broken in its middle.
+ *
+ * An answer without such an event is not changed.
+ */
+export function malformEvent(answer: WireAnswer, index: number): WireAnswer {
+  const { frames } = answer
+  const at = frames.length === 1 ? 0 : index
+  return { ...answer, frames: frames.map((frame, i) => (i === at ? malformed(frame) : frame)) }
+}
+
+/** The answer held back for some time, its status included. */
+export function slowAnswer(answer: WireAnswer, ms: number): WireAnswer {
+  const [first, ...rest] = answer.frames
+  if (first === undefined) return answer
+  return { ...answer, frames: [{ ...first, delayMs: (first.delayMs ?? 0) + ms }, ...rest] }
+}
+
+function firstHalf(frame: WireFrame): WireFrame {
+  return { ...frame, bytes: frame.bytes.subarray(0, frame.bytes.length / 2) }
+}
+
+const decoder = new TextDecoder()
+
+const encoder = new TextEncoder()
+
+/** An event keeps its end, so that what follows is read; its data stops in the middle. */
+function malformed(frame: WireFrame): WireFrame {
+  const text = decoder.decode(frame.bytes)
+  const data = text.indexOf('{')
+  const half =
+    data === -1 ? text.slice(0, text.length / 2) : text.slice(0, (data + text.length) / 2)
+  const end = text.endsWith('\n\n') ? '\n\n' : ''
+  // A text without an object, such as an end marker, gets one that does not close.
+  return { ...frame, bytes: encoder.encode(data === -1 ? `data: {${end}` : half + end) }
+}
+
+/** A small seeded generator: numbers in [0, 1), the same for the same seed on every platform. */
+export function seededRandom(seed: number): () => number {
+  let state = Math.trunc(seed) | 0
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}

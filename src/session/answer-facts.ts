@@ -1,8 +1,0 @@
-import type { ModelResponse } from '../data/model-response.ts'
-import type { AnswerFacts } from '../data/session.ts'
-
-/** What a session keeps of an answer beside its message. */
-export function answerFacts(response: ModelResponse): AnswerFacts {
-  const { message: _message, outputText: _text, toolCalls: _calls, ...facts } = response
-  return facts
-}

@@ -1,0 +1,328 @@
+import type { Engine } from '../contracts/engine.ts'
+import type { CallOptions } from '../contracts/options.ts'
+import type { Tool } from '../contracts/tool.ts'
+import { StreamError, ValidationError } from '../errors/errors.ts'
+import { createEngine } from '../run/engine.ts'
+import { submitToolResults, type ToolResultInput } from '../session/changes.ts'
+import {
+  streamReply,
+  streamResume,
+  streamStart,
+  type SessionStream,
+} from '../session/operations.ts'
+import { parseSession, stringifySession } from '../session/saved.ts'
+import { fake } from './fake.ts'
+import { createScriptCursor, type Script } from './script.ts'
+import { virtualClock } from './virtual-clock.ts'
+import type { StreamEvent } from '../types/events.ts'
+import type { Message } from '../types/message.ts'
+import type { Session } from '../types/session.ts'
+
+/**
+ * Proves that a run can be cut anywhere: it is cut after every one of its events, saved as text, read back, and resumed by an
+ * engine of its own. Every resumed run has to end in the thread and the status of the uncut one.
+ *
+ * A handler whose result was stored must not run again. One that was started and left no result may run again only if its tool is
+ * `idempotent`; else its call has to be answered as interrupted. Rejects with the first cut that diverges.
+ */
+export async function crashAtEveryEvent(scenario: CrashScenario): Promise<CrashReport> {
+  const runs: Runs = new Map()
+  const uncut = await rehearse(scenario, Number.POSITIVE_INFINITY, runs)
+  for (let cut = 1; cut <= uncut.moments; cut++) {
+    const cutRuns: Runs = new Map()
+    checkCut(uncut, await rehearse(scenario, cut, cutRuns), cut, cutRuns)
+  }
+  const toolRuns: Record<string, number> = {}
+  for (const { tool, times } of runs.values()) {
+    toolRuns[tool.name] = (toolRuns[tool.name] ?? 0) + times
+  }
+  return { events: uncut.events, cuts: uncut.moments, toolRuns }
+}
+
+/** Runs a scenario to its end, through a crash at the moment `cut`. */
+async function rehearse(scenario: CrashScenario, cut: number, runs: Runs): Promise<Ending> {
+  const ran = (tool: Tool, id: string): void => {
+    const known = runs.get(id)
+    if (known === undefined) runs.set(id, { tool, times: 1 })
+    else known.times++
+  }
+  const first = startLife(scenario, 0, ran)
+  const before = await live(scenario, first, undefined, cut)
+  if (before.ended) return before
+  const saved: Session = parseSession(stringifySession(before.session))
+  const second = startLife(scenario, first.completedCalls(), ran)
+  const after = await live(scenario, second, saved, Number.POSITIVE_INFINITY)
+  return { ...after, started: before.started }
+}
+
+/** What to do with a session that waits: answer its question, or its tool calls. */
+export type SuspendAnswer =
+  | { readonly reply: string }
+  | { readonly toolResults: readonly ToolResultInput[] }
+
+/** A run to be cut after every one of its events. Either `scripts` or `engine` says what the model does. */
+export interface CrashScenario {
+  /** What each model call does, played by a fake. */
+  readonly scripts?: readonly Script[] | undefined
+  /** An engine whose model goes on after so many completed calls, as a real one would after a restart. */
+  readonly engine?: ((completedCalls: number) => Engine) | undefined
+  /** The tools; each run of a handler is counted. */
+  readonly tools?: readonly Tool[] | undefined
+  readonly messages: readonly Message[]
+  readonly options?: CallOptions | undefined
+  /** Needed when the run asks the user or leaves calls to the caller. */
+  readonly onSuspend?: ((session: Session) => SuspendAnswer) | undefined
+}
+
+/** What was tried. */
+export interface CrashReport {
+  /** Events of the uncut run. */
+  readonly events: number
+  /** Places where it was cut: before each piece of it (the start, each reply, each resume), and after each event. */
+  readonly cuts: number
+  /** How often each tool's handler ran in the uncut run. */
+  readonly toolRuns: Readonly<Record<string, number>>
+}
+
+/** How often the handler of each call ran, and which tool it was. */
+type Runs = Map<string, { readonly tool: Tool; times: number }>
+
+/** Refuses a resumed run that did not end as the uncut one did, or that ran a tool twice. */
+function checkCut(uncut: Ending, resumed: Ending, cut: number, runs: Runs): void {
+  const fail = (what: string, expected: unknown, actual: unknown): never => {
+    const message = `the run that was cut at moment ${cut} of ${uncut.moments} diverges: ${what}`
+    throw new StreamError(
+      'unknown',
+      `${message}\n  uncut:   ${text(expected)}\n  resumed: ${text(actual)}`,
+      {
+        metadata: { cut, expected, actual },
+      },
+    )
+  }
+  const lost = lostCalls(resumed, runs)
+  const expected = comparable(uncut, lost)
+  const actual = comparable(resumed, lost)
+  if (expected.length !== actual.length) fail('its number of messages', expected, actual)
+  expected.forEach((message, index) => {
+    const other = actual[index]
+    if (other !== undefined && mayDiffer(message, other, lost)) return
+    if (text(message) !== text(other)) fail(`message ${index}`, message, other)
+  })
+  if (lost.size === 0 && resumed.session.status !== uncut.session.status) {
+    fail('its status', uncut.session.status, resumed.session.status)
+  }
+  for (const [id, { tool, times }] of runs) {
+    if (times > 1 && !tool.idempotent)
+      fail(`${tool.name} ran ${times} times for call ${id}`, 1, times)
+  }
+}
+
+/** The calls that may be answered as interrupted: started, without a result, and not to be run twice. */
+function lostCalls({ started }: Ending, runs: Runs): ReadonlySet<string> {
+  return new Set(started.filter((id) => runs.get(id)?.tool.idempotent !== true))
+}
+
+/** What follows a call that was answered as interrupted may differ: the model was told something else. */
+function comparable({ session }: Ending, lost: ReadonlySet<string>): readonly Message[] {
+  const { messages } = session.thread
+  if (lost.size === 0) return messages
+  const at = messages.findIndex(({ toolCallId = '' }) => lost.has(toolCallId))
+  const next = messages.findIndex(({ role }, index) => index > at && role !== 'tool')
+  return next === -1 ? messages : messages.slice(0, next)
+}
+
+function mayDiffer(expected: Message, actual: Message, lost: ReadonlySet<string>): boolean {
+  return (
+    expected.toolCallId !== undefined &&
+    lost.has(expected.toolCallId) &&
+    actual.toolCallId === expected.toolCallId &&
+    actual.metadata?.['interrupted'] === true
+  )
+}
+
+/** Values as text with their keys in order, so that equal data gives equal text. */
+function text(value: unknown): string {
+  return JSON.stringify(value, (_key, member: unknown) =>
+    typeof member === 'object' && member !== null && !Array.isArray(member)
+      ? Object.fromEntries(Object.entries(member).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : member,
+  )
+}
+
+/** One process's worth of a run: an engine, and the counts that the next life starts from. */
+interface Life {
+  readonly engine: Engine
+  readonly tools: readonly Tool[]
+  /** Model calls that were completed, in this life and those before it. */
+  completedCalls(): number
+  /** A model call has begun, or has said its last word. */
+  onCall(phase: 'began' | 'ended'): void
+  /** Whether the model has more to say. */
+  hasMore(): boolean
+}
+
+/** Starts a life in which the model goes on after so many completed calls. `ran` is told of every run of a handler. */
+function startLife(
+  scenario: CrashScenario,
+  completedBefore: number,
+  ran: (tool: Tool, toolCallId: string) => void,
+): Life {
+  const tools = (scenario.tools ?? []).map((tool) => counted(tool, ran))
+  const { scripts, engine } = scenario
+  if (engine !== undefined) return realLife(engine(completedBefore), tools, completedBefore)
+  if (scripts === undefined) {
+    throw new ValidationError('invalid_options', [
+      { path: 'scripts', problem: 'are missing: give scripts, or an engine' },
+    ])
+  }
+  const rest = scripts.slice(completedBefore)
+  const scriptCursor = createScriptCursor()
+  const adapter = fake({ scripts: rest, scriptCursor })
+  let open = 0
+  return {
+    engine: createEngine({ adapter, tools, clock: virtualClock() }),
+    tools,
+    // A call that was cut is made again, the attempts that failed before it are not.
+    completedCalls: () => completedBefore + scriptCursor.index - open,
+    onCall: (phase) => {
+      open = phase === 'began' ? 1 : 0
+    },
+    hasMore: () => scriptCursor.index < rest.length,
+  }
+}
+
+function realLife(engine: Engine, tools: readonly Tool[], completedBefore: number): Life {
+  let completed = completedBefore
+  return {
+    engine,
+    tools,
+    completedCalls: () => completed,
+    onCall: (phase) => {
+      if (phase === 'ended') completed++
+    },
+    hasMore: () => false,
+  }
+}
+
+function counted(tool: Tool, ran: (tool: Tool, toolCallId: string) => void): Tool {
+  const { handler } = tool
+  if (handler === undefined) return tool
+  return {
+    ...tool,
+    handler: (args, options) => {
+      ran(tool, options.toolCall.id)
+      return handler(args, options)
+    },
+  }
+}
+
+/** Where a life has got to. */
+interface Ending {
+  readonly session: Session
+  /** Events that were handed out. */
+  readonly events: number
+  /** Moments at which the session could be saved: before each piece of the run, and after each event. */
+  readonly moments: number
+  /** The run came to its own end; else it was cut. */
+  readonly ended: boolean
+  /** Calls whose handlers had started and had no result when the run was cut. */
+  readonly started: readonly string[]
+}
+
+/**
+ * Lives through a run: from its messages, or from a session that an earlier life left. A session that waits is answered by
+ * `onSuspend`, one that failed is resumed as long as the model has more to say. The life ends at the moment `cut`, counted
+ * from 1.
+ */
+async function live(
+  scenario: CrashScenario,
+  life: Life,
+  from: Session | undefined,
+  cut: number,
+): Promise<Ending> {
+  let events = 0
+  let moments = 0
+  let stream: SessionStream | undefined
+  let session = from
+  for (;;) {
+    stream = next(scenario, life, session)
+    if (stream === undefined) break
+    const outcome = await follow(stream, life, cut - moments - 1)
+    events += outcome.events
+    moments += 1 + outcome.events
+    session = outcome.session
+    if (outcome.cut) return { session, events, moments, ended: false, started: openCalls(session) }
+  }
+  if (session === undefined) throw new Error('the run gave no session')
+  return { session, events, moments, ended: true, started: [] }
+}
+
+/** The next piece of the run, or `undefined` when it is over. */
+function next(
+  scenario: CrashScenario,
+  life: Life,
+  session: Session | undefined,
+): SessionStream | undefined {
+  const { engine, tools } = life
+  const options = scenario.engine === undefined ? scenario.options : { ...scenario.options, tools }
+  if (session === undefined) return streamStart(engine, scenario.messages, options)
+  switch (session.status) {
+    case 'completed':
+      return undefined
+    case 'idle':
+      return streamResume(engine, session, options)
+    case 'error':
+      return life.hasMore() ? streamResume(engine, session, options) : undefined
+    case 'awaiting_user':
+    case 'awaiting_tools': {
+      const answer = scenario.onSuspend?.(session)
+      if (answer === undefined) throw unanswered(session)
+      if ('reply' in answer) return streamReply(engine, session, answer.reply, options)
+      const submitted = submitToolResults(session, answer.toolResults)
+      return submitted.status === 'idle'
+        ? streamResume(engine, submitted, options)
+        : next(scenario, life, submitted)
+    }
+  }
+}
+
+function unanswered({ status }: Session): ValidationError {
+  return new ValidationError('invalid_options', [
+    { path: 'onSuspend', problem: `is needed: the run has stopped in status ${status}` },
+  ])
+}
+
+async function follow(
+  stream: SessionStream,
+  life: Life,
+  limit: number,
+): Promise<{ readonly events: number; readonly session: Session; readonly cut: boolean }> {
+  let events = 0
+  if (limit === 0) return { events, session: stream.session, cut: true }
+  try {
+    for await (const event of stream) {
+      note(life, event)
+      events++
+      if (events === limit) return { events, session: stream.session, cut: true }
+    }
+  } catch (error) {
+    // A call that failed before its first event is in the session's record; anything else is a mistake of the scenario.
+    if (stream.session.status !== 'error') throw error
+    life.onCall('ended')
+  }
+  return { events, session: stream.session, cut: false }
+}
+
+function note(life: Life, { type }: StreamEvent): void {
+  if (type === 'message_started') life.onCall('began')
+  else if (type === 'message_completed' || type === 'error') life.onCall('ended')
+}
+
+function openCalls({ run, thread }: Session): readonly string[] {
+  const marked = new Set(
+    thread.messages
+      .filter(({ metadata }) => metadata?.['interrupted'] === true)
+      .map(({ toolCallId }) => toolCallId),
+  )
+  return (run?.started ?? []).filter((id) => marked.has(id))
+}

@@ -1,9 +1,0 @@
-import type { JsonObject } from '../data/json.ts'
-import type { ToolError } from '../errors/tool-error.ts'
-
-/** How one tool call came out, before anything is encoded. */
-export type ToolOutcome =
-  | { readonly type: 'value'; readonly value: unknown }
-  | { readonly type: 'ask_user'; readonly question: string; readonly options: JsonObject }
-  | { readonly type: 'halt'; readonly reason: string; readonly result: unknown }
-  | { readonly type: 'error'; readonly error: ToolError }

@@ -1,0 +1,76 @@
+import type { ErrorData } from './error-data.ts'
+import type { JsonObject } from './json.ts'
+import type { Message, ToolCall } from './message.ts'
+
+/** One call's output. */
+export interface ModelResponse {
+  /** The id of this run, ours. */
+  readonly requestId: string
+  /** The provider's id of the answer. */
+  readonly id?: string
+  readonly model?: string
+  readonly provider: string
+  readonly message: Message
+  /** All text blocks joined; empty when there was no text. */
+  readonly outputText: string
+  /** In the order in which they were first seen. */
+  readonly toolCalls: readonly ToolCall[]
+  readonly finishReason: FinishReason
+  readonly rawFinishReason?: string
+  readonly usage: Usage
+  /** Set when the call failed after its first event; the rest of the response is what came before. */
+  readonly error?: ErrorData
+  /** What the provider said beyond the common fields. */
+  readonly metadata: JsonObject
+}
+
+/** Why a message ended. What a provider says beyond these is `other`, with its own word in `rawFinishReason`. */
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error' | 'other'
+
+/** Every finish reason, in the order of the union. */
+export const finishReasons: readonly FinishReason[] = [
+  'stop',
+  'length',
+  'tool_calls',
+  'content_filter',
+  'error',
+  'other',
+]
+
+/** What a call consumed. A field that is absent was not reported; it is never a made-up 0. */
+export interface Usage {
+  /** All input tokens, cached reads and cache writes included, on every provider. */
+  readonly inputTokens?: number
+  /** All output tokens, reasoning included. */
+  readonly outputTokens?: number
+  readonly totalTokens?: number
+  /** The part of `inputTokens` that was read from a cache. */
+  readonly cachedInputTokens?: number
+  /** The part of `inputTokens` that was written to a cache. */
+  readonly cacheWriteInputTokens?: number
+  /** The part of `outputTokens` that was spent on reasoning. */
+  readonly reasoningTokens?: number
+  /** Whatever else the provider counted, under its own names. */
+  readonly extra?: JsonObject
+}
+
+/** The numeric fields of `Usage`, in their order. */
+export const usageFields = [
+  'inputTokens',
+  'outputTokens',
+  'totalTokens',
+  'cachedInputTokens',
+  'cacheWriteInputTokens',
+  'reasoningTokens',
+] as const
+
+/** Adds two usages field by field. A field that neither side reports stays absent; `extra` is not summed. */
+export function addUsage(left: Usage, right: Usage): Usage {
+  const sum: { -readonly [K in keyof Usage]: Usage[K] } = {}
+  for (const field of usageFields) {
+    const a = left[field]
+    const b = right[field]
+    if (a !== undefined || b !== undefined) sum[field] = (a ?? 0) + (b ?? 0)
+  }
+  return sum
+}

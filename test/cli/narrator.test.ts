@@ -1,0 +1,141 @@
+import { describe, expect, test } from 'vitest'
+import { styleFor } from '../../src/cli/io.ts'
+import { eventFacts, narrator } from '../../src/cli/narrator.ts'
+import { eventTypes, type StreamEvent } from '../../src/index.ts'
+
+const message = { role: 'assistant', content: 'Hi.' } as const
+
+const usage = { inputTokens: 3, outputTokens: 2 }
+
+const thread = { messages: [], metadata: {} }
+
+const response = {
+  requestId: 'r1',
+  provider: 'fake',
+  message,
+  outputText: 'Hi.',
+  toolCalls: [],
+  finishReason: 'stop',
+  usage,
+  metadata: {},
+} as const
+
+const result = {
+  thread,
+  steps: [],
+  haltedReason: 'completed',
+  manualToolCalls: [],
+  usage,
+  metadata: {},
+}
+
+const failure = { kind: 'tool', reason: 'timeout', message: 'slow' } as const
+
+const call = { id: 'c1', name: 'weather', arguments: { city: 'Ghent' } }
+
+/** An event of each kind, what a line of `--events` says of it, and what a chat shows. */
+const rows: readonly (readonly [StreamEvent, string, string])[] = [
+  [{ type: 'message_started', requestId: 'r1', provider: 'fake', model: 'm' }, 'fake m', ''],
+  [{ type: 'text_delta', delta: 'Hi' }, '"Hi"', 'Hi\n'],
+  [{ type: 'text_completed', text: 'Hi.' }, '"Hi."', ''],
+  [{ type: 'reasoning_delta', delta: 'Hm' }, '"Hm"', '(thinks) Hm\n'],
+  [{ type: 'reasoning_completed', text: 'Hm.' }, '"Hm."', ''],
+  [{ type: 'tool_call_started', id: 'c1', name: 'weather' }, 'weather c1', ''],
+  [{ type: 'tool_call_delta', id: 'c1', argumentsDelta: '{' }, 'c1 "{"', ''],
+  [{ type: 'tool_call_completed', call }, 'weather c1 {"city":"Ghent"}', ''],
+  [
+    { type: 'image_completed', image: { type: 'url', url: 'https://example.com/a.png' } },
+    'url',
+    '  [an image]\n',
+  ],
+  [{ type: 'raw_chunk', chunk: { a: 1 } }, '{"a":1}', ''],
+  [
+    { type: 'message_completed', message, finishReason: 'stop', usage },
+    'stop · 3 in, 2 out tokens',
+    '',
+  ],
+  [
+    { type: 'error', error: { kind: 'stream', reason: 'cancelled', message: 'stopped' } },
+    'cancelled: stopped',
+    '  (stopped; what was said is kept)\n',
+  ],
+  [
+    { type: 'tool_execution_started', id: 'c1', name: 'weather', arguments: { city: 'Ghent' } },
+    'weather {"city":"Ghent"}',
+    '  · weather {"city":"Ghent"}\n',
+  ],
+  [
+    {
+      type: 'tool_execution_completed',
+      id: 'c1',
+      name: 'weather',
+      result: { error: failure },
+      durationMs: 12,
+    },
+    'weather 12 ms {"error":{"kind":"tool","reason":"timeout","message":"slow"}}',
+    '  ✗ weather 12 ms slow\n',
+  ],
+  [{ type: 'tool_result_encoded', id: 'c1', content: '21' }, 'c1 "21"', ''],
+  [
+    {
+      type: 'ask_user_requested',
+      toolCallId: 'c1',
+      toolName: 'ask',
+      question: 'When?',
+      options: {},
+    },
+    '"When?"',
+    '',
+  ],
+  [
+    { type: 'tool_halt', toolCallId: 'c1', reason: 'booked', result: 4, content: '4' },
+    'booked 4',
+    '',
+  ],
+  [
+    { type: 'step_completed', response, newMessages: [message], manualToolCalls: [], mode: 'auto' },
+    '1 messages added',
+    '',
+  ],
+  [{ type: 'chat_completed', result }, 'completed', ''],
+]
+
+const plain = styleFor({ isTTY: false } as NodeJS.WriteStream, {})
+
+describe.each(rows)('$type', (event, facts, shown) => {
+  test('has its facts in a line', () => {
+    expect(eventFacts(event)).toBe(facts)
+  })
+
+  test('is told to people where it matters to them', () => {
+    let text = ''
+    const teller = narrator({ write: (piece) => (text += piece), style: plain, env: {} })
+    teller.show(event)
+    teller.endLine()
+    expect(text).toBe(shown)
+  })
+})
+
+test('no event is left out', () => {
+  expect(rows.map(([{ type }]) => type)).toEqual(eventTypes)
+})
+
+test('a failure that is not a stop says what to do', () => {
+  let text = ''
+  const teller = narrator({ write: (piece) => (text += piece), style: plain, env: {} })
+  teller.show({ type: 'text_delta', delta: 'half' })
+  const error = {
+    kind: 'adapter',
+    reason: 'rate_limited',
+    message: 'slow',
+    provider: 'openai',
+  } as const
+  teller.show({ type: 'error', error })
+  expect(text).toBe('half\n! openai: rate_limited: slow; wait a little, then try again\n')
+})
+
+test('colours are for terminals, and not where NO_COLOR is set', () => {
+  const terminal = { isTTY: true } as NodeJS.WriteStream
+  expect(styleFor(terminal, {}).bad('x')).toBe('\u001B[31mx\u001B[39m')
+  expect(styleFor(terminal, { NO_COLOR: '1' }).bad('x')).toBe('x')
+})

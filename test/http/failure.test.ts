@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { retryAfterMs } from '../../src/http/failure.ts'
+
+const date = 'Tue, 14 Oct 2025 01:34:30 GMT'
+
+test.each<[string, Record<string, string>, number | undefined]>([
+  ['seconds', { 'retry-after': '20' }, 20_000],
+  ['part of a second', { 'retry-after': '1.5' }, 1500],
+  ['milliseconds, which go before seconds', { 'retry-after-ms': '350', 'retry-after': '1' }, 350],
+  [
+    'a date, against the date of the answer',
+    { 'retry-after': date, date: 'Tue, 14 Oct 2025 01:34:00 GMT' },
+    30_000,
+  ],
+  ['a date that is over', { 'retry-after': date, date: 'Tue, 14 Oct 2025 01:35:00 GMT' }, 0],
+  ['a date, and nothing to hold it against but our own clock', { 'retry-after': date }, 0],
+  ['nothing', {}, undefined],
+  ['an empty value', { 'retry-after': ' ' }, undefined],
+  ['a negative number', { 'retry-after': '-5' }, undefined],
+  ['words', { 'retry-after': 'soon' }, undefined],
+])('%s', (_name, headers, ms) => {
+  expect(retryAfterMs(new Headers(headers))).toBe(ms)
+})
+
+test('a time that is given takes the place of the answer’s own', () => {
+  expect(retryAfterMs(new Headers({ 'retry-after': date }), Date.parse(date) - 5)).toBe(5)
+})

@@ -1,0 +1,193 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  base64Problem,
+  base64ToBytes,
+  bytesToBase64,
+  imageFromBase64,
+  imageFromBytes,
+  imageFromDataUri,
+  imageFromFile,
+  imageFromUrl,
+  sniffMimeType,
+} from '../../src/make/media.ts'
+import { refusalOf } from '../support/refusals.ts'
+
+const starts = {
+  'image/png': [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 73],
+  'image/jpeg': [0xff, 0xd8, 0xff, 0xe0, 0, 16, 74, 70],
+  'image/gif': [...Buffer.from('GIF89a'), 1, 0, 1, 0],
+  'image/webp': [...Buffer.from('RIFF'), 36, 0, 0, 0, ...Buffer.from('WEBPVP8 ')],
+}
+
+const png = Uint8Array.from(starts['image/png'])
+
+describe('base64', () => {
+  test('agrees with Node for all bytes, both ways', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
+        const base64 = bytesToBase64(bytes)
+        expect(base64).toBe(Buffer.from(bytes).toString('base64'))
+        expect(base64ToBytes(base64)).toEqual(new Uint8Array(bytes))
+        if (bytes.length > 0) expect(base64Problem(base64)).toBeUndefined()
+      }),
+    )
+  })
+
+  test('asks the runtime first', () => {
+    const bytes = Object.assign(new Uint8Array(3), { toBase64: () => 'native' })
+    expect(bytesToBase64(bytes)).toBe('native')
+  })
+
+  test('encodes large images at once', () => {
+    const bytes = new Uint8Array(3_000_001).fill(7)
+    expect(bytesToBase64(bytes)).toBe(Buffer.from(bytes).toString('base64'))
+  })
+
+  test.each<[string, string]>([
+    ['', 'is empty'],
+    ['data:image/png;base64,AAAA', 'is a data URI; use imageFromDataUri'],
+    ['AAAA AAA', 'is not base64: character 5 is " "'],
+    ['AA-_', 'is not base64: character 3 is "-"'],
+    ['A===', 'is not base64: character 2 is "="'],
+    ['AA=A', 'is not base64: character 3 is "="'],
+    ['AAAAA', 'is not base64: its length, 5, is not a multiple of 4 (is the padding missing?)'],
+  ])('%j %s', (text, problem) => {
+    expect(base64Problem(text)).toBe(problem)
+  })
+})
+
+test.each(Object.entries(starts))(
+  '%s is known by its first bytes, also in base64',
+  (type, bytes) => {
+    const image = Uint8Array.from(bytes)
+    expect(sniffMimeType(image)).toBe(type)
+    expect(sniffMimeType(bytesToBase64(image))).toBe(type)
+    expect(imageFromBytes(image)).toStrictEqual({
+      type: 'base64',
+      base64: Buffer.from(bytes).toString('base64'),
+      mimeType: type,
+    })
+    expect(imageFromBase64(bytesToBase64(image)).mimeType).toBe(type)
+  },
+)
+
+test.each(['', '?', 'AAAA', 'UklGRiQAAABXQVZF'])('%j is no image that is known', (base64) => {
+  expect(sniffMimeType(base64)).toBeUndefined()
+})
+
+test('bytes may come as a buffer or as a view into one', () => {
+  const buffer = new ArrayBuffer(png.length + 4)
+  const view = new Uint8Array(buffer, 4)
+  view.set(png)
+  const expected = imageFromBytes(png)
+  expect(imageFromBytes(view)).toEqual(expected)
+  expect(imageFromBytes(buffer.slice(4))).toEqual(expected)
+})
+
+test('an image by address or by path is not looked at', () => {
+  expect(imageFromUrl('https://a.b/c')).toStrictEqual({ type: 'url', url: 'https://a.b/c' })
+  expect(imageFromUrl(new URL('http://a.b/c'), { mimeType: 'image/png' })).toStrictEqual({
+    type: 'url',
+    url: 'http://a.b/c',
+    mimeType: 'image/png',
+  })
+  expect(imageFromFile('./cat.JPG')).toStrictEqual({
+    type: 'file',
+    path: './cat.JPG',
+    mimeType: 'image/jpeg',
+  })
+  expect(imageFromFile('./cat.tiff')).toStrictEqual({ type: 'file', path: './cat.tiff' })
+  expect(imageFromFile('cat', { mimeType: 'image/heic' }).mimeType).toBe('image/heic')
+})
+
+test('a data URI is taken apart; parameters of its type are dropped', () => {
+  const image = { type: 'base64', base64: 'AAAA', mimeType: 'image/png' }
+  expect(imageFromDataUri('data:image/png;base64,AAAA')).toStrictEqual(image)
+  expect(imageFromDataUri('DATA:IMAGE/PNG;charset=utf-8;BASE64,AAAA')).toStrictEqual(image)
+  expect(imageFromDataUri(`data:;base64,${bytesToBase64(png)}`).mimeType).toBe('image/png')
+})
+
+test.each<[string, () => unknown, string, string]>([
+  [
+    'a data URI for an address',
+    () => imageFromUrl('data:image/png;base64,AAAA'),
+    'url',
+    'is a data URI; use imageFromDataUri',
+  ],
+  [
+    'a path for an address',
+    () => imageFromUrl('./cat.png'),
+    'url',
+    'must be an http or https address, not "./cat.png"',
+  ],
+  [
+    'a file address',
+    () => imageFromUrl('file:///cat.png'),
+    'url',
+    'must be an http or https address, not "file:///cat.png"',
+  ],
+  [
+    'a misspelt option',
+    () => imageFromUrl('https://a.b', { mimetype: 'x' } as never),
+    '',
+    'unknown key mimetype; did you mean mimeType?',
+  ],
+  [
+    'no bytes',
+    () => imageFromBytes(new Uint8Array()),
+    'bytes',
+    'must be a Uint8Array that is not empty, not a Uint8Array',
+  ],
+  [
+    'a text for bytes',
+    () => imageFromBytes('AAAA' as never),
+    'bytes',
+    'must be a Uint8Array that is not empty, not "AAAA"',
+  ],
+  [
+    'bytes of no known type',
+    () => imageFromBytes(Uint8Array.of(1, 2, 3)),
+    'mimeType',
+    'can not be told from the first bytes; give it, such as "image/png"',
+  ],
+  [
+    'a type in short',
+    () => imageFromBytes(png, 'png'),
+    'mimeType',
+    'must be an image type such as "image/png", not "png"',
+  ],
+  [
+    'base64 that is none',
+    () => imageFromBase64('AAA', 'image/png'),
+    'base64',
+    'is not base64: its length, 3, is not a multiple of 4 (is the padding missing?)',
+  ],
+  [
+    'base64 that is bytes',
+    () => imageFromBase64(png as never),
+    'base64',
+    'must be a base64 string, not a Uint8Array',
+  ],
+  [
+    'a data URI that is none',
+    () => imageFromDataUri('image/png;base64,AAAA'),
+    'uri',
+    'must be a data URI, not "image/png;base64,AAAA"',
+  ],
+  [
+    'a data URI in plain text',
+    () => imageFromDataUri('data:image/svg+xml,<svg/>'),
+    'uri',
+    'must hold base64: data:image/png;base64,…',
+  ],
+  [
+    'a data URI that is no image',
+    () => imageFromDataUri('data:text/plain;base64,AAAA'),
+    'mimeType',
+    'must be an image type such as "image/png", not "text/plain"',
+  ],
+  ['no path', () => imageFromFile(''), 'path', 'must be a string that is not empty, not ""'],
+])('%s is refused with the way out', (_name, make, path, problem) => {
+  expect(refusalOf(make)).toEqual([{ path, problem }])
+})

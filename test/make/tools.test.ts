@@ -1,0 +1,156 @@
+import { toStandardJsonSchema } from '@valibot/to-json-schema'
+import { type } from 'arktype'
+import * as v from 'valibot'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import * as mini from 'zod/mini'
+import { outcomeBrand } from '../../src/contracts/tool.ts'
+import { askUser, fail, halt, tool, toToolSpec } from '../../src/make/tools.ts'
+import { validateTool } from '../../src/schema/validate.ts'
+import { refusalOf } from '../support/refusals.ts'
+
+const base = { name: 'weather', description: 'The weather.' }
+
+const cityOnly = {
+  type: 'object',
+  properties: { city: { type: 'string' } },
+  required: ['city'],
+}
+
+test('a tool of plain JSON Schema has its defaults and nothing else', () => {
+  expect(tool({ ...base, schema: cityOnly, handler: undefined })).toStrictEqual({
+    ...base,
+    schema: cityOnly,
+    manual: false,
+    compact: false,
+    idempotent: false,
+  })
+})
+
+test('every option is kept', () => {
+  const handler = (): number => 1
+  const options = {
+    ...base,
+    schema: cityOnly,
+    handler,
+    manual: true,
+    compact: true,
+    summary: 's',
+    timeoutMs: 5,
+    idempotent: true,
+    strict: true,
+  }
+  expect(tool(options)).toStrictEqual(options)
+})
+
+describe.each([
+  ['Zod', z.object({ city: z.string() })],
+  ['ArkType', type({ city: 'string' })],
+  ['Valibot', toStandardJsonSchema(v.object({ city: v.string() }))],
+])('a schema of %s', (_name, schema) => {
+  test('becomes JSON Schema, and is kept to validate with', () => {
+    const made = tool({ ...base, schema })
+    expect(made.schema).toMatchObject(cityOnly)
+    expect(made.schema).not.toHaveProperty('$schema')
+    expect(made.input).toBe(schema)
+    expect(validateTool(made)).toEqual([])
+  })
+
+  test('leaves the specification plain data', () => {
+    const spec = toToolSpec(tool({ ...base, schema, strict: true }))
+    expect(Object.keys(spec)).toEqual(['name', 'description', 'schema', 'strict'])
+    expect(JSON.parse(JSON.stringify(spec))).toStrictEqual(spec)
+  })
+})
+
+test('the schema says what goes in: a default is optional, a transform is what it was made from', () => {
+  const schema = z.object({ days: z.string().transform(Number), unit: z.string().default('c') })
+  expect(tool({ ...base, schema }).schema).toMatchObject({
+    properties: { days: { type: 'string' }, unit: { type: 'string', default: 'c' } },
+    required: ['days'],
+  })
+})
+
+test.each<[string, () => unknown, string, string | RegExp]>([
+  [
+    'a schema of plain Valibot',
+    () => tool({ ...base, schema: v.object({}) }),
+    'schema',
+    'of valibot can not say its JSON Schema; wrap it with toStandardJsonSchema of @valibot/to-json-schema',
+  ],
+  [
+    'a schema of zod/mini',
+    () => tool({ ...base, schema: mini.object({}) }),
+    'schema',
+    /of zod can not say its JSON Schema; use a version/,
+  ],
+  [
+    'a schema that JSON Schema can not say',
+    () => tool({ ...base, schema: z.object({ d: z.date() }) }),
+    'schema',
+    /^of zod has no JSON Schema: /,
+  ],
+  [
+    'a name with a space',
+    () => tool({ ...base, name: 'the weather', schema: {} }),
+    'name',
+    'must be 1 to 64 letters, digits, _ or -, not "the weather"',
+  ],
+  [
+    'a reserved name',
+    () => tool({ ...base, name: 'auto', schema: {} }),
+    'name',
+    'must not be auto: it is a word of toolChoice',
+  ],
+  ['no description', () => tool({ name: 'x', schema: {} } as never), 'description', 'is missing'],
+  ['no schema', () => tool(base as never), 'schema', 'is missing'],
+  [
+    'parameters instead of a schema',
+    () => tool({ ...base, schema: {}, execute: () => 1 } as never),
+    '',
+    /^unknown key execute; legal are name, /,
+  ],
+  [
+    'a misspelt option',
+    () => tool({ ...base, schema: {}, timeout: 5 } as never),
+    '',
+    'unknown key timeout; did you mean timeoutMs?',
+  ],
+  ['nothing', () => tool(undefined as never), '', 'options must be an object, not undefined'],
+])('%s is refused with the way out', (_name, make, path, problem) => {
+  expect(refusalOf(make)).toEqual([
+    { path, problem: typeof problem === 'string' ? problem : expect.stringMatching(problem) },
+  ])
+})
+
+test('the outcomes of a handler are branded, so that a value that looks like one is not taken for one', () => {
+  expect(askUser('Which?', { choices: ['a'] })).toEqual({
+    [outcomeBrand]: true,
+    type: 'ask_user',
+    question: 'Which?',
+    options: { choices: ['a'] },
+  })
+  expect(askUser('Which?')).toMatchObject({ options: {} })
+  expect(halt('done', { a: 1 })).toEqual({
+    [outcomeBrand]: true,
+    type: 'halt',
+    reason: 'done',
+    result: { a: 1 },
+  })
+  expect(halt('done')).toMatchObject({ result: null })
+  expect(fail('no such city')).toEqual({
+    [outcomeBrand]: true,
+    type: 'fail',
+    reason: 'no such city',
+  })
+  expect(halt('completed', 1)).toMatchObject({ reason: 'completed' })
+})
+
+test.each<[string, () => unknown, string]>([
+  ['a question that is empty', () => askUser(''), 'question'],
+  ['options with a function', () => askUser('q', { f: () => 1 } as never), 'options.f'],
+  ['a reason that is none', () => halt(undefined as never, 1), 'reason'],
+  ['a reason that is an Error', () => fail(new Error('x') as never), 'reason'],
+])('%s is refused', (_name, make, path) => {
+  expect(refusalOf(make)).toMatchObject([{ path }])
+})

@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest'
+import { parseFailure } from '../../../src/providers/gemini/failure.ts'
+import { eventsOf, generated, stubbed } from './support.ts'
+
+interface GoogleError {
+  readonly code?: number
+  readonly message?: string
+  readonly status?: string
+  readonly details?: readonly object[]
+}
+
+const failure = (status: number, body: unknown, headers: Record<string, string> = {}) =>
+  parseFailure('gemini', {
+    status,
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    headers: new Headers(headers),
+  })
+
+const details = (...items: readonly object[]): GoogleError => ({ message: 'No.', details: items })
+
+describe('what a refusal means', () => {
+  test.each([
+    [400, 'Invalid value.', 'invalid_request', false],
+    [400, 'API key not valid. Please pass a valid API key.', 'authentication_failed', false],
+    [400, 'API key expired. Please renew the API key.', 'authentication_failed', false],
+    [
+      400,
+      'The input token count (9) exceeds the maximum number of tokens allowed (8).',
+      'context_length_exceeded',
+      false,
+    ],
+    [400, "The prompt violates Google's Responsible AI practices.", 'content_filter', false],
+    [401, 'Who?', 'authentication_failed', false],
+    [403, 'No.', 'authentication_failed', false],
+    [404, 'models/x is not found', 'invalid_request', false],
+    [408, 'Late.', 'timeout', true],
+    [413, 'Too large.', 'invalid_request', false],
+    [429, 'Quota.', 'rate_limited', true],
+    [499, 'Cancelled.', 'unknown', false],
+    [500, 'Internal.', 'provider_unavailable', true],
+    [502, 'Gateway.', 'provider_unavailable', true],
+    [503, 'Overloaded.', 'provider_unavailable', true],
+    [504, 'Late.', 'provider_unavailable', true],
+    [529, 'Overloaded.', 'provider_unavailable', true],
+    [418, 'Teapot.', 'unknown', false],
+  ])('%i "%s" is %s', async (status, message, reason, retryable) => {
+    const body = JSON.stringify({ error: { code: status, message, status: 'WORD' } })
+    const expected = {
+      kind: 'adapter',
+      reason,
+      status,
+      message,
+      retryable,
+      provider: 'gemini',
+      requestId: 'run',
+      metadata: { googleStatus: 'WORD' },
+    }
+    await expect(eventsOf(stubbed({ body, status }).adapter)).rejects.toMatchObject(expected)
+    await expect(generated(stubbed({ body, status }).adapter)).rejects.toMatchObject(expected)
+  })
+
+  test('an error in a list is read like one alone', () => {
+    const error = { code: 429, message: 'Quota.', status: 'RESOURCE_EXHAUSTED' }
+    expect(failure(429, [{ error }])).toEqual(failure(429, { error }))
+  })
+
+  test('a reason in the details tells a bad key apart', () => {
+    const error = details({
+      '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+      reason: 'API_KEY_INVALID',
+    })
+    expect(failure(400, { error }).reason).toBe('authentication_failed')
+  })
+
+  test.each([
+    ['34.4s', 34_400],
+    ['48.939935699s', 48_940],
+    ['0s', 0],
+    ['soon', undefined],
+  ])('a retry delay of %s is %s ms', (retryDelay, ms) => {
+    const error = details({ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay })
+    expect(failure(429, { error }).retryAfterMs).toBe(ms)
+  })
+
+  test('a header goes before the retry delay in the body', () => {
+    const error = details({ retryDelay: '9s' })
+    expect(failure(429, { error }, { 'retry-after': '2' }).retryAfterMs).toBe(2000)
+  })
+
+  test('an error may be its message alone', () => {
+    expect(failure(503, '{"error":"no"}')).toMatchObject({
+      reason: 'provider_unavailable',
+      message: 'no',
+    })
+  })
+
+  test.each(['<html>Not found</html>', '', '[]', '{"error":7}', 'null'])(
+    'a body that says nothing (%s) leaves the status to speak',
+    (body) => {
+      expect(failure(503, body, { 'retry-after': '1' })).toEqual({
+        reason: 'provider_unavailable',
+        message: 'gemini answered 503 without an error that can be read',
+        retryAfterMs: 1000,
+      })
+    },
+  )
+
+  test.each([
+    ['RESOURCE_EXHAUSTED', 'rate_limited'],
+    ['UNAVAILABLE', 'provider_unavailable'],
+    ['PERMISSION_DENIED', 'authentication_failed'],
+    ['INVALID_ARGUMENT', 'invalid_request'],
+    ['SOMETHING_NEW', 'provider_unavailable'],
+  ])('inside a stream the word %s is enough', async (status, reason) => {
+    const body = `data: ${JSON.stringify({ error: { message: 'No.', status } })}\n\n`
+    await expect(eventsOf(stubbed({ body }).adapter)).rejects.toMatchObject({ reason })
+  })
+
+  test('an error that is only a text is told', async () => {
+    const body = 'data: {"error":"boom"}\n\n'
+    await expect(eventsOf(stubbed({ body }).adapter)).rejects.toMatchObject({ message: 'boom' })
+  })
+})
+
+describe('the key', () => {
+  const apiKey = 'a-key-of-no-known-shape'
+
+  test.each([
+    [
+      'a refusal',
+      {
+        status: 400,
+        body: JSON.stringify({
+          error: { code: 400, message: `bad key ${apiKey}`, details: [{ key: apiKey }] },
+        }),
+      },
+    ],
+    [
+      'an error in the stream',
+      {
+        body: `data: ${JSON.stringify({ error: { code: 400, message: `bad key ${apiKey}`, details: [{ key: apiKey }] } })}\n\n`,
+      },
+    ],
+  ])('is taken out of %s that echoes it', async (_name, answer) => {
+    const { adapter } = stubbed(answer, { apiKey })
+    const problem = await eventsOf(adapter).catch((error: unknown) => error)
+    expect(problem).toMatchObject({ message: 'bad key [redacted]' })
+    expect(JSON.stringify(problem)).not.toContain(apiKey)
+  })
+})

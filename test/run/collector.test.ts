@@ -1,0 +1,206 @@
+import { describe, expect, test } from 'vitest'
+import {
+  AdapterError,
+  applyEvent,
+  collect,
+  createCollector,
+  textDeltas,
+  toResponse,
+  unwrap,
+  type ModelEvent,
+  type ModelResponse,
+} from '../../src/index.ts'
+
+const started: ModelEvent = {
+  type: 'message_started',
+  requestId: 'r',
+  provider: 'p',
+  id: 'x',
+  model: 'm',
+}
+
+const fold = (...events: ModelEvent[]): ModelResponse =>
+  toResponse([started, ...events].reduce(applyEvent, createCollector()))
+
+const text = (delta: string, index?: number): ModelEvent => ({
+  type: 'text_delta',
+  delta,
+  ...(index === undefined ? {} : { index }),
+})
+
+describe('the reducer', () => {
+  test('carries the ids of the answer', () => {
+    expect(fold()).toMatchObject({ requestId: 'r', provider: 'p', id: 'x', model: 'm' })
+  })
+
+  test('joins text blocks, also when their deltas interleave, in the order in which they began', () => {
+    const response = fold(text('a', 0), text('x', 2), text('b', 0), text('y', 2))
+    expect(response.outputText).toBe('abxy')
+    expect(response.message.content).toBe('abxy')
+  })
+
+  test('a completed block has the text that it says, whatever its deltas said', () => {
+    expect(fold(text('a'), { type: 'text_completed', text: 'A!' }, text('b')).outputText).toBe(
+      'A!b',
+    )
+  })
+
+  test('keeps reasoning beside text, with what has to be echoed and whose it is', () => {
+    const response = fold(
+      { type: 'reasoning_delta', delta: 'h' },
+      { type: 'reasoning_completed', text: 'hm', opaque: 'sig' },
+      text('so'),
+    )
+    expect(response.message.content).toEqual([
+      { type: 'reasoning', text: 'hm', opaque: 'sig', provider: 'p' },
+      { type: 'text', text: 'so' },
+    ])
+    expect(response.outputText).toBe('so')
+  })
+
+  test('keeps images', () => {
+    const image = { type: 'base64', base64: 'AA==', mimeType: 'image/png' } as const
+    expect(fold(text('see'), { type: 'image_completed', image }).message.content).toEqual([
+      { type: 'text', text: 'see' },
+      { type: 'image', image },
+    ])
+  })
+
+  test('keeps tool calls in the order in which they were first seen, and marks what was never completed', () => {
+    const response = fold(
+      { type: 'tool_call_started', id: 'c1', name: 'a' },
+      { type: 'tool_call_delta', id: 'c2', argumentsDelta: '{"x"' },
+      { type: 'tool_call_completed', call: { id: 'c1', name: 'a', arguments: { n: 1 } } },
+      { type: 'tool_call_delta', id: 'c2', argumentsDelta: ':' },
+    )
+    expect(response.toolCalls).toEqual([
+      { id: 'c1', name: 'a', arguments: { n: 1 } },
+      { id: 'c2', name: '', arguments: {}, rawArguments: '{"x":' },
+    ])
+  })
+
+  test('an answer under way is marked partial and has no finish reason of its own', () => {
+    expect(fold(text('half'))).toMatchObject({
+      finishReason: 'other',
+      message: { metadata: { partial: true } },
+    })
+  })
+
+  test('the last word on usage wins, field by field', () => {
+    const withUsage: ModelEvent = { ...started, usage: { inputTokens: 5, outputTokens: 1 } }
+    const end: ModelEvent = {
+      type: 'message_completed',
+      message: { role: 'assistant', content: 'x' },
+      finishReason: 'stop',
+      usage: { outputTokens: 7 },
+    }
+    expect(toResponse([withUsage, end].reduce(applyEvent, createCollector())).usage).toEqual({
+      inputTokens: 5,
+      outputTokens: 7,
+    })
+  })
+
+  test('an error keeps what came before it', () => {
+    const error = { kind: 'adapter', reason: 'timeout', message: 'late' } as const
+    expect(fold(text('half'), { type: 'error', error })).toMatchObject({
+      outputText: 'half',
+      finishReason: 'error',
+      error,
+    })
+  })
+
+  test('an adapter may leave the message of message_completed empty and trust the fold', () => {
+    const end: ModelEvent = {
+      type: 'message_completed',
+      message: { role: 'assistant', content: '' },
+      finishReason: 'stop',
+    }
+    expect(fold(text('hello'), end)).toMatchObject({
+      outputText: 'hello',
+      message: { role: 'assistant', content: 'hello' },
+    })
+  })
+
+  test('is pure: every earlier state stays as it was', () => {
+    const states = [createCollector()]
+    const events = [
+      started,
+      text('a', 0),
+      text('b', 1),
+      text('c', 0),
+      { type: 'tool_call_delta', id: 'c', argumentsDelta: 'x' } as const,
+    ]
+    const seen: string[] = [JSON.stringify(states[0])]
+    for (const event of events) {
+      const next = applyEvent(states.at(-1) ?? createCollector(), event)
+      states.push(next)
+      seen.push(JSON.stringify(next))
+    }
+    expect(states.map((state) => JSON.stringify(state))).toEqual(seen)
+  })
+})
+
+describe('unwrap', () => {
+  const base = fold({
+    type: 'message_completed',
+    message: { role: 'assistant', content: 'yes' },
+    finishReason: 'stop',
+  })
+
+  test('gives the text of an answer that ended well', () => {
+    expect(unwrap(base)).toBe('yes')
+  })
+
+  test.each(['length', 'tool_calls', 'other', 'content_filter'] as const)(
+    'throws for an answer that ended as %s, and keeps it',
+    (finishReason) => {
+      const response = { ...base, finishReason }
+      expect(() => unwrap(response)).toThrow(AdapterError)
+      try {
+        unwrap(response)
+      } catch (error) {
+        expect(error).toMatchObject({ partial: response, metadata: { finishReason } })
+      }
+    },
+  )
+
+  test('throws the error of a failed answer, and refuses an empty one', () => {
+    const failed = {
+      ...base,
+      error: { kind: 'stream', reason: 'truncated', message: 'cut' } as const,
+    }
+    expect(() => unwrap(failed)).toThrow('cut')
+    expect(() => unwrap({ ...base, outputText: '' })).toThrow('no text')
+  })
+})
+
+describe('textDeltas', () => {
+  async function* events(...list: ModelEvent[]): AsyncGenerator<ModelEvent> {
+    yield* list
+  }
+
+  test('gives the text, delta by delta', async () => {
+    const deltas: string[] = []
+    for await (const delta of textDeltas(events(started, text('a'), text('b')))) deltas.push(delta)
+    expect(deltas).toEqual(['a', 'b'])
+  })
+
+  test('throws on an error event, with the partial response', async () => {
+    const error: ModelEvent = {
+      type: 'error',
+      error: { kind: 'stream', reason: 'truncated', message: 'cut' },
+    }
+    const read = async (): Promise<void> => {
+      for await (const delta of textDeltas(events(started, text('half'), error)))
+        expect(delta).toBe('half')
+    }
+    await expect(read()).rejects.toMatchObject({
+      reason: 'truncated',
+      partial: { outputText: 'half' },
+    })
+  })
+})
+
+test('collect takes events that were saved', async () => {
+  expect((await collect([started, text('a')])).outputText).toBe('a')
+})

@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'vitest'
+import {
+  createEngine,
+  generate,
+  streamChat,
+  streamGenerate,
+  user,
+  type ChatAdapter,
+  type RunStream,
+} from '../../src/index.ts'
+import { collectEvents, virtualClock } from '../../src/testing.ts'
+
+const messages = [user('go')]
+
+const started = { type: 'message_started', requestId: 'r', provider: 'own' }
+
+const half = { type: 'text_delta', delta: 'half' }
+
+/** An engine whose adapter was written without types. */
+const engine = (...batches: unknown[]) =>
+  createEngine({
+    adapter: {
+      provider: 'own',
+      stream: async function* () {
+        yield* batches
+      },
+    } as unknown as ChatAdapter,
+  })
+
+describe('an adapter that gives something else than events', () => {
+  test.each([
+    ['an unknown tag', { type: 'bogus' }],
+    ['nothing', null],
+    ['an error event without its error', { type: 'error' }],
+    ['a last event without its message', { type: 'message_completed', finishReason: 'stop' }],
+  ])('%s in the middle is the last event, and what came before is kept', async (_what, wrong) => {
+    const events = await collectEvents(
+      streamGenerate(engine([started, half, wrong, half]), messages),
+    )
+    expect(events.slice(0, 2)).toEqual([started, half])
+    expect(events.slice(2)).toMatchObject([
+      { type: 'error', error: { kind: 'stream', reason: 'malformed_event', eventIndex: 2 } },
+    ])
+    await expect(generate(engine([started, half, wrong]), messages)).rejects.toMatchObject({
+      reason: 'malformed_event',
+      partial: { outputText: 'half' },
+    })
+  })
+
+  test.each([
+    ['an unknown tag', [{ type: 'bogus' }]],
+    ['a text', 'hello'],
+  ])('%s at first rejects', async (_what, batch) => {
+    await expect(generate(engine(batch), messages)).rejects.toMatchObject({
+      kind: 'stream',
+      reason: 'malformed_event',
+    })
+  })
+
+  test('an error that can not be read rejects, and nothing hangs', async () => {
+    const unreadable = [{ type: 'error', error: { reason: 'x' } }]
+    await expect(generate(engine(unreadable), messages)).rejects.toMatchObject({
+      kind: 'stream',
+      reason: 'malformed_event',
+    })
+  })
+
+  test('an event that is not in a list is told from a batch, at first and later', async () => {
+    for (const batches of [[started], [[started, half], half]]) {
+      await expect(generate(engine(...batches), messages)).rejects.toMatchObject({
+        reason: 'malformed_event',
+        message: expect.stringContaining('[event]'),
+      })
+    }
+  })
+})
+
+/** An adapter that never answers, and what it is told. */
+function silent(): { readonly adapter: ChatAdapter; readonly reasons: unknown[] } {
+  const reasons: unknown[] = []
+  const adapter: ChatAdapter = {
+    provider: 'silent',
+    // It has no event to give.
+    // oxlint-disable-next-line require-yield
+    async *stream(_request, options = {}) {
+      const { signal } = options
+      await new Promise((resolve) => signal?.addEventListener('abort', resolve))
+      reasons.push(signal?.reason)
+    },
+  }
+  return { adapter, reasons }
+}
+
+/** An adapter that is busy for now, and how often it was asked. */
+function busy(): { readonly adapter: ChatAdapter; calls: number } {
+  const scene: { readonly adapter: ChatAdapter; calls: number } = {
+    adapter: {
+      provider: 'busy',
+      async *stream() {
+        scene.calls++
+        const error = { kind: 'adapter', reason: 'rate_limited', message: 'later' } as const
+        yield [{ type: 'error', error: { ...error, provider: 'busy', retryable: true } }]
+      },
+    },
+    calls: 0,
+  }
+  return scene
+}
+
+describe.each<[string, (adapter: ChatAdapter) => RunStream]>([
+  [
+    'streamGenerate',
+    (adapter) =>
+      streamGenerate(createEngine({ adapter, clock: virtualClock({ auto: false }) }), messages),
+  ],
+  [
+    'streamChat',
+    (adapter) =>
+      streamChat(createEngine({ adapter, clock: virtualClock({ auto: false }) }), messages),
+  ],
+])('%s', (_name, open) => {
+  test('return() while the first event is waited for cancels the call and ends the wait', async () => {
+    const { adapter, reasons } = silent()
+    const stream = open(adapter)
+    const waiting = stream[Symbol.asyncIterator]().next()
+    const refused = expect(waiting).rejects.toMatchObject({ kind: 'stream', reason: 'cancelled' })
+    await stream.return()
+    await refused
+    expect(reasons).toMatchObject([{ reason: 'cancelled' }])
+  })
+
+  test('return() between two attempts ends the wait, and nothing more is tried', async () => {
+    const scene = busy()
+    const stream = open(scene.adapter)
+    const waiting = stream[Symbol.asyncIterator]().next()
+    const refused = expect(waiting).rejects.toMatchObject({ kind: 'stream', reason: 'cancelled' })
+    while (scene.calls === 0) await Promise.resolve()
+    for (let turn = 0; turn < 20; turn++) await Promise.resolve()
+    await stream.return()
+    await refused
+    expect(scene.calls).toBe(1)
+  })
+})

@@ -1,0 +1,252 @@
+import addFormats from 'ajv-formats'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { schemaIssues } from '../../src/schema/json-schema.ts'
+import type { Issue } from '../../src/types/error-data.ts'
+import type { JsonObject, JsonValue } from '../../src/types/json.ts'
+import { sampleSchema, sampleValue } from '../support/schema-arbitraries.ts'
+
+test('it agrees with ajv on arbitrary schemas and values', () => {
+  let legal = 0
+  let illegal = 0
+  fc.assert(
+    fc.property(
+      sampleSchema,
+      fc.tuple(sampleSchema, sampleSchema),
+      fc.array(sampleValue, { minLength: 6, maxLength: 6 }),
+      (top, [one, two], values) => {
+        const $defs = { one: withoutReferences(one), 't/wo': withoutReferences(two) }
+        const schema = typeof top === 'boolean' ? top : { ...top, $defs }
+        const oracle = ajv().compile(schema)
+        for (const value of values) {
+          const expected = oracle(value)
+          expect(schemaIssues(schema, value).length === 0).toBe(expected)
+          if (expected) legal++
+          else illegal++
+        }
+      },
+    ),
+    { numRuns: 600 },
+  )
+  expect(Math.min(legal, illegal)).toBeGreaterThan(300)
+})
+
+function ajv(): Ajv2020 {
+  const made = new Ajv2020({ strict: false, validateFormats: false, validateSchema: false })
+  // What it keeps for unevaluatedProperties breaks the code that it generates for some conditionals.
+  made.opts.unevaluated = false
+  return made
+}
+
+/** A definition that refers to itself for the same value has no end in ajv. */
+function withoutReferences(schema: JsonObject | boolean): JsonObject | boolean {
+  return JSON.parse(JSON.stringify(schema).replaceAll('$ref', '$comment')) as JsonObject | boolean
+}
+
+const rows: readonly [string, JsonObject | boolean, unknown, readonly Issue[]][] = [
+  ['a type', { type: 'string' }, 5, [{ path: '', problem: 'must be a string, not 5' }]],
+  [
+    'several types',
+    { type: ['string', 'null'] },
+    [],
+    [{ path: '', problem: 'must be a string or null, not an empty list' }],
+  ],
+  ['an integer', { type: 'integer' }, 1.5, [{ path: '', problem: 'must be an integer, not 1.5' }]],
+  ['words', { enum: ['c', 'f'] }, 'k', [{ path: '', problem: 'must be one of "c", "f", not "k"' }]],
+  [
+    'a constant',
+    { const: { a: 1 } },
+    { a: 2 },
+    [{ path: '', problem: 'must be {"a":1}, not an object' }],
+  ],
+  ['a missing member', { required: ['city'] }, {}, [{ path: 'city', problem: 'is missing' }]],
+  [
+    'a member deep inside',
+    { properties: { days: { items: { properties: { n: { minimum: 1 } } } } } },
+    { days: [{}, { n: 0 }] },
+    [{ path: 'days[1].n', problem: 'must be at least 1, not 0' }],
+  ],
+  [
+    'an unknown member',
+    { properties: { city: true }, additionalProperties: false },
+    { cty: 'Bonn' },
+    [{ path: '', problem: 'unknown key cty; did you mean city?' }],
+  ],
+  [
+    'a length in characters',
+    { maxLength: 2 },
+    '👍👍👍',
+    [{ path: '', problem: 'must have at most 2 characters, not 3' }],
+  ],
+  ['a pattern', { pattern: '^a' }, 'b', [{ path: '', problem: 'must match ^a, not "b"' }]],
+  [
+    'repeated items',
+    { uniqueItems: true },
+    [
+      { a: 1, b: 2 },
+      { b: 2, a: 1 },
+    ],
+    [{ path: '', problem: 'must not hold an item twice' }],
+  ],
+  ['what is not allowed at all', false, 1, [{ path: '', problem: 'is not allowed' }]],
+  [
+    'what must not match',
+    { not: { type: 'null' } },
+    null,
+    [{ path: '', problem: 'is of a form that is not allowed' }],
+  ],
+  [
+    'too many alternatives',
+    { oneOf: [true, true, false] },
+    1,
+    [{ path: '', problem: 'must match exactly one alternative, not 2' }],
+  ],
+  [
+    'alternatives of plain types',
+    { anyOf: [{ type: 'string' }, { type: 'null' }] },
+    5,
+    [{ path: '', problem: 'must be a string, not 5, or must be null, not 5' }],
+  ],
+  [
+    'the nearest alternative',
+    {
+      anyOf: [
+        { properties: { kind: { const: 'a' }, n: { type: 'number' } }, required: ['n'] },
+        { properties: { kind: { const: 'b' } }, required: ['m'] },
+      ],
+    },
+    { kind: 'b' },
+    [{ path: 'm', problem: 'is missing' }],
+  ],
+]
+
+test.each(rows)(
+  'the problem of %s is readable and has its place',
+  (_name, schema, value, issues) => {
+    expect(schemaIssues(schema, value)).toEqual(issues)
+  },
+)
+
+test.each<[JsonObject, JsonValue, boolean]>([
+  [{ contains: { type: 'string' } }, [], false],
+  [{ contains: { type: 'string' } }, [1, 'a'], true],
+  [{ contains: { type: 'string' }, minContains: 0 }, [], true],
+  [{ contains: { type: 'string' }, minContains: 2 }, ['a', 1], false],
+  [{ contains: { type: 'string' }, maxContains: 1 }, ['a', 'b'], false],
+  [{ prefixItems: [{ type: 'string' }], contains: { type: 'string' } }, [], false],
+  [{ contains: false }, 'no list', true],
+])('contains: %j takes %j: %s', (schema, value, legal) => {
+  expect(schemaIssues(schema, value).length === 0).toBe(legal)
+})
+
+test('a recursive schema is followed as deep as the value goes', () => {
+  const schema: JsonObject = {
+    $ref: '#/$defs/node',
+    $defs: {
+      node: {
+        type: 'object',
+        properties: { name: { type: 'string' }, children: { items: { $ref: '#/$defs/node' } } },
+        required: ['name'],
+      },
+    },
+  }
+  const leaf = { name: 'leaf' }
+  expect(schemaIssues(schema, { name: 'a', children: [{ name: 'b', children: [leaf] }] })).toEqual(
+    [],
+  )
+  expect(
+    schemaIssues(schema, { name: 'a', children: [leaf, { children: [{ name: 1 }] }] }),
+  ).toEqual([
+    { path: 'children[1].children[0].name', problem: 'must be a string, not 1' },
+    { path: 'children[1].name', problem: 'is missing' },
+  ])
+})
+
+test.each<[string, JsonObject]>([
+  ['a reference to itself', { $ref: '#' }],
+  ['a reference round a corner', { allOf: [{ $ref: '#/$defs/a' }], $defs: { a: { $ref: '#' } } }],
+  ['a reference to nowhere', { $ref: '#/nowhere' }],
+  ['a reference to elsewhere', { $ref: 'https://example.com/schema' }],
+  ['a reference that can not be decoded', { $ref: '#/%' }],
+  ['a pattern that is none', { pattern: '(', patternProperties: { '[': { not: true } } }],
+  [
+    'arguments of the wrong kind',
+    {
+      type: 5,
+      enum: 'a',
+      minimum: 'x',
+      items: 3,
+      anyOf: {},
+      properties: [],
+      required: 'a',
+      format: 1,
+    },
+  ],
+  ['names of the prototype', { toString: 1, constructor: false, hasOwnProperty: {} }],
+  ['keywords that are not known', { unevaluatedProperties: false, 'x-order': 1 }],
+])('a schema with %s asserts nothing and does not throw', (_name, schema) => {
+  for (const value of [null, 'text', 3, ['a'], { a: 1 }]) {
+    if ('patternProperties' in schema && typeof value === 'object') continue
+    expect(schemaIssues(schema, value)).toEqual([])
+  }
+})
+
+test('a fraction is a multiple in spite of how computers count', () => {
+  expect(schemaIssues({ multipleOf: 0.01 }, 19.99)).toEqual([])
+  expect(schemaIssues({ multipleOf: 0.1 }, 0.3)).toEqual([])
+  expect(schemaIssues({ multipleOf: 0.01 }, 19.995)).toHaveLength(1)
+})
+
+describe('formats', () => {
+  const oracle = addFormats.default(new Ajv2020({ strict: false }))
+  const texts: Readonly<Record<string, readonly string[]>> = {
+    date: [
+      '2024-02-29',
+      '2023-02-29',
+      '2024-13-01',
+      '2024-1-1',
+      '2024-04-31',
+      '',
+      '2024-01-01T00:00:00Z',
+    ],
+    'date-time': [
+      '2024-02-29T12:00:00Z',
+      '2024-02-29T12:00:00.123+02:00',
+      '2024-02-29',
+      '2024-02-30T00:00:00Z',
+      '2024-01-01T24:00:00Z',
+      '2024-01-01T12:00:00',
+      '2024-01-01 12:00:00z',
+    ],
+    email: ['a@b.co', 'a.b+c@d-e.org', 'a@b', '@b.co', 'a@', 'a b@c.de', 'a@-b.de', 'a..b@c.de'],
+    uri: [
+      'https://a.b/c?d=e#f',
+      'mailto:a@b.c',
+      'urn:x:y',
+      '/relative',
+      'a b',
+      'http://a b',
+      '',
+      'x',
+    ],
+    uuid: [
+      '123e4567-e89b-12d3-a456-426614174000',
+      '123E4567-E89B-12D3-A456-426614174000',
+      '123e4567e89b12d3a456426614174000',
+      'x',
+    ],
+  }
+  const cases = Object.entries(texts).flatMap(([format, list]) =>
+    list.map((text) => [format, text] as const),
+  )
+
+  test.each(cases)('%s says of %j what ajv-formats says', (format, text) => {
+    const schema = { format }
+    expect(schemaIssues(schema, text).length === 0).toBe(oracle.validate(schema, text))
+  })
+
+  test('any other format is a remark', () => {
+    expect(schemaIssues({ format: 'hostname' }, 'not a host name')).toEqual([])
+  })
+})

@@ -1,0 +1,96 @@
+import fc from 'fast-check'
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { Session, SessionError, validateSession } from '../../src/index.ts'
+
+const folder = new URL('../fixtures/sessions/', import.meta.url)
+
+const saved = readdirSync(folder).map(
+  (name) => [name, readFileSync(new URL(name, folder), 'utf8')] as const,
+)
+
+describe('every session ever saved stays readable', () => {
+  test.each(saved)('%s', (_name, text) => {
+    const session = Session.parse(text)
+    expect(validateSession(session)).toEqual([])
+    expect(Session.parse(Session.stringify(session))).toEqual(session)
+  })
+
+  test('there is one of each status, and of each place where a run can be cut', () => {
+    const sessions = saved.map(([, text]) => Session.parse(text))
+    expect(new Set(sessions.map(({ status }) => status)).size).toBe(5)
+    expect(new Set(sessions.map(({ run }) => run?.phase)).size).toBe(4)
+  })
+})
+
+describe('what can not be read says what and where', () => {
+  test.each([
+    ['', 'is not JSON'],
+    ['{"version":1', 'is not JSON'],
+    ['[]', 'is not an object'],
+    ['null', 'is not an object'],
+    ['{}', 'version'],
+    ['{"version":99}', 'newer allm-ts'],
+    ['{"version":1,"id":"x"}', 'status'],
+    [
+      `{"version":1,"id":"x","status":"asleep","thread":{"messages":[],"metadata":{}},"pendingToolCalls":[],"context":{},"metadata":{}}`,
+      'status',
+    ],
+  ])('%s', (text, problem) => {
+    expect(() => Session.parse(text)).toThrow(SessionError)
+    expect(() => Session.parse(text)).toThrow(problem)
+  })
+
+  test('a session that could not be read back is not written', () => {
+    const session = Session.create({ id: 'x' })
+    expect(() => Session.stringify({ ...session, context: { at: new Date() } as never })).toThrow(
+      'context.at',
+    )
+  })
+})
+
+test('ten thousand random corruptions of saved sessions are read or refused, never a TypeError', () => {
+  const texts = saved.map(([, text]) => text)
+  let read = 0
+  let refused = 0
+  const junk = fc.constantFrom('null', '[]', '{}', '"x"', '-1', 'true', '1e400', '', '}', '"')
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...texts),
+      fc.nat(),
+      fc.nat({ max: 12 }),
+      junk,
+      fc.boolean(),
+      (text, at, length, put, structural) => {
+        const corrupted = structural ? replaceValue(text, at, put) : spliced(text, at, length, put)
+        try {
+          const session = Session.parse(corrupted)
+          read++
+          expect(validateSession(session)).toEqual([])
+        } catch (error) {
+          refused++
+          if (!(error instanceof SessionError) || error.reason !== 'unreadable') throw error
+        }
+      },
+    ),
+    { numRuns: 10_000 },
+  )
+  expect(read).toBeGreaterThan(100)
+  expect(refused).toBeGreaterThan(1000)
+})
+
+function spliced(text: string, at: number, length: number, put: string): string {
+  const from = at % text.length
+  return text.slice(0, from) + put + text.slice(from + length)
+}
+
+/** Replaces the nth value of the JSON by another, so that the text stays JSON where it can. */
+function replaceValue(text: string, nth: number, put: string): string {
+  let count = 0
+  const total = [...text.matchAll(/:/g)].length
+  const target = nth % total
+  const marked = JSON.stringify(JSON.parse(text), (_key, value: unknown) =>
+    count++ === target ? '\u0001put\u0001' : value,
+  )
+  return marked.replace('"\\u0001put\\u0001"', put)
+}

@@ -1,0 +1,225 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { askUser, fail, halt, tool, user, type Tool } from '../../src/index.ts'
+import { crashAtEveryEvent, type Script } from '../../src/testing.ts'
+
+const messages = [user('go')]
+
+/** A tool that answers at once, and one that answers later; both say what they were given. */
+const now = (name: string, extra: Partial<Tool> = {}): Tool => ({
+  ...tool({
+    name,
+    description: `the tool ${name}`,
+    schema: { type: 'object' },
+    handler: (args) => ({ [name]: args }),
+  }),
+  ...extra,
+})
+
+const later = (name: string, extra: Partial<Tool> = {}): Tool => ({
+  ...tool({
+    name,
+    description: `the tool ${name}`,
+    schema: { type: 'object' },
+    handler: async (args) => {
+      await Promise.resolve()
+      return { [name]: args }
+    },
+  }),
+  ...extra,
+})
+
+const call = (id: string, name: string): Script[number] => [
+  'tool_call',
+  { id, name, arguments: { id } },
+]
+
+const done: Script = [
+  ['text', 'all '],
+  ['text', 'done'],
+  ['usage', { inputTokens: 3, outputTokens: 2 }],
+  ['finish', 'stop'],
+]
+
+describe('a run cut after every event and resumed elsewhere ends as the uncut run', () => {
+  test('plain text', async () => {
+    const report = await crashAtEveryEvent({ scripts: [done], messages })
+    expect(report).toEqual({ events: 7, cuts: 8, toolRuns: {} })
+  })
+
+  test('text with reasoning that has to be echoed', async () => {
+    const scripts: Script[] = [
+      [['reasoning', 'hm', { opaque: { signature: 'abc' } }], ['text', 'so'], call('c1', 'a')],
+      done,
+    ]
+    const report = await crashAtEveryEvent({ scripts, messages, tools: [now('a')] })
+    expect(report.toolRuns).toEqual({ a: 1 })
+  })
+
+  test.each([
+    ['one that answers at once', now('a')],
+    ['one that answers later', later('a')],
+    ['one that may run twice', later('a', { idempotent: true })],
+  ])('one tool: %s', async (_what, a) => {
+    const scripts = [[['text', 'hm'] as const, call('c1', 'a')], done]
+    const report = await crashAtEveryEvent({ scripts, messages, tools: [a] })
+    expect(report.toolRuns).toEqual({ a: 1 })
+    expect(report.cuts).toBe(report.events + 1)
+  })
+
+  test.each([true, false])('five parallel tools, idempotent %s', async (idempotent) => {
+    const names = ['a', 'b', 'c', 'd', 'e']
+    const scripts = [names.map((name, index) => call(`c${index}`, name)), done]
+    const tools = names.map((name, index) =>
+      index % 2 === 0 ? later(name, { idempotent }) : now(name, { idempotent }),
+    )
+    const report = await crashAtEveryEvent({ scripts, messages, tools })
+    expect(report.toolRuns).toEqual({ a: 1, b: 1, c: 1, d: 1, e: 1 })
+  })
+
+  test('several turns, with failures, unknown tools and bad arguments among them', async () => {
+    const strict = tool({
+      name: 'strict',
+      description: 'wants a number',
+      schema: z.object({ n: z.number() }),
+      handler: ({ n }) => n + 1,
+    })
+    const broken = tool({
+      name: 'broken',
+      description: 'fails',
+      schema: { type: 'object' },
+      handler: () => fail('no luck'),
+    })
+    const scripts: Script[] = [
+      [call('c1', 'strict'), call('c2', 'nowhere'), call('c3', 'broken')],
+      [['tool_call', { id: 'c4', name: 'strict', arguments: { n: 1 } }]],
+      [['text', 'cut'], call('c5', 'strict'), ['finish', 'length']],
+    ]
+    const report = await crashAtEveryEvent({ scripts, messages, tools: [strict, broken] as Tool[] })
+    expect(report.toolRuns).toEqual({ strict: 1, broken: 1 })
+  })
+
+  test('a question to the user in the middle, beside another one and a tool that just runs', async () => {
+    const ask = tool({
+      name: 'ask',
+      description: 'asks the user',
+      schema: { type: 'object' },
+      handler: (_args, { toolCall }) => askUser(`what about ${toolCall.id}?`),
+    })
+    const scripts = [[call('c1', 'ask'), call('c2', 'a'), call('c3', 'ask')], done]
+    const asked: string[] = []
+    const report = await crashAtEveryEvent({
+      scripts,
+      messages,
+      tools: [ask, later('a')],
+      onSuspend: ({ pendingQuestion = '' }) => {
+        asked.push(pendingQuestion)
+        return { reply: `answer to ${pendingQuestion}` }
+      },
+    })
+    expect(report.toolRuns).toEqual({ ask: 2, a: 1 })
+    expect(new Set(asked)).toEqual(new Set(['what about c1?', 'what about c3?']))
+  })
+
+  test('calls that the caller answers, all of them in manual mode', async () => {
+    const scripts = [[call('c1', 'a'), call('c2', 'a')], [call('c3', 'a')], done]
+    const report = await crashAtEveryEvent({
+      scripts,
+      messages,
+      tools: [now('a')],
+      options: { mode: 'manual' },
+      onSuspend: ({ pendingToolCalls }) => ({
+        toolResults: pendingToolCalls.map(({ id }) => ({
+          toolCallId: id,
+          content: `by hand ${id}`,
+        })),
+      }),
+    })
+    expect(report.toolRuns).toEqual({})
+  })
+
+  test('one manual tool beside one that runs and one that asks', async () => {
+    const ask = tool({
+      name: 'ask',
+      description: 'asks the user',
+      schema: { type: 'object' },
+      handler: () => askUser('sure?'),
+    })
+    const scripts = [[call('c1', 'ask'), call('c2', 'hand'), call('c3', 'a')], done]
+    const report = await crashAtEveryEvent({
+      scripts,
+      messages,
+      tools: [ask, now('hand', { manual: true }), later('a')],
+      onSuspend: ({ status, pendingToolCalls }) =>
+        status === 'awaiting_user'
+          ? { reply: 'yes' }
+          : { toolResults: pendingToolCalls.map(({ id }) => ({ toolCallId: id, content: 'ok' })) },
+    })
+    expect(report.toolRuns).toEqual({ ask: 1, a: 1 })
+  })
+
+  test('a handler that halts the loop', async () => {
+    const stop = tool({
+      name: 'stop',
+      description: 'halts',
+      schema: { type: 'object' },
+      handler: () => halt('found', { answer: 42 }),
+    })
+    const scripts = [[call('c1', 'stop'), call('c2', 'a')]]
+    const report = await crashAtEveryEvent({ scripts, messages, tools: [stop, later('a')] })
+    expect(report.toolRuns).toEqual({ stop: 1, a: 1 })
+  })
+
+  test('structured finalize, in both passes', async () => {
+    const scripts: Script[] = [
+      [call('c1', 'a')],
+      done,
+      [
+        ['text', '{"n":'],
+        ['text', '1}'],
+      ],
+    ]
+    const report = await crashAtEveryEvent({
+      scripts,
+      messages,
+      tools: [later('a')],
+      options: {
+        structuredFinalize: true,
+        responseFormat: { type: 'json_schema', name: 'out', schema: {}, strict: true },
+      },
+    })
+    expect(report.toolRuns).toEqual({ a: 1 })
+  })
+
+  test('an error in the middle that is tried again, and attempts that fail before the first event', async () => {
+    const scripts: Script[] = [
+      [['preflight_error', 'rate_limited', { retryAfterMs: 90 }]],
+      [call('c1', 'a')],
+      [
+        ['text', 'half'],
+        ['error', 'provider_unavailable'],
+      ],
+      [['preflight_error', 'timeout', {}]],
+      done,
+    ]
+    const report = await crashAtEveryEvent({ scripts, messages, tools: [later('a')] })
+    expect(report.toolRuns).toEqual({ a: 1 })
+  })
+
+  test('a tool error that halts the loop', async () => {
+    const broken = tool({
+      name: 'broken',
+      description: 'fails',
+      schema: { type: 'object' },
+      handler: () => fail('no luck'),
+    })
+    const scripts = [[call('c1', 'broken'), call('c2', 'a')], done]
+    const report = await crashAtEveryEvent({
+      scripts,
+      messages,
+      tools: [broken, later('a')],
+      options: { onToolError: 'halt' },
+    })
+    expect(report.toolRuns).toEqual({ broken: 1, a: 1 })
+  })
+})

@@ -1,0 +1,284 @@
+import { toStandardJsonSchema } from '@valibot/to-json-schema'
+import { type } from 'arktype'
+import * as v from 'valibot'
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { outcomeBrand, type Tool } from '../../src/contracts/tool.ts'
+import { askUser, fail, halt, tool } from '../../src/make/tools.ts'
+import { virtualClock } from '../../src/testing/virtual-clock.ts'
+import { readOutcome } from '../../src/tools/execute.ts'
+import { runToolCalls } from '../../src/tools/run-tools.ts'
+import type { JsonObject } from '../../src/types/json.ts'
+import type { ToolCall } from '../../src/types/message.ts'
+import type { StandardSchema } from '../../src/types/standard-schema.ts'
+import { call, sentence, simple, textOf } from './support.ts'
+
+/** Runs one call by a tool that gives back what it was given, and tells what came of it. */
+async function given(made: Tool, toCall: ToolCall): Promise<unknown> {
+  const { messages } = await runToolCalls([toCall], [made])
+  const content = textOf(messages[0])
+  return sentence(content) ?? JSON.parse(content)
+}
+
+const weather: JsonObject = {
+  type: 'object',
+  properties: {
+    city: { type: 'string' },
+    days: { type: 'array', items: { type: 'integer' } },
+  },
+  required: ['city'],
+  additionalProperties: false,
+}
+
+const byJsonSchema = tool({
+  name: 'weather',
+  description: '',
+  schema: weather,
+  handler: (args) => args,
+})
+
+describe('JSON Schema', () => {
+  test('legal arguments reach the handler', async () => {
+    const args = { city: 'Oslo', days: [1, 2] }
+
+    expect(await given(byJsonSchema, call('c0', 'weather', args))).toEqual(args)
+  })
+
+  test('every place and its problem are named for the model, and the handler does not run', async () => {
+    let runs = 0
+    const counted = { ...byJsonSchema, handler: () => ++runs }
+
+    const text = await given(counted, call('c0', 'weather', { days: [1, 'two'], wind: true }))
+
+    expect(text).toMatch(/^invalid arguments: /)
+    expect(text).toMatch(/city: is missing/)
+    expect(text).toMatch(/days\[1\]: must be an integer, not "two"/)
+    expect(text).toMatch(/wind/)
+    expect(runs).toBe(0)
+  })
+
+  test('the caller gets every issue as data', async () => {
+    const { halt } = await runToolCalls([call('c0', 'weather', { city: 3 })], [byJsonSchema], {
+      onToolError: 'halt',
+    })
+
+    expect(halt?.error).toMatchObject({
+      reason: 'invalid_arguments',
+      metadata: { issues: [{ path: 'city', problem: 'must be a string, not 3' }] },
+    })
+  })
+
+  test('more problems than a sentence can hold are counted', async () => {
+    const args = Object.fromEntries(
+      Array.from({ length: 30 }, (_, index) => [`unknown_argument_${index}`, 1]),
+    )
+
+    const text = String(await given(byJsonSchema, call('c0', 'weather', args)))
+
+    expect(text).toMatch(/; and \d+ more$/)
+    expect(text.length).toBeLessThanOrEqual(300)
+  })
+
+  test('what a handler does to its arguments does not change the call', async () => {
+    const rude = simple('rude', (args) => {
+      Object.assign(args, { list: 'gone' })
+      return args
+    })
+    const toCall = call('c0', 'rude', { list: [1, { deep: true }] })
+    const before = structuredClone(toCall)
+
+    await runToolCalls([toCall], [rude])
+
+    expect(toCall).toEqual(before)
+  })
+})
+
+describe('arguments that an adapter could not parse', () => {
+  const anything = simple('anything', (args) => ({ ran: args }))
+  const raw = (rawArguments: string, args: JsonObject = {}): ToolCall => ({
+    id: 'c0',
+    name: 'anything',
+    arguments: args,
+    rawArguments,
+  })
+
+  test.each([
+    ['{"city": "Par', 'invalid arguments: they are not valid JSON; send one JSON object'],
+    ['not json', 'invalid arguments: they are not valid JSON; send one JSON object'],
+    ['[1]', 'invalid arguments: they must be a JSON object'],
+    ['"text"', 'invalid arguments: they must be a JSON object'],
+    ['null', 'invalid arguments: they must be a JSON object'],
+  ])('%s is never run as {}', async (text, problem) => {
+    expect(await given(anything, raw(text))).toBe(problem)
+  })
+
+  test.each(['', '  ', '{}', ' {} \n', '{ }'])('%j is no arguments', async (text) => {
+    expect(await given(anything, raw(text))).toEqual({ ran: {} })
+  })
+
+  test('a call without the raw text is run by its arguments', async () => {
+    const toCall = { id: 'c0', name: 'anything', arguments: { a: 1 } }
+
+    expect(await given(anything, toCall)).toEqual({ ran: { a: 1 } })
+  })
+
+  test('text that is an object after all is what the handler gets', async () => {
+    expect(await given(anything, raw('{"a":1}'))).toEqual({ ran: { a: 1 } })
+  })
+
+  test('arguments that were decoded go before the text', async () => {
+    expect(await given(anything, raw('half {', { a: 1 }))).toEqual({ ran: { a: 1 } })
+  })
+})
+
+const libraries: readonly (readonly [string, StandardSchema])[] = [
+  ['Zod', z.object({ city: z.string(), days: z.number().default(3) })],
+  [
+    'Valibot',
+    toStandardJsonSchema(v.object({ city: v.string(), days: v.optional(v.number(), 3) })),
+  ],
+  ['ArkType', type({ city: 'string', days: 'number = 3' })],
+]
+
+describe.each(libraries)('a schema of %s', (_library, schema) => {
+  const made = tool({ name: 'weather', description: '', schema, handler: (args) => args })
+
+  test('gives the handler what it made of the arguments', async () => {
+    const args = { city: 'Oslo' }
+
+    expect(await given(made, call('c0', 'weather', args))).toEqual({ city: 'Oslo', days: 3 })
+    expect(args).toEqual({ city: 'Oslo' })
+  })
+
+  test('names the place of each problem', async () => {
+    const text = await given(made, call('c0', 'weather', { city: 5, days: 'many' }))
+
+    expect(text).toMatch(/^invalid arguments: .*city: .*; days: /)
+  })
+})
+
+describe('a schema of one’s own', () => {
+  const schema = (
+    validate: StandardSchema<unknown, JsonObject>['~standard']['validate'],
+  ): Tool => ({
+    ...simple('own', (args) => ({ ran: args })),
+    input: { '~standard': { version: 1, vendor: 'own', validate } },
+  })
+
+  test('does not reach into the call', async () => {
+    const rude = schema((value) => ({ value: Object.assign(value as object, { a: 2 }) }))
+    const toCall = call('c0', 'own', { a: 1 })
+
+    expect(await given(rude, toCall)).toEqual({ ran: { a: 2 } })
+    expect(toCall.arguments).toEqual({ a: 1 })
+  })
+
+  test('may answer by a promise', async () => {
+    const later = schema(async (value) => ({ value: { ...(value as object), checked: true } }))
+    const never = schema(async () => ({
+      issues: [{ message: 'is odd', path: ['list', { key: 2 }, 'a b'] }],
+    }))
+
+    expect(await given(later, call('c0', 'own', { a: 1 }))).toEqual({
+      ran: { a: 1, checked: true },
+    })
+    expect(await given(never, call('c0', 'own'))).toBe('invalid arguments: list[2]["a b"]: is odd')
+  })
+
+  test.each([
+    [
+      'throws',
+      () =>
+        schema(() => {
+          throw new Error('secret detail')
+        }),
+    ],
+    ['rejects', () => schema(() => Promise.reject(new Error('secret detail')))],
+  ])('that %s is invalid_arguments, without its details', async (_how, make) => {
+    const { messages, halt } = await runToolCalls([call('c0', 'own')], [make()], {
+      onToolError: 'halt',
+    })
+
+    expect(sentence(messages[0]?.content)).toBe('the arguments could not be checked')
+    expect(halt?.error).toMatchObject({
+      reason: 'invalid_arguments',
+      cause: { message: 'secret detail' },
+    })
+  })
+
+  test('that answers after the deadline does not start the handler', async () => {
+    const clock = virtualClock()
+    let runs = 0
+    const slow: Tool = {
+      ...schema(async (value) => {
+        await clock.sleep(200)
+        return { value: value as JsonObject }
+      }),
+      handler: () => ++runs,
+    }
+
+    const { messages } = await runToolCalls([call('c0', 'own')], [slow], {
+      clock,
+      toolTimeoutMs: 100,
+    })
+    await clock.runAll()
+
+    expect(sentence(messages[0]?.content)).toMatch(/no answer within 100 ms/)
+    expect(runs).toBe(0)
+  })
+})
+
+const toCall = call('c0', 'x')
+
+const branded = (fields: object): object => ({ [outcomeBrand]: true, ...fields })
+
+test.each([
+  ['undefined', undefined],
+  ['a string', 'halt'],
+  ['an object that looks like an outcome', { type: 'halt', reason: 'x', result: 1 }],
+  ['a list', [1]],
+])('%s is a value', (_what, value) => {
+  expect(readOutcome(toCall, value)).toEqual({ type: 'value', value })
+})
+
+test('askUser, halt and fail are what they say', () => {
+  expect(readOutcome(toCall, askUser('which?', { a: [1] }))).toEqual({
+    type: 'ask_user',
+    question: 'which?',
+    options: { a: [1] },
+  })
+  expect(readOutcome(toCall, halt('shipped', 5))).toEqual({
+    type: 'halt',
+    reason: 'shipped',
+    result: 5,
+  })
+  expect(readOutcome(toCall, fail('no'))).toMatchObject({
+    type: 'error',
+    error: { reason: 'handler_failed', message: 'no' },
+  })
+  expect(readOutcome(toCall, fail(''))).toMatchObject({ error: { message: 'tool x failed' } })
+})
+
+test.each([
+  ['an unknown type', { type: 'nap' }, 'it is none of askUser, halt and fail'],
+  ['a question that is no text', { type: 'ask_user', question: 5 }, 'the question is not a string'],
+  ['options that are a list', { type: 'ask_user', question: 'a', options: [] }, 'not an object'],
+  [
+    'options that are not JSON',
+    { type: 'ask_user', question: 'a', options: { f: () => 1 } },
+    'f is a function',
+  ],
+  ['a halt without a reason', { type: 'halt', result: 1 }, 'the reason of a halt is not a word'],
+  ['an empty halt reason', { type: 'halt', reason: '' }, 'the reason of a halt is not a word'],
+  ['a failure that is not JSON', { type: 'fail', reason: new Map() }, 'the value is a Map'],
+])('%s is invalid_return', (_what, fields, problem) => {
+  expect(readOutcome(toCall, branded(fields))).toMatchObject({
+    type: 'error',
+    error: {
+      reason: 'invalid_return',
+      toolName: 'x',
+      toolCallId: 'c0',
+      message: expect.stringContaining(problem),
+    },
+  })
+})
