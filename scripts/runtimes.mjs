@@ -102,11 +102,9 @@ async function install() {
   if (!unpacked.ok) throw new Error(`tar failed:\n${unpacked.text}`)
   writeFileSync(join(work, 'package.json'), '{ "type": "module", "private": true }')
   cpSync(join(root, 'test/runtimes'), work, { recursive: true })
-  // The renderer of wire bytes needs nothing of Node, but its door does; so it is taken past the door.
-  const wire = ['render-wire', 'wire-response'].map(
-    (name) => `export * from './node_modules/allm-ts/dist/wire/${name}.js'\n`,
-  )
-  writeFileSync(join(work, 'wire.mjs'), wire.join(''))
+  // The renderer of wire bytes needs nothing of Node, but its entry point does; so it is imported directly.
+  const wire = `export * from './node_modules/allm-ts/dist/server/wire.js'\n`
+  writeFileSync(join(work, 'wire.mjs'), wire)
 }
 
 /** One file for workerd. A Node module that the library imported would stop it here. */
