@@ -35,7 +35,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   images: [...run, 'vision'],
   http: ['types', 'errors', 'core'],
   vision: ground,
-  'providers/shared': [...ground, 'run', 'http'],
+  'providers/shared': provider,
   'providers/openai': [...provider, 'providers/shared'],
   'providers/anthropic': [...provider, 'providers/shared'],
   'providers/gemini': [...provider, 'providers/shared'],

@@ -1,6 +1,6 @@
 import { linkedAbort } from '../core/abort.ts'
 import { systemClock, type Clock } from '../core/clock.ts'
-import { watchdog } from '../core/timers.ts'
+import { idleTimer } from '../core/timers.ts'
 import {
   AdapterError,
   type AdapterErrorDetails,
@@ -58,23 +58,23 @@ export function guardCall(call: HttpCall): GuardedCall {
   const { provider, requestId, requestTimeoutMs, streamTimeoutMs } = call
   const abort = linkedAbort(call.signal)
   const timed = requestTimeoutMs !== undefined || streamTimeoutMs !== undefined
-  const dog = watchdog(call.clock ?? systemClock, (ms) => {
+  const idle = idleTimer(call.clock ?? systemClock, (ms) => {
     const message = `${provider} was silent for ${ms} ms`
     abort.abort(new AdapterError('timeout', message, { provider, requestId }))
   })
-  if (timed) dog.feed(requestTimeoutMs ?? streamTimeoutMs)
+  if (timed) idle.reset(requestTimeoutMs ?? streamTimeoutMs)
   let begun = requestTimeoutMs === undefined
   return {
     signal: abort.signal,
     handOut() {
       begun = true
-      if (timed) dog.feed(undefined)
+      if (timed) idle.reset(undefined)
     },
     wait() {
-      if (timed && begun) dog.feed(streamTimeoutMs)
+      if (timed && begun) idle.reset(streamTimeoutMs)
     },
     close() {
-      dog.stop()
+      idle.stop()
       abort.unlink()
       abort.abort(new Error('closed'))
     },

@@ -1,6 +1,6 @@
 import { guardCall, type GuardedCall, type HttpCall } from './call.ts'
 import { systemClock } from '../core/clock.ts'
-import { watchdog } from '../core/timers.ts'
+import { idleTimer } from '../core/timers.ts'
 import { AdapterError, isAllmError, StreamError, type AllmError } from '../errors/errors.ts'
 import { transportFailure } from './failure.ts'
 import { post } from './post.ts'
@@ -173,14 +173,14 @@ const lastReadMs = 1000
  * It goes on by itself: whoever reads the events does not wait for it. It is the transport's own time, not the engine's.
  */
 async function letEnd(reader: BodyReader, guard: GuardedCall): Promise<void> {
-  const dog = watchdog(systemClock, () => guard.close())
-  dog.feed(lastReadMs)
+  const idle = idleTimer(systemClock, () => guard.close())
+  idle.reset(lastReadMs)
   try {
     for (let reads = 0; reads < 64 && !(await reader.read()).done; reads++);
   } catch {
     // It was closed meanwhile; nothing is missing.
   } finally {
-    dog.stop()
+    idle.stop()
     await hangUp(reader, guard)
   }
 }

@@ -1,21 +1,20 @@
 import { errorFromJSON } from '../errors/error-json.ts'
 import { AdapterError, type AllmError } from '../errors/errors.ts'
-import { assistantMessage } from '../make/assistant-message.ts'
+import {
+  addImage,
+  closeBlock,
+  draftMessage,
+  growBlock,
+  growCall,
+  messageDraft,
+  setCall,
+  type MessageDraft,
+} from '../make/message-builder.ts'
 import { askedMessage, interruptedMessage, toolMessage } from '../make/tool-messages.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import type { InterruptedReason, ModelEvent, StreamEvent } from '../types/events.ts'
 import { assertNever, defined } from '../types/guards.ts'
-import type { JsonValue } from '../types/json.ts'
-import type { Image } from '../types/media.ts'
-import {
-  appendMessages,
-  messageText,
-  type Message,
-  type Part,
-  type ReasoningPart,
-  type Thread,
-  type ToolCall,
-} from '../types/message.ts'
+import { appendMessages, messageText, type Message, type Thread } from '../types/message.ts'
 import { addUsage, type FinishReason, type ModelResponse, type Usage } from '../types/response.ts'
 import type {
   ChatResult,
@@ -26,14 +25,6 @@ import type {
 } from '../types/results.ts'
 import type { StoredResult } from '../types/session.ts'
 
-/** A tool call under way: what was streamed of its arguments, or the whole call. */
-interface CallFold {
-  readonly id: string
-  readonly name: string
-  readonly raw: string
-  readonly call?: ToolCall
-}
-
 /** How a message ended, as its last event said. */
 export type MessageEnd = Omit<Extract<ModelEvent, { type: 'message_completed' }>, 'type' | 'usage'>
 
@@ -41,7 +32,7 @@ export type MessageEnd = Omit<Extract<ModelEvent, { type: 'message_completed' }>
  * All that a run has said so far, folded. Plain values; make one with `createCollector`, read it with `toResponse`,
  * `toStepResult` and `toChatResult`.
  */
-export interface Collector extends Blocks {
+export interface Collector extends MessageDraft {
   /** The thread that the run started from, with every completed step's messages added. */
   thread: Thread
   /** The number of events folded. */
@@ -51,7 +42,6 @@ export interface Collector extends Blocks {
   id: string | undefined
   model: string | undefined
   usage: Usage
-  calls: readonly CallFold[]
   end: MessageEnd | undefined
   error: ErrorData | undefined
   /** A message was started and its step is not completed. */
@@ -84,12 +74,7 @@ export function createCollector(thread: Thread = { messages: [], metadata: {} })
     id: undefined,
     model: undefined,
     usage: {},
-    parked: none,
-    openKind: undefined,
-    openIndex: undefined,
-    openText: '',
-    openAt: -1,
-    calls: none,
+    ...messageDraft(),
     end: undefined,
     error: undefined,
     active: false,
@@ -189,18 +174,6 @@ function completeMessage(state: Collector, event: Completed): void {
   if (event.usage !== undefined) state.usage = { ...state.usage, ...event.usage }
 }
 
-function setCall(state: Collector, call: CallFold): void {
-  const at = state.calls.findIndex(({ id }) => id === call.id)
-  state.calls = at === -1 ? appended(state.calls, call) : replaced(state.calls, at, call)
-}
-
-function growCall(state: Collector, id: string, delta: string): void {
-  const at = state.calls.findLastIndex((call) => call.id === id)
-  const known = state.calls[at]
-  if (known === undefined) state.calls = appended(state.calls, { id, name: '', raw: delta })
-  else state.calls = replaced(state.calls, at, { ...known, raw: known.raw + delta })
-}
-
 /** What comes after an answer: its tools, and the boundaries of the loop. */
 type LateEvent = Extract<
   StreamEvent,
@@ -220,10 +193,10 @@ type LateEvent = Extract<
 function foldLateEvent(state: Collector, event: LateEvent): void {
   switch (event.type) {
     case 'tool_execution_started':
-      state.started = appended(state.started, event.id)
+      state.started = [...state.started, event.id]
       return
     case 'tool_execution_completed':
-      state.results = appended(state.results, storedResult(event))
+      state.results = [...state.results, storedResult(event)]
       return
     case 'tool_result_encoded':
       addToolMessage(
@@ -232,18 +205,18 @@ function foldLateEvent(state: Collector, event: LateEvent): void {
           ? toolMessage(event.id, event.content)
           : interruptedMessage(event.id, event.interrupted),
       )
-      if (event.halt !== undefined) state.halts = appended(state.halts, event.halt)
+      if (event.halt !== undefined) state.halts = [...state.halts, event.halt]
       return
     case 'ask_user_requested': {
       const { toolCallId, question, options } = event
       addToolMessage(state, askedMessage(toolCallId))
-      state.halts = appended(state.halts, { reason: 'ask_user', toolCallId, question, options })
+      state.halts = [...state.halts, { reason: 'ask_user', toolCallId, question, options }]
       return
     }
     case 'tool_halt': {
       const { toolCallId, reason, result, content } = event
       addToolMessage(state, toolMessage(toolCallId, content))
-      state.halts = appended(state.halts, { reason, toolCallId, result })
+      state.halts = [...state.halts, { reason, toolCallId, result }]
       return
     }
     case 'step_completed':
@@ -270,7 +243,7 @@ function completeStep(state: Collector, event: StepCompleted): void {
     manualToolCalls,
     halt,
   })
-  state.steps = appended(state.steps, step)
+  state.steps = [...state.steps, step]
   state.haltedReason = event.haltedReason
   state.questions = inCallOrder(state.halts, response).filter(
     (asked) => asked.reason === 'ask_user',
@@ -293,15 +266,14 @@ function storedResult({ id, result, outcome }: ExecutionCompleted): StoredResult
   })
 }
 
-function addToolMessage(state: Collector, message: Collector['toolMessages'][number]): void {
+function addToolMessage(state: Collector, message: Message): void {
   state.results = state.results.filter(({ toolCallId }) => toolCallId !== message.toolCallId)
-  state.toolMessages = appended(state.toolMessages, message)
+  state.toolMessages = [...state.toolMessages, message]
 }
 
 /** Forgets the message under way and its tools; what is completed stays. */
 function clearMessage(state: Collector): void {
-  clearBlocks(state)
-  state.calls = none
+  Object.assign(state, messageDraft())
   state.end = undefined
   state.active = false
   state.usage = {}
@@ -309,113 +281,6 @@ function clearMessage(state: Collector): void {
   state.results = none
   state.toolMessages = none
   state.halts = none
-}
-
-type BlockKind = 'text' | 'reasoning'
-
-interface Block {
-  readonly kind: BlockKind | 'image'
-  readonly index: number | undefined
-  readonly text: string
-  readonly closed: boolean
-  readonly opaque?: JsonValue | undefined
-  readonly image?: Image
-}
-
-/**
- * The content blocks of a message under way, in the order in which they began.
- *
- * The block that grows is kept flat (`openKind`, `openIndex`, `openText`), so that a delta costs one string append.
- */
-interface Blocks {
-  parked: readonly Block[]
-  openKind: BlockKind | undefined
-  openIndex: number | undefined
-  openText: string
-  /** The slot of the open block in `parked`. */
-  openAt: number
-}
-
-/** Forgets all blocks. */
-function clearBlocks(blocks: Blocks): void {
-  blocks.parked = []
-  blocks.openKind = undefined
-  blocks.openIndex = undefined
-  blocks.openText = ''
-  blocks.openAt = -1
-}
-
-/** Appends a delta to its block: the open one, one that was left open earlier, or a new one. */
-function growBlock(
-  blocks: Blocks,
-  kind: BlockKind,
-  index: number | undefined,
-  delta: string,
-): void {
-  if (blocks.openKind !== kind || blocks.openIndex !== index) openBlock(blocks, kind, index)
-  blocks.openText += delta
-}
-
-/** Closes a block with its whole text, which takes the place of what its deltas added up to. */
-function closeBlock(
-  blocks: Blocks,
-  kind: BlockKind,
-  index: number | undefined,
-  whole: { readonly text: string; readonly opaque?: JsonValue | undefined },
-): void {
-  if (blocks.openKind !== kind || blocks.openIndex !== index) openBlock(blocks, kind, index)
-  blocks.openText = whole.text
-  park(blocks, { closed: true, opaque: whole.opaque })
-}
-
-/** Adds a finished image. */
-function addImage(blocks: Blocks, image: Image): void {
-  park(blocks, { closed: false })
-  const block: Block = { kind: 'image', index: undefined, text: '', closed: true, image }
-  blocks.parked = appended(blocks.parked, block)
-}
-
-/** The blocks as message parts. Empty ones are left out, save reasoning that has something to echo. */
-function toParts(blocks: Readonly<Blocks>, provider: string): readonly Part[] {
-  const all = { ...blocks }
-  park(all, { closed: false })
-  const parts: Part[] = []
-  for (const { kind, text, opaque, image } of all.parked) {
-    if (image !== undefined) parts.push({ type: 'image', image })
-    else if (kind === 'text' && text !== '') parts.push({ type: 'text', text })
-    else if (kind === 'reasoning' && (text !== '' || opaque !== undefined)) {
-      parts.push(defined<ReasoningPart>({ type: 'reasoning', text, opaque, provider }))
-    }
-  }
-  return parts
-}
-
-function openBlock(blocks: Blocks, kind: BlockKind, index: number | undefined): void {
-  park(blocks, { closed: false })
-  const known = blocks.parked.findLastIndex(
-    (block) => !block.closed && block.kind === kind && block.index === index,
-  )
-  blocks.openKind = kind
-  blocks.openIndex = index
-  if (known === -1) {
-    blocks.openAt = blocks.parked.length
-    blocks.openText = ''
-    blocks.parked = appended(blocks.parked, { kind, index, text: '', closed: false })
-  } else {
-    blocks.openAt = known
-    blocks.openText = blocks.parked[known]?.text ?? ''
-  }
-}
-
-/** Writes the open block back to its slot. */
-function park(blocks: Blocks, end: Pick<Block, 'closed' | 'opaque'>): void {
-  const { openKind: kind, openIndex: index, openText: text, openAt } = blocks
-  if (kind === undefined) return
-  const { closed, opaque } = end
-  blocks.parked = replaced(blocks.parked, openAt, { kind, index, text, closed, opaque })
-  blocks.openKind = undefined
-  blocks.openText = ''
-  blocks.openAt = -1
 }
 
 /**
@@ -449,19 +314,12 @@ export function toResponse(state: Collector): ModelResponse {
 function currentMessage(state: Collector): Message {
   const { end } = state
   if (end === undefined) {
-    const message = assistantMessage(toParts(state, state.provider), state.calls.map(toCall))
+    const message = draftMessage(state, state.provider)
     return { ...message, metadata: { partial: true } }
   }
   const said = end.message.content.length > 0 || end.message.toolCalls !== undefined
   // A simple adapter may leave the message empty and trust the fold.
-  return said
-    ? end.message
-    : assistantMessage(toParts(state, state.provider), state.calls.map(toCall))
-}
-
-/** A call that was never completed keeps its text and has no arguments; it is never run. */
-function toCall({ id, name, raw, call }: CallFold): ToolCall {
-  return call ?? { id, name, arguments: {}, rawArguments: raw }
+  return said ? end.message : draftMessage(state, state.provider)
 }
 
 /** The step as far as it has come. Its thread can always be sent: open calls are answered by marked messages. */
@@ -607,16 +465,4 @@ export function stepError({
   const word = rawFinishReason === undefined ? '' : ` (${rawFinishReason})`
   const message = `${provider} ended its answer with an error${word}`
   return new AdapterError('unknown', message, { provider, requestId }).toJSON()
-}
-
-/** A copy of a list with one item replaced: `with`, at a tenth of its price. */
-function replaced<T>(list: readonly T[], at: number, item: T): readonly T[] {
-  const copy = [...list]
-  copy[at] = item
-  return copy
-}
-
-/** A copy of a list with one item more. The first item is by far the most frequent; a spread would make room for many. */
-function appended<T>(list: readonly T[], item: T): readonly T[] {
-  return list.length === 0 ? [item] : [...list, item]
 }

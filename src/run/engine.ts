@@ -1,4 +1,4 @@
-import { partsOf, mergeByName } from './context.ts'
+import { engineParts, mergeByName } from './context.ts'
 import { engineBrand, type Engine } from '../contracts/engine.ts'
 import type { CallDefaults, EngineOptions, EngineParts } from '../contracts/options.ts'
 import { systemClock } from '../core/clock.ts'
@@ -55,7 +55,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
  */
 export function extendEngine(engine: Engine, overrides: EngineOptions): Engine {
   assertValid('invalid_options', validateEngineOptions(overrides))
-  const { defaults, tools, context, ...parts } = partsOf(engine)
+  const { defaults, tools, context, ...parts } = engineParts(engine)
   return createEngine({
     ...optionsOf(parts),
     ...defaults,

@@ -14,18 +14,18 @@ const defaultRetryPolicy: RetryPolicy = {
 }
 
 /** What a retry loop needs beside its policy. */
-interface RetryScene {
+interface RetryContext {
   readonly clock: Clock
   readonly signal?: AbortSignal | undefined
   readonly onRetry?: RetryPlan['onRetry']
 }
 
 /** The settled plan of a retry option, for `retry` of the async room. */
-export function retryPlan(option: RetryOption | undefined, scene: RetryScene): RetryPlan {
+export function retryPlan(option: RetryOption | undefined, context: RetryContext): RetryPlan {
   const policy = settlePolicy(option)
   return {
     ...policy,
-    ...scene,
+    ...context,
     judge: (error) => {
       // An answer that broke off before its first event is the network's doing.
       const cut = error instanceof StreamError && error.reason === 'truncated'

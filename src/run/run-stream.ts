@@ -27,7 +27,7 @@ export interface BatchSource {
 }
 
 /** What stands between the source and the consumer. */
-export interface DoorOptions {
+export interface StreamOptions {
   /** Which events the consumer sees; the source has seen them all. */
   readonly keep?: ((event: StreamEvent) => boolean) | undefined
   /** Sees every event in its turn, right before the consumer is given it (or, if it is not kept, would be). */
@@ -37,7 +37,7 @@ export interface DoorOptions {
 const over: IteratorResult<never, void> = { done: true, value: undefined }
 
 /** Turns a source of batches into a stream. */
-export function runStream(source: BatchSource, options: DoorOptions = {}): RunStream {
+export function runStream(source: BatchSource, options: StreamOptions = {}): RunStream {
   let taken = false
   const take = (): BatchSource => {
     if (taken) {
@@ -68,7 +68,7 @@ type EventStep = IteratorResult<StreamEvent, void>
 type BatchStep = IteratorResult<Batch, void>
 
 /** Hands out single events. While a batch lasts, `next` gives an already resolved promise. */
-function eventIterator(source: BatchSource, door: DoorOptions): AsyncIterator<StreamEvent, void> {
+function eventIterator(source: BatchSource, door: StreamOptions): AsyncIterator<StreamEvent, void> {
   const { keep, onPass } = door
   let batch: Batch = []
   let at = 0
@@ -114,7 +114,7 @@ function eventIterator(source: BatchSource, door: DoorOptions): AsyncIterator<St
   }
 }
 
-function batchIterator(source: BatchSource, door: DoorOptions): AsyncIterator<Batch, void> {
+function batchIterator(source: BatchSource, door: StreamOptions): AsyncIterator<Batch, void> {
   const { keep, onPass } = door
   const pass = (batch: Batch): Batch => {
     if (onPass !== undefined) batch.forEach((event) => onPass(event))

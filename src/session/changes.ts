@@ -50,7 +50,7 @@ export function createSession(options: SessionOptions = {}): Session {
 export type SessionInput = Session | ThreadInput
 
 /** The session that a new run starts from. */
-export function begun(input: SessionInput): Session {
+export function started(input: SessionInput): Session {
   if (typeof input !== 'object' || input === null) {
     const problem = 'must be messages, a thread or a session'
     throw new ValidationError('invalid_session', [{ path: '', problem }])

@@ -20,7 +20,7 @@ import {
   type AllmError,
   type StreamErrorReason,
 } from '../errors/errors.ts'
-import { assistantMessage } from '../make/assistant-message.ts'
+import { assistantMessage } from '../make/message-builder.ts'
 import { collectEventsSync } from '../run/collect.ts'
 import { isPlainObject } from '../schema/checks.ts'
 import { detailFields, validateScript } from './check-script.ts'

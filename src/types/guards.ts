@@ -20,3 +20,8 @@ export function defined<T extends object>(fields: Loose<T>): T {
   // The keys that remain are exactly those of T that have a value.
   return result as T
 }
+
+/** Whether a value is an object, and not `null` or a list. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

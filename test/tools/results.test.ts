@@ -126,7 +126,7 @@ describe('an encoder of one’s own', () => {
     ['a promise', 'rejecting', 'object'],
   ])('has to give a string, not %s', (_what, content, word) => {
     expect(() => encodeResult(1, () => given(content) as string)).toThrow(
-      `the encoder gave ${word} in place of a string`,
+      `toolResultEncoder must return a string, not ${word}`,
     )
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { assistantMessage } from '../../src/make/assistant-message.ts'
+import { assistantMessage } from '../../src/make/message-builder.ts'
 import {
   askedMessage,
   awaitingUser,

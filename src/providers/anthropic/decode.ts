@@ -10,7 +10,7 @@ import {
 } from './wire.ts'
 import { AdapterError } from '../../errors/errors.ts'
 import type { SseDecoder } from '../../http/stream-http.ts'
-import { assistantMessage } from '../../make/assistant-message.ts'
+import { assistantMessage } from '../../make/message-builder.ts'
 import { errorFacts, parseStreamError, readError } from './failure.ts'
 import { callFields, type ReasoningOpaque } from './render-messages.ts'
 import { unwrapAnswer, type AnswerTool } from './render-request.ts'

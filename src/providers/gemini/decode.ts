@@ -1,7 +1,7 @@
 import type { NewId } from '../../core/ids.ts'
 import { isAllmError } from '../../errors/errors.ts'
 import type { SseDecoder } from '../../http/stream-http.ts'
-import { assistantMessage } from '../../make/assistant-message.ts'
+import { assistantMessage } from '../../make/message-builder.ts'
 import { blockedPrompt, malformedAnswer, reportedError, type CallFacts } from './failure.ts'
 import {
   callIds,
