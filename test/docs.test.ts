@@ -37,7 +37,7 @@ beforeAll(() => {
   }
 })
 
-describe.skipIf(blocks.length === 0)('the code in the documentation', { timeout: 60_000 }, () => {
+describe.skipIf(blocks.length === 0)('the code in the documentation', () => {
   test('compiles, every block', () => {
     const tsc = join(root, 'node_modules/typescript/bin/tsc')
     const run = spawnSync(process.execPath, [tsc, '-p', folder], { cwd: root, encoding: 'utf8' })

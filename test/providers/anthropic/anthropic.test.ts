@@ -207,21 +207,14 @@ describe('a connection', () => {
     content_block: { type: 'text', text: 'Once' },
   })
 
-  async function withinHalfASecond(happened: Promise<void>, since: number): Promise<void> {
-    await happened
-    expect(performance.now() - since).toBeLessThan(500)
-  }
-
   test('is closed when the stream is left early', async () => {
     await using server = await serve((_request, response) => startSse(response, open))
     const adapter = anthropic({ baseUrl: `${server.url}/v1` })
-    let left = 0
     for await (const batch of adapter.stream(request())) {
       expect(batch[0]).toMatchObject({ type: 'message_started' })
-      left = performance.now()
       break
     }
-    await withinHalfASecond(server.hungUp(), left)
+    await server.hungUp()
     expect(server.requests[0]).toMatchObject({ method: 'POST', path: '/v1/messages' })
   })
 
@@ -230,13 +223,11 @@ describe('a connection', () => {
     const adapter = anthropic({ baseUrl: `${server.url}/v1` })
     const controller = new AbortController()
     const events: ModelEvent[] = []
-    let cancelled = 0
     for await (const batch of adapter.stream(request(), { signal: controller.signal })) {
       events.push(...batch)
-      cancelled ||= performance.now()
       controller.abort()
     }
-    await withinHalfASecond(server.hungUp(), cancelled)
+    await server.hungUp()
     expect(events.map(({ type }) => type)).toEqual(['message_started', 'text_delta', 'error'])
     expect(events.at(-1)).toMatchObject({ error: { kind: 'stream', reason: 'cancelled' } })
   })

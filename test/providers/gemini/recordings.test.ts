@@ -6,6 +6,7 @@ import type { WireAnswer } from '../../../src/providers/gemini/decode.ts'
 import { collectEventsSync } from '../../../src/run/collect.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
 import type { ModelResponse } from '../../../src/types/response.ts'
+import { hasShared } from '../../support/recordings.ts'
 import {
   eventsOf,
   generated,
@@ -16,7 +17,7 @@ import {
   type Recording,
 } from './support.ts'
 
-/** The facts of a recording, from an independent reducer; `../shared/fixtures` holds them. */
+/** The facts of a recording, from an independent reducer, or written down with an invented one. */
 interface Facts {
   readonly id: string | null
   readonly model: string | null
@@ -129,7 +130,7 @@ function expectedFacts(facts: Facts) {
   }
 }
 
-describe.skipIf(all.length === 0)('recorded answers (../shared/fixtures)', () => {
+describe('recorded answers', () => {
   test.each(answers)('$id folds to what an independent reader saw', async (recording) => {
     const response = await foldRecording(recording)
     expect(factsOf(response)).toEqual(expectedFacts(recording.facts))
@@ -195,73 +196,70 @@ describe.skipIf(all.length === 0)('recorded answers (../shared/fixtures)', () =>
   })
 })
 
-describe.skipIf(all.length === 0)(
-  'recordings that need their own test (../shared/fixtures)',
-  () => {
-    const find = (id: string): Case => {
-      const recording = named.get(id)
-      if (recording === undefined) throw new Error(`there is no recording ${id}`)
-      return recording
-    }
+describe.skipIf(!hasShared)('recordings that need their own test (../shared/fixtures)', () => {
+  const find = (id: string): Case => {
+    const recording = named.get(id)
+    if (recording === undefined) throw new Error(`there is no recording ${id}`)
+    return recording
+  }
 
-    test('all of them exist', () => {
-      expect(Object.keys(disagreements).filter((id) => !named.has(id))).toEqual([])
+  test('all of them exist', () => {
+    expect(Object.keys(disagreements).filter((id) => !named.has(id))).toEqual([])
+  })
+
+  test('streamed arguments become two calls, the first with a signature', async () => {
+    const response = await foldRecording(find('gemini-partial-args-stream-01'))
+    expect(response.finishReason).toBe('tool_calls')
+    expect(response.toolCalls).toMatchObject([
+      { name: 'getWeather', arguments: { location: 'Boston' }, opaque: { sentId: null } },
+      { name: 'getWeather', arguments: { location: 'San Francisco' } },
+    ])
+    expect(response.toolCalls[0]?.opaque).toHaveProperty('thoughtSignature')
+    expect(response.toolCalls[1]?.opaque).not.toHaveProperty('thoughtSignature')
+  })
+
+  test('a bare error object after the events is the last event', async () => {
+    const { read } = find('gemini-midstream-error-01')
+    const events = await eventsOf(stubbed({ body: read('response.sse') }).adapter)
+    expect(events.map(({ type }) => type)).toEqual([
+      'message_started',
+      'text_delta',
+      'text_delta',
+      'error',
+    ])
+    expect(events.at(-1)).toMatchObject({
+      error: { kind: 'adapter', reason: 'unknown', status: 499 },
     })
+  })
 
-    test('streamed arguments become two calls, the first with a signature', async () => {
-      const response = await foldRecording(find('gemini-partial-args-stream-01'))
-      expect(response.finishReason).toBe('tool_calls')
-      expect(response.toolCalls).toMatchObject([
-        { name: 'getWeather', arguments: { location: 'Boston' }, opaque: { sentId: null } },
-        { name: 'getWeather', arguments: { location: 'San Francisco' } },
-      ])
-      expect(response.toolCalls[0]?.opaque).toHaveProperty('thoughtSignature')
-      expect(response.toolCalls[1]?.opaque).not.toHaveProperty('thoughtSignature')
-    })
+  test('an answer without an end is malformed', async () => {
+    const { adapter } = stubbed({ body: find('gemini-malformed-01').read('response.json') })
+    await expect(generated(adapter)).rejects.toMatchObject({ reason: 'malformed_response' })
+  })
 
-    test('a bare error object after the events is the last event', async () => {
-      const { read } = find('gemini-midstream-error-01')
-      const events = await eventsOf(stubbed({ body: read('response.sse') }).adapter)
-      expect(events.map(({ type }) => type)).toEqual([
-        'message_started',
-        'text_delta',
-        'text_delta',
-        'error',
-      ])
-      expect(events.at(-1)).toMatchObject({
-        error: { kind: 'adapter', reason: 'unknown', status: 499 },
+  test.each(['gemini-prompt-blocked-01', 'gemini-prompt-blocked-stream-01'])(
+    '%s is a refusal by the content filter',
+    async (id) => {
+      const { facts, ...recording } = find(id)
+      await expect(foldRecording({ ...recording, facts })).rejects.toMatchObject({
+        reason: 'content_filter',
+        retryable: false,
+        metadata: { promptFeedback: facts.promptFeedback },
       })
-    })
+    },
+  )
 
-    test('an answer without an end is malformed', async () => {
-      const { adapter } = stubbed({ body: find('gemini-malformed-01').read('response.json') })
-      await expect(generated(adapter)).rejects.toMatchObject({ reason: 'malformed_response' })
-    })
-
-    test.each(['gemini-prompt-blocked-01', 'gemini-prompt-blocked-stream-01'])(
-      '%s is a refusal by the content filter',
-      async (id) => {
-        const { facts, ...recording } = find(id)
-        await expect(foldRecording({ ...recording, facts })).rejects.toMatchObject({
-          reason: 'content_filter',
-          retryable: false,
-          metadata: { promptFeedback: facts.promptFeedback },
-        })
+  test('audio is kept as a part to send back', async () => {
+    const response = await foldRecording(find('gemini-tts-01'))
+    expect(response.message.content).toMatchObject([
+      {
+        type: 'reasoning',
+        text: '',
+        opaque: { part: { inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000' } } },
       },
-    )
-
-    test('audio is kept as a part to send back', async () => {
-      const response = await foldRecording(find('gemini-tts-01'))
-      expect(response.message.content).toMatchObject([
-        {
-          type: 'reasoning',
-          text: '',
-          opaque: { part: { inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000' } } },
-        },
-      ])
-    })
-  },
-)
+    ])
+  })
+})
 
 /** Where the AI SDK's reading of the same bytes differs, and why ours is right. */
 const otherOpinions: Readonly<Record<string, string>> = {

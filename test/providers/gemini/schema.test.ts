@@ -412,7 +412,7 @@ describe('JSON Schema as Gemini reads it', () => {
         const whole: JsonObject = { allOf: [schema], $defs: { one, 't/wo': { type: 'string' } } }
         const reduced = attempt(() => plain(whole))
         if (reduced === undefined) return
-        for (const value of samples.filter((sample) => ajv.validate(whole, sample))) {
+        for (const value of samples.filter((sample) => accepts(ajv, whole, sample))) {
           expect(ajv.validate(reduced, value), JSON.stringify({ reduced, value })).toBe(true)
           kept++
         }
@@ -422,3 +422,13 @@ describe('JSON Schema as Gemini reads it', () => {
     expect(kept).toBeGreaterThan(20)
   })
 })
+
+/** Whether ajv takes a value. It has no answer for a schema that refers to itself at the same place: its code calls itself. */
+function accepts(ajv: Ajv2020, schema: JsonObject, value: unknown): boolean {
+  try {
+    return ajv.validate(schema, value)
+  } catch (error) {
+    if (error instanceof RangeError) return false
+    throw error
+  }
+}

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { AdapterOptions, ChatAdapter } from '../../../src/contracts/adapter.ts'
 import { gemini, type GeminiOptions } from '../../../src/gemini.ts'
@@ -8,6 +8,7 @@ import type { ModelEvent } from '../../../src/types/events.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
 import type { ModelRequest } from '../../../src/types/request.ts'
 import type { ModelResponse } from '../../../src/types/response.ts'
+import { recordedCases } from '../../support/recordings.ts'
 
 /** A path in `../shared`, seen from the root of the repository. It holds optional test data. */
 export function shared(path: string): string {
@@ -152,15 +153,13 @@ export interface Recording {
   readonly has: (file: string) => boolean
 }
 
-/** The recorded answers of the API and of Vertex, where `../shared/fixtures` is present. */
+/** The recorded answers of the API and of Vertex. */
 export function recordings(): readonly Recording[] {
-  return ['gemini', 'vertex'].flatMap((provider) => {
-    const folder = shared(`fixtures/open/${provider}`)
-    if (!existsSync(folder)) return []
-    return readdirSync(folder).map((id) => ({
+  return recordedCases()
+    .filter(({ provider }) => provider === 'gemini' || provider === 'vertex')
+    .map(({ id, folder }) => ({
       id,
-      read: (file: string) => readFileSync(`${folder}/${id}/${file}`, 'utf8'),
-      has: (file: string) => existsSync(`${folder}/${id}/${file}`),
+      read: (file) => readFileSync(`${folder}/${file}`, 'utf8'),
+      has: (file) => existsSync(`${folder}/${file}`),
     }))
-  })
 }
