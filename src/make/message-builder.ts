@@ -63,7 +63,7 @@ export function messageBuilder(
   let done = false
   let early: JsonValue[] = []
 
-  const start = (facts: StartFacts = {}): void => {
+  const start = (facts?: StartFacts): void => {
     if (started) return
     started = true
     sink(defined<Started>({ type: 'message_started', requestId, provider, ...facts }))
