@@ -22,7 +22,7 @@ export interface Recording {
   readonly dir: string
 }
 
-/** The recorded answers of the endpoints that this adapter speaks. */
+/** The recorded answers of the endpoints of this adapter. */
 export function recordings(): readonly Recording[] {
   if (!hasFixtures) return []
   // The index is data that the tests trust.
