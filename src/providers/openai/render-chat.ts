@@ -2,11 +2,10 @@ import { AdapterError } from '../../errors/errors.ts'
 import {
   argumentsJson,
   imageAddress,
-  partsOf,
+  eachPart,
   renderContent,
   sharedParameters,
   toolIds,
-  type ContentWords,
   type RenderedRequest,
   type RenderOptions,
   type ToolIds,
@@ -88,7 +87,13 @@ function renderMessage(message: Message, options: RenderOptions, ids: ToolIds): 
     case 'user':
       return defined<JsonObject>({
         role,
-        content: renderContent(message, contentWords(options)),
+        content: renderContent(message, {
+          text: ({ text }) => ({ type: 'text', text }),
+          image: ({ image, detail }) => ({
+            type: 'image_url',
+            image_url: defined<JsonObject>({ url: imageAddress(image, options.provider), detail }),
+          }),
+        }),
         name,
       })
     case 'assistant':
@@ -100,37 +105,23 @@ function renderMessage(message: Message, options: RenderOptions, ids: ToolIds): 
   }
 }
 
-function contentWords({ provider }: RenderOptions): ContentWords {
-  return {
-    text: (text) => ({ type: 'text', text }),
-    image: ({ image, detail }) => ({
-      type: 'image_url',
-      image_url: defined<JsonObject>({ url: imageAddress(image, provider), detail }),
-    }),
-  }
-}
-
 /** Chat Completions does not take back the images that a model made. A message of images alone becomes a placeholder. */
 function renderAssistant(message: Message, { provider }: RenderOptions, ids: ToolIds): JsonObject {
   const calls = message.toolCalls ?? []
   const sentBack: Record<string, JsonValue> = {}
   let text = ''
   let placeholder = ''
-  for (const part of partsOf(message)) {
-    switch (part.type) {
-      case 'text':
-        text += part.text
-        break
-      case 'image':
-        placeholder = '[image]'
-        break
-      case 'reasoning':
-        if (part.provider === provider) addReasoning(sentBack, part)
-        break
-      default:
-        assertNever(part)
-    }
-  }
+  eachPart(message, {
+    text(part) {
+      text += part.text
+    },
+    image() {
+      placeholder = '[image]'
+    },
+    reasoning(part) {
+      if (part.provider === provider) addReasoning(sentBack, part)
+    },
+  })
   text ||= placeholder
   return defined<JsonObject>({
     role: 'assistant',
@@ -168,23 +159,18 @@ function renderCall(call: ToolCall, ids: ToolIds): JsonObject {
 
 /** Chat Completions takes only text as a tool result. */
 function renderToolResult(message: Message, { provider }: RenderOptions, ids: ToolIds): JsonObject {
-  let content = ''
-  for (const part of partsOf(message)) {
-    switch (part.type) {
-      case 'text':
-        content += part.text
-        break
-      case 'image':
-        throw new AdapterError(
-          'unsupported_feature',
-          'Chat Completions does not accept images in tool results; use openai({ api: "responses" })',
-          { provider },
-        )
-      case 'reasoning':
-        break
-      default:
-        assertNever(part)
-    }
+  const content = eachPart(message, {
+    text: ({ text }) => text,
+    image() {
+      const problem =
+        'images in tool results need the Responses API: use openai({ api: "responses" })'
+      throw new AdapterError('unsupported_feature', problem, { provider })
+    },
+    reasoning: () => '',
+  })
+  return {
+    role: 'tool',
+    tool_call_id: ids.result(message.toolCallId),
+    content: content.join(''),
   }
-  return { role: 'tool', tool_call_id: ids.result(message.toolCallId), content }
 }

@@ -10,7 +10,7 @@ import { mergeOptions } from '../shared/merge-options.ts'
 import { assertNever, defined } from '../../types/guards.ts'
 import type { JsonObject, JsonValue, ProviderOptions } from '../../types/json.ts'
 import type { Image } from '../../types/media.ts'
-import type { ImagePart, Message, Part, ToolCall } from '../../types/message.ts'
+import type { Message, Part, ToolCall } from '../../types/message.ts'
 import type { ModelRequest, ResponseFormat, ToolChoice, ToolSpec } from '../../types/request.ts'
 
 /** What a renderer needs beside the request. */
@@ -147,34 +147,40 @@ export function mergeOver(body: JsonObject, options: JsonObject | undefined): Js
   return mergeOptions(body, options, { objects: 'deep', addedTo: ['tools', 'include'] })
 }
 
-/** The parts of a message; a string is one text part. */
-export function partsOf(message: Message): readonly Part[] {
-  const { content } = message
-  return typeof content === 'string' ? [{ type: 'text', text: content }] : content
+/** What becomes of each type of part. A new type needs a decision in every table of a renderer. */
+export type PartTable<T> = {
+  readonly [Type in Part['type']]: (part: Extract<Part, { readonly type: Type }>) => T
 }
 
-/** How an endpoint spells text and images. */
-export interface ContentWords {
-  text(text: string): JsonObject
-  image(part: ImagePart): JsonObject
-}
-
-/** Content without reasoning: a single text is a string, anything else a list. */
-export function renderContent(message: Message, words: ContentWords): JsonValue {
-  const parts = partsOf(message).filter((part) => part.type !== 'reasoning')
-  const [only] = parts
-  if (only === undefined) return ''
-  if (parts.length === 1 && only.type === 'text') return only.text
+/** Passes each part of a message to its function in the table and returns the results. A string is one text part. */
+export function eachPart<T>({ content }: Message, table: PartTable<T>): readonly T[] {
+  const parts: readonly Part[] =
+    typeof content === 'string' ? [{ type: 'text', text: content }] : content
   return parts.map((part) => {
     switch (part.type) {
       case 'text':
-        return words.text(part.text)
+        return table.text(part)
       case 'image':
-        return words.image(part)
+        return table.image(part)
+      case 'reasoning':
+        return table.reasoning(part)
       default:
         return assertNever(part)
     }
   })
+}
+
+/** Content without reasoning: a single text is a string, anything else a list. */
+export function renderContent(
+  message: Message,
+  table: Omit<PartTable<JsonObject>, 'reasoning'>,
+): JsonValue {
+  const items = eachPart(message, { ...table, reasoning: () => undefined }).filter(
+    (item) => item !== undefined,
+  )
+  const [only] = items
+  if (only === undefined) return ''
+  return items.length === 1 && only['text'] !== undefined ? only['text'] : items
 }
 
 /** An image as OpenAI takes it: a URL or a data URI. Files have been read before. */

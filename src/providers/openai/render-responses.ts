@@ -1,11 +1,11 @@
 import {
   argumentsJson,
   imageAddress,
-  partsOf,
+  eachPart,
   renderContent,
   sharedParameters,
   toolIds,
-  type ContentWords,
+  type PartTable,
   type RenderedRequest,
   type RenderOptions,
   type ToolIds,
@@ -18,7 +18,6 @@ import {
   messageText,
   type ImagePart,
   type Message,
-  type Part,
   type ReasoningPart,
   type ToolCall,
 } from '../../types/message.ts'
@@ -89,7 +88,7 @@ function renderMessage(
         { role: options.family.reasons ? 'developer' : 'system', content: messageText(message) },
       ]
     case 'user':
-      return [{ role, content: renderContent(message, contentWords(options)) }]
+      return [{ role, content: renderContent(message, contentTable(options)) }]
     case 'assistant':
       return renderAssistant(message, options, ids)
     case 'tool':
@@ -97,7 +96,7 @@ function renderMessage(
         {
           type: 'function_call_output',
           call_id: ids.result(message.toolCallId),
-          output: renderContent(message, contentWords(options)),
+          output: renderContent(message, contentTable(options)),
         },
       ]
     default:
@@ -105,9 +104,9 @@ function renderMessage(
   }
 }
 
-function contentWords({ provider }: RenderOptions): ContentWords {
+function contentTable({ provider }: RenderOptions): Omit<PartTable<JsonObject>, 'reasoning'> {
   return {
-    text: (text) => ({ type: 'input_text', text }),
+    text: ({ text }) => ({ type: 'input_text', text }),
     image: ({ image, detail }) => ({
       type: 'input_image',
       image_url: imageAddress(image, provider),
@@ -123,30 +122,18 @@ function renderAssistant(
   ids: ToolIds,
 ): readonly JsonObject[] {
   const calls = (message.toolCalls ?? []).map((call) => renderCall(call, ids))
-  const items: JsonObject[] = []
   let rendered = 0
-  for (const part of partsOf(message)) {
-    const before = part.type === 'reasoning' ? asObject(part.opaque)?.['calls_before'] : undefined
-    const due = Math.max(rendered, asCount(before) ?? 0)
-    items.push(...calls.slice(rendered, due))
-    rendered = due
-    const item = renderPart(part, options)
-    if (item !== undefined) items.push(item)
-  }
-  return [...items, ...calls.slice(rendered)]
-}
-
-function renderPart(part: Part, options: RenderOptions): JsonObject | undefined {
-  switch (part.type) {
-    case 'text':
-      return part.text === '' ? undefined : spoken(part.text)
-    case 'image':
-      return renderOwnImage(part)
-    case 'reasoning':
-      return renderReasoning(part, options)
-    default:
-      return assertNever(part)
-  }
+  const items = eachPart<readonly JsonObject[]>(message, {
+    text: ({ text }) => (text === '' ? [] : [spoken(text)]),
+    image: (part) => [renderOwnImage(part)],
+    reasoning(part) {
+      const before = asCount(asObject(part.opaque)?.['calls_before']) ?? 0
+      const due = calls.slice(rendered, before)
+      rendered = Math.max(rendered, before)
+      return [...due, ...renderReasoning(part, options)]
+    },
+  })
+  return [...items.flat(), ...calls.slice(rendered)]
 }
 
 /** Text of the model. Not every server recognises a message by its role alone, so the type is sent too. */
@@ -169,19 +156,21 @@ function renderOwnImage({ image }: ImagePart): JsonObject {
 function renderReasoning(
   part: ReasoningPart,
   { provider, family, stored }: RenderOptions,
-): JsonObject | undefined {
+): readonly JsonObject[] {
   const opaque = asObject(part.opaque)
   const id = asText(opaque?.['id'])
   const encrypted = asText(opaque?.['encrypted_content'])
-  if (part.provider !== provider || id === undefined) return undefined
+  if (part.provider !== provider || id === undefined) return []
   const refused = !family.reasons && family.efforts !== undefined
-  if (refused || (encrypted === undefined && !stored)) return undefined
-  return defined<JsonObject>({
-    type: 'reasoning',
-    id,
-    summary: part.text === '' ? [] : [{ type: 'summary_text', text: part.text }],
-    encrypted_content: encrypted,
-  })
+  if (refused || (encrypted === undefined && !stored)) return []
+  return [
+    defined<JsonObject>({
+      type: 'reasoning',
+      id,
+      summary: part.text === '' ? [] : [{ type: 'summary_text', text: part.text }],
+      encrypted_content: encrypted,
+    }),
+  ]
 }
 
 function renderCall(call: ToolCall, ids: ToolIds): JsonObject {
