@@ -4,7 +4,7 @@ import type { ImageAdapter } from '../contracts/adapter.ts'
 import type { Clock } from '../core/clock.ts'
 import { isAllmError } from '../errors/errors.ts'
 import { applyFault, type Fault } from './faults.ts'
-import { failureOf } from './plan.ts'
+import { planFailure } from './plan.ts'
 import {
   wireEpoch,
   type WireAnswer,
@@ -96,7 +96,7 @@ async function outcomeOf(drawer: ImageAdapter, requestId: string): Promise<Image
     if (metadata?.['cause'] === 'no_scripted_image')
       return { failure: { reason: 'no_scripted_response', message } }
     const known = reason === 'unsupported_operation' ? 'invalid_request' : reason
-    return { failure: failureOf(known, { ...facts, message }) }
+    return { failure: planFailure({ ...facts, reason: known, message }) }
   }
 }
 

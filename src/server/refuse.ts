@@ -1,6 +1,6 @@
 import type { AdapterErrorReason } from '../errors/errors.ts'
 import type { RequestProblem } from './param-checks.ts'
-import type { PlanFailure } from './plan.ts'
+import { refusedPlan, type PlanFailure } from './plan.ts'
 import type { Provider } from './request.ts'
 import type { WireAnswer, WireFormat } from './wire-format.ts'
 import { renderPlan } from './wire.ts'
@@ -14,8 +14,7 @@ const formats: Readonly<Record<Provider, WireFormat>> = {
 
 /** A refusal in the provider's own shape. */
 export function refuse(provider: Provider, failure: PlanFailure, requestId: string): WireAnswer {
-  const plan = { blocks: [], steps: [], end: { type: 'refused', failure } } as const
-  return renderPlan(formats[provider], plan, {
+  return renderPlan(formats[provider], refusedPlan(failure), {
     id: '',
     model: '',
     created: 0,

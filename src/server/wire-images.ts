@@ -1,4 +1,4 @@
-import type { PlanFailure, WirePlan } from './plan.ts'
+import { refusedPlan, type PlanFailure, type WirePlan } from './plan.ts'
 import { openaiHeaders } from './wire-failure.ts'
 import type { WireAnswer } from './wire-format.ts'
 import { renderPlan, type PlanOptions } from './wire.ts'
@@ -26,10 +26,6 @@ export function renderImages(
   if (provider === 'openai' && 'images' in outcome) return openaiImages(outcome, settled)
   const plan: WirePlan = 'images' in outcome ? imagePlan(outcome) : refusedPlan(outcome.failure)
   return renderPlan(provider === 'openai' ? 'openai_chat' : 'gemini', plan, settled)
-}
-
-function refusedPlan(failure: PlanFailure): WirePlan {
-  return { blocks: [], steps: [], end: { type: 'refused', failure } }
 }
 
 function imagePlan({ images, usage }: DrawnImages): WirePlan {

@@ -1,5 +1,4 @@
 import { reasonOf, type CancelTimer, type Clock } from '../core/clock.ts'
-import { nextTurn } from './script.ts'
 
 /** A clock for tests: nothing waits in real time. */
 export interface VirtualClock extends Clock {
@@ -179,4 +178,49 @@ function sleeperQueue(): SleeperQueue {
       first?.wake()
     },
   }
+}
+
+/** The functions of a runtime that run a callback after all work that is ready now. */
+interface Runtime {
+  readonly setImmediate?: (work: () => void) => unknown
+  readonly MessageChannel?: new () => Channel
+}
+
+/** The part of `MessageChannel` that is used. */
+interface Channel {
+  readonly port1: {
+    addEventListener(type: 'message', listener: () => void, options: { once: true }): void
+    start(): void
+    close(): void
+  }
+  readonly port2: { postMessage(message: number): void }
+}
+
+/**
+ * Waits until all work that is ready now has run: every chain of promises, and one turn of the event loop.
+ *
+ * The runtime's functions are read when this module is loaded, so fake timers of a test do not affect it.
+ */
+export const nextTurn: () => Promise<void> = pickTurn(globalThis)
+
+/** The fastest way that a runtime has. `setTimeout` exists everywhere, but is slow. */
+export function pickTurn(runtime: Runtime): () => Promise<void> {
+  const { setImmediate: immediate, MessageChannel: NewChannel } = runtime
+  if (immediate !== undefined) return () => new Promise((resolve) => void immediate(resolve))
+  if (NewChannel !== undefined) return () => messageTurn(new NewChannel())
+  const later = setTimeout
+  return () => new Promise((resolve) => void later(resolve, 0))
+}
+
+function messageTurn({ port1, port2 }: Channel): Promise<void> {
+  return new Promise((resolve) => {
+    const onMessage = (): void => {
+      // An open port would keep the process alive.
+      port1.close()
+      resolve()
+    }
+    port1.addEventListener('message', onMessage, { once: true })
+    port1.start()
+    port2.postMessage(0)
+  })
 }

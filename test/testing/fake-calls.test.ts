@@ -127,15 +127,6 @@ describe('calls', () => {
     expect(adapter.calls.map((call) => textsOf(call.request))).toEqual(['a b c', 'a B c', 'a b'])
   })
 
-  test('share what several calls have in common', async () => {
-    const adapter = fake(many(2))
-    const first = user('a')
-    await adapter.generate(modelRequest([first]))
-    await adapter.generate(modelRequest([first, user('b')]))
-    const [one, two] = adapter.calls
-    expect(two?.request.messages[0]).toBe(one?.request.messages[0])
-  })
-
   test('can be looked at between calls, and what was seen does not change', async () => {
     const adapter = fake(many(2))
     await adapter.generate(request)

@@ -107,7 +107,7 @@ describe('a fake plays a script', () => {
     expect(sizes).toEqual([3, 1, 3])
   })
 
-  test('events are frozen and shared by calls; what differs is the id of the call', async () => {
+  test('events are frozen, and two calls of one script differ only in the id of the call', async () => {
     const script: Script = [['tool_call', { id: 'c1', name: 'add', arguments: { x: [1] } }]]
     const adapter = fake({ scripts: [script, script] })
     const [first, second] = [
@@ -124,17 +124,6 @@ describe('a fake plays a script', () => {
     const newId = (kind: string): string => `${kind}-7`
     const events = await collectEvents(fake({ script: [] }).stream(request, { newId }))
     expect(events[0]).toMatchObject({ requestId: 'request-7' })
-  })
-
-  test('a call costs microseconds: two thousand take less than half a second', async () => {
-    const script: Script = [
-      ['text', 'Hello, '],
-      ['text', 'world!'],
-    ]
-    const adapter = fake({ scripts: Array.from({ length: 2000 }, () => script) })
-    const before = performance.now()
-    for (let call = 0; call < 2000; call++) await adapter.generate(request)
-    expect(performance.now() - before).toBeLessThan(500)
   })
 
   test('it needs no model and no key', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { virtualClock, type VirtualClock } from '../../src/testing.ts'
-import { pickTurn } from '../../src/testing/script.ts'
+import { pickTurn } from '../../src/testing/virtual-clock.ts'
 
 /** Notes who woke, and when. */
 function sleepers(clock: VirtualClock): {
