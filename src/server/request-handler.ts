@@ -1,29 +1,21 @@
-import type { Clock } from '../core/clock.ts'
-import { applyFault, faultOf, type SeededFailures, type Fault } from './faults.ts'
-import { wireEpoch, type WireChunking, type WireFormat } from './wire-format.ts'
-import type { ImageScriptEntry } from '../testing/fake-images.ts'
-import type { Script } from '../testing/script.ts'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import {
   imageAnswer,
-  prepareAnswer,
-  sendAnswer,
-  type ChatAnswers,
-  type PreparedAnswer,
-  type ScriptSource,
-  type SendOptions,
-} from './answers.ts'
-import { kindOf, objectOf } from './param-checks.ts'
-import {
-  jsonAnswer,
+  modelsAnswer,
   refuse,
   refuseAddress,
   refuseByFault,
   refuseExhausted,
   refuseRequest,
   refuseWithoutKey,
-} from './refuse.ts'
-import { checkImages, checkRequest, unreadable } from './request-checks.ts'
+  type ChatAnswers,
+  type ScriptSource,
+} from './answers.ts'
+import { checkOpenaiImages } from './check-openai.ts'
+import { objectOf } from './check-params.ts'
+import { checkRequest, unreadable } from './check-request.ts'
+import type { Clock } from '../core/clock.ts'
+import { applyFault, faultOf, type Fault, type SeededFailures } from './faults.ts'
 import {
   apiKeyOf,
   headersWithoutKeys,
@@ -37,17 +29,21 @@ import {
   type RequestLog,
   type Route,
 } from './request.ts'
-import { assertNever, defined } from '../types/guards.ts'
+import { prepareAnswer, sendAnswer, type PreparedAnswer, type SendOptions } from './send-answer.ts'
+import type { WireChunking, WireFormat } from './wire-format.ts'
+import type { ImageScriptEntry } from '../testing/fake-images.ts'
+import type { Script } from '../testing/script.ts'
+import { assertNever, defined, isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 
-/** Takes requests, records them and answers them. */
+/** Records and answers requests. */
 export interface RequestHandler {
   handle(request: IncomingMessage, response: ServerResponse): void
-  /** The answers that are being written; each is fulfilled when it is over. */
+  /** The answers that are being written. Each promise is fulfilled when its answer ends. */
   readonly open: ReadonlySet<Promise<void>>
 }
 
-/** Makes the handler of a server. A request is on record before the first byte of its answer is sent. */
+/** Makes the handler of a server. A request is recorded before the first byte of its answer is sent. */
 export function requestHandler(
   state: ServerState,
   log: RequestLog,
@@ -100,7 +96,7 @@ function decide(
   }
 }
 
-/** A mistake of ours is told to the client, so that a test does not wait for an answer that never comes. */
+/** A bug of the server is reported to the client, so that a test does not wait for an answer that never comes. */
 function broken(provider: Provider, error: unknown, requestId: string): Decision {
   const message = `the fake server failed: ${error instanceof Error ? error.message : String(error)}`
   const failure = { reason: 'no_scripted_response', status: 500, message } as const
@@ -120,7 +116,7 @@ function recorded(incoming: Incoming, { answer, body, format }: Decision): Recor
   })
 }
 
-/** Decides what a request is answered with. Only a form with files takes time to read. */
+/** Decides about a request. The result is a promise only for requests with a form, and for images. */
 function answerRequest(
   state: ServerState,
   route: Route,
@@ -149,29 +145,17 @@ function answerRequest(
     case 'images':
       return answerImages(state, route, incoming)
     case 'models':
-      return { answer: prepareAnswer(answerModels(state, route, requestId)) }
+      return {
+        answer: prepareAnswer(modelsAnswer(provider, route.model, state.options.models, requestId)),
+      }
     default:
       return assertNever(route)
   }
 }
 
-function answerModels(
-  { options }: ServerState,
-  { provider, model }: Extract<Route, { type: 'models' }>,
-  requestId: string,
-): ReturnType<typeof jsonAnswer> {
-  const names = options.models ?? defaultModels[provider]
-  if (model === undefined) return jsonAnswer(modelsList(provider, names))
-  if (options.models === undefined || names.includes(model))
-    return jsonAnswer(modelEntry(provider, model))
-  const message =
-    provider === 'anthropic' ? `model: ${model}` : `The model '${model}' does not exist`
-  return refuse(provider, { reason: 'invalid_request', status: 404, message }, requestId)
-}
-
 type ChatRoute = Extract<Route, { type: 'chat' }>
 
-/** Answers a call of a chat model: checks it, lets its fault happen, and plays the next script. */
+/** Answers a call of a chat model: checks it, applies its fault, and plays the next script. */
 function answerChat(
   state: ServerState,
   route: ChatRoute,
@@ -180,11 +164,11 @@ function answerChat(
   const { format, provider } = route
   const { requestId } = incoming
   const parsed = parseJson(incoming.bytes ?? Buffer.alloc(0))
-  if (kindOf(parsed) !== 'object') {
+  if (!isObject(parsed)) {
     const answer = prepareAnswer(refuseRequest(provider, unreadable(format), requestId))
     return parsed === undefined ? { answer, format } : { answer, format, body: parsed }
   }
-  const body = objectOf(parsed)
+  const body = parsed
   const problem =
     state.options.validateRequests === false
       ? undefined
@@ -254,7 +238,7 @@ async function answerImages(
     return { answer: prepareAnswer(refuseRequest('openai', { message }, requestId)) }
   }
   const problem =
-    state.options.validateRequests === false ? undefined : checkImages(route.operation, body)
+    state.options.validateRequests === false ? undefined : checkOpenaiImages(route.operation, body)
   const answer =
     problem === undefined
       ? await playImages(state, incoming, body)
@@ -267,7 +251,7 @@ async function bodyOf({ headers, bytes }: Incoming): Promise<JsonObject | undefi
   const content = bytes ?? Buffer.alloc(0)
   if (contentType.startsWith('multipart/form-data')) return parseForm(content, contentType)
   const value = parseJson(content)
-  return kindOf(value) === 'object' ? objectOf(value) : undefined
+  return isObject(value) ? value : undefined
 }
 
 async function playImages(
@@ -286,121 +270,71 @@ async function playImages(
   return prepareAnswer(applyFault(drawn, fault))
 }
 
-/** What a server keeps between requests. */
+/** The state of a server between requests. */
 export interface ServerState {
   readonly options: FakeServerOptions
   readonly source: ScriptSource
   readonly answers: ChatAnswers
-  /** Calls of models that were not refused for what they said. */
+  /** The number of model calls that passed the checks. */
   calls: number
 }
 
-/** A request that is whole. */
+/** A request with its body. */
 interface Incoming {
-  /** Counts all requests from 1. */
+  /** The number of the request, from 1. */
   readonly number: number
   readonly method: string
   readonly url: string
   readonly headers: IncomingHttpHeaders
-  /** `undefined` when it was too large to be read. */
+  /** `undefined` when the body was too large. */
   readonly bytes: Buffer | undefined
   readonly key: string | undefined
   readonly requestId: string
 }
 
-/** What a request is answered with, and what was read of it. */
+/** The answer of a request, and the parts of the request for the record. */
 interface Decision {
   readonly answer: PreparedAnswer
   readonly body?: JsonValue
   readonly format?: WireFormat
 }
 
-/** Counts a call of a model and says what goes wrong with it. */
+/** Counts a call of a model and returns its fault. */
 function nextFault(state: ServerState): Fault | undefined {
   const { faults = [], failures } = state.options
   return faultOf(state.calls++, faults, failures)
 }
 
-const createdAt = new Date(wireEpoch * 1000).toISOString()
-
-/** The names that are listed when the options say none. */
-const defaultModels: Readonly<Record<Provider, readonly string[]>> = {
-  openai: ['gpt-5', 'gpt-4o-mini', 'gpt-image-1'],
-  anthropic: ['claude-sonnet-4-5-20250929', 'claude-haiku-4-5-20251001'],
-  gemini: ['gemini-2.5-flash', 'gemini-2.5-pro', 'gemini-2.5-flash-image'],
-}
-
-/** The list of models in the provider's own shape. */
-function modelsList(provider: Provider, names: readonly string[]): JsonObject {
-  const models = names.map((name) => modelEntry(provider, name))
-  switch (provider) {
-    case 'openai':
-      return { object: 'list', data: models }
-    case 'anthropic':
-      return {
-        data: models,
-        has_more: false,
-        first_id: names[0] ?? null,
-        last_id: names.at(-1) ?? null,
-      }
-    case 'gemini':
-      return { models }
-    default:
-      return assertNever(provider)
-  }
-}
-
-/** One model in the provider's own shape. */
-function modelEntry(provider: Provider, name: string): JsonObject {
-  switch (provider) {
-    case 'openai':
-      return { id: name, object: 'model', created: wireEpoch, owned_by: 'allm' }
-    case 'anthropic':
-      return { type: 'model', id: name, display_name: name, created_at: createdAt }
-    case 'gemini':
-      return {
-        name: `models/${name.replace(/^models\//, '')}`,
-        version: '001',
-        displayName: name,
-        inputTokenLimit: 1_048_576,
-        outputTokenLimit: 65_536,
-        supportedGenerationMethods: ['generateContent', 'countTokens'],
-      }
-    default:
-      return assertNever(provider)
-  }
-}
-
-/** What a fake server is made of. Everything but `clock` is JSON, and all of it is checked when the server is made. */
+/** Options of `createFakeServer`. Everything but `clock` is JSON, and all of it is checked when the server is made. */
 export interface FakeServerOptions {
-  /** What one call does. */
+  /** The script of a single call. */
   readonly script?: Script | undefined
-  /** What each call does, one list a call. */
+  /** One script per call. */
   readonly scripts?: readonly Script[] | undefined
-  /** What image calls do, one entry a call. */
+  /** One entry per image call. */
   readonly images?: readonly ImageScriptEntry[] | undefined
-  /** Begin again after the last script instead of failing (false). */
+  /** Start again after the last script instead of failing (false). */
   readonly repeat?: boolean | undefined
-  /** One place in the scripts for all (`shared`), or one for each API key, so that parallel tests do not disturb each other. */
+  /** One position in the scripts for all (`shared`), or one per API key, so that parallel tests do not affect each other. */
   readonly cursor?: 'shared' | 'per_key' | undefined
-  /** Refuse requests without a key (true). Any key will do. */
+  /** Refuse requests without a key (true). Every key is accepted. */
   readonly requireKey?: boolean | undefined
   /** Refuse requests that the provider would refuse (true). */
   readonly validateRequests?: boolean | undefined
   /** The names that the models endpoints list. */
   readonly models?: readonly string[] | undefined
-  /** Cut what is sent into other pieces. */
+  /** Cut the bytes of answers into other pieces. */
   readonly chunking?: WireChunking | undefined
-  /** What goes wrong by chance. */
+  /** Random failures. */
   readonly failures?: SeededFailures | undefined
-  /** What goes wrong with the first calls, one item a call; `null` for nothing. */
+  /** Faults of the first calls, one item per call; `null` for none. */
   readonly faults?: readonly (Fault | null)[] | undefined
-  /** 0, the default, is any free port. */
+  /** The port; 0, the default, is any free port. */
   readonly port?: number | undefined
   /** The address to listen on (`127.0.0.1`). */
   readonly host?: string | undefined
-  /** How many of the last requests are kept at least (10 000). */
+  /** The server keeps at least this many of the last requests (10 000). */
   readonly requestLimit?: number | undefined
-  /** Delays go through it. */
+  /** The clock of all delays. */
   readonly clock?: Clock | undefined
 }

@@ -168,7 +168,7 @@ function addEntry(run: ScriptRun, entry: ScriptEntry): void {
       run.usage = entry[1]
       return
     case 'sleep':
-      warnOnce('sleep', 'the script entry "sleep" is deprecated; say "delay"')
+      warnOnce('sleep', 'the script entry "sleep" is deprecated; use "delay"')
       return addWait(run, entry[1])
     case 'delay':
       return addWait(run, entry[1])

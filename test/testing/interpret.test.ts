@@ -114,7 +114,7 @@ describe('sleep', () => {
     interpret(['sleep', 5])
     fake({ script: [['sleep', 5]] })
     expect(warn).toHaveBeenCalledTimes(1)
-    expect(warn).toHaveBeenCalledWith(expect.stringContaining('say "delay"'))
+    expect(warn).toHaveBeenCalledWith(expect.stringContaining('use "delay"'))
   })
 
   test('delay does not warn', () => {
