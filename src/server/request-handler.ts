@@ -24,13 +24,12 @@ import {
   pathWithoutKey,
   readBody,
   routeOf,
-  type Provider,
   type RecordedRequest,
   type RequestLog,
   type Route,
 } from './request.ts'
 import { prepareAnswer, sendAnswer, type PreparedAnswer, type SendOptions } from './send-answer.ts'
-import type { WireChunking, WireFormat } from './wire-format.ts'
+import type { WireAnswer, WireChunking, WireFormat } from './wire-format.ts'
 import type { ImageScriptEntry } from '../testing/fake-images.ts'
 import type { Script } from '../testing/script.ts'
 import { assertNever, defined, isObject } from '../types/guards.ts'
@@ -51,14 +50,21 @@ export function requestHandler(
 ): RequestHandler {
   let count = 0
   const open = new Set<Promise<void>>()
-  const settle = (incoming: Incoming, decision: Decision, response: ServerResponse): void => {
-    log.add(recorded(incoming, decision))
-    const sent = sendAnswer(response, decision.answer, sending)
+  const send = (answer: Answer, response: ServerResponse): void => {
+    const prepared = 'writes' in answer ? answer : prepareAnswer(answer)
+    const sent = sendAnswer(response, prepared, sending)
     if (sent === undefined) return
-    const over = sent.then(() => {
-      open.delete(over)
-    })
+    const over = sent.then(() => void open.delete(over))
     open.add(over)
+  }
+  const answer = async (
+    route: Route,
+    incoming: Incoming,
+    response: ServerResponse,
+  ): Promise<void> => {
+    const decision = await decide(state, route, incoming)
+    log.add(recorded(incoming, decision))
+    send(decision.answer, response)
   }
   return {
     open,
@@ -70,37 +76,10 @@ export function requestHandler(
       const requestId = `req_fake_${number}`
       readBody(request, (bytes) => {
         const incoming = { number, method, url, headers, bytes, key, requestId }
-        const decision = decide(state, route, incoming)
-        if (!(decision instanceof Promise)) {
-          settle(incoming, decision, response)
-          return
-        }
-        decision.then(
-          (later) => settle(incoming, later, response),
-          (error: unknown) => settle(incoming, broken(route.provider, error, requestId), response),
-        )
+        answer(route, incoming, response).catch(() => response.destroy())
       })
     },
   }
-}
-
-function decide(
-  state: ServerState,
-  route: Route,
-  incoming: Incoming,
-): Decision | Promise<Decision> {
-  try {
-    return answerRequest(state, route, incoming)
-  } catch (error) {
-    return broken(route.provider, error, incoming.requestId)
-  }
-}
-
-/** A bug of the server is reported to the client, so that a test does not wait for an answer that never comes. */
-function broken(provider: Provider, error: unknown, requestId: string): Decision {
-  const message = `the fake server failed: ${error instanceof Error ? error.message : String(error)}`
-  const failure = { reason: 'no_scripted_response', status: 500, message } as const
-  return { answer: prepareAnswer(refuse(provider, failure, requestId)) }
 }
 
 function recorded(incoming: Incoming, { answer, body, format }: Decision): RecordedRequest {
@@ -116,38 +95,42 @@ function recorded(incoming: Incoming, { answer, body, format }: Decision): Recor
   })
 }
 
-/** Decides about a request. The result is a promise only for requests with a form, and for images. */
-function answerRequest(
+/** Decides about a request. A bug of the server is reported to the client, so that a test does not wait for ever. */
+async function decide(state: ServerState, route: Route, incoming: Incoming): Promise<Decision> {
+  try {
+    return await answerRequest(state, route, incoming)
+  } catch (error) {
+    const message = `the fake server failed: ${error instanceof Error ? error.message : String(error)}`
+    const failure = { reason: 'no_scripted_response', status: 500, message } as const
+    return { answer: refuse(route.provider, failure, incoming.requestId) }
+  }
+}
+
+async function answerRequest(
   state: ServerState,
   route: Route,
   incoming: Incoming,
-): Decision | Promise<Decision> {
-  const { key, requestId, method, url } = incoming
+): Promise<Decision> {
+  const { key, requestId, method, url, bytes } = incoming
   const { provider } = route
   if (route.type === 'unknown') {
     const path = url.replace(/\?.*$/, '')
-    const answer = refuseAddress(provider, route.status, `${method} ${path}`, requestId)
-    return { answer: prepareAnswer(answer) }
+    return { answer: refuseAddress(provider, route.status, `${method} ${path}`, requestId) }
   }
   if (key === undefined && state.options.requireKey !== false)
-    return { answer: prepareAnswer(refuseWithoutKey(provider, requestId)) }
-  if (incoming.bytes === undefined) {
-    const failure = {
-      reason: 'invalid_request',
-      status: 413,
-      message: 'Request too large',
-    } as const
-    return { answer: prepareAnswer(refuse(provider, failure, requestId)) }
+    return { answer: refuseWithoutKey(provider, requestId) }
+  if (bytes === undefined) {
+    const message = 'Request too large'
+    const failure = { reason: 'invalid_request', status: 413, message } as const
+    return { answer: refuse(provider, failure, requestId) }
   }
   switch (route.type) {
     case 'chat':
-      return answerChat(state, route, incoming)
+      return answerChat(state, route, incoming, bytes)
     case 'images':
-      return answerImages(state, route, incoming)
+      return answerImages(state, route, incoming, bytes)
     case 'models':
-      return {
-        answer: prepareAnswer(modelsAnswer(provider, route.model, state.options.models, requestId)),
-      }
+      return { answer: modelsAnswer(provider, route.model, state.options.models, requestId) }
     default:
       return assertNever(route)
   }
@@ -156,51 +139,45 @@ function answerRequest(
 type ChatRoute = Extract<Route, { type: 'chat' }>
 
 /** Answers a call of a chat model: checks it, applies its fault, and plays the next script. */
-function answerChat(
+async function answerChat(
   state: ServerState,
   route: ChatRoute,
   incoming: Incoming,
-): Decision | Promise<Decision> {
+  bytes: Buffer,
+): Promise<Decision> {
   const { format, provider } = route
-  const { requestId } = incoming
-  const parsed = parseJson(incoming.bytes ?? Buffer.alloc(0))
-  if (!isObject(parsed)) {
-    const answer = prepareAnswer(refuseRequest(provider, unreadable(format), requestId))
-    return parsed === undefined ? { answer, format } : { answer, format, body: parsed }
+  const { requestId, headers } = incoming
+  const body = parseJson(bytes)
+  if (!isObject(body)) {
+    const answer = refuseRequest(provider, unreadable(format), requestId)
+    return defined<Decision>({ answer, format, body })
   }
-  const body = parsed
   const problem =
-    state.options.validateRequests === false
-      ? undefined
-      : checkRequest(format, body, incoming.headers)
+    state.options.validateRequests === false ? undefined : checkRequest(format, body, headers)
   const answer =
     problem === undefined
-      ? playChat(state, route, incoming, body)
-      : prepareAnswer(refuseRequest(provider, problem, requestId))
-  return answer instanceof Promise
-    ? answer.then((drawn) => ({ answer: drawn, format, body }))
-    : { answer, format, body }
+      ? await playChat(state, route, incoming, body)
+      : refuseRequest(provider, problem, requestId)
+  return { answer, format, body }
 }
 
-function playChat(
+async function playChat(
   state: ServerState,
   route: ChatRoute,
   { key, requestId }: Incoming,
   body: JsonObject,
-): PreparedAnswer | Promise<PreparedAnswer> {
+): Promise<Answer> {
   const { format, provider, framing } = route
   const fault = nextFault(state)
   const { status } = fault ?? {}
-  if (status !== undefined)
-    return prepareAnswer(refuseByFault(provider, { ...fault, status }, requestId))
+  if (status !== undefined) return refuseByFault(provider, { ...fault, status }, requestId)
   const model = route.model ?? text(body['model'])
   if (drawsImages(route, body) && state.options.images !== undefined) {
-    const drawn = imageAnswer('gemini', state.source.imagesOf(key), { model, requestId })
-    return drawn.then((answer) => prepareAnswer(applyFault(answer, fault)))
+    const call = { model, requestId }
+    return applyFault(await imageAnswer('gemini', state.source.imagesOf(key), call), fault)
   }
   const taken = state.source.take(key)
-  if (taken === undefined)
-    return prepareAnswer(refuseExhausted(provider, state.source.size, requestId))
+  if (taken === undefined) return refuseExhausted(provider, state.source.size, requestId)
   const ask = {
     format,
     framing,
@@ -230,44 +207,36 @@ async function answerImages(
   state: ServerState,
   route: ImagesRoute,
   incoming: Incoming,
+  bytes: Buffer,
 ): Promise<Decision> {
-  const { requestId } = incoming
-  const body = await bodyOf(incoming)
-  if (body === undefined) {
+  const { requestId, headers } = incoming
+  const contentType = headers['content-type'] ?? ''
+  const body = contentType.startsWith('multipart/form-data')
+    ? await parseForm(bytes, contentType)
+    : parseJson(bytes)
+  if (!isObject(body)) {
     const message = 'We could not parse the body of your request.'
-    return { answer: prepareAnswer(refuseRequest('openai', { message }, requestId)) }
+    return { answer: refuseRequest('openai', { message }, requestId) }
   }
   const problem =
     state.options.validateRequests === false ? undefined : checkOpenaiImages(route.operation, body)
   const answer =
     problem === undefined
       ? await playImages(state, incoming, body)
-      : prepareAnswer(refuseRequest('openai', problem, requestId))
+      : refuseRequest('openai', problem, requestId)
   return { answer, body }
-}
-
-async function bodyOf({ headers, bytes }: Incoming): Promise<JsonObject | undefined> {
-  const contentType = headers['content-type'] ?? ''
-  const content = bytes ?? Buffer.alloc(0)
-  if (contentType.startsWith('multipart/form-data')) return parseForm(content, contentType)
-  const value = parseJson(content)
-  return isObject(value) ? value : undefined
 }
 
 async function playImages(
   state: ServerState,
-  incoming: Incoming,
+  { key, requestId }: Incoming,
   body: JsonObject,
-): Promise<PreparedAnswer> {
-  const { key, requestId } = incoming
+): Promise<Answer> {
   const fault = nextFault(state)
   const { status } = fault ?? {}
-  if (status !== undefined)
-    return prepareAnswer(refuseByFault('openai', { ...fault, status }, requestId))
-  const { model } = body
-  const call = { model: typeof model === 'string' ? model : '', requestId }
-  const drawn = await imageAnswer('openai', state.source.imagesOf(key), call)
-  return prepareAnswer(applyFault(drawn, fault))
+  if (status !== undefined) return refuseByFault('openai', { ...fault, status }, requestId)
+  const call = { model: text(body['model']), requestId }
+  return applyFault(await imageAnswer('openai', state.source.imagesOf(key), call), fault)
 }
 
 /** The state of a server between requests. */
@@ -292,9 +261,12 @@ interface Incoming {
   readonly requestId: string
 }
 
+/** Answers from the cache are prepared already. */
+type Answer = WireAnswer | PreparedAnswer
+
 /** The answer of a request, and the parts of the request for the record. */
 interface Decision {
-  readonly answer: PreparedAnswer
+  readonly answer: Answer
   readonly body?: JsonValue
   readonly format?: WireFormat
 }

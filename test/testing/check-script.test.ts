@@ -18,7 +18,7 @@ function problemsOf(options: unknown): readonly string[] {
 
 const entry = (value: unknown): readonly string[] => problemsOf({ script: [value] })
 
-describe('validateScript looks at the options in order', () => {
+describe('validateScript checks the options in order', () => {
   test('script and scripts together are refused before anything else', () => {
     expect(problemsOf({ script: 1, scripts: 2 })).toEqual([
       ': script and scripts are both given; use script for one call, or scripts for one list per call',
@@ -36,13 +36,13 @@ describe('validateScript looks at the options in order', () => {
     expect(problemsOf(options)).toEqual([expect.stringMatching(problem)])
   })
 
-  test('the first guard that fails speaks: script before streamScript, streamScript before the cursor', () => {
+  test('the first check that fails is reported: script before streamScript, streamScript before the cursor', () => {
     expect(problemsOf({ script: 1, streamScript: 2, scriptCursor: 3 })[0]).toMatch(/^script:/)
     expect(problemsOf({ streamScript: 2, scriptCursor: 3 })[0]).toMatch(/^streamScript:/)
     expect(problemsOf({ scriptCursor: 3, script: [['nope']] })[0]).toMatch(/^scriptCursor:/)
   })
 
-  test('legal options return, and a user may ask before making a fake', () => {
+  test('legal options pass, and a user may check them before making a fake', () => {
     expect(validateScript({})).toBeUndefined()
     expect(validateScript({ script: [] })).toBeUndefined()
     expect(validateScript({ scripts: [[['text', 'a']], []] })).toBeUndefined()
@@ -51,7 +51,7 @@ describe('validateScript looks at the options in order', () => {
     expect(validateScript({ script: [], scriptCursor: createScriptCursor() })).toBeUndefined()
   })
 
-  test('a list for each call given as script, and one call given as scripts, are told apart', () => {
+  test('one list per call given as script, and one call given as scripts, are distinguished', () => {
     expect(problemsOf({ script: [[['text', 'a']]] })[0]).toMatch(
       /use scripts for one list per call/,
     )
@@ -59,8 +59,8 @@ describe('validateScript looks at the options in order', () => {
   })
 })
 
-describe('validateScript looks at every entry', () => {
-  test('all problems are told at once, each with its place', () => {
+describe('validateScript checks every entry', () => {
+  test('all problems are reported at once, each with its path', () => {
     const options = {
       scripts: [
         [['text', 1]],
@@ -95,7 +95,7 @@ describe('validateScript looks at every entry', () => {
       /object/,
     ],
     [
-      'arguments that JSON can not hold',
+      'arguments that JSON cannot hold',
       ['tool_call', { id: 'c', name: 'n', arguments: { f() {} } }],
       /JSON/,
     ],
@@ -163,7 +163,7 @@ describe('validateScript looks at every entry', () => {
   })
 })
 
-describe('validateScript looks at the entries together', () => {
+describe('validateScript checks the entries together', () => {
   const script = (...entries: readonly unknown[]): readonly string[] =>
     problemsOf({ script: entries })
 

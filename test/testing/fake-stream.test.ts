@@ -65,7 +65,7 @@ describe('a fake plays a script', () => {
     expect(await typesOf([['finish', 'stop']])).toEqual(['message_started', 'message_completed'])
   })
 
-  test('a usage entry rides on message_completed and is no event of its own', async () => {
+  test('a usage entry is on message_completed and is not an event of its own', async () => {
     const events = await eventsOf([
       ['usage', { inputTokens: 1 }],
       ['usage', { inputTokens: 2 }],
@@ -74,7 +74,7 @@ describe('a fake plays a script', () => {
     expect(events.at(-1)).toMatchObject({ usage: { inputTokens: 2 } })
   })
 
-  test('raw chunks are given only to those who ask', async () => {
+  test('raw chunks are emitted only with includeRawChunks', async () => {
     const script: Script = [
       ['raw_chunk', { any: 1 }],
       ['text', 'a'],
@@ -144,7 +144,7 @@ describe('a fake plays a script', () => {
   })
 })
 
-describe('a fake fails as it is told', () => {
+describe('a fake fails as its script says', () => {
   test('an error entry is the last event, also when the script goes on', async () => {
     const events = await eventsOf([
       ['text', 'half'],
