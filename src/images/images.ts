@@ -7,10 +7,10 @@ import type { NewId } from '../core/ids.ts'
 import { keyFor } from '../core/keys.ts'
 import { retry, type RetryPlan } from '../core/retry.ts'
 import { emitTelemetry, isObserved, span, type Span, type SpanFacts } from '../core/telemetry.ts'
-import { watchdog } from '../core/timers.ts'
+import { idleTimer } from '../core/timers.ts'
 import { errorToJSON } from '../errors/error-json.ts'
 import { EngineError, ImageAdapterError, StreamError } from '../errors/errors.ts'
-import { partsOf } from '../run/context.ts'
+import { engineParts } from '../run/context.ts'
 import { retryPlan } from '../run/retry-policy.ts'
 import { assertValid, fine, optionsOf, type Check } from '../schema/checks.ts'
 import { callOptionChecks } from '../schema/options.ts'
@@ -78,7 +78,7 @@ async function dispatchImage(
   request: ImageRequest,
   options: ImageCallOptions,
 ): Promise<ImageResponse> {
-  const parts = partsOf(engine)
+  const parts = engineParts(engine)
   const { imageAdapter } = parts
   if (imageAdapter === undefined) {
     const message = 'this engine makes no images: give createEngine an imageAdapter'
@@ -178,11 +178,11 @@ async function attempt(call: ImageCall, apiKey: string | undefined): Promise<Ima
   const { adapter, request, requestId, provider, clock, newId, requestTimeoutMs } = call
   if (call.signal?.aborted === true) throw cancelled(call)
   const abort = linkedAbort(call.signal)
-  const dog = watchdog(clock, (ms) => {
+  const idle = idleTimer(clock, (ms) => {
     const message = `${provider} took longer than ${ms} ms`
     abort.abort(new ImageAdapterError('timeout', message, { provider, requestId }))
   })
-  dog.feed(requestTimeoutMs)
+  idle.reset(requestTimeoutMs)
   try {
     const { signal } = abort
     const options = { requestId, signal, apiKey, clock, newId }
@@ -191,7 +191,7 @@ async function attempt(call: ImageCall, apiKey: string | undefined): Promise<Ima
   } catch (error) {
     throw imageFailure(error, call)
   } finally {
-    dog.stop()
+    idle.stop()
     abort.unlink()
   }
 }

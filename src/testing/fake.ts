@@ -3,7 +3,7 @@ import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
 import { linkedAbort } from '../core/abort.ts'
 import { systemClock } from '../core/clock.ts'
 import { retry, type RetryPlan } from '../core/retry.ts'
-import { watchdog } from '../core/timers.ts'
+import { idleTimer } from '../core/timers.ts'
 import { AdapterError, isAllmError, StreamError, ValidationError } from '../errors/errors.ts'
 import { collectBatches } from '../run/collect.ts'
 import { failureOf } from '../run/collector.ts'
@@ -282,7 +282,7 @@ async function pause(
   { delayMs, sent, requestId }: Pause,
 ): Promise<void> {
   const stop = linkedAbort(signal)
-  const idleTimer = watchdog(clock, (ms) => {
+  const idle = idleTimer(clock, (ms) => {
     const message = `${provider} was silent for ${ms} ms`
     stop.abort(new AdapterError('timeout', message, { provider, requestId }))
   })
@@ -290,12 +290,12 @@ async function pause(
   try {
     // The sleep starts first, so that it wins when both end at the same time.
     const slept = clock.sleep(delayMs, stop.signal)
-    idleTimer.feed(sent === 0 ? (requestTimeoutMs ?? streamTimeoutMs) : streamTimeoutMs)
+    idle.reset(sent === 0 ? (requestTimeoutMs ?? streamTimeoutMs) : streamTimeoutMs)
     await slept
   } catch (error) {
     throw stop.signal.aborted ? stoppedBy(stop.signal, { provider, requestId }, sent) : error
   } finally {
-    idleTimer.stop()
+    idle.stop()
     stop.unlink()
     exit.endWait = undefined
   }
