@@ -136,7 +136,7 @@ function fakeState(options: FakeOptions): FakeState {
   const generate = list(scripts ?? own ?? [])
   const stream = scripts === undefined || own === undefined ? generate : list(own)
   return {
-    options,
+    options: { ...options, usage: plainCopy(options.usage) },
     lists: { generate, stream },
     log: callLog(),
     openStreams: 0,
