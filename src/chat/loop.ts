@@ -1,3 +1,4 @@
+import type { CallOptions } from '../contracts/options.ts'
 import { emitTelemetry, isObserved, span, type Span } from '../core/telemetry.ts'
 import { isAllmError, StreamError } from '../errors/errors.ts'
 import { interruptedMessage, questionMessage } from '../make/tool-messages.ts'
@@ -78,11 +79,8 @@ async function* runLoop(loop: LoopState): AsyncGenerator<Batch, void> {
         throwIfStopped(loop)
       }
       const step = completedStep(loop, answer)
-      const batch = closeStep(
-        loop,
-        step,
-        loop.kind === 'chat' ? await haltedAfter(loop, step) : undefined,
-      )
+      const halted = loop.kind === 'chat' ? haltedAfter(loop, step) : undefined
+      const batch = closeStep(loop, step, halted instanceof Promise ? await halted : halted)
       spans.endStep(step)
       yield batch
     } while (loop.kind === 'chat' && loop.haltedReason === undefined)
@@ -211,18 +209,26 @@ function manualCalls(loop: LoopState, response: ModelResponse): readonly ToolCal
  * Why the loop ends after a step, or `undefined` when it goes on. The first that applies: a tool's halt (a question, an
  * error, a reason of its own), calls that the caller has to answer, an answer that asks for nothing more, `haltWhen`, `maxTurns`.
  */
-async function haltedAfter(
+function haltedAfter(
   loop: LoopState,
   step: StepCompleted,
-): Promise<HaltedReason | undefined> {
+): HaltedReason | undefined | Promise<HaltedReason | undefined> {
   if (step.halt !== undefined) return step.halt.reason
   if (step.manualToolCalls.length > 0) return 'manual_tool_calls'
   if (isDone(step)) return step.response.finishReason === 'error' ? 'error' : 'completed'
+  const limit = loop.turns >= loop.maxTurns ? 'max_turns' : undefined
   const haltWhen = optionOf(loop.context, 'haltWhen')
-  if (haltWhen !== undefined && (await haltWhen(toStepResult(applyEvent(loop.state, step))))) {
-    return 'halt_when'
-  }
-  return loop.turns >= loop.maxTurns ? 'max_turns' : undefined
+  return haltWhen === undefined ? limit : haltedBy(haltWhen, loop, step, limit)
+}
+
+/** Asks the caller's `haltWhen`. The step is built only for it, because that copies the thread. */
+async function haltedBy(
+  haltWhen: NonNullable<CallOptions['haltWhen']>,
+  { state }: LoopState,
+  step: StepCompleted,
+  otherwise: HaltedReason | undefined,
+): Promise<HaltedReason | undefined> {
+  return (await haltWhen(toStepResult(applyEvent(state, step)))) ? 'halt_when' : otherwise
 }
 
 /** The reasons after which `structuredFinalize` asks for the final answer. */

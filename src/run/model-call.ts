@@ -185,7 +185,7 @@ async function start(run: Run): Promise<Step> {
     run.phase = 'ended'
     run.unlink?.()
     run.trace.error(error)
-    await cutAttempt(run.attempt)
+    if (run.attempt !== undefined) await cutAttempt(run.attempt)
     throw error
   }
 }
@@ -248,26 +248,23 @@ function take(run: Run, batch: Batch): Batch {
 
 /** Ends the call: with `cut` in the middle, else after its last event. */
 async function end(run: Run, cut: boolean): Promise<Step> {
-  const { attempt, state } = run
+  const { attempt, state, call } = run
+  const completed = !cut && state.error === undefined
   run.phase = 'ended'
   try {
-    const whole = !cut && state.error === undefined && (await windUp(attempt))
-    if (!whole) await cutAttempt(attempt)
+    if (attempt === undefined) return over
+    try {
+      // An adapter that emitted its last event may finish, so that its connection can be used again.
+      if (completed && (await nextBatch(attempt, call.streamTimeoutMs)) === undefined) return over
+    } catch {
+      // The message is complete. A failure after it changes nothing.
+    }
+    await cutAttempt(attempt)
+    return over
   } finally {
     attempt?.idle.stop()
     run.unlink?.()
     report(run)
-  }
-  return over
-}
-
-/** Lets an adapter that emitted its last event finish, so that its connection can be used again. Returns whether it did. */
-async function windUp(attempt: Attempt | undefined): Promise<boolean> {
-  if (attempt === undefined) return true
-  try {
-    return (await nextBatch(attempt, attempt.call.streamTimeoutMs)) === undefined
-  } catch {
-    return false
   }
 }
 
@@ -372,8 +369,7 @@ function stopAttempt(attempt: Attempt, error: AllmError): void {
 }
 
 /** Releases an attempt that did not end by itself. */
-async function cutAttempt(attempt: Attempt | undefined): Promise<void> {
-  if (attempt === undefined) return
+async function cutAttempt(attempt: Attempt): Promise<void> {
   attempt.idle.stop()
   const busy = attempt.waiting !== undefined || attempt.stopped !== undefined
   stopAttempt(attempt, cancelledCall(attempt.call))
