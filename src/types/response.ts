@@ -1,4 +1,5 @@
 import type { ErrorData } from './error-data.ts'
+import { keysOf } from './guards.ts'
 import type { JsonObject } from './json.ts'
 import type { Message, ToolCall } from './message.ts'
 
@@ -55,14 +56,14 @@ export interface Usage {
 }
 
 /** The numeric fields of `Usage`, in their order. */
-export const usageFields = [
-  'inputTokens',
-  'outputTokens',
-  'totalTokens',
-  'cachedInputTokens',
-  'cacheWriteInputTokens',
-  'reasoningTokens',
-] as const
+export const usageFields: readonly Exclude<keyof Usage, 'extra'>[] = keysOf<Omit<Usage, 'extra'>>({
+  inputTokens: true,
+  outputTokens: true,
+  totalTokens: true,
+  cachedInputTokens: true,
+  cacheWriteInputTokens: true,
+  reasoningTokens: true,
+})
 
 /** Adds two usages field by field. A field that neither of them has stays absent; `extra` is not added. */
 export function addUsage(left: Usage, right: Usage): Usage {

@@ -21,7 +21,7 @@ export interface StepResult {
   readonly response: ModelResponse
   /** The tool messages of this step, in the order of the calls. */
   readonly toolResults: readonly Message[]
-  /** Whether the conversation ends here: the step needs no further model call. */
+  /** Whether the step ends the loop by itself: it needs no further model call. */
   readonly done: boolean
   /** The calls that the caller has to answer: all of them in manual mode, otherwise those of manual tools. */
   readonly manualToolCalls: readonly ToolCall[]

@@ -119,13 +119,13 @@ test.each<[string, () => unknown, string, string]>([
     'a path for an address',
     () => imageFromUrl('./cat.png'),
     'url',
-    'must be an http or https address, not "./cat.png"',
+    'must be an http or https URL, not "./cat.png"',
   ],
   [
     'a file address',
     () => imageFromUrl('file:///cat.png'),
     'url',
-    'must be an http or https address, not "file:///cat.png"',
+    'must be an http or https URL, not "file:///cat.png"',
   ],
   [
     'a misspelt option',
@@ -187,7 +187,7 @@ test.each<[string, () => unknown, string, string]>([
     'mimeType',
     'must be an image type such as "image/png", not "text/plain"',
   ],
-  ['no path', () => imageFromFile(''), 'path', 'must be a string that is not empty, not ""'],
+  ['no path', () => imageFromFile(''), 'path', 'must be a non-empty string, not ""'],
 ])('%s is refused with the way out', (_name, make, path, problem) => {
   expect(refusalOf(make)).toEqual([{ path, problem }])
 })

@@ -81,7 +81,7 @@ describe('a mistake is refused where it is written', () => {
       'calls of a user',
       () => user('', { toolCalls: [call] } as never),
       '',
-      'unknown key toolCalls; legal are name, metadata',
+      'unknown key toolCalls; known keys are name, metadata',
     ],
     ['no content', () => user(undefined as never), 'content', 'is missing'],
     [

@@ -96,7 +96,7 @@ test.each<[string, () => unknown, string, string | RegExp]>([
     'an option of the loop',
     () => modelRequest([], { haltWhen: () => true } as never),
     '',
-    /^unknown key haltWhen; legal are model, /,
+    /^unknown key haltWhen; known keys are model, /,
   ],
   [
     'a text for messages',

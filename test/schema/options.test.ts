@@ -94,7 +94,7 @@ describe('the options of a call', () => {
       'a misspelt policy',
       { retry: { maxRetries: 2 } },
       'retry',
-      'unknown key maxRetries; legal are maxAttempts, baseDelayMs, maxDelayMs, jitterMs, retryOn, respectRetryAfter',
+      'unknown key maxRetries; known keys are maxAttempts, baseDelayMs, maxDelayMs, jitterMs, retryOn, respectRetryAfter',
     ],
     [
       'a tool twice',
@@ -156,7 +156,7 @@ describe('the options of an engine', () => {
     expect(validateEngineOptions({ apiKey: 'sk-not-to-be-seen' })).toEqual([
       {
         path: 'apiKey',
-        problem: 'is not for engines, which hold no key; use keys: { provider: key }',
+        problem: 'is not an option of an engine; use keys: { provider: key }',
       },
     ])
     expect(JSON.stringify(validateEngineOptions({ keys: ['sk-a', 5] }))).not.toContain('sk-a')
