@@ -191,6 +191,17 @@ export class StreamError extends AllmError {
   }
 }
 
+/** The error of a call that its caller stopped. */
+export function cancelledCall(call: {
+  readonly provider: string
+  readonly requestId?: string | undefined
+  readonly signal?: AbortSignal | undefined
+}): StreamError {
+  const { provider, requestId, signal } = call
+  const message = `the call to ${provider} was cancelled`
+  return new StreamError('cancelled', message, { provider, requestId, cause: signal?.reason })
+}
+
 /** Every reason of a `ToolError`. */
 export const toolErrorReasons = [
   'handler_raised',

@@ -84,7 +84,7 @@ describe.skipIf(openTerminal === undefined)(
       terminal.press('tell me a story\r')
       await see(terminal, 'Once upon a time')
       terminal.press('\x03')
-      await see(terminal, '(stopped; what was said is kept)')
+      await see(terminal, '(stopped; the text so far is kept)')
       await vi.waitFor(() => expect(statusOf(path)).toBe('error'), patience)
       await server.idle()
       terminal.press('\r')

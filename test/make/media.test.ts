@@ -137,19 +137,19 @@ test.each<[string, () => unknown, string, string]>([
     'no bytes',
     () => imageFromBytes(new Uint8Array()),
     'bytes',
-    'must be a Uint8Array that is not empty, not a Uint8Array',
+    'must be a non-empty Uint8Array, not a Uint8Array',
   ],
   [
     'a text for bytes',
     () => imageFromBytes('AAAA' as never),
     'bytes',
-    'must be a Uint8Array that is not empty, not "AAAA"',
+    'must be a non-empty Uint8Array, not "AAAA"',
   ],
   [
     'bytes of no known type',
     () => imageFromBytes(Uint8Array.of(1, 2, 3)),
     'mimeType',
-    'can not be told from the first bytes; give it, such as "image/png"',
+    'cannot be recognized from the first bytes; pass it, such as "image/png"',
   ],
   [
     'a type in short',
@@ -179,7 +179,7 @@ test.each<[string, () => unknown, string, string]>([
     'a data URI in plain text',
     () => imageFromDataUri('data:image/svg+xml,<svg/>'),
     'uri',
-    'must hold base64: data:image/png;base64,…',
+    'must contain base64, as in data:image/png;base64,…',
   ],
   [
     'a data URI that is no image',

@@ -108,7 +108,7 @@ test.each<[string, () => unknown, string, string | RegExp]>([
     'a name with a space',
     () => jsonSchema('the answer', {}),
     'name',
-    'must be 1 to 64 letters, digits, _ or -',
+    'must be 1 to 64 letters, digits, _ or -, not "the answer"',
   ],
   [
     'a schema that is a text',

@@ -87,14 +87,14 @@ const rows: readonly [string, JsonObject | boolean, unknown, readonly Issue[]][]
       { a: 1, b: 2 },
       { b: 2, a: 1 },
     ],
-    [{ path: '', problem: 'must not hold an item twice' }],
+    [{ path: '', problem: 'must not contain an item twice' }],
   ],
   ['what is not allowed at all', false, 1, [{ path: '', problem: 'is not allowed' }]],
   [
     'what must not match',
     { not: { type: 'null' } },
     null,
-    [{ path: '', problem: 'is of a form that is not allowed' }],
+    [{ path: '', problem: 'must not match a schema that is excluded by not' }],
   ],
   [
     'too many alternatives',
