@@ -40,16 +40,39 @@ export function narrator({ write, style, env, lead = '' }: NarratorOptions): Nar
     write(`${text}\n`)
   }
   const show = (event: StreamEvent): void => {
-    if (event.type === 'text_delta') piece('text', event.delta)
-    else if (event.type === 'reasoning_delta') piece('reasoning', event.delta)
-    else if (event.type === 'message_completed') endLine()
-    else if (event.type === 'image_completed') line(`  ${style.dim('[an image]')}`)
-    else if (event.type === 'tool_execution_started') {
-      line(style.dim(`  · ${event.name} ${json(event.arguments)}`))
-    } else if (event.type === 'tool_execution_completed') {
-      const text = toolLine(event, style)
-      if (text !== undefined) line(text)
-    } else if (event.type === 'error') line(failureLine(event.error, style, env))
+    switch (event.type) {
+      case 'text_delta':
+        return piece('text', event.delta)
+      case 'reasoning_delta':
+        return piece('reasoning', event.delta)
+      case 'message_completed':
+        return endLine()
+      case 'image_completed':
+        return line(`  ${style.dim('[an image]')}`)
+      case 'tool_execution_started':
+        return line(style.dim(`  · ${event.name} ${json(event.arguments)}`))
+      case 'tool_execution_completed': {
+        const text = toolLine(event, style)
+        return text === undefined ? undefined : line(text)
+      }
+      case 'error':
+        return line(failureLine(event.error, style, env))
+      case 'message_started':
+      case 'text_completed':
+      case 'reasoning_completed':
+      case 'tool_call_started':
+      case 'tool_call_delta':
+      case 'tool_call_completed':
+      case 'raw_chunk':
+      case 'tool_result_encoded':
+      case 'ask_user_requested':
+      case 'tool_halt':
+      case 'step_completed':
+      case 'chat_completed':
+        return undefined
+      default:
+        return assertNever(event)
+    }
   }
   return { show, endLine }
 }

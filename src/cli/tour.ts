@@ -169,9 +169,9 @@ async function answered(tour: Tour, session: Session): Promise<string> {
   const proposal = asked.choices.at(-1) ?? 'at noon'
   await output.flush()
   const since = clock.now()
-  const said = isInteractive(io) ? await askAtTerminal(tour) : ''
-  const answer = said === '' ? proposal : said
-  if (said === '')
+  const typed = isInteractive(io) ? await askAtTerminal(tour) : ''
+  const answer = typed === '' ? proposal : typed
+  if (typed === '')
     tour.print(`${leads.user}${answer}  (there is no terminal, so the tour answers itself)`)
   log.mark('user', `says ${answer}`, since)
   return answer

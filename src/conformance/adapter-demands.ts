@@ -4,6 +4,7 @@ import { demand, show } from './demands.ts'
 import { isAllmError, type AdapterErrorReason } from '../errors/errors.ts'
 import { toJsonValue } from '../errors/to-json-value.ts'
 import type { Script } from '../testing/script.ts'
+import { keysOf } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 
 /** A failure before the first event. */
@@ -13,28 +14,28 @@ interface Refusal {
   readonly capability?: ChatCapability
 }
 
-/** Every failure before the first event. Those without a status are failures of the transport. */
-export const refusals: readonly Refusal[] = [
-  { reason: 'authentication_failed', details: { status: 401 } },
-  { reason: 'rate_limited', details: { status: 429 } },
-  { reason: 'invalid_request', details: { status: 400 } },
-  { reason: 'provider_unavailable', details: { status: 503 } },
-  { reason: 'timeout', details: { status: 408 } },
-  { reason: 'unknown', details: { status: 418 } },
-  { reason: 'network_error', details: {} },
-  { reason: 'malformed_response', details: {} },
-  {
-    reason: 'context_length_exceeded',
-    details: { status: 400 },
-    capability: 'detailed_errors',
-  },
-  { reason: 'content_filter', details: { status: 400 }, capability: 'detailed_errors' },
-  {
-    reason: 'unsupported_feature',
-    details: { status: 400 },
-    capability: 'unsupported_feature',
-  },
-]
+/** The failure of each reason. Those without a status are failures of the transport. */
+const byReason: Readonly<
+  Record<Exclude<AdapterErrorReason, 'no_scripted_response'>, Omit<Refusal, 'reason'>>
+> = {
+  authentication_failed: { details: { status: 401 } },
+  rate_limited: { details: { status: 429 } },
+  invalid_request: { details: { status: 400 } },
+  provider_unavailable: { details: { status: 503 } },
+  timeout: { details: { status: 408 } },
+  unknown: { details: { status: 418 } },
+  network_error: { details: {} },
+  malformed_response: { details: {} },
+  context_length_exceeded: { details: { status: 400 }, capability: 'detailed_errors' },
+  content_filter: { details: { status: 400 }, capability: 'detailed_errors' },
+  unsupported_feature: { details: { status: 400 }, capability: 'unsupported_feature' },
+}
+
+/** Every failure before the first event. */
+export const refusals: readonly Refusal[] = keysOf(byReason).map((reason) => ({
+  reason,
+  ...byReason[reason],
+}))
 
 /** The script of a refusal. */
 export function scriptOf({ reason, details }: Refusal): Script {

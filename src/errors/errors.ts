@@ -8,7 +8,7 @@ import type { PartialResult } from '../types/results.ts'
 /** Marks our errors across duplicate copies of the package, where `instanceof` does not work. */
 const brand: unique symbol = Symbol.for('allm-ts.error')
 
-/** What every error may carry besides its reason and message. */
+/** What every error may have besides its reason and message. */
 interface ErrorDetails {
   readonly cause?: unknown
   /** Becomes plain data: API keys are redacted, and a value that JSON cannot hold is described. */
@@ -84,13 +84,22 @@ export const adapterErrorReasons = [
 /** Why a provider call failed. Closed. */
 export type AdapterErrorReason = (typeof adapterErrorReasons)[number]
 
-/** The reasons for which another attempt may succeed. */
-const transientReasons: ReadonlySet<string> = new Set([
-  'rate_limited',
-  'provider_unavailable',
-  'timeout',
-  'network_error',
-])
+/** Whether another attempt may succeed, by reason. */
+const isTransient: Readonly<Record<AdapterErrorReason | ImageAdapterErrorReason, boolean>> = {
+  authentication_failed: false,
+  rate_limited: true,
+  invalid_request: false,
+  content_filter: false,
+  context_length_exceeded: false,
+  provider_unavailable: true,
+  timeout: true,
+  network_error: true,
+  malformed_response: false,
+  unsupported_feature: false,
+  no_scripted_response: false,
+  unknown: false,
+  unsupported_operation: false,
+}
 
 /** What is known about a failed provider call. */
 export interface AdapterErrorDetails extends ErrorDetails {
@@ -104,7 +113,7 @@ export interface AdapterErrorDetails extends ErrorDetails {
 }
 
 /** A failed call to a provider, for chat or for images. */
-abstract class CallError<Reason extends string> extends AllmError {
+abstract class CallError<Reason extends keyof typeof isTransient> extends AllmError {
   readonly reason: Reason
   readonly provider: string | undefined
   readonly status: number | undefined
@@ -117,7 +126,7 @@ abstract class CallError<Reason extends string> extends AllmError {
     this.provider = details.provider
     this.status = details.status
     this.retryAfterMs = details.retryAfterMs
-    this.retryable = details.retryable ?? transientReasons.has(reason)
+    this.retryable = details.retryable ?? isTransient[reason]
   }
 
   protected override facts(): OwnFields {

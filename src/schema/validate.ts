@@ -26,7 +26,7 @@ import {
   type Check,
 } from './checks.ts'
 import { errorKinds, type ErrorData, type Issue } from '../types/error-data.ts'
-import { isObject } from '../types/guards.ts'
+import { assertNever, isObject } from '../types/guards.ts'
 import {
   imageOperations,
   type FileImage,
@@ -451,16 +451,26 @@ const session = shapeOf<Session>(
 )
 
 function statusIssues(value: Readonly<Record<string, unknown>>): readonly Issue[] {
-  const { status, pendingToolCalls, pendingQuestion } = value
-  if (status === 'awaiting_user') {
-    return pendingQuestion === undefined ? needed('pendingQuestion', status) : fine
+  const { pendingToolCalls, pendingQuestion, run: progress } = value
+  const status = sessionStatuses.find((known) => known === value['status'])
+  switch (status) {
+    case 'awaiting_user':
+      return pendingQuestion === undefined ? needed('pendingQuestion', status) : fine
+    case 'awaiting_tools': {
+      const none = Array.isArray(pendingToolCalls) && pendingToolCalls.length === 0
+      return none ? needed('pendingToolCalls', status) : fine
+    }
+    case 'error':
+      if (value['error'] === undefined) return needed('error', status)
+      break
+    case 'idle':
+    case 'completed':
+    case undefined:
+      break
+    default:
+      return assertNever(status)
   }
-  if (status === 'awaiting_tools') {
-    const none = Array.isArray(pendingToolCalls) && pendingToolCalls.length === 0
-    return none ? needed('pendingToolCalls', status) : fine
-  }
-  if (status === 'error' && value['error'] === undefined) return needed('error', status)
-  return value['run'] === undefined ? unansweredCalls(value['thread']) : fine
+  return progress === undefined ? unansweredCalls(value['thread']) : fine
 }
 
 function needed(path: string, status: string): readonly Issue[] {

@@ -21,7 +21,7 @@ export interface Issue {
   readonly problem: string
 }
 
-/** An error as plain data, as it stands in events, results and saved sessions. */
+/** An error as plain data, as in events, results and saved sessions. */
 export interface ErrorData {
   readonly kind: ErrorKind
   readonly reason: string

@@ -141,7 +141,7 @@ describe('a session file', () => {
     expect(stderr).toMatch(/^allm: [^\n]+ waits for results of pay;[^\n]+\n$/)
   })
 
-  test('that can not be read, or can not be written, is one line', async () => {
+  test('that cannot be read, or cannot be written, is one line', async () => {
     const path = scratch('broken.json')
     writeFileSync(path, '{"version": 99}')
     const broken = await allm(['chat', '--session', path], { input: 'hi\n' })

@@ -75,7 +75,7 @@ describe('with a real provider', () => {
     server.assertDone()
   })
 
-  test('a model that does not do as it is told is no failure', async () => {
+  test('a model that does not do as it is told is not a failure', async () => {
     await using server = await createFakeServer({ script: [['text', 'No.']], repeat: true })
     const argv = [
       'tour',

@@ -72,7 +72,7 @@ test.each(Object.entries(starts))(
   },
 )
 
-test.each(['', '?', 'AAAA', 'UklGRiQAAABXQVZF'])('%j is no image that is known', (base64) => {
+test.each(['', '?', 'AAAA', 'UklGRiQAAABXQVZF'])('%j is not a known image', (base64) => {
   expect(sniffMimeType(base64)).toBeUndefined()
 })
 
@@ -182,7 +182,7 @@ test.each<[string, () => unknown, string, string]>([
     'must contain base64, as in data:image/png;base64,…',
   ],
   [
-    'a data URI that is no image',
+    'a data URI that is not an image',
     () => imageFromDataUri('data:text/plain;base64,AAAA'),
     'mimeType',
     'must be an image type such as "image/png", not "text/plain"',

@@ -61,7 +61,7 @@ describe('a tool result', () => {
     expect(toolResult('c1', content).content).toEqual(expected)
   })
 
-  test('refuses what JSON can not hold, with its place', () => {
+  test('refuses what JSON cannot hold, with its place', () => {
     expect(refusalOf(() => toolResult('c1', { when: new Date(0) } as never))).toEqual([
       { path: 'content.when', problem: 'must be a JSON value, not a Date' },
     ])

@@ -168,7 +168,7 @@ test.each<[string, JsonObject]>([
   ['a reference round a corner', { allOf: [{ $ref: '#/$defs/a' }], $defs: { a: { $ref: '#' } } }],
   ['a reference to nowhere', { $ref: '#/nowhere' }],
   ['a reference to elsewhere', { $ref: 'https://example.com/schema' }],
-  ['a reference that can not be decoded', { $ref: '#/%' }],
+  ['a reference that cannot be decoded', { $ref: '#/%' }],
   ['a pattern that is none', { pattern: '(', patternProperties: { '[': { not: true } } }],
   [
     'arguments of the wrong kind',

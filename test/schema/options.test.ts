@@ -117,7 +117,7 @@ describe('the options of a call', () => {
     expect(issues).toEqual([{ path: 'apiKey', problem: 'must be a string' }])
   })
 
-  test.each([null, 5, 'text', []])('%j is no object of options', (value) => {
+  test.each([null, 5, 'text', []])('%j is not an object of options', (value) => {
     expect(validateCallOptions(value)).toMatchObject([{ path: '' }])
     expect(validateEngineOptions(value)).toMatchObject([{ path: '' }])
   })

@@ -126,7 +126,7 @@ test('all problems are given, not only the first', () => {
   expect(paths).toEqual(['role', 'content', 'metadata'])
 })
 
-describe('what JSON can not hold is named', () => {
+describe('what JSON cannot hold is named', () => {
   class Money {
     readonly amount = 1
   }
@@ -155,7 +155,7 @@ describe('what JSON can not hold is named', () => {
     ])
   })
 
-  test('the same object twice is no cycle', () => {
+  test('the same object twice is not a cycle', () => {
     const shared = { a: 1 }
     const metadata = { one: shared, two: [shared, shared] }
     expect(validateMessage({ role: 'user', content: '', metadata })).toEqual([])
@@ -220,8 +220,13 @@ test.each<[string, object, string, string]>([
     'schema.a.b',
     'must be a JSON value, not a function',
   ],
-  ['a handler that is no function', { handler: 'run' }, 'handler', 'must be a function, not "run"'],
-  ['a summary that is no text', { summary: 5 }, 'summary', 'must be a string, not 5'],
+  [
+    'a handler that is not a function',
+    { handler: 'run' },
+    'handler',
+    'must be a function, not "run"',
+  ],
+  ['a summary that is not a text', { summary: 5 }, 'summary', 'must be a string, not 5'],
   ['manual that is null', { manual: null }, 'manual', 'must be true or false, not null'],
   [
     'a deadline of nothing',
@@ -230,13 +235,13 @@ test.each<[string, object, string, string]>([
     'must be a positive number of milliseconds, at most 2147483647, not 0',
   ],
   [
-    'a deadline that a timer can not wait for',
+    'a deadline that a timer cannot wait for',
     { timeoutMs: Infinity },
     'timeoutMs',
     'must be a positive number of milliseconds, at most 2147483647, not Infinity',
   ],
   [
-    'an input that is no schema',
+    'an input that is not a schema',
     { input: {} },
     'input',
     'must be a Standard Schema, not an object',
@@ -322,7 +327,7 @@ describe('a conversation', () => {
     expect(isSendable({ messages, metadata: {} })).toBe(issues.length === 0)
   })
 
-  test('may be empty as a thread, but can not be sent', () => {
+  test('may be empty as a thread, but cannot be sent', () => {
     expect(validateThread({ messages: [], metadata: {} })).toEqual([])
     expect(isSendable({ messages: [], metadata: {} })).toBe(false)
     expect(validateRequest(modelRequest([]))).toEqual([

@@ -147,7 +147,7 @@ export const storeMutants: readonly Mutant<StoreHarness>[] = [
     remembering,
   ),
   inFiles(
-    'what can not be read is not there',
+    'what cannot be read is not there',
     'a session that cannot be read is unreadable, not absent',
     (folder, files) => {
       const store = fileStore(folder, { files })
