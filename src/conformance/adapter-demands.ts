@@ -32,10 +32,9 @@ const byReason: Readonly<
 }
 
 /** Every failure before the first event. */
-export const refusals: readonly Refusal[] = keysOf(byReason).map((reason) => ({
-  reason,
-  ...byReason[reason],
-}))
+export const refusals: readonly Refusal[] = keysOf(byReason).map((reason) =>
+  Object.assign({ reason }, byReason[reason]),
+)
 
 /** The script of a refusal. */
 export function scriptOf({ reason, details }: Refusal): Script {

@@ -90,7 +90,7 @@ const applicators: Readonly<Record<string, Applicator>> = {
   not: (schema, value, context) =>
     check(schema, value, context).length > 0
       ? fine
-      : [{ path: '', problem: 'must not match a schema that is excluded by not' }],
+      : [{ path: '', problem: 'must not match the schema of not' }],
   if: (condition, value, context, schema) => {
     const branch = check(condition, value, context).length === 0 ? 'then' : 'else'
     return check(schema[branch], value, context)

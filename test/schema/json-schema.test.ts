@@ -94,7 +94,7 @@ const rows: readonly [string, JsonObject | boolean, unknown, readonly Issue[]][]
     'what must not match',
     { not: { type: 'null' } },
     null,
-    [{ path: '', problem: 'must not match a schema that is excluded by not' }],
+    [{ path: '', problem: 'must not match the schema of not' }],
   ],
   [
     'too many alternatives',
