@@ -1,4 +1,4 @@
-// The words as they come, and the same events folded into the response.
+// Prints the text as it arrives, and folds the same events into the response.
 import {
   applyEvent,
   createCollector,

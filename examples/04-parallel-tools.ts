@@ -1,4 +1,4 @@
-// Several tools at once: they run side by side, and the events say in which order they were done.
+// Several tools at once: they run in parallel, and the events show the order in which they finished.
 import { createEngine, streamChat, tool, user } from 'allm-ts'
 import { choose } from './choose.ts'
 

@@ -1,4 +1,4 @@
-// A conversation kept by hand: each turn starts from the thread of the last.
+// A conversation kept by hand: each turn starts from the thread of the previous one.
 import { appendMessages, chat, createEngine, messageText, user } from 'allm-ts'
 import { choose } from './choose.ts'
 

@@ -1,4 +1,4 @@
-// An answer of a given form: asked for, checked, and typed.
+// An answer in a given format: requested, validated, and typed.
 import { createEngine, generate, user } from 'allm-ts'
 import { z } from 'zod'
 import { choose } from './choose.ts'

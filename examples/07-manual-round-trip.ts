@@ -1,4 +1,4 @@
-// The loop by hand: nothing is run for you. Take the calls, run them, add the results, ask again.
+// The loop by hand: no tool is run for you. Take the calls, run them, add the results, ask again.
 import { appendMessages, chat, createEngine, runToolCalls, tool, user } from 'allm-ts'
 import { choose } from './choose.ts'
 

@@ -1,4 +1,4 @@
-// A tool that needs a person: the run stops, is saved, and goes on when the answer is there.
+// A tool that needs a person: the run stops, is saved, and continues when the answer is there.
 import { askUser, createEngine, Session, tool, user } from 'allm-ts'
 import { z } from 'zod'
 import { choose } from './choose.ts'

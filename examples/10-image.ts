@@ -1,4 +1,4 @@
-// An image from a prompt.
+// Generates an image from a prompt.
 import { createEngine, generateImage, imageFromBase64 } from 'allm-ts'
 import { chooseImages } from './choose.ts'
 

@@ -1,4 +1,4 @@
-// An image changed by a prompt.
+// Edits an image with a prompt.
 import { createEngine, editImage, imageFromBase64 } from 'allm-ts'
 import { chooseImages } from './choose.ts'
 

@@ -1,4 +1,4 @@
-// An image in a question.
+// Sends an image with a question.
 import { createEngine, generate, imageFromBase64, imagePart, textPart, user } from 'allm-ts'
 import { choose } from './choose.ts'
 

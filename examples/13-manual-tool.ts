@@ -1,4 +1,4 @@
-// One tool is run by the loop, another is left to you: with a thread.
+// The loop runs one tool and leaves another to you. This version uses a thread.
 import { appendMessages, chat, createEngine, tool, toolResult, user } from 'allm-ts'
 import { choose } from './choose.ts'
 

@@ -1,4 +1,4 @@
-// The same with a session, which remembers what it waits for.
+// The same as 13 with a session, which keeps the pending calls.
 import { createEngine, Session, tool, user } from 'allm-ts'
 import { choose } from './choose.ts'
 

@@ -1,4 +1,4 @@
-// Many tools, few tokens: the model sees one line of each, and asks for the rest when it needs it.
+// Many tools, few tokens: the model sees one line for each tool, and asks for the full schema when it needs it.
 import { chat, createEngine, tool, user } from 'allm-ts'
 import { z } from 'zod'
 import { choose } from './choose.ts'

@@ -1,4 +1,4 @@
-// A long prompt that is the same every time: ask the provider to cache it, and see what was read from the cache.
+// A long prompt that never changes: asks the provider to cache it, and prints how much was read from the cache.
 import { createEngine, generate, system, user } from 'allm-ts'
 import { choose } from './choose.ts'
 

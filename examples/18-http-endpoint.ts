@@ -1,4 +1,4 @@
-// A chat endpoint: a Web Request in, server-sent events out. It fits any server that speaks `fetch`.
+// A chat endpoint: takes a Web Request and answers with server-sent events. It fits any server that is built on `fetch`.
 import { createEngine, streamChat, user } from 'allm-ts'
 import { choose } from './choose.ts'
 

@@ -6,7 +6,7 @@ import { openai, openaiImages } from 'allm-ts/openai'
 import { fake, fakeImages, type ImageScriptEntry, type Script } from 'allm-ts/testing'
 
 /**
- * Who answers an example: the Fake, with the example's own scripts, unless a provider is named.
+ * The adapter of an example: the fake with the example's own scripts, unless a provider is named.
  *
  *     npm run example 03 -- --provider openai --model gpt-5-mini [--base-url …]
  *     ALLM_PROVIDER=anthropic ALLM_MODEL=claude-haiku-4-5 npm run example 03
@@ -23,7 +23,7 @@ export function choose(scripts: readonly Script[]): { adapter: ChatAdapter; mode
   return { adapter: fake({ scripts }) }
 }
 
-/** The same for examples that make images. */
+/** The same for examples that generate images. */
 export function chooseImages(script: readonly ImageScriptEntry[]): {
   imageAdapter: ImageAdapter
   imageModel?: string

@@ -20,7 +20,6 @@ const { outputFiles } = await build({
   format: 'esm',
   platform: 'node',
   target: 'node20.19',
-  sourcemap: true,
   write: false,
   logLevel: 'warning',
 })

@@ -1,6 +1,7 @@
 // Packs the package as it would be published, installs it, and runs test/runtimes in every runtime that can be had: Node of each
 // supported line, Bun, Deno, and workerd with and without what it has of Node. Needs a build. Binaries are fetched once, into
-// a folder under the system's temporary one; a runtime that can not be fetched is left out, and says so.
+// a folder under the system's temporary one; a runtime that cannot be fetched is left out, and says so.
+// usage: node scripts/runtimes.mjs [REPORT]     (REPORT gets { passed, failed, skipped } as JSON)
 import { execFile } from 'node:child_process'
 import {
   cpSync,
@@ -68,7 +69,10 @@ const work = mkdtempSync(join(tmpdir(), 'allm-runtimes-'))
 try {
   await install()
   await bundle()
-  process.exitCode = summarize(await tryAll()) ? 0 : 1
+  const results = await tryAll()
+  process.exitCode = summarize(results) ? 0 : 1
+  const [report] = process.argv.slice(2)
+  if (report !== undefined) writeFileSync(report, JSON.stringify(countsIn(results)))
 } finally {
   rmSync(work, { recursive: true, force: true })
 }
@@ -98,11 +102,9 @@ async function install() {
   if (!unpacked.ok) throw new Error(`tar failed:\n${unpacked.text}`)
   writeFileSync(join(work, 'package.json'), '{ "type": "module", "private": true }')
   cpSync(join(root, 'test/runtimes'), work, { recursive: true })
-  // The renderer of wire bytes needs nothing of Node, but its door does; so it is taken past the door.
-  const wire = ['render-wire', 'wire-response'].map(
-    (name) => `export * from './node_modules/allm-ts/dist/wire/${name}.js'\n`,
-  )
-  writeFileSync(join(work, 'wire.mjs'), wire.join(''))
+  // The renderer of wire bytes needs nothing of Node, but its entry point does; so it is imported directly.
+  const wire = `export * from './node_modules/allm-ts/dist/server/wire.js'\n`
+  writeFileSync(join(work, 'wire.mjs'), wire)
 }
 
 /** One file for workerd. A Node module that the library imported would stop it here. */
@@ -132,12 +134,13 @@ async function tryRun({ title, problem, path, args }) {
   if (problem !== undefined) return { state: 'skipped', line: `SKIPPED ${title}: ${problem}` }
   const started = performance.now()
   const { ok, text } = await command(path, args, work)
-  const counts = /^\d+ passed, \d+ failed$/m.exec(text)?.[0] ?? 'no count'
+  const [counts = 'no count', good = 0, bad = 0] = /^(\d+) passed, (\d+) failed$/m.exec(text) ?? []
   const passed = ok && /^[1-9]\d* passed, 0 failed$/.test(counts)
   const line = `${passed ? 'ok' : 'NOT OK'} ${title}: ${counts}, in ${since(started)} s`
+  const told = { passed: Number(good), failed: Number(bad) }
   return passed
-    ? { state: 'ok', line }
-    : { state: 'failed', line: `${line}\n${text.replaceAll(/^/gm, '    ')}` }
+    ? { state: 'ok', line, ...told }
+    : { state: 'failed', line: `${line}\n${text.replaceAll(/^/gm, '    ')}`, ...told }
 }
 
 function tell(result) {
@@ -153,6 +156,16 @@ function summarize(results) {
     `runtimes in all: ${good} runs ok, ${bad} not ok, ${skipped} runtimes skipped, in ${since(began)} s`,
   )
   return bad === 0 && good > 0
+}
+
+/** The tests of all runs. A run that is not ok without a failed test counts as one. */
+function countsIn(results) {
+  const sum = (numbers) => numbers.reduce((total, number) => total + number, 0)
+  return {
+    passed: sum(results.map(({ passed = 0 }) => passed)),
+    failed: sum(results.map(({ state, failed }) => (state === 'failed' ? Math.max(1, failed) : 0))),
+    skipped: results.filter(({ state }) => state === 'skipped').length,
+  }
 }
 
 function since(started) {

@@ -1,14 +1,19 @@
-// Packs the package as it would be published and compiles a small program against it, with the TypeScript of today and the
-// one before it, libraries checked. Prints what each had to instantiate: a figure that jumps is a type that got out of hand.
+// Packs the package as it would be published and compiles a small program against it, with the TypeScript of today, the one
+// before it, and the oldest that the README promises, libraries checked. Prints what each had to instantiate: a figure that jumps is a type that got out of hand.
+// usage: node scripts/types-compat.mjs [REPORT]     (REPORT gets { passed, failed } as JSON)
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
 const root = resolve(import.meta.dirname, '..')
-const compilers = ['typescript', 'typescript-6']
+const compilers = ['typescript', 'typescript-6', 'typescript-5.6']
 
 const program = `import { chat, createEngine, streamChat, textDeltas, tool, user } from 'allm-ts'
+import * as anthropic from 'allm-ts/anthropic'
+import * as conformance from 'allm-ts/conformance'
+import * as gemini from 'allm-ts/gemini'
+import * as openai from 'allm-ts/openai'
 import { fake } from 'allm-ts/testing'
 
 const schema = { type: 'object', properties: { city: { type: 'string' } } }
@@ -17,6 +22,7 @@ const engine = createEngine({ adapter: fake({ script: [['text', 'Sunny.']] }), t
 const result = await chat(engine, [user('How is the weather?')], { maxTurns: 3 })
 export const answer: string | undefined = result.finalResponse?.outputText
 for await (const text of textDeltas(streamChat(engine, result.thread))) text.trim()
+export const others: readonly object[] = [anthropic, conformance, gemini, openai]
 `
 
 const tsconfig = {
@@ -40,6 +46,9 @@ try {
   writeFileSync(join(work, 'tsconfig.json'), JSON.stringify(tsconfig))
   const failed = compilers.filter((name) => !report(name))
   process.exitCode = failed.length === 0 ? 0 : 1
+  const [file] = process.argv.slice(2)
+  const counts = { passed: compilers.length - failed.length, failed: failed.length }
+  if (file !== undefined) writeFileSync(file, JSON.stringify(counts))
 } finally {
   rmSync(work, { recursive: true, force: true })
 }

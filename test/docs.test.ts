@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { format } from 'node:util'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { blocksOf, docBlocks } from './support/doc-blocks.ts'
@@ -12,7 +12,7 @@ const blocks = docBlocks().map((block) => ({
   name: block.place.replaceAll(/[^A-Za-z0-9]+/g, '-'),
 }))
 
-/** As a user's project is set up; the doors are the sources themselves. */
+/** Set up like a user's project, but the entry points are the sources. */
 const tsconfig = {
   compilerOptions: {
     target: 'es2023',
@@ -37,11 +37,11 @@ beforeAll(() => {
   }
 })
 
-describe.skipIf(blocks.length === 0)('the code in the documentation', { timeout: 60_000 }, () => {
+describe.skipIf(blocks.length === 0)('the code in the documentation', () => {
   test('compiles, every block', () => {
     const tsc = join(root, 'node_modules/typescript/bin/tsc')
     const run = spawnSync(process.execPath, [tsc, '-p', folder], { cwd: root, encoding: 'utf8' })
-    // The sources are checked by their own projects, with the flags and the platform that are theirs.
+    // The sources are checked by their own projects, with their own flags and platform.
     const problems = run.stdout
       .split('\n')
       .filter((line) => /^(?:error|test\/\.snippets)/.test(line))
@@ -53,7 +53,24 @@ describe.skipIf(blocks.length === 0)('the code in the documentation', { timeout:
   })
 })
 
-test('a block is found with its place, its tags and what it prints', () => {
+const pages = ['', 'bench', 'docs', 'docs/guides', 'docs/decisions'].flatMap((directory) =>
+  readdirSync(join(root, directory))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(directory, name)),
+)
+
+test.each(pages)('%s names and links only files that exist', (page) => {
+  const text = readFileSync(join(root, page), 'utf8')
+  const named = [...text.matchAll(/`((?:[\w-]+\/)+[\w.-]+\.(?:ts|mjs|json|md))`/g)]
+    .map(([, path = '']) => path)
+    .filter((path) => !existsSync(join(root, path)) && !existsSync(join(root, 'src', path)))
+  const linked = [...text.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)]
+    .map(([, path = '']) => path)
+    .filter((path) => !existsSync(join(root, dirname(page), path)))
+  expect([...named, ...linked]).toEqual([])
+})
+
+test('a block is found with its place, its tags and its expected output', () => {
   const text = [
     'Words.',
     '```ts',
@@ -86,7 +103,7 @@ function fromSource(code: string): string {
     .replaceAll(/(['"])allm-ts\/([a-z-]+)\1/g, "'../../src/$2.ts'")
 }
 
-/** Runs a block and gives what it prints, line by line. */
+/** Runs a block and returns what it prints, line by line. */
 async function printedBy(name: string): Promise<readonly string[]> {
   let printed = ''
   const log = vi.spyOn(console, 'log').mockImplementation((...values: unknown[]) => {

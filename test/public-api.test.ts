@@ -33,10 +33,11 @@ describe.each(doors)('%s', (door) => {
     expect(current[door]).toEqual(expected[door])
   })
 
-  test('names its types first, then one file for Node, then what every runtime takes', () => {
+  test('names its types first, then modules for bundlers, then one file for Node, then what every runtime takes', () => {
     const name = fileOf(door).replace('.ts', '')
     expect(Object.entries(subpaths[door] ?? {})).toEqual([
       ['types', `./dist/${name}.d.ts`],
+      ['module', `./dist/${name}.js`],
       ['node', `./dist/node/${name}.js`],
       ['default', `./dist/${name}.js`],
     ])

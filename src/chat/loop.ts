@@ -1,18 +1,9 @@
-import {
-  finalizeMessage,
-  isFinalizing,
-  say,
-  sayAll,
-  turnRequest,
-  turnTools,
-  type Loop,
-} from './prepare.ts'
-import type { CallOptions } from '../contracts/options.ts'
-import { emitTelemetry, isObserved, span, type Span, type SpanOutcome } from '../core/telemetry.ts'
+import { emitTelemetry, isObserved, span, type Span } from '../core/telemetry.ts'
 import { isAllmError, StreamError } from '../errors/errors.ts'
 import { interruptedMessage, questionMessage } from '../make/tool-messages.ts'
 import {
   applyEvent,
+  foldEvent,
   inCallOrder,
   isDone,
   partialMessages,
@@ -23,204 +14,163 @@ import {
   totalUsage,
 } from '../run/collector.ts'
 import { optionOf } from '../run/context.ts'
-import { checkRequest, startCall } from '../run/model-call.ts'
+import { checkRequest, modelCall } from '../run/model-call.ts'
 import type { BatchSource } from '../run/run-stream.ts'
 import { toolBatches } from '../tools/batch.ts'
 import { answerStored } from '../tools/results.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
-import { assertNever, defined } from '../types/guards.ts'
+import { defined } from '../types/guards.ts'
 import { appendMessages, type ToolCall } from '../types/message.ts'
 import type { ModelResponse } from '../types/response.ts'
 import type { ChatResult, HaltedReason } from '../types/results.ts'
-
-type Read = IteratorResult<Batch, void>
-
-const over: Read = { done: true, value: undefined }
+import { finalizeMessage, isFinalizing, turnRequest, turnTools, type LoopState } from './prepare.ts'
 
 /**
- * A loop as a source of batches: one step, or with `chat` steps until one of them halts, and then `chat_completed`.
+ * The loop as a source of batches: one step, or with kind `chat` steps until one of them halts, then `chat_completed`.
  *
- * What fails before the run's first event throws; what fails later is the last event, and what was received stays in the fold.
- * Leaving closes whatever is read just then, also while a `next()` waits for it.
+ * A failure before the run's first event rejects. A later failure is emitted as the last event, and what was received stays
+ * in the fold. Leaving closes whatever is being read, also while a `next()` is pending.
  */
-function loopSource(loop: Loop, kind: Place['kind']): BatchSource {
-  const place: Place = {
-    loop,
-    kind,
-    stage: 'start',
-    source: undefined,
-    answer: toResponse(loop.state),
-    left: false,
-  }
-  let reading: Promise<Read> | undefined
+export function loopSource(loop: LoopState): BatchSource {
+  const batches = runLoop(loop)
   return {
-    next: () => {
-      reading = read(place)
-      return reading
-    },
-    return: async () => {
-      place.left = true
-      await place.source?.return()
-      await reading?.catch(() => undefined)
-      place.stage = 'over'
-      place.source = undefined
-      return over
+    next: () => batches.next(),
+    async return() {
+      loop.left = true
+      // A generator handles `return` only after its pending read, and closing what it reads ends that read.
+      await loop.source?.return()
+      return batches.return()
     },
   }
-}
-
-/** Reads on from where the loop is. It is one function for all stages, so that a batch does not cost promises for each layer. */
-async function read(place: Place): Promise<Read> {
-  const { loop } = place
-  try {
-    while (place.stage !== 'over') {
-      if (place.source !== undefined) {
-        const result = await place.source.next()
-        if (result.done !== true) {
-          // A model call folds its events by itself.
-          if (place.stage === 'tools') sayAll(loop, result.value)
-          return result
-        }
-        place.source = undefined
-      }
-      const said = proceed(place)
-      const value = said instanceof Promise ? await said : said
-      if (value !== undefined) return { done: false, value }
-    }
-    return over
-  } catch (error) {
-    place.stage = 'over'
-    await place.source?.return()
-    if (loop.state.count === 0 || !isAllmError(error)) throw error
-    return { done: false, value: say(loop, { type: 'error', error: error.toJSON() }) }
-  }
-}
-
-/** Where a loop is. */
-export interface Place {
-  readonly loop: Loop
-  /** One step, or all of them. */
-  readonly kind: 'step' | 'chat'
-  /** How far the step has come: `tools` are run, `answered` is every call that is ours to answer, `halted` was the last step. */
-  stage: 'start' | 'model' | 'tools' | 'answered' | 'halted' | 'over'
-  /** What is read now: a model call, or a batch of tools. */
-  source: BatchSource | undefined
-  /** The answer of the step, once its tools are begun. */
-  answer: ModelResponse
-  /** Nobody wants to hear more. */
-  left: boolean
 }
 
 /**
- * Goes on from where nothing is left to read: begins what comes next, and gives what the loop itself has to say.
+ * Ask the model, run the tools it called, decide whether to go on.
  *
- * `undefined` when it has nothing to say by itself; then there is something to read, or the loop is over.
+ *     until halted:
+ *       answer  = one model call            (events are folded as they pass)
+ *       results = the calls of the answer   (checked, run side by side)
+ *       halted  = why the loop ends here, if it does
  */
-function proceed(place: Place): Batch | undefined | Promise<Batch> {
-  const { loop, stage } = place
+async function* runLoop(loop: LoopState): AsyncGenerator<Batch, void> {
   const { state } = loop
-  switch (stage) {
-    case 'start':
-      // A step that was cut is taken up where it was.
-      return state.active ? beginTools(place) : beginModel(place)
-    case 'model':
-      if (state.error === undefined) return beginTools(place)
-      place.stage = 'over'
-      return undefined
-    case 'tools':
-      refuseCut(place)
-      return endStep(place)
-    case 'answered':
-      return endStep(place)
-    case 'halted':
-      return endChat(place)
-    case 'over':
-      return undefined
-    default:
-      return assertNever(stage)
+  const spans = loopSpans(loop)
+  let failure: unknown
+  try {
+    do {
+      spans.startStep()
+      // A step that was cut goes on where it was: its answer is there already.
+      if (!state.active) {
+        const model = askModel(loop)
+        for (let read = await model.next(); read.done !== true; read = await model.next()) {
+          yield read.value
+        }
+        if (state.error !== undefined) return
+      }
+      const answer = toResponse(state)
+      const { open, known } = sortCalls(loop, answer)
+      if (known.length > 0) yield emit(loop, known)
+      if (open.length > 0) {
+        const tools = runTools(loop, open)
+        for (let read = await tools.next(); read.done !== true; read = await tools.next()) {
+          yield emit(loop, read.value)
+        }
+        throwIfStopped(loop)
+      }
+      const step = completedStep(loop, answer)
+      const batch = closeStep(
+        loop,
+        step,
+        loop.kind === 'chat' ? await haltedAfter(loop, step) : undefined,
+      )
+      spans.endStep(step)
+      yield batch
+    } while (loop.kind === 'chat' && loop.haltedReason === undefined)
+    if (loop.haltedReason !== undefined) {
+      yield emit(loop, [{ type: 'chat_completed', result: chatResult(loop, loop.haltedReason) }])
+    }
+  } catch (error) {
+    await loop.source?.return()
+    if (state.count === 0 || !isAllmError(error)) {
+      failure = error
+      throw error
+    }
+    yield emit(loop, [{ type: 'error', error: error.toJSON() }])
+  } finally {
+    spans.end(failure)
   }
 }
 
-function beginModel(place: Place): undefined {
-  const { loop } = place
-  const request = turnRequest(loop)
-  // Later requests are made of parts that were checked or made here.
-  if (loop.turns === 0) checkRequest(loop.scene, request)
-  loop.turns++
-  place.source = startCall(loop.scene, request, loop.state)
-  place.stage = 'model'
+/** Folds events of the loop and its tools, and shows them to the caller's observer. */
+function emit(loop: LoopState, batch: Batch): Batch {
+  const observer = optionOf(loop.context, 'onEvent')
+  for (const event of batch) {
+    foldEvent(loop.state, event)
+    observer?.(event)
+  }
+  return batch
 }
 
-/** Whatever the handlers made of it, a run that was stopped while they ran has no whole step. */
-function refuseCut({ loop, left }: Place): void {
-  const { signal } = loop.scene.call
+/** The next model call. It folds its own events. */
+function askModel(loop: LoopState): BatchSource {
+  const request = turnRequest(loop)
+  // Later requests consist of parts that were checked or made here.
+  if (loop.turns === 0) checkRequest(loop.context, request)
+  loop.turns++
+  loop.source = modelCall(loop.context, request, loop.state)
+  return loop.source
+}
+
+/** The handlers of calls, side by side. */
+function runTools(loop: LoopState, calls: readonly ToolCall[]): BatchSource {
+  loop.source = toolBatches(calls, turnTools(loop))
+  return loop.source
+}
+
+/** A run that was stopped while handlers ran has no complete step, whatever the handlers returned. */
+function throwIfStopped({ context, left }: LoopState): void {
+  const { signal } = context.call
   if (!left && signal?.aborted !== true) return
   throw new StreamError('cancelled', 'the run was cancelled', { cause: signal?.reason })
 }
 
-function endChat(place: Place): Batch | undefined {
-  const { loop } = place
-  place.stage = 'over'
-  if (loop.haltedReason === undefined) return undefined
-  return say(loop, { type: 'chat_completed', result: chatResult(loop, loop.haltedReason) })
-}
-
-/** Begins to answer the calls of an answer that is there. Gives the answers that are known already, if there are any. */
-function beginTools(place: Place): Batch | undefined {
-  const { loop } = place
-  const answer = toResponse(loop.state)
-  const { open, known } = sortCalls(loop, answer)
-  place.answer = answer
-  place.stage = open.length > 0 ? 'tools' : 'answered'
-  if (open.length > 0) place.source = toolBatches(open, turnTools(loop))
-  return known.length > 0 ? sayAll(loop, known) : undefined
-}
-
-/** The calls of an answer that are ours to answer and have no answer yet. */
+/** The calls of an answer that the loop has to answer and that have no answer yet. */
 interface SortedCalls {
   /** To be run now. */
   readonly open: readonly ToolCall[]
-  /** The answers to what was begun in an earlier life of the run. */
+  /** The answers to calls that were started before the run was cut. */
   readonly known: readonly StreamEvent[]
 }
 
 /**
- * Sorts the calls of an answer that are not answered yet, save those that are the caller's.
+ * Sorts the unanswered calls of an answer, except those that the caller has to answer.
  *
- * A call that was started in an earlier life of the run and left no result is run again only if its tool is idempotent; else
+ * A call that was started before the run was cut and left no result is run again only if its tool is idempotent. Otherwise
  * it is answered as interrupted, and reported.
  */
-function sortCalls(loop: Loop, response: ModelResponse): SortedCalls {
+function sortCalls(loop: LoopState, response: ModelResponse): SortedCalls {
   const { state, mode } = loop
   const tools = turnTools(loop)
   const open: ToolCall[] = []
   const known: StreamEvent[] = []
   if (mode === 'manual' || !runsTools(response)) return { open, known }
   // In a pass without tools nothing can have run.
-  const begun = isFinalizing(loop) ? [] : state.started
+  const started = isFinalizing(loop) ? [] : state.started
   const answered = new Set(state.toolMessages.map(({ toolCallId }) => toolCallId))
   for (const call of response.toolCalls) {
     const tool = tools.tools.get(call.name)
     if (answered.has(call.id) || tool?.manual === true) continue
     const stored = state.results.find(({ toolCallId }) => toolCallId === call.id)
     if (stored !== undefined) known.push(answerStored(call, stored, tools))
-    else if (begun.includes(call.id) && tool?.idempotent !== true) {
+    else if (started.includes(call.id) && tool?.idempotent !== true) {
       known.push(interrupted(loop, call))
     } else open.push(call)
   }
   return { open, known }
 }
 
-/** The calls of an answer that the caller has to answer: all of them in manual mode, else those of manual tools. */
-function manualCalls(loop: Loop, response: ModelResponse): readonly ToolCall[] {
-  if (!runsTools(response)) return []
-  if (loop.mode === 'manual') return response.toolCalls
-  const { tools } = turnTools(loop)
-  return response.toolCalls.filter(({ name }) => tools.get(name)?.manual === true)
-}
-
-function interrupted({ scene }: Loop, call: ToolCall): StreamEvent {
-  const { requestId, sessionId, engine } = scene
+function interrupted({ context }: LoopState, call: ToolCall): StreamEvent {
+  const { requestId, sessionId, engine } = context
   if (isObserved()) {
     const at = engine.clock.now()
     const facts = { requestId, sessionId, toolName: call.name, toolCallId: call.id }
@@ -231,25 +181,11 @@ function interrupted({ scene }: Loop, call: ToolCall): StreamEvent {
   return { type: 'tool_result_encoded', id: call.id, content: text, interrupted: 'interrupted' }
 }
 
-/** Ends a step and decides what comes after it. A promise only where the caller's `haltWhen` is asked. */
-function endStep(place: Place): Batch | Promise<Batch> {
-  const { loop, kind } = place
-  const step = completedStep(place)
-  const end = (reason: HaltedReason | undefined): Batch => {
-    const batch = closeStep(loop, step, reason)
-    if (kind === 'step') place.stage = 'over'
-    else place.stage = loop.haltedReason === undefined ? 'start' : 'halted'
-    return batch
-  }
-  const reason = kind === 'step' ? undefined : haltedAfter(loop, step)
-  return reason instanceof Promise ? reason.then(end) : end(reason)
-}
+/** The event that ends a step. */
+type StepCompleted = Extract<StreamEvent, { type: 'step_completed' }>
 
-/** The reasons after which `structuredFinalize` asks for its answer. */
-const finalizable: ReadonlySet<string> = new Set(['completed', 'max_turns', 'halt_when'])
-
-/** The end of a step: what it added to the thread, and who has to answer what is open. */
-function completedStep({ loop, answer }: Place): StepCompleted {
+/** The end of a step: the messages it added to the thread, and the calls that the caller has to answer. */
+function completedStep(loop: LoopState, answer: ModelResponse): StepCompleted {
   const { state } = loop
   const manual = manualCalls(loop, answer)
   return defined<StepCompleted>({
@@ -263,48 +199,48 @@ function completedStep({ loop, answer }: Place): StepCompleted {
   })
 }
 
-/** Ends a step, and with a reason the loop. */
-function closeStep(loop: Loop, step: StepCompleted, reason: HaltedReason | undefined): Batch {
-  if (reason === undefined) return say(loop, step)
-  // The request for the final answer belongs to this step, so that a run cut after it goes on with the answer.
-  if (loop.finalize && finalizable.has(reason) && !isFinalizing(loop)) {
-    return say(loop, { ...step, newMessages: [...step.newMessages, finalizeMessage] })
-  }
-  loop.haltedReason = reason
-  return say(loop, { ...step, haltedReason: reason })
+/** The calls that the caller has to answer: all of them in manual mode, else those of manual tools. */
+function manualCalls(loop: LoopState, response: ModelResponse): readonly ToolCall[] {
+  if (!runsTools(response)) return []
+  if (loop.mode === 'manual') return response.toolCalls
+  const { tools } = turnTools(loop)
+  return response.toolCalls.filter(({ name }) => tools.get(name)?.manual === true)
 }
 
-/** The event that ends a step. */
-type StepCompleted = Extract<StreamEvent, { type: 'step_completed' }>
-
 /**
- * Why the loop ends after a step, or `undefined` when it goes on. The first that holds counts: what a tool said (a
- * question, an error, a halt), calls that the caller has to answer, an answer that asks for nothing more, `haltWhen`, `maxTurns`.
+ * Why the loop ends after a step, or `undefined` when it goes on. The first that applies: a tool's halt (a question, an
+ * error, a reason of its own), calls that the caller has to answer, an answer that asks for nothing more, `haltWhen`, `maxTurns`.
  */
-function haltedAfter(
-  loop: Loop,
+async function haltedAfter(
+  loop: LoopState,
   step: StepCompleted,
-): HaltedReason | undefined | Promise<HaltedReason | undefined> {
+): Promise<HaltedReason | undefined> {
   if (step.halt !== undefined) return step.halt.reason
   if (step.manualToolCalls.length > 0) return 'manual_tool_calls'
   if (isDone(step)) return step.response.finishReason === 'error' ? 'error' : 'completed'
-  const limit = loop.turns >= loop.maxTurns ? 'max_turns' : undefined
-  const haltWhen = optionOf(loop.scene, 'haltWhen')
-  return haltWhen === undefined ? limit : askedTo(haltWhen, loop, step, limit)
+  const haltWhen = optionOf(loop.context, 'haltWhen')
+  if (haltWhen !== undefined && (await haltWhen(toStepResult(applyEvent(loop.state, step))))) {
+    return 'halt_when'
+  }
+  return loop.turns >= loop.maxTurns ? 'max_turns' : undefined
 }
 
-/** The step is shown as the caller will see it. It is made only where somebody asks, for it copies the thread. */
-async function askedTo(
-  haltWhen: NonNullable<CallOptions['haltWhen']>,
-  { state }: Loop,
-  step: StepCompleted,
-  otherwise: HaltedReason | undefined,
-): Promise<HaltedReason | undefined> {
-  return (await haltWhen(toStepResult(applyEvent(state, step)))) ? 'halt_when' : otherwise
+/** The reasons after which `structuredFinalize` asks for the final answer. */
+const finalizable: ReadonlySet<string> = new Set(['completed', 'max_turns', 'halt_when'])
+
+/** Ends a step, and with a reason the loop. */
+function closeStep(loop: LoopState, step: StepCompleted, reason: HaltedReason | undefined): Batch {
+  if (reason === undefined) return emit(loop, [step])
+  // The request for the final answer is part of this step, so that a run that is cut after it goes on with the answer.
+  if (loop.finalize && finalizable.has(reason) && !isFinalizing(loop)) {
+    return emit(loop, [{ ...step, newMessages: [...step.newMessages, finalizeMessage] }])
+  }
+  loop.haltedReason = reason
+  return emit(loop, [{ ...step, haltedReason: reason }])
 }
 
-/** The result of a loop whose last step has halted. A question is added to the thread, as the assistant's own words. */
-function chatResult(loop: Loop, haltedReason: HaltedReason): ChatResult {
+/** The result of a loop whose last step halted. A question is added to the thread as an assistant message. */
+function chatResult(loop: LoopState, haltedReason: HaltedReason): ChatResult {
   const { state } = loop
   const last = state.steps.at(-1)
   const halt = last?.halt
@@ -328,57 +264,40 @@ function chatResult(loop: Loop, haltedReason: HaltedReason): ChatResult {
   })
 }
 
-/** A loop's batches, with a span over all of them, and in a chat one over each step. */
-export function tracedLoop(loop: Loop, kind: Place['kind']): BatchSource {
-  const source = loopSource(loop, kind)
-  let trace: Span | undefined
+/** The spans of a loop. */
+interface LoopSpans {
+  startStep(): void
+  endStep(step: StepCompleted): void
+  /** Ends what is open: with the failure, the error that ended the run, or its outcome. */
+  end(failure: unknown): void
+}
+
+/** A span over the whole run, and in a chat one over each step. */
+function loopSpans(loop: LoopState): LoopSpans {
+  const { context, state, kind } = loop
+  const { requestId, sessionId, engine } = context
+  const facts = { requestId, sessionId, provider: engine.adapter?.provider }
+  const whole = span(kind, facts, engine.clock)
   let step: Span | undefined
-  let reported = false
-  const report = (failure: unknown): void => {
-    if (reported || trace === undefined) return
-    reported = true
-    for (const open of [step, trace]) {
-      if (failure !== undefined) open?.error(failure)
-      else open?.stop(open === trace ? outcomeOf(loop) : {})
-    }
-  }
-  const passed = (result: IteratorResult<Batch, void>): IteratorResult<Batch, void> => {
-    if (result.done === true) report(loop.state.error)
-    else if (step !== undefined) step = afterBatch(step, result.value)
-    return result
-  }
-  const failed = (error: unknown): never => {
-    report(error)
-    throw error
-  }
   return {
-    next: () => {
-      trace ??= loopSpan(loop, kind)
-      if (kind === 'chat' && loop.haltedReason === undefined) step ??= loopSpan(loop, 'step')
-      return source.next().then(passed, failed)
+    startStep() {
+      if (kind === 'chat') step = span('step', facts, engine.clock)
     },
-    return: async () => {
-      const result = await source.return()
-      report(loop.state.error)
-      return result
+    endStep({ response, halt }) {
+      const { finishReason, usage } = response
+      step?.stop({ finishReason, usage, haltedReason: halt?.reason, content: response })
+      step = undefined
+    },
+    end(failure) {
+      const error = failure ?? state.error
+      if (error !== undefined) {
+        step?.error(error)
+        whole.error(error)
+        return
+      }
+      step?.stop({})
+      const { haltedReason } = loop
+      whole.stop({ haltedReason, usage: totalUsage(state), content: state.result })
     },
   }
-}
-
-/** The span of the step that is under way after a batch: none, when the batch ended it. */
-function afterBatch(step: Span, batch: Batch): Span | undefined {
-  const last = batch.at(-1)
-  if (last?.type !== 'step_completed') return step
-  const { finishReason, usage } = last.response
-  step.stop({ finishReason, usage, haltedReason: last.halt?.reason, content: last.response })
-  return undefined
-}
-
-function loopSpan({ scene }: Loop, kind: Place['kind']): Span {
-  const { requestId, sessionId, engine } = scene
-  return span(kind, { requestId, sessionId, provider: engine.adapter?.provider }, engine.clock)
-}
-
-function outcomeOf({ state, haltedReason }: Loop): SpanOutcome {
-  return { haltedReason, usage: totalUsage(state), content: state.result }
 }

@@ -1,28 +1,53 @@
 import type { Engine } from '../contracts/engine.ts'
 import type { CallOptions, FormatOption } from '../contracts/options.ts'
 import { ValidationError } from '../errors/errors.ts'
-import { createCollector, foldEvent, type Collector } from '../run/collector.ts'
+import { createCollector, type Collector } from '../run/collector.ts'
 import {
   buildRequest,
   optionOf,
-  runScene,
-  type RunScene,
-  type SessionScene,
+  runContext,
+  type RunContext,
+  type SessionContext,
 } from '../run/context.ts'
-import type { ToolRun } from '../tools/execute.ts'
+import type { BatchSource } from '../run/run-stream.ts'
 import { projectTools, toolTable } from '../tools/compact-tools.ts'
-import type { Batch, StreamEvent } from '../types/events.ts'
+import { defaultToolTimeoutMs, type ToolRun } from '../tools/execute.ts'
 import type { Message, Thread } from '../types/message.ts'
 import type { ModelRequest, ToolChoice, ToolSpec } from '../types/request.ts'
 import type { HaltedReason } from '../types/results.ts'
 
+/** A loop under way. Its `state` is the fold of every event that it emitted. */
+export interface LoopState {
+  /** One step, or all of them. */
+  readonly kind: 'step' | 'chat'
+  readonly context: RunContext
+  readonly state: Collector
+  readonly mode: 'auto' | 'manual'
+  readonly maxTurns: number
+  /** The format of the answer; with `finalize`, of the last answer only. */
+  readonly format: FormatOption | undefined
+  readonly finalize: boolean
+  readonly tools: ToolRun
+  /** The tools as the model sees them. They do not change from turn to turn, so a prompt cache holds. */
+  readonly specs: readonly ToolSpec[]
+  /** The number of model calls made. */
+  turns: number
+  /** Why the loop ends, once that is decided. */
+  haltedReason: HaltedReason | undefined
+  /** What is being read: a model call, or a batch of tools. */
+  source: BatchSource | undefined
+  /** The consumer left. */
+  left: boolean
+}
+
 /** A thread, or the messages of one. */
 export type ThreadInput = Thread | readonly Message[]
 
-/** Where a loop begins: at a thread, or in the middle of a run that was cut. */
+/** Where a loop starts: at a thread, or in the middle of a run that was cut. */
 interface LoopStart {
+  readonly kind: 'step' | 'chat'
   readonly state: Collector
-  readonly turns: number
+  readonly turns?: number
   readonly mode?: 'auto' | 'manual' | undefined
 }
 
@@ -31,33 +56,37 @@ export function createLoop(
   engine: Engine,
   start: LoopStart,
   options?: CallOptions,
-  session?: SessionScene,
-): Loop {
-  const scene = runScene(engine, options, session)
-  const format = optionOf(scene, 'responseFormat')
-  const finalize = optionOf(scene, 'structuredFinalize') ?? false
+  session?: SessionContext,
+): LoopState {
+  const context = runContext(engine, options, session)
+  const format = optionOf(context, 'responseFormat')
+  // A single step has no second pass: a format applies to it directly.
+  const finalize = start.kind === 'chat' && (optionOf(context, 'structuredFinalize') ?? false)
   if (finalize && format === undefined) {
     throw new ValidationError('invalid_options', [
       { path: 'structuredFinalize', problem: 'needs a responseFormat to finalize with' },
     ])
   }
   return {
-    scene,
+    kind: start.kind,
+    context,
     state: start.state,
-    mode: start.mode ?? optionOf(scene, 'mode') ?? 'auto',
-    maxTurns: optionOf(scene, 'maxTurns') ?? 8,
+    mode: start.mode ?? optionOf(context, 'mode') ?? 'auto',
+    maxTurns: optionOf(context, 'maxTurns') ?? 8,
     format,
     finalize,
-    tools: toolRun(scene),
-    specs: projectTools(scene.tools, optionOf(scene, 'toolChoice')),
-    turns: start.turns,
+    tools: toolRun(context),
+    specs: projectTools(context.tools, optionOf(context, 'toolChoice')),
+    turns: start.turns ?? 0,
     haltedReason: undefined,
+    source: undefined,
+    left: false,
   }
 }
 
-/** The start of a run at a thread. */
-export function startAt(input: ThreadInput): LoopStart {
-  return { state: createCollector(toThread(input)), turns: 0 }
+/** The state before the first event of a run that starts at a thread. */
+export function startAt(input: ThreadInput): Collector {
+  return createCollector(toThread(input))
 }
 
 function toThread(input: ThreadInput): Thread {
@@ -72,8 +101,8 @@ function isMessages(input: ThreadInput): input is readonly Message[] {
   return Array.isArray(input)
 }
 
-function toolRun(scene: RunScene): Loop['tools'] {
-  const { engine, call, context, requestId, sessionId, tools } = scene
+function toolRun(run: RunContext): ToolRun {
+  const { engine, call, context, requestId, sessionId, tools } = run
   return {
     tools: toolTable(tools),
     context,
@@ -82,15 +111,15 @@ function toolRun(scene: RunScene): Loop['tools'] {
     engine,
     executor: engine.toolExecutor,
     encoder: engine.toolResultEncoder,
-    onToolError: optionOf(scene, 'onToolError') ?? 'continue',
-    timeoutMs: optionOf(scene, 'toolTimeoutMs') ?? 30_000,
-    maxConcurrency: optionOf(scene, 'maxConcurrency'),
+    onToolError: optionOf(run, 'onToolError') ?? 'continue',
+    timeoutMs: optionOf(run, 'toolTimeoutMs') ?? defaultToolTimeoutMs,
+    maxConcurrency: optionOf(run, 'maxConcurrency'),
     signal: call.signal,
     clock: engine.clock,
   }
 }
 
-/** What asks for the structured answer of `structuredFinalize`. Its mark tells a run that was cut where it was. */
+/** Asks for the structured answer of `structuredFinalize`. Its metadata tells a run that was cut where it was. */
 export const finalizeMessage: Message = {
   role: 'user',
   content: 'Now give your final answer in the required format.',
@@ -98,68 +127,35 @@ export const finalizeMessage: Message = {
 }
 
 /** Whether the next answer, or the last one, is the second pass of `structuredFinalize`. */
-export function isFinalizing(loop: Loop): boolean {
+export function isFinalizing(loop: LoopState): boolean {
   if (!loop.finalize) return false
   const lastUser = loop.state.thread.messages.findLast((message) => message.role === 'user')
   return lastUser?.metadata?.['structuredFinalize'] === true
 }
 
-/** The tools that the calls of an answer are run by: none in the second pass, which offers none. */
-export function turnTools(loop: Loop): Loop['tools'] {
+/** The tools that run the calls of an answer: none in the second pass, which offers none. */
+export function turnTools(loop: LoopState): ToolRun {
   return isFinalizing(loop) ? { ...loop.tools, tools: noTools } : loop.tools
 }
 
-const noTools: Loop['tools']['tools'] = new Map()
+const noTools: ToolRun['tools'] = new Map()
 
 /** The request of the next turn. */
-export function turnRequest(loop: Loop): ModelRequest {
+export function turnRequest(loop: LoopState): ModelRequest {
   const draft = { messages: loop.state.thread.messages }
   if (isFinalizing(loop)) {
-    return buildRequest(loop.scene, draft, { tools: [], responseFormat: loop.format })
+    return buildRequest(loop.context, draft, { tools: [], responseFormat: loop.format })
   }
-  return buildRequest(loop.scene, draft, {
+  return buildRequest(loop.context, draft, {
     tools: loop.specs,
     toolChoice: turnChoice(loop),
     responseFormat: loop.finalize ? undefined : loop.format,
   })
 }
 
-/** A forced choice holds until tools have answered: a loop that is forced for ever never ends. */
-function turnChoice(loop: Loop): ToolChoice | undefined {
-  const choice = optionOf(loop.scene, 'toolChoice')
+/** A forced choice holds until tools have answered: a loop that is always forced never ends. */
+function turnChoice(loop: LoopState): ToolChoice | undefined {
+  const choice = optionOf(loop.context, 'toolChoice')
   if (choice === undefined || choice === 'auto' || choice === 'none') return choice
   return loop.state.thread.messages.at(-1)?.role === 'tool' ? undefined : choice
-}
-
-/** A loop under way. Its state is the fold of every event that it has given. */
-export interface Loop {
-  readonly scene: RunScene
-  readonly state: Collector
-  readonly mode: 'auto' | 'manual'
-  readonly maxTurns: number
-  /** The form of the answer; with `finalize`, of the last answer only. */
-  readonly format: FormatOption | undefined
-  readonly finalize: boolean
-  readonly tools: ToolRun
-  /** What the model is told about the tools. It does not change from turn to turn, so a prompt cache holds. */
-  readonly specs: readonly ToolSpec[]
-  /** Model calls made. */
-  turns: number
-  /** Why the loop ends, once that is decided. */
-  haltedReason: HaltedReason | undefined
-}
-
-/** Folds events that the loop makes by itself, shows them to the caller's observer, and gives them as a batch. */
-export function say(loop: Loop, ...events: readonly StreamEvent[]): Batch {
-  return sayAll(loop, events)
-}
-
-/** `say` for a batch that is there already. */
-export function sayAll(loop: Loop, batch: Batch): Batch {
-  const observer = optionOf(loop.scene, 'onEvent')
-  for (const event of batch) {
-    foldEvent(loop.state, event)
-    observer?.(event)
-  }
-  return batch
 }

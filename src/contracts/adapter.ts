@@ -10,8 +10,8 @@ import type { ModelResponse } from '../types/response.ts'
  * The contract that every provider meets. `allm-ts/conformance` proves it.
  *
  * - **Lazy.** `stream` sends nothing; the first `next()` does.
- * - **Batches.** Each item is all that one read gave, at least one event; the simplest adapter yields `[event]`.
- * - **Pre-flight.** A failure before the first event (no key, a refused request, a 401, a time-out) throws an
+ * - **Batches.** Each item holds all events of one read, at least one; the simplest adapter yields `[event]`.
+ * - **Pre-flight.** A failure before the first event (no key, a rejected request, a 401, a timeout) throws an
  *   `AdapterError`. Local problems throw `ValidationError` or `EngineError`.
  * - **Mid-stream.** A later failure is the last event, `{type: 'error', error}`: an `AdapterError` when the provider
  *   reported it, a `StreamError` when the transport broke. Iteration then ends normally.
@@ -19,21 +19,21 @@ import type { ModelResponse } from '../types/response.ts'
  *   provider's own end marker is `StreamError` `truncated`.
  * - **Resource-safe.** `return()` (by `break` or `throw` in the consumer) and `options.signal` close the connection; the server sees
  *   it within 500 ms.
- * - **Usage** is in our field names: `inputTokens` includes cached reads and writes, `outputTokens` includes reasoning,
- *   what was not reported is absent.
+ * - **Usage** has our field names: `inputTokens` includes cached reads and writes, `outputTokens` includes reasoning, and a
+ *   count that was not reported is absent.
  * - **No retries.** The engine has the one retry loop.
  */
 export interface ChatAdapter {
   /** The provider's name: the key namespace, and `provider` in events and errors. */
   readonly provider: string
-  /** Whether a request without a model is refused with `missing_model` before the adapter is called. */
+  /** Whether a request without a model fails with `missing_model` before the adapter is called. */
   readonly needsModel?: boolean
   /** Whether a key has to be found before the adapter is called. Absent: no key is looked up. */
   readonly key?: KeyNeed
   stream(request: ModelRequest, options?: AdapterOptions): AsyncIterable<readonly ModelEvent[]>
   /**
-   * The same call without streaming on the wire. Optional: the engine always streams and folds. Where it exists,
-   * its result equals the fold of `stream`, and it rejects where the stream would throw or end in `error`.
+   * The same call without streaming on the wire. Optional: the engine always streams and folds. Its result equals the
+   * fold of `stream`, and it rejects where the stream would throw or end in `error`.
    */
   generate?(request: ModelRequest, options?: AdapterOptions): Promise<ModelResponse>
 }
@@ -41,7 +41,7 @@ export interface ChatAdapter {
 /**
  * The contract of a provider that makes images.
  *
- * An operation outside `supportedOperations()` is refused with `unsupported_operation` before any I/O. Every
+ * An operation outside `supportedOperations()` fails with `unsupported_operation` before any I/O. Every
  * failure rejects with an `ImageAdapterError`. The request's metadata is on the response.
  */
 export interface ImageAdapter {
@@ -53,9 +53,9 @@ export interface ImageAdapter {
 }
 
 /**
- * What accompanies a request on its way to an adapter. All of it is optional, so that an adapter can be called by hand.
+ * The options of an adapter call. All are optional, so that an adapter can be called directly.
  *
- * An engine times out by itself and passes no timeouts on; an adapter that is called directly honours them.
+ * An engine keeps the timeouts itself and does not pass them on. An adapter that is called directly honours them.
  */
 export interface AdapterOptions {
   /** The id of the run, for `message_started` and errors. */
@@ -68,7 +68,7 @@ export interface AdapterOptions {
   readonly requestTimeoutMs?: number | undefined
   /** Milliseconds between two events; beyond it the stream ends with an `AdapterError` `timeout`. */
   readonly streamTimeoutMs?: number | undefined
-  /** Also give `raw_chunk` events. */
+  /** Also emit `raw_chunk` events. */
   readonly includeRawChunks?: boolean | undefined
   /** The default key of a prompt cache. */
   readonly sessionId?: string | undefined

@@ -6,7 +6,7 @@ export const engineBrand: unique symbol = Symbol.for('allm-ts.engine')
 /**
  * A settled engine: frozen, without keys, safe to share between calls. Made by `createEngine`.
  *
- * What it holds beyond these fields is for the library; `extendEngine` makes a changed copy.
+ * Its other fields are internal. `extendEngine` makes a changed copy.
  */
 export interface Engine {
   readonly [engineBrand]: true

@@ -20,25 +20,25 @@ export type OnToolError =
   | ((call: ToolCall, error: ToolError) => { readonly continue: unknown } | 'halt')
 
 /**
- * Every option of a call. Unknown keys are refused by name.
+ * Every option of a call. An unknown key throws a `ValidationError` that names it.
  *
  * Precedence is the same for all: the call, then the request, then the engine, then the default.
  */
 export interface CallOptions<Format extends FormatOption = FormatOption> {
   readonly model?: string | undefined
-  /** Added to the engine's; a tool of the same name takes its place. */
+  /** Added to the engine's; a tool of the same name is replaced. */
   readonly tools?: readonly Tool[] | undefined
   /** In a loop, a forced choice holds for the first turn only, so that the loop can end. */
   readonly toolChoice?: ToolChoice | undefined
   readonly temperature?: number | undefined
   readonly maxTokens?: number | undefined
-  /** With a schema of Zod, Valibot or ArkType, the result has a validated, typed `output`; a stream only asks for it. */
+  /** With a schema of Zod, Valibot or ArkType, the result has a validated, typed `output`; a stream only asks for the format. */
   readonly responseFormat?: Format | undefined
   /** Run the loop without the format first, then once more with it and with no tools. For a loop, not for a single step. */
   readonly structuredFinalize?: boolean | undefined
   readonly reasoning?: ReasoningOptions | undefined
   readonly promptCache?: PromptCache | undefined
-  /** `manual`: no tool is run; the calls are handed to the caller. */
+  /** `manual`: no tool is run, and the caller answers the calls. */
   readonly mode?: 'auto' | 'manual' | undefined
   /** Model calls that a loop may make (8). */
   readonly maxTurns?: number | undefined
@@ -47,7 +47,7 @@ export interface CallOptions<Format extends FormatOption = FormatOption> {
   readonly onToolError?: OnToolError | undefined
   /** A hard deadline for each tool call (30 000). */
   readonly toolTimeoutMs?: number | undefined
-  /** Handlers that may run at once (twice the processors, or 8 where their number is not known). */
+  /** Handlers that may run at once (twice the processors, or 8 if their number is unknown). */
   readonly maxConcurrency?: number | undefined
   /** Milliseconds to the first event of each model call (none; Node's `fetch` gives up after 300 s of silence). */
   readonly requestTimeoutMs?: number | undefined
@@ -55,23 +55,23 @@ export interface CallOptions<Format extends FormatOption = FormatOption> {
   readonly streamTimeoutMs?: number | undefined
   readonly signal?: AbortSignal | undefined
   readonly retry?: RetryOption | undefined
-  /** Merged over the engine's (and the session's) and handed to tool handlers. */
+  /** Merged over the engine's and the session's, and passed to tool handlers. */
   readonly context?: JsonObject | undefined
   /** `false` hides `text_delta` and `reasoning_delta` from the consumer; results do not change. */
   readonly emitTextDeltas?: boolean | undefined
   /** `false` hides `tool_call_delta` from the consumer; results do not change. */
   readonly emitToolDeltas?: boolean | undefined
   readonly includeRawChunks?: boolean | undefined
-  /** Sees every event, filtered or not, before the consumer does. */
+  /** Called with every event, hidden or not, before the consumer gets it. */
   readonly onEvent?: ((event: StreamEvent) => void) | undefined
   readonly requestId?: string | undefined
-  /** For this call only; stored nowhere. */
+  /** For this call only. It is not stored. */
   readonly apiKey?: string | undefined
   readonly providerOptions?: ProviderOptions | undefined
   readonly metadata?: JsonObject | undefined
 }
 
-/** When and how a call that failed before its first event is tried again. */
+/** When and how a call that failed before its first event is retried. */
 export interface RetryPolicy {
   /** Attempts in all, the first included. */
   readonly maxAttempts: number
@@ -94,17 +94,17 @@ export type CallDefaults = Omit<
   'model' | 'tools' | 'context' | 'retry' | 'signal' | 'requestId' | 'apiKey'
 >
 
-/** What an engine is made of. Everything is optional; what a call needs and does not find is a typed error. */
+/** The options of an engine. All are optional; a call that needs a missing one fails with a typed error. */
 export interface EngineOptions extends CallDefaults {
   readonly adapter?: ChatAdapter | undefined
   readonly model?: string | undefined
   readonly tools?: readonly Tool[] | undefined
   readonly imageAdapter?: ImageAdapter | undefined
   readonly imageModel?: string | undefined
-  /** Handed to tool handlers. */
+  /** Passed to tool handlers. */
   readonly context?: JsonObject | undefined
   readonly retry?: RetryOption | undefined
-  /** A function for many tenants, or a record. Neither is ever shown again. */
+  /** A function, for many tenants, or a record. Neither is visible on the engine. */
   readonly keys?: KeySource | Readonly<Record<string, string>> | undefined
   readonly clock?: Clock | undefined
   readonly newId?: NewId | undefined
@@ -112,7 +112,7 @@ export interface EngineOptions extends CallDefaults {
   readonly toolResultEncoder?: ToolResultEncoder | undefined
 }
 
-/** What an engine holds inside. The rooms of this library read it; users pass the engine around whole. */
+/** The inside of an engine. Only the library reads it. */
 export interface EngineParts extends Engine {
   readonly adapter: ChatAdapter | undefined
   readonly tools: readonly Tool[]

@@ -4,7 +4,7 @@ import type { ToolCall } from '../types/message.ts'
 import type { ToolSpec } from '../types/request.ts'
 import type { StandardSchema } from '../types/standard-schema.ts'
 
-/** What a handler is given beside its arguments. */
+/** What a handler gets beside its arguments. */
 export interface HandlerOptions {
   /** Aborted at the tool's deadline and when the run is stopped. */
   readonly signal: AbortSignal
@@ -17,9 +17,9 @@ export interface HandlerOptions {
 }
 
 /**
- * A tool's code. What it returns is the result; it may also return `askUser(…)`, `halt(…)` or `fail(…)`.
+ * The code of a tool. Its return value is the result; it may also return `askUser(…)`, `halt(…)` or `fail(…)`.
  *
- * Throwing is an error that the model is told about in one short sentence.
+ * If it throws, the model gets the error as one short sentence.
  */
 export type ToolHandler<Args = JsonObject> = {
   // A method's parameter is compared both ways, so a list may hold tools with different arguments.
@@ -35,11 +35,11 @@ export interface Tool<Args = JsonObject> extends ToolSpec {
   readonly manual: boolean
   /** Send a one-line stub instead of the schema, and let the model ask for it with `tool_help`. */
   readonly compact: boolean
-  /** The stub's line; the description's first sentence unless told. */
+  /** The line of the stub. Default: the first sentence of the description. */
   readonly summary?: string
   /** This tool's own deadline. */
   readonly timeoutMs?: number
-  /** Running it twice is harmless, so a run that was cut while it ran may start it again. */
+  /** Running it twice is harmless, so a run that was cut while it ran may run it again. */
   readonly idempotent: boolean
 }
 
@@ -49,10 +49,10 @@ export type ToolExecutor = (tool: Tool, args: JsonObject, options: HandlerOption
 /** Turns a handler's value into what the model reads. The default is JSON, with strings as they are. */
 export type ToolResultEncoder = (value: unknown) => string
 
-/** Tells an outcome from a value that merely looks like one. */
+/** Marks an outcome, to tell it from a value that looks like one. */
 export const outcomeBrand: unique symbol = Symbol.for('allm-ts.outcome')
 
-/** What a handler may answer instead of a value. Made by `askUser`, `halt` and `fail`. */
+/** What a handler may return instead of a value. Made by `askUser`, `halt` and `fail`. */
 export type HandlerOutcome =
   | {
       readonly [outcomeBrand]: true

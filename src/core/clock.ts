@@ -1,10 +1,10 @@
-/** Where time comes from. Everything that waits goes through it, so a test can replace it. */
+/** The source of time. Everything that waits uses it, so that a test can replace it. */
 export interface Clock {
-  /** Milliseconds since some fixed moment. */
+  /** Milliseconds since a fixed moment. */
   now(): number
   /** Waits. Rejects with the signal's reason as soon as the signal is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
-  /** The same without a promise, where a clock can do it cheaply: calls back once, unless cancelled. */
+  /** The same without a promise, if the clock can do it: calls back once, unless cancelled. */
   timer?(ms: number, onTime: () => void): CancelTimer
 }
 
@@ -36,7 +36,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** Calls back after a while, by the clock. */
+/** Calls back after `ms` of the clock. */
 export function startTimer(clock: Clock, ms: number, onTime: () => void): CancelTimer {
   if (clock.timer !== undefined) return clock.timer(ms, onTime)
   const controller = new AbortController()
@@ -49,7 +49,7 @@ export function reasonOf(signal: AbortSignal): Error {
   return asError(signal.reason)
 }
 
-/** Anything that was thrown, as an error: itself when it is one. */
+/** A thrown value as an error: itself if it is one. */
 function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown })
 }

@@ -1,10 +1,10 @@
 import { EngineError, ValidationError } from '../errors/errors.ts'
 
-/** Where a key may be looked for, beside the process's own. */
+/** Where to look for a key, beside the process and its environment. */
 interface KeyPlaces {
   /** The key of this call. */
   readonly apiKey?: string | undefined
-  /** The engine's. */
+  /** The engine's source of keys. */
   readonly keys?: KeySource | undefined
 }
 
@@ -33,19 +33,19 @@ export function findKey(provider: string, places: KeyPlaces = {}): FoundKey | un
   return undefined
 }
 
-/** The key of a provider, or `EngineError` `missing_key` that says where it was looked for. */
+/** The key of a provider. If there is none, throws `EngineError` `missing_key` with the places that were searched. */
 export function resolveKey(provider: string, places: KeyPlaces = {}): string {
   const found = findKey(provider, places)
   if (found !== undefined) return found.key
   const variables = keyVariables(provider).join(' or ')
   throw new EngineError(
     'missing_key',
-    `no key for ${provider}: looked at the call's apiKey, the engine's keys, setKey('${provider}', …) and the environment (${variables})`,
+    `no API key for ${provider}: searched the call's apiKey, the engine's keys, setKey('${provider}', …) and the environment (${variables})`,
     { provider, metadata: { checked: ['call', 'engine', 'process', 'environment'] } },
   )
 }
 
-/** The key that goes with a call of an adapter; `undefined` when it needs none or has its own. */
+/** The key for a call of an adapter. `undefined` if the adapter needs none or has its own. */
 export function keyFor(
   adapter: { readonly provider: string; readonly key?: KeyNeed },
   places: KeyPlaces,
@@ -56,7 +56,7 @@ export function keyFor(
   return need.required ? resolveKey(provider, places) : findKey(provider, places)?.key
 }
 
-/** The environment variables that hold a provider's key, the first that is set winning. */
+/** The environment variables that may hold a provider's key. The first that is set wins. */
 export function keyVariables(provider: string): readonly string[] {
   const own = `${provider.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}_API_KEY`
   return provider === 'gemini' ? [own, 'GOOGLE_API_KEY'] : [own]
@@ -72,22 +72,22 @@ function isKey(value: string | undefined): value is string {
   return typeof value === 'string' && value.trim() !== ''
 }
 
-/** A variable of the environment, where the runtime has one. Read at each call, never at import. */
+/** A variable of the environment, if the runtime has one. Read at each call, never at import. */
 function fromEnvironment(variable: string): string | undefined {
-  // Not every runtime has a process, and no type of this room may say that one has.
+  // Not every runtime has a process, so its type is not used here.
   const host = globalThis as { process?: { env?: Record<string, string | undefined> } }
   try {
     return host.process?.env?.[variable]
   } catch {
-    // Deno throws unless it was permitted to look; what may not be read is not there.
+    // Deno throws without permission. A variable that may not be read is treated as absent.
     return undefined
   }
 }
 
-/** The keys that `setKey` gave to this process. Many tenants use the engine's `keys` function instead. */
+/** The keys that `setKey` set in this process. For many tenants, use the engine's `keys` function instead. */
 const keys = new Map<string, string>()
 
-/** Sets the key of a provider for this whole process. A call's `apiKey` and an engine's `keys` go before it. */
+/** Sets the key of a provider for the whole process. A call's `apiKey` and an engine's `keys` take precedence. */
 export function setKey(provider: string, key: string): void {
   if (typeof key !== 'string' || key.trim() === '') {
     throw new ValidationError('invalid_options', [
@@ -97,23 +97,23 @@ export function setKey(provider: string, key: string): void {
   keys.set(provider, key)
 }
 
-/** Forgets the key that `setKey` gave. */
+/** Removes the key that `setKey` set. */
 export function deleteKey(provider: string): void {
   keys.delete(provider)
 }
 
-/** The key that `setKey` gave. */
+/** The key that `setKey` set. */
 function storedKey(provider: string): string | undefined {
   return keys.get(provider)
 }
 
-/** What an adapter says about its key; the key itself is nowhere to be seen. */
+/** What an adapter needs of a key. The key itself is not part of it. */
 export interface KeyNeed {
-  /** Refuse the call with `missing_key` when none is found. */
+  /** Fail the call with `missing_key` if no key is found. */
   readonly required: boolean
-  /** The adapter was made with a key of its own: only a key of the call or of the engine goes before it. */
+  /** The adapter was made with a key of its own. Only a key of the call or of the engine takes precedence. */
   readonly own: boolean
 }
 
-/** Finds the key of a provider, at each call anew. `undefined` means: look elsewhere. */
+/** Finds the key of a provider, at each call. `undefined` means: look elsewhere. */
 export type KeySource = (provider: string) => string | undefined

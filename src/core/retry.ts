@@ -2,13 +2,13 @@ import type { Clock } from './clock.ts'
 
 /** What the loop needs to know of a failure. */
 interface Failure {
-  /** Whether the policy tries again after it. */
+  /** Whether the policy retries it. */
   readonly transient: boolean
   /** How long the other side asked to wait. */
   readonly retryAfterMs?: number | undefined
 }
 
-/** How the loop behaves. */
+/** The settings of the loop. */
 export interface RetryPlan {
   readonly maxAttempts: number
   readonly baseDelayMs: number
@@ -19,9 +19,9 @@ export interface RetryPlan {
   readonly signal?: AbortSignal | undefined
   /** Judges a failure. */
   readonly judge: (error: unknown) => Failure
-  /** The other side asked for a longer wait than `maxDelayMs`: gives the error to fail with. */
+  /** The other side asked for a longer wait than `maxDelayMs`: returns the error to fail with. */
   readonly tooLong: (error: unknown, retryAfterMs: number) => unknown
-  /** Is told before each wait. */
+  /** Called before each wait. */
   readonly onRetry?: ((error: unknown, attempt: number, delayMs: number) => void) | undefined
   readonly random?: (() => number) | undefined
 }
@@ -29,8 +29,8 @@ export interface RetryPlan {
 /**
  * The one retry loop of the library: tries `attempt` until it succeeds, fails for good, or the attempts are used up.
  *
- * Waits double from `baseDelayMs` to `maxDelayMs`, plus jitter; a longer wait that the other side asks for is honoured up to
- * `maxDelayMs`, and beyond it the loop fails at once. The plan is made when it is first needed: most calls succeed.
+ * Waits double from `baseDelayMs` to `maxDelayMs`, plus jitter. A longer wait that the other side asks for is honoured up to
+ * `maxDelayMs`; beyond that the loop fails at once. The plan is made when it is first needed, because most calls succeed.
  */
 export async function retry<T>(makePlan: () => RetryPlan, attempt: () => Promise<T>): Promise<T> {
   let plan: RetryPlan | undefined

@@ -5,7 +5,7 @@ import { defined } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import type { Usage } from '../types/response.ts'
 
-/** Takes what happens. What it throws is not caught: it surfaces where the event was sent. */
+/** Called with every telemetry event. An error that it throws is not caught: it surfaces where the event was emitted. */
 type TelemetryListener = (event: TelemetryEvent) => void
 
 interface Subscription {
@@ -13,7 +13,7 @@ interface Subscription {
   readonly content: boolean
 }
 
-/** A process has one set of listeners; without any, telemetry costs one comparison. */
+/** A process has one set of listeners. Without any, telemetry costs one comparison. */
 const subscriptions = new Set<Subscription>()
 
 /**
@@ -32,7 +32,7 @@ export function onTelemetry(
   }
 }
 
-/** Tells every listener. */
+/** Calls every listener. */
 export function emitTelemetry(said: TelemetryEvent): void {
   if (subscriptions.size === 0) return
   const event = defined<TelemetryEvent>(said)
@@ -45,7 +45,7 @@ export function emitTelemetry(said: TelemetryEvent): void {
   }
 }
 
-/** Whether anybody listens; what is costly to say need not be said otherwise. */
+/** Whether there is a listener. Events that are costly to build are skipped without one. */
 export function isObserved(): boolean {
   return subscriptions.size > 0
 }
@@ -59,7 +59,7 @@ export interface Span {
 
 const unobserved: Span = { stop: () => undefined, error: () => undefined }
 
-/** Starts a span. When nobody listens it is free, and stays silent even if somebody listens later. */
+/** Starts a span. Without listeners it is free, and emits nothing even if a listener is added later. */
 export function span(name: SpanName, facts: SpanFacts, clock: Clock): Span {
   if (subscriptions.size === 0) return unobserved
   const start = clock.now()
@@ -75,18 +75,18 @@ export function span(name: SpanName, facts: SpanFacts, clock: Clock): Span {
   }
 }
 
-/** The partial result is content. */
+/** A partial result is content, so it is left out. */
 function withoutPartial(error: unknown): ErrorData {
   const { partial: _content, ...data } = isErrorData(error) ? error : errorToJSON(error)
   return data
 }
 
-/** Whether an error is data already, as it stands in events. */
+/** Whether an error is already data, as in events. */
 function isErrorData(error: unknown): error is ErrorData {
   return typeof error === 'object' && error !== null && !(error instanceof Error) && 'kind' in error
 }
 
-/** What a span is about. They nest: chat, step, stream, and tools inside a step. */
+/** The kinds of spans. They nest: chat, step, stream, and tools inside a step. */
 type SpanName = 'generate' | 'stream' | 'step' | 'chat' | 'tool' | 'image'
 
 /** What is known when a span starts. Never content, never a key. */
@@ -100,7 +100,7 @@ export interface SpanFacts {
   readonly operation?: string | undefined
 }
 
-/** What is known when a span ends well. */
+/** What is known when a span ends successfully. */
 export interface SpanOutcome {
   readonly finishReason?: string | undefined
   readonly haltedReason?: string | undefined
@@ -111,9 +111,9 @@ export interface SpanOutcome {
 }
 
 /**
- * Everything that a listener can be told. Times are of the engine's clock.
+ * Every telemetry event. Times are those of the engine's clock.
  *
- * A span says `start`, then `stop` or `error`; the duration covers all of it, a whole stream included.
+ * A span emits `start`, then `stop` or `error`. The duration covers the whole span, also of a stream.
  */
 export type TelemetryEvent =
   | ({ readonly name: SpanName; readonly phase: 'start'; readonly at: number } & SpanFacts)
@@ -131,7 +131,7 @@ export type TelemetryEvent =
       readonly durationMs: number
       readonly error: ErrorData
     } & SpanFacts)
-  /** A call failed and is tried again after `delayMs`. */
+  /** A call failed and is retried after `delayMs`. */
   | ({
       readonly name: 'retry'
       readonly at: number
@@ -139,7 +139,7 @@ export type TelemetryEvent =
       readonly delayMs: number
       readonly error: ErrorData
     } & SpanFacts)
-  /** A tool's handler settled after its deadline; the result was thrown away. */
+  /** A tool's handler settled after its deadline; the result was discarded. */
   | ({
       readonly name: 'tool.unsettled'
       readonly at: number

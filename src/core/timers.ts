@@ -1,55 +1,73 @@
 import { startTimer, type CancelTimer, type Clock } from './clock.ts'
 
-/** Watches over something that must not fall silent. */
-export interface Watchdog {
-  /** Something happened: from now on silence may last `ms`, or for ever when that is `undefined`. */
-  feed(ms: number | undefined): void
-  /** It is over; the watchdog goes. */
+/** One timer for many deadlines. */
+export interface DeadlineTimer {
+  /** Something is due at this moment of the clock. */
+  arm(at: number): void
+  /** Nothing is due any more. No timer is left. */
   stop(): void
 }
 
 /**
- * Calls `onSilence` once when nothing was fed for the time that was granted last.
+ * Calls `onDue` at the earliest of the armed deadlines. `onDue` handles what is due and returns the next deadline, or
+ * `Infinity`.
  *
- * Feeding costs a clock reading and no promise: one timer looks again when its time is up.
+ * A deadline that is met in time costs nothing: the timer looks again when it fires.
  */
-export function watchdog(clock: Clock, onSilence: (ms: number) => void): Watchdog {
-  let deadline = Number.POSITIVE_INFINITY
-  let firesAt = Number.POSITIVE_INFINITY
-  let granted = 0
+export function deadlineTimer(clock: Clock, onDue: (now: number) => number): DeadlineTimer {
   let cancel: CancelTimer | undefined
+  let firesAt = Number.POSITIVE_INFINITY
 
-  const arm = (): void => {
+  const stop = (): void => {
     cancel?.()
-    firesAt = deadline
-    cancel = startTimer(clock, Math.max(0, deadline - clock.now()), look)
-  }
-  const look = (): void => {
     cancel = undefined
     firesAt = Number.POSITIVE_INFINITY
-    if (deadline === Number.POSITIVE_INFINITY) return
-    if (clock.now() < deadline) arm()
-    else {
-      deadline = Number.POSITIVE_INFINITY
-      onSilence(granted)
-    }
   }
+  const arm = (at: number): void => {
+    if (at >= firesAt) return
+    stop()
+    firesAt = at
+    cancel = startTimer(clock, Math.max(0, at - clock.now()), () => {
+      // A timer that was cancelled while it fired is ignored.
+      if (firesAt !== at) return
+      stop()
+      arm(onDue(clock.now()))
+    })
+  }
+  return { arm, stop }
+}
 
+/** A timer for something that must not stay silent for too long. */
+export interface IdleTimer {
+  /** Something happened. From now on, silence may last `ms`, or forever if that is `undefined`. */
+  reset(ms: number | undefined): void
+  stop(): void
+}
+
+/**
+ * Calls `onIdle` once when `reset` was not called within the time of the last `reset`.
+ *
+ * A reset costs a reading of the clock, no timer and no promise.
+ */
+export function idleTimer(clock: Clock, onIdle: (ms: number) => void): IdleTimer {
+  let deadline = Number.POSITIVE_INFINITY
+  let allowed = Number.POSITIVE_INFINITY
+  const timer = deadlineTimer(clock, (now) => {
+    if (now >= deadline) {
+      deadline = Number.POSITIVE_INFINITY
+      onIdle(allowed)
+    }
+    return deadline
+  })
   return {
-    feed(ms) {
-      if (ms === undefined || ms === Number.POSITIVE_INFINITY) {
-        deadline = Number.POSITIVE_INFINITY
-        return
-      }
-      granted = ms
-      deadline = clock.now() + ms
-      if (deadline < firesAt) arm()
+    reset(ms = Number.POSITIVE_INFINITY) {
+      allowed = ms
+      deadline = ms === Number.POSITIVE_INFINITY ? ms : clock.now() + ms
+      timer.arm(deadline)
     },
     stop() {
       deadline = Number.POSITIVE_INFINITY
-      cancel?.()
-      cancel = undefined
-      firesAt = deadline
+      timer.stop()
     },
   }
 }

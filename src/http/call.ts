@@ -1,6 +1,6 @@
 import { linkedAbort } from '../core/abort.ts'
 import { systemClock, type Clock } from '../core/clock.ts'
-import { watchdog } from '../core/timers.ts'
+import { idleTimer } from '../core/timers.ts'
 import {
   AdapterError,
   type AdapterErrorDetails,
@@ -8,10 +8,10 @@ import {
 } from '../errors/errors.ts'
 import type { BodySplitter } from './sse.ts'
 
-/** The part of `fetch` that is used here, so that anything of that shape can be injected. */
+/** The part of `fetch` that is used here. Any function of this shape can be injected. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
-/** What a provider makes of an answer that is not a success. */
+/** A response that is not a success, as the provider's adapter reads it. */
 export interface HttpFailure extends Pick<
   AdapterErrorDetails,
   'retryAfterMs' | 'retryable' | 'metadata'
@@ -20,61 +20,61 @@ export interface HttpFailure extends Pick<
   readonly message: string
 }
 
-/** One POST to a provider, and what is needed to judge its answer. */
+/** One POST to a provider, and how to read its response. */
 export interface HttpCall {
   readonly provider: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: RequestInit['body']
-  /** Reads status, body and headers of a refusal. The body is cut at a bound. */
+  /** Reads status, body and headers of an error response. A long body is cut. */
   readonly parseFailure: (status: number, body: string, headers: Headers) => HttpFailure
-  /** How the body is cut into events; as server-sent events unless told. */
+  /** How the body is split into events: server-sent events by default. */
   readonly splitter?: ((response: Response) => BodySplitter) | undefined
-  /** Is shown a successful answer before its body is read, for what its headers say. */
+  /** Called with a successful response before its body is read, for its headers. */
   readonly onResponse?: ((response: Response) => void) | undefined
   readonly fetch?: Fetch | undefined
   readonly signal?: AbortSignal | undefined
   readonly requestId?: string | undefined
-  /** Milliseconds to the first event, or to the end of an answer that is not streamed. */
+  /** Milliseconds to the first event, or to the end of a response that is not streamed. */
   readonly requestTimeoutMs?: number | undefined
   /** Milliseconds of silence between two events. Comments do not end a silence. */
   readonly streamTimeoutMs?: number | undefined
   readonly clock?: Clock | undefined
 }
 
-/** A call under way: its signal, and the watch over its silence. */
+/** A call under way: its signal and its idle timer. */
 export interface GuardedCall {
   readonly signal: AbortSignal
-  /** Events are being handed out. The watch rests, so that a slow reader is no silence. */
+  /** Events are being handed out. The timer pauses, so that a slow reader does not count as silence. */
   handOut(): void
-  /** The provider is waited for again, or it has said something that is no event of ours. */
+  /** The provider is waited for again, or it sent something that is not an event of ours. */
   wait(): void
-  /** Aborts what is still open and releases everything. */
+  /** Aborts the call if it is still open, and releases everything. */
   close(): void
 }
 
-/** Starts the watch over a call: `requestTimeoutMs` until the first event, `streamTimeoutMs` for every silence after it. */
+/** Starts the idle timer of a call: `requestTimeoutMs` until the first event, `streamTimeoutMs` for every silence after it. */
 export function guardCall(call: HttpCall): GuardedCall {
   const { provider, requestId, requestTimeoutMs, streamTimeoutMs } = call
   const abort = linkedAbort(call.signal)
   const timed = requestTimeoutMs !== undefined || streamTimeoutMs !== undefined
-  const dog = watchdog(call.clock ?? systemClock, (ms) => {
+  const idle = idleTimer(call.clock ?? systemClock, (ms) => {
     const message = `${provider} was silent for ${ms} ms`
     abort.abort(new AdapterError('timeout', message, { provider, requestId }))
   })
-  if (timed) dog.feed(requestTimeoutMs ?? streamTimeoutMs)
+  if (timed) idle.reset(requestTimeoutMs ?? streamTimeoutMs)
   let begun = requestTimeoutMs === undefined
   return {
     signal: abort.signal,
     handOut() {
       begun = true
-      if (timed) dog.feed(undefined)
+      if (timed) idle.reset(undefined)
     },
     wait() {
-      if (timed && begun) dog.feed(streamTimeoutMs)
+      if (timed && begun) idle.reset(streamTimeoutMs)
     },
     close() {
-      dog.stop()
+      idle.stop()
       abort.unlink()
       abort.abort(new Error('closed'))
     },

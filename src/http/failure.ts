@@ -1,7 +1,7 @@
 import { AdapterError, isAllmError, StreamError, type AllmError } from '../errors/errors.ts'
 import type { HttpCall } from './call.ts'
 
-/** The codes of undici for its own time-outs, which no option of ours reaches. */
+/** The codes of undici's own timeouts, which our options do not control. */
 const platformTimeouts: ReadonlySet<string> = new Set([
   'UND_ERR_HEADERS_TIMEOUT',
   'UND_ERR_BODY_TIMEOUT',
@@ -14,7 +14,7 @@ const timeoutCodes: ReadonlySet<string> = new Set([
   'TimeoutError',
 ])
 
-/** What a failed `fetch` or read means: a time-out, a cancellation, or the network. */
+/** The error of a failed `fetch` or read: a timeout, a cancellation, or a network failure. */
 export function transportFailure(
   error: unknown,
   call: Pick<HttpCall, 'provider' | 'requestId'>,
@@ -46,7 +46,7 @@ export function transportFailure(
   })
 }
 
-/** undici hides what happened in the cause of a bare "fetch failed". */
+/** undici puts the reason into the cause of a bare "fetch failed". */
 function describe(error: unknown): { readonly code: string | undefined; readonly text: string } {
   if (!(error instanceof Error)) return { code: undefined, text: String(error) }
   const inner = error.cause instanceof Error ? error.cause : error
@@ -58,10 +58,10 @@ function describe(error: unknown): { readonly code: string | undefined; readonly
 }
 
 /**
- * How long an answer asks to wait: `retry-after-ms`, or `retry-after` in seconds or as a date.
+ * How long a response asks to wait: `retry-after-ms`, or `retry-after` in seconds or as a date.
  *
- * A date is taken against the answer's own `date`, so that no two clocks have to agree; a date in the past is 0.
- * `undefined` when the answer does not say, or says it badly.
+ * A date is compared with the response's own `date`, so that clocks do not have to agree. A date in the past is 0.
+ * Returns `undefined` when the header is absent or invalid.
  */
 export function retryAfterMs(headers: Headers, now?: number): number | undefined {
   const ms = number(headers.get('retry-after-ms'))
@@ -70,7 +70,7 @@ export function retryAfterMs(headers: Headers, now?: number): number | undefined
   if (value === null || value.trim() === '') return undefined
   const seconds = number(value)
   if (seconds !== undefined) return Math.round(seconds * 1000)
-  // What has no letters is no date of HTTP, though a lenient parser may find one in it.
+  // An HTTP date has letters. A lenient parser would also accept other texts.
   const date = /[a-z]/i.test(value) ? Date.parse(value) : Number.NaN
   return Number.isNaN(date) ? undefined : Math.max(0, date - (now ?? sentAt(headers)))
 }

@@ -4,14 +4,14 @@ import { AdapterError } from '../errors/errors.ts'
 import { transportFailure } from './failure.ts'
 import { withoutSecrets } from './secrets.ts'
 
-/** The most that is read of a refusal's body. */
+/** How much of an error response's body is read. */
 const maxFailureBytes = 64 * 1024
 
 /**
- * Sends a call and gives back a successful answer, its body unread.
+ * Sends a call and returns a successful response, its body unread.
  *
- * Any other status is an `AdapterError` made by the call's `parseFailure`. Redirects are not followed: a key must not
- * travel to where it was not meant to go.
+ * Any other status throws the `AdapterError` of the call's `parseFailure`. Redirects are not followed, because the key
+ * must not reach another host.
  */
 export async function post(call: HttpCall, signal: AbortSignal): Promise<Response> {
   const headers = legalHeaders(call)
@@ -30,7 +30,7 @@ export async function post(call: HttpCall, signal: AbortSignal): Promise<Respons
   return response
 }
 
-/** The answer, or the signal's reason: not every `fetch` that is injected listens to its signal. */
+/** The response, or the signal's reason: an injected `fetch` may ignore its signal. */
 function unlessAborted(sending: Promise<Response>, signal: AbortSignal): Promise<Response> {
   return new Promise((resolve, reject) => {
     const stop = (): void => {
@@ -42,7 +42,7 @@ function unlessAborted(sending: Promise<Response>, signal: AbortSignal): Promise
   })
 }
 
-/** The headers, checked here because the platform's own complaint quotes the value, and that may be the key. */
+/** The headers, checked here because the platform's own error quotes the value, which may be the key. */
 function legalHeaders(call: HttpCall): Record<string, string> {
   const headers = { ...call.headers }
   const probe = new Headers()
@@ -50,7 +50,7 @@ function legalHeaders(call: HttpCall): Record<string, string> {
     try {
       probe.set(name, value)
     } catch {
-      const message = `the header ${name} for ${call.provider} has characters that a header can not hold`
+      const message = `the header ${name} for ${call.provider} has characters that a header cannot contain`
       const { provider, requestId } = call
       throw new AdapterError('invalid_request', message, { provider, requestId })
     }
@@ -67,7 +67,7 @@ async function refusal(
   const facts = { provider: call.provider, requestId: call.requestId }
   if (response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {
     await response.body?.cancel()
-    const message = `${call.provider} answered with a redirect, which is not followed; correct baseUrl`
+    const message = `${call.provider} answered with a redirect, which is not followed: correct baseUrl`
     return new AdapterError('invalid_request', message, { ...facts, status })
   }
   let body: string
@@ -82,14 +82,14 @@ async function refusal(
   return new AdapterError(reason, message, { ...facts, status, ...rest })
 }
 
-/** A whole JSON answer. */
+/** A whole JSON response. */
 export interface JsonAnswer {
   readonly value: unknown
   readonly status: number
   readonly headers: Headers
 }
 
-/** Sends a call and reads its whole answer as JSON. What is not JSON is `malformed_response`. */
+/** Sends a call and reads the whole response as JSON. A body that is not JSON is `malformed_response`. */
 export async function postForJson(call: HttpCall): Promise<JsonAnswer> {
   const guard = guardCall(call)
   try {
@@ -117,7 +117,7 @@ function parse(text: string, call: HttpCall, status: number): unknown {
   }
 }
 
-/** The text of a body, cut at `maxBytes`; what is beyond is not read and the connection is closed. */
+/** The text of a body, cut at `maxBytes`. The rest is not read, and the connection is closed. */
 async function readBounded(response: Response, maxBytes: number): Promise<string> {
   const reader = response.body?.getReader()
   if (reader === undefined) return ''

@@ -10,9 +10,9 @@ const keyHeaders: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Makes a filter that takes the keys of a call out of a text, whatever shape they have.
+ * Makes a filter that removes the keys of a call from a text, whatever they look like.
  *
- * Errors redact everything that looks like a key; this also finds the key that does not look like one.
+ * Errors redact everything that looks like a key. This filter also finds a key that does not look like one.
  */
 export function secretFilter(headers: Readonly<Record<string, string>>): (text: string) => string {
   const secrets = Object.entries(headers)
@@ -23,13 +23,13 @@ export function secretFilter(headers: Readonly<Record<string, string>>): (text: 
   return (text) => secrets.reduce((rest, secret) => rest.replace(secret, '[redacted]'), text)
 }
 
-/** A short key, as test servers take one, may be part of any word; it is only found where it stands by itself. */
+/** A short key, such as a test server's, may be part of any word. It is only found as a whole word. */
 function secretPattern(secret: string): RegExp {
   const literal = secret.replaceAll(/[^\w\s]/g, String.raw`\$&`)
   return new RegExp(secret.length < 8 ? String.raw`(?<!\w)${literal}(?!\w)` : literal, 'g')
 }
 
-/** A failure without the keys of its call in message and metadata. */
+/** A failure with the keys of its call removed from message and metadata. */
 export function withoutSecrets(
   failure: HttpFailure,
   headers: Readonly<Record<string, string>>,
@@ -43,7 +43,7 @@ export function withoutSecrets(
   }
 }
 
-/** The members of an object without the keys in their texts, however deep these are. */
+/** An object with the keys removed from its texts, at any depth. */
 export function cleanMembers(
   members: Readonly<Record<string, unknown>>,
   clean: (text: string) => string,

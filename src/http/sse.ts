@@ -1,18 +1,18 @@
 import type { ErrorData } from '../types/error-data.ts'
 
-/** Takes one server-sent event: its data lines joined, and its name when it has one. */
+/** Called with one server-sent event: its data lines joined, and its name if it has one. */
 type OnSseEvent = (data: string, event: string | undefined) => void
 
-/** Splits the text of a body into events. Feed it chunks cut anywhere; call `end` when the body is over. */
+/** Splits the text of a body into events. Feed it chunks cut anywhere, and call `end` at the end of the body. */
 export interface BodySplitter {
   feed(chunk: string, onEvent: OnSseEvent): void
-  /** Dispatches an event that the body left without its blank line. */
+  /** Dispatches an event that the body ended without its blank line. */
   end(onEvent: OnSseEvent): void
-  /** The body is one document, and no stream of events. */
+  /** Whether the body is one document instead of a stream of events. */
   readonly isDocument?: boolean
 }
 
-/** A body that never ends a line must not fill the memory: beyond this many characters it is refused. */
+/** A body that never ends a line must not fill the memory: beyond this many characters it throws. */
 export const maxBufferedCharacters: number = 32 * 1024 * 1024
 
 const lineFeed = 10
@@ -24,9 +24,9 @@ const colon = 58
 const byteOrderMark = 0xfeff
 
 /**
- * Makes a splitter. It is synchronous: the same text gives the same events, however it is cut.
+ * Makes a splitter. It is synchronous: the same text gives the same events, wherever it is cut.
  *
- * LF, CRLF and CR end lines; comments, `id` and `retry` are passed over; a byte order mark is dropped. An event that grows
+ * LF, CRLF and CR end lines; comments, `id` and `retry` are ignored; a byte order mark is dropped. An event that grows
  * beyond `limit` characters throws a `RangeError`. The cost is linear in the text, also for one event in many chunks.
  */
 export function sseSplitter(limit: number = maxBufferedCharacters): BodySplitter {
@@ -62,7 +62,7 @@ interface SplitterState {
   hasData: boolean
   event: string | undefined
   atStart: boolean
-  /** A CR was the last character, and an LF that comes next belongs to it. */
+  /** The last character was a CR; an LF that comes next belongs to it. */
   skipLineFeed: boolean
 }
 
@@ -82,14 +82,14 @@ function splitLines(state: SplitterState, chunk: string, onEvent: OnSseEvent): v
     if (nextLf !== -1 && nextLf < from) nextLf = chunk.indexOf('\n', from)
     if (nextCr !== -1 && nextCr < from) nextCr = chunk.indexOf('\r', from)
   }
-  // Only the new chunk is searched, and a line is joined once, when its end is there.
+  // Only the new chunk is searched, and a line is joined once, when it is complete.
   if (from < chunk.length) state.rest += from === 0 ? chunk : chunk.slice(from)
   if (state.rest.length + state.data.length > state.limit) {
     throw new RangeError(`a server-sent event is longer than ${state.limit} characters`)
   }
 }
 
-/** Where the text of a chunk begins: after a byte order mark, and after the LF of a CRLF that was cut in two. */
+/** The start of the text in a chunk: after a byte order mark, and after the LF of a CRLF that was cut in two. */
 function textStart(state: SplitterState, chunk: string): number {
   const first = chunk.charCodeAt(0)
   const { atStart, skipLineFeed } = state
@@ -98,7 +98,7 @@ function textStart(state: SplitterState, chunk: string): number {
   return (atStart && first === byteOrderMark) || (skipLineFeed && first === lineFeed) ? 1 : 0
 }
 
-/** Ends the line that reaches to `to`. Says whether it was the blank line that ends an event. */
+/** Ends the line that reaches to `to`. Returns whether it was the blank line that ends an event. */
 function endLine(state: SplitterState, chunk: string, from: number, to: number): boolean {
   const { rest } = state
   if (rest === '') {
@@ -131,7 +131,7 @@ function dispatch(state: SplitterState, onEvent: OnSseEvent): void {
   if (hasData) onEvent(data, event === '' ? undefined : event)
 }
 
-/** The value of a field whose name ends at `at`, without the one leading space; `undefined` for a longer name. */
+/** The value of a field whose name ends at `at`, without one leading space. `undefined` for a longer name. */
 function fieldValue(text: string, at: number, to: number): string | undefined {
   if (at === to) return ''
   if (text.charCodeAt(at) !== colon) return undefined
@@ -141,14 +141,14 @@ function fieldValue(text: string, at: number, to: number): string | undefined {
 /**
  * Turns a provider's server-sent events into events of ours. Synchronous; one is made for each call.
  *
- * `Out` is the adapter's event; this room moves bytes and does not know it.
+ * `Out` is the adapter's event type, which this folder does not know.
  */
 export interface SseDecoder<Out> {
   /** Decodes one event into `out`. It may throw an `AllmError`, which ends the stream. */
   push(data: string, event: string | undefined, out: Out[]): void
-  /** The body is over: give what is still to be said. */
+  /** The body ended: emits what is left. */
   end(out: Out[]): void
-  /** Whether the provider's own end marker was seen. What follows it is not decoded. */
+  /** Whether the provider's end marker was seen. Nothing after it is decoded. */
   readonly done: boolean
   /** Wraps an error as the last event. */
   failure(error: ErrorData): Out

@@ -1,6 +1,6 @@
 import { guardCall, type GuardedCall, type HttpCall } from './call.ts'
 import { systemClock } from '../core/clock.ts'
-import { watchdog } from '../core/timers.ts'
+import { idleTimer } from '../core/timers.ts'
 import { AdapterError, isAllmError, StreamError, type AllmError } from '../errors/errors.ts'
 import { transportFailure } from './failure.ts'
 import { post } from './post.ts'
@@ -8,13 +8,13 @@ import { sseSplitter, type BodySplitter, type SseDecoder } from './sse.ts'
 
 export type { SseDecoder } from './sse.ts'
 
-/** A call, or how to make it when the first batch is asked for. */
+/** A call, or a function that makes it when the first batch is read. */
 export type CallSource = HttpCall | (() => HttpCall | Promise<HttpCall>)
 
 /**
  * Sends a call and yields one batch for each read of its body. Nothing happens before the first `next()`.
  *
- * What fails before the first batch throws; what fails later is the last event. A body that ends without the
+ * A failure before the first batch throws. A later failure is emitted as the last event. A body that ends without the
  * provider's end marker is `truncated`. Leaving early closes the connection, also while a `next()` is pending.
  */
 export function streamSse<Out>(
@@ -24,7 +24,7 @@ export function streamSse<Out>(
   const exit: Exit = { left: false, guard: undefined }
   const batches = readBatches(source, decoder, exit)
   const finish = batches.return.bind(batches)
-  // A generator that is asked to return waits for its pending read first; the abort ends that read.
+  // A generator handles `return` only after its pending read, and the abort ends that read.
   batches.return = (value) => {
     exit.left = true
     if (!decoder.done) exit.guard?.close()
@@ -69,7 +69,7 @@ async function* readBatches<Out>(
       if (!decoder.done && (out.length > 0 || body.seen !== seen)) guard.wait()
       seen = body.seen
       if (stopped !== undefined) {
-        // What can not be parsed at the end of a stream was cut off.
+        // An event that cannot be parsed at the end of a stream was cut off.
         const cut = done && stopped.problem instanceof SyntaxError && !body.isDocument
         throw cut
           ? truncated(call, { sent, seen }, false)
@@ -94,7 +94,7 @@ function bodyReader(response: Response, call: HttpCall, signal: AbortSignal): Bo
   const type = response.headers.get('content-type') ?? ''
   if (response.body !== null && !type.includes('text/html')) {
     const reader = response.body.getReader()
-    // The body of an injected fetch may not listen to the signal; a cancelled reader does.
+    // The body of an injected fetch may ignore the signal; a cancelled reader does not.
     const stop = (): void => {
       reader.cancel().catch(() => undefined)
     }
@@ -107,21 +107,21 @@ function bodyReader(response: Response, call: HttpCall, signal: AbortSignal): Bo
   throw new AdapterError('malformed_response', message, { provider, requestId, status })
 }
 
-/** Bytes in, events out: a body under way. */
+/** A body under way: bytes in, events out. */
 interface BodyDecoder<Out> {
-  /** Events of the provider so far, ours or not. */
+  /** The number of the provider's events so far, decoded or not. */
   readonly seen: number
-  /** The body is one document, and no stream of events. */
+  /** Whether the body is one document instead of a stream of events. */
   readonly isDocument: boolean
   /**
    * Decodes one chunk into `out`; `undefined` is the end of the body.
    *
-   * What stopped it comes back instead of being thrown, so that what was decoded before can be handed out first.
+   * A problem is returned instead of thrown, so that the events decoded before it can be handed out first.
    */
   take(chunk: Uint8Array | undefined, out: Out[]): { readonly problem: unknown } | undefined
 }
 
-/** Ties a splitter and a decoder together. */
+/** Connects a splitter and a decoder. */
 export function bodyDecoder<Out>(
   decoder: SseDecoder<Out>,
   splitter: BodySplitter,
@@ -161,50 +161,50 @@ export function bodyDecoder<Out>(
   }
 }
 
-/** What reads the body of an answer. */
+/** The reader of a response's body. */
 type BodyReader = ReadableStreamDefaultReader<Uint8Array>
 
 /** How long a connection may take to end by itself after the provider's end marker. */
 const lastReadMs = 1000
 
 /**
- * Reads what follows the end marker, which is next to nothing, so that the connection can be used for the next call.
+ * Reads the little that follows the end marker, so that the connection can be used for the next call.
  *
- * It goes on by itself: whoever reads the events does not wait for it. It is the transport's own time, not the engine's.
+ * The consumer does not wait for it. Its timer runs on the system clock, not on the engine's.
  */
 async function letEnd(reader: BodyReader, guard: GuardedCall): Promise<void> {
-  const dog = watchdog(systemClock, () => guard.close())
-  dog.feed(lastReadMs)
+  const idle = idleTimer(systemClock, () => guard.close())
+  idle.reset(lastReadMs)
   try {
     for (let reads = 0; reads < 64 && !(await reader.read()).done; reads++);
   } catch {
-    // It was closed meanwhile; nothing is missing.
+    // It was closed in the meantime, and nothing is missing.
   } finally {
-    dog.stop()
+    idle.stop()
     await hangUp(reader, guard)
   }
 }
 
-/** Closes a connection, whatever is still to come. */
+/** Closes a connection at once. */
 async function hangUp(reader: BodyReader | undefined, guard: GuardedCall): Promise<void> {
   guard.close()
   await reader?.cancel().catch(() => undefined)
 }
 
-/** How far a stream had come when it failed. */
+/** How far a stream was when it failed. */
 interface Progress {
-  /** Events of ours that were handed out. Before the first, the call as a whole has failed. */
+  /** The events that were handed out. Before the first one, the whole call has failed. */
   readonly sent: number
   /** Events of the provider. */
   readonly seen: number
 }
 
-/** What a decoder's exception means: the provider's own error as it is, anything else is an event that can not be read. */
+/** The error for an exception of a decoder: the provider's own error, or that of an unreadable event. */
 function unreadable(problem: unknown, call: HttpCall, { sent }: Progress): AllmError {
   if (isAllmError(problem)) return problem
   const { provider, requestId } = call
   const text = problem instanceof Error ? problem.message : String(problem)
-  const message = `${provider} sent an event that can not be read: ${text}`
+  const message = `${provider} sent an event that cannot be read: ${text}`
   if (sent === 0) {
     return new AdapterError('malformed_response', message, { provider, requestId, cause: problem })
   }
@@ -217,7 +217,7 @@ function unreadable(problem: unknown, call: HttpCall, { sent }: Progress): AllmE
   })
 }
 
-/** What it means that a body is over and the provider's end marker was not in it: it was cut, or it was no answer at all. */
+/** The error for a body without the provider's end marker: it was cut, or it was not an answer at all. */
 function truncated(call: HttpCall, { sent }: Progress, foreign: boolean): AllmError {
   const { provider, requestId } = call
   if (foreign && sent === 0) {
@@ -228,7 +228,7 @@ function truncated(call: HttpCall, { sent }: Progress, foreign: boolean): AllmEr
   return new StreamError('truncated', message, { provider, requestId, eventIndex: sent })
 }
 
-/** What a failed read means: before the first event a failed call, after it a broken stream. */
+/** The error for a failed read: before the first event a failed call, after it a broken stream. */
 function brokenRead(
   error: unknown,
   call: HttpCall,

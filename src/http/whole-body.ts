@@ -1,9 +1,9 @@
 import { maxBufferedCharacters, sseSplitter, type BodySplitter } from './sse.ts'
 
 /**
- * A splitter for a body that is not what it says, as some servers stream unasked, or do not stream when asked.
+ * A splitter that looks at the body: some servers stream when not asked to, or do not stream when asked.
  *
- * One that begins like a JSON document is one, whatever its content type; any other is a stream of server-sent events.
+ * A body that begins like a JSON document is one, whatever its content type. Any other is a stream of server-sent events.
  */
 export function sniffedBody(): BodySplitter {
   let chosen: BodySplitter | undefined
@@ -24,9 +24,9 @@ export function sniffedBody(): BodySplitter {
 }
 
 /**
- * A splitter for a body that is one JSON document: the whole of it is one event, given when the body is over.
+ * A splitter for a body that is one JSON document: the whole document is one event, dispatched at the end of the body.
  *
- * It is for servers that answer a streaming call with a plain document. Beyond `limit` characters it throws a `RangeError`.
+ * Some servers answer a streaming call with a plain document. Beyond `limit` characters it throws a `RangeError`.
  */
 export function wholeBody(limit: number = maxBufferedCharacters): BodySplitter {
   let text = ''

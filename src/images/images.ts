@@ -9,7 +9,7 @@ import { retry, type RetryPlan } from '../core/retry.ts'
 import { emitTelemetry, isObserved, span, type SpanFacts } from '../core/telemetry.ts'
 import { errorToJSON } from '../errors/error-json.ts'
 import { cancelledCall, EngineError, ImageAdapterError } from '../errors/errors.ts'
-import { partsOf } from '../run/context.ts'
+import { engineParts } from '../run/context.ts'
 import { retryPlan } from '../run/retry-policy.ts'
 import { assertValid, fine, optionsOf, type Check } from '../schema/checks.ts'
 import { callOptionChecks } from '../schema/options.ts'
@@ -77,7 +77,7 @@ async function dispatchImage(
   request: ImageRequest,
   options: ImageCallOptions,
 ): Promise<ImageResponse> {
-  const parts = partsOf(engine)
+  const parts = engineParts(engine)
   const { imageAdapter } = parts
   if (imageAdapter === undefined) {
     const message = 'the engine has no image adapter: pass createEngine({ imageAdapter })'

@@ -158,7 +158,7 @@ function letterPairs(): Uint16Array {
 }
 
 /** The bytes of a base64 text. Throws what `atob` throws; check with `base64Problem` first. */
-export function base64ToBytes(base64: string): Uint8Array<ArrayBuffer> {
+export function base64ToBytes(base64: string): ReturnType<typeof Uint8Array.from> {
   const binary = atob(base64)
   const bytes = new Uint8Array(binary.length)
   for (let index = 0; index < binary.length; index++) bytes[index] = binary.charCodeAt(index)

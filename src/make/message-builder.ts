@@ -63,7 +63,7 @@ export function messageBuilder(
   let done = false
   let early: JsonValue[] = []
 
-  const start = (facts: StartFacts = {}): void => {
+  const start = (facts?: StartFacts): void => {
     if (started) return
     started = true
     sink(defined<Started>({ type: 'message_started', requestId, provider, ...facts }))
@@ -210,7 +210,7 @@ interface DraftCall {
   readonly id: string
   readonly name: string
   readonly raw: string
-  readonly call?: ToolCall
+  readonly call?: ToolCall | undefined
 }
 
 /**
@@ -279,10 +279,15 @@ export function setCall(draft: MessageDraft, call: DraftCall): void {
 
 /** Appends to the arguments of a call. */
 export function growCall(draft: MessageDraft, id: string, delta: string): void {
-  const at = draft.calls.findLastIndex((call) => call.id === id)
+  const last = draft.calls.length - 1
+  const at =
+    draft.calls[last]?.id === id ? last : draft.calls.findLastIndex((call) => call.id === id)
   const known = draft.calls[at]
   if (known === undefined) draft.calls = [...draft.calls, { id, name: '', raw: delta }]
-  else draft.calls = replaced(draft.calls, at, { ...known, raw: known.raw + delta })
+  else {
+    const { name, raw, call } = known
+    draft.calls = replaced(draft.calls, at, { id, name, raw: raw + delta, call })
+  }
 }
 
 /**
@@ -353,7 +358,7 @@ function park(draft: MessageDraft, closed: boolean, opaque?: JsonValue): void {
 
 /** A copy of a list with one item replaced. */
 function replaced<T>(list: readonly T[], at: number, item: T): readonly T[] {
-  const copy = [...list]
+  const copy = list.slice()
   copy[at] = item
   return copy
 }

@@ -13,10 +13,10 @@ import type { Thread } from '../types/message.ts'
 import type { ModelResponse } from '../types/response.ts'
 import type { ChatResult, StepResult } from '../types/results.ts'
 
-/** Events from anywhere: a run's stream, or a list that was saved. */
+/** Events of a run: its stream, or a list that was saved. */
 export type EventSource = AsyncIterable<StreamEvent> | Iterable<StreamEvent>
 
-/** Folds a stream into its response. A stream that ends in `error` gives what came before it, with `error` set. */
+/** Folds a stream into its response. A stream that ends in `error` gives the partial response, with `error` set. */
 export async function collect(events: EventSource): Promise<ModelResponse> {
   return toResponse(await drain(events))
 }
@@ -44,7 +44,7 @@ async function drain(events: EventSource, thread?: Thread): Promise<Collector> {
   return state
 }
 
-/** Folds events that are all there. Events that end in `error` throw it, with the partial response. */
+/** Folds a list of events. A final `error` event is thrown, with the partial response. */
 export function collectEventsSync(events: readonly StreamEvent[]): ModelResponse {
   const state = createCollector()
   for (const event of events) foldEvent(state, event)
@@ -53,7 +53,7 @@ export function collectEventsSync(events: readonly StreamEvent[]): ModelResponse
   return response
 }
 
-/** The text of a stream, delta by delta. An `error` event is thrown, with the partial response; leaving early ends the stream. */
+/** The text of a stream, delta by delta. An `error` event is thrown, with the partial response. Leaving early ends the stream. */
 export async function* textDeltas(
   events: AsyncIterable<StreamEvent>,
 ): AsyncGenerator<string, void> {
@@ -66,9 +66,10 @@ export async function* textDeltas(
 }
 
 /**
- * The text of a response that ended well, or an error: the response's own, or one that says how it ended instead.
+ * Returns the text of a response that ended with `stop` and has some text. Otherwise throws: the response's own error, or
+ * one that says how the response ended.
  *
- * Only `stop` with some text is a good end; every error carries the response as its `partial`.
+ * The error's `partial` is the response.
  */
 export function unwrap(response: ModelResponse): string {
   const { error, finishReason, outputText, provider, requestId } = response

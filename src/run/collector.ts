@@ -25,11 +25,11 @@ import type {
 } from '../types/results.ts'
 import type { StoredResult } from '../types/session.ts'
 
-/** How a message ended, as its last event said. */
+/** How a message ended, as in its last event. */
 export type MessageEnd = Omit<Extract<ModelEvent, { type: 'message_completed' }>, 'type' | 'usage'>
 
 /**
- * All that a run has said so far, folded. Plain values; make one with `createCollector`, read it with `toResponse`,
+ * Everything that a run emitted so far, folded. Plain values: make one with `createCollector`, read it with `toResponse`,
  * `toStepResult` and `toChatResult`.
  */
 export interface Collector extends MessageDraft {
@@ -48,18 +48,18 @@ export interface Collector extends MessageDraft {
   active: boolean
   /** The calls of this step whose handlers were started. */
   started: readonly string[]
-  /** The results of this step that did not become a message yet. */
+  /** The results of this step that are not a message yet. */
   results: readonly StoredResult[]
-  /** The tool messages of this step, in the order in which they came. */
+  /** The tool messages of this step, in the order of arrival. */
   toolMessages: readonly Message[]
-  /** What halted in this step, in the order in which it came. */
+  /** The halts of this step, in the order of arrival. */
   halts: readonly ToolHalt[]
-  /** What the last completed step asked the user, in the order of its calls. */
+  /** The questions of the last completed step, in the order of its calls. */
   questions: readonly ToolHalt[]
-  /** The number of answers that were completed. */
+  /** The number of completed answers. */
   answers: number
   steps: readonly StepResult[]
-  /** Why the loop ends, as its last step said. */
+  /** Why the loop ends, as in its last step. */
   haltedReason: HaltedReason | undefined
   result: ChatResult | undefined
 }
@@ -145,53 +145,6 @@ export function foldEvent(state: Collector, event: StreamEvent): void {
     case 'error':
       state.error = event.error
       return
-    default:
-      foldLateEvent(state, event)
-  }
-}
-
-type Started = Extract<StreamEvent, { type: 'message_started' }>
-
-type Completed = Extract<StreamEvent, { type: 'message_completed' }>
-
-function startMessage(state: Collector, event: Started): void {
-  clearMessage(state)
-  state.active = true
-  state.questions = []
-  state.requestId = event.requestId
-  state.provider = event.provider
-  state.id = event.id
-  state.model = event.model
-  state.usage = event.usage ?? {}
-}
-
-function completeMessage(state: Collector, event: Completed): void {
-  const { message, finishReason, rawFinishReason, metadata } = event
-  state.end = defined<MessageEnd>({ message, finishReason, rawFinishReason, metadata })
-  state.active = true
-  state.answers++
-  // The last word on usage wins, field by field.
-  if (event.usage !== undefined) state.usage = { ...state.usage, ...event.usage }
-}
-
-/** What comes after an answer: its tools, and the boundaries of the loop. */
-type LateEvent = Extract<
-  StreamEvent,
-  {
-    type:
-      | 'tool_execution_started'
-      | 'tool_execution_completed'
-      | 'tool_result_encoded'
-      | 'ask_user_requested'
-      | 'tool_halt'
-      | 'step_completed'
-      | 'chat_completed'
-  }
->
-
-/** Folds an event of the tools or of the loop. */
-function foldLateEvent(state: Collector, event: LateEvent): void {
-  switch (event.type) {
     case 'tool_execution_started':
       state.started = [...state.started, event.id]
       return
@@ -228,6 +181,30 @@ function foldLateEvent(state: Collector, event: LateEvent): void {
     default:
       assertNever(event)
   }
+}
+
+type Started = Extract<StreamEvent, { type: 'message_started' }>
+
+type Completed = Extract<StreamEvent, { type: 'message_completed' }>
+
+function startMessage(state: Collector, event: Started): void {
+  clearMessage(state)
+  state.active = true
+  state.questions = []
+  state.requestId = event.requestId
+  state.provider = event.provider
+  state.id = event.id
+  state.model = event.model
+  state.usage = event.usage ?? {}
+}
+
+function completeMessage(state: Collector, event: Completed): void {
+  const { message, finishReason, rawFinishReason, metadata } = event
+  state.end = defined<MessageEnd>({ message, finishReason, rawFinishReason, metadata })
+  state.active = true
+  state.answers++
+  // The latest count of each field wins.
+  if (event.usage !== undefined) state.usage = { ...state.usage, ...event.usage }
 }
 
 type StepCompleted = Extract<StreamEvent, { type: 'step_completed' }>
@@ -271,7 +248,7 @@ function addToolMessage(state: Collector, message: Message): void {
   state.toolMessages = [...state.toolMessages, message]
 }
 
-/** Forgets the message under way and its tools; what is completed stays. */
+/** Clears the message under way and its tools. Completed steps stay. */
 function clearMessage(state: Collector): void {
   Object.assign(state, messageDraft())
   state.end = undefined
@@ -284,8 +261,8 @@ function clearMessage(state: Collector): void {
 }
 
 /**
- * The response as far as it has come. After the last event it is the whole response; before that it is the partial one, with
- * `finishReason` `error` when the run failed and `other` when it was merely left, and its message is marked `partial`.
+ * The response so far. After the last event it is the whole response. Before that it is partial: its message is marked
+ * `partial`, and its `finishReason` is `error` if the run failed and `other` if it was left.
  *
  * Between two steps of a loop it is the last step's response.
  */
@@ -310,7 +287,7 @@ export function toResponse(state: Collector): ModelResponse {
   })
 }
 
-/** The assistant's message as far as it has come: the adapter's own once it is there, else what the deltas add up to. */
+/** The assistant message so far: the adapter's own once it arrived, else the sum of the deltas. */
 function currentMessage(state: Collector): Message {
   const { end } = state
   if (end === undefined) {
@@ -318,11 +295,11 @@ function currentMessage(state: Collector): Message {
     return { ...message, metadata: { partial: true } }
   }
   const said = end.message.content.length > 0 || end.message.toolCalls !== undefined
-  // A simple adapter may leave the message empty and trust the fold.
+  // A simple adapter may leave the message empty and rely on the fold.
   return said ? end.message : draftMessage(state, state.provider)
 }
 
-/** The step as far as it has come. Its thread can always be sent: open calls are answered by marked messages. */
+/** The step so far. Its thread can always be sent: open calls are answered by marked messages. */
 export function toStepResult(state: Collector): StepResult {
   const last = state.steps.at(-1)
   if (last !== undefined && !state.active) return last
@@ -337,8 +314,8 @@ export function toStepResult(state: Collector): StepResult {
 }
 
 /**
- * The chat as far as it has come: the result itself once the loop has ended, else what was received, with
- * `haltedReason` `error` or `cancelled` and a thread that can be sent.
+ * The chat so far: the result itself once the loop has ended, else a partial result with `haltedReason` `error` or
+ * `cancelled` and a thread that can be sent.
  */
 export function toChatResult(state: Collector): ChatResult {
   if (state.result !== undefined) return state.result
@@ -356,7 +333,7 @@ export function toChatResult(state: Collector): ChatResult {
   })
 }
 
-/** What answers the calls that a completed step left to the caller, who has left too. */
+/** Marked answers to the calls that a completed step left to the caller. */
 function leftOpen({ steps }: Collector): readonly Message[] {
   const calls = steps.at(-1)?.manualToolCalls ?? []
   return calls.map(({ id }) => interruptedMessage(id, 'interrupted'))
@@ -370,11 +347,11 @@ export function totalUsage(state: Collector): Usage {
 }
 
 /**
- * What the step under way has added to the thread: its answer so far, and a message for each of its calls, in the order
- * of the calls.
+ * The messages that the step under way adds to the thread: its answer so far, and a message for each of its calls, in the
+ * order of the calls.
  *
- * A call without a result is answered by a marked message, so the thread can be sent as it is; only calls that are
- * named as `open`, for the caller to answer, stay without one.
+ * A call without a result is answered by a marked message, so that the thread can be sent. Only the calls in `open`, which
+ * the caller has to answer, stay without a message.
  */
 export function partialMessages(
   state: Collector,
@@ -407,32 +384,32 @@ function interruptedReason({ end, error }: Collector): InterruptedReason {
   return isCancellation(error) ? 'cancelled' : 'error'
 }
 
-/** Whether an error says that the caller stopped the run. */
+/** Whether an error means that the caller stopped the run. */
 function isCancellation(error: { readonly kind: string; readonly reason: string }): boolean {
   return error.kind === 'stream' && error.reason === 'cancelled'
 }
 
 /**
- * Whether the tool calls of an answer are to be run.
+ * Whether the tool calls of an answer may be run.
  *
- * Only an answer that ended by itself has whole calls: one that was cut by `length`, by a filter or in some unknown way has
- * not, even if they happen to parse.
+ * Only an answer that ended by itself has complete calls. The calls of an answer that was cut by `length`, by a filter or
+ * for an unknown reason are not run, even if their arguments parse.
  */
 export function runsTools(response: Pick<ModelResponse, 'finishReason' | 'toolCalls'>): boolean {
   return response.toolCalls.length > 0 && endedByItself(response.finishReason)
 }
 
-/** Whether a model stopped of its own accord. */
+/** Whether a model ended its answer by itself. */
 function endedByItself(finishReason: FinishReason): boolean {
   return finishReason === 'tool_calls' || finishReason === 'stop'
 }
 
-/** Whether no further model call follows from a step by itself: something halted, or there was nothing to run. */
+/** Whether no model call follows a step: something halted, or there was nothing to run. */
 export function isDone(step: Pick<StepResult, 'response' | 'manualToolCalls' | 'halt'>): boolean {
   return step.halt !== undefined || (step.manualToolCalls.length === 0 && !runsTools(step.response))
 }
 
-/** What halted, in the order of the calls of an answer. */
+/** Halts in the order of the calls of an answer. */
 export function inCallOrder(
   halts: readonly ToolHalt[],
   { toolCalls }: Pick<ModelResponse, 'toolCalls'>,
@@ -442,7 +419,7 @@ export function inCallOrder(
   return halts.toSorted((a, b) => order.indexOf(a.toolCallId) - order.indexOf(b.toolCallId))
 }
 
-/** The error that ended a run, with what had been received as its `partial`. */
+/** The error that ended a run, with the partial result. */
 export function failureOf(error: ErrorData, partial: PartialResult): AllmError {
   const failure = errorFromJSON(error)
   failure.partial = partial
@@ -450,9 +427,9 @@ export function failureOf(error: ErrorData, partial: PartialResult): AllmError {
 }
 
 /**
- * Why a step failed, if it did: what a tool's failure halted it with, or an answer whose `finishReason` is `error`.
+ * Why a step failed, if it did: the tool failure that halted it, or an answer whose `finishReason` is `error`.
  *
- * A provider may end an answer so without saying more; then the error is made here, so that nobody has to guess.
+ * A provider may end an answer this way without an error. Then the error is made here.
  */
 export function stepError({
   response,

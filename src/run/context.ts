@@ -12,29 +12,33 @@ import type { JsonObject, JsonValue, ProviderOptions } from '../types/json.ts'
 import type { Message } from '../types/message.ts'
 import type { ModelRequest, ToolChoice, ToolSpec } from '../types/request.ts'
 
-/** What stays the same for all model calls of a run: who calls, with which options, ids, tools and context. */
-export interface RunScene {
+/** What all model calls of a run share: the engine, the options of the call, ids, tools and context. */
+export interface RunContext {
   readonly engine: EngineParts
   readonly call: CallOptions
   readonly requestId: string
   readonly sessionId: string | undefined
-  /** The engine's tools, with the call's added or put in their place. */
+  /** The engine's tools, with the call's added; a tool of the same name is replaced. */
   readonly tools: readonly Tool[]
   /** The engine's context, with the session's and the call's merged over it. */
   readonly context: JsonObject
 }
 
 /** What a session adds to its runs. */
-export interface SessionScene {
+export interface SessionContext {
   readonly sessionId: string
   readonly context: JsonObject
 }
 
 const noOptions: CallOptions = {}
 
-/** Decides what a run shares. Options that do not exist, or of the wrong kind, are refused here. */
-export function runScene(engine: Engine, options?: CallOptions, session?: SessionScene): RunScene {
-  const parts = partsOf(engine)
+/** Settles what the calls of a run share. Unknown options and options of the wrong type throw a `ValidationError`. */
+export function runContext(
+  engine: Engine,
+  options?: CallOptions,
+  session?: SessionContext,
+): RunContext {
+  const parts = engineParts(engine)
   assertValid('invalid_options', validateCallOptions(options))
   const call = options ?? noOptions
   return {
@@ -49,13 +53,13 @@ export function runScene(engine: Engine, options?: CallOptions, session?: Sessio
 
 /** An option of the call, or the engine's default. */
 export function optionOf<Name extends keyof CallDefaults>(
-  scene: RunScene,
+  context: RunContext,
   name: Name,
 ): CallDefaults[Name] {
-  return scene.call[name] ?? scene.engine.defaults[name]
+  return context.call[name] ?? context.engine.defaults[name]
 }
 
-/** Both lists by name: the first keeps its order, an item of the second takes the place of its namesake. */
+/** Merges two lists by name: the first keeps its order, and an item of the second replaces the one of the same name. */
 export function mergeByName<T extends { readonly name: string }>(
   first: readonly T[],
   second: readonly T[],
@@ -75,12 +79,12 @@ function mergeContext(
   return session === undefined && call === undefined ? engine : { ...engine, ...session, ...call }
 }
 
-/** What a call is about: a request, or the parts of one that the loop decides for each turn. */
+/** A request, or the fields of one that the loop sets for each turn. */
 export interface RequestDraft extends Partial<ModelRequest> {
   readonly messages: readonly Message[]
 }
 
-/** What the loop sends instead of what the options say. */
+/** What the loop sends instead of the options. */
 interface TurnOverrides {
   readonly tools: readonly ToolSpec[]
   readonly toolChoice?: ToolChoice | undefined
@@ -90,14 +94,14 @@ interface TurnOverrides {
 /**
  * The request that goes to the adapter. Every field comes from the call, then from the draft, then from the engine.
  *
- * With `turn`, its fields stand for what the call and the engine say about them.
+ * The fields of `turn` override what the call and the engine say about them.
  */
 export function buildRequest(
-  scene: RunScene,
+  context: RunContext,
   draft: RequestDraft,
   turn?: TurnOverrides,
 ): ModelRequest {
-  const { call, engine } = scene
+  const { call, engine } = context
   const { defaults } = engine
   const format =
     turn === undefined
@@ -110,7 +114,7 @@ export function buildRequest(
   return defined<ModelRequest>({
     model: call.model ?? draft.model ?? engine.model,
     messages: draft.messages,
-    tools: turn?.tools ?? mergeTools(scene, draft.tools),
+    tools: turn?.tools ?? mergeTools(context, draft.tools),
     toolChoice: choice,
     temperature: call.temperature ?? draft.temperature ?? defaults.temperature,
     maxTokens: call.maxTokens ?? draft.maxTokens ?? defaults.maxTokens,
@@ -123,11 +127,12 @@ export function buildRequest(
       call.providerOptions,
     ),
     metadata: mergeMetadata(defaults.metadata, draft.metadata, call.metadata),
-  })
+    // A new field of a request must be decided about here.
+  } satisfies Readonly<Record<keyof ModelRequest, unknown>>)
 }
 
 function mergeTools(
-  { engine, call }: RunScene,
+  { engine, call }: RunContext,
   requested: readonly ToolSpec[] | undefined,
 ): readonly ToolSpec[] {
   const own = mergeByName(engine.tools.map(toToolSpec), requested ?? [])
@@ -162,9 +167,9 @@ function mergeMetadata(...layers: readonly (JsonObject | undefined)[]): JsonObje
 }
 
 /** Which events the consumer sees, by the options of the run; `undefined` when it sees all. */
-export function keepEvent(scene: RunScene): ((event: StreamEvent) => boolean) | undefined {
-  const text = optionOf(scene, 'emitTextDeltas') ?? true
-  const tools = optionOf(scene, 'emitToolDeltas') ?? true
+export function keepEvent(context: RunContext): ((event: StreamEvent) => boolean) | undefined {
+  const text = optionOf(context, 'emitTextDeltas') ?? true
+  const tools = optionOf(context, 'emitToolDeltas') ?? true
   if (text && tools) return undefined
   const hidden = new Set<StreamEvent['type']>()
   if (!text) hidden.add('text_delta').add('reasoning_delta')
@@ -173,11 +178,11 @@ export function keepEvent(scene: RunScene): ((event: StreamEvent) => boolean) | 
 }
 
 /** What an engine holds. A value that `createEngine` did not make is refused. */
-export function partsOf(engine: Engine): EngineParts {
+export function engineParts(engine: Engine): EngineParts {
   if (isEngine(engine)) return engine
   throw new EngineError(
     'invalid_engine',
-    'the first argument is not an engine; make one with createEngine',
+    'the first argument must be an engine made by createEngine',
   )
 }
 

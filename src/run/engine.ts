@@ -1,4 +1,4 @@
-import { partsOf, mergeByName } from './context.ts'
+import { engineParts, mergeByName } from './context.ts'
 import { engineBrand, type Engine } from '../contracts/engine.ts'
 import type { CallDefaults, EngineOptions, EngineParts } from '../contracts/options.ts'
 import { systemClock } from '../core/clock.ts'
@@ -10,7 +10,7 @@ import { validateEngineOptions } from '../schema/options.ts'
 /**
  * Makes an engine: an adapter, tools, and defaults for any call option. It is frozen and can be shared by any number of calls.
  *
- * Unknown options are refused by name. A key is never part of an engine; `keys` says where to find one.
+ * Unknown options throw a `ValidationError` that names them. A key is never part of an engine; `keys` says where to find one.
  */
 export function createEngine(options: EngineOptions = {}): Engine {
   assertValid('invalid_options', validateEngineOptions(options))
@@ -51,11 +51,11 @@ export function createEngine(options: EngineOptions = {}): Engine {
 /**
  * A copy of an engine with some options changed. Tools are merged by name and context by key; everything else is replaced.
  *
- * An override of `undefined` takes the option away.
+ * An override of `undefined` removes the option.
  */
 export function extendEngine(engine: Engine, overrides: EngineOptions): Engine {
   assertValid('invalid_options', validateEngineOptions(overrides))
-  const { defaults, tools, context, ...parts } = partsOf(engine)
+  const { defaults, tools, context, ...parts } = engineParts(engine)
   return createEngine({
     ...optionsOf(parts),
     ...defaults,
@@ -65,13 +65,13 @@ export function extendEngine(engine: Engine, overrides: EngineOptions): Engine {
   })
 }
 
-/** The parts that are options too: all but the brand. */
+/** The parts that are also options: all except the brand. */
 function optionsOf(parts: Omit<EngineParts, 'defaults' | 'tools' | 'context'>): EngineOptions {
   const { [engineBrand]: _brand, ...options } = parts
   return options
 }
 
-/** A record of keys becomes a function, so that an engine that is printed or serialised shows none. */
+/** A record of keys becomes a function, so that a printed or serialised engine does not show keys. */
 function keySource(keys: EngineOptions['keys']): KeySource | undefined {
   if (keys === undefined || typeof keys === 'function') return keys
   const copy = new Map(Object.entries(keys))

@@ -1,18 +1,10 @@
 import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
 import type { RetryOption } from '../contracts/options.ts'
-import {
-  abortWith,
-  lazyAbort,
-  signalOf,
-  stopOf,
-  withLazySignal,
-  type LazyAbort,
-} from '../core/abort.ts'
 import type { Clock } from '../core/clock.ts'
 import { keyFor } from '../core/keys.ts'
-import { retry, type RetryPlan } from '../core/retry.ts'
+import { retry } from '../core/retry.ts'
 import { emitTelemetry, isObserved, span, type Span, type SpanFacts } from '../core/telemetry.ts'
-import { watchdog, type Watchdog } from '../core/timers.ts'
+import { idleTimer, type IdleTimer } from '../core/timers.ts'
 import { errorFromJSON, errorToJSON } from '../errors/error-json.ts'
 import {
   AdapterError,
@@ -21,75 +13,80 @@ import {
   StreamError,
   type AllmError,
 } from '../errors/errors.ts'
-import { createCollector, foldEvent, toResponse, type Collector } from './collector.ts'
-import { optionOf, type RunScene } from './context.ts'
-import { retryPlan } from './retry-policy.ts'
 import { assertValid } from '../schema/checks.ts'
 import { validateRequest } from '../schema/validate.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import { isStreamEvent, type Batch, type ModelEvent, type StreamEvent } from '../types/events.ts'
+import { assertNever, isObject } from '../types/guards.ts'
 import type { ModelRequest } from '../types/request.ts'
+import { createCollector, foldEvent, toResponse, type Collector } from './collector.ts'
+import { optionOf, type RunContext } from './context.ts'
+import { retryPlan } from './retry-policy.ts'
+import type { BatchSource } from './run-stream.ts'
 
-/** Refuses a request that no adapter could send: an engine without an adapter, no model, or illegal contents. */
-export function checkRequest(scene: RunScene, request: ModelRequest): void {
-  const { adapter } = scene.engine
-  if (adapter === undefined) {
-    throw new EngineError(
-      'missing_adapter',
-      'the engine has no adapter; give one to createEngine({ adapter })',
-    )
+/** A model call as a source of batches. Each batch is folded into `state` before it is handed out. */
+export interface ModelRun extends BatchSource {
+  /** What was received so far. */
+  readonly state: Collector
+}
+
+/**
+ * Makes one model call: one retry loop before the first event, timeouts, cancellation, telemetry and the fold.
+ *
+ * A failure before the first event rejects. A later failure is emitted as the last event, and the run then ends normally.
+ * Nothing happens before the first `next()`. A loop passes its own `state` to fold into.
+ */
+export function modelCall(
+  context: RunContext,
+  request: ModelRequest,
+  state: Collector = createCollector(),
+): ModelRun {
+  const call = settleCall(context, request)
+  state.requestId = call.requestId
+  state.provider = call.provider
+  const run: Run = {
+    call,
+    state,
+    phase: 'new',
+    stop: new AbortController(),
+    attempt: undefined,
+    opening: undefined,
+    unlink: undefined,
+    trace: undefined,
   }
-  if (adapter.needsModel === true && request.model === undefined) {
-    const { provider } = adapter
+  return { state, next: () => next(run), return: () => leave(run) }
+}
+
+/** Rejects a request that no adapter could send: an engine without an adapter, no model, or illegal contents. */
+export function checkRequest({ engine }: RunContext, request: ModelRequest): void {
+  const { provider, needsModel } = adapterOf(engine.adapter)
+  if (needsModel === true && request.model === undefined) {
     throw new EngineError(
       'missing_model',
-      `${provider} needs a model; give one to the call, the request or createEngine({ model })`,
+      `${provider} needs a model: pass model to the call, the request or createEngine({ model })`,
       { provider },
     )
   }
   assertValid('invalid_request', validateRequest(request))
 }
 
-/** The run of one model call within a scene, folded into `state` when a loop has one. Nothing is sent before it is read. */
-export function startCall(scene: RunScene, request: ModelRequest, state?: Collector): ModelRun {
-  return modelRun(modelCall(scene, request), state)
+function adapterOf(adapter: ChatAdapter | undefined): ChatAdapter {
+  if (adapter !== undefined) return adapter
+  throw new EngineError(
+    'missing_adapter',
+    'the engine has no adapter: pass one as createEngine({ adapter })',
+  )
 }
 
-function modelCall(scene: RunScene, request: ModelRequest): ModelCall {
-  const { engine, call, requestId, sessionId } = scene
-  const { adapter, clock, newId } = engine
-  if (adapter === undefined) throw new EngineError('missing_adapter', 'the engine has no adapter')
-  return {
-    adapter,
-    provider: adapter.provider,
-    request,
-    requestId,
-    adapterOptions: {
-      requestId,
-      sessionId,
-      includeRawChunks: optionOf(scene, 'includeRawChunks'),
-      clock,
-      newId,
-    },
-    findKey: () => keyFor(adapter, { apiKey: call.apiKey, keys: engine.keys }),
-    clock,
-    signal: call.signal,
-    requestTimeoutMs: optionOf(scene, 'requestTimeoutMs'),
-    streamTimeoutMs: optionOf(scene, 'streamTimeoutMs') ?? 60_000,
-    retry: call.retry ?? engine.retry,
-    onEvent: optionOf(scene, 'onEvent'),
-  }
-}
-
-/** One model call with everything decided: nothing in it is looked up again. */
+/** One model call with every option settled. */
 interface ModelCall {
   readonly adapter: ChatAdapter
   readonly provider: string
   readonly request: ModelRequest
   readonly requestId: string
-  /** What goes to the adapter beside the request; its signal is added when the call starts. */
-  readonly adapterOptions: Omit<AdapterOptions, 'signal'>
-  /** Finds the key when the call starts. It is kept nowhere. */
+  /** The options of the adapter; its signal and key are added for each attempt. */
+  readonly adapterOptions: Omit<AdapterOptions, 'signal' | 'apiKey'>
+  /** Looks up the key when the call starts. The key is not kept. */
   readonly findKey: () => string | undefined
   readonly clock: Clock
   readonly signal: AbortSignal | undefined
@@ -99,364 +96,236 @@ interface ModelCall {
   readonly onEvent: ((event: StreamEvent) => void) | undefined
 }
 
-/** What telemetry may know of a call. */
-function callFacts(call: ModelCall): SpanFacts {
-  const { requestId, provider, request, adapterOptions } = call
-  return { requestId, provider, model: request.model, sessionId: adapterOptions.sessionId }
+function settleCall(context: RunContext, request: ModelRequest): ModelCall {
+  const { engine, call, requestId, sessionId } = context
+  const { clock, newId } = engine
+  const adapter = adapterOf(engine.adapter)
+  const includeRawChunks = optionOf(context, 'includeRawChunks')
+  return {
+    adapter,
+    provider: adapter.provider,
+    request,
+    requestId,
+    adapterOptions: { requestId, sessionId, includeRawChunks, clock, newId },
+    findKey: () => keyFor(adapter, { apiKey: call.apiKey, keys: engine.keys }),
+    clock,
+    signal: call.signal,
+    requestTimeoutMs: optionOf(context, 'requestTimeoutMs'),
+    streamTimeoutMs: optionOf(context, 'streamTimeoutMs') ?? 60_000,
+    retry: call.retry ?? engine.retry,
+    onEvent: optionOf(context, 'onEvent'),
+  }
 }
 
 type Step = IteratorResult<Batch, void>
 
 const over: Step = { done: true, value: undefined }
 
-/** A model call as a stream of batches, folded as it goes. */
-interface ModelRun {
-  /** What has been received so far. */
+/** A model call under way. */
+interface Run {
+  readonly call: ModelCall
   readonly state: Collector
-  next(): Promise<Step>
-  return(): Promise<Step>
-}
-
-/** A call under way. */
-interface Live extends Opening {
-  readonly state: Collector
-  trace: Span | undefined
-  /** The first batch, on its way. */
-  opening: Promise<Step> | undefined
-  /** Stops listening to the caller's signal. */
-  unlink: (() => void) | undefined
-  /** `ending`: the last event is out, and what is left to do is to wind up. */
+  /** `ending`: the last event was handed out, and the adapter may still have to wind up. */
   phase: 'new' | 'opening' | 'open' | 'ending' | 'ended'
+  /** Aborted when the call is stopped between two attempts; each attempt has a controller of its own. */
+  readonly stop: AbortController
+  attempt: Attempt | undefined
+  /** The first batch, while it is waited for. */
+  opening: Promise<Step> | undefined
+  /** Removes the listener on the caller's signal. */
+  unlink: (() => void) | undefined
+  trace: Span | undefined
 }
 
-/**
- * Makes a model call: one retry loop before the first event, time-outs, cancellation, telemetry and the fold.
- *
- * What fails before the first event rejects; what fails later is the last event, and the run then ends normally.
- * Nothing happens before the first `next()`. A loop gives its own `state` to fold into.
- */
-function modelRun(call: ModelCall, state: Collector = createCollector()): ModelRun {
-  state.requestId = call.requestId
-  state.provider = call.provider
-  const live: Live = {
-    call,
-    state,
-    stop: lazyAbort(),
-    attempt: undefined,
-    trace: undefined,
-    opening: undefined,
-    unlink: undefined,
-    phase: 'new',
+function next(run: Run): Promise<Step> {
+  switch (run.phase) {
+    case 'new':
+      run.opening = start(run)
+      return run.opening
+    case 'open':
+      return pull(run)
+    case 'ending':
+      return end(run, false)
+    case 'opening':
+    case 'ended':
+      return Promise.resolve(over)
+    default:
+      return assertNever(run.phase)
   }
-  return { state, next: () => next(live), return: () => leave(live) }
 }
 
-function next(live: Live): Promise<Step> {
-  const { phase, attempt } = live
-  if (phase === 'open' && attempt !== undefined) return pull(live, attempt)
-  if (phase === 'new') return (live.opening = start(live))
-  return phase === 'ending' ? end(live, false) : Promise.resolve(over)
+async function leave(run: Run): Promise<Step> {
+  if (run.phase === 'opening') {
+    stopCall(run)
+    await run.opening?.catch(() => undefined)
+  }
+  return run.phase === 'ended' ? over : end(run, true)
 }
 
-async function start(live: Live): Promise<Step> {
-  const { call } = live
-  live.phase = 'opening'
-  live.trace = span('stream', callFacts(call), call.clock)
+/** Opens the call: the first batch of the first attempt that yields one. */
+async function start(run: Run): Promise<Step> {
+  const { call } = run
+  run.phase = 'opening'
+  run.trace = span('stream', callFacts(call), call.clock)
   try {
-    follow(live)
-    const batch = await firstBatch(live)
-    live.phase = 'open'
-    return { done: false, value: take(live, batch) }
+    followSignal(run)
+    const apiKey = call.findKey()
+    const batch = await retry(
+      () =>
+        retryPlan(call.retry, {
+          clock: call.clock,
+          signal: run.stop.signal,
+          onRetry: (error, attempt, delayMs) => reportRetry(call, error, attempt, delayMs),
+        }),
+      () => firstBatch(run, apiKey),
+    )
+    run.phase = 'open'
+    return { done: false, value: take(run, batch) }
   } catch (error) {
-    // The wait between two attempts rejects with the reason of the stop, which is the error to give.
-    live.phase = 'ended'
-    live.unlink?.()
-    live.trace.error(error)
-    if (live.attempt !== undefined) await cutAttempt(live.attempt)
+    run.phase = 'ended'
+    run.unlink?.()
+    run.trace.error(error)
+    await cutAttempt(run.attempt)
     throw error
   }
 }
 
-/** Stops with the caller's signal. */
-function follow(live: Live): void {
-  const { signal } = live.call
-  if (signal === undefined) return
-  const onAbort = (): void => stopCall(live)
-  if (signal.aborted) throw cancelledCall(live.call)
-  signal.addEventListener('abort', onAbort, { once: true })
-  live.unlink = () => signal.removeEventListener('abort', onAbort)
-}
-
-/** Stops the call, whatever it waits for. Whoever waits is told that it was cancelled. */
-function stopCall({ call, stop, attempt }: Live): void {
-  const error = cancelledCall(call)
-  abortWith(stop, error)
-  if (attempt !== undefined) stopAttempt(attempt, error)
-}
-
-async function leave(live: Live): Promise<Step> {
-  if (live.phase === 'opening') {
-    stopCall(live)
-    await live.opening?.catch(() => undefined)
-  }
-  return live.phase === 'ended' ? over : end(live, true)
-}
-
-function pull(live: Live, attempt: Attempt): Promise<Step> {
-  return new Promise((resolve) => {
-    const settle = (batch: Batch): void => {
-      try {
-        resolve({ done: false, value: take(live, batch) })
-      } catch (error) {
-        resolve(failed(live, error))
-      }
+/**
+ * The first batch of one attempt. An attempt that fails is closed before the next one starts.
+ *
+ * An `error` event that comes first is a failure like any other: it rejects and may be retried.
+ */
+async function firstBatch(run: Run, apiKey: string | undefined): Promise<Batch> {
+  const { call } = run
+  const attempt = openAttempt(call, apiKey)
+  run.attempt = attempt
+  try {
+    for (;;) {
+      const batch = await nextBatch(attempt, call.requestTimeoutMs)
+      if (batch === undefined) throw emptyAnswer(call)
+      if (!isList(batch)) throw malformedBatch(call, 0)
+      const [first] = batch
+      if (first === undefined) continue
+      if (!isStreamEvent(first) || !isWhole(first)) throw malformedEvent(call, 0)
+      if (first.type === 'error') throw errorFromJSON(first.error)
+      return batch
     }
-    pullBatch(attempt, live.call.streamTimeoutMs, {
-      onBatch: (batch) => settle(batch ?? [failureEvent(truncated(live))]),
-      onFailure: (error) => settle([failureEvent(error)]),
-    })
-  })
+  } catch (error) {
+    run.attempt = undefined
+    await cutAttempt(attempt).catch(() => undefined)
+    throw error
+  }
 }
 
-/** An observer of the caller's threw. The caller gets it, and the call is over. */
-async function failed(live: Live, error: unknown): Promise<never> {
-  await end(live, true)
+function pull(run: Run): Promise<Step> {
+  if (run.attempt === undefined) return Promise.resolve(over)
+  const handOut = (batch: Batch): Step | Promise<Step> => {
+    try {
+      return { done: false, value: take(run, batch) }
+    } catch (error) {
+      return failed(run, error)
+    }
+  }
+  return nextBatch(run.attempt, run.call.streamTimeoutMs).then(
+    (batch) => handOut(batch ?? [failureEvent(truncated(run))]),
+    (error: AllmError) => handOut([failureEvent(error)]),
+  )
+}
+
+/** An observer of the caller threw. The caller gets the error, and the call is over. */
+async function failed(run: Run, error: unknown): Promise<never> {
+  await end(run, true)
   throw error
 }
 
-/** Folds a batch and gives what the consumer gets of it. */
-function take(live: Live, batch: Batch): Batch {
-  const taken = foldBatch(live.state, live.call, batch)
+/** Folds a batch and returns what the consumer gets of it. */
+function take(run: Run, batch: Batch): Batch {
+  const taken = foldBatch(run.state, run.call, batch)
   const last = taken.at(-1)?.type
-  if (last === 'message_completed' || last === 'error') live.phase = 'ending'
+  if (last === 'message_completed' || last === 'error') run.phase = 'ending'
   return taken
 }
 
-function truncated({ call, state }: Live): StreamError {
-  const { provider, requestId } = call
-  const message = `the answer of ${provider} ended without its last event`
-  return new StreamError('truncated', message, { provider, requestId, eventIndex: state.count })
-}
-
 /** Ends the call: with `cut` in the middle, else after its last event. */
-async function end(live: Live, cut: boolean): Promise<Step> {
-  const { attempt, state } = live
-  live.phase = 'ended'
+async function end(run: Run, cut: boolean): Promise<Step> {
+  const { attempt, state } = run
+  run.phase = 'ended'
   try {
-    if (attempt !== undefined) {
-      const whole = !cut && state.error === undefined && (await windUp(attempt))
-      if (!whole) await cutAttempt(attempt)
-    }
+    const whole = !cut && state.error === undefined && (await windUp(attempt))
+    if (!whole) await cutAttempt(attempt)
   } finally {
-    live.phase = 'ended'
-    attempt?.dog?.stop()
-    live.unlink?.()
-    report(live)
+    attempt?.idle.stop()
+    run.unlink?.()
+    report(run)
   }
   return over
 }
 
-/** Lets an adapter that has said its last word finish, so that its connection can be used again. Says whether it did. */
-function windUp(attempt: Attempt): Promise<boolean> {
-  return new Promise((resolve) => {
-    pullBatch(attempt, attempt.call.streamTimeoutMs, {
-      onBatch: (batch) => resolve(batch === undefined),
-      onFailure: () => resolve(false),
-    })
-  })
-}
-
-function report({ trace, state }: Live): void {
-  if (trace === undefined || !isObserved()) return
-  if (state.error !== undefined) {
-    trace.error(state.error)
-    return
+/** Lets an adapter that emitted its last event finish, so that its connection can be used again. Returns whether it did. */
+async function windUp(attempt: Attempt | undefined): Promise<boolean> {
+  if (attempt === undefined) return true
+  try {
+    return (await nextBatch(attempt, attempt.call.streamTimeoutMs)) === undefined
+  } catch {
+    return false
   }
-  const response = toResponse(state)
-  const { finishReason, usage } = response
-  trace.stop({ finishReason, usage, content: response })
 }
 
-/** A call that is about to begin. */
-interface Opening {
-  readonly call: ModelCall
-  /** Stops the call between two attempts; an attempt has its own. */
-  readonly stop: LazyAbort
-  /** The attempt under way. */
-  attempt: Attempt | undefined
+/** Stops the call with the caller's signal. */
+function followSignal(run: Run): void {
+  const { signal } = run.call
+  if (signal === undefined) return
+  if (signal.aborted) throw cancelledCall(run.call)
+  const onAbort = (): void => stopCall(run)
+  signal.addEventListener('abort', onAbort, { once: true })
+  run.unlink = () => signal.removeEventListener('abort', onAbort)
 }
 
-/**
- * The first batch of the first attempt that gives one. An attempt that fails is closed before the next begins.
- *
- * An `error` event that comes first is a failure like any other here, so it rejects, and may be tried again.
- */
-function firstBatch(opening: Opening): Promise<Batch> {
-  const { call, stop } = opening
-  const apiKey = call.findKey()
-  const plan = (): RetryPlan =>
-    retryPlan(call.retry, {
-      clock: call.clock,
-      signal: signalOf(stop),
-      onRetry: (error, attempt, delayMs) => reportRetry(call, error, attempt, delayMs),
-    })
-  return retry(plan, () => tryOnce(opening, apiKey))
-}
-
-function tryOnce(opening: Opening, apiKey: string | undefined): Promise<Batch> {
-  const { call } = opening
-  const attempt = openAttempt(call, apiKey)
-  opening.attempt = attempt
-  return new Promise((resolve) => {
-    const fail = (error: Error): void => {
-      opening.attempt = undefined
-      resolve(failAfter(cutAttempt(attempt), error))
-    }
-    const puller: Puller = {
-      onBatch(batch) {
-        if (batch === undefined) fail(emptyAnswer(call))
-        else if (!isList(batch)) fail(malformedBatch(call, 0))
-        else if (batch[0] === undefined) pullBatch(attempt, call.requestTimeoutMs, puller)
-        else if (!isStreamEvent(batch[0]) || !isWhole(batch[0])) fail(malformedEvent(call, 0))
-        else if (batch[0].type === 'error') fail(errorFromJSON(batch[0].error))
-        else resolve(batch)
-      },
-      onFailure: fail,
-    }
-    pullBatch(attempt, call.requestTimeoutMs, puller)
-  })
-}
-
-/** Fails when something is over, however it came out. */
-async function failAfter(work: Promise<unknown>, error: Error): Promise<never> {
-  await work.catch(() => undefined)
-  throw error
-}
-
-function emptyAnswer({ provider, requestId }: ModelCall): StreamError {
-  const message = `${provider} gave an answer without any event`
-  return new StreamError('truncated', message, { provider, requestId, eventIndex: 0 })
-}
-
-function reportRetry(call: ModelCall, failure: unknown, attempt: number, delayMs: number): void {
-  if (!isObserved()) return
-  const { partial: _content, ...error } = errorToJSON(failure)
-  emitTelemetry({
-    name: 'retry',
-    at: call.clock.now(),
-    ...callFacts(call),
-    attempt,
-    delayMs,
-    error,
-  })
+/** Stops the call, whatever it waits for. A pending `next()` gets a `cancelled` error. */
+function stopCall({ call, stop, attempt }: Run): void {
+  const error = cancelledCall(call)
+  stop.abort(error)
+  if (attempt !== undefined) stopAttempt(attempt, error)
 }
 
 type ModelBatch = readonly ModelEvent[]
 
-/** Whoever pulls; exactly one of the two is called, once. */
-interface Puller {
-  /** The next batch, `undefined` at the end. */
-  onBatch(batch: ModelBatch | undefined): void
-  onFailure(error: AllmError): void
-}
-
-/** One try at a model call: the adapter's stream, watched over. */
+/** One attempt at a model call: the adapter's stream, its signal and its idle timer. */
 interface Attempt {
   readonly call: ModelCall
   readonly source: AsyncIterator<ModelBatch>
-  readonly abort: LazyAbort
-  /** What the adapter's promises call, made once for all pulls. */
-  readonly onResult: (result: IteratorResult<ModelBatch>) => void
-  readonly onError: (error: unknown) => void
-  dog: Watchdog | undefined
-  /** Why no more is asked of the adapter. */
+  readonly abort: AbortController
+  readonly idle: IdleTimer
+  /** Why nothing more is asked of the adapter. */
   stopped: AllmError | undefined
-  /** Who waits for the pull that is under way. */
-  waiting: Puller | undefined
+  /** The pending pull. */
+  waiting: Waiting | undefined
 }
 
-/** Starts an adapter's stream. Nothing is sent before the first pull. */
+interface Waiting {
+  resolve(batch: ModelBatch | undefined): void
+  reject(error: AllmError): void
+}
+
+/** Opens an adapter's stream. Nothing is sent before the first pull. */
 function openAttempt(call: ModelCall, apiKey: string | undefined): Attempt {
-  const abort = lazyAbort()
-  const { requestId, sessionId, includeRawChunks, clock, newId } = call.adapterOptions
-  // Written out: to spread an object and add to it costs more than all the rest of this function.
-  const options = withLazySignal({
-    [stopOf]: abort,
-    requestId,
-    sessionId,
-    includeRawChunks,
-    clock,
-    newId,
-    apiKey,
-  })
+  const { provider, requestId, clock } = call
+  const abort = new AbortController()
   const attempt: Attempt = {
     call,
-    source: openSource(call, options),
+    source: openSource(call, { ...call.adapterOptions, apiKey, signal: abort.signal }),
     abort,
-    onResult: (result) =>
-      settled(attempt)?.onBatch(result.done === true ? undefined : result.value),
-    onError: (error) => settled(attempt)?.onFailure(typed(error, call)),
-    dog: undefined,
+    idle: idleTimer(clock, (ms) => {
+      const message = `${provider} was silent for ${ms} ms`
+      stopAttempt(attempt, new AdapterError('timeout', message, { provider, requestId }))
+    }),
     stopped: undefined,
     waiting: undefined,
   }
   return attempt
 }
 
-/**
- * Asks for the next batch. One pull at a time.
- *
- * A stop (by `stopAttempt`, or by silence for `timeoutMs`) answers at once, also when the adapter does not listen to
- * its signal.
- */
-function pullBatch(attempt: Attempt, timeoutMs: number | undefined, puller: Puller): void {
-  if (attempt.stopped !== undefined) {
-    puller.onFailure(attempt.stopped)
-    return
-  }
-  attempt.waiting = puller
-  attempt.source.next().then(attempt.onResult, attempt.onError)
-  if (timeoutMs === undefined) return
-  // Most fakes, and adapters with something at hand, answer before the watch would begin; it needs a timer.
-  soon.then(() => {
-    if (attempt.waiting === puller) watchOver(attempt).feed(timeoutMs)
-  }, noFailure)
-}
-
-/** `queueMicrotask`, at a tenth of its price in Node. */
-const soon = Promise.resolve()
-
-const noFailure = (): void => undefined
-
-/** Stops an attempt: the adapter's signal is aborted, and whoever waits gets the error. The first reason counts. */
-function stopAttempt(attempt: Attempt, error: AllmError): void {
-  if (attempt.stopped !== undefined) return
-  attempt.stopped = error
-  abortWith(attempt.abort, error)
-  const { waiting } = attempt
-  attempt.waiting = undefined
-  waiting?.onFailure(error)
-}
-
-/** Releases an attempt that has not come to its own end. */
-async function cutAttempt(attempt: Attempt): Promise<void> {
-  attempt.dog?.stop()
-  const busy = attempt.waiting !== undefined || attempt.stopped !== undefined
-  stopAttempt(attempt, cancelledCall(attempt.call))
-  const left = attempt.source.return?.()
-  // A generator that is still waiting inside takes its `return` only when it wakes up.
-  if (busy) left?.catch(() => undefined)
-  else await left
-}
-
-/** The error of a call that its caller stopped. */
-function cancelledCall({ provider, requestId, signal }: ModelCall): StreamError {
-  const cause: unknown = signal?.reason
-  const message = `the call to ${provider} was cancelled`
-  return new StreamError('cancelled', message, { provider, requestId, cause })
-}
-
-/** An adapter that is no generator may throw at once. */
+/** An adapter that is not a generator may throw at once. */
 function openSource(call: ModelCall, options: AdapterOptions): Attempt['source'] {
   try {
     return call.adapter.stream(call.request, options)[Symbol.asyncIterator]()
@@ -465,35 +334,59 @@ function openSource(call: ModelCall, options: AdapterOptions): Attempt['source']
   }
 }
 
-/** Who waited for the pull that the adapter has just answered; nobody, if it was stopped meanwhile. */
-function settled(attempt: Attempt): Puller | undefined {
+/**
+ * The next batch of the adapter, or `undefined` at its end. One pull at a time. Rejects with typed errors only.
+ *
+ * A stop, or silence for `timeoutMs`, rejects at once, also when the adapter ignores its signal.
+ */
+function nextBatch(
+  attempt: Attempt,
+  timeoutMs: number | undefined,
+): Promise<ModelBatch | undefined> {
+  if (attempt.stopped !== undefined) return Promise.reject(attempt.stopped)
+  return new Promise((resolve, reject) => {
+    attempt.waiting = { resolve, reject }
+    attempt.idle.reset(timeoutMs)
+    attempt.source.next().then(
+      ({ done, value }) => settle(attempt)?.resolve(done === true ? undefined : value),
+      (error: unknown) => settle(attempt)?.reject(typed(error, attempt.call)),
+    )
+  })
+}
+
+/** The pull that the adapter just answered; `undefined` if it was stopped in the meantime. */
+function settle(attempt: Attempt): Waiting | undefined {
   const { waiting } = attempt
   attempt.waiting = undefined
-  if (waiting !== undefined) attempt.dog?.feed(undefined)
+  if (waiting !== undefined) attempt.idle.reset(undefined)
   return waiting
 }
 
-function watchOver(attempt: Attempt): Watchdog {
-  const { provider, requestId, clock } = attempt.call
-  attempt.dog ??= watchdog(clock, (ms) => {
-    const message = `${provider} was silent for ${ms} ms`
-    stopAttempt(attempt, new AdapterError('timeout', message, { provider, requestId }))
-  })
-  return attempt.dog
+/** Stops an attempt: its signal is aborted, and a pending pull rejects with the error. Only the first reason counts. */
+function stopAttempt(attempt: Attempt, error: AllmError): void {
+  if (attempt.stopped !== undefined) return
+  attempt.stopped = error
+  attempt.abort.abort(error)
+  attempt.waiting?.reject(error)
+  attempt.waiting = undefined
 }
 
-/** An error of the library as it is; anything else that an adapter throws is `unknown`, with the original as its cause. */
-function typed(error: unknown, { provider, requestId }: ModelCall): AllmError {
-  if (isAllmError(error)) return error
-  const text = error instanceof Error ? error.message : String(error)
-  const message = `${provider} failed: ${text}`
-  return new AdapterError('unknown', message, { provider, requestId, cause: error })
+/** Releases an attempt that did not end by itself. */
+async function cutAttempt(attempt: Attempt | undefined): Promise<void> {
+  if (attempt === undefined) return
+  attempt.idle.stop()
+  const busy = attempt.waiting !== undefined || attempt.stopped !== undefined
+  stopAttempt(attempt, cancelledCall(attempt.call))
+  const left = attempt.source.return?.()
+  // A generator that is still waiting handles `return` only when it wakes up.
+  if (busy) left?.catch(() => undefined)
+  else await left
 }
 
 /**
- * Folds a batch of an adapter and gives what the consumer gets of it: nothing follows the event that ends a message.
+ * Folds a batch of an adapter and returns what the consumer gets of it: nothing follows the event that ends a message.
  *
- * Something that is no event ends the message with an error; what came before it is kept.
+ * A value that is not an event ends the message with an error; the events before it are kept.
  */
 function foldBatch(state: Collector, call: ModelCall, batch: Batch): Batch {
   if (!isList(batch)) return broken(state, call, [], malformedBatch(call, state.count))
@@ -511,12 +404,7 @@ function foldBatch(state: Collector, call: ModelCall, batch: Batch): Batch {
   return batch
 }
 
-/** A failure as the last event of a run. */
-function failureEvent(error: Pick<StreamError, 'toJSON'>): StreamEvent {
-  return { type: 'error', error: error.toJSON() }
-}
-
-/** Folds an event, and says whether it is one: an adapter may be written without types. */
+/** Folds an event, and returns whether it is one: an adapter may be written without types. */
 function folds(state: Collector, event: StreamEvent): boolean {
   const { count } = state
   try {
@@ -529,26 +417,7 @@ function folds(state: Collector, event: StreamEvent): boolean {
   }
 }
 
-function broken(state: Collector, call: ModelCall, before: Batch, error: StreamError): Batch {
-  const event = failureEvent(error)
-  foldEvent(state, event)
-  call.onEvent?.(event)
-  return [...before, event]
-}
-
-/** The error of an adapter that gave something else than an event of the union. */
-function malformedEvent({ provider, requestId }: ModelCall, eventIndex: number): StreamError {
-  const message = `the adapter ${provider} gave something that is no event`
-  return new StreamError('malformed_event', message, { provider, requestId, eventIndex })
-}
-
-/** The error of an adapter that gave something else than a list of events. */
-function malformedBatch({ provider, requestId }: ModelCall, eventIndex: number): StreamError {
-  const message = `the adapter ${provider} gave something that is no list of events; a single one is given as [event]`
-  return new StreamError('malformed_event', message, { provider, requestId, eventIndex })
-}
-
-/** Whether a batch is one. Its type says so, but an adapter may be written without types. */
+/** Whether a batch is a list. Its type says so, but an adapter may be written without types. */
 function isList(batch: unknown): boolean {
   return Array.isArray(batch)
 }
@@ -568,6 +437,71 @@ function isReadable(error: ErrorData): boolean {
   }
 }
 
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null
+function broken(state: Collector, call: ModelCall, before: Batch, error: StreamError): Batch {
+  const event = failureEvent(error)
+  foldEvent(state, event)
+  call.onEvent?.(event)
+  return [...before, event]
+}
+
+/** A failure as the last event of a run. */
+function failureEvent(error: AllmError): StreamEvent {
+  return { type: 'error', error: error.toJSON() }
+}
+
+function malformedEvent({ provider, requestId }: ModelCall, eventIndex: number): StreamError {
+  const message = `adapter ${provider} yielded a value that is not a StreamEvent`
+  return new StreamError('malformed_event', message, { provider, requestId, eventIndex })
+}
+
+function malformedBatch({ provider, requestId }: ModelCall, eventIndex: number): StreamError {
+  const message = `adapter ${provider} yielded a value that is not a list of events; yield a single event as [event]`
+  return new StreamError('malformed_event', message, { provider, requestId, eventIndex })
+}
+
+function emptyAnswer({ provider, requestId }: ModelCall): StreamError {
+  const message = `${provider} ended its answer without any event`
+  return new StreamError('truncated', message, { provider, requestId, eventIndex: 0 })
+}
+
+function truncated({ call, state }: Run): StreamError {
+  const { provider, requestId } = call
+  const message = `the answer of ${provider} ended without its last event`
+  return new StreamError('truncated', message, { provider, requestId, eventIndex: state.count })
+}
+
+function cancelledCall({ provider, requestId, signal }: ModelCall): StreamError {
+  const cause: unknown = signal?.reason
+  const message = `the call to ${provider} was cancelled`
+  return new StreamError('cancelled', message, { provider, requestId, cause })
+}
+
+/** An error of the library as it is; anything else that an adapter throws is `unknown`, with the original as its cause. */
+function typed(error: unknown, { provider, requestId }: ModelCall): AllmError {
+  if (isAllmError(error)) return error
+  const text = error instanceof Error ? error.message : String(error)
+  const message = `${provider} failed: ${text}`
+  return new AdapterError('unknown', message, { provider, requestId, cause: error })
+}
+
+function callFacts({ requestId, provider, request, adapterOptions }: ModelCall): SpanFacts {
+  return { requestId, provider, model: request.model, sessionId: adapterOptions.sessionId }
+}
+
+function report({ trace, state }: Run): void {
+  if (trace === undefined || !isObserved()) return
+  if (state.error !== undefined) {
+    trace.error(state.error)
+    return
+  }
+  const response = toResponse(state)
+  const { finishReason, usage } = response
+  trace.stop({ finishReason, usage, content: response })
+}
+
+function reportRetry(call: ModelCall, failure: unknown, attempt: number, delayMs: number): void {
+  if (!isObserved()) return
+  const { partial: _content, ...error } = errorToJSON(failure)
+  const at = call.clock.now()
+  emitTelemetry({ name: 'retry', at, ...callFacts(call), attempt, delayMs, error })
 }

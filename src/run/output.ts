@@ -9,17 +9,17 @@ import {
   type StandardSchema,
 } from '../types/standard-schema.ts'
 
-/** What a result gains when its format is a schema: the answer, validated and typed. */
+/** Added to a result whose format is a schema: the validated, typed answer. */
 export type WithOutput<Format> = Format extends StandardSchema
   ? { readonly output: SchemaOutput<Format> }
   : unknown
 
-/** The schema among the formats: only it validates. */
+/** The schema of a format, if it is one. Only a schema validates. */
 export function outputSchema(format: FormatOption | undefined): StandardSchema | undefined {
   return isStandardSchema(format) ? format : undefined
 }
 
-/** The validated answer. A text that is not JSON, or not what the schema says, is a `ValidationError` that keeps the result. */
+/** The validated answer. A text that is not JSON or does not match the schema throws a `ValidationError` with the result. */
 export async function parseOutput(
   schema: StandardSchema,
   text: string,

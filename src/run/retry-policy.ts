@@ -3,7 +3,7 @@ import type { Clock } from '../core/clock.ts'
 import type { RetryPlan } from '../core/retry.ts'
 import { AdapterError, ImageAdapterError, StreamError } from '../errors/errors.ts'
 
-/** Three attempts, half a second doubling to thirty, for what may go away by itself. */
+/** Three attempts, with waits from half a second doubling to thirty, for transient failures. */
 const defaultRetryPolicy: RetryPolicy = {
   maxAttempts: 3,
   baseDelayMs: 500,
@@ -13,21 +13,21 @@ const defaultRetryPolicy: RetryPolicy = {
   respectRetryAfter: true,
 }
 
-/** What a retry loop needs beside its policy. */
-interface RetryScene {
+/** What the retry loop needs beside its policy. */
+interface RetryContext {
   readonly clock: Clock
   readonly signal?: AbortSignal | undefined
   readonly onRetry?: RetryPlan['onRetry']
 }
 
-/** The settled plan of a retry option, for `retry` of the async room. */
-export function retryPlan(option: RetryOption | undefined, scene: RetryScene): RetryPlan {
+/** The plan of a retry option, for `retry` of `core`. Which failures are retried is decided here. */
+export function retryPlan(option: RetryOption | undefined, context: RetryContext): RetryPlan {
   const policy = settlePolicy(option)
   return {
     ...policy,
-    ...scene,
+    ...context,
     judge: (error) => {
-      // An answer that broke off before its first event is the network's doing.
+      // An answer that ended before its first event is a network failure.
       const cut = error instanceof StreamError && error.reason === 'truncated'
       if (cut) return { transient: policy.retryOn.includes('network_error') }
       if (!(error instanceof AdapterError || error instanceof ImageAdapterError)) {
@@ -46,10 +46,10 @@ function settlePolicy(option: RetryOption | undefined): RetryPolicy {
   return { ...defaultRetryPolicy, ...option }
 }
 
-/** The same failure, saying why it was not tried again. */
+/** The same failure, with the reason why it was not retried. */
 function tooLong(error: unknown, retryAfterMs: number, maxDelayMs: number): unknown {
   if (!(error instanceof AdapterError || error instanceof ImageAdapterError)) return error
-  const message = `${error.message} (the provider asks to wait ${retryAfterMs} ms, longer than maxDelayMs ${maxDelayMs}, so the call was not tried again)`
+  const message = `${error.message} (the provider asks to wait ${retryAfterMs} ms, longer than maxDelayMs ${maxDelayMs}, so the call was not retried)`
   const { provider, status, requestId, metadata, cause } = error
   const details = { provider, status, requestId, metadata, cause, retryAfterMs, retryable: true }
   return error instanceof AdapterError

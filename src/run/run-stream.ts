@@ -3,47 +3,47 @@ import { StreamError } from '../errors/errors.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
 
 /**
- * A run as a stream of events. Lazy: nothing is sent before it is read. It has one consumer; a second one is refused.
+ * A run as a stream of events. Lazy: nothing is sent before it is read. It has one consumer; a second iteration throws.
  *
- * Leaving early (`break`, `throw`, `return()`, `await using`) cancels what is under way, the HTTP request included.
+ * Leaving early (`break`, `throw`, `return()`, `await using`) cancels the run and its HTTP request.
  */
 export interface RunStream extends AsyncIterable<StreamEvent, void> {
   [Symbol.asyncIterator](): AsyncIterator<StreamEvent, void>
-  /** Ends the run. Safe at any time, also when it is over or was never begun. */
+  /** Ends the run. Safe at any time, also when it is over or never started. */
   return(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
-  /** The same events, as many at once as arrived together: the fast way for those who handle many. */
+  /** The same events in batches: all that arrived together. The fast way to handle many events. */
   batches(): AsyncIterable<Batch, void>
-  /** The events as a Web stream; it is pulled, so a slow reader slows the run. */
+  /** The events as a Web stream. It is pulled, so a slow reader slows the run. */
   toReadableStream(): ReadableStream<StreamEvent>
-  /** The events as an HTTP answer of server-sent events, one JSON object each. */
+  /** The events as an HTTP response of server-sent events, one JSON object each. */
   toResponse(init?: ResponseInit): Response
 }
 
-/** Where batches come from. Inside the library every run is one. */
+/** A source of batches. Inside the library every run is one. */
 export interface BatchSource {
   next(): Promise<IteratorResult<Batch, void>>
   return(): Promise<unknown>
 }
 
-/** What stands between the source and the consumer. */
-export interface DoorOptions {
-  /** Which events the consumer sees; the source has seen them all. */
+/** What happens between the source and the consumer. */
+export interface StreamOptions {
+  /** Which events the consumer sees. They are all folded before. */
   readonly keep?: ((event: StreamEvent) => boolean) | undefined
-  /** Sees every event in its turn, right before the consumer is given it (or, if it is not kept, would be). */
+  /** Called with every event when its turn comes, kept or not, right before the consumer gets it. */
   readonly onPass?: ((event: StreamEvent) => void) | undefined
 }
 
 const over: IteratorResult<never, void> = { done: true, value: undefined }
 
 /** Turns a source of batches into a stream. */
-export function runStream(source: BatchSource, options: DoorOptions = {}): RunStream {
+export function runStream(source: BatchSource, options: StreamOptions = {}): RunStream {
   let taken = false
   const take = (): BatchSource => {
     if (taken) {
       throw new StreamError(
         'unknown',
-        'this stream has a consumer already; it can be read once. Keep the events, or start another run',
+        'this stream already has a consumer and can be read only once: keep the events, or start another run',
       )
     }
     taken = true
@@ -67,8 +67,8 @@ type EventStep = IteratorResult<StreamEvent, void>
 
 type BatchStep = IteratorResult<Batch, void>
 
-/** Hands out single events. While a batch lasts, `next` gives an already resolved promise. */
-function eventIterator(source: BatchSource, door: DoorOptions): AsyncIterator<StreamEvent, void> {
+/** Hands out single events. While a batch lasts, `next` returns an already resolved promise. */
+function eventIterator(source: BatchSource, door: StreamOptions): AsyncIterator<StreamEvent, void> {
   const { keep, onPass } = door
   let batch: Batch = []
   let at = 0
@@ -99,7 +99,7 @@ function eventIterator(source: BatchSource, door: DoorOptions): AsyncIterator<St
     return pending
   }
   const next = (): Promise<EventStep> => {
-    // A consumer that asks again before it was answered waits for its turn.
+    // Concurrent next() calls are queued.
     if (pending !== undefined) return pending.then(next, next)
     const step = fromBatch()
     return step === undefined ? pull() : Promise.resolve(step)
@@ -114,7 +114,7 @@ function eventIterator(source: BatchSource, door: DoorOptions): AsyncIterator<St
   }
 }
 
-function batchIterator(source: BatchSource, door: DoorOptions): AsyncIterator<Batch, void> {
+function batchIterator(source: BatchSource, door: StreamOptions): AsyncIterator<Batch, void> {
   const { keep, onPass } = door
   const pass = (batch: Batch): Batch => {
     if (onPass !== undefined) batch.forEach((event) => onPass(event))
@@ -139,7 +139,7 @@ function batchIterator(source: BatchSource, door: DoorOptions): AsyncIterator<Ba
     throw error
   }
   const next = (): Promise<BatchStep> => {
-    // A source has one reader at a time: who asks again before the answer is there waits for his turn.
+    // Concurrent next() calls are queued.
     if (pending !== undefined) return pending.then(next, next)
     pending = pull().then(given, lost)
     return pending
@@ -173,9 +173,9 @@ function eventStream(events: Events): ReadableStream<StreamEvent> {
 }
 
 /**
- * Events as an answer of server-sent events: `event:` names the type, `data:` is the event as JSON.
+ * Events as a response of server-sent events: `event:` is the type, `data:` is the event as JSON.
  *
- * An answer is on its way before a run can fail, so a failure before the first event is sent as an `error` event too.
+ * The response starts before a run can fail, so a failure before the first event is sent as an `error` event too.
  */
 function eventResponse(events: Events, init: ResponseInit = {}): Response {
   const encoder = new TextEncoder()

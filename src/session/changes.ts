@@ -11,26 +11,26 @@ import type { JsonObject, JsonValue } from '../types/json.ts'
 import { appendMessages, type Message, type Part, type Thread } from '../types/message.ts'
 import { sessionVersion, type Session, type SessionStatus } from '../types/session.ts'
 
-/** What a session is made of. A thread or messages, not both. */
+/** The options of a new session. A thread or messages, not both. */
 export interface SessionOptions {
   /** Random unless given. */
   readonly id?: string | undefined
   readonly thread?: Thread | undefined
   readonly messages?: readonly Message[] | undefined
-  /** Handed to tool handlers, merged over the engine's. */
+  /** Passed to tool handlers, merged over the engine's. */
   readonly context?: JsonObject | undefined
   readonly metadata?: JsonObject | undefined
 }
 
 const keys = ['id', 'thread', 'messages', 'context', 'metadata'] as const
 
-/** A new session, idle. It is plain data: saved with `JSON.stringify`, and never changed by an operation. */
+/** Makes an idle session. It is plain data, and no operation changes it. */
 export function createSession(options: SessionOptions = {}): Session {
   assertValid('invalid_options', unknownKeys(options, keys, ''))
   const { id, thread, messages, context, metadata } = options
   if (thread !== undefined && messages !== undefined) {
     throw new ValidationError('invalid_options', [
-      { path: 'messages', problem: 'can not be given together with thread' },
+      { path: 'messages', problem: 'cannot be combined with thread' },
     ])
   }
   const session = defined<Session>({
@@ -46,11 +46,11 @@ export function createSession(options: SessionOptions = {}): Session {
   return session
 }
 
-/** What a session starts from: its first messages, a thread, or a session that was made before. */
+/** What a session starts from: its first messages, a thread, or an existing session. */
 export type SessionInput = Session | ThreadInput
 
 /** The session that a new run starts from. */
-export function begun(input: SessionInput): Session {
+export function started(input: SessionInput): Session {
   if (typeof input !== 'object' || input === null) {
     const problem = 'must be messages, a thread or a session'
     throw new ValidationError('invalid_session', [{ path: '', problem }])
@@ -59,7 +59,7 @@ export function begun(input: SessionInput): Session {
   return createSession('messages' in input ? { thread: input } : { messages: input })
 }
 
-/** The session with the user's words added. To a question, they are the answer, and the question goes before them. */
+/** The session with the user's message added. If a question is open, the message answers it and follows the question. */
 export function replied(session: Session, text: Parameters<typeof user>[0]): Session {
   checked(session, 'reply')
   const { thread, pendingQuestion, pendingToolCallId } = session
@@ -82,7 +82,7 @@ function endsWith(messages: readonly Message[], question: Message): boolean {
   )
 }
 
-/** The session with messages added; what was completed can then be resumed. Calls must be answered before. */
+/** The session with messages added. A completed session can then be resumed. Open calls must be answered first. */
 export function appended(session: Session, ...messages: readonly Message[]): Session {
   checked(session, 'append')
   const next: Session = {
@@ -94,17 +94,17 @@ export function appended(session: Session, ...messages: readonly Message[]): Ses
   return next
 }
 
-/** A session that takes `operation` now, or the error that says why not. */
+/** Returns a session in which `operation` is legal now, and throws otherwise. */
 export function checked(session: Session, operation: Operation): Session {
   assertValid('invalid_session', validateSession(session))
   assertLegal(session, operation)
   return session
 }
 
-/** What one can do with a session. */
+/** The operations on a session. */
 type Operation = 'start' | 'reply' | 'resume' | 'step' | 'submit' | 'append'
 
-/** The table of legal moves: what each status takes. */
+/** The operations that are legal in each status. */
 export const legalOperations: Readonly<Record<SessionStatus, readonly Operation[]>> = {
   idle: ['start', 'reply', 'resume', 'step', 'append'],
   awaiting_user: ['reply'],
@@ -122,7 +122,7 @@ const calls: Readonly<Record<Operation, string>> = {
   append: 'Session.append',
 }
 
-/** Refuses an operation that the session's status does not take. The message says what is legal now. */
+/** Throws if the session's status does not allow an operation. The message says what is legal now. */
 function assertLegal(session: Session, operation: Operation): void {
   const legal = legalOperations[session.status]
   if (legal.includes(operation)) return
@@ -134,15 +134,15 @@ function assertLegal(session: Session, operation: Operation): void {
   )
 }
 
-/** What a tool gave: text or parts as they are, any other JSON value encoded. */
+/** The result of a tool: text or parts as they are, any other JSON value encoded. */
 export type ToolResultContent = JsonValue | readonly Part[]
 
-/** A result of a call that the caller had to answer; the call is named by its id, under either name. */
+/** The result of a call that the caller had to answer. The call's id may have either name. */
 export type ToolResultInput =
   | { readonly toolCallId: string; readonly content: ToolResultContent }
   | { readonly id: string; readonly content: ToolResultContent }
 
-/** Answers one pending call. When none is left, the session is idle (or, with a question open, awaits the user); then `resume`. */
+/** Answers one pending call. When none is left, the session is idle, or awaits the user if a question is open. Then call `resume`. */
 export function submitToolResult(
   session: Session,
   toolCallId: string,
@@ -151,7 +151,7 @@ export function submitToolResult(
   return submitToolResults(session, [{ toolCallId, content }])
 }
 
-/** Answers several pending calls. One that is not pending, or is answered twice, is refused, and nothing is changed. */
+/** Answers several pending calls. A call that is not pending, or is answered twice, throws, and nothing changes. */
 export function submitToolResults(session: Session, results: readonly ToolResultInput[]): Session {
   if (results.length === 0) return session
   assertLegal(session, 'submit')
@@ -180,12 +180,12 @@ function unknownCall(session: Session, toolCallId: string): SessionError {
   const ids = session.pendingToolCalls.map(({ id }) => id)
   return new SessionError(
     'unknown_tool_call_id',
-    `${toolCallId} is not a pending tool call (or was given twice); pending: ${ids.join(', ')}`,
+    `${toolCallId} is not a pending tool call, or was answered twice; pending: ${ids.join(', ')}`,
     { metadata: { toolCallId, pending: ids } },
   )
 }
 
-/** Puts answers among those that are there, in the order of the calls of the last assistant message. */
+/** Adds answers to the existing ones, in the order of the calls of the last assistant message. */
 function inCallOrder(
   messages: readonly Message[],
   answers: readonly Message[],

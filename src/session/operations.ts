@@ -1,14 +1,6 @@
-import {
-  restore,
-  failedRun,
-  isFailure,
-  restingRun,
-  snapshot,
-  type SessionResult,
-} from './reduce.ts'
-import { drainLoop, singleStep, withOutput, type ChatResultOf } from '../chat/chat.ts'
-import { tracedLoop } from '../chat/loop.ts'
-import { createLoop, type Loop } from '../chat/prepare.ts'
+import { drainLoop, withOutput, type ChatResultOf } from '../chat/chat.ts'
+import { loopSource } from '../chat/loop.ts'
+import { createLoop, type LoopState } from '../chat/prepare.ts'
 import type { Engine } from '../contracts/engine.ts'
 import type { CallOptions, FormatOption } from '../contracts/options.ts'
 import { isAllmError } from '../errors/errors.ts'
@@ -21,32 +13,45 @@ import {
   type Collector,
 } from '../run/collector.ts'
 import { keepEvent } from '../run/context.ts'
-import { runStream, type BatchSource, type DoorOptions, type RunStream } from '../run/run-stream.ts'
-import { begun, checked, replied, type SessionInput } from './changes.ts'
-import type { StreamEvent } from '../types/events.ts'
+import {
+  runStream,
+  type BatchSource,
+  type RunStream,
+  type StreamOptions,
+} from '../run/run-stream.ts'
+import type { Batch, StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
 import { appendMessages, type Part } from '../types/message.ts'
-import type { ChatResult } from '../types/results.ts'
+import type { ChatResult, PartialResult, StepResult } from '../types/results.ts'
 import type { Session } from '../types/session.ts'
+import { checked, replied, started, type SessionInput } from './changes.ts'
+import {
+  failedRun,
+  isFailure,
+  restingRun,
+  restore,
+  snapshot,
+  type SessionResult,
+} from './reduce.ts'
 
-/** A session's result; with a schema as `responseFormat`, a completed one has its validated, typed `output`. */
+/** The result of a session's run. With a schema as `responseFormat`, a completed one has its validated, typed `output`. */
 export type SessionResultOf<Format> = SessionResult<ChatResultOf<Format>>
 
 /**
  * Starts a session from messages, a thread, or a session made with `Session.create`, and runs the loop.
  *
- * It resolves also when a call fails: the session is then in status `error`, with everything received. It rejects only for
- * mistakes of the caller, before anything has happened.
+ * Resolves also when a call fails: the session is then in status `error`, with everything received. Rejects only for
+ * mistakes of the caller, before anything happened.
  */
 export async function start<Format extends FormatOption = FormatOption>(
   engine: Engine,
   input: SessionInput,
   options?: CallOptions<Format>,
 ): Promise<SessionResultOf<Format>> {
-  return typed(await runChat(engine, begun(input), options))
+  return typed(await runChat(engine, started(input), options))
 }
 
-/** Adds the user's words and runs the loop. To a session that awaits the user, they answer its question. */
+/** Adds the user's message and runs the loop. If the session awaits the user, the message answers its question. */
 export async function reply<Format extends FormatOption = FormatOption>(
   engine: Engine,
   session: Session,
@@ -55,10 +60,11 @@ export async function reply<Format extends FormatOption = FormatOption>(
 ): Promise<SessionResultOf<Format>> {
   const answered = replied(session, text)
   const next = nextQuestion(session, answered)
-  return typed(next === undefined ? await runChat(engine, answered, options) : askNext(next))
+  if (next === undefined) return typed(await runChat(engine, answered, options))
+  return typed({ session: next.session, result: next.event.result })
 }
 
-/** Goes on without new input: after tool results were submitted, after an error, or from wherever a run was cut. */
+/** Goes on without new input: after tool results were submitted, after an error, or from the point where a run was cut. */
 export async function resume<Format extends FormatOption = FormatOption>(
   engine: Engine,
   session: Session,
@@ -67,16 +73,16 @@ export async function resume<Format extends FormatOption = FormatOption>(
   return typed(await runChat(engine, checked(session, 'resume'), options))
 }
 
-/** Runs one step: a model call and its tools. A session that is not done is idle again, for the next step. */
+/** Runs one step: a model call and its tools. A session that is not done is idle afterwards, for the next step. */
 export async function step(
   engine: Engine,
   session: Session,
   options?: CallOptions,
-): ReturnType<typeof runStep> {
-  return runStep(engine, checked(session, 'step'), options)
+): Promise<SessionResult<StepResult>> {
+  return recorded(prepare(engine, checked(session, 'step'), 'step', options), toStepResult)
 }
 
-/** What a schema gave is what its type says. */
+/** The type of the output is the one that the schema declares. */
 function typed<Format>(result: SessionResult): SessionResultOf<Format> {
   return result as SessionResultOf<Format>
 }
@@ -87,19 +93,21 @@ export function streamStart(
   input: SessionInput,
   options?: CallOptions,
 ): SessionStream {
-  return streamChatOf(engine, begun(input), options)
+  return sessionStream(prepare(engine, started(input), 'chat', options))
 }
 
 /** `reply` as a stream of events. */
 export function streamReply(
   engine: Engine,
   session: Session,
-  text: Parameters<typeof replied>[1],
+  text: string | readonly Part[],
   options?: CallOptions,
 ): SessionStream {
   const answered = replied(session, text)
   const next = nextQuestion(session, answered)
-  return next === undefined ? streamChatOf(engine, answered, options) : streamNext(next)
+  return next === undefined
+    ? sessionStream(prepare(engine, answered, 'chat', options))
+    : streamQuestion(next)
 }
 
 /** `resume` as a stream of events. */
@@ -108,121 +116,60 @@ export function streamResume(
   session: Session,
   options?: CallOptions,
 ): SessionStream {
-  return streamChatOf(engine, checked(session, 'resume'), options)
+  return sessionStream(prepare(engine, checked(session, 'resume'), 'chat', options))
 }
 
 /** `step` as a stream of events. */
 export function streamStep(engine: Engine, session: Session, options?: CallOptions): SessionStream {
-  return streamStepOf(engine, checked(session, 'step'), options)
+  return sessionStream(prepare(engine, checked(session, 'step'), 'step', options))
 }
 
-function streamChatOf(engine: Engine, session: Session, options?: CallOptions): SessionStream {
-  return sessionStream(prepare(engine, session, options), 'chat')
+/** A run of a session that has not started. */
+interface Prepared {
+  /** The session with the run's input, as it is saved before anything happens. `Session.reduce` starts from it. */
+  readonly base: Session
+  readonly loop: LoopState
 }
 
-function streamStepOf(engine: Engine, session: Session, options?: CallOptions): SessionStream {
-  return sessionStream(prepare(engine, session, singleStep(options)), 'step')
+/** Settles a run that goes on where the session is. The run keeps its mode, unless the call sets another one. */
+function prepare(
+  engine: Engine,
+  session: Session,
+  kind: LoopState['kind'],
+  options?: CallOptions,
+): Prepared {
+  const { id: sessionId, context, error: _error, ...rest } = session
+  const turns = session.run?.turns ?? 0
+  const mode = options?.mode ?? session.run?.mode
+  const state = restore(session)
+  const loop = createLoop(engine, { kind, state, turns, mode }, options, { sessionId, context })
+  const run = { ...(session.run ?? restingRun(loop.mode)), mode: loop.mode }
+  return { loop, base: { ...rest, id: sessionId, context, status: 'idle', run } }
 }
 
-/** Runs the loop from where a session is. A call that fails gives the session in status `error`; it does not reject. */
+/** Runs the loop from where a session is. A call that fails gives the session in status `error` and does not reject. */
 async function runChat(
   engine: Engine,
   session: Session,
   options?: CallOptions,
 ): Promise<SessionResult> {
-  const prepared = prepare(engine, session, options)
-  const { loop } = prepared
-  const ended = drainLoop(loop, 'chat', toChatResult)
-  const { session: after, result } = await recorded(prepared, ended, toChatResult)
+  const prepared = prepare(engine, session, 'chat', options)
+  const { session: after, result } = await recorded(prepared, toChatResult)
   return validated(prepared, after, result)
 }
 
-/** Runs one step from where a session is. */
-async function runStep(
-  engine: Engine,
-  session: Session,
-  options?: CallOptions,
-): Promise<SessionResult<ReturnType<typeof toStepResult>>> {
-  const prepared = prepare(engine, session, singleStep(options))
-  const { loop } = prepared
-  const ended = drainLoop(loop, 'step', toStepResult)
-  return recorded(prepared, ended, toStepResult)
-}
-
-/** A session's run as a stream of events. */
-export interface SessionStream extends RunStream {
-  /**
-   * The session as of the last event that was handed out, the user's input included from the start. Saving it after
-   * every event makes the run resumable at every event. It is made when it is read.
-   */
-  readonly session: Session
-}
-
-/** The stream of a prepared run. */
-function sessionStream({ base, loop }: Prepared, kind: 'step' | 'chat'): SessionStream {
-  const source = tracedLoop(loop, kind)
-  return withSession(base, restore(base), source, { keep: keepEvent(loop.scene) })
-}
-
-/** Adds the session to a stream of its events. */
-function withSession(
-  base: Session,
-  state: Collector,
-  source: BatchSource,
-  door: DoorOptions = {},
-): SessionStream {
-  const recorded: BatchSource = {
-    next: async () => {
-      try {
-        return await source.next()
-      } catch (error) {
-        if (isFailure(error)) state.error = error.toJSON()
-        throw error
-      }
-    },
-    return: () => source.return(),
-  }
-  const stream = runStream(recorded, { ...door, onPass: (event) => foldEvent(state, event) })
-  return Object.defineProperty(stream, 'session', {
-    enumerable: true,
-    get: () => snapshot(base, state),
-  }) as SessionStream // The property that was just defined.
-}
-
-/** A run of a session, ready to begin. */
-interface Prepared {
-  /** The session with the run's input, as it is saved before anything has happened. */
-  readonly base: Session
-  readonly loop: Loop
-}
-
-/**
- * Settles a run that goes on from where the session is. The run remembers its mode, unless the call says another.
- *
- * `base` is what `Session.reduce` starts from.
- */
-function prepare(engine: Engine, session: Session, options?: CallOptions): Prepared {
-  const { id: sessionId, context, error: _error, ...rest } = session
-  const turns = session.run?.turns ?? 0
-  const mode = options?.mode ?? session.run?.mode
-  const state = restore(session)
-  const loop = createLoop(engine, { state, turns, mode }, options, { sessionId, context })
-  const run = { ...(session.run ?? restingRun(loop.mode)), mode: loop.mode }
-  return { loop, base: { ...rest, id: sessionId, context, status: 'idle', run } }
-}
-
-/** The session after a run, also after one that failed: the session is the record. A mistake of the caller's is thrown. */
-async function recorded<Result>(
+/** The session after a run, also after a failed one: the session is the record. A mistake of the caller is thrown. */
+async function recorded<Result extends PartialResult>(
   { base, loop }: Prepared,
-  ended: Promise<Result>,
-  project: (state: Prepared['loop']['state']) => Result,
+  project: (state: Collector) => Result,
 ): Promise<SessionResult<Result>> {
+  const { state } = loop
   try {
-    const result = await ended
-    return { session: snapshot(base, loop.state), result }
+    const result = await drainLoop(loop, project)
+    return { session: snapshot(base, state), result }
   } catch (error) {
     if (!isFailure(error)) throw error
-    return { session: snapshot(base, loop.state), result: project(loop.state) }
+    return { session: snapshot(base, state), result: project(state) }
   }
 }
 
@@ -248,19 +195,76 @@ async function validated(
   }
 }
 
-/** The next question of several, asked without a model call. */
+/** A session's run as a stream of events. */
+export interface SessionStream extends RunStream {
+  /**
+   * The session as of the last event that was handed out, the user's input included from the start. Saving it after
+   * every event makes the run resumable at every event. It is built when it is read.
+   */
+  readonly session: Session
+}
+
+function sessionStream({ base, loop }: Prepared): SessionStream {
+  return withSession(base, loop.state, loopSource(loop), { keep: keepEvent(loop.context) })
+}
+
+/**
+ * Adds the session to a stream of its events.
+ *
+ * The source folds a whole batch into `state` before its first event is handed out. A session that is read in the middle of
+ * a batch is therefore built from the state before the batch and the events handed out since.
+ */
+function withSession(
+  base: Session,
+  state: Collector,
+  source: BatchSource,
+  options: StreamOptions = {},
+): SessionStream {
+  let before = { ...state }
+  let batch: Batch | undefined
+  let handedOut = 0
+  const reading: BatchSource = {
+    async next() {
+      before = { ...state }
+      batch = undefined
+      handedOut = 0
+      try {
+        const read = await source.next()
+        batch = read.done === true ? [] : read.value
+        return read
+      } catch (error) {
+        if (isFailure(error)) before.error = state.error = error.toJSON()
+        throw error
+      }
+    },
+    return: () => source.return(),
+  }
+  const current = (): Collector => {
+    if (handedOut === batch?.length) return state
+    const partial = { ...before }
+    for (const event of batch?.slice(0, handedOut) ?? []) foldEvent(partial, event)
+    return partial
+  }
+  const stream = runStream(reading, { ...options, onPass: () => handedOut++ })
+  return Object.defineProperty(stream, 'session', {
+    enumerable: true,
+    get: () => snapshot(base, current()),
+  }) as SessionStream // The property was just defined.
+}
+
+/** The next of several questions, which is asked without a model call. */
 interface NextQuestion {
   /** The session with the last answer, which awaits the next one. */
   readonly session: Session
   readonly event: Extract<StreamEvent, { type: 'chat_completed' }>
 }
 
-/** What is to be asked next, when the session that was replied to has more questions. */
+/** What to ask next, if the session that was replied to has more questions. */
 function nextQuestion(asked: Session, answered: Session): NextQuestion | undefined {
   const [next, ...more] = asked.moreQuestions ?? []
   if (next?.question === undefined) return undefined
   const { question, toolCallId } = next
-  const result: SessionResult['result'] = {
+  const result: ChatResult = {
     thread: appendMessages(answered.thread, questionMessage(question, toolCallId)),
     steps: [],
     haltedReason: 'ask_user',
@@ -280,16 +284,12 @@ function nextQuestion(asked: Session, answered: Session): NextQuestion | undefin
   return { session: snapshot(base, state), event }
 }
 
-/** Asks it. */
-function askNext({ session, event }: NextQuestion): SessionResult {
-  return { session, result: event.result }
-}
-
-/** Asks it as a stream of one event. The question is in the session from the start, so no cut can lose it. */
-function streamNext({ session, event }: NextQuestion): SessionStream {
-  return withSession(session, createCollector(session.thread), once(event))
-}
-
-async function* once(event: StreamEvent): AsyncGenerator<readonly StreamEvent[], void> {
-  yield [event]
+/** The question as a stream of one event. It is in the session from the start, so no cut can lose it. */
+function streamQuestion({ session, event }: NextQuestion): SessionStream {
+  const state = createCollector(session.thread)
+  async function* source(): AsyncGenerator<Batch, void> {
+    foldEvent(state, event)
+    yield [event]
+  }
+  return withSession(session, state, source())
 }

@@ -17,14 +17,14 @@ import type { ModelResponse } from '../types/response.ts'
 import type { ChatResult, HaltedReason, ToolHalt } from '../types/results.ts'
 import type { AnswerFacts, RunProgress, Session } from '../types/session.ts'
 
-/** A session and the events that have happened to it since. Pure: any earlier one can be kept. */
+/** A session and the events folded into it since. Pure: any earlier one can be kept. */
 export interface SessionReducer {
   /** The session that the run started from, its input included: a stream's first `session`. */
   readonly base: Session
   readonly state: Collector
 }
 
-/** A session after a run, and what the run came to. */
+/** A session after a run, and the result of the run. */
 export interface SessionResult<Result = ChatResult> {
   readonly session: Session
   readonly result: Result
@@ -35,12 +35,12 @@ export function reduceSession(base: Session): SessionReducer {
   return { base, state: restore(base) }
 }
 
-/** One more event. */
+/** Folds one more event. */
 export function applySessionEvent(reducer: SessionReducer, event: StreamEvent): SessionReducer {
   return { base: reducer.base, state: applyEvent(reducer.state, event) }
 }
 
-/** The session as of the last event, and the result so far. It may be asked for at any event, and again. */
+/** The session as of the last event, and the result so far. It may be called after any event, any number of times. */
 export function finalizeSession(reducer: SessionReducer): SessionResult {
   const { base, state } = reducer
   return { session: snapshot(base, state), result: toChatResult(state) }
@@ -49,11 +49,11 @@ export function finalizeSession(reducer: SessionReducer): SessionResult {
 /**
  * The session as of the last event that was folded: what it would be if the run ended here.
  *
- * A run that has ended gives the session in its new status. One that failed gives it in status `error`. One that is merely under way
- * gives it `idle`, with what is needed to go on from exactly this event. The thread can be sent in every case.
+ * After a run that ended, the session has its new status. After a failure it has status `error`. During a run it is `idle`
+ * and holds what is needed to go on from exactly this event. The thread can always be sent.
  */
 export function snapshot(base: Session, state: Collector): Session {
-  // The next of several questions is put without a run: its session waits from the start.
+  // The next of several questions is asked without a run: its session waits from the start.
   if (state.count === 0 && base.status === 'awaiting_user') return base
   const run = progress(base, state)
   const outcome = outcomeOf(base, state)
@@ -68,7 +68,7 @@ export function snapshot(base: Session, state: Collector): Session {
   })
 }
 
-/** How the run ended, if it did. The last step of a loop says all that its result will say. */
+/** How the run ended, if it did. The last step of a loop has everything that its result has. */
 function outcomeOf(base: Session, state: Collector): Outcome | undefined {
   const { result, questions, error, haltedReason } = state
   if (result !== undefined) {
@@ -91,7 +91,7 @@ function outcomeOf(base: Session, state: Collector): Outcome | undefined {
   }
 }
 
-/** A question that was put without a step waited behind another one. */
+/** A question that was asked without a step had waited behind another one. */
 function askedBy(base: Session, result: ChatResult): Outcome['questions'] {
   const { pendingQuestion: question, pendingToolCallId: toolCallId } = result
   if (question === undefined || toolCallId === undefined) return []
@@ -102,12 +102,12 @@ function asksForFinalAnswer({ messages }: Thread): boolean {
   return messages.at(-1)?.metadata?.['structuredFinalize'] === true
 }
 
-/** How a run came to rest. */
+/** How a run ended. */
 interface Outcome {
   readonly haltedReason: HaltedReason
   readonly thread: Thread
   readonly manualToolCalls: readonly ToolCall[]
-  /** Everything that the user was asked, in the order of the calls. */
+  /** All questions to the user, in the order of the calls. */
   readonly questions: readonly ToolHalt[]
   readonly error?: ErrorData | undefined
   /** The last answer. */
@@ -115,7 +115,7 @@ interface Outcome {
 }
 
 /**
- * The session after a run has come to rest.
+ * The session after a run that ended.
  *
  * Calls for the caller go before questions for the user: their results have to follow the assistant's message.
  */
@@ -158,7 +158,7 @@ function progress(base: Session, state: Collector): RunProgress {
   if (!state.active) return { mode, turns, phase: 'between', started: [], halts: [] }
   if (state.end === undefined) return { mode, turns, phase: 'model', started: [], halts: [] }
   const { started, halts, results } = state
-  // The answer is whole: what stopped the run afterwards is not how the answer ended.
+  // The answer is complete: an error after it is not how the answer ended.
   const answer = answerFacts(toResponse({ ...state, error: undefined }))
   return defined<RunProgress>({
     mode,
@@ -172,12 +172,12 @@ function progress(base: Session, state: Collector): RunProgress {
   })
 }
 
-/** A run between two steps: it goes on in its mode, and its turns are counted anew. */
+/** A run between two steps: it keeps its mode, and its turns are counted from zero. */
 export function restingRun(mode: RunProgress['mode']): RunProgress {
   return { mode, turns: 0, phase: 'between', started: [], halts: [] }
 }
 
-/** A run whose last answer is of no use: it is asked for again. One that said nothing is not in the thread. */
+/** A run whose last answer is not usable: the model is asked again. An empty answer is not in the thread. */
 export function failedRun(
   mode: RunProgress['mode'],
   response: ModelResponse | undefined,
@@ -189,18 +189,18 @@ export function failedRun(
   return { ...run, phase: 'model', answer: answerFacts(response) }
 }
 
-/** Whether an error is what happened to a call, and so belongs to the session's record; else it is the caller's mistake. */
+/** Whether an error happened in a call and belongs into the session. Any other error is a mistake of the caller. */
 export function isFailure(error: unknown): error is AllmError {
   return isAllmError(error) && (error.kind === 'adapter' || error.kind === 'stream')
 }
 
-/** What a session keeps of an answer beside its message. */
+/** The fields of a response that a session keeps beside the message. */
 function answerFacts(response: ModelResponse): AnswerFacts {
   const { message: _message, outputText: _text, toolCalls: _calls, ...facts } = response
   return facts
 }
 
-/** A session without what an earlier run left behind. */
+/** A session without the leftovers of an earlier run. */
 export function cleared(session: Session): Session {
   const {
     pendingQuestion: _question,
@@ -214,10 +214,10 @@ export function cleared(session: Session): Session {
 }
 
 /**
- * The state of a run that was cut, as far as the session has kept it.
+ * The state of a run that was cut, as far as the session kept it.
  *
- * An answer that was cut is dropped, to be asked for again. Tools that were being run are taken up: results that came are kept,
- * marks that stood in for results are not.
+ * A partial answer is dropped, and the model is asked again. Tools that were running go on: their results are kept, and the
+ * marked messages in place of results are dropped.
  */
 export function restore(session: Session): Collector {
   const { run, thread } = session
@@ -245,15 +245,15 @@ export function restore(session: Session): Collector {
   }
 }
 
-/** The caller's last words: what is before them is not under way any more. */
+/** The caller's last message: nothing before it is still under way. */
 function lastInput(messages: readonly Message[]): number {
   return messages.findLastIndex(({ role }) => role === 'user' || role === 'system')
 }
 
-/** An answer that said nothing. */
+/** An empty answer. */
 const silence: Message = { role: 'assistant', content: '' }
 
-/** A step whose answer is there. */
+/** The state of a step whose answer is complete. */
 function underWay(answer: AnswerFacts, message: Message): Partial<Collector> {
   const { requestId, provider, id, model, usage } = answer
   const { finishReason, rawFinishReason, metadata } = answer
@@ -261,7 +261,7 @@ function underWay(answer: AnswerFacts, message: Message): Partial<Collector> {
   return { active: true, requestId, provider, id, model, usage, end }
 }
 
-/** Whether a tool message stands in for a result that may still come. A call cut by the provider has none to come. */
+/** Whether a tool message marks a result that may still come. A call that the provider cut has none. */
 function isMark({ metadata }: Message): boolean {
   const reason = metadata?.['reason']
   return (

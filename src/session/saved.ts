@@ -7,16 +7,16 @@ import { sessionVersion, type Session } from '../types/session.ts'
 /** Turns the saved form of one version into that of the next. Every version ever written stays readable. */
 type Migration = (saved: Record<string, unknown>) => Record<string, unknown>
 
-/** By the version that they read. There is one version so far. */
+/** The migrations, by the version that they read. There is one version so far. */
 const migrations: Readonly<Record<number, Migration>> = {}
 
-/** A session as text. A session that could not be read back is refused with every problem named. */
+/** A session as text. A session that could not be read back throws, with all its problems. */
 export function stringifySession(session: Session): string {
   assertValid('invalid_session', validateSession(session))
   return JSON.stringify(session)
 }
 
-/** The session of a text, of this version or any older one. What is wrong with it is `unreadable`: what, and where. */
+/** Reads a session from text, of this version or any older one. A problem throws `SessionError` `unreadable`, with its place. */
 export function parseSession(text: string): Session {
   let value: unknown
   try {
@@ -44,7 +44,10 @@ function migrate(value: unknown): unknown {
   }
   if (version > sessionVersion) {
     throw unreadable(`it was written by a newer allm-ts (version ${version})`, [
-      { path: 'version', problem: `is beyond ${sessionVersion}, the newest that is known here` },
+      {
+        path: 'version',
+        problem: `is newer than ${sessionVersion}, the newest version that this release reads`,
+      },
     ])
   }
   for (let from = version; from < sessionVersion; from++) {
@@ -55,6 +58,6 @@ function migrate(value: unknown): unknown {
 
 function unreadable(what: string, issues: readonly Issue[], cause?: unknown): SessionError {
   const where = issues.map(({ path, problem }) => `${path} ${problem}`.trim()).join('; ')
-  const message = `the session can not be read: ${what}${where === '' ? '' : ` (${where})`}`
+  const message = `the session cannot be read: ${what}${where === '' ? '' : ` (${where})`}`
   return new SessionError('unreadable', message, { cause, metadata: { issues } })
 }

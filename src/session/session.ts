@@ -38,7 +38,7 @@ interface SessionApi {
   readonly parse: typeof parseSession
 }
 
-/** Everything that one can do with a session. Each function takes a session and gives the next one. */
+/** The operations on sessions. Each takes a session and returns the next one. */
 export const Session: SessionApi = {
   create: createSession,
   start,

@@ -6,7 +6,7 @@ import {
   type ScriptCursor,
 } from './script.ts'
 import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
-import { isAborted, linkedAbort, type LinkedAbort } from '../core/abort.ts'
+import { linkedAbort, type LinkedAbort } from '../core/abort.ts'
 import { systemClock } from '../core/clock.ts'
 import { retry, type RetryPlan } from '../core/retry.ts'
 import {
@@ -227,7 +227,7 @@ function beginCall(input: FakeInput): BegunCall {
   const { count } = fake.log
   const requestId = options.requestId ?? options.newId?.('request') ?? `fake-request-${count}`
   const facts: CallFacts = { requestId, provider: fakeProvider, model: request.model }
-  if (isAborted(options) && options.signal !== undefined) {
+  if (options.signal?.aborted === true) {
     throw stoppedBy(options.signal, facts, 0)
   }
   const script = count < fake.firstGoodCall ? fake.transient(method) : takeScript(input, requestId)

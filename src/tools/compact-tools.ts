@@ -18,7 +18,7 @@ export function projectTools(tools: readonly Tool[], toolChoice?: ToolChoice): r
   )
 }
 
-/** The tools that calls are run by, by name: the given ones, and `tool_help` where a compact one is among them. */
+/** The tools that run calls, by name: the given ones, and `tool_help` if one of them is compact. */
 export function toolTable(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
   return new Map(withToolHelp(tools).map((tool) => [tool.name, tool]))
 }
@@ -28,7 +28,7 @@ function withToolHelp(tools: readonly Tool[]): readonly Tool[] {
   if (!tools.some(({ compact }) => compact)) return tools
   const own = tools.findIndex(({ name }) => name === toolHelpName)
   if (own === -1) return [...tools, toolHelp(tools)]
-  const problem = `duplicate name: ${toolHelpName} is built in where a tool is compact`
+  const problem = `duplicate name: ${toolHelpName} is built in when a tool is compact`
   throw new ValidationError('invalid_tool', [{ path: `tools[${own}].name`, problem }])
 }
 
@@ -69,15 +69,15 @@ function isObject(value: JsonValue | undefined): value is JsonObject {
 /** The name of the built-in tool. */
 const toolHelpName = 'tool_help'
 
-/** Tells the built-in tool from a tool of the same name. */
+/** The built-in tools, to tell them from a tool of the same name. */
 const builtIn = new WeakSet<Tool>()
 
-/** Whether a tool is the built-in one; its name alone does not make it so. */
+/** Whether a tool is the built-in one. Another tool may have its name. */
 export function isToolHelp(tool: Tool): boolean {
   return tool.name === toolHelpName && builtIn.has(tool)
 }
 
-/** The built-in tool that tells the model what compact stubs leave out, for the given tools. */
+/** The built-in tool that gives the model the details of compact tools. */
 function toolHelp(tools: readonly Tool[]): Tool {
   const help: Tool = {
     name: toolHelpName,
@@ -110,7 +110,7 @@ const helpSchema: JsonObject = {
 /**
  * The answer to a `tool_help` call: one section for each name that was asked for, in that order, each once.
  *
- * Never throws: a name that does not exist and arguments of the wrong form are answered in words.
+ * Never throws: unknown names and invalid arguments are answered with an explanation.
  */
 export function helpText(tools: readonly Tool[], args: JsonObject): string {
   const asked = namesIn(args)

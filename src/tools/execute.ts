@@ -7,8 +7,7 @@ import {
   type HandlerOptions,
   type Tool,
 } from '../contracts/tool.ts'
-import type { Clock } from '../core/clock.ts'
-import { stopOf, withLazySignal, type LazyAbort } from '../core/abort.ts'
+import { reasonOf, type Clock } from '../core/clock.ts'
 import type { Span } from '../core/telemetry.ts'
 import type { ToolError } from '../errors/errors.ts'
 import { isPlainObject, within } from '../schema/checks.ts'
@@ -23,14 +22,14 @@ import { loopHaltReasons } from '../types/results.ts'
 import type { SchemaIssue, SchemaResult, StandardSchema } from '../types/standard-schema.ts'
 
 /**
- * Runs one call: checks its arguments, calls the handler, reads what it gave. Never throws and never rejects.
+ * Runs one call: checks its arguments, calls the handler, reads what it returned. Never throws and never rejects.
  *
- * A promise only where the schema or the handler answers by one; it has no deadline, which is for the batch to keep.
+ * Returns a promise only if the schema or the handler does. The batch keeps the deadline.
  */
 export function executeTool(execution: Execution): ToolOutcome | Promise<ToolOutcome> {
   const { call, tool, run } = execution
   if (tool === undefined) return { type: 'error', error: noSuchTool(call, run.tools.keys()) }
-  // The built-in tool explains bad arguments by itself, and is nothing that an executor knows.
+  // The built-in tool explains bad arguments itself, and an executor does not know it.
   if (isToolHelp(tool)) return invoke(execution, tool, { args: call.arguments })
   try {
     const checked = checkArguments(call, tool)
@@ -44,7 +43,7 @@ export function executeTool(execution: Execution): ToolOutcome | Promise<ToolOut
   }
 }
 
-/** A schema threw: it is broken, or it does not know what to do with these arguments. */
+/** A schema threw instead of reporting issues. */
 function unchecked({ call }: Execution, cause: unknown): ToolOutcome {
   const message = 'the arguments could not be checked'
   return { type: 'error', error: toolFailure('invalid_arguments', call, message, { cause }) }
@@ -59,8 +58,10 @@ function invoke(
   if (checked.issues !== undefined) {
     return { type: 'error', error: invalidArguments(call, checked.issues) }
   }
-  // While a schema took its time, the call may have been given up; then nothing may start any more.
-  if (control.reason !== undefined) return { type: 'error', error: raised(call, control.reason) }
+  // The call may have been stopped while an asynchronous schema ran. Then the handler must not start.
+  if (control.signal.aborted) {
+    return { type: 'error', error: raised(call, reasonOf(control.signal)) }
+  }
   const executor = isToolHelp(tool) ? undefined : run.executor
   if (executor === undefined && tool.handler === undefined) {
     const message = `tool ${call.name} has no handler`
@@ -82,7 +83,7 @@ function invoke(
 }
 
 /** A call, the tool that it names, and the batch that it belongs to. */
-export interface CallScene {
+export interface CallContext {
   readonly call: ToolCall
   /** Absent when there is no tool of that name. */
   readonly tool: Tool | undefined
@@ -90,16 +91,16 @@ export interface CallScene {
 }
 
 /** One call from its start to its answer. */
-export interface Execution extends CallScene {
+export interface Execution extends CallContext {
   /** Stops the handler. */
-  readonly control: LazyAbort
+  readonly control: AbortController
   readonly startedAt: number
   /** When it is answered as timed out, if the handler answers by a promise. */
   readonly deadline: number
   readonly trace: Span
 }
 
-/** How one tool call came out, before anything is encoded. */
+/** The outcome of one tool call, before it is encoded. */
 export type ToolOutcome =
   | { readonly type: 'value'; readonly value: unknown }
   | { readonly type: 'ask_user'; readonly question: string; readonly options: JsonObject }
@@ -112,15 +113,15 @@ type CheckedArguments =
   | { readonly issues: readonly Issue[] }
 
 /**
- * Checks a copy of a call's arguments by the tool's own schema; of a Standard Schema the handler gets what it made of them.
+ * Checks a copy of a call's arguments against the tool's schema. The handler gets the output of a Standard Schema.
  * Text that is not a JSON object is never taken for `{}`.
  *
- * A promise only where the schema answers by one. Throws what a schema throws.
+ * Returns a promise only if the schema does. Throws what the schema throws.
  */
 function checkArguments(call: ToolCall, tool: Tool): CheckedArguments | Promise<CheckedArguments> {
   const read = readArguments(call)
   if (read.issues !== undefined) return read
-  // What a schema or a handler does to its arguments must not change the conversation. The copy of an object is one.
+  // A schema or a handler that changes its arguments must not change the conversation. The copy of an object is an object.
   const args = plainJson(read.args) as JsonObject
   if (tool.input !== undefined) return checkByLibrary(tool.input, args)
   const issues = schemaIssues(tool.schema, args)
@@ -134,7 +135,7 @@ function readArguments(call: ToolCall): CheckedArguments {
   try {
     const parsed: unknown = JSON.parse(text)
     return isPlainObject(parsed)
-      ? { args: parsed as JsonObject } // What JSON gives is JSON.
+      ? { args: parsed as JsonObject } // It was parsed from JSON.
       : { issues: [{ path: '', problem: 'they must be a JSON object' }] }
   } catch {
     return { issues: [{ path: '', problem: 'they are not valid JSON; send one JSON object' }] }
@@ -169,29 +170,22 @@ function placed({ message, path = [] }: SchemaIssue): readonly Issue[] {
   return issues
 }
 
-/** What a handler is given beside its arguments. Its signal is made for those who look at it. */
+/** What a handler gets beside its arguments. */
 function handlerOptions({ call, run, control }: Execution): HandlerOptions {
   const { context, sessionId, requestId, engine } = run
-  return withLazySignal({
-    [stopOf]: control,
-    context,
-    toolCall: call,
-    sessionId,
-    requestId,
-    engine,
-  })
+  return { signal: control.signal, context, toolCall: call, sessionId, requestId, engine }
 }
 
 /**
- * Tells what a handler's answer means: a value, unless `askUser`, `halt` or `fail` made it.
+ * Reads what a handler returned: a value, unless `askUser`, `halt` or `fail` made it.
  *
- * Such an answer that is malformed, or that uses a halt word of the loop's own, is an `invalid_return` error.
+ * A malformed outcome, or one with a reserved halt reason, is an `invalid_return` error.
  */
 export function readOutcome(call: ToolCall, answer: unknown): ToolOutcome {
   if (typeof answer !== 'object' || answer === null || !(outcomeBrand in answer)) {
     return { type: 'value', value: answer }
   }
-  // The brand is ours, the fields may be anybody's: each is looked at before it is used.
+  // Anybody may have written the fields beside our brand: each is checked before it is used.
   const { type, question, options = {}, reason, result } = answer as Loose
   switch (type) {
     case 'ask_user':
@@ -201,7 +195,7 @@ export function readOutcome(call: ToolCall, answer: unknown): ToolOutcome {
     case 'fail':
       return readFailure(call, reason)
     default:
-      return malformed(call, 'it is none of askUser, halt and fail')
+      return malformed(call, 'it was not made by askUser, halt or fail')
   }
 }
 
@@ -214,8 +208,8 @@ interface Loose {
 }
 
 function readQuestion(call: ToolCall, question: unknown, options: unknown): ToolOutcome {
-  if (typeof question !== 'string') return malformed(call, 'the question is not a string')
-  if (!isPlainObject(options)) return malformed(call, 'the options of a question are not an object')
+  if (typeof question !== 'string') return malformed(call, 'the question must be a string')
+  if (!isPlainObject(options)) return malformed(call, 'the options of a question must be an object')
   try {
     const copy = plainJson(options) as JsonObject // It was an object before.
     return { type: 'ask_user', question, options: copy }
@@ -226,10 +220,10 @@ function readQuestion(call: ToolCall, question: unknown, options: unknown): Tool
 
 function readHalt(call: ToolCall, reason: unknown, result: unknown): ToolOutcome {
   if (typeof reason !== 'string' || reason === '') {
-    return malformed(call, 'the reason of a halt is not a word')
+    return malformed(call, 'the reason of a halt must be a non-empty string')
   }
   if (loopHaltReasons.some((reserved) => reserved === reason)) {
-    const problem = `the halt reason ${reason} is one of the loop's own`
+    const problem = `the halt reason ${reason} is reserved`
     return malformed(call, problem, { reservedHaltReason: reason })
   }
   return { type: 'halt', reason, result }
@@ -252,7 +246,7 @@ function malformed(
   problem: string,
   metadata: Readonly<Record<string, unknown>> = {},
 ): ToolOutcome {
-  const message = `tool ${call.name} gave an answer that can not be used: ${problem}`
+  const message = `tool ${call.name} returned an invalid outcome: ${problem}`
   return { type: 'error', error: toolFailure('invalid_return', call, message, { metadata }) }
 }
 
@@ -265,12 +259,15 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   )
 }
 
-/** Takes the sting out of a promise that nobody will wait for: its rejection is not reported as unhandled. */
+/** Prevents an unhandled rejection of an abandoned promise. */
 export function disown(value: unknown): void {
   if (isThenable(value)) Promise.resolve(value).catch(() => undefined)
 }
 
-/** Everything that a batch of tool calls needs, settled: no default is left to be looked up. */
+/** The deadline of a tool call unless the tool, the call or the engine sets one. */
+export const defaultToolTimeoutMs = 30_000
+
+/** Everything that a batch of tool calls needs, with all defaults settled. */
 export interface ToolRun {
   /** The tools that may be called, by name. `toolTable` makes it. */
   readonly tools: ReadonlyMap<string, Tool>

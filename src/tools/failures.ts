@@ -3,7 +3,7 @@ import { nearest } from '../schema/checks.ts'
 import type { Issue } from '../types/error-data.ts'
 import type { ToolCall } from '../types/message.ts'
 
-/** Facts that only some failures have. */
+/** Details that only some failures have. */
 interface FailureDetails {
   readonly cause?: unknown
   readonly metadata?: Readonly<Record<string, unknown>>
@@ -19,7 +19,7 @@ export function toolFailure(
   return new ToolError(reason, message, { toolName: call.name, toolCallId: call.id, ...details })
 }
 
-/** There is no tool of that name. The message names the one that was probably meant. */
+/** There is no tool of that name. The message suggests the nearest one. */
 export function noSuchTool(call: ToolCall, names: Iterable<string>): ToolError {
   const near = nearest(call.name, [...names])
   const advice = near === undefined ? '' : `; did you mean ${near}?`
@@ -33,7 +33,7 @@ export function raised(call: ToolCall, thrown: unknown): ToolError {
   return toolFailure('handler_raised', call, message, { cause: thrown })
 }
 
-/** The arguments were refused. The message names each place and its problem, as far as a sentence can hold them. */
+/** The arguments are invalid. The message names each place and its problem, as far as they fit. */
 export function invalidArguments(call: ToolCall, issues: readonly Issue[]): ToolError {
   let message = 'invalid arguments'
   let told = 0
@@ -47,15 +47,15 @@ export function invalidArguments(call: ToolCall, issues: readonly Issue[]): Tool
   return toolFailure('invalid_arguments', call, message, { metadata: { issues } })
 }
 
-/** What was thrown, in words; empty when it has none. */
+/** The message of a thrown value; empty if it has none. */
 export function messageOf(thrown: unknown): string {
   if (typeof thrown === 'string') return thrown
   const isObject = typeof thrown === 'object' && thrown !== null
   return isObject && 'message' in thrown && typeof thrown.message === 'string' ? thrown.message : ''
 }
 
-/** A value has no encoding, or the encoder failed. */
+/** A value cannot be encoded, or the encoder failed. */
 export function unencodable(call: ToolCall, thrown: unknown): ToolError {
-  const message = `the result of ${call.name} can not be encoded: ${messageOf(thrown)}`
+  const message = `the result of ${call.name} cannot be encoded: ${messageOf(thrown)}`
   return toolFailure('encoding_failed', call, message, { cause: thrown })
 }

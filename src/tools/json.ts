@@ -5,55 +5,14 @@ import type { JsonValue } from '../types/json.ts'
 /**
  * A copy of any value as JSON would write it: `toJSON` is honoured, members that are `undefined` are left out.
  *
- * What JSON would lose without a word (a `Map`, a function, `NaN`, a cycle, bytes) throws a `TypeError` that
- * names the place and the thing.
+ * A value that JSON would lose silently (a `Map`, a function, `NaN`, a cycle, bytes) throws a `TypeError` that names the
+ * place and the problem.
  */
 export function plainJson(value: unknown): JsonValue {
-  const copy = copyPlain(value, 0)
-  return copy === undefined ? carefulJson(value) : copy
-}
-
-/** Beyond this depth the careful walk, which knows a cycle, has to look. */
-const shallow = 32
-
-/** The copy of a value that is plain through and through, as nearly all are; `undefined` for any other. */
-function copyPlain(value: unknown, depth: number): JsonValue | undefined {
-  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value
-  // JSON has no negative zero.
-  if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : undefined
-  if (typeof value !== 'object' || depth === shallow) return undefined
-  return Array.isArray(value) ? copyItems(value, depth) : copyFields(value, depth)
-}
-
-function copyItems(items: readonly unknown[], depth: number): JsonValue | undefined {
-  const copy: JsonValue[] = []
-  for (const item of items) {
-    const json = copyPlain(item, depth + 1)
-    if (json === undefined) return undefined
-    copy.push(json)
-  }
-  return copy
-}
-
-function copyFields(value: object, depth: number): JsonValue | undefined {
-  if (!isPlainObject(value) || 'toJSON' in value) return undefined
-  const copy: Record<string, JsonValue> = {}
-  for (const key of Object.keys(value)) {
-    const member = value[key]
-    if (member === undefined) continue
-    const json = copyPlain(member, depth + 1)
-    if (json === undefined || key === '__proto__') return undefined
-    copy[key] = json
-  }
-  return copy
-}
-
-/** The JSON of any value, by a walk that knows where it is: what has no JSON throws a `TypeError` that names the place. */
-function carefulJson(value: unknown): JsonValue {
   return convert(value, { keys: [], above: [] })
 }
 
-/** Where the walk is: the keys that lead there, and the objects on the way. */
+/** The position of the walk: the keys that lead to it, and the objects above it. */
 interface Trail {
   readonly keys: (string | number)[]
   readonly above: object[]
@@ -85,9 +44,10 @@ function convert(value: unknown, trail: Trail): JsonValue {
 function convertObject(value: object, trail: Trail): JsonValue {
   if (!writesItself(value)) return convertMembers(value, trail)
   const written = value.toJSON(String(trail.keys.at(-1) ?? ''))
-  // As in JSON, what `toJSON` gives is not asked for its own.
-  const isObject = typeof written === 'object' && written !== null
-  return isObject ? convertMembers(written, trail) : convert(written, trail)
+  // As in JSON, a `toJSON` of the result is not called.
+  return typeof written === 'object' && written !== null
+    ? convertMembers(written, trail)
+    : convert(written, trail)
 }
 
 interface WritesItself {
@@ -130,11 +90,11 @@ function convertFields(value: object, trail: Trail): JsonValue {
     result.push([field, convert(member, trail)])
     trail.keys.pop()
   }
-  // It defines the members, so one named `__proto__` stays a member.
+  // `fromEntries` defines members, so one named `__proto__` stays a member.
   return Object.fromEntries(result)
 }
 
-/** Objects whose content is not in their fields, by the names that the platform gives them. */
+/** The platform's names of objects whose content is not in their fields. */
 const hidden = new Set([
   'Map',
   'Set',
@@ -146,7 +106,7 @@ const hidden = new Set([
   'Boolean',
 ])
 
-/** What makes an object of a class more than its fields, if anything does. */
+/** Why an object cannot be written as its fields, if there is a reason. */
 function oddity(value: object, fields: number): string | undefined {
   const name = Object.prototype.toString.call(value).slice(8, -1)
   if (name === 'Error') return 'is an Error; throw it, or return fail(reason)'

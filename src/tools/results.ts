@@ -4,18 +4,18 @@ import { errorFromJSON } from '../errors/error-json.ts'
 import { ToolError } from '../errors/errors.ts'
 import { redact } from '../errors/redact.ts'
 import { toJsonValue } from '../errors/to-json-value.ts'
-import { disown, type ToolRun, type CallScene, type ToolOutcome } from './execute.ts'
+import { disown, type ToolRun, type CallContext, type ToolOutcome } from './execute.ts'
 import { helpFor } from './compact-tools.ts'
 import { messageOf, toolFailure, unencodable } from './failures.ts'
 import { plainJson } from './json.ts'
-import type { HandlerWish, ToolEvent, ToolExecutionResult } from '../types/events.ts'
+import type { HandlerSignal, ToolEvent, ToolExecutionResult } from '../types/events.ts'
 import { assertNever } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import type { ToolCall } from '../types/message.ts'
 import type { StoredResult } from '../types/session.ts'
 
-/** Turns an outcome into an answer: encodes it, and asks the error policy about a failure. Never throws. */
-export function answerCall(execution: CallScene, outcome: ToolOutcome): Answer {
+/** Turns an outcome into the events that answer the call: encodes a value, applies the error policy to a failure. Never throws. */
+export function answerCall(execution: CallContext, outcome: ToolOutcome): Answer {
   switch (outcome.type) {
     case 'value':
       return answerValue(execution, outcome.value)
@@ -37,8 +37,8 @@ export function answerCall(execution: CallScene, outcome: ToolOutcome): Answer {
   }
 }
 
-/** A value that can not be encoded makes the call a failed one, also where the handler wanted to halt. */
-function answerValue(execution: CallScene, value: unknown, haltReason?: string): Answer {
+/** A value that cannot be encoded is a failure, also when the handler asked to halt. */
+function answerValue(execution: CallContext, value: unknown, haltReason?: string): Answer {
   const { call, run } = execution
   let encoded: EncodedResult
   try {
@@ -64,17 +64,17 @@ export type AnswerEvent = Extract<
   { type: 'tool_result_encoded' | 'ask_user_requested' | 'tool_halt' }
 >
 
-/** What a finished call says: its result, and the event that ends it. */
+/** The answer to a call: its result, and the event that ends it. */
 interface Answer {
   readonly result: ToolExecutionResult
-  /** What the handler wanted beside its value. */
-  readonly outcome?: HandlerWish
+  /** What the handler asked for beside its value. */
+  readonly outcome?: HandlerSignal
   readonly event: AnswerEvent
   /** Why the call failed, if it did. */
   readonly error?: ToolError
 }
 
-/** The event that ends a call whose handler finished in an earlier life of the run. The handler does not run again. */
+/** The event that ends a call whose handler finished before the run was cut. The handler does not run again. */
 export function answerStored(call: ToolCall, stored: StoredResult, run: ToolRun): AnswerEvent {
   return answerCall({ call, tool: run.tools.get(call.name), run }, outcomeOf(call, stored)).event
 }
@@ -93,11 +93,11 @@ function outcomeOf(call: ToolCall, stored: StoredResult): ToolOutcome {
 }
 
 /**
- * The answer to a call that failed, by the error policy. Whatever the policy says, the call is answered.
+ * The answer to a call that failed, by the error policy. The call is always answered.
  *
- * The caller gets the whole error, the model one sentence of it or what the policy put in its place.
+ * The caller gets the whole error. The model gets one sentence of it, or what the policy returned instead.
  */
-function answerFailure(execution: CallScene, error: ToolError): Answer {
+function answerFailure(execution: CallContext, error: ToolError): Answer {
   const { call, tool, run } = execution
   const result = { error: error.toJSON() }
   const { content, haltedBy } = follow(execution, decide(run.onToolError, call, error))
@@ -112,13 +112,13 @@ function answerFailure(execution: CallScene, error: ToolError): Answer {
 }
 
 interface Consequence {
-  /** What the model reads, when it is not the error. */
+  /** What the model reads instead of the error. */
   readonly content?: string
   /** Why the loop stops, when it does. */
   readonly haltedBy?: ToolError
 }
 
-function follow({ call, run }: CallScene, decision: ErrorDecision): Consequence {
+function follow({ call, run }: CallContext, decision: ErrorDecision): Consequence {
   switch (decision.type) {
     case 'tell':
       return {}
@@ -135,7 +135,7 @@ function follow({ call, run }: CallScene, decision: ErrorDecision): Consequence 
   }
 }
 
-/** What happens after a failed call: the model is told, it is told something else, or the loop stops. */
+/** What happens after a failed call: the model reads the error, it reads something else, or the loop stops. */
 type ErrorDecision =
   | { readonly type: 'tell' }
   | { readonly type: 'replace'; readonly value: unknown }
@@ -145,7 +145,7 @@ type ErrorDecision =
 /**
  * Applies the policy to one failed call; a function is called once.
  *
- * A function that throws, or gives anything but `{continue: value}` and `'halt'`, halts as `invalid_return`.
+ * A function that throws, or returns anything but `{continue: value}` and `'halt'`, halts with `invalid_return`.
  */
 function decide(policy: OnToolError, call: ToolCall, error: ToolError): ErrorDecision {
   if (policy === 'continue') return { type: 'tell' }
@@ -153,7 +153,7 @@ function decide(policy: OnToolError, call: ToolCall, error: ToolError): ErrorDec
   try {
     return decisionOf(policy(call, error), call, error)
   } catch (thrown) {
-    const message = `onToolError threw when told that ${call.name} failed`
+    const message = `onToolError threw for the failed call of ${call.name}`
     return { type: 'halt', error: unusable(call, error, message, thrown) }
   }
 }
@@ -164,7 +164,7 @@ function decisionOf(answer: unknown, call: ToolCall, error: ToolError): ErrorDec
     return { type: 'replace', value: answer.continue }
   }
   disown(answer)
-  const message = `onToolError must give {continue: value} or 'halt'`
+  const message = `onToolError must return {continue: value} or 'halt'`
   return { type: 'halt', error: unusable(call, error, message, answer) }
 }
 
@@ -184,14 +184,14 @@ interface EncodedResult {
 /**
  * The default encoder: strings as they are, everything else as JSON, `undefined` as `null`.
  *
- * A value that JSON would change in silence throws a `TypeError` that names the place.
+ * A value that JSON would change silently throws a `TypeError` that names the place.
  */
 export const encodeJson: ToolResultEncoder = (value) =>
   typeof value === 'string' ? value : JSON.stringify(plainJson(value))
 
 /**
  * Encodes a value with the given encoder, or as JSON. Throws what the encoder throws, and a `TypeError` when
- * it does not give a string.
+ * it does not return a string.
  */
 export function encodeResult(
   value: unknown,
@@ -204,7 +204,7 @@ export function encodeResult(
   const content: unknown = encoder(value)
   if (typeof content !== 'string') {
     disown(content)
-    throw new TypeError(`the encoder gave ${describe(content)} in place of a string`)
+    throw new TypeError(`toolResultEncoder must return a string, not ${describe(content)}`)
   }
   return { content, json: describedJson(value) }
 }
@@ -213,7 +213,7 @@ function describe(value: unknown): string {
   return value === null ? 'null' : typeof value
 }
 
-/** An encoder of one's own may know how to write what JSON does not; events then hold a description of it. */
+/** A custom encoder may write values that JSON cannot. Events then hold a description of the value. */
 function describedJson(value: unknown): JsonValue {
   try {
     return plainJson(value)
@@ -249,7 +249,7 @@ function sentenceFor(error: ToolError): string {
     case 'not_found':
       return error.message
     case 'invalid_return':
-      return 'the tool gave an answer that can not be used'
+      return 'the tool returned an invalid outcome'
     case 'encoding_failed':
       return 'the result of the tool could not be encoded'
     default:
@@ -265,6 +265,6 @@ function shorten(text: string): string {
     .replaceAll(/[\s\p{Cc}]+/gu, ' ')
     .trim()
   if (line.length <= longest) return line
-  // A surrogate pair is one character: half of it must not stay.
+  // A surrogate pair must not be cut in half.
   return `${line.slice(0, longest - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
 }

@@ -3,16 +3,16 @@ import type { OnToolError } from '../contracts/options.ts'
 import type { Tool, ToolExecutor, ToolResultEncoder } from '../contracts/tool.ts'
 import { systemClock, type Clock } from '../core/clock.ts'
 import { EngineError } from '../errors/errors.ts'
-import { askedMessage, toolMessage } from '../make/tool-messages.ts'
-import { partsOf } from '../run/context.ts'
-import { runStream, type BatchSource, type RunStream } from '../run/run-stream.ts'
+import { createCollector, foldEvent, inCallOrder } from '../run/collector.ts'
+import { engineParts } from '../run/context.ts'
+import { runStream, type RunStream } from '../run/run-stream.ts'
 import { anyFunction, assertValid, must, optionsOf, within, type Check } from '../schema/checks.ts'
 import { callOptionChecks } from '../schema/options.ts'
-import { cancellation, failureBatch, toolBatches } from './batch.ts'
-import type { ToolRun } from './execute.ts'
+import { cancellation, toolBatches } from './batch.ts'
+import { defaultToolTimeoutMs, type ToolRun } from './execute.ts'
 import { toolTable } from './compact-tools.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
-import { defined } from '../types/guards.ts'
+import { defined, isObject } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { Message, ToolCall } from '../types/message.ts'
 import type { ToolHalt } from '../types/results.ts'
@@ -21,7 +21,7 @@ import type { ToolHalt } from '../types/results.ts'
  * Runs a batch of tool calls: one message for each, in the order of the calls. It is the fold of `streamToolCalls`.
  *
  * A call of an unknown tool rejects with an `EngineError` before anything runs. A handler that fails is an answer, not a
- * rejection. A batch that its signal stops rejects with `StreamError` `cancelled`.
+ * rejection. A batch that is stopped by its signal rejects with `StreamError` `cancelled`.
  */
 export async function runToolCalls(
   calls: readonly ToolCall[],
@@ -43,8 +43,8 @@ export async function runToolCalls(
 /**
  * Runs a batch of tool calls as a stream of events, in the order in which things happen.
  *
- * Each call says `tool_execution_started` when its handler starts, `tool_execution_completed`, and then one of
- * `tool_result_encoded`, `ask_user_requested` and `tool_halt`. A call of an unknown tool gives one `error` event, and nothing
+ * Each call emits `tool_execution_started` when its handler starts, `tool_execution_completed`, and then one of
+ * `tool_result_encoded`, `ask_user_requested` and `tool_halt`. A call of an unknown tool emits one `error` event, and nothing
  * runs. Leaving early aborts the signals of the handlers that still run. Illegal options throw at once.
  */
 export function streamToolCalls(
@@ -54,48 +54,36 @@ export function streamToolCalls(
 ): RunStream {
   const run = settleToolRun(tools, options)
   const unknown = unknownTool(calls, run.tools)
-  return runStream(unknown === undefined ? source(calls, run) : only(failureBatch(unknown)))
-}
-
-/** The batch, with what its signal did to it as the last event. */
-function source(calls: readonly ToolCall[], run: ToolRun): BatchSource {
   const batches = toolBatches(calls, run)
-  let phase: 'new' | 'open' | 'ended' = 'new'
-  return {
-    next: async () => {
-      const step = await batches.next()
-      const cut = step.done === true && phase !== 'ended' && batches.wasCut()
-      if (!cut) {
-        phase = step.done === true ? 'ended' : 'open'
-        return step
-      }
-      const error = cancellation(run)
-      if (phase === 'new') throw error
-      phase = 'ended'
-      return { done: false, value: failureBatch(error) }
-    },
-    return: () => {
-      phase = 'ended'
-      return batches.return()
-    },
-  }
-}
+  let left = false
 
-/** A source of one batch. */
-function only(batch: Batch): BatchSource {
-  let left = true
-  const end = { done: true, value: undefined } as const
-  return {
-    next: async () => {
-      if (!left) return end
-      left = false
-      return { done: false, value: batch }
-    },
-    return: async () => {
-      left = false
-      return end
-    },
+  /** The batches, and the error that ends them as the last event. Cancelled before its first event, the stream rejects. */
+  async function* events(): AsyncGenerator<Batch, void> {
+    if (unknown !== undefined) {
+      yield [{ type: 'error', error: unknown.toJSON() }]
+      return
+    }
+    let started = false
+    for (let step = await batches.next(); step.done !== true; step = await batches.next()) {
+      started = true
+      yield step.value
+    }
+    if (left || !batches.wasCut()) return
+    const error = cancellation(run)
+    if (!started) throw error
+    yield [{ type: 'error', error: error.toJSON() }]
   }
+
+  const source = events()
+  return runStream({
+    next: () => source.next(),
+    async return() {
+      left = true
+      // The generator handles `return` only after its pending read, and leaving the batch ends that read.
+      await batches.return()
+      return source.return()
+    },
+  })
 }
 
 /** The options of `runToolCalls` and `streamToolCalls`. What is absent comes from the engine, then from the defaults. */
@@ -135,15 +123,11 @@ const toolOptionIssues: Check = optionsOf({
   clock: must('a clock, with now and sleep', (value) => isObject(value) && 'sleep' in value),
 } satisfies Readonly<Record<keyof ToolCallsOptions, Check>>)
 
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
-}
-
 /** Settles the options of a batch, once. Throws a `ValidationError` that names every problem. */
 function settleToolRun(tools: readonly Tool[], options: ToolCallsOptions): ToolRun {
   assertValid('invalid_options', toolOptionIssues(options))
   assertValid('invalid_tool', within('tools', callOptionChecks.tools(tools)))
-  const engine = options.engine === undefined ? undefined : partsOf(options.engine)
+  const engine = options.engine === undefined ? undefined : engineParts(options.engine)
   const { requestId, sessionId, signal } = options
   const { onToolError, toolTimeoutMs, maxConcurrency } = engine?.defaults ?? {}
   return {
@@ -155,7 +139,7 @@ function settleToolRun(tools: readonly Tool[], options: ToolCallsOptions): ToolR
     executor: options.toolExecutor ?? engine?.toolExecutor,
     encoder: options.toolResultEncoder ?? engine?.toolResultEncoder,
     onToolError: options.onToolError ?? onToolError ?? 'continue',
-    timeoutMs: options.toolTimeoutMs ?? toolTimeoutMs ?? 30_000,
+    timeoutMs: options.toolTimeoutMs ?? toolTimeoutMs ?? defaultToolTimeoutMs,
     maxConcurrency: options.maxConcurrency ?? maxConcurrency,
     signal,
     clock: options.clock ?? engine?.clock ?? systemClock,
@@ -183,60 +167,22 @@ export interface ToolCallsResult {
   readonly halt?: ToolHalt
 }
 
-/**
- * Folds the events of a batch, which come in the order in which things happened, into messages in the order of the calls.
- *
- * Pure. Events of anything else are passed over; of calls with one id, the first is the first to be answered.
- */
+/** Folds the events of a batch, which come in the order in which things happened, into messages in the order of the calls. */
 export function foldToolEvents(
   calls: readonly ToolCall[],
   events: Iterable<StreamEvent>,
 ): ToolCallsResult {
-  const answers: (CallAnswer | undefined)[] = []
-  const placeOf = places(calls)
-  for (const event of events) {
-    const answer = answerOf(event)
-    const place = answer === undefined ? undefined : placeOf(answer.toolCallId)
-    if (place !== undefined) answers[place] = answer
+  const state = createCollector()
+  for (const event of events) foldEvent(state, event)
+  const messages = new Map<string | undefined, Message[]>()
+  for (const message of state.toolMessages) {
+    const known = messages.get(message.toolCallId)
+    if (known === undefined) messages.set(message.toolCallId, [message])
+    else known.push(message)
   }
-  const given = answers.filter((answer) => answer !== undefined)
   return defined<ToolCallsResult>({
-    messages: given.map(({ message }) => message),
-    halt: given.find(({ halt }) => halt !== undefined)?.halt,
+    // Of calls with the same id, the first gets the first answer.
+    messages: calls.flatMap(({ id }) => messages.get(id)?.shift() ?? []),
+    halt: inCallOrder(state.halts, { toolCalls: calls })[0],
   })
-}
-
-interface CallAnswer {
-  readonly toolCallId: string
-  readonly message: Message
-  readonly halt?: ToolHalt | undefined
-}
-
-function answerOf(event: StreamEvent): CallAnswer | undefined {
-  if (event.type === 'tool_result_encoded') {
-    const { id: toolCallId, content, halt } = event
-    return { toolCallId, message: toolMessage(toolCallId, content), halt }
-  }
-  if (event.type === 'ask_user_requested') {
-    const { toolCallId, question, options } = event
-    const halt = { reason: 'ask_user', toolCallId, question, options }
-    return { toolCallId, message: askedMessage(toolCallId), halt }
-  }
-  if (event.type === 'tool_halt') {
-    const { toolCallId, reason, result, content } = event
-    const halt = { reason, toolCallId, result }
-    return { toolCallId, message: toolMessage(toolCallId, content), halt }
-  }
-  return undefined
-}
-
-/** Gives the place of the next unanswered call with an id. */
-function places(calls: readonly ToolCall[]): (id: string) => number | undefined {
-  const byId = new Map<string, number[]>()
-  calls.forEach(({ id }, index) => {
-    const known = byId.get(id)
-    if (known === undefined) byId.set(id, [index])
-    else known.push(index)
-  })
-  return (id) => byId.get(id)?.shift()
 }

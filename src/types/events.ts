@@ -98,7 +98,7 @@ interface ErrorEvent {
 export type ToolExecutionResult = { readonly ok: JsonValue } | { readonly error: ErrorData }
 
 /** What a handler asks of the loop: to ask the user, or to halt. */
-export type HandlerWish =
+export type HandlerSignal =
   | { readonly type: 'ask_user'; readonly question: string; readonly options: JsonObject }
   | { readonly type: 'halt'; readonly reason: string }
 
@@ -123,7 +123,7 @@ export type ToolEvent =
       readonly result: ToolExecutionResult
       readonly durationMs: number
       /** Set when the handler returned `askUser(…)` or `halt(…)`. */
-      readonly outcome?: HandlerWish
+      readonly outcome?: HandlerSignal
     }
   /** The tool message is ready: `content` is what the model will read. */
   | {

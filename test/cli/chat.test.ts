@@ -6,7 +6,7 @@ import { createFakeServer } from '../../src/server.ts'
 import { fake, virtualClock } from '../../src/testing.ts'
 import { allm, hastyClock, scratch, start } from './support.ts'
 
-const soon = { interval: 5, timeout: 4000 }
+const soon = { interval: 5, timeout: 60_000 }
 
 function saved(path: string): Session {
   return Session.parse(readFileSync(path, 'utf8'))

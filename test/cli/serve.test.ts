@@ -15,7 +15,7 @@ test('serves a script to all three providers until Ctrl-C, then says how many re
   const path = scratch('script.json')
   writeFileSync(path, JSON.stringify(script))
   const serving = start(['serve', path, '--port', '0', '--repeat'])
-  await vi.waitUntil(serving.hearsCtrlC, { interval: 5, timeout: 5000 })
+  await vi.waitUntil(serving.hearsCtrlC, { interval: 5, timeout: 60_000 })
   const [, url = ''] = /serving 1 script on (\S+), until/.exec(serving.stdout()) ?? []
   const adapters = [
     openai({ baseUrl: `${url}/v1`, apiKey: 'any' }),
@@ -37,7 +37,7 @@ test('a file may hold other options of the server; those of the command line go 
   const path = scratch('script.json')
   writeFileSync(path, JSON.stringify({ script, port: 1, requireKey: false, models: ['mine'] }))
   const serving = start(['serve', path, '--port', '0'])
-  await vi.waitUntil(serving.hearsCtrlC, { interval: 5, timeout: 5000 })
+  await vi.waitUntil(serving.hearsCtrlC, { interval: 5, timeout: 60_000 })
   const [, url = ''] = /serving 1 script on (\S+), until/.exec(serving.stdout()) ?? []
   const models = (await (await fetch(`${url}/v1/models`)).json()) as { data: { id: string }[] }
   expect(models.data.map(({ id }) => id)).toEqual(['mine'])
@@ -49,7 +49,7 @@ test('a port that is taken is one line that says what to do', async () => {
   const path = scratch('script.json')
   writeFileSync(path, JSON.stringify(script))
   const first = start(['serve', path, '--port', '0'])
-  await vi.waitUntil(first.hearsCtrlC, { interval: 5, timeout: 5000 })
+  await vi.waitUntil(first.hearsCtrlC, { interval: 5, timeout: 60_000 })
   const [, port = ''] = /:(\d+), until/.exec(first.stdout()) ?? []
   const { code, stderr } = await allm(['serve', path, '--port', port])
   expect([code, stderr]).toEqual([

@@ -65,7 +65,7 @@ const scripts: readonly Script[] = [
   [['text', 'You chose tea.']],
 ]
 
-const patience = { interval: 25, timeout: 15_000 }
+const patience = { interval: 25, timeout: 60_000 }
 
 async function see(terminal: Terminal, text: string | RegExp): Promise<void> {
   await vi.waitFor(() => expect(terminal.screen()).toMatch(text), patience)
@@ -73,7 +73,7 @@ async function see(terminal: Terminal, text: string | RegExp): Promise<void> {
 
 describe.skipIf(openTerminal === undefined)(
   'in a terminal (needs tmux or python3)',
-  { timeout: 60_000 },
+  { timeout: 300_000 },
   () => {
     test('a chat streams, is stopped by Ctrl-C, is finished, asks, and is left', async () => {
       const path = scratch('chat.json')

@@ -40,7 +40,7 @@ interface Call {
 }
 
 type End =
-  | { readonly finishReason: FinishReason; readonly usage: Usage }
+  | { readonly finishReason: FinishReason; readonly usage: Usage | undefined }
   | { readonly error: { readonly kind: string; readonly reason: string } }
 
 /** Reads the events of a stream. */
@@ -84,7 +84,8 @@ function readEvent(reader: Reader, event: ModelEvent): void {
     }
   }
   if (event.type === 'message_completed') {
-    const { extra: _, ...usage } = event.usage ?? {}
+    const { extra: _, ...counts } = event.usage ?? {}
+    const usage = event.usage === undefined ? undefined : counts
     reader.end = { finishReason: event.finishReason, usage }
   }
   if (event.type === 'error') {
@@ -145,7 +146,12 @@ export function ordered(format: WireFormat, { said, end, wrong }: Comparable): C
       result[result.length - 1] = { ...item, text: last.text + item.text }
     } else result.push(item)
   }
-  return { said: result, end, wrong }
+  return { said: result, end: withUsage(end), wrong }
+}
+
+/** No usage is as good as one that says nothing. */
+function withUsage(end: End | undefined): End | undefined {
+  return end === undefined || 'error' in end ? end : { ...end, usage: end.usage ?? {} }
 }
 
 /** Which kinds of what is said keep their places among each other: those with the same number. */
@@ -170,11 +176,10 @@ function carriedEnd(format: WireFormat, { said, end }: Comparable): End | undefi
   if (end === undefined) return undefined
   if ('error' in end) return { error: carriedError(format, end.error) }
   const { finishReason, usage } = end
-  const known = Object.keys(usage).length === 0 ? undefined : usage
   const hasCalls = said.some(({ type }) => type === 'call')
   return {
     finishReason: carriedFinishReason(format, finishReason, hasCalls),
-    usage: carriedUsage(format, known) ?? {},
+    usage: carriedUsage(format, usage) ?? {},
   }
 }
 

@@ -81,7 +81,7 @@ describe.each(wireFormats)('%s', (format) => {
       }),
       { numRuns: 200 },
     )
-  }, 30_000)
+  })
 
   test('fails as the fake fails, with all that came before', async () => {
     const failing = fc.oneof(failingScript, harnessScript).filter(isHonest)
@@ -96,7 +96,7 @@ describe.each(wireFormats)('%s', (format) => {
       }),
       { numRuns: 200 },
     )
-  }, 30_000)
+  })
 })
 
 describe('the comparison', () => {

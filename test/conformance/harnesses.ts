@@ -39,8 +39,12 @@ function except(...missing: readonly ChatCapability[]): readonly ChatCapability[
   return everything.filter((capability) => !missing.includes(capability))
 }
 
+/** Stops a case that hangs; on a busy machine a correct adapter may take seconds. */
+const patienceMs = 60_000
+
 /** A fake has no bytes that could be cut, and sends nothing anywhere. */
 export const fakeHarness: ChatHarness = {
+  patienceMs,
   capabilities: except('chunking', 'reasoning_echo'),
   start(script, { more = [] } = {}) {
     const adapter = fake({ scripts: [script, ...more] })
@@ -93,6 +97,7 @@ export interface Breaks {
 export function httpHarness(format: WireFormat, { change, fetch }: Breaks = {}): ChatHarness {
   const { adapter, capabilities } = providers[format]
   return {
+    patienceMs,
     capabilities,
     async start(script, { more = [], clock, chunking } = {}) {
       const server = await createFakeServer({ scripts: [script, ...more], clock, chunking })
@@ -109,6 +114,7 @@ export function httpHarness(format: WireFormat, { change, fetch }: Breaks = {}):
 
 /** An image fake records what it refuses, and throws a scripted error as it is. */
 export const fakeImagesHarness: ImageHarness = {
+  patienceMs,
   capabilities: [
     'generate',
     'edit',
@@ -123,6 +129,7 @@ export const fakeImagesHarness: ImageHarness = {
 /** The harness of a provider's image adapter, over real HTTP. */
 export function httpImagesHarness(provider: 'openai' | 'gemini'): ImageHarness {
   return {
+    patienceMs,
     capabilities: [
       'requests',
       'generate',

@@ -85,8 +85,8 @@ test.each<[string, string]>([
 ])('a long text of %s does not take long', (_name, text) => {
   const start = performance.now()
   redact(text)
-  // A quadratic pattern takes minutes here; the bound leaves room for a busy machine.
-  expect(performance.now() - start).toBeLessThan(2000)
+  // A quadratic pattern takes minutes here, a linear one milliseconds, also on a busy machine.
+  expect(performance.now() - start).toBeLessThan(30_000)
 })
 
 describe('structured data', () => {

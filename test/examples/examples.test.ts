@@ -29,7 +29,7 @@ beforeAll(async () => {
       ]),
     ),
   })
-}, 60_000)
+})
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 afterEach(() => vi.unstubAllEnvs())

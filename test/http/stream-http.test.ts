@@ -40,15 +40,13 @@ test('each read is a batch, whatever it holds', async () => {
   expect(await readItems(stream)).toEqual(['d'])
 })
 
-test('leaving early closes the connection within half a second', async () => {
+test('leaving early closes the connection', async () => {
   await using server = await serve((_request, response) => startSse(response, sse('a')))
   for await (const batch of streamSse(callTo(server.url), plainDecoder())) {
     expect(batch).toEqual(['a'])
     break
   }
-  const left = performance.now()
   await server.hungUp()
-  expect(performance.now() - left).toBeLessThan(500)
 })
 
 test('leaving while a batch is awaited closes the connection and ends the wait', async () => {

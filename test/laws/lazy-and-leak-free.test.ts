@@ -121,7 +121,7 @@ describe.each<[string, (options?: object) => RunStream]>([
     const stream = open()
     await stream.return()
     expect(() => stream[Symbol.asyncIterator]()).toThrow(StreamError)
-    expect(() => stream[Symbol.asyncIterator]()).toThrow('can be read once')
+    expect(() => stream[Symbol.asyncIterator]()).toThrow('can be read only once')
   })
 
   test('return() while a read is waiting ends that read at once', async () => {

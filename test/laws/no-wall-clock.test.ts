@@ -9,7 +9,7 @@ const done: Script = [
 ]
 const limited: Script = [['preflight_error', 'rate_limited', { retryAfterMs: 90_000 }]]
 
-/** Real milliseconds; the laws speak of work, not of waiting, so the bound is generous for a busy machine. */
+/** Real milliseconds. The bound is the shortest wait that must not happen, so a busy machine stays far below it. */
 async function realMs(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now()
   await work()
@@ -44,7 +44,7 @@ test('five refusals with Retry-After 90 s and a tool that hangs for 30 s take no
   })
   expect(result?.steps[0]?.toolResults[0]?.content).toContain('30000 ms')
   expect(clock.now() - start).toBe(5 * 90_000 + 30_000)
-  expect(ms).toBeLessThan(2000)
+  expect(ms).toBeLessThan(30_000)
 })
 
 test('waits double from half a second to thirty, and are told to telemetry', async () => {

@@ -261,7 +261,7 @@ describe('a thread that any providers made', () => {
       }),
       { numRuns: 30 },
     )
-  }, 60_000)
+  })
 
   test('keeps the thinking of a provider for that provider, signature and all', async () => {
     const [chat, responses, claude, google] = ways as readonly [Way, Way, Way, Way]

@@ -64,4 +64,4 @@ test('a process killed with SIGKILL at a random event is succeeded by one that r
     if (answers[index] !== 'interrupted') expect(answers[index], context).toEqual(message)
     else expect(message.role, context).toBe('tool')
   })
-}, 60_000)
+})

@@ -4,16 +4,16 @@ import { root } from './root.ts'
 
 /** One code block of the documentation. */
 export interface DocBlock {
-  /** Where it stands, such as `README.md:12`. */
+  /** The file and line, such as `README.md:12`. */
   readonly place: string
   readonly code: string
-  /** A block tagged `no-run` is compiled only: it needs a key, a server, or patience. */
+  /** A block tagged `no-run` is only compiled: it needs a key, a server, or much time. */
   readonly runs: boolean
-  /** What its `// =>` comments say that it prints, line by line. */
+  /** The expected output, from its `// =>` comments, line by line. */
   readonly prints: readonly string[]
 }
 
-/** Every `ts` block of the README and of the guides, in their order. */
+/** Every `ts` block of the README and the guides, in order. */
 export function docBlocks(): readonly DocBlock[] {
   const guides = join(root, 'docs/guides')
   const names = existsSync(guides) ? readdirSync(guides).filter((name) => name.endsWith('.md')) : []
@@ -22,7 +22,7 @@ export function docBlocks(): readonly DocBlock[] {
   )
 }
 
-/** The `ts` blocks of one text. Blocks in other languages are passed over. */
+/** The `ts` blocks of one text. Blocks in other languages are ignored. */
 export function blocksOf(file: string, text: string): readonly DocBlock[] {
   return [...text.matchAll(/^( *)```ts( [^\n]*)?\n([^]*?)^\1```$/gm)].map((match) => {
     const [, indent = '', tags = '', body = ''] = match

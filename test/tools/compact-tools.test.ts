@@ -165,7 +165,7 @@ describe('tool_help', () => {
     const own = simple('tool_help', () => 'mine')
 
     expect(() => projectTools([own, weather])).toThrow(
-      'invalid tool: tools[0].name duplicate name: tool_help is built in where a tool is compact',
+      'invalid tool: tools[0].name duplicate name: tool_help is built in when a tool is compact',
     )
     expect(() => toolTable([own, weather])).toThrow(/duplicate name/)
     const { messages } = await runToolCalls([call('c0', 'tool_help')], [own, plain])

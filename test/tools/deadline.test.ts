@@ -27,7 +27,7 @@ test('at the deadline a call is answered, though its handler ignores its signal'
   })
 
   expect(clock.now()).toBe(250)
-  expect(sentence(messages[0]?.content)).toBe('tool deaf gave no answer within 250 ms')
+  expect(sentence(messages[0]?.content)).toBe('tool deaf did not finish within 250 ms')
   expect(halt?.error).toMatchObject({ kind: 'tool', reason: 'timeout', toolCallId: 'c0' })
 })
 
@@ -76,8 +76,8 @@ test('a tool’s own timeoutMs goes before that of the call', async () => {
   )
 
   expect(messages.map(({ content }) => sentence(content))).toEqual([
-    'tool deafer gave no answer within 90 ms',
-    'tool deaf gave no answer within 70 ms',
+    'tool deafer did not finish within 90 ms',
+    'tool deaf did not finish within 70 ms',
   ])
   expect(clock.now()).toBe(90)
 })
@@ -188,7 +188,7 @@ test('a clock that knows only sleep keeps deadlines too', async () => {
     toolTimeoutMs: 60,
   })
 
-  expect(sentence(messages[0]?.content)).toBe('tool deaf gave no answer within 60 ms')
+  expect(sentence(messages[0]?.content)).toBe('tool deaf did not finish within 60 ms')
 })
 
 test('every call has a span, with its ids and its duration', async () => {

@@ -223,7 +223,7 @@ describe('a schema of one’s own', () => {
     })
     await clock.runAll()
 
-    expect(sentence(messages[0]?.content)).toMatch(/no answer within 100 ms/)
+    expect(sentence(messages[0]?.content)).toMatch(/did not finish within 100 ms/)
     expect(runs).toBe(0)
   })
 })
@@ -260,16 +260,32 @@ test('askUser, halt and fail are what they say', () => {
 })
 
 test.each([
-  ['an unknown type', { type: 'nap' }, 'it is none of askUser, halt and fail'],
-  ['a question that is no text', { type: 'ask_user', question: 5 }, 'the question is not a string'],
-  ['options that are a list', { type: 'ask_user', question: 'a', options: [] }, 'not an object'],
+  ['an unknown type', { type: 'nap' }, 'it was not made by askUser, halt or fail'],
+  [
+    'a question that is no text',
+    { type: 'ask_user', question: 5 },
+    'the question must be a string',
+  ],
+  [
+    'options that are a list',
+    { type: 'ask_user', question: 'a', options: [] },
+    'must be an object',
+  ],
   [
     'options that are not JSON',
     { type: 'ask_user', question: 'a', options: { f: () => 1 } },
     'f is a function',
   ],
-  ['a halt without a reason', { type: 'halt', result: 1 }, 'the reason of a halt is not a word'],
-  ['an empty halt reason', { type: 'halt', reason: '' }, 'the reason of a halt is not a word'],
+  [
+    'a halt without a reason',
+    { type: 'halt', result: 1 },
+    'the reason of a halt must be a non-empty string',
+  ],
+  [
+    'an empty halt reason',
+    { type: 'halt', reason: '' },
+    'the reason of a halt must be a non-empty string',
+  ],
   ['a failure that is not JSON', { type: 'fail', reason: new Map() }, 'the value is a Map'],
 ])('%s is invalid_return', (_what, fields, problem) => {
   expect(readOutcome(toCall, branded(fields))).toMatchObject({

@@ -126,7 +126,7 @@ describe('an encoder of one’s own', () => {
     ['a promise', 'rejecting', 'object'],
   ])('has to give a string, not %s', (_what, content, word) => {
     expect(() => encodeResult(1, () => given(content) as string)).toThrow(
-      `the encoder gave ${word} in place of a string`,
+      `toolResultEncoder must return a string, not ${word}`,
     )
   })
 })
@@ -296,7 +296,7 @@ test.each([
   expect(halt).toMatchObject({ reason: 'tool_error', error: { reason: 'invalid_return' } })
 })
 
-test('a replacement that can not be encoded halts as encoding_failed, and the function is not asked again', async () => {
+test('a replacement that cannot be encoded halts as encoding_failed, and the function is not asked again', async () => {
   let calls = 0
   const { messages, halt } = await run(() => {
     calls++

@@ -47,7 +47,7 @@ test('a value that has no JSON is encoding_failed, and the place is named', asyn
     reason: 'encoding_failed',
     toolName: 'odd',
     toolCallId: 'c0',
-    message: 'the result of odd can not be encoded: rows[0].tags is a Set',
+    message: 'the result of odd cannot be encoded: rows[0].tags is a Set',
   })
 })
 

@@ -108,5 +108,5 @@ test.each([
     reason: 'tool_error',
     error: { reason: 'invalid_return', metadata: { reservedHaltReason: word } },
   })
-  expect(sentence(messages[0]?.content)).toBe('the tool gave an answer that can not be used')
+  expect(sentence(messages[0]?.content)).toBe('the tool returned an invalid outcome')
 })

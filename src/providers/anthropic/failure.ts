@@ -2,7 +2,7 @@ import type { AdapterErrorReason } from '../../errors/errors.ts'
 import type { HttpFailure } from '../../http/call.ts'
 import { retryAfterMs } from '../../http/failure.ts'
 import type { WireError } from './wire.ts'
-import { defined } from '../../types/guards.ts'
+import { defined, isObject } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
 
 const byStatus: ReadonlyMap<number, AdapterErrorReason> = new Map([
@@ -32,7 +32,7 @@ const byType: ReadonlyMap<string, AdapterErrorReason> = new Map([
   ['overloaded_error', 'provider_unavailable'],
 ])
 
-/** Reads a refusal: the status decides, then the error's type, and for a bad request its words. */
+/** Reads a refusal. The status decides, then the error's type, and for some errors the message. */
 export function parseFailure(status: number, body: string, headers: Headers): HttpFailure {
   const { request_id, ...refused } = parseBody(body)
   const error = readError(refused.error ?? refused.message ?? refused.detail)
@@ -46,20 +46,20 @@ export function parseFailure(status: number, body: string, headers: Headers): Ht
   })
 }
 
-/** Reads an error that came inside an answer. Its type decides. */
+/** Reads an error that came inside an answer. The error's type decides. */
 export function parseStreamError(
   error: WireError | undefined,
 ): Pick<HttpFailure, 'reason' | 'message'> {
   return parseError(error, undefined, 'the provider reported an error')
 }
 
-/** An error as it came: an object, or as some proxies write it, its message alone. */
+/** The error of an answer: an object, or with some proxies only its message. */
 export function readError(value: unknown): WireError | undefined {
   if (typeof value === 'string') return { message: value }
-  return typeof value === 'object' && value !== null ? value : undefined
+  return isObject(value) ? value : undefined
 }
 
-/** What the provider says about an error beside its message. */
+/** The facts of an error that are kept in its metadata. */
 export function errorFacts(
   error: WireError | undefined,
   providerRequestId: string | null | undefined,
@@ -79,11 +79,11 @@ function parseError(
   const message =
     typeof error?.message === 'string' && error.message !== '' ? error.message : fallback
   const reason = known ?? byType.get(error?.type ?? '') ?? 'unknown'
-  return { reason: byWords(message, reason), message }
+  return { reason: byMessage(message, reason), message }
 }
 
-/** Some failures are told apart by their words alone. */
-function byWords(message: string, reason: AdapterErrorReason): AdapterErrorReason {
+/** Some failures differ only in their message. */
+function byMessage(message: string, reason: AdapterErrorReason): AdapterErrorReason {
   if (reason !== 'invalid_request' && reason !== 'provider_unavailable') return reason
   if (/content filtering policy/i.test(message)) return 'content_filter'
   const isTooLong = /prompt is too long|context (?:window|length|limit|size)/i.test(message)
@@ -97,12 +97,11 @@ interface Refusal {
   readonly request_id?: string | null
 }
 
-/** A body that is not JSON, as a proxy's, tells nothing. */
+/** The members of a refusal's body. A body that is not a JSON object, such as a proxy's page, has none. */
 function parseBody(body: string): Refusal {
   try {
     const value: unknown = JSON.parse(body)
-    // A refusal's body is an object with an error in it; whatever it is, its members are looked at with care.
-    return typeof value === 'object' && value !== null ? value : {}
+    return isObject(value) ? value : {}
   } catch {
     return {}
   }

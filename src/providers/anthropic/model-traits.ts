@@ -1,22 +1,22 @@
-/** What a model takes and refuses, as far as a request has to know. */
+/** What a model takes and refuses in a request. */
 export interface ModelTraits {
-  /** The most tokens of one answer. It is what a request asks for that names no `maxTokens`. */
+  /** The longest answer in tokens, and the default of `maxTokens`. */
   readonly maxTokens: number
-  /** `budget`: a number of tokens. `adaptive`: the model decides, steered by an effort. */
+  /** `budget`: a number of tokens. `adaptive`: the model decides, guided by an effort. */
   readonly thinking: 'none' | 'budget' | 'adaptive'
-  /** What turns thinking off: saying nothing, a setting, or nothing at all (the lowest effort comes nearest). */
+  /** What turns thinking off: no setting, a setting of this type, or nothing (the lowest effort is the nearest). */
   readonly thinkingOff: 'omit' | 'disabled' | 'between_tools' | 'low_effort'
-  /** Takes `temperature`. */
+  /** Whether it takes `temperature`. */
   readonly sampling: boolean
-  /** Takes a tool choice that forces a call. */
+  /** Whether it takes a tool choice that forces a call. */
   readonly forcedTools: boolean
-  /** Has `output_config.format` and strict tools. */
+  /** Whether it has `output_config.format` and strict tools. */
   readonly structuredOutput: boolean
-  /** Continues a last message of the assistant's. */
+  /** Whether it continues a last message of the assistant. */
   readonly prefill: boolean
 }
 
-/** Servers that merely speak the protocol: what the first models of the API took, and a modest answer. */
+/** Other servers that speak the protocol: the settings of the API's first models, and a moderate length. */
 const compatible: ModelTraits = {
   maxTokens: 8192,
   thinking: 'budget',
@@ -32,10 +32,10 @@ const claude46: ModelTraits = { ...claude45, thinking: 'adaptive', prefill: fals
 const claude47: ModelTraits = { ...claude46, maxTokens: 128_000, sampling: false }
 const claude5: ModelTraits = { ...claude47, thinkingOff: 'disabled' }
 const alwaysThinking: ModelTraits = { ...claude5, thinkingOff: 'low_effort' }
-/** The narrowest set: every model since takes a request that keeps to it. */
+/** The narrowest set: every newer model takes a request that keeps to it. */
 const newest: ModelTraits = { ...alwaysThinking, forcedTools: false }
 
-/** The first row that fits counts: its families, and a version (major × 100 + minor) of at least the row's. */
+/** The first row that matches decides: by its families, and by a version (major × 100 + minor) of at least the row's. */
 const rows: readonly (readonly [families: string, from: number, traits: ModelTraits])[] = [
   ['any', 506, newest],
   ['opus', 505, newest],
@@ -58,7 +58,7 @@ const rows: readonly (readonly [families: string, from: number, traits: ModelTra
  * The traits of a model, by its name in any of the spellings in use (`claude-opus-4-5-20251101`, `claude-3-7-sonnet`,
  * `anthropic.claude-opus-5-5-v1:0`, `anthropic/claude-sonnet-4.6`).
  *
- * A Claude without a version counts as the newest; a model that is no Claude as a compatible server's.
+ * A Claude without a version has the traits of the newest one. Any other model has those of a compatible server.
  */
 export function modelTraits(model: string): ModelTraits {
   const name = model.toLowerCase()
@@ -73,5 +73,5 @@ export function modelTraits(model: string): ModelTraits {
   return row?.[2] ?? newest
 }
 
-/** Major and minor version. A date that follows has more than two digits and is neither. */
+/** The major and minor version. A date that follows has more than two digits and does not match. */
 const versionPattern = /claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2})(?!\d))?(?!\d)/

@@ -1,6 +1,6 @@
 import { ValidationError } from '../../errors/errors.ts'
-import { parseArguments, isObject } from './wire.ts'
-import { assertNever } from '../../types/guards.ts'
+import { parseObject } from '../../make/message-builder.ts'
+import { assertNever, isObject } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
 import type { Image } from '../../types/media.ts'
 import {
@@ -11,13 +11,7 @@ import {
   type ToolCall,
 } from '../../types/message.ts'
 
-/** A turn of the wire: what one side says until the other does. */
-interface Turn {
-  readonly role: 'user' | 'assistant'
-  readonly content: JsonObject[]
-}
-
-/** The messages of a request, as the API wants them. */
+/** The messages of a request, in the API's form. */
 interface RenderedMessages {
   readonly system?: string
   readonly messages: readonly JsonObject[]
@@ -25,19 +19,17 @@ interface RenderedMessages {
 
 /** What the rendering depends on. */
 interface MessageContext {
-  /** Reasoning of this provider is echoed; that of any other is left out. */
+  /** Reasoning of this provider is sent back. Reasoning of other providers is left out. */
   readonly provider: string
-  /** The model continues a last message of the assistant's; if not, it is asked to go on. */
+  /** Whether the model continues a last message of the assistant. If not, it is asked to continue. */
   readonly prefill: boolean
 }
 
-/** The user's turn after an answer that was cut, for models that do not continue one by themselves. */
-const continuation = 'Continue.'
-
 /**
- * Renders a conversation: system messages lifted out, neighbours of one side merged, tool results first in the user's turn.
+ * Renders a conversation: system messages move to `system`, consecutive messages of one role are merged into one turn, and
+ * tool results come first in the user's turn.
  *
- * Everything that is in a legal thread is sent, save reasoning of another provider and reasoning that was cut before it was
+ * Everything in a legal thread is sent, except reasoning of another provider and reasoning that was cut before it was
  * signed. Images of the assistant, which the API does not take, open the user's next turn.
  */
 export function renderMessages(
@@ -49,11 +41,11 @@ export function renderMessages(
     messages.filter(({ role }) => role !== 'system'),
     context.provider,
   )
-  // The API wants a message: instructions that stand alone are the user's.
+  // The API requires a message: instructions without one are sent as the user's.
   const alone = turns.length === 0 ? (system.pop() ?? '') : ''
   if (alone !== '') turns.push({ role: 'user', content: [...renderContent(alone)] })
   if (turns.length === 0) {
-    const problem = 'has nothing to send: every message is empty'
+    const problem = 'must contain text or an image: every message is empty'
     throw new ValidationError('invalid_request', [{ path: 'messages', problem }])
   }
   endTurns(turns, context.prefill)
@@ -64,6 +56,12 @@ export function renderMessages(
   }
 }
 
+/** A turn of the wire: consecutive messages of one role. */
+interface Turn {
+  readonly role: 'user' | 'assistant'
+  readonly content: JsonObject[]
+}
+
 function renderTurns(messages: readonly Message[], provider: string): Turn[] {
   const turns: Turn[] = []
   const ids = toolIds()
@@ -71,7 +69,7 @@ function renderTurns(messages: readonly Message[], provider: string): Turn[] {
   messages.forEach((message, index) => {
     switch (message.role) {
       case 'user':
-        say(turns, 'user', renderContent(message.content))
+        addBlocks(turns, 'user', renderContent(message.content))
         return
       case 'tool': {
         const id = message.toolCallId ?? ''
@@ -81,16 +79,16 @@ function renderTurns(messages: readonly Message[], provider: string): Turn[] {
           tool_use_id: ids.result(id),
           ...resultContent(message),
         }
-        answer(turns, toolset_name === undefined ? block : { ...block, toolset_name })
+        addResult(turns, toolset_name === undefined ? block : { ...block, toolset_name })
         return
       }
       case 'assistant': {
         const isLast = index === messages.length - 1
-        say(turns, 'assistant', renderAssistant(message, { provider, ids, isLast }))
+        addBlocks(turns, 'assistant', renderAssistant(message, { provider, ids, isLast }))
         for (const { id, opaque } of message.toolCalls ?? []) {
           toolsets.set(id, isObject(opaque) ? callFields(opaque) : {})
         }
-        say(turns, 'user', assistantImages(message))
+        addBlocks(turns, 'user', assistantImages(message))
         return
       }
       case 'system':
@@ -102,16 +100,16 @@ function renderTurns(messages: readonly Message[], provider: string): Turn[] {
   return turns
 }
 
-/** Adds blocks to the turn of a side; the same side twice makes one turn. */
-function say(turns: Turn[], role: Turn['role'], blocks: readonly JsonObject[]): void {
+/** Adds blocks to the last turn when it has this role, else to a new one. */
+function addBlocks(turns: Turn[], role: Turn['role'], blocks: readonly JsonObject[]): void {
   if (blocks.length === 0) return
   const last = turns.at(-1)
   if (last?.role === role) last.content.push(...blocks)
   else turns.push({ role, content: [...blocks] })
 }
 
-/** Adds a tool result. The API wants all of them first in the turn that follows the calls. */
-function answer(turns: Turn[], block: JsonObject): void {
+/** Adds a tool result. The API requires all results at the start of the turn that follows the calls. */
+function addResult(turns: Turn[], block: JsonObject): void {
   const last = turns.at(-1)
   if (last?.role !== 'user') {
     turns.push({ role: 'user', content: [block] })
@@ -133,7 +131,10 @@ function assistantImages({ content }: Message): readonly JsonObject[] {
   return content.flatMap((part) => (part.type === 'image' ? [renderImage(part.image)] : []))
 }
 
-/** Makes the end legal: a last text of the assistant's has no space at its end, and not every model continues it. */
+/** The user's turn after an answer that was cut, for models that do not continue it by themselves. */
+const continuation = 'Continue.'
+
+/** Makes the end legal: a last text of the assistant must not end in white space, and not every model continues it. */
 function endTurns(turns: Turn[], prefill: boolean): void {
   const last = turns.at(-1)
   const block = last?.content.at(-1)
@@ -145,7 +146,7 @@ function endTurns(turns: Turn[], prefill: boolean): void {
   }
 }
 
-/** One text alone is written as a string. */
+/** A single text is written as a string. */
 function toWire({ role, content }: Turn): JsonObject {
   const [only] = content
   const { type, text } = only ?? {}
@@ -154,18 +155,18 @@ function toWire({ role, content }: Turn): JsonObject {
     : { role, content }
 }
 
-/** What is needed to render the assistant's messages. */
+/** What the rendering of an assistant message depends on. */
 interface AssistantContext {
   readonly provider: string
   readonly ids: ToolIds
-  /** Nothing follows the message, so a tool on the provider's side may still be at work. */
+  /** Whether the message is the last one, so that a tool that runs at the provider may still be running. */
   readonly isLast: boolean
 }
 
 /**
- * The blocks of an assistant message: thinking and its like where they were, then text, with the calls in their places.
+ * The blocks of an assistant message: its parts in their order, with the calls in their places.
  *
- * Images are left out: the API takes none from the assistant. Empty when there is nothing that can be sent.
+ * Images are left out: the API takes none from the assistant. The list is empty when there is nothing that can be sent.
  */
 function renderAssistant(message: Message, context: AssistantContext): JsonObject[] {
   const { content, toolCalls = [] } = message
@@ -179,20 +180,30 @@ function renderAssistant(message: Message, context: AssistantContext): JsonObjec
     placed = Math.max(placed, until)
   }
   for (const part of parts) {
-    if (part.type === 'text') blocks.push(...renderText(part.text))
-    if (part.type !== 'reasoning') continue
-    const echo = echoedBlock(part, context.provider)
-    if (echo === undefined || !isComplete(echo.block, answered, context.isLast)) continue
-    placeCalls(echo.toolCalls)
-    blocks.push(echo.block)
+    switch (part.type) {
+      case 'text':
+        blocks.push(...renderText(part.text))
+        break
+      case 'reasoning': {
+        const echo = echoedBlock(part, context.provider)
+        if (echo === undefined || !isComplete(echo.block, answered, context.isLast)) break
+        placeCalls(echo.toolCalls)
+        blocks.push(echo.block)
+        break
+      }
+      case 'image':
+        break
+      default:
+        assertNever(part)
+    }
   }
   placeCalls(toolCalls.length)
-  // The API refuses a message that ends in thinking, as one that was cut while it thought does.
+  // The API refuses a message that ends in thinking, such as one that was cut during its thinking.
   while (isThinking(blocks.at(-1))) blocks.pop()
   return blocks
 }
 
-/** Whether a block is a call of a tool on the provider's side. */
+/** Whether a block is a call of a tool that runs at the provider. */
 function isServerToolUse(block: JsonObject | undefined): boolean {
   const type = block?.['type']
   return type === 'server_tool_use' || type === 'mcp_tool_use'
@@ -203,7 +214,7 @@ function isThinking(block: JsonObject | undefined): boolean {
   return type === 'thinking' || type === 'redacted_thinking'
 }
 
-/** The API refuses a server tool's call without its result, save where it paused over it. */
+/** The API refuses a server tool call without its result, except in the last message, where it paused for the tool. */
 function isComplete(block: JsonObject, answered: ReadonlySet<unknown>, isLast: boolean): boolean {
   return isLast || !isServerToolUse(block) || answered.has(block['id'])
 }
@@ -229,33 +240,39 @@ function renderCall(call: ToolCall, ids: ToolIds): JsonObject {
   return isObject(call.opaque) ? { ...block, ...callFields(call.opaque) } : block
 }
 
-/** Arguments that are no JSON object can not be echoed as they were; the model is shown them in this wrapping. */
+/** The API takes only a JSON object. Arguments that are not one are shown to the model in this wrapping. */
 function renderInput({ arguments: input, rawArguments = '' }: ToolCall): JsonObject {
-  if (Object.keys(input).length > 0 || parseArguments(rawArguments) !== undefined) return input
-  return { INVALID_JSON: rawArguments }
+  const isValid = rawArguments.trim() === '' || parseObject(rawArguments) !== undefined
+  return isValid || Object.keys(input).length > 0 ? input : { INVALID_JSON: rawArguments }
 }
 
-/**
- * The text and image blocks of a message's content. Reasoning is left out.
- *
- * The API refuses a text that is empty or all spaces, so such a text makes no block.
- */
+/** The text and image blocks of a message's content. Reasoning is left out. */
 function renderContent(content: Message['content']): readonly JsonObject[] {
   if (typeof content === 'string') return renderText(content)
   const blocks: JsonObject[] = []
   for (const part of content) {
-    if (part.type === 'text') blocks.push(...renderText(part.text))
-    else if (part.type === 'image') blocks.push(renderImage(part.image))
+    switch (part.type) {
+      case 'text':
+        blocks.push(...renderText(part.text))
+        break
+      case 'image':
+        blocks.push(renderImage(part.image))
+        break
+      case 'reasoning':
+        break
+      default:
+        assertNever(part)
+    }
   }
   return blocks
 }
 
-/** A text as a block; none when there is nothing but space. */
+/** A text as a block. The API refuses a text that is empty or white space, so such a text has no block. */
 function renderText(text: string): readonly JsonObject[] {
   return text.trim() === '' ? [] : [{ type: 'text', text }]
 }
 
-/** An image as a block. A file has been read by now; one that has not is refused. */
+/** An image as a block. Images in files are read before; a file that was not read is refused. */
 function renderImage(image: Image): JsonObject {
   switch (image.type) {
     case 'base64': {
@@ -265,16 +282,18 @@ function renderImage(image: Image): JsonObject {
     case 'url':
       return { type: 'image', source: { type: 'url', url: image.url } }
     case 'file':
-      throw new ValidationError('invalid_image', [{ path: image.path, problem: 'was not read' }])
+      throw new ValidationError('invalid_image', [
+        { path: image.path, problem: 'must be read before the request is rendered' },
+      ])
     default:
       return assertNever(image)
   }
 }
 
 /**
- * The members of a tool's call that the API wants back: who called it, when it was not the model itself, and its toolset.
+ * The members of a tool call that the API wants back: the caller, when it was not the model itself, and the toolset.
  *
- * They are picked from a block of the wire, or from what a call keeps; anything else there belongs to someone else.
+ * They are read from a block of the wire or from a call's `opaque`. Other members are ignored.
  */
 export function callFields(from: JsonObject): JsonObject {
   const { caller, toolset_name } = from
@@ -284,19 +303,19 @@ export function callFields(from: JsonObject): JsonObject {
   }
 }
 
-/** The ids of a conversation's tool calls, as they go to the wire. */
+/** The ids of a conversation's tool calls on the wire. */
 interface ToolIds {
-  /** The id of a call. Each call of a conversation gets its own, also where two answers used the same. */
+  /** The id of a call. Each call of a conversation gets its own, also when two answers used the same. */
   call(id: string): string
-  /** The id that a result refers to: that of the last call with this id. */
+  /** The id that a result refers to: the id of the last call with this id. */
   result(id: string): string
 }
 
 /**
  * Makes the ids of one conversation.
  *
- * The API takes letters, digits, `_` and `-`, and each id once. Other providers count from 0 in every answer, or write dots
- * and colons; their calls are renamed, and the results with them.
+ * The API takes letters, digits, `_` and `-`, and each id once. Other providers count from 0 in every answer, or use dots
+ * and colons; their calls are renamed, and the results too.
  */
 function toolIds(): ToolIds {
   const used = new Set<string>()
@@ -314,17 +333,17 @@ function toolIds(): ToolIds {
   }
 }
 
-/** A name in the letters that the API takes; `fallback` when nothing is there. */
+/** A name in the letters that the API takes. An empty name is replaced by `fallback`. */
 export function wireName(name: string, fallback: string): string {
   if (/^[\w-]+$/.test(name)) return name
   return name === '' ? fallback : name.replaceAll(/[^\w-]/g, '_')
 }
 
 /**
- * What a reasoning part keeps for the echo: the signature of a thinking block, the data of a redacted one, or a whole block
- * of a tool that ran on the provider's side.
+ * What a reasoning part keeps to be sent back: the signature of a thinking block, the data of a redacted one, or a whole
+ * block of a tool that ran at the provider.
  *
- * `toolCalls` counts the calls that came before the block; it is there only when some did, so that the order can be restored.
+ * `toolCalls` is the number of calls before the block, so that the order can be restored. It is absent when there were none.
  */
 export type ReasoningOpaque = (
   | { readonly signature: string }
@@ -332,7 +351,7 @@ export type ReasoningOpaque = (
   | { readonly block: JsonObject }
 ) & { readonly toolCalls?: number }
 
-/** A block to echo, and how many of the message's tool calls stand before it. */
+/** A block to send back, and how many of the message's tool calls come before it. */
 interface EchoedBlock {
   readonly block: JsonObject
   readonly toolCalls: number
@@ -341,7 +360,8 @@ interface EchoedBlock {
 /**
  * The block that a reasoning part came from.
  *
- * `undefined` for a part of another provider, and for thinking that was cut before its signature: both would be refused.
+ * Returns `undefined` for a part of another provider, and for thinking that was cut before its signature: the API would
+ * refuse both.
  */
 function echoedBlock(part: ReasoningPart, provider: string): EchoedBlock | undefined {
   const { opaque } = part

@@ -1,94 +1,101 @@
 import { EngineError } from '../../errors/errors.ts'
+import { parseObject } from '../../make/message-builder.ts'
 import { modelTraits, type ModelTraits } from './model-traits.ts'
 import { renderMessages, wireName } from './render-messages.ts'
 import { strictSchema } from './strict-schema.ts'
-import { isObject } from './wire.ts'
-import { assertNever, defined } from '../../types/guards.ts'
-import type { JsonObject, JsonValue } from '../../types/json.ts'
+import { mergeOptions } from '../shared/merge-options.ts'
+import { assertNever, defined, isObject } from '../../types/guards.ts'
+import type { JsonObject, JsonValue, ProviderOptions } from '../../types/json.ts'
+import type { Message } from '../../types/message.ts'
 import type {
   ModelRequest,
   PromptCache,
   ReasoningEffort,
   ReasoningOptions,
+  ResponseFormat,
+  ToolChoice,
   ToolSpec,
 } from '../../types/request.ts'
 
-/** What the rendering depends on beside the request. */
+/** What the rendering depends on besides the request. */
 interface RenderContext {
   readonly provider: string
   /** The `anthropic-version` that is sent. */
   readonly version: string
 }
 
-/** A request as the Messages API takes it, save for `stream`. */
+/** A request for the Messages API, without `stream`. */
 interface RenderedRequest {
   readonly body: JsonObject
-  /** The tool whose arguments are the answer, when the form is asked for that way. */
+  /** The tool whose arguments are the answer, when the response format is requested that way. */
   readonly answerTool?: AnswerTool
-  /** The fields of the request that this model does not take as they are; they are left out, or the nearest is sent. */
-  readonly adjusted: readonly string[]
+  /** The fields of the request that this model does not take as they are. They are left out, or the nearest is sent. */
+  readonly leftOut: readonly string[]
+}
+
+/** Renders a request. Images in files must be read before. */
+export function renderRequest(request: ModelRequest, context: RenderContext): RenderedRequest {
+  const { provider, version } = context
+  const {
+    model,
+    messages,
+    tools,
+    toolChoice,
+    temperature,
+    maxTokens,
+    responseFormat,
+    reasoning,
+    promptCache,
+    providerOptions,
+    metadata: _notSent,
+    ...undecided
+  } = request
+  // A new field of ModelRequest is a compile error here until this function decides about it.
+  undecided satisfies Readonly<Record<string, never>>
+  if (model === undefined) {
+    throw new EngineError('missing_model', `${provider} needs a model: set model`, { provider })
+  }
+  const traits = modelTraits(model)
+  const structured = structuredOutput(responseFormat, tools, traits, model)
+  const max_tokens = maxTokens ?? traits.maxTokens
+  const choice =
+    tools.length === 0 && structured.by !== 'tool'
+      ? declaredTools(messages, providerOptions)
+      : renderTools(tools, toolChoice, traits, structured)
+  const thought = renderReasoning(reasoning, traits, max_tokens, choice.forced)
+  const thinking = thought.thinking?.['type']
+  const isThinking = thinking === 'enabled' || thinking === 'adaptive'
+  const takesTemperature = traits.sampling && version < withoutSampling && !isThinking
+  const sentTemperature = takesTemperature ? cappedTemperature(temperature) : undefined
+  const format = structured.by === 'format' ? structured.format : undefined
+  const body = defined<JsonObject>({
+    model,
+    max_tokens,
+    ...renderMessages(messages, { provider, prefill: traits.prefill && !isThinking }),
+    temperature: sentTemperature,
+    tools: choice.tools,
+    tool_choice: choice.toolChoice,
+    thinking: thought.thinking,
+    output_config: outputConfig(thought.effort, format),
+    cache_control: cacheControl(promptCache),
+  })
+  return defined<RenderedRequest>({
+    body: withProviderOptions(body, providerOptions, provider),
+    answerTool: structured.by === 'tool' ? structured.tool : undefined,
+    leftOut: [
+      ...(sentTemperature === temperature ? [] : ['temperature']),
+      ...(choice.isLeftOut ? ['toolChoice'] : []),
+      ...(thought.isLeftOut ? ['reasoning'] : []),
+    ],
+  })
 }
 
 /** The first version of the API without `temperature`. */
 const withoutSampling = '2026-10-21'
 
-/** Renders a request. Images in files have been read by now. */
-export function renderRequest(request: ModelRequest, context: RenderContext): RenderedRequest {
-  const { model } = request
-  if (model === undefined) {
-    const { provider } = context
-    throw new EngineError('missing_model', `${provider} needs a model`, { provider })
-  }
-  const traits = modelTraits(model)
-  const structured = structuredOutput(request, traits)
-  const { maxTokens = traits.maxTokens } = request
-  const { tools, toolChoice, forced, dropped } = renderTools(request, traits, structured)
-  const { thinking, effort, adjusted } = renderReasoning(request.reasoning, {
-    traits,
-    maxTokens,
-    forced,
-  })
-  const isThinking = thinking?.['type'] === 'enabled' || thinking?.['type'] === 'adaptive'
-  const prefill = traits.prefill && !isThinking
-  const { system, messages } = renderMessages(request.messages, { ...context, prefill })
-  const sampling = traits.sampling && context.version < withoutSampling && !isThinking
-  const temperature = sampling ? renderTemperature(request) : undefined
-  const body = defined<JsonObject>({
-    model,
-    max_tokens: maxTokens,
-    system,
-    messages,
-    temperature,
-    tools,
-    tool_choice: toolChoice,
-    thinking,
-    output_config: outputConfig(effort, structured.by === 'format' ? structured.format : undefined),
-    cache_control: cacheControl(request.promptCache),
-  })
-  return defined<RenderedRequest>({
-    body: withProviderOptions(body, request, context.provider),
-    answerTool: structured.by === 'tool' ? structured.tool : undefined,
-    adjusted: [
-      ...(temperature === request.temperature ? [] : ['temperature']),
-      ...(dropped ? ['toolChoice'] : []),
-      ...(adjusted ? ['reasoning'] : []),
-    ],
-  })
-}
-
-/** Other providers count to 2; here 1 is the most. */
-function renderTemperature({ temperature }: ModelRequest): number | undefined {
+/** The maximum of other providers is 2; here it is 1. */
+function cappedTemperature(temperature: number | undefined): number | undefined {
   return temperature === undefined ? undefined : Math.min(temperature, 1)
-}
-
-/** The options of the protocol, then those under the adapter's own name when it has another. */
-function withProviderOptions(
-  body: JsonObject,
-  { providerOptions }: ModelRequest,
-  provider: string,
-): JsonObject {
-  const merged = mergeOptions(body, providerOptions.anthropic ?? {})
-  return provider === 'anthropic' ? merged : mergeOptions(merged, providerOptions[provider] ?? {})
 }
 
 function outputConfig(
@@ -106,38 +113,57 @@ function cacheControl(promptCache: PromptCache | undefined): JsonObject | undefi
   return { type: 'ephemeral', ...(isLong ? { ttl: '1h' } : {}) }
 }
 
+/** Merges the options of the protocol, then those under the adapter's own name when it has another. They override the body. */
+function withProviderOptions(
+  body: JsonObject,
+  options: ProviderOptions,
+  provider: string,
+): JsonObject {
+  const merged = withOptions(body, options.anthropic)
+  return provider === 'anthropic' ? merged : withOptions(merged, options[provider])
+}
+
+function withOptions(body: JsonObject, options: JsonObject | undefined): JsonObject {
+  const merged = mergeOptions(body, options, { addedTo: ['tools'], objects: 'same_type' })
+  const { tool_choice } = merged
+  // The API requires a type here, also when the options only set `disable_parallel_tool_use`.
+  return isObject(tool_choice)
+    ? { ...merged, tool_choice: { type: 'auto', ...tool_choice } }
+    : merged
+}
+
 /** The tools of a request and how the model has to choose among them. */
 interface RenderedTools {
   readonly tools?: readonly JsonObject[]
   readonly toolChoice?: JsonObject
-  /** A call is forced, which the API does not allow together with thinking. */
+  /** Whether a call is forced, which the API does not allow together with thinking. */
   readonly forced: boolean
-  /** The request forces a call and the model does not take that. */
-  readonly dropped: boolean
+  /** Whether the request forces a call and the model does not take that. */
+  readonly isLeftOut: boolean
 }
 
-/** Renders tools and choice. A forced choice that the model refuses is left out, and said so. */
+/** Renders tools and choice. A forced choice that the model refuses is left out. */
 function renderTools(
-  request: ModelRequest,
+  specs: readonly ToolSpec[],
+  toolChoice: ToolChoice | undefined,
   traits: ModelTraits,
   structured: StructuredOutput,
 ): RenderedTools {
-  const tools = request.tools.map((tool) => renderTool(tool, traits.structuredOutput))
-  if (structured.by === 'tool') return withAnswerTool(request, tools, structured.tool)
-  if (tools.length === 0) return withoutTools(request)
-  const choice = renderChoice(request.toolChoice)
+  const tools = specs.map((tool) => renderTool(tool, traits.structuredOutput))
+  if (structured.by === 'tool') return withAnswerTool(tools, toolChoice, structured.tool)
+  const choice = renderChoice(toolChoice)
   const forced = choice !== undefined && choice['type'] !== 'none'
-  const dropped = forced && !traits.forcedTools
+  const isLeftOut = forced && !traits.forcedTools
   return defined<RenderedTools>({
     tools,
-    toolChoice: dropped ? undefined : choice,
-    forced: forced && !dropped,
-    dropped,
+    toolChoice: isLeftOut ? undefined : choice,
+    forced: forced && !isLeftOut,
+    isLeftOut,
   })
 }
 
-/** `auto` is the API's default and is not written. */
-function renderChoice(choice: string | undefined): JsonObject | undefined {
+/** `auto` is the API's default and is not sent. */
+function renderChoice(choice: ToolChoice | undefined): JsonObject | undefined {
   switch (choice) {
     case undefined:
     case 'auto':
@@ -165,13 +191,13 @@ function renderTool(
   }
 }
 
-/** The answer is one more tool: the only one that may be called, or one among those that must be. */
+/** The answer is one more tool: the only one that may be called, or one of those that must be called. */
 function withAnswerTool(
-  { toolChoice = 'auto' }: ModelRequest,
   tools: readonly JsonObject[],
+  toolChoice: ToolChoice = 'auto',
   { name, description, schema }: AnswerTool,
 ): RenderedTools {
-  const rendered = { forced: true, dropped: false }
+  const rendered = { forced: true, isLeftOut: false }
   const all = [...tools, { name, description, input_schema: schema }]
   if (tools.length === 0 || toolChoice === 'none') {
     return { ...rendered, tools: all, toolChoice: { type: 'tool', name } }
@@ -181,19 +207,19 @@ function withAnswerTool(
   return defined<RenderedTools>({ ...rendered, tools, toolChoice: renderChoice(toolChoice) })
 }
 
-/** A conversation with calls in it has to declare their tools, also when none may be called any more. */
-function withoutTools({ messages, providerOptions }: ModelRequest): RenderedTools {
-  const rendered = { forced: false, dropped: false }
+/** A conversation that contains calls has to declare their tools, also when the request has no tools. */
+function declaredTools(messages: readonly Message[], options: ProviderOptions): RenderedTools {
+  const rendered = { forced: false, isLeftOut: false }
   const names = new Set<string>()
   for (const { toolCalls = [] } of messages) {
     for (const { name } of toolCalls) names.add(wireName(name, 'unnamed'))
   }
-  if (names.size === 0 || providerOptions.anthropic?.['tools'] !== undefined) return rendered
+  if (names.size === 0 || options.anthropic?.['tools'] !== undefined) return rendered
   const tools = Array.from(names, (name) => ({ name, input_schema: { type: 'object' } }))
   return { ...rendered, tools, toolChoice: { type: 'none' } }
 }
 
-/** How the form of an answer is asked for: not at all, by the API's own field, or by a tool that stands for the answer. */
+/** How the response format is requested: not at all, by the API's own field, or by a tool whose arguments are the answer. */
 type StructuredOutput =
   | { readonly by: 'nothing' }
   | { readonly by: 'format'; readonly format: JsonObject }
@@ -204,42 +230,50 @@ export interface AnswerTool {
   readonly name: string
   readonly description: string
   readonly schema: JsonObject
-  /** The schema is not of an object, so the answer is the member `value` of the arguments. */
+  /** Whether the answer is the member `value` of the arguments, because its schema is not an object's. */
   readonly wrapped: boolean
 }
 
 /**
- * Decides how a request's `responseFormat` is asked for.
+ * Decides how a request's `responseFormat` is requested.
  *
- * A schema goes by `output_config.format` where the model has it. Elsewhere, and for JSON of any shape, a tool is forced
- * instead; a model that has neither throws `EngineError` `unsupported_response_format`.
+ * A schema is sent as `output_config.format` to models that have it. For other models, and for JSON of any shape, a tool is
+ * forced instead. A model that has neither throws `EngineError` `unsupported_response_format`.
  */
 function structuredOutput(
-  { responseFormat, tools, model }: ModelRequest,
+  responseFormat: ResponseFormat | undefined,
+  tools: readonly ToolSpec[],
   traits: ModelTraits,
+  model: string,
 ): StructuredOutput {
-  if (responseFormat === undefined || responseFormat.type === 'text') return { by: 'nothing' }
-  const isSchema = responseFormat.type === 'json_schema'
-  if (isSchema && traits.structuredOutput) {
-    const schema = strictSchema(responseFormat.schema)
-    return { by: 'format', format: { type: 'json_schema', schema } }
-  }
-  if (!traits.forcedTools) {
-    const message = `${model} has no JSON mode without a schema; give responseFormat a jsonSchema(…)`
+  const byTool = (name: string, schema: JsonObject): StructuredOutput => {
+    if (traits.forcedTools) return { by: 'tool', tool: answerTool(name, schema, tools) }
+    const message = `${model} has no JSON mode without a schema: set responseFormat to a jsonSchema(…)`
     throw new EngineError('unsupported_response_format', message)
   }
-  let name = isSchema ? `respond_with_${responseFormat.name}` : 'respond_with_json'
-  name = name.replaceAll(/[^\w-]/g, '_').slice(0, 60)
-  while (tools.some((tool) => tool.name === name)) name += '_'
-  const schema = isSchema ? responseFormat.schema : { type: 'object' }
-  return { by: 'tool', tool: answerTool(name, schema) }
+  switch (responseFormat?.type) {
+    case undefined:
+    case 'text':
+      return { by: 'nothing' }
+    case 'json_schema': {
+      const { name, schema } = responseFormat
+      if (!traits.structuredOutput) return byTool(`respond_with_${name}`, schema)
+      return { by: 'format', format: { type: 'json_schema', schema: strictSchema(schema) } }
+    }
+    case 'json_object':
+      return byTool('respond_with_json', { type: 'object' })
+    default:
+      return assertNever(responseFormat)
+  }
 }
 
-function answerTool(name: string, schema: JsonObject): AnswerTool {
+function answerTool(wanted: string, schema: JsonObject, tools: readonly ToolSpec[]): AnswerTool {
+  let name = wanted.replaceAll(/[^\w-]/g, '_').slice(0, 60)
+  while (tools.some((tool) => tool.name === name)) name += '_'
   const description =
     'Gives the final answer. Call it when the answer is ready, with the answer as its input.'
   if (schema['type'] === 'object') return { name, description, schema, wrapped: false }
-  // References count from the root, so the definitions move there with it.
+  // References start at the root, so the definitions move there.
   const { $defs, definitions, ...value } = schema
   const wrapper: Record<string, JsonValue> = {
     type: 'object',
@@ -251,33 +285,19 @@ function answerTool(name: string, schema: JsonObject): AnswerTool {
   return { name, description, schema: wrapper, wrapped: true }
 }
 
-/** The answer that a wrapping tool was called with, as JSON; the text itself when it is not what was asked for. */
+/** The member `value` of a wrapped answer, as JSON. A text that has no such member is returned as it is. */
 export function unwrapAnswer(text: string): string {
-  try {
-    // Whatever the model wrote: JSON.parse makes a JSON value of it, or throws.
-    const parsed = JSON.parse(text) as JsonValue
-    const value = isObject(parsed) ? parsed['value'] : undefined
-    return value === undefined ? text : JSON.stringify(value)
-  } catch {
-    return text
-  }
+  const value = parseObject(text)?.['value']
+  return value === undefined ? text : JSON.stringify(value)
 }
 
-/** How hard a model thinks, in the API's words. */
+/** The settings of thinking on the wire. */
 interface RenderedReasoning {
   readonly thinking?: JsonObject
   /** For `output_config`. */
   readonly effort?: string
-  /** The model does not take what was asked for; what comes nearest is sent. */
-  readonly adjusted: boolean
-}
-
-/** What the rendering depends on. */
-interface ReasoningContext {
-  readonly traits: ModelTraits
-  readonly maxTokens: number
-  /** A tool call is forced; the API then refuses thinking. */
-  readonly forced: boolean
+  /** Whether the model does not take the setting as it is; the nearest is sent. */
+  readonly isLeftOut: boolean
 }
 
 type Thinking = Exclude<ReasoningEffort, 'none'>
@@ -290,7 +310,7 @@ const efforts: Readonly<Record<Thinking, string>> = {
   max: 'max',
 }
 
-/** Tokens to think with, where the API wants a number. At most three quarters of `maxTokens`: the rest is the answer. */
+/** The budgets in tokens. A budget is at most three quarters of `maxTokens`: the rest is for the answer. */
 const budgets: Readonly<Record<Thinking, number>> = {
   minimal: 1024,
   low: 4096,
@@ -299,72 +319,53 @@ const budgets: Readonly<Record<Thinking, number>> = {
   max: 49_152,
 }
 
-/** The least that the API takes. */
+/** The smallest budget that the API takes. */
 const leastBudget = 1024
 
-/** Renders `reasoning`: an effort for the models that decide by themselves, a budget for those before them. */
+/** Renders `reasoning`: an effort for the models with adaptive thinking, a budget for older ones. A forced call excludes thinking. */
 function renderReasoning(
   reasoning: ReasoningOptions | undefined,
-  { traits, maxTokens, forced }: ReasoningContext,
+  traits: ModelTraits,
+  maxTokens: number,
+  forced: boolean,
 ): RenderedReasoning {
-  if (reasoning === undefined) return { adjusted: false }
+  if (reasoning === undefined) return { isLeftOut: false }
   const { effort } = reasoning
   if (effort === 'none') return renderOff(traits)
-  if (traits.thinking === 'none') return { adjusted: true }
-  if (traits.thinking === 'adaptive') {
-    if (forced) return { effort: efforts[effort], adjusted: true }
-    const thinking = { type: 'adaptive', ...renderDisplay(reasoning) }
-    return { thinking, effort: efforts[effort], adjusted: false }
-  }
-  const budget_tokens = Math.min(budgets[effort], Math.floor(maxTokens * 0.75))
-  if (forced || budget_tokens < leastBudget) return { adjusted: true }
-  return {
-    thinking: { type: 'enabled', budget_tokens, ...renderDisplay(reasoning) },
-    adjusted: false,
+  switch (traits.thinking) {
+    case 'none':
+      return { isLeftOut: true }
+    case 'adaptive': {
+      if (forced) return { effort: efforts[effort], isLeftOut: true }
+      const thinking = { type: 'adaptive', ...renderDisplay(reasoning) }
+      return { thinking, effort: efforts[effort], isLeftOut: false }
+    }
+    case 'budget': {
+      const budget_tokens = Math.min(budgets[effort], Math.floor(maxTokens * 0.75))
+      if (forced || budget_tokens < leastBudget) return { isLeftOut: true }
+      const thinking = { type: 'enabled', budget_tokens, ...renderDisplay(reasoning) }
+      return { thinking, isLeftOut: false }
+    }
+    default:
+      return assertNever(traits.thinking)
   }
 }
 
 function renderOff({ thinkingOff }: ModelTraits): RenderedReasoning {
   switch (thinkingOff) {
     case 'omit':
-      return { adjusted: false }
+      return { isLeftOut: false }
     case 'disabled':
     case 'between_tools':
-      return { thinking: { type: thinkingOff }, adjusted: false }
+      return { thinking: { type: thinkingOff }, isLeftOut: false }
     case 'low_effort':
-      return { effort: 'low', adjusted: true }
+      return { effort: 'low', isLeftOut: true }
     default:
       return assertNever(thinkingOff)
   }
 }
 
-/** Left to the model's default unless the caller says. */
+/** `summary` decides whether thinking is shown. Without it, the model's default applies. */
 function renderDisplay({ summary }: ReasoningOptions): JsonObject {
   return summary === undefined ? {} : { display: summary ? 'summarized' : 'omitted' }
-}
-
-/**
- * Merges `providerOptions` into a body, as the last word.
- *
- * A list of `tools` is added to the request's; an object is merged with the one that is there, unless its `type` is another;
- * anything else takes the place of what was there.
- */
-function mergeOptions(body: JsonObject, options: JsonObject): JsonObject {
-  const merged: Record<string, JsonValue> = { ...body }
-  for (const [key, value] of Object.entries(options))
-    merged[key] = mergeMember(key, body[key], value)
-  return merged
-}
-
-function mergeMember(key: string, ours: JsonValue | undefined, theirs: JsonValue): JsonValue {
-  if (key === 'tools' && Array.isArray(ours) && Array.isArray(theirs)) {
-    return [...(ours as readonly JsonValue[]), ...(theirs as readonly JsonValue[])] // isArray forgets the items' type.
-  }
-  if (key === 'tool_choice' && isObject(theirs)) return { type: 'auto', ...sameKind(ours, theirs) }
-  return isObject(theirs) ? sameKind(ours, theirs) : theirs
-}
-
-function sameKind(ours: JsonValue | undefined, theirs: JsonObject): JsonObject {
-  const differ = isObject(ours) && 'type' in theirs && ours['type'] !== theirs['type']
-  return isObject(ours) && !differ ? { ...ours, ...theirs } : theirs
 }

@@ -1,11 +1,11 @@
-import { isObject } from './wire.ts'
+import { isObject } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 
 /**
- * A JSON Schema cut to what the API can enforce.
+ * A JSON Schema, reduced to the keywords that the API can enforce.
  *
  * Objects are closed, `oneOf` becomes `anyOf`, and a keyword that would be refused (bounds, lengths, patterns, …) moves into
- * the description, where the model still reads it. The caller's own validation is not changed by this.
+ * the description, where the model still reads it. The caller's own validation does not change.
  */
 export function strictSchema(schema: JsonObject): JsonObject {
   const kept: Record<string, JsonValue> = {}
@@ -27,7 +27,7 @@ export function strictSchema(schema: JsonObject): JsonObject {
   return kept
 }
 
-/** What says nothing about the value, and what is written anew. */
+/** Keywords that say nothing about the value, and `additionalProperties`, which is written anew. */
 const dropped: ReadonlySet<string> = new Set(['$schema', '$id', '$comment', 'additionalProperties'])
 
 /** The formats that the API enforces. */

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 
-/** One server-sent event of the Messages API, as far as it is read. Any member may be missing or `null`. */
+/** One server-sent event of the Messages API, with the members that are read. Any member may be missing or `null`. */
 export interface WireEvent {
   readonly type?: string
   readonly index?: number
@@ -25,7 +25,7 @@ export interface WireMessage {
   readonly [other: string]: unknown
 }
 
-/** A content block: text, thinking, a tool's call, or anything that the servers add. */
+/** A content block: text, thinking, a tool call, or a type that is unknown here. */
 export interface WireBlock {
   readonly type?: string
   readonly text?: string
@@ -39,7 +39,7 @@ export interface WireBlock {
   readonly [other: string]: unknown
 }
 
-/** The growth of a block, or what `message_delta` says about the end of the message. */
+/** The delta of a block, or the end of a message in `message_delta`. */
 export interface WireDelta {
   readonly type?: string
   readonly text?: string
@@ -51,37 +51,19 @@ export interface WireDelta {
   readonly [other: string]: unknown
 }
 
-/** What a refusal says about itself. */
+/** The error in a refusal or in an answer. */
 export interface WireError {
   readonly type?: string | null
   readonly message?: string | null
   readonly details?: { readonly error_code?: string | null } | null
 }
 
-/** A member as a text; what is none says nothing. */
+/** A member as a text. A value of another type counts as empty. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** A member as a text that says something. */
+/** A member as a text that is not empty. */
 export function someText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
-}
-
-/** Whether a JSON value is an object. */
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** The arguments that a model wrote. No text at all is `{}`; what is not a JSON object is `undefined`. */
-export function parseArguments(raw: string): JsonObject | undefined {
-  if (raw.trim() === '') return {}
-  try {
-    const value: unknown = JSON.parse(raw)
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-    // JSON.parse makes JSON values, and this one is an object.
-    return value as JsonObject
-  } catch {
-    return undefined
-  }
 }

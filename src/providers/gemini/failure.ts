@@ -1,36 +1,31 @@
 import { AdapterError, type AdapterErrorReason } from '../../errors/errors.ts'
-import type { HttpFailure } from '../../http/call.ts'
+import type { HttpCall, HttpFailure } from '../../http/call.ts'
 import { retryAfterMs } from '../../http/failure.ts'
-import { isJsonObject, type WireAnswer } from './wire.ts'
-import { defined } from '../../types/guards.ts'
-
-/** An answer that is not a success, as it came. */
-interface FailedAnswer {
-  readonly status: number
-  readonly body: string
-  readonly headers: Headers
-}
+import { defined, isObject } from '../../types/guards.ts'
+import type { JsonObject } from '../../types/json.ts'
+import type { CallFacts } from '../shared/call.ts'
 
 /**
- * What a refusal of Gemini means. Its error is an object, or the first item of a list.
+ * Reads a response that is not a success. Gemini's error is an object, or the first item of a list.
  *
- * A key that is not valid is a 400 here and still `authentication_failed`. How long to wait is in a header or in the
- * error's `RetryInfo`.
+ * An invalid key is a 400 and still `authentication_failed`. The time to wait is in a header or in the error's `RetryInfo`.
  */
-export function parseFailure(provider: string, answer: FailedAnswer): HttpFailure {
-  const { status, body, headers } = answer
-  const error = errorIn(parseBody(body))
-  if (error === undefined) {
-    const message = `${provider} answered ${status} without an error that can be read`
-    return defined<HttpFailure>({
-      reason: reasonOf(status, ''),
-      message,
-      retryAfterMs: retryAfterMs(headers),
-    })
+export function failureParser(provider: string): HttpCall['parseFailure'] {
+  return (status, body, headers) => {
+    const error = errorIn(parseBody(body))
+    const wait = defined<Pick<HttpFailure, 'retryAfterMs'>>({ retryAfterMs: retryAfterMs(headers) })
+    if (error !== undefined) return { ...failureOf(provider, error, status), ...wait }
+    const message = `${provider} answered ${status} without a readable error`
+    return { reason: reasonOf(status, ''), message, ...wait }
   }
-  const failure = failureOf(provider, error, status)
-  const wait = retryAfterMs(headers)
-  return wait === undefined ? failure : { ...failure, retryAfterMs: wait }
+}
+
+function parseBody(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
 }
 
 /** An error of Gemini: a Google RPC status. */
@@ -41,22 +36,22 @@ interface WireError {
   readonly details?: unknown
 }
 
-/** The error in a parsed body or event, or in the first item of a list; `undefined` when there is none. */
+/** The error in a parsed body or event, or in the first item of a list. */
 function errorIn(value: unknown): WireError | undefined {
   const body: unknown = Array.isArray(value) ? value[0] : value
-  const error = isJsonObject(body) ? body['error'] : undefined
-  // As some proxies write it, its message alone.
+  const error = isObject(body) ? body['error'] : undefined
+  // Some proxies send the message alone.
   if (typeof error === 'string') return { message: error }
-  return isJsonObject(error) ? error : undefined
+  return isObject(error) ? error : undefined
 }
 
-/** What an error object means. `status` is that of the answer; inside a stream it is read from the error. */
+/** Reads an error object. `status` is that of the response; inside a stream it is taken from the error. */
 function failureOf(
   provider: string,
   error: WireError,
   status: number = statusOf(error),
 ): HttpFailure & { readonly status: number } {
-  const details = Array.isArray(error.details) ? error.details.filter(isJsonObject) : []
+  const details = Array.isArray(error.details) ? error.details.filter(isObject) : []
   const text = typeof error.message === 'string' && error.message !== '' ? error.message : undefined
   const badKey = details.some((detail) => detail['reason'] === 'API_KEY_INVALID')
   return defined<HttpFailure & { readonly status: number }>({
@@ -99,7 +94,7 @@ function reasonOf(status: number, message: string): AdapterErrorReason {
   return status >= 500 ? 'provider_unavailable' : 'unknown'
 }
 
-/** Gemini says 400 to many things; some of them only its words tell apart. */
+/** Gemini answers 400 to many problems; some of them differ in their message only. */
 function reasonOf400(message: string): AdapterErrorReason {
   if (/api key (?:not valid|not found|expired|invalid)/.test(message)) {
     return 'authentication_failed'
@@ -111,7 +106,7 @@ function reasonOf400(message: string): AdapterErrorReason {
 }
 
 /** The `retryDelay` of a `RetryInfo`: seconds, written `34.4s`. */
-function retryDelayMs(details: readonly Record<string, unknown>[]): number | undefined {
+function retryDelayMs(details: readonly Readonly<Record<string, unknown>>[]): number | undefined {
   for (const { retryDelay } of details) {
     const match = typeof retryDelay === 'string' ? /^(\d+(?:\.\d+)?)s$/.exec(retryDelay) : null
     if (match !== null) return Math.ceil(Number(match[1]) * 1000)
@@ -119,34 +114,26 @@ function retryDelayMs(details: readonly Record<string, unknown>[]): number | und
   return undefined
 }
 
-function parseBody(body: string): unknown {
-  try {
-    return JSON.parse(body)
-  } catch {
-    return undefined
-  }
-}
+/** What an error inside a successful response needs to know of its call. */
+type FailedCall = Pick<CallFacts, 'provider' | 'requestId' | 'clean'>
 
-/** Whose call failed. */
-export interface CallFacts {
-  readonly provider: string
-  readonly requestId: string
-  /** Takes the key of the call out of a text. */
-  readonly hideKey: (text: string) => string
-}
-
-/** The error that Gemini put in the place of an answer, or of the rest of one. */
-export function reportedError(answer: WireAnswer, facts: CallFacts): AdapterError {
-  const { provider, requestId, hideKey } = facts
-  const error: unknown = JSON.parse(hideKey(JSON.stringify(answer.error)))
+/** The error that Gemini sent in place of an answer, or of the rest of one. */
+export function reportedError(sent: unknown, call: FailedCall): AdapterError {
+  const { provider, requestId, clean } = call
+  const error: unknown = JSON.parse(clean(JSON.stringify(sent)))
   const known = errorIn({ error }) ?? { message: String(error) }
   const { reason, message, ...details } = failureOf(provider, known)
   return new AdapterError(reason, message, { provider, requestId, ...details })
 }
 
-/** The prompt was blocked: there is no answer, and Gemini's reasons are in `metadata.promptFeedback`. */
-export function blockedPrompt(answer: WireAnswer, facts: CallFacts): AdapterError {
-  const { provider, requestId } = facts
+/** The error of a blocked prompt, which has no answer. Gemini's reasons are in `metadata.promptFeedback`. */
+export function blockedPrompt(
+  answer: {
+    readonly promptFeedback?: JsonObject
+    readonly usageMetadata?: JsonObject
+  },
+  { provider, requestId }: FailedCall,
+): AdapterError {
   const { promptFeedback = {}, usageMetadata } = answer
   const { blockReason, blockReasonMessage } = promptFeedback
   const words = typeof blockReasonMessage === 'string' ? ` (${blockReasonMessage})` : ''
@@ -156,9 +143,15 @@ export function blockedPrompt(answer: WireAnswer, facts: CallFacts): AdapterErro
   return new AdapterError('content_filter', message, { provider, requestId, metadata })
 }
 
-/** An answer that is whole and has no end, or is no answer at all. */
-export function malformedAnswer(facts: CallFacts, cause?: unknown): AdapterError {
-  const { provider, requestId } = facts
-  const message = `${provider} answered without a candidate that has a finish reason`
+/** The error of a response that has no answer or cannot be read, or of a whole answer that has no end. */
+export function malformedAnswer(
+  { provider, requestId }: FailedCall,
+  cause?: unknown,
+): AdapterError {
+  const problem =
+    cause instanceof Error
+      ? `with a body that cannot be read: ${cause.message}`
+      : 'without a candidate that has a finish reason'
+  const message = `${provider} answered ${problem}`
   return new AdapterError('malformed_response', message, { provider, requestId, cause })
 }

@@ -9,10 +9,6 @@ import { guardCall, type HttpCall } from '../../http/call.ts'
 import { transportFailure } from '../../http/failure.ts'
 import { postForJson, type JsonAnswer } from '../../http/post.ts'
 import { secretFilter } from '../../http/secrets.ts'
-import { blockedPrompt, parseFailure, reportedError, type CallFacts } from './failure.ts'
-import { callKey, methodUrl, settle, type GeminiOptions, type Settings } from './gemini.ts'
-import { finishReasonOf, parseUsage } from './usage.ts'
-import { isJsonObject, type WireAnswer, type WirePart } from './wire.ts'
 import { defined } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type {
@@ -22,7 +18,6 @@ import type {
   ImageUsage,
   InlineImage,
 } from '../../types/media.ts'
-import type { ImageLimits } from '../../vision/fetch-image.ts'
 import {
   base64Slices,
   imageBase64,
@@ -31,33 +26,38 @@ import {
 } from '../../vision/load-images.ts'
 import { madeImage } from '../../vision/made-image.ts'
 import { imageFailure } from '../../vision/resolve-images.ts'
+import { keyOf, type Connection } from '../shared/call.ts'
+import { finishReasonOf, parseUsage, type WireAnswer, type WirePart } from './decode.ts'
+import { blockedPrompt, failureParser, reportedError } from './failure.ts'
+import { imageLimits, keyHeader, methodUrl, settle, type GeminiOptions } from './gemini.ts'
+import { withProviderOptions } from './render-request.ts'
 
 /**
- * An adapter for the Gemini models that draw: `generate`, and `edit` with the images inline in the prompt.
+ * An adapter for the Gemini models that make images: `generate`, and `edit` with the images inline in the prompt.
  *
- * `variation` and masks are refused before anything is sent. An edit's image that is given by address is fetched here,
- * from public hosts only. Gemini draws in ratios, so a size in pixels becomes the nearest one; `quality`, `style` and
- * `background` are not sent and named in the answer's `metadata.droppedParameters`.
+ * `variation` and masks are refused before anything is sent. The image of an edit that is given by URL is fetched here, from
+ * public hosts only. Gemini takes aspect ratios, so a size in pixels becomes the nearest one; `quality`, `style` and
+ * `background` are not sent, and are listed in `metadata.droppedParameters` of the response.
  */
 export function geminiImages(options: GeminiOptions = {}): ImageAdapter {
-  const settings = settle(options)
-  const { provider, key } = settings
+  const connection = settle(options)
+  const { provider, key } = connection
   return {
     provider,
     needsModel: true,
     key,
     supportedOperations: () => ['generate', 'edit'],
-    generate: imageCaller(settings),
+    generate: imageCaller(connection),
   }
 }
 
-/** Makes the calls of an adapter. What can not be asked of Gemini is refused before a key is looked for. */
-function imageCaller(settings: Settings): ImageAdapter['generate'] {
+/** Makes the calls of an adapter. An unsupported request is refused before a key is looked up. */
+function imageCaller(connection: Connection): ImageAdapter['generate'] {
   return async (request, options = {}) => {
-    const { provider } = settings
+    const { provider } = connection
     const requestId = options.requestId ?? (options.newId ?? randomId)('request')
-    assertPossible(request, { provider, requestId })
-    const call = imageHttpCall(settings, request.model, { ...options, requestId })
+    assertSupported(request, { provider, requestId })
+    const call = imageHttpCall(connection, request.model, { ...options, requestId })
     try {
       const images = await inputImages(request, call)
       const body = imageBody(request, images, provider)
@@ -71,26 +71,25 @@ function imageCaller(settings: Settings): ImageAdapter['generate'] {
 /** A call without its body. */
 type ImageHttpCall = Omit<HttpCall, 'body'> & { readonly requestId: string }
 
-/** Where and how a request is sent. A model or a key that is missing is refused here. */
+/** The call of a request. A missing model or key is an `EngineError`. */
 function imageHttpCall(
-  settings: Settings,
+  connection: Connection,
   model: string | undefined,
   options: AdapterOptions & { readonly requestId: string },
 ): ImageHttpCall {
-  const { provider, headers, fetch } = settings
+  const { provider, headers, fetch } = connection
   const { apiKey, requestId, signal, requestTimeoutMs, streamTimeoutMs, clock } = options
-  const url = methodUrl(settings, model, 'generateContent')
-  const key = callKey(settings, apiKey)
+  const url = methodUrl(connection, model, false)
+  const key = keyOf(connection, apiKey, requestId)
   return {
     provider,
     url,
     headers: {
       'content-type': 'application/json',
-      ...(key === undefined ? {} : { 'x-goog-api-key': key }),
+      ...(key === undefined ? {} : keyHeader(key)),
       ...headers,
     },
-    parseFailure: (status, body, answered) =>
-      parseFailure(provider, { status, body, headers: answered }),
+    parseFailure: failureParser(provider),
     fetch,
     requestId,
     signal,
@@ -100,8 +99,8 @@ function imageHttpCall(
   }
 }
 
-/** Throws when something in a request can not be asked of Gemini. */
-function assertPossible(
+/** Throws if Gemini does not support something in a request. */
+function assertSupported(
   request: ImageRequest,
   call: { readonly provider: string; readonly requestId: string },
 ): void {
@@ -119,32 +118,25 @@ interface Refusal {
 
 function refusalOf({ operation, size, mask, responseFormat }: ImageRequest): Refusal | undefined {
   if (operation === 'variation') {
-    const message = 'gemini makes no variations; use edit with a prompt'
+    const message = 'gemini does not support variation: use edit with a prompt'
     return { reason: 'unsupported_operation', message, metadata: { operation } }
   }
   if (mask !== undefined) {
-    const message = 'gemini has no masks; say in the prompt what is to be changed'
+    const message = 'gemini does not support mask: describe in the prompt what has to change'
     return { reason: 'unsupported_feature', message, metadata: { feature: 'mask' } }
   }
   if (responseFormat === 'url') {
-    const message = 'gemini gives base64 only; leave out responseFormat'
+    const message = 'gemini does not support responseFormat "url": leave it out to get base64'
     return { reason: 'invalid_request', message, metadata: { responseFormat } }
   }
   if (imageConfig(size) === undefined) {
-    const message =
-      'gemini draws in ratios: no ratio of its own is near this size (try "16:9", "1:1", "3:4")'
+    const message = `gemini does not support size ${JSON.stringify(size)}: pass an aspect ratio, such as "16:9", "1:1" or "3:4"`
     return { reason: 'invalid_request', message, metadata: { size } }
   }
   return undefined
 }
 
-/** A request holds a hundred megabytes, images as base64 included. */
-const limits: Omit<ImageLimits, 'provider'> = {
-  maxBytes: 75 * 1024 * 1024,
-  mimeTypes: ['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif'],
-}
-
-/** The images of an edit, loaded and checked. The deadline of the call also holds while they are fetched. */
+/** The images of an edit, loaded and checked. The timeout of the call applies to fetching them too. */
 async function inputImages(
   request: ImageRequest,
   call: ImageHttpCall,
@@ -153,7 +145,7 @@ async function inputImages(
   const { provider, fetch, requestId } = call
   const guard = guardCall({ ...call, body: null })
   try {
-    const source = { limits: { provider, ...limits }, fetch, requestId, signal: guard.signal }
+    const source = { limits: { provider, ...imageLimits }, fetch, requestId, signal: guard.signal }
     return (await loadInputs(request, source)).images
   } catch (error) {
     throw transportFailure(error, call, guard.signal)
@@ -162,11 +154,7 @@ async function inputImages(
   }
 }
 
-/**
- * The body of a request: the prompt, then the images of an edit inline, in their order.
- *
- * What is in `providerOptions.gemini`, and in the bag of a provider with another name, is merged last, object by object.
- */
+/** The body of a request: the prompt, then the images of an edit inline, in their order. Provider options are merged last. */
 function imageBody(
   request: ImageRequest,
   images: readonly LoadedImage[],
@@ -179,34 +167,22 @@ function imageBody(
     ...(n > 1 ? { candidateCount: n } : {}),
     ...(Object.keys(image).length === 0 ? {} : { imageConfig: image }),
   }
-  const { gemini = {}, [provider]: own = {} } = providerOptions
   return jsonWithImages(images, (base64) => {
     const inline = base64.map((data, index) => ({
       inlineData: { mimeType: images[index]?.mimeType ?? '', data },
     }))
     const contents: JsonValue = [{ role: 'user', parts: [{ text: prompt }, ...inline] }]
-    const body = mergeObjects({ contents, generationConfig }, gemini)
-    return provider === 'gemini' ? body : mergeObjects(body, own)
+    return withProviderOptions({ contents, generationConfig }, providerOptions, provider)
   })
 }
 
-function mergeObjects(left: JsonObject, right: JsonObject): JsonObject {
-  const result: Record<string, JsonValue> = { ...left }
-  for (const [key, value] of Object.entries(right)) {
-    const known = result[key]
-    const both = isJsonObject(known) && isJsonObject(value)
-    result[key] = both ? mergeObjects(known, value) : value
-  }
-  return result
-}
-
-/** From so many characters or bytes on a body is made a slice at a time. */
+/** A body with more characters or bytes of images than this is made slice by slice. */
 const largeBody = 4 * 1024 * 1024
 
 /**
- * A body of JSON with images in it. `render` is given the base64 of each image.
+ * A JSON body with images in it. `render` gets the base64 of each image.
  *
- * A small body is text. A large one is a blob that is filled a slice at a time, because as text it would be in memory three
+ * A small body is text. A large one is a blob that is filled slice by slice, because as text it would be in memory three
  * times before it is sent.
  */
 function jsonWithImages(
@@ -215,7 +191,7 @@ function jsonWithImages(
 ): string | Blob {
   const size = images.reduce((sum, image) => sum + sizeOf(image), 0)
   if (size < largeBody) return JSON.stringify(render(images.map(imageBase64)))
-  // Base64 needs no escapes, so it can take the place of a mark that occurs nowhere else.
+  // Base64 needs no escapes, so it can replace a mark that occurs nowhere else.
   const marks = images.map(() => crypto.randomUUID())
   let text = JSON.stringify(render(marks))
   const pieces: Blob[] = []
@@ -235,7 +211,7 @@ function sizeOf({ content }: LoadedImage): number {
   return content.reduce((sum, { byteLength }) => sum + byteLength, 0)
 }
 
-/** The ratios that Gemini draws in. */
+/** The aspect ratios that Gemini supports. */
 const ratios = [
   '1:1',
   '2:3',
@@ -253,14 +229,14 @@ const ratios = [
   '8:1',
 ] as const
 
-/** How far the nearest ratio may be from what was asked for. */
+/** How far the nearest ratio may be from the requested one. */
 const tolerance = 0.05
 
 /**
- * A size in Gemini's words, which has ratios and steps of resolution instead of pixels.
+ * A size as Gemini takes it: an aspect ratio or a resolution, not pixels.
  *
- * `16:9` is a ratio and `2K` a step; `1536x1024` and `{width, height}` become the nearest ratio. `auto` leaves the choice
- * to the model. `undefined` when no ratio is near.
+ * `16:9` is a ratio and `2K` a resolution; `1536x1024` and `{width, height}` become the nearest ratio. `auto` leaves the
+ * choice to the model. Returns `undefined` if no ratio is near.
  */
 function imageConfig(size: ImageSize | undefined): JsonObject | undefined {
   if (size === undefined || size === 'auto') return {}
@@ -282,21 +258,21 @@ function nearestRatio(wanted: number): JsonObject | undefined {
   return best === undefined ? undefined : { aspectRatio: best }
 }
 
-/** Reads an answer: the images of all candidates in their order, drafts that belong to a thought left out. */
+/** Reads a response: the images of all candidates in their order, without the drafts that belong to a thought. */
 function parseImages(
   { value }: JsonAnswer,
   request: ImageRequest,
   call: ImageHttpCall,
 ): ImageResponse {
-  // What Gemini sends; every member is checked where it is read.
+  // Parsed from JSON; every member is checked where it is read.
   const answer = (value ?? {}) as WireAnswer
   const parts = list(answer.candidates).flatMap(({ content }) => list(content?.parts))
-  const said = parts.filter(({ thought }) => thought !== true)
-  const images = said.flatMap(imageOf)
-  const outputText = said.map(({ text }) => (typeof text === 'string' ? text : '')).join('')
+  const shown = parts.filter(({ thought }) => thought !== true)
+  const images = shown.flatMap(imageOf)
+  const outputText = shown.map(({ text }) => (typeof text === 'string' ? text : '')).join('')
   if (images.length === 0) throw noImage(answer, outputText, call)
   const { provider, requestId } = call
-  const dropped = droppedWishes(request)
+  const leftOut = leftOutOf(request)
   return defined<ImageResponse>({
     requestId,
     id: answer.responseId,
@@ -306,14 +282,14 @@ function parseImages(
     usage: usageOf(answer, images.length),
     metadata: {
       ...(outputText === '' ? {} : { outputText }),
-      ...(dropped.length === 0 ? {} : { droppedParameters: dropped }),
+      ...(leftOut.length === 0 ? {} : { droppedParameters: leftOut }),
       ...request.metadata,
     },
   })
 }
 
-/** Gemini has no parameter for these, so they were not sent. */
-function droppedWishes(request: ImageRequest): readonly string[] {
+/** The settings that were left out, because Gemini has no parameter for them. */
+function leftOutOf(request: ImageRequest): readonly string[] {
   return (['quality', 'style', 'background'] as const).filter(
     (name) => request[name] !== undefined && request[name] !== 'auto',
   )
@@ -339,19 +315,19 @@ function isList<T>(value: readonly T[] | undefined): value is readonly T[] {
 }
 
 /**
- * Why an answer has no image: an error in its place, a prompt or an image that was blocked (`content_filter`), or a model
- * that wrote something instead (`malformed_response`, with what it wrote).
+ * The error of a response without an image: Gemini's own error, a blocked prompt or image (`content_filter`), or a model that
+ * wrote text instead (`malformed_response`, with the text).
  */
 function noImage(answer: WireAnswer, outputText: string, call: ImageHttpCall): AdapterError {
   const { provider, requestId, headers } = call
-  const facts: CallFacts = { provider, requestId, hideKey: secretFilter(headers) }
-  if (answer.error) return reportedError(answer, facts)
+  const facts = { provider, requestId, clean: secretFilter(headers) }
+  if (answer.error) return reportedError(answer.error, facts)
   if (answer.promptFeedback?.['blockReason']) return blockedPrompt(answer, facts)
   const { finishReason, finishMessage } = answer.candidates?.[0] ?? {}
-  const word = finishReason ?? 'no reason given'
+  const reason = finishReason ?? 'no finish reason'
   const detail = typeof finishMessage === 'string' ? finishMessage : outputText.slice(0, 200)
-  const message = `${provider} made no image (${word})${detail === '' ? '' : `: ${detail}`}`
-  const filtered = finishReasonOf(word, false) === 'content_filter'
+  const message = `${provider} made no image (${reason})${detail === '' ? '' : `: ${detail}`}`
+  const filtered = finishReasonOf(reason, false) === 'content_filter'
   return new AdapterError(filtered ? 'content_filter' : 'malformed_response', message, {
     provider,
     requestId,

@@ -1,15 +1,15 @@
-import type { NewId } from '../../core/ids.ts'
-import { isJsonObject } from './wire.ts'
+import { isObject } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
-import type { Message, ReasoningPart } from '../../types/message.ts'
+import type { ReasoningPart } from '../../types/message.ts'
 
 /**
- * What a reasoning part stands for when it goes back to Gemini. Its text and its `opaque` say it:
+ * What a reasoning part becomes when it is sent back to Gemini. Its `opaque` tells which:
  *
- * - a thought, with the signature (a string) that came with it, if one did;
- * - the signature of the part before it (`{thoughtSignature, on: 'previous'}`): signatures also come on text and on
- *   images, and go back on the part that they came with;
- * - a part that has no form of ours (`{part}`): code that Gemini ran, or a signature on an empty text. It goes back as it is.
+ * - `thought`: a thought, with the signature (a string) that came with it, if one did;
+ * - `signature`: the signature of the part before it (`{thoughtSignature, on: 'previous'}`). Signatures also come on text
+ *   and on images, and are sent back on the part that they came with;
+ * - `part`: a part that this library has no type for (`{part}`), such as code that Gemini ran, or a signature on an empty
+ *   text. It is sent back unchanged.
  */
 type Echo =
   | { readonly type: 'thought'; readonly text: string; readonly signature?: string }
@@ -26,12 +26,12 @@ export function wholePart(part: JsonObject): JsonObject {
   return { part }
 }
 
-/** Reads a reasoning part of ours. What can not be read is a thought without a signature. */
+/** Reads a reasoning part of this provider. An `opaque` of another form is ignored. */
 export function echoOf({ text, opaque }: ReasoningPart): Echo {
   if (typeof opaque === 'string') return { type: 'thought', text, signature: opaque }
-  if (isJsonObject(opaque)) {
+  if (isObject(opaque)) {
     const { thoughtSignature, on, part } = opaque
-    if (isJsonObject(part)) return { type: 'part', part }
+    if (isObject(part)) return { type: 'part', part }
     if (typeof thoughtSignature === 'string' && on === 'previous') {
       return { type: 'signature', signature: thoughtSignature }
     }
@@ -39,77 +39,24 @@ export function echoOf({ text, opaque }: ReasoningPart): Echo {
   return { type: 'thought', text }
 }
 
-/** What a call has to be echoed with. */
+/** What is sent back with a call. */
 export interface CallEcho {
   readonly thoughtSignature?: string
-  /** The id as Gemini sent it where ours is another; `null` when it sent none. */
+  /** The id that Gemini sent, where the call has another one; `null` when it sent none. */
   readonly sentId?: string | null
 }
 
-/** The `opaque` of a call; `undefined` when there is nothing to echo. */
+/** The `opaque` of a call; `undefined` when there is nothing to send back. */
 export function callOpaque(echo: CallEcho): JsonObject | undefined {
   return Object.keys(echo).length === 0 ? undefined : { ...echo }
 }
 
-/** Reads the `opaque` of a call. That of another provider has none of these members and is passed over. */
+/** Reads the `opaque` of a call. That of another provider has none of these members and is ignored. */
 export function callEchoOf(opaque: JsonValue | undefined): CallEcho {
-  if (!isJsonObject(opaque)) return {}
+  if (!isObject(opaque)) return {}
   const { thoughtSignature, sentId } = opaque
   return {
     ...(typeof thoughtSignature === 'string' ? { thoughtSignature } : {}),
     ...(typeof sentId === 'string' || sentId === null ? { sentId } : {}),
   }
-}
-
-/** What the ids of calls are made from. */
-interface CallIdSource {
-  /** The messages that the answer follows: their calls' ids are taken. */
-  readonly history: readonly Message[]
-  /** Names the answer: Gemini's id of it, else ours of the run. */
-  readonly answerId: () => string
-  readonly newId: NewId | undefined
-}
-
-/** The id of a call, and what Gemini sent for it where that is something else. */
-export interface CallId {
-  readonly id: string
-  readonly sentId?: string | null
-}
-
-/**
- * Gives every call an id that no other call of the thread has.
- *
- * Gemini's own id is used when it sent one and it is free. Otherwise one is made of the answer's id and the position
- * of the call, so that the same answer always gets the same ids; `newId` makes it where it is given.
- */
-export function callIds(source: CallIdSource): (sent: unknown) => CallId {
-  const taken = new Set<string>()
-  let position = 0
-  let looked = false
-  return (sent) => {
-    if (!looked) {
-      looked = true
-      for (const { toolCalls = [] } of source.history) for (const { id } of toolCalls) taken.add(id)
-    }
-    const given = typeof sent === 'string' && sent !== '' ? sent : undefined
-    let id = given
-    while (id === undefined || taken.has(id)) {
-      position++
-      // An id that is made twice would never come free.
-      id =
-        source.newId === undefined || position > 64
-          ? madeId(source, position)
-          : source.newId('call')
-    }
-    taken.add(id)
-    return id === given ? { id } : { id, sentId: given ?? null }
-  }
-}
-
-/** Short, and of letters that every provider takes in the id of a call. */
-function madeId({ answerId }: CallIdSource, position: number): string {
-  const base = answerId()
-    .replaceAll(/[^A-Za-z0-9_-]/g, '_')
-    .slice(0, 32)
-  return `call_${base}_${position}`
 }

@@ -1,6 +1,4 @@
 import { ValidationError } from '../../errors/errors.ts'
-import { callEchoOf, echoOf } from './opaque.ts'
-import type { RenderTarget } from './render-target.ts'
 import { assertNever } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
 import type { Image } from '../../types/media.ts'
@@ -10,8 +8,19 @@ import {
   type ReasoningPart,
   type ToolCall,
 } from '../../types/message.ts'
+import { callEchoOf, echoOf } from './opaque.ts'
 
-/** A conversation in Gemini's words. */
+/** What the rendering of a conversation depends on. */
+export interface ContentsTarget {
+  /** The provider name on the reasoning that is sent; reasoning of any other provider is left out. */
+  readonly provider: string
+  /** Whether the model refuses a turn whose first call has no thought signature. */
+  readonly needsSignatures: boolean
+  /** Whether the model takes the images of a tool result inside the result. */
+  readonly imagesInResults: boolean
+}
+
+/** A conversation as Gemini takes it. */
 interface Conversation {
   /** The texts of the system messages, wherever they stood. */
   readonly system: readonly JsonObject[]
@@ -24,10 +33,10 @@ interface Turn {
 }
 
 /**
- * Messages as turns. Gemini's turns alternate, begin with the user and are never empty, so neighbours of one role become one
- * turn, a message without content is left out, and a conversation that the model begins is opened by a blank.
+ * Renders messages as turns. Gemini's turns alternate, begin with the user and are never empty: neighbours of one role become
+ * one turn, a message without content is left out, and a conversation that the model begins gets a blank user turn first.
  */
-export function renderContents(messages: readonly Message[], target: RenderTarget): Conversation {
+export function renderContents(messages: readonly Message[], target: ContentsTarget): Conversation {
   const system: JsonObject[] = []
   const turns: Turn[] = []
   let calls: readonly ToolCall[] = []
@@ -44,11 +53,11 @@ export function renderContents(messages: readonly Message[], target: RenderTarge
         if (messageText(message) !== '') system.push({ text: messageText(message) })
         break
       case 'user':
-        add(turns, 'user', renderUser(message, path))
+        add(turns, 'user', renderParts(message, path, target))
         break
       case 'assistant':
         calls = message.toolCalls ?? []
-        add(turns, 'model', renderAssistant(message, path, target))
+        add(turns, 'model', [...renderParts(message, path, target), ...renderCalls(calls, target)])
         break
       case 'tool':
         results.push({ message, path })
@@ -69,35 +78,30 @@ function add(turns: Turn[], role: Turn['role'], parts: readonly JsonObject[]): v
   else turns.push({ role, parts: [...parts] })
 }
 
-function renderUser({ content }: Message, path: string): JsonObject[] {
+/** The content of a message, part by part. Only an assistant message has reasoning, and only this provider's own is sent. */
+function renderParts(
+  { role, content }: Message,
+  path: string,
+  { provider }: ContentsTarget,
+): JsonObject[] {
   if (typeof content === 'string') return content === '' ? [] : [{ text: content }]
   const parts: JsonObject[] = []
   for (const [index, part] of content.entries()) {
-    if (part.type === 'image') parts.push(renderImage(part.image, `${path}.content[${index}]`))
-    else if (part.type === 'text' && part.text !== '') parts.push({ text: part.text })
-  }
-  return parts
-}
-
-/**
- * What the model said, as it said it: text, thoughts, pictures, then its calls, each with the signature that it came with.
- *
- * Reasoning of another provider is left out, and nothing else.
- */
-function renderAssistant(message: Message, path: string, target: RenderTarget): JsonObject[] {
-  const { content, toolCalls = [] } = message
-  const parts: JsonObject[] = []
-  if (typeof content === 'string') {
-    if (content !== '') parts.push({ text: content })
-  } else {
-    for (const [index, part] of content.entries()) {
-      if (part.type === 'image') parts.push(renderImage(part.image, `${path}.content[${index}]`))
-      else if (part.type === 'reasoning') {
-        if (part.provider === target.provider) addReasoning(parts, part)
-      } else if (part.text !== '') parts.push({ text: part.text })
+    switch (part.type) {
+      case 'text':
+        if (part.text !== '') parts.push({ text: part.text })
+        break
+      case 'image':
+        parts.push(renderImage(part.image, `${path}.content[${index}]`))
+        break
+      case 'reasoning':
+        if (role === 'assistant' && part.provider === provider) addReasoning(parts, part)
+        break
+      default:
+        assertNever(part)
     }
   }
-  return [...parts, ...renderCalls(toolCalls, target)]
+  return parts
 }
 
 function addReasoning(parts: JsonObject[], reasoning: ReasoningPart): void {
@@ -113,7 +117,7 @@ function addReasoning(parts: JsonObject[], reasoning: ReasoningPart): void {
     case 'signature': {
       const previous = parts.at(-1)
       const gone = previous === undefined || 'thought' in previous || 'thoughtSignature' in previous
-      // A signature whose part is gone goes back on an empty text.
+      // A signature whose part is gone is sent on an empty text.
       if (gone) parts.push({ text: '', thoughtSignature: echo.signature })
       else parts.splice(-1, 1, { ...previous, thoughtSignature: echo.signature })
       return
@@ -126,15 +130,16 @@ function addReasoning(parts: JsonObject[], reasoning: ReasoningPart): void {
   }
 }
 
-/**
- * What Google documents for calls that its model did not make: from Gemini 3 on, a turn whose first call has
- * no signature is refused, and a thread may come from another provider.
- */
+/** The signature that Google documents for calls that its model did not make, as in a thread from another provider. */
 const signatureOfForeignCalls = 'skip_thought_signature_validator'
 
-function renderCalls(calls: readonly ToolCall[], { family }: RenderTarget): JsonObject[] {
+/** The calls of a turn, each with the signature that it came with. */
+function renderCalls(
+  calls: readonly ToolCall[],
+  { needsSignatures }: ContentsTarget,
+): JsonObject[] {
   const signed = calls.some(({ opaque }) => callEchoOf(opaque).thoughtSignature !== undefined)
-  const needsSignature = family.gemini && family.version >= 300 && !signed
+  const needsSignature = needsSignatures && !signed
   return calls.map((call, index) => {
     const own = callEchoOf(call.opaque).thoughtSignature
     const thoughtSignature = needsSignature && index === 0 ? signatureOfForeignCalls : own
@@ -145,29 +150,27 @@ function renderCalls(calls: readonly ToolCall[], { family }: RenderTarget): Json
   })
 }
 
-/** The id of a call as Gemini knows it: the one that it sent, none if it sent none, else ours. */
+/** The id of a call as Gemini knows it: the one that it sent, none if it sent none. A foreign call keeps its id. */
 function wireId({ id, opaque }: ToolCall): { readonly id?: string } {
   const { sentId } = callEchoOf(opaque)
   if (sentId === null) return {}
   return { id: sentId ?? id }
 }
 
-/** A tool message and its place. */
+/** A tool message and its path in the request. */
 interface ToolResult {
   readonly message: Message
   readonly path: string
 }
 
 /**
- * The results of a turn's calls, in the order of the calls, because Gemini may have sent no ids to match them by.
- *
- * Pictures are inside the response from Gemini 3 on, and beside it before. A result that answers none of the calls is a
- * `ValidationError`.
+ * The results of a turn's calls, in the order of the calls, because Gemini may have sent no ids to match them by. A result
+ * that answers none of the calls is a `ValidationError`.
  */
 function renderToolResults(
   results: readonly ToolResult[],
   calls: readonly ToolCall[],
-  target: RenderTarget,
+  target: ContentsTarget,
 ): JsonObject[] {
   const answers = results.map((result) => {
     const order = calls.findIndex(({ id }) => id === result.message.toolCallId)
@@ -183,16 +186,28 @@ function renderToolResults(
 function renderResult(
   { message, path }: ToolResult,
   call: ToolCall,
-  { family }: RenderTarget,
+  { imagesInResults }: ContentsTarget,
 ): JsonObject[] {
   const inside: JsonObject[] = []
   const beside: JsonObject[] = []
   const parts = typeof message.content === 'string' ? [] : message.content
   for (const [index, part] of parts.entries()) {
-    if (part.type !== 'image') continue
-    const image = renderImage(part.image, `${path}.content[${index}]`)
-    if (family.version >= 300 && part.image.type === 'base64') inside.push(image)
-    else beside.push(image)
+    switch (part.type) {
+      case 'image': {
+        const isInside = imagesInResults && part.image.type === 'base64'
+        const image = renderImage(part.image, `${path}.content[${index}]`)
+        ;(isInside ? inside : beside).push(image)
+        break
+      }
+      case 'text':
+        // All text of the message is the output below.
+        break
+      case 'reasoning':
+        // A tool does not reason.
+        break
+      default:
+        assertNever(part)
+    }
   }
   const functionResponse = {
     ...wireId(call),
@@ -204,12 +219,12 @@ function renderResult(
 }
 
 function unasked({ message, path }: ToolResult): ValidationError {
-  const problem = `answers ${JSON.stringify(message.toolCallId)}, which the turn before did not call`
+  const problem = `answers ${JSON.stringify(message.toolCallId)}, which is not a call of the turn before`
   return new ValidationError('invalid_thread', [{ path: `${path}.toolCallId`, problem }])
 }
 
-/** The types that a name's ending tells; Gemini likes to know the type of what it has to fetch. */
-const endings: ReadonlyMap<string, string> = new Map([
+/** The media types of file extensions. Gemini wants the type of an image that it fetches. */
+const extensions: ReadonlyMap<string, string> = new Map([
   ['png', 'image/png'],
   ['jpg', 'image/jpeg'],
   ['jpeg', 'image/jpeg'],
@@ -219,17 +234,17 @@ const endings: ReadonlyMap<string, string> = new Map([
   ['heif', 'image/heif'],
 ])
 
-/** A picture as a part: its bytes, or the address that Gemini fetches it from. One in a file has to be read before. */
+/** An image as a part: its bytes, or the URL that Gemini fetches it from. An image in a file has to be read before. */
 function renderImage(image: Image, path: string): JsonObject {
   switch (image.type) {
     case 'base64':
       return { inlineData: { mimeType: image.mimeType, data: image.base64 } }
     case 'url': {
-      const mimeType = image.mimeType ?? endings.get(endingOf(image.url))
+      const mimeType = image.mimeType ?? extensions.get(extensionOf(image.url))
       return { fileData: { ...(mimeType === undefined ? {} : { mimeType }), fileUri: image.url } }
     }
     case 'file': {
-      const problem = 'is a file that has not been read'
+      const problem = 'is an image in a file that has not been read'
       throw new ValidationError('invalid_request', [{ path, problem }])
     }
     default:
@@ -237,8 +252,8 @@ function renderImage(image: Image, path: string): JsonObject {
   }
 }
 
-/** What follows the last dot of an address's path, in small letters. */
-function endingOf(url: string): string {
+/** The text after the last dot of a URL's path, in lower case. */
+function extensionOf(url: string): string {
   const path = /^[^?#]*/.exec(url)?.[0] ?? ''
   return path.slice(path.lastIndexOf('.') + 1).toLowerCase()
 }

@@ -1,14 +1,5 @@
-import { renderContents } from './render-contents.ts'
-import {
-  renderTarget,
-  type ModelFamily,
-  type RenderTarget,
-  type TargetOptions,
-} from './render-target.ts'
-import { openApiSchema, plainSchema } from './schema.ts'
-import { isJsonList, isJsonObject } from './wire.ts'
-import { assertNever, defined } from '../../types/guards.ts'
-import type { JsonObject, JsonValue } from '../../types/json.ts'
+import { assertNever, defined, isObject } from '../../types/guards.ts'
+import type { JsonObject, ProviderOptions } from '../../types/json.ts'
 import type {
   ModelRequest,
   ReasoningEffort,
@@ -17,62 +8,114 @@ import type {
   ToolChoice,
   ToolSpec,
 } from '../../types/request.ts'
+import { mergeOptions } from '../shared/merge-options.ts'
+import { renderContents, type ContentsTarget } from './render-contents.ts'
+import { openApiSchema, plainSchema } from './schema.ts'
 
 /**
- * The body of a request; the same for a whole answer and for a streamed one. Pure: pictures in files have to be read before.
+ * The body of a request; the same for a whole answer and for a streamed one. Pure: images in files have to be read before.
  *
- * Gemini caches prompts by itself, so `promptCache` says nothing here; a cache of your own goes into
- * `providerOptions.gemini` as `cachedContent`. That bag is merged last: objects member by member, `tools` added to the
- * declared ones, everything else put in the place of what was there.
+ * Every field of a request is decided here. A new one does not compile until it is taken out of `undecided`.
  */
 export function renderRequest(request: ModelRequest, options: TargetOptions = {}): JsonObject {
-  const target = renderTarget(request.model ?? '', options)
-  const { messages, tools, toolChoice, providerOptions } = request
+  const {
+    model = '',
+    messages,
+    tools,
+    toolChoice,
+    temperature,
+    maxTokens,
+    responseFormat,
+    reasoning,
+    // Gemini caches prompts by itself. A cache of the caller's own is `providerOptions.gemini.cachedContent`.
+    promptCache: _ignored,
+    providerOptions,
+    // Never sent to a provider.
+    metadata: _unsent,
+    ...undecided
+  } = request
+  undecided satisfies Readonly<Record<string, never>>
+  const target = renderTarget(model, options)
   const { system, contents } = renderContents(messages, target)
-  const config = renderConfig(request, target)
-  const body: JsonObject = {
-    ...(system.length === 0 ? {} : { systemInstruction: { parts: system } }),
+  const config = defined<JsonObject>({
+    temperature,
+    maxOutputTokens: maxTokens,
+    thinkingConfig: reasoning && thinkingConfig(reasoning, target.family),
+    ...(responseFormat && renderFormat(responseFormat, target)),
+  })
+  const body = defined<JsonObject>({
+    systemInstruction: system.length === 0 ? undefined : { parts: system },
     contents,
-    ...(tools.length === 0 ? {} : { tools: renderTools(tools, target) }),
-    ...(tools.length === 0 || toolChoice === undefined
-      ? {}
-      : { toolConfig: renderToolChoice(toolChoice) }),
-    ...(Object.keys(config).length === 0 ? {} : { generationConfig: config }),
-  }
-  const { gemini: shared = {} } = providerOptions
-  const own = target.provider === 'gemini' ? {} : (providerOptions[target.provider] ?? {})
-  return mergeBody(mergeBody(body, shared), own)
+    tools: tools.length === 0 ? undefined : renderTools(tools, target),
+    toolConfig:
+      tools.length === 0 || toolChoice === undefined ? undefined : renderToolChoice(toolChoice),
+    generationConfig: Object.keys(config).length === 0 ? undefined : config,
+  })
+  return withProviderOptions(body, providerOptions, target.provider)
 }
 
-function mergeBody(body: JsonObject, extra: JsonObject): JsonObject {
-  const merged = mergeObjects(body, extra)
-  const { tools } = body
-  const { tools: added } = extra
-  return isJsonList(tools) && isJsonList(added)
-    ? { ...merged, tools: [...tools, ...added] }
-    : merged
+/**
+ * A body with the options for `gemini`, and then those for a provider with another name, merged over it: objects member by
+ * member, `tools` are appended, and every other value is replaced.
+ */
+export function withProviderOptions(
+  body: JsonObject,
+  options: ProviderOptions,
+  provider: string,
+): JsonObject {
+  const rule = { objects: 'deep', addedTo: ['tools'] } as const
+  const merged = mergeOptions(body, options.gemini, rule)
+  return provider === 'gemini' ? merged : mergeOptions(merged, options[provider], rule)
 }
 
-function mergeObjects(left: JsonObject, right: JsonObject): JsonObject {
-  const result: Record<string, JsonValue> = { ...left }
-  for (const [key, value] of Object.entries(right)) {
-    const known = result[key]
-    const both = isJsonObject(known) && isJsonObject(value)
-    result[key] = both ? mergeObjects(known, value) : value
-  }
-  return result
+/** The API and the model that a request is rendered for. */
+interface RenderTarget extends ContentsTarget {
+  readonly family: ModelFamily
+  /** How schemas are written: as JSON Schema, or in the older subset of OpenAPI. */
+  readonly schemas: 'json_schema' | 'open_api'
 }
 
-/** How the answer is made: its length, its form, its thinking. Empty when the request says nothing about it. */
-function renderConfig(request: ModelRequest, target: RenderTarget): JsonObject {
-  const { temperature, maxTokens, responseFormat, reasoning } = request
+/** What is known of the API beside the model. */
+interface TargetOptions {
+  readonly provider?: string | undefined
+  /** The address of the API, such as `…/v1beta`. */
+  readonly baseUrl?: string | undefined
+}
+
+/** Models before 2.5 and version 1 of the API do not take JSON Schema. */
+function renderTarget(model: string, options: TargetOptions): RenderTarget {
+  const { provider = 'gemini', baseUrl = '' } = options
+  const family = modelFamily(model)
+  const fromThree = family.version >= 300
   return {
-    ...defined<JsonObject>({
-      temperature,
-      maxOutputTokens: maxTokens,
-      thinkingConfig: reasoning && thinkingConfig(reasoning, target.family),
-    }),
-    ...(responseFormat === undefined ? {} : renderFormat(responseFormat, target)),
+    provider,
+    family,
+    needsSignatures: family.gemini && fromThree,
+    imagesInResults: fromThree,
+    schemas: family.version < 205 || baseUrl.endsWith('/v1') ? 'open_api' : 'json_schema',
+  }
+}
+
+/** What the name of a model tells about it. */
+interface ModelFamily {
+  /** 205 for Gemini 2.5, 300 for 3; `Infinity` for a Gemini without a number, which is the newest. */
+  readonly version: number
+  readonly tier: 'pro' | 'flash' | 'other'
+  /** Whether it is a Gemini, and not another model behind the same API. */
+  readonly gemini: boolean
+}
+
+const modelName = /^gemini-(?:(\d+)(?:\.(\d+))?(?:-|$))?/
+
+/** Reads a model's name: `gemini-2.5-flash`, `models/gemini-3-pro-preview`, `gemini-flash-latest`. */
+export function modelFamily(model: string): ModelFamily {
+  const name = model.slice(model.lastIndexOf('/') + 1)
+  const match = modelName.exec(name)
+  const [, major, minor = '0'] = match ?? []
+  return {
+    version: major === undefined ? Number.POSITIVE_INFINITY : Number(major) * 100 + Number(minor),
+    tier: name.includes('flash') ? 'flash' : name.includes('pro') ? 'pro' : 'other',
+    gemini: match !== null,
   }
 }
 
@@ -96,10 +139,10 @@ function renderFormat(format: ResponseFormat, { provider, schemas }: RenderTarge
 }
 
 /**
- * How hard the model thinks, in the words of its family: a level from Gemini 3 on, a budget of tokens before.
+ * How hard the model thinks: a level from Gemini 3 on, a budget of tokens before.
  *
- * A model that can not do what was asked gets the nearest that it can: Gemini 3 and the 2.5 Pro always think a
- * little. Models before 2.5 do not think, so `none` says nothing to them.
+ * A model that does not support the effort gets the nearest one: Gemini 3 and 2.5 Pro always think a little. Models
+ * before 2.5 do not think, so `none` is not sent to them.
  */
 export function thinkingConfig(
   { effort, summary }: ReasoningOptions,
@@ -115,12 +158,12 @@ function levelOf(effort: ReasoningEffort, family: ModelFamily): string {
   switch (effort) {
     case 'none':
     case 'minimal':
-      // Only these are known to take the lowest level; all others take the next.
+      // Only these models are known to take the lowest level. The others get the next one.
       return family.tier === 'flash' && family.version <= 306 ? 'MINIMAL' : 'LOW'
     case 'low':
       return 'LOW'
     case 'medium':
-      // The first Pro knows two levels only.
+      // Gemini 3 Pro has two levels only.
       return family.tier === 'pro' && family.version === 300 ? 'HIGH' : 'MEDIUM'
     case 'high':
     case 'max':
@@ -149,7 +192,7 @@ function budgetOf(effort: ReasoningEffort, { tier }: ModelFamily): number {
   }
 }
 
-/** The tools as function declarations. A tool that takes no arguments is declared without parameters. */
+/** The tools as function declarations. A tool without arguments is declared without parameters. */
 function renderTools(tools: readonly ToolSpec[], target: RenderTarget): JsonObject[] {
   const functionDeclarations = tools.map(({ name, description, schema }, index) => ({
     name,
@@ -165,17 +208,17 @@ function renderParameters(
   { provider, schemas }: RenderTarget,
 ): JsonObject {
   const place = { provider, path }
-  // Arguments are an object, also where the schema does not say so.
+  // Arguments are an object, also if the schema does not name the type.
   const plain = { type: 'object', ...plainSchema(schema, place) }
-  if (takesNothing(plain)) return {}
+  if (hasNoParameters(plain)) return {}
   return schemas === 'json_schema'
     ? { parametersJsonSchema: plain }
     : { parameters: openApiSchema(plain, place) }
 }
 
-function takesNothing({ properties, additionalProperties, anyOf }: JsonObject): boolean {
-  const named = isJsonObject(properties) && Object.keys(properties).length > 0
-  const others = additionalProperties === true || isJsonObject(additionalProperties)
+function hasNoParameters({ properties, additionalProperties, anyOf }: JsonObject): boolean {
+  const named = isObject(properties) && Object.keys(properties).length > 0
+  const others = additionalProperties === true || isObject(additionalProperties)
   return !named && !others && anyOf === undefined
 }
 

@@ -1,12 +1,12 @@
 import { AdapterError } from '../../errors/errors.ts'
-import { isJsonList, isJsonObject } from './wire.ts'
+import { isObject } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 
 /**
  * A plain schema in the older form, a subset of OpenAPI 3.0: one type in capitals, `nullable` instead of the type `null`.
  *
- * It has no words for tuples, maps and values of any type, which are `unsupported_feature`. Numbers to choose from go
- * into the description.
+ * Tuples, maps and values of any type do not exist in it and are `unsupported_feature`. An `enum` of numbers goes into the
+ * description.
  */
 export function openApiSchema(schema: JsonObject, place: SchemaPlace): JsonObject {
   const { nullable, type, choices } = alternatives(schema, place)
@@ -14,7 +14,7 @@ export function openApiSchema(schema: JsonObject, place: SchemaPlace): JsonObjec
   const alone = choices.length === 1 && only !== undefined
   if (type === undefined && choices.length === 0) {
     if (nullable) return { type: 'NULL' }
-    throw inexpressible(place, 'admits values of any type')
+    throw unsupported(place, 'allows values of any type')
   }
   return {
     ...(alone ? only : {}),
@@ -26,19 +26,19 @@ export function openApiSchema(schema: JsonObject, place: SchemaPlace): JsonObjec
 
 interface Alternatives {
   readonly nullable: boolean
-  /** The one type, when there are no choices. */
+  /** The only type, if there are no choices. */
   readonly type: string | undefined
   readonly choices: readonly JsonObject[]
 }
 
-/** Takes `null` out of the types and out of `anyOf`. */
+/** Removes `null` from the types and from `anyOf`. */
 function alternatives(schema: JsonObject, place: SchemaPlace): Alternatives {
   const { type, anyOf } = schema
-  const written = (isJsonList(type) ? type : [type ?? typeByMembers(schema)]).filter(
+  const written = (isList(type) ? type : [type ?? typeByMembers(schema)]).filter(
     (name) => typeof name === 'string',
   )
   const types = written.filter((name) => name !== 'null')
-  const members = isJsonList(anyOf) ? anyOf.filter(isJsonObject) : []
+  const members = isList(anyOf) ? anyOf.filter((member) => isObject(member)) : []
   const valued = members.filter((member) => member['type'] !== 'null')
   const nullable =
     schema['nullable'] === true || types.length < written.length || valued.length < members.length
@@ -55,13 +55,13 @@ function alternatives(schema: JsonObject, place: SchemaPlace): Alternatives {
   return { nullable, type: undefined, choices }
 }
 
-/** The type of a schema that does not write it down; every schema has one here. */
+/** The type of a schema that does not name one. Every schema of this form has a type. */
 function typeByMembers(schema: JsonObject): string | null {
   if ('properties' in schema) return 'object'
   return 'items' in schema || 'prefixItems' in schema ? 'array' : null
 }
 
-/** What a schema says beside its choices: it holds for each of them. */
+/** The keywords beside the choices, which apply to each of them. */
 function shared(schema: JsonObject): JsonObject {
   const { anyOf: _anyOf, nullable: _nullable, ...rest } = schema
   return Object.fromEntries(Object.entries(rest).filter(([key]) => !annotations.has(key)))
@@ -70,7 +70,7 @@ function shared(schema: JsonObject): JsonObject {
 /** The schema of one of several types, with the values of that type. */
 function forType(schema: JsonObject, type: string): JsonObject {
   const { enum: values, ...rest } = schema
-  if (!isJsonList(values)) return { ...rest, type }
+  if (!isList(values)) return { ...rest, type }
   const own = values.filter((value) => (type === 'string') === (typeof value === 'string'))
   return { ...rest, type, ...(own.length === 0 ? {} : { enum: own }) }
 }
@@ -111,32 +111,32 @@ function typed(schema: JsonObject, type: string | undefined, place: SchemaPlace)
   }
 }
 
-/** Only strings can be listed; other values are told in words. */
+/** Only strings can be in an `enum`; other values are listed in the description. */
 function listed({ enum: values, description }: JsonObject, type: string): JsonObject {
-  if (!isJsonList(values)) return {}
+  if (!isList(values)) return {}
   if (type === 'string') return { enum: values.map(String) }
   const words = `one of ${values.map((value) => JSON.stringify(value)).join(', ')}`
   return { description: typeof description === 'string' ? `${description} (${words})` : words }
 }
 
 function listMembers(schema: JsonObject, place: SchemaPlace): JsonObject {
-  if (schema['prefixItems'] !== undefined) throw inexpressible(place, 'is a tuple')
+  if (schema['prefixItems'] !== undefined) throw unsupported(place, 'is a tuple')
   const { items } = schema
-  if (!isJsonObject(items)) throw inexpressible(place, 'is a list of values of any type')
+  if (!isObject(items)) throw unsupported(place, 'is a list of values of any type')
   return { items: openApiSchema(items, inside(place, 'items')) }
 }
 
 function objectMembers(schema: JsonObject, place: SchemaPlace): JsonObject {
   const { properties, required, additionalProperties } = schema
-  if (isJsonObject(additionalProperties) && Object.keys(additionalProperties).length > 0) {
-    throw inexpressible(place, 'has members whose names are not known')
+  if (isObject(additionalProperties) && Object.keys(additionalProperties).length > 0) {
+    throw unsupported(place, 'has properties of any name')
   }
-  if (!isJsonObject(properties) || Object.keys(properties).length === 0) return {}
+  if (!isObject(properties) || Object.keys(properties).length === 0) return {}
   const members = Object.entries(properties).map(([name, member]): [string, JsonValue] => [
     name,
-    isJsonObject(member) ? openApiSchema(member, inside(place, 'properties', name)) : member,
+    isObject(member) ? openApiSchema(member, inside(place, 'properties', name)) : member,
   ])
-  const known = isJsonList(required)
+  const known = isList(required)
     ? required.filter((name) => typeof name === 'string' && Object.hasOwn(properties, name))
     : []
   return {
@@ -149,9 +149,9 @@ function objectMembers(schema: JsonObject, place: SchemaPlace): JsonObject {
  * A schema in the part of JSON Schema that Gemini reads: references inlined, `allOf` merged, `const` as `enum`,
  * `oneOf` as `anyOf`.
  *
- * Keywords that only narrow a value (`pattern`, `multipleOf`, `uniqueItems`, …) are left to whoever validates it: Gemini
- * passes over those that it does not know, and those that it would refuse are dropped. What describes a value
- * and can not be said (recursion, `not`, `if`, `patternProperties`, …) is `unsupported_feature`, with its place.
+ * Keywords that only narrow a value (`pattern`, `multipleOf`, `uniqueItems`, …) are left to the validation of the value: Gemini
+ * ignores those that it does not know, and those that it would refuse are dropped. Keywords that describe a value and that
+ * Gemini does not support (recursion, `not`, `if`, `patternProperties`, …) are `unsupported_feature`, with their path.
  */
 export function plainSchema(schema: JsonObject, place: SchemaPlace): JsonObject {
   return visit(schema, place, { root: schema, refs: [], size: { nodes: 0 } })
@@ -164,7 +164,7 @@ interface Walk {
   readonly size: { nodes: number }
 }
 
-/** Inlined references can multiply; beyond this many schemas no model would read them. */
+/** Inlined references can multiply. A schema with more nodes than this is refused. */
 const maxNodes = 5000
 
 const refused: readonly string[] = [
@@ -201,14 +201,14 @@ const copied: readonly string[] = [
 
 function visit(node: JsonValue | undefined, place: SchemaPlace, walk: Walk): JsonObject {
   if (node === true) return {}
-  if (!isJsonObject(node)) throw inexpressible(place, 'admits no value')
+  if (!isObject(node)) throw unsupported(place, 'allows no value')
   walk.size.nodes++
   if (walk.size.nodes > maxNodes)
-    throw inexpressible(place, 'is too large with its references inlined')
+    throw unsupported(place, 'is too large with its references inlined')
   const { $ref, allOf, ...rest } = node
   const bases = visitList(allOf, inside(place, 'allOf'), walk)
   if ($ref !== undefined) bases.unshift(visitRef($ref, place, walk))
-  // What stands beside a reference is said last and holds.
+  // Keywords beside a reference come last and take precedence.
   return [...bases, visitOwn(rest, place, walk)].reduce((left, right) =>
     mergeSchemas(left, right, place),
   )
@@ -218,15 +218,15 @@ function visitRef(ref: JsonValue, place: SchemaPlace, walk: Walk): JsonObject {
   const target = resolveRef(walk.root, ref, place)
   const name = JSON.stringify(ref)
   if (walk.refs.includes(name) || target === walk.root) {
-    throw inexpressible(place, `is recursive: ${name} holds itself`)
+    throw unsupported(place, `is recursive: ${name} contains itself`)
   }
   return visit(target, place, { ...walk, refs: [...walk.refs, name] })
 }
 
-/** Everything but `$ref` and `allOf`. */
+/** Everything except `$ref` and `allOf`. */
 function visitOwn(node: JsonObject, place: SchemaPlace, walk: Walk): JsonObject {
   for (const key of refused) {
-    if (key in node) throw inexpressible(place, `uses ${key}`)
+    if (key in node) throw unsupported(place, `uses ${key}`)
   }
   const result: Record<string, JsonValue> = {}
   for (const key of copied) {
@@ -234,14 +234,14 @@ function visitOwn(node: JsonObject, place: SchemaPlace, walk: Walk): JsonObject 
     if (value !== undefined) result[key] = value
   }
   const { properties, items, prefixItems, additionalProperties, anyOf, oneOf } = node
-  if (anyOf !== undefined && oneOf !== undefined) throw inexpressible(place, 'has anyOf and oneOf')
-  if (isJsonObject(properties)) result['properties'] = visitProperties(properties, place, walk)
+  if (anyOf !== undefined && oneOf !== undefined) throw unsupported(place, 'has anyOf and oneOf')
+  if (isObject(properties)) result['properties'] = visitProperties(properties, place, walk)
   // Older drafts write a tuple as a list of items.
-  const tuple = prefixItems ?? (isJsonList(items) ? items : undefined)
+  const tuple = prefixItems ?? (isList(items) ? items : undefined)
   if (tuple !== undefined) {
     result['prefixItems'] = visitList(tuple, inside(place, 'prefixItems'), walk)
   }
-  if (items !== undefined && !isJsonList(items) && items !== false) {
+  if (items !== undefined && !isList(items) && items !== false) {
     result['items'] = visit(items, inside(place, 'items'), walk)
   }
   if (additionalProperties !== undefined) {
@@ -266,18 +266,18 @@ function visitProperties(properties: JsonObject, place: SchemaPlace, walk: Walk)
 }
 
 function visitList(list: JsonValue | undefined, place: SchemaPlace, walk: Walk): JsonObject[] {
-  if (!isJsonList(list)) return []
+  if (!isList(list)) return []
   return list.map((member: JsonValue, index) => visit(member, inside(place, index), walk))
 }
 
 /**
- * The legal values as `enum`, with their type where it is not written.
+ * The legal values as `enum`, with their type if it is missing.
  *
- * Gemini lists strings and numbers only: `null` becomes a choice of its own, and a choice of booleans is any boolean.
+ * Gemini takes strings and numbers only: `null` becomes a choice of its own, and a choice of booleans is any boolean.
  */
 function withValues(schema: JsonObject, node: JsonObject, place: SchemaPlace): JsonObject {
   const values = node['const'] === undefined ? node['enum'] : [node['const']]
-  if (!isJsonList(values)) return schema
+  if (!isList(values)) return schema
   const { type: written, ...rest } = schema
   const types = [...new Set(values.map((value) => typeOf(value, place)))]
   const type = written ?? oneOrAll(types)
@@ -297,14 +297,14 @@ function oneOrAll(types: readonly string[]): JsonValue {
 
 function typeOf(value: JsonValue, place: SchemaPlace): string {
   if (value === null) return 'null'
-  if (typeof value === 'object') throw inexpressible(place, 'lists a value that is no scalar')
+  if (typeof value === 'object') throw unsupported(place, 'lists an object or array as a value')
   return typeof value === 'number' && Number.isInteger(value) ? 'integer' : typeof value
 }
 
 /**
- * One schema that says what two say together, as in `allOf`. Of titles, descriptions and defaults the second's hold.
+ * One schema that means the same as two in `allOf`. Title, description and default are those of the second.
  *
- * Schemas that can not be written as one are refused.
+ * Schemas that cannot be merged are refused.
  */
 function mergeSchemas(left: JsonObject, right: JsonObject, place: SchemaPlace): JsonObject {
   const result: Record<string, JsonValue> = { ...left }
@@ -323,48 +323,48 @@ function mergeKeyword(
   place: SchemaPlace,
 ): JsonValue {
   if (annotations.has(key)) return right
-  if (key === 'properties' && isJsonObject(left) && isJsonObject(right)) {
+  if (key === 'properties' && isObject(left) && isObject(right)) {
     return mergeProperties(left, right, place)
   }
-  if (key === 'required' && isJsonList(left) && isJsonList(right)) {
+  if (key === 'required' && isList(left) && isList(right)) {
     return [...new Set([...left, ...right])]
   }
   if (JSON.stringify(left) === JSON.stringify(right)) return left
-  // Each side closes its own object and means the whole by it: what the other names is legal too.
+  // Each side closes its own object and means the merged one: properties of the other side stay legal.
   if (key === 'additionalProperties') return left !== false && right !== false
   if (key === 'type' && (left === 'integer' || right === 'integer')) {
     if (left === 'number' || right === 'number') return 'integer'
   }
-  throw inexpressible(place, `combines two different values of ${key}`)
+  throw unsupported(place, `combines two different values of ${key}`)
 }
 
 function mergeProperties(left: JsonObject, right: JsonObject, place: SchemaPlace): JsonObject {
   const result: Record<string, JsonValue> = { ...left }
   for (const [name, schema] of Object.entries(right)) {
     const known = result[name]
-    const both = isJsonObject(known) && isJsonObject(schema)
+    const both = isObject(known) && isObject(schema)
     result[name] = both ? mergeSchemas(known, schema, inside(place, 'properties', name)) : schema
   }
   return result
 }
 
-/** What a `$ref` points at inside its own schema: `#`, `#/$defs/Name`. Whatever is elsewhere is refused. */
+/** The target of a `$ref` inside its own schema: `#`, `#/$defs/Name`. A target elsewhere is refused. */
 function resolveRef(root: JsonObject, ref: JsonValue, place: SchemaPlace): JsonValue {
   const pointer = typeof ref === 'string' ? decode(ref) : undefined
   if (pointer !== '#' && pointer?.startsWith('#/') !== true) {
-    throw inexpressible(place, `refers to ${JSON.stringify(ref)}, which is outside the schema`)
+    throw unsupported(place, `refers to ${JSON.stringify(ref)}, which is outside the schema`)
   }
   let target: JsonValue | undefined = root
   for (const step of pointer.split('/').slice(1)) {
     target = member(target, step.replaceAll('~1', '/').replaceAll('~0', '~'))
   }
-  if (target === undefined) throw inexpressible(place, `refers to ${pointer}, which does not exist`)
+  if (target === undefined) throw unsupported(place, `refers to ${pointer}, which does not exist`)
   return target
 }
 
 function member(value: JsonValue | undefined, key: string): JsonValue | undefined {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
-  // A list is indexed by the digits of the pointer.
+  // A list is indexed by the digits of the pointer, as an object by its keys.
   return (value as JsonObject)[key]
 }
 
@@ -376,10 +376,10 @@ function decode(ref: string): string | undefined {
   }
 }
 
-/** Where in a request a schema stands, for the words of an error. */
+/** The place of a schema in a request, for error messages. */
 interface SchemaPlace {
   readonly provider: string
-  /** As one would write it in code: `tools[0].schema.properties.name`. */
+  /** As in code: `tools[0].schema.properties.name`. */
   readonly path: string
 }
 
@@ -395,8 +395,12 @@ function inside(place: SchemaPlace, ...keys: readonly (string | number)[]): Sche
   return { ...place, path }
 }
 
-/** The error of a schema that Gemini has no words for. Nothing was sent. */
-function inexpressible({ provider, path }: SchemaPlace, problem: string): AdapterError {
-  const message = `${provider} can not be told this schema: ${path} ${problem}`
+/** The error of a schema that Gemini does not support. Nothing was sent. */
+function unsupported({ provider, path }: SchemaPlace, problem: string): AdapterError {
+  const message = `${provider} does not support this schema: ${path} ${problem}`
   return new AdapterError('unsupported_feature', message, { provider, metadata: { path } })
+}
+
+function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
+  return Array.isArray(value)
 }

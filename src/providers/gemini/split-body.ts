@@ -1,19 +1,13 @@
-import { StreamError } from '../../errors/errors.ts'
 import { maxBufferedCharacters, sseSplitter, type BodySplitter } from '../../http/sse.ts'
 
-/** Whose body is split. */
-interface SplitFacts {
-  readonly provider: string
-  readonly requestId?: string | undefined
-}
-
 /**
- * Splits the body of a streamed answer, which is server-sent events or, without `alt=sse`, a list of JSON objects.
+ * Splits the body of an answer: server-sent events, a list of JSON objects (a stream without `alt=sse`) or one JSON object (a
+ * whole answer).
  *
- * The first character tells them apart. Gemini also writes a late error into a body of server-sent events as a bare
- * object; it is found there. An event that the body cuts off is `truncated`.
+ * The first character tells them apart. Gemini also writes a late error as a bare object into a body of server-sent events;
+ * it is found there.
  */
-export function bodySplitter(facts: SplitFacts): BodySplitter {
+export function bodySplitter(): BodySplitter {
   const events = sseSplitter()
   const objects = jsonSplitter()
   let framing: 'unknown' | 'events' | 'objects' = 'unknown'
@@ -39,12 +33,8 @@ export function bodySplitter(facts: SplitFacts): BodySplitter {
       else if (chunk !== '') feedEvents(chunk, onEvent)
     },
     end(onEvent) {
-      const last: typeof onEvent = (data, event) => {
-        if (!isWhole(data)) throw cutOff(facts)
-        onEvent(data, event)
-      }
-      events.end(last)
-      objects.end(last)
+      events.end(onEvent)
+      objects.end(onEvent)
     },
   }
 }
@@ -55,25 +45,10 @@ function framingOf(chunk: string): 'unknown' | 'events' | 'objects' {
   return text.startsWith('[') || text.startsWith('{') ? 'objects' : 'events'
 }
 
-function cutOff({ provider, requestId }: SplitFacts): StreamError {
-  const message = `the answer of ${provider} ended inside an event`
-  return new StreamError('truncated', message, { provider, requestId })
-}
-
-/** Where a line begins with a brace; -1 when none does. */
+/** The position of a brace at the start of a line, or -1. */
 function afterBreak(chunk: string): number {
   const at = chunk.search(/[\r\n]\{/)
   return at === -1 ? -1 : at + 1
-}
-
-/** Only asked about an event that the body left without its end. */
-function isWhole(data: string): boolean {
-  try {
-    JSON.parse(data)
-    return true
-  } catch {
-    return data === '[DONE]' || data === ''
-  }
 }
 
 const quote = 34
@@ -85,10 +60,10 @@ const openBrace = 123
 const closeBrace = 125
 
 /**
- * Splits a stream of JSON objects into their texts: a list that grows (`[{…},{…}]`), or objects one after the other.
+ * Splits a stream of JSON objects into their texts: a list that grows (`[{…},{…}]`), or consecutive objects.
  *
- * The texts are not parsed here. What stands between two objects is passed over; an object that never ends is
- * refused at the limit, and one that the body leaves unfinished is given to `end`, whose reader will not be able to parse it.
+ * The texts are not parsed here. Text between two objects is ignored. An object that grows beyond `limit` characters throws a
+ * `RangeError`. `end` dispatches an object that the body left unfinished, and parsing it fails.
  */
 export function jsonSplitter(limit: number = maxBufferedCharacters): BodySplitter {
   let pieces: string[] = []

@@ -151,6 +151,8 @@ export interface OpenOptions {
   /** Whether the provider is asked to stream its answer. */
   readonly stream: boolean
   readonly sessionId: string | undefined
+  /** The caller's own maker of ids, if there is one; `facts.newId` falls back to random ids. */
+  readonly newId: NewId | undefined
 }
 
 /**
@@ -181,7 +183,8 @@ function decodedStream(
   stream: boolean,
 ): AsyncGenerator<readonly ModelEvent[], void> {
   const facts = callFacts(wire.connection.provider, options)
-  const open = wire.open(request, facts, { stream, sessionId: options.sessionId })
+  const { sessionId, newId } = options
+  const open = wire.open(request, facts, { stream, sessionId, newId })
   return streamSse(() => httpCall(wire, open, request, { options, facts, stream }), open.decoder)
 }
 

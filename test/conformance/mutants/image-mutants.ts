@@ -176,7 +176,7 @@ function changed(
 ): Mutant<ImageHarness> {
   const harness: ImageHarness = {
     ...right,
-    patienceMs: 500,
+    patienceMs: 5000,
     async start(script) {
       const started = await right.start(script)
       return { ...started, adapter: change(started.adapter) }

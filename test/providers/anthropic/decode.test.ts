@@ -53,14 +53,14 @@ describe('text', () => {
     expect((await fold(body)).outputText).toBe('one two')
   })
 
-  test('a block without text is passed over', async () => {
+  test('a block without text emits nothing', async () => {
     expect(types(await decode(stream(...text(0, ''))))).toEqual([
       'message_started',
       'message_completed',
     ])
   })
 
-  test('text that stands in the head of a block is said', async () => {
+  test('text in the head of a block is emitted', async () => {
     const response = await fold(stream(...block(0, { type: 'text', text: 'Hi' })))
     expect(response.outputText).toBe('Hi')
   })
@@ -116,7 +116,7 @@ describe('thinking', () => {
     { type: 'signature_delta', signature: 'c2ln' },
   )
 
-  test('thinking comes as reasoning, with its signature to echo', async () => {
+  test('thinking is emitted as reasoning, with the signature to send back', async () => {
     const events = await decode(stream(...thinking, ...text(1, 'Yes')))
     expect(events.slice(1, 4)).toEqual([
       { type: 'reasoning_delta', delta: 'Let me', index: 0 },
@@ -152,7 +152,27 @@ describe('thinking', () => {
     })
   })
 
-  test('redacted thinking is kept for the echo', async () => {
+  test('thinking and text in one block are both completed', async () => {
+    const mixed = block(
+      0,
+      { type: 'thinking', thinking: '' },
+      { type: 'thinking_delta', thinking: 'Hm' },
+      { type: 'text_delta', text: 'Yes' },
+    )
+    const events = await decode(stream(...mixed))
+    expect(events.slice(1, -1)).toEqual([
+      { type: 'reasoning_delta', delta: 'Hm', index: 0 },
+      { type: 'text_delta', delta: 'Yes', index: 0 },
+      { type: 'reasoning_completed', text: 'Hm', index: 0 },
+      { type: 'text_completed', text: 'Yes', index: 0 },
+    ])
+    expect((await fold(stream(...mixed))).message.content).toEqual([
+      { type: 'reasoning', text: 'Hm', provider: 'anthropic' },
+      { type: 'text', text: 'Yes' },
+    ])
+  })
+
+  test('redacted thinking is kept, so that it can be sent back', async () => {
     const redacted = block(0, { type: 'redacted_thinking', data: 'ZW5j' })
     expect((await decode(stream(...redacted)))[1]).toEqual({
       type: 'reasoning_completed',
@@ -162,7 +182,7 @@ describe('thinking', () => {
     })
   })
 
-  test('thinking between tool calls remembers its place', async () => {
+  test('thinking between tool calls keeps the number of calls before it', async () => {
     const between = block(1, { type: 'thinking', thinking: 'next', signature: 's' })
     const events = await decode(
       stream(...toolUse(0, 'a', 'f', '{}'), ...between, ...toolUse(2, 'b', 'f', '{}')),
@@ -206,7 +226,7 @@ describe('tool calls', () => {
     { name: 'an empty delta', deltas: [''], raw: '{}', parsed: {} },
     { name: 'an object', deltas: ['{"a":', '1}'], raw: '{"a":1}', parsed: { a: 1 } },
     { name: 'JSON that was cut', deltas: ['{"a":"x'], raw: '{"a":"x', parsed: {} },
-    { name: 'JSON that is no object', deltas: ['[1]'], raw: '[1]', parsed: {} },
+    { name: 'JSON that is not an object', deltas: ['[1]'], raw: '[1]', parsed: {} },
   ])(
     '$name gives the text of the arguments and what it parses to',
     async ({ deltas, raw, parsed }) => {
@@ -215,7 +235,7 @@ describe('tool calls', () => {
     },
   )
 
-  test('a call that was cut before its end is completed with what there was', async () => {
+  test('a call that was cut is completed with the arguments so far', async () => {
     const open = toolUse(0, 't', 'f', '{"a":').slice(0, -1)
     const response = await fold(named(head(), ...open, ...tail('max_tokens')))
     expect(response).toMatchObject({
@@ -224,12 +244,22 @@ describe('tool calls', () => {
     })
   })
 
-  test('calls are to be run also where the server says that the turn ended', async () => {
+  test('a message with calls ends for them, also when the server says that the turn ended', async () => {
     const response = await fold(named(head(), ...toolUse(0, 't', 'f'), ...tail('end_turn')))
     expect(response).toMatchObject({ finishReason: 'tool_calls', rawFinishReason: 'end_turn' })
   })
 
-  test('who called, and the toolset, are kept for the echo', async () => {
+  test('calls that share an id are both kept, each with its own id', async () => {
+    const response = await fold(
+      stream(...toolUse(0, 'same', 'f', '{"a":1}'), ...toolUse(1, 'same', 'f', '{"a":2}')),
+    )
+    expect(response.toolCalls).toMatchObject([
+      { id: 'same', arguments: { a: 1 } },
+      { id: 'run_1', arguments: { a: 2 } },
+    ])
+  })
+
+  test('the caller and the toolset of a call are kept, so that they can be sent back', async () => {
     const caller = { type: 'code_execution_20260120', tool_id: 'srv' }
     const use = {
       type: 'tool_use',
@@ -259,7 +289,7 @@ describe('the end', () => {
     expect(response).toMatchObject({ finishReason, rawFinishReason: raw })
   })
 
-  test('what the provider says beyond the common fields is in the metadata', async () => {
+  test('facts without a common field are in the metadata', async () => {
     const delta = {
       stop_sequence: 'END',
       stop_details: { type: 'refusal', category: 'bio' },
@@ -281,7 +311,7 @@ describe('the end', () => {
     })
   })
 
-  test('tools on the provider’s side are in the metadata, and in the message for the echo', async () => {
+  test('tools that run at the provider are in the metadata, and in the message to be sent back', async () => {
     const use = { type: 'server_tool_use', id: 'srv_1', name: 'web_search', input: {} }
     const result = { type: 'web_search_tool_result', tool_use_id: 'srv_1', content: [] }
     const response = await fold(
@@ -302,7 +332,7 @@ describe('the end', () => {
     ])
   })
 
-  test('a block of a kind that is not known is kept as it grew', async () => {
+  test('a block of an unknown type is kept with its deltas applied', async () => {
     const response = await fold(
       stream(
         ...block(
@@ -317,7 +347,7 @@ describe('the end', () => {
 })
 
 describe('usage', () => {
-  test('input includes what was read from a cache and written to one', async () => {
+  test('input tokens include cache reads and cache writes', async () => {
     const usage = {
       input_tokens: 5,
       cache_read_input_tokens: 100,
@@ -343,7 +373,7 @@ describe('usage', () => {
     })
   })
 
-  test('what was not reported is absent', async () => {
+  test('a count that was not reported is absent', async () => {
     const events = await decode(
       named({ type: 'message_start', message: {} }, { type: 'message_stop' }),
     )
@@ -358,8 +388,8 @@ describe('usage', () => {
   })
 })
 
-describe('what servers do beyond the rules', () => {
-  test('pings, unknown events, padding, a second beginning and a foreign end marker are passed over', async () => {
+describe('servers that break the rules', () => {
+  test('pings, unknown events, padding, a second message_start and a foreign end marker are ignored', async () => {
     const body = [
       'event: ping\ndata: {"type": "ping"}\n\n',
       named(head()),
@@ -372,7 +402,7 @@ describe('what servers do beyond the rules', () => {
     expect(await fold(body)).toMatchObject({ id: 'msg_1', outputText: 'Hi', finishReason: 'stop' })
   })
 
-  test('raw events are shown on demand, after the beginning and before the end', async () => {
+  test('raw events are emitted on request, after message_started and before message_completed', async () => {
     const events = await decode(stream(...text(0, 'Hi')), request(), { includeRawChunks: true })
     const raw = events.flatMap((event) => (event.type === 'raw_chunk' ? event.chunk : []))
     expect(raw.map((chunk) => (chunk as { type: string }).type)).toEqual([

@@ -7,7 +7,7 @@ function refusal(type: string, message: string): string {
   return JSON.stringify({ type: 'error', error: { type, message }, request_id: 'req_body' })
 }
 
-/** The error that both ways of calling fail with. */
+/** The error with which both `stream` and `generate` fail. */
 async function failure(
   body: string,
   status: number,
@@ -74,7 +74,7 @@ describe('a refusal', () => {
     })
   })
 
-  test('says how long to wait, whether to try again, and the provider’s id of it', async () => {
+  test('keeps the delay, whether to retry, and the provider’s request id', async () => {
     const headers = { 'retry-after': '17', 'x-should-retry': 'false', 'request-id': 'req_head' }
     expect(await failure(refusal('rate_limit_error', 'slower'), 429, headers)).toMatchObject({
       retryAfterMs: 17_000,
@@ -139,12 +139,12 @@ describe('an error inside an answer', () => {
     },
   )
 
-  test('that is told apart by its words alone is', async () => {
+  test('gets its reason from the message when the type does not decide', async () => {
     const body = failing('api_error', 'Output blocked by content filtering policy')
     await expect(decode(body)).rejects.toMatchObject({ reason: 'content_filter' })
   })
 
-  test('in the place of a whole answer rejects', async () => {
+  test('in place of a whole answer rejects', async () => {
     const { adapter } = stubbed({ body: refusal('overloaded_error', 'Overloaded') })
     await expect(adapter.generate?.(request())).rejects.toMatchObject({
       reason: 'provider_unavailable',
@@ -160,7 +160,7 @@ describe('an error inside an answer', () => {
   })
 })
 
-describe('an answer that can not be read', () => {
+describe('an answer that cannot be read', () => {
   test.each(['[]', '7', '{"type":"message"}', '{"completion":"x"}'])(
     '%s is malformed',
     async (body) => {
@@ -172,7 +172,7 @@ describe('an answer that can not be read', () => {
     },
   )
 
-  test('an event that is no JSON ends a stream that had begun', async () => {
+  test('an event that is not JSON ends a stream that had begun', async () => {
     const events = await decode(`${named(head(), ...text(0, 'Once'))}data: {"type"\n\n`)
     expect(events.at(-1)).toMatchObject({
       type: 'error',
@@ -180,7 +180,7 @@ describe('an answer that can not be read', () => {
     })
   })
 
-  test('a body that ends without message_stop is truncated, whatever it said', async () => {
+  test('a body that ends without message_stop is truncated, even after a stop reason', async () => {
     const delta = { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: {} }
     const events = await decode(named(head(), ...text(0, 'Once'), delta))
     expect(events.at(-1)).toMatchObject({

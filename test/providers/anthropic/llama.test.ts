@@ -15,12 +15,12 @@ import {
 
 describe.skipIf(!hasLlama())(
   'a real llama.cpp server (../shared/tools/llama)',
-  { timeout: 30_000 },
+  { timeout: 300_000 },
   () => {
     let servers: LlamaServers
     beforeAll(async () => {
       servers = await startLlama()
-    }, 60_000)
+    }, 300_000)
     afterAll(() => servers.stop())
 
     const adapterOf = (model: LlamaModel, apiKey = 'test-key'): ChatAdapter =>
@@ -64,14 +64,14 @@ describe.skipIf(!hasLlama())(
       expect(whole).toMatchObject({ message: streamed.message, finishReason: 'stop' })
     })
 
-    test('stops at the bound', async () => {
+    test('stops at maxTokens', async () => {
       expect(await ask('plain', { maxTokens: 4 })).toMatchObject({
         finishReason: 'length',
         rawFinishReason: 'max_tokens',
       })
     })
 
-    test('calls a tool, and takes the result back', async () => {
+    test('calls a tool, and accepts the result', async () => {
       const messages: Message[] = [{ role: 'user', content: 'How is the weather in Paris?' }]
       const called = await ask('tool', {
         messages,
@@ -93,7 +93,7 @@ describe.skipIf(!hasLlama())(
       expect(answered.outputText).toContain('Hello')
     })
 
-    test('thinks first, and the thread with its thinking is taken back', async () => {
+    test('thinks first, and accepts the thread with its thinking', async () => {
       const thought = await ask('think', { reasoning: { effort: 'low' } })
       expect(thought.message.content).toEqual([
         { type: 'reasoning', text: expect.stringContaining('greet'), provider: 'llama' },
@@ -107,7 +107,7 @@ describe.skipIf(!hasLlama())(
       expect(await ask('think', { messages })).toMatchObject({ finishReason: 'stop' })
     })
 
-    test('answers in a form, by a forced tool', async () => {
+    test('answers in a response format, by a forced tool', async () => {
       const responseFormat = {
         type: 'json_schema',
         name: 'place',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { modelTraits } from '../../../src/providers/anthropic/model-traits.ts'
 
-describe('what a model takes', () => {
+describe('the traits of a model', () => {
   test.each([
     // model, maxTokens, thinking, off, sampling, forced tools, native format, prefill
     ['claude-2.1', 4096, 'none', 'omit', true, true, false, true],

@@ -45,7 +45,7 @@ function echoable({ citations: _citations, ...rest }: JsonObject): JsonObject {
 }
 
 describe('the provider’s own client', () => {
-  test('reads a stream as we do', async () => {
+  test('reads a stream as our decoder does', async () => {
     const body = named(
       head(),
       ...block(
@@ -64,19 +64,19 @@ describe('the provider’s own client', () => {
   })
 })
 
-/** Where they differ, and why. */
+/** The recordings that the two read differently, and why. */
 const disagreements: Readonly<Record<string, string>> = {
-  'anthropic-duplicate-start-stream-01':
-    'theirs refuses a second message_start; ours passes over it',
+  'anthropic-duplicate-start-stream-01': 'theirs rejects a second message_start; ours ignores it',
   'anthropic-mcp-stream-01': 'theirs loses the streamed input of an mcp_tool_use; ours keeps it',
-  'anthropic-midstream-overloaded-01': 'theirs throws the error; ours is the last event',
+  'own-anthropic-midstream-overloaded': 'theirs throws the error; ours emits it as the last event',
+  'anthropic-midstream-overloaded-01': 'theirs throws the error; ours emits it as the last event',
   'anthropic-tool-truncated-stream-01':
-    'theirs repairs arguments that were cut; ours never invents any, and echoes the text',
+    'theirs repairs arguments that were cut; ours never invents any, and sends back the text',
 }
 
 const streams = recordings().filter((recording) => recording.has('response.sse'))
 
-describe.skipIf(streams.length === 0)('recorded streams (../shared/fixtures)', () => {
+describe('recorded streams', () => {
   test.each(streams.filter(({ id }) => !(id in disagreements)))(
     '$id is read alike by the provider’s own client',
     async ({ read }) => {

@@ -111,7 +111,7 @@ const schema = {
   required: ['age'],
 }
 
-/** One request for each thing that can be asked for, and some for what meets. */
+/** One request for each setting, and some for combinations. */
 const matrix: readonly (readonly [string, Partial<ModelRequest>])[] = [
   ['a text', {}],
   ['a conversation', { messages: conversation }],
@@ -132,7 +132,7 @@ const matrix: readonly (readonly [string, Partial<ModelRequest>])[] = [
   ],
   ['a form', { responseFormat: { type: 'json_schema', name: 'p', schema, strict: true } }],
   [
-    'a form that is no object',
+    'a response format that is not an object',
     {
       responseFormat: {
         type: 'json_schema',
@@ -143,7 +143,7 @@ const matrix: readonly (readonly [string, Partial<ModelRequest>])[] = [
     },
   ],
   [
-    'a form, tools and thinking',
+    'a response format, tools and thinking',
     {
       responseFormat: { type: 'json_schema', name: 'p', schema, strict: false },
       tools: [weather],
@@ -181,7 +181,7 @@ describe.skipIf(!existsSync(oracle))('the provider’s own schema (../shared/ora
     })
   })
 
-  test('refuses what is not in it, so the matrix proves something', async () => {
+  test('rejects an unknown member, so the matrix proves something', async () => {
     const { validate } = (await import(oracle)) as Oracle
     const body = await bodyOf({ temperature: 0.5 })
     expect(validate('anthropic.messages.request', body, { strict: true }).ok).toBe(true)

@@ -13,7 +13,7 @@ import {
   toolUse,
 } from './support.ts'
 
-/** Events as a server writes them that does not number its blocks. */
+/** Events of a server that does not number its blocks. */
 function unnumbered(events: readonly JsonObject[], index: null | undefined): readonly JsonObject[] {
   return events.map(({ index: _given, ...event }) =>
     index === undefined || _given === undefined ? event : { ...event, index },
@@ -36,7 +36,7 @@ describe('blocks', () => {
   })
 })
 
-test('members of a wrong type say nothing', async () => {
+test('members of the wrong type are ignored', async () => {
   const message = { id: 7, model: [], usage: null }
   const body = named(
     { type: 'message_start', message },
@@ -57,7 +57,7 @@ describe('an answer', () => {
   })
 
   test.each(['application/json', 'text/event-stream', ''])(
-    'is read whatever its type: %j',
+    'is read with any content type: %j',
     async (type) => {
       const headers = { 'content-type': type }
       const content = [{ type: 'text', text: 'Hello' }]
@@ -69,7 +69,7 @@ describe('an answer', () => {
     },
   )
 
-  test('that is no message is a malformed response', async () => {
+  test('that is not a message is a malformed response', async () => {
     const answered = eventsOf(stubbed({ body: '{"foo":1}' }).adapter)
     await expect(answered).rejects.toMatchObject({ reason: 'malformed_response' })
   })
@@ -82,14 +82,14 @@ describe('an answer', () => {
 })
 
 test.each(['{"error":"no"}', '{"message":"no"}', '{"detail":"no"}'])(
-  'a refusal in a proxy’s words keeps them: %s',
+  'the message of a proxy’s refusal is kept: %s',
   async (body) => {
     const refused = eventsOf(stubbed({ body, status: 503 }).adapter)
     await expect(refused).rejects.toMatchObject({ reason: 'provider_unavailable', message: 'no' })
   },
 )
 
-test('an error inside a stream may be its message alone', async () => {
+test('an error inside a stream may be only a message', async () => {
   const { adapter } = stubbed({ body: named(head(), { type: 'error', error: 'no' }) })
   const last = (await eventsOf(adapter)).at(-1)
   expect(last).toMatchObject({ type: 'error', error: { reason: 'unknown', message: 'no' } })

@@ -7,7 +7,7 @@ import type { JsonObject } from '../../../src/types/json.ts'
 import type { ModelResponse } from '../../../src/types/response.ts'
 import { eventsOf, recordings, request, shared, stubbed, type Recording } from './support.ts'
 
-/** The facts of a recording, from an independent reducer; `../shared/fixtures` holds them. */
+/** The facts of a recording, from an independent reducer, or written down with an invented one. */
 interface Facts {
   readonly text: string
   readonly reasoning: string | null
@@ -92,7 +92,7 @@ function expectedFacts(facts: Facts) {
     citations,
     finish,
     stopSequence,
-    // Arguments that were cut are shown as none; the text of them stands in `rawArguments`.
+    // Arguments that were cut are `{}`; their text is in `rawArguments`.
     toolCalls: facts.toolCalls.map((call) => {
       const { id, name, arguments: input } = call
       return { id, name, arguments: '__invalid_json__' in input ? {} : input }
@@ -107,7 +107,7 @@ function expectedFacts(facts: Facts) {
   }
 }
 
-describe.skipIf(all.length === 0)('recorded answers (../shared/fixtures)', () => {
+describe('recorded answers', () => {
   test.each(answers)('$id folds to what an independent reader saw', async (recording) => {
     const response = await foldRecording(recording)
     expect(factsOf(response)).toEqual(expectedFacts(recording.facts))
@@ -118,7 +118,7 @@ describe.skipIf(all.length === 0)('recorded answers (../shared/fixtures)', () =>
   })
 
   test.each(answers.filter((recording) => recording.has('response.json')))(
-    '$id comes to the same when a streaming call is answered with it whole',
+    '$id gives the same response when a streaming call is answered with a whole message',
     async (recording) => {
       const streamed = await eventsOf(stubbed({ body: recording.read('response.json') }).adapter)
       expect(collectEventsSync(streamed)).toEqual(await foldRecording(recording))
@@ -126,7 +126,7 @@ describe.skipIf(all.length === 0)('recorded answers (../shared/fixtures)', () =>
   )
 
   test.each(answers.filter((recording) => recording.has('response.json')))(
-    '$id goes back as it came',
+    '$id is sent back as it came',
     async (recording) => {
       const { message } = await foldRecording(recording)
       const { content } = JSON.parse(recording.read('response.json')) as { content: JsonObject[] }
@@ -140,7 +140,7 @@ describe.skipIf(all.length === 0)('recorded answers (../shared/fixtures)', () =>
   )
 
   test.each(messages.filter(({ facts }) => facts.streamErrors !== undefined))(
-    '$id keeps what came before the error',
+    '$id keeps the events before the error',
     async (recording) => {
       const events = await eventsOf(stubbed({ body: recording.read('response.sse') }).adapter)
       const last = events.at(-1)
@@ -154,7 +154,7 @@ describe.skipIf(all.length === 0)('recorded answers (../shared/fixtures)', () =>
     },
   )
 
-  test.each(refusals)('$id is refused before anything is said', async ({ read, meta, facts }) => {
+  test.each(refusals)('$id is refused before the first event', async ({ read, meta, facts }) => {
     const { status, response } = meta
     const { adapter } = stubbed({ body: read('response.json'), status, headers: response.headers })
     const error = await eventsOf(adapter).catch((problem: AdapterError) => problem)
@@ -168,7 +168,7 @@ describe.skipIf(all.length === 0)('recorded answers (../shared/fixtures)', () =>
   })
 })
 
-/** What of a block is sent back: citations stay in the metadata, and a direct caller is the default. */
+/** The members of a block that are sent back: citations stay in the metadata, and a direct caller is the default. */
 function echoable(block: JsonObject): JsonObject {
   const { citations: _citations, caller, ...rest } = block
   const isDirect = (caller as JsonObject | undefined)?.['type'] === 'direct'
@@ -176,7 +176,7 @@ function echoable(block: JsonObject): JsonObject {
   return { ...rest, caller }
 }
 
-/** Where the AI SDK's reading of the same bytes differs, and why ours is right. */
+/** The recordings that the AI SDK reads differently, and why ours is right. */
 const disagreements: Readonly<Record<string, string>> = {
   'anthropic-tool-truncated-stream-01':
     'the call was cut by max_tokens: theirs drops it, ours keeps it with the text of its arguments',

@@ -30,7 +30,7 @@ function render(...messages: readonly Message[]): readonly JsonObject[] {
 }
 
 describe('system', () => {
-  test('system messages are lifted out, wherever they stand', () => {
+  test('system messages move to system, from any position', () => {
     const rendered = renderMessages(
       [system('Be brief.'), user('Hi'), system([{ type: 'text', text: 'Be kind.' }])],
       {
@@ -44,7 +44,7 @@ describe('system', () => {
     })
   })
 
-  test('instructions that stand alone are the user’s', () => {
+  test('system messages without any other message are sent as the user’s', () => {
     expect(
       renderMessages([system('Be brief.'), system('Tell a joke.')], {
         provider: 'anthropic',
@@ -57,12 +57,12 @@ describe('system', () => {
   })
 
   test('a conversation of empty messages is refused before it is sent', () => {
-    expect(() => render(user(' '))).toThrow('nothing to send')
+    expect(() => render(user(' '))).toThrow('messages must contain text')
   })
 })
 
 describe('turns', () => {
-  test('neighbours of one side make one turn', () => {
+  test('consecutive messages of one role make one turn', () => {
     expect(render(user('a'), user('b'), assistant('c'), assistant('d'), user('e'))).toEqual([
       {
         role: 'user',
@@ -82,7 +82,7 @@ describe('turns', () => {
     ])
   })
 
-  test('what is empty or all spaces is left out, a message with nothing else too', () => {
+  test('empty and blank texts are left out, and so are messages without other content', () => {
     expect(
       render(
         user('a'),
@@ -103,7 +103,7 @@ describe('turns', () => {
     ])
   })
 
-  test('images go by address or as bytes', () => {
+  test('images are sent as a URL or as base64', () => {
     const image: Part = { type: 'image', image: { type: 'url', url: 'https://example.com/a.png' } }
     const bytes: Part = {
       type: 'image',
@@ -133,7 +133,7 @@ describe('turns', () => {
 })
 
 describe('tools', () => {
-  test('results that stand side by side make one turn, before what the user says', () => {
+  test('consecutive results make one turn, before the user’s text', () => {
     const turns = render(
       user('?'),
       assistant('', call('a'), call('b')),
@@ -160,7 +160,7 @@ describe('tools', () => {
     ])
   })
 
-  test('a result may hold images', () => {
+  test('a result may contain images', () => {
     const parts: Part[] = [
       { type: 'text', text: 'seen' },
       { type: 'image', image: { type: 'base64', base64: 'AAAA', mimeType: 'image/png' } },
@@ -170,7 +170,7 @@ describe('tools', () => {
     })
   })
 
-  test('ids that other providers count from 0 in every answer are told apart', () => {
+  test('ids that other providers count from 0 in every answer are made unique', () => {
     const turns = render(
       user('?'),
       assistant('', call('call_0')),
@@ -186,7 +186,7 @@ describe('tools', () => {
     ])
   })
 
-  test('ids and names are written in the letters that the API takes, each its own', () => {
+  test('ids and names are written in the letters that the API takes, and stay distinct', () => {
     const turns = render(
       user('?'),
       assistant('', call('f.g:0', { name: 'a.b' }), call('f:g.0', { name: '' })),
@@ -209,7 +209,7 @@ describe('tools', () => {
     ])
   })
 
-  test('arguments that were no JSON object are shown to the model as it wrote them', () => {
+  test('arguments that are not a JSON object are shown to the model as it wrote them', () => {
     const broken = call('a', { rawArguments: '{"city": "Par' })
     expect(render(user('?'), assistant('', broken), result('a', 'no'))[1]).toMatchObject({
       content: [{ input: { INVALID_JSON: '{"city": "Par' } }],
@@ -221,7 +221,7 @@ describe('tools', () => {
     })
   })
 
-  test('who called and the toolset are echoed, on the call and on its result', () => {
+  test('the caller and the toolset are sent back, on the call and on its result', () => {
     const caller = { type: 'code_execution_20260120', tool_id: 's' }
     const echoed = call('a', { opaque: { caller, toolset_name: 'browser' } })
     const foreign = call('b', { opaque: { thoughtSignature: 'x' } })
@@ -249,7 +249,7 @@ describe('tools', () => {
 })
 
 describe('reasoning', () => {
-  test('thinking is echoed with its signature, redacted thinking with its data', () => {
+  test('thinking is sent back with its signature, redacted thinking with its data', () => {
     const parts = [
       thought('Hm', { signature: 's' }),
       thought('', { redacted: 'd' }),
@@ -274,7 +274,7 @@ describe('reasoning', () => {
     })
   })
 
-  test('thinking between tool calls goes back between them', () => {
+  test('thinking between tool calls is sent back between them', () => {
     const parts = [
       thought('1', { signature: 's1' }),
       thought('2', { signature: 's2', toolCalls: 1 }),
@@ -303,7 +303,7 @@ describe('reasoning', () => {
     ])
   })
 
-  test('tools on the provider’s side are echoed; a call that was not answered only where the answer paused over it', () => {
+  test('tools that ran at the provider are sent back; a call without a result only when the answer paused for it', () => {
     const use = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }
     const found = { type: 'web_search_tool_result', tool_use_id: 's', content: [] }
     const done = assistant([
@@ -331,7 +331,7 @@ describe('reasoning', () => {
 describe('an answer that was cut', () => {
   const cut: Message = { role: 'assistant', content: 'Once upon ', metadata: { partial: true } }
 
-  test('is continued by a model that can, without space at its end', () => {
+  test('is continued by a model that can, without white space at its end', () => {
     const { messages } = renderMessages([user('A story'), cut], {
       provider: 'anthropic',
       prefill: true,
@@ -339,14 +339,14 @@ describe('an answer that was cut', () => {
     expect(messages[1]).toEqual({ role: 'assistant', content: 'Once upon' })
   })
 
-  test('is followed by a word of the user for a model that can not', () => {
+  test('is followed by a turn of the user for a model that cannot', () => {
     expect(render(user('A story'), cut).slice(1)).toEqual([
       { role: 'assistant', content: 'Once upon ' },
       { role: 'user', content: 'Continue.' },
     ])
   })
 
-  test('and a result that stands in for one that never came are sent like any other', () => {
+  test('and the placeholder of a missing result are sent like any other', () => {
     const open = result('a', 'The call was interrupted.')
     expect(
       render(user('?'), assistant('x', call('a')), { ...open, metadata: { interrupted: true } })[2],

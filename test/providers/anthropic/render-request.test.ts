@@ -13,26 +13,26 @@ function render(fields: Partial<ModelRequest>, version = '2023-06-01') {
   return renderRequest(request(fields), { provider: 'anthropic', version })
 }
 
-describe('the least', () => {
-  test('a request needs a model, its messages and a bound on the answer', () => {
+describe('a minimal request', () => {
+  test('has a model, its messages and a maximum length', () => {
     expect(render({})).toEqual({
       body: {
         model: 'claude-haiku-4-5',
         max_tokens: 64_000,
         messages: [{ role: 'user', content: 'Hi' }],
       },
-      adjusted: [],
+      leftOut: [],
     })
   })
 
-  test('a request without a model is refused', () => {
+  test('without a model is rejected', () => {
     const { model: _model, ...unnamed } = request()
     expect(() => renderRequest(unnamed, { provider: 'anthropic', version: '2023-06-01' })).toThrow(
       expect.objectContaining({ kind: 'engine', reason: 'missing_model' }),
     )
   })
 
-  test('the answer may be as long as the model can make it, unless the request says', () => {
+  test('allows the longest answer of the model unless maxTokens is set', () => {
     expect(render({ model: 'claude-opus-5-5' }).body['max_tokens']).toBe(128_000)
     expect(render({ model: 'claude-opus-5-5', maxTokens: 100 }).body['max_tokens']).toBe(100)
   })
@@ -48,7 +48,7 @@ describe('temperature', () => {
       sent: false,
     },
     {
-      name: 'a model that is told not to think takes it',
+      name: 'a model with thinking turned off takes it',
       fields: { reasoning: { effort: 'none' } },
       sent: true,
     },
@@ -59,19 +59,19 @@ describe('temperature', () => {
       sent: false,
     },
   ] as const)('$name', ({ fields, sent, ...rest }) => {
-    const { body, adjusted } = render(
+    const { body, leftOut } = render(
       { temperature: 0, ...fields },
       'version' in rest ? rest.version : undefined,
     )
     expect(body['temperature']).toBe(sent ? 0 : undefined)
-    expect(adjusted).toEqual(sent ? [] : ['temperature'])
+    expect(leftOut).toEqual(sent ? [] : ['temperature'])
   })
 })
 
-test('a temperature beyond the range of the API is sent as its highest', () => {
+test('a temperature above the API’s maximum is sent as the maximum', () => {
   expect(render({ temperature: 1.5 })).toMatchObject({
     body: { temperature: 1 },
-    adjusted: ['temperature'],
+    leftOut: ['temperature'],
   })
 })
 
@@ -98,11 +98,11 @@ describe('tools', () => {
   })
 
   test.each(['required', 'weather'])(
-    'a model that can not be forced is left the choice: %s',
+    'a forced choice is left out for a model that does not take it: %s',
     (toolChoice) => {
-      const { body, adjusted } = render({ model: 'claude-opus-5-5', tools: [weather], toolChoice })
+      const { body, leftOut } = render({ model: 'claude-opus-5-5', tools: [weather], toolChoice })
       expect(body).not.toHaveProperty('tool_choice')
-      expect(adjusted).toEqual(['toolChoice'])
+      expect(leftOut).toEqual(['toolChoice'])
     },
   )
 
@@ -110,19 +110,16 @@ describe('tools', () => {
     [undefined, { type: 'auto', disable_parallel_tool_use: true }],
     ['required', { type: 'any', disable_parallel_tool_use: true }],
     ['weather', { type: 'tool', name: 'weather', disable_parallel_tool_use: true }],
-  ])(
-    'calls one at a time are an option of the provider, with the choice %s',
-    (toolChoice, wire) => {
-      const { body } = render({
-        tools: [weather],
-        ...(toolChoice === undefined ? {} : { toolChoice }),
-        providerOptions: { anthropic: { tool_choice: { disable_parallel_tool_use: true } } },
-      })
-      expect(body['tool_choice']).toEqual(wire)
-    },
-  )
+  ])('disable_parallel_tool_use is a provider option, with the choice %s', (toolChoice, wire) => {
+    const { body } = render({
+      tools: [weather],
+      ...(toolChoice === undefined ? {} : { toolChoice }),
+      providerOptions: { anthropic: { tool_choice: { disable_parallel_tool_use: true } } },
+    })
+    expect(body['tool_choice']).toEqual(wire)
+  })
 
-  test('a strict tool has its schema closed where the model can enforce it', () => {
+  test('the schema of a strict tool is closed when the model can enforce it', () => {
     const strict: ToolSpec = { ...weather, strict: true }
     expect(render({ tools: [strict] }).body['tools']).toMatchObject([
       { strict: true, input_schema: { additionalProperties: false } },
@@ -132,7 +129,7 @@ describe('tools', () => {
     ])
   })
 
-  test('a conversation with calls declares their tools, also when none may be called', () => {
+  test('a conversation with calls declares their tools, also when the request has none', () => {
     const toolCalls = [{ id: 'a', name: 'weather', arguments: {} }]
     const { body } = render({
       messages: [
@@ -162,13 +159,13 @@ describe('reasoning', () => {
     ['claude-opus-5', 'none', { type: 'disabled' }, undefined, false],
     ['claude-sonnet-5-5', 'none', { type: 'between_tools' }, undefined, false],
     ['claude-opus-5-5', 'none', undefined, { effort: 'low' }, true],
-  ] as const)('%s with effort %s', (model, effort, thinking, output_config, isAdjusted) => {
-    const { body, adjusted } = render({ model, reasoning: { effort } })
+  ] as const)('%s with effort %s', (model, effort, thinking, output_config, isLeftOut) => {
+    const { body, leftOut } = render({ model, reasoning: { effort } })
     expect({ thinking: body['thinking'], output_config: body['output_config'] }).toEqual({
       thinking,
       output_config,
     })
-    expect(adjusted).toEqual(isAdjusted ? ['reasoning'] : [])
+    expect(leftOut).toEqual(isLeftOut ? ['reasoning'] : [])
   })
 
   test.each([
@@ -189,24 +186,24 @@ describe('reasoning', () => {
       type: 'enabled',
       budget_tokens: 3000,
     })
-    expect(render({ reasoning, maxTokens: 1000 })).toMatchObject({ adjusted: ['reasoning'] })
+    expect(render({ reasoning, maxTokens: 1000 })).toMatchObject({ leftOut: ['reasoning'] })
     expect(render({ reasoning, maxTokens: 1000 }).body).not.toHaveProperty('thinking')
   })
 
-  test('a forced tool comes before thinking, which the API does not take together with it', () => {
+  test('a forced tool excludes thinking, because the API does not take both', () => {
     const forced = {
       reasoning: { effort: 'high' },
       tools: [weather],
       toolChoice: 'required',
     } as const
-    expect(render(forced)).toMatchObject({ adjusted: ['reasoning'] })
+    expect(render(forced)).toMatchObject({ leftOut: ['reasoning'] })
     expect(render(forced).body).not.toHaveProperty('thinking')
     expect(render({ ...forced, model: 'claude-opus-5' }).body).toMatchObject({
       output_config: { effort: 'high' },
     })
   })
 
-  test('a model that thinks is asked to continue an answer that was cut, and one that does not goes on by itself', () => {
+  test('a model that thinks is asked to continue an answer that was cut; one that does not continues by itself', () => {
     const messages = [
       { role: 'user', content: 'A story' },
       { role: 'assistant', content: 'Once' },
@@ -216,7 +213,7 @@ describe('reasoning', () => {
   })
 })
 
-describe('the form of the answer', () => {
+describe('the response format', () => {
   const schema = {
     type: 'object',
     properties: { age: { type: 'integer', minimum: 0 } },
@@ -225,7 +222,7 @@ describe('the form of the answer', () => {
   const responseFormat = { type: 'json_schema', name: 'person', schema, strict: true } as const
   const old = 'claude-3-5-haiku-latest'
 
-  test('goes by the API’s own field where the model has it', () => {
+  test('is sent in the API’s own field when the model has it', () => {
     const { body, answerTool } = render({ responseFormat, reasoning: { effort: 'none' } })
     expect(body['output_config']).toEqual({
       format: {
@@ -241,7 +238,7 @@ describe('the form of the answer', () => {
     expect(answerTool).toBeUndefined()
   })
 
-  test('stands beside the effort', () => {
+  test('is sent beside the effort', () => {
     const { body } = render({
       model: 'claude-opus-5-5',
       responseFormat,
@@ -250,7 +247,7 @@ describe('the form of the answer', () => {
     expect(body['output_config']).toMatchObject({ effort: 'high', format: { type: 'json_schema' } })
   })
 
-  test('goes by a forced tool elsewhere', () => {
+  test('becomes a forced tool for other models', () => {
     const { body } = render({ model: old, responseFormat })
     expect(body['tools']).toMatchObject([{ name: 'respond_with_person', input_schema: schema }])
     expect(body['tool_choice']).toEqual({ type: 'tool', name: 'respond_with_person' })
@@ -273,7 +270,7 @@ describe('the form of the answer', () => {
     expect(body['tools']).toMatchObject(names.map((name) => ({ name })))
   })
 
-  test('JSON of any shape goes by a forced tool, and a model that can not be forced refuses it by name', () => {
+  test('json_object becomes a forced tool, and is an error for a model that takes none', () => {
     const json = { responseFormat: { type: 'json_object' } } as const
     expect(render(json).body['tool_choice']).toEqual({ type: 'tool', name: 'respond_with_json' })
     expect(() => render({ ...json, model: 'claude-opus-5-5' })).toThrow(
@@ -281,7 +278,7 @@ describe('the form of the answer', () => {
     )
   })
 
-  test('a tool of the same name does not stand in the way, and a free text needs nothing', () => {
+  test('avoids the name of another tool, and free text needs no setting', () => {
     const taken = { ...weather, name: 'respond_with_person' }
     expect(render({ model: old, responseFormat, tools: [taken] }).answerTool?.name).toBe(
       'respond_with_person_',
@@ -289,7 +286,7 @@ describe('the form of the answer', () => {
     expect(render({ responseFormat: { type: 'text' } }).body).not.toHaveProperty('output_config')
   })
 
-  test('an answer that is no object is wrapped in one, with its definitions at the root', () => {
+  test('that is not an object is wrapped in one, with its definitions at the root', () => {
     const list = { type: 'array', items: { $ref: '#/$defs/n' }, $defs: { n: { type: 'number' } } }
     const { answerTool } = render({
       model: old,
@@ -307,7 +304,7 @@ describe('the form of the answer', () => {
   })
 })
 
-describe('the rest', () => {
+describe('other settings', () => {
   test.each([
     [true, { type: 'ephemeral' }],
     [{ retention: 'short' }, { type: 'ephemeral' }],
@@ -319,7 +316,7 @@ describe('the rest', () => {
     expect(render({ promptCache }).body['cache_control']).toEqual(wire)
   })
 
-  test('options of the provider have the last word, and go into what is there', () => {
+  test('provider options override the body, and are merged into its objects', () => {
     const { body } = render({
       model: 'claude-opus-5',
       reasoning: { effort: 'high' },
@@ -345,7 +342,7 @@ describe('the rest', () => {
     expect(body).not.toHaveProperty('store')
   })
 
-  test('a server with a name of its own also reads the options under that name', () => {
+  test('the options under the adapter’s own name are merged too', () => {
     const { body } = renderRequest(
       request({ providerOptions: { anthropic: { a: 1, b: 1 }, kimi: { b: 2 } } }),
       {

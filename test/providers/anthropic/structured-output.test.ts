@@ -31,7 +31,7 @@ const byTool = named(
 const native = named(head(), ...text(0, '{"name":', '"Rex"}'), ...tail('end_turn'))
 
 describe('an answer by a forced tool', () => {
-  test('looks like one by the API’s own field, event by event', async () => {
+  test('has the same events as an answer by the API’s own field', async () => {
     const ours = await decode(byTool, asking())
     const theirs = await decode(native, asking({ model: 'claude-haiku-4-5' }))
     expect(ours.slice(0, -1)).toEqual(theirs.slice(0, -1))
@@ -48,7 +48,7 @@ describe('an answer by a forced tool', () => {
     expect(last).not.toHaveProperty('message.toolCalls')
   })
 
-  test('comes to the same when it is not streamed', async () => {
+  test('gives the same response when it is not streamed', async () => {
     const whole = {
       id: 'msg_1',
       type: 'message',
@@ -63,7 +63,7 @@ describe('an answer by a forced tool', () => {
     )
   })
 
-  test('that was cut ends as length, with the text so far', async () => {
+  test('that was cut ends with length and the text so far', async () => {
     const cut = named(head(), ...toolUse(0, 't', 'respond_with_dog', '{"na'), ...tail('max_tokens'))
     expect(await fold(cut, asking())).toMatchObject({
       outputText: '{"na',
@@ -72,7 +72,7 @@ describe('an answer by a forced tool', () => {
     })
   })
 
-  test('that is no object comes out of its wrapping', async () => {
+  test('that is not an object is unwrapped', async () => {
     const body = named(
       head(),
       ...toolUse(0, 't', 'respond_with_dog', '{"value": [1,', ' 2]}'),
@@ -91,7 +91,7 @@ describe('an answer by a forced tool', () => {
     expect((await fold(cut, asking({}, { type: 'array' }))).outputText).toBe('{"value": [1')
   })
 
-  test('leaves calls of other tools to be run', async () => {
+  test('does not affect the calls of other tools', async () => {
     const tools = [{ name: 'weather', description: '', schema: { type: 'object' } }]
     const body = named(head(), ...toolUse(0, 't', 'weather', '{}'), ...tail('tool_use'))
     const response = collectEventsSync(await eventsOf(stubbed({ body }).adapter, asking({ tools })))

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { anthropic, type AnthropicOptions } from '../../../src/anthropic.ts'
 import type { AdapterOptions, ChatAdapter } from '../../../src/contracts/adapter.ts'
@@ -7,8 +7,9 @@ import type { ModelEvent } from '../../../src/types/events.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
 import type { ModelRequest } from '../../../src/types/request.ts'
 import type { ModelResponse } from '../../../src/types/response.ts'
+import { recordedCases } from '../../support/recordings.ts'
 
-/** What the project is checked against when it lies beside it; `../shared` from the repository's root. */
+/** A file of `../shared`, beside the repository, when it is there. */
 export function shared(path: string): string {
   return fileURLToPath(new URL(`../../../../shared/${path}`, import.meta.url))
 }
@@ -26,16 +27,16 @@ export function request(fields: Partial<ModelRequest> = {}): ModelRequest {
   }
 }
 
-/** An answer to hand out, and how to cut it. */
+/** An answer of the stub, and how it is cut into pieces. */
 export interface StubAnswer {
   readonly body: string
   readonly status?: number
   readonly headers?: Record<string, string>
-  /** The lengths of the pieces in bytes; what is left comes in one. */
+  /** The lengths of the pieces in bytes; the rest is one piece. */
   readonly cuts?: readonly number[]
 }
 
-/** A `fetch` that gives one answer after the other and remembers what it was sent. */
+/** A `fetch` that returns one answer after the other and records the calls. */
 export function stubFetch(...answers: readonly StubAnswer[]) {
   const calls: { readonly url: string; readonly headers: Headers; readonly body: JsonObject }[] = []
   const fetch = (url: string, init: RequestInit): Promise<Response> => {
@@ -106,7 +107,7 @@ export async function fold(body: string, asked?: ModelRequest): Promise<ModelRes
   return collectEventsSync(await decode(body, asked))
 }
 
-/** The body that a request is rendered to. */
+/** The body of a rendered request. */
 export async function bodyOf(
   fields: Partial<ModelRequest>,
   options: AnthropicOptions = {},
@@ -158,7 +159,7 @@ export function text(index: number, ...deltas: readonly string[]): JsonObject[] 
   )
 }
 
-/** A tool's call in pieces of JSON. */
+/** A tool call in pieces of JSON. */
 export function toolUse(
   index: number,
   id: string,
@@ -196,13 +197,13 @@ export interface Recording {
   readonly has: (file: string) => boolean
 }
 
-/** The recorded answers of the API, where `../shared/fixtures` is present. */
+/** The recorded answers of the API. */
 export function recordings(): readonly Recording[] {
-  const folder = shared('fixtures/open/anthropic')
-  if (!existsSync(folder)) return []
-  return readdirSync(folder).map((id) => ({
-    id,
-    read: (file) => readFileSync(`${folder}/${id}/${file}`, 'utf8'),
-    has: (file) => existsSync(`${folder}/${id}/${file}`),
-  }))
+  return recordedCases()
+    .filter(({ provider }) => provider === 'anthropic')
+    .map(({ id, folder }) => ({
+      id,
+      read: (file) => readFileSync(`${folder}/${file}`, 'utf8'),
+      has: (file) => existsSync(`${folder}/${file}`),
+    }))
 }

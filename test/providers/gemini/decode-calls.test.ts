@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { addPartialArg, partialArgs } from '../../../src/providers/gemini/decode.ts'
+import { addPartialArg, partialArgs } from '../../../src/providers/gemini/decode-calls.ts'
 import { collectEventsSync } from '../../../src/run/collect.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
 import type { ToolCall } from '../../../src/types/message.ts'
@@ -41,7 +41,7 @@ describe('function calls', () => {
     expect(second).not.toHaveProperty('opaque')
   })
 
-  test('arguments that are absent are none, and those that are no object are kept as text', async () => {
+  test('absent arguments are empty, and arguments that are not an object are kept as text', async () => {
     const [absent, wrong] = await callsOf(
       { functionCall: { name: 'a', id: '1' } },
       { functionCall: { name: 'b', id: '2', args: [1] } },
@@ -50,13 +50,13 @@ describe('function calls', () => {
     expect(wrong).toEqual({ id: '2', name: 'b', arguments: {}, rawArguments: '[1]' })
   })
 
-  test('what names no call says nothing', async () => {
+  test('a call without a name is ignored', async () => {
     expect(await callsOf({ functionCall: {} })).toEqual([])
   })
 })
 
 describe('ids', () => {
-  test('identical calls without ids get ids that differ, the same at every reading', async () => {
+  test('identical calls without ids get different ids, the same every time', async () => {
     const parts = [call('roll'), call('roll')]
     const calls = await callsOf(...parts)
     expect(calls.map(({ id }) => id)).toEqual(['call_answer-1_1', 'call_answer-1_2'])
@@ -64,13 +64,13 @@ describe('ids', () => {
     expect(await callsOf(...parts)).toEqual(calls)
   })
 
-  test('an id that Gemini repeats is replaced and remembered', async () => {
+  test('a repeated id is replaced, and the sent one is kept', async () => {
     const calls = await callsOf(call('a', { id: 'x' }), call('b', { id: 'x' }))
     expect(calls.map(({ id }) => id)).toEqual(['x', 'call_answer-1_1'])
     expect(calls[1]?.opaque).toEqual({ sentId: 'x' })
   })
 
-  test('an id that the thread has already is not given again', async () => {
+  test('an id that is already in the thread is not used again', async () => {
     const taken = { id: 'call_run_1', name: 'a', arguments: {} }
     const asked = request({
       messages: [
@@ -84,7 +84,7 @@ describe('ids', () => {
     expect(collectEventsSync(events).toolCalls[0]?.id).toBe('call_run_2')
   })
 
-  test('newId makes them where it is given, and a constant one does no harm', async () => {
+  test('newId makes the ids if it is given, and a constant one does not repeat ids', async () => {
     const events = await decode([lastChunk([call('a'), call('b')])], {
       newId: (kind) => `${kind}-7`,
     })
@@ -93,7 +93,7 @@ describe('ids', () => {
     expect(new Set(ids).size).toBe(2)
   })
 
-  test('an id is made of letters that every provider takes', async () => {
+  test('an id is made of characters that every provider accepts', async () => {
     const events = await decode(
       [{ candidates: [{ content: { parts: [call('a')] }, finishReason: 'STOP' }] }],
       { requestId: 'räquest/7:with a very long name indeed, too long' },
@@ -126,7 +126,7 @@ describe('streamed arguments', () => {
     ])
   })
 
-  test('a call that the answer leaves open is completed with what there is', async () => {
+  test('a call that is still open at the end is completed with the arguments so far', async () => {
     const response = await fold(
       piece({ name: 'find', id: 'c1', willContinue: true }),
       chunk(
@@ -147,7 +147,7 @@ describe('streamed arguments', () => {
     expect(response.toolCalls).toEqual([{ id: 'c1', name: 'find', arguments: { a: true } }])
   })
 
-  test('a path that can not be followed ends the stream as malformed', async () => {
+  test('a path that cannot be followed ends the stream as malformed', async () => {
     const events = await decode([
       piece({ name: 'find', willContinue: true }),
       piece({ partialArgs: [{ jsonPath: '$..*', numberValue: 1 }], willContinue: true }),
@@ -161,7 +161,7 @@ describe('streamed arguments', () => {
     [`$['a b']["c'd"]`, { 'a b': { "c'd": 1 } }],
     ['$.list[0]', { list: [1] }],
     ['$.__proto__.x', JSON.parse('{"__proto__":{"x":1}}')],
-  ])('%s names its place', (jsonPath, expected) => {
+  ])('%s is followed', (jsonPath, expected) => {
     const args = partialArgs()
     addPartialArg(args, { jsonPath, numberValue: 1 })
     expect(args.root).toEqual(expected)

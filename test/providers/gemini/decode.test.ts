@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { finishReasonOf, parseUsage } from '../../../src/providers/gemini/usage.ts'
+import { finishReasonOf, parseUsage } from '../../../src/providers/gemini/decode.ts'
 import { collectEventsSync } from '../../../src/run/collect.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
@@ -8,7 +8,7 @@ import { chunk, decode, eventsOf, fold, lastChunk, request, sseBody, stubbed } f
 const types = (events: readonly ModelEvent[]): string[] => events.map(({ type }) => type)
 
 describe('text and thoughts', () => {
-  test('an answer is its beginning, its deltas, its blocks and its end', async () => {
+  test('an answer is a start, deltas, completed blocks and an end', async () => {
     const usageMetadata = { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 }
     const events = await decode([
       chunk([{ text: 'Let me see', thought: true }]),
@@ -55,13 +55,13 @@ describe('text and thoughts', () => {
     })
   })
 
-  test('what is known of the usage is told at the start', async () => {
+  test('message_started has the usage that is known by then', async () => {
     const first = { ...chunk([{ text: 'a' }]), usageMetadata: { promptTokenCount: 7 } }
     const [started] = await decode([first, lastChunk()])
     expect(started).toMatchObject({ type: 'message_started', usage: { inputTokens: 7 } })
   })
 
-  test('an empty part between two pieces of a thought does not part them', async () => {
+  test('an empty part between two pieces of a thought does not split it', async () => {
     const events = await decode([
       chunk([{ text: 'a', thought: true }]),
       chunk([{ text: '' }]),
@@ -70,7 +70,7 @@ describe('text and thoughts', () => {
     expect(events).toContainEqual({ type: 'reasoning_completed', text: 'ab' })
   })
 
-  test('a thought with a signature is one of its own, and a signature alone ends the one before', async () => {
+  test('a thought with a signature is a block of its own, and a signature alone ends the block before', async () => {
     const events = await decode([
       chunk([{ text: 'a', thought: true }]),
       chunk([{ text: 'b', thought: true, thoughtSignature: 'S1' }]),
@@ -94,7 +94,7 @@ describe('text and thoughts', () => {
       'an empty piece',
       [chunk([{ text: 'ab' }]), lastChunk([{ text: '', thoughtSignature: 'S1' }])],
     ],
-  ])('a signature that comes on a text with %s is kept right behind it', async (_name, chunks) => {
+  ])('a signature that comes on a text with %s is kept right after it', async (_name, chunks) => {
     const { message, outputText } = await fold(...chunks)
     expect(outputText).toBe('ab')
     expect(message.content).toEqual([
@@ -108,7 +108,7 @@ describe('text and thoughts', () => {
     ])
   })
 
-  test('a part with a signature is not joined with another of its chunk', async () => {
+  test('a part with a signature is not joined with another part of its chunk', async () => {
     const signed = { text: '', thoughtSignature: 'S2' }
     const { message } = await fold(
       lastChunk([{ text: 'a' }, { text: 'b', thoughtSignature: 'S1' }, signed]),
@@ -133,7 +133,7 @@ describe('other content', () => {
   const inlineData = { mimeType: 'image/png', data: 'AAAA' }
   const image = { type: 'base64', base64: 'AAAA', mimeType: 'image/png' }
 
-  test('a picture is an event and a part of the message', async () => {
+  test('an image is an event and a part of the message', async () => {
     const events = await decode([lastChunk([{ text: 'Here:' }, { inlineData }])])
     expect(events).toContainEqual({ type: 'image_completed', image })
     expect(collectEventsSync(events).message.content).toEqual([
@@ -142,7 +142,7 @@ describe('other content', () => {
     ])
   })
 
-  test('a picture that was only thought of is no part of the answer', async () => {
+  test('an image inside a thought is not part of the answer', async () => {
     const part = { inlineData, thought: true }
     const { message } = await fold(lastChunk([part]))
     expect(message.content).toEqual([
@@ -150,7 +150,7 @@ describe('other content', () => {
     ])
   })
 
-  test('what only Gemini knows is kept whole, to be echoed', async () => {
+  test('a part that only Gemini knows is kept whole, to be sent back', async () => {
     const ran = { executableCode: { language: 'PYTHON', code: 'print(1)' } }
     const gave = { codeExecutionResult: { outcome: 'OUTCOME_OK', output: '1' } }
     const { message, outputText } = await fold(lastChunk([ran, gave, { text: '1' }]))
@@ -162,7 +162,7 @@ describe('other content', () => {
     ])
   })
 
-  test('raw chunks are given when they are asked for, after the start', async () => {
+  test('raw chunks are emitted on request, after message_started', async () => {
     const chunks = [chunk([{ text: 'a' }]), lastChunk()]
     const events = await decode(chunks, { includeRawChunks: true })
     expect(types(events).slice(0, 3)).toEqual(['message_started', 'raw_chunk', 'text_delta'])
@@ -171,7 +171,7 @@ describe('other content', () => {
     )
   })
 
-  test('metadata keeps ratings, grounding and the finish message, and adds citations up', async () => {
+  test('metadata keeps ratings, grounding and the finish message, and appends citations', async () => {
     const cited = (uri: string): JsonObject => ({
       citationMetadata: { citationSources: [{ uri }] },
     })
@@ -198,7 +198,7 @@ describe('other content', () => {
     })
   })
 
-  test('a member of a wrong type is passed over', async () => {
+  test('a member of a wrong type is ignored', async () => {
     const response = await fold(
       { candidates: [{ content: { parts: 'none' } }], usageMetadata: null },
       { candidates: null, modelVersion: 3 },
@@ -225,7 +225,7 @@ describe('the end', () => {
     })
   })
 
-  test('an error in the place of the answer throws', async () => {
+  test('an error in place of the answer throws', async () => {
     const error = { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' }
     await expect(decode([{ error }])).rejects.toMatchObject({
       reason: 'provider_unavailable',
@@ -235,7 +235,7 @@ describe('the end', () => {
     })
   })
 
-  test('an error after the beginning is the last event', async () => {
+  test('an error after the start is the last event', async () => {
     const error = { code: 429, message: 'Too many.', status: 'RESOURCE_EXHAUSTED' }
     const events = await decode([chunk([{ text: 'a' }]), { error }, lastChunk()])
     expect(types(events)).toEqual(['message_started', 'text_delta', 'error'])
@@ -256,7 +256,7 @@ describe('the end', () => {
     })
   })
 
-  test('the end marker of other providers is passed over', async () => {
+  test('the end marker of other providers is ignored', async () => {
     const { adapter } = stubbed({
       body: `${sseBody([lastChunk([{ text: 'a' }])])}data: [DONE]\n\n`,
     })
@@ -292,7 +292,7 @@ describe('the end', () => {
     expect(response).toMatchObject({ finishReason: reason, rawFinishReason: word })
   })
 
-  test('calls make tool_calls of STOP, and of nothing else', () => {
+  test('STOP with calls is tool_calls, and no other reason is', () => {
     expect(finishReasonOf('STOP', true)).toBe('tool_calls')
     expect(finishReasonOf('MAX_TOKENS', true)).toBe('length')
   })
@@ -313,7 +313,7 @@ describe('usage', () => {
       { inputTokens: 9, cachedInputTokens: 4 },
     ],
     ['something else', { serviceTier: 'standard' }, { extra: { serviceTier: 'standard' } }],
-  ])('counts of %s are told in our words', (_name, counts, usage) => {
+  ])('counts of %s become usage', (_name, counts, usage) => {
     expect(parseUsage(counts)).toEqual(usage)
   })
 })

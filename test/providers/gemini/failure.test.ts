@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseFailure } from '../../../src/providers/gemini/failure.ts'
+import { failureParser } from '../../../src/providers/gemini/failure.ts'
 import { eventsOf, generated, stubbed } from './support.ts'
 
 interface GoogleError {
@@ -10,15 +10,15 @@ interface GoogleError {
 }
 
 const failure = (status: number, body: unknown, headers: Record<string, string> = {}) =>
-  parseFailure('gemini', {
+  failureParser('gemini')(
     status,
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-    headers: new Headers(headers),
-  })
+    typeof body === 'string' ? body : JSON.stringify(body),
+    new Headers(headers),
+  )
 
 const details = (...items: readonly object[]): GoogleError => ({ message: 'No.', details: items })
 
-describe('what a refusal means', () => {
+describe('the reason of a failed response', () => {
   test.each([
     [400, 'Invalid value.', 'invalid_request', false],
     [400, 'API key not valid. Please pass a valid API key.', 'authentication_failed', false],
@@ -59,12 +59,12 @@ describe('what a refusal means', () => {
     await expect(generated(stubbed({ body, status }).adapter)).rejects.toMatchObject(expected)
   })
 
-  test('an error in a list is read like one alone', () => {
+  test('an error in a list is read like a single one', () => {
     const error = { code: 429, message: 'Quota.', status: 'RESOURCE_EXHAUSTED' }
     expect(failure(429, [{ error }])).toEqual(failure(429, { error }))
   })
 
-  test('a reason in the details tells a bad key apart', () => {
+  test('the details of an error identify a bad key', () => {
     const error = details({
       '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
       reason: 'API_KEY_INVALID',
@@ -82,7 +82,7 @@ describe('what a refusal means', () => {
     expect(failure(429, { error }).retryAfterMs).toBe(ms)
   })
 
-  test('a header goes before the retry delay in the body', () => {
+  test('a header takes precedence over the retry delay in the body', () => {
     const error = details({ retryDelay: '9s' })
     expect(failure(429, { error }, { 'retry-after': '2' }).retryAfterMs).toBe(2000)
   })
@@ -95,11 +95,11 @@ describe('what a refusal means', () => {
   })
 
   test.each(['<html>Not found</html>', '', '[]', '{"error":7}', 'null'])(
-    'a body that says nothing (%s) leaves the status to speak',
+    'without a readable error (%s) the status gives the reason',
     (body) => {
       expect(failure(503, body, { 'retry-after': '1' })).toEqual({
         reason: 'provider_unavailable',
-        message: 'gemini answered 503 without an error that can be read',
+        message: 'gemini answered 503 without a readable error',
         retryAfterMs: 1000,
       })
     },
@@ -111,12 +111,12 @@ describe('what a refusal means', () => {
     ['PERMISSION_DENIED', 'authentication_failed'],
     ['INVALID_ARGUMENT', 'invalid_request'],
     ['SOMETHING_NEW', 'provider_unavailable'],
-  ])('inside a stream the word %s is enough', async (status, reason) => {
+  ])('inside a stream the status %s gives the reason', async (status, reason) => {
     const body = `data: ${JSON.stringify({ error: { message: 'No.', status } })}\n\n`
     await expect(eventsOf(stubbed({ body }).adapter)).rejects.toMatchObject({ reason })
   })
 
-  test('an error that is only a text is told', async () => {
+  test('an error that is only a text is the message', async () => {
     const body = 'data: {"error":"boom"}\n\n'
     await expect(eventsOf(stubbed({ body }).adapter)).rejects.toMatchObject({ message: 'boom' })
   })
@@ -141,7 +141,7 @@ describe('the key', () => {
         body: `data: ${JSON.stringify({ error: { code: 400, message: `bad key ${apiKey}`, details: [{ key: apiKey }] } })}\n\n`,
       },
     ],
-  ])('is taken out of %s that echoes it', async (_name, answer) => {
+  ])('is removed from %s that repeats it', async (_name, answer) => {
     const { adapter } = stubbed(answer, { apiKey })
     const problem = await eventsOf(adapter).catch((error: unknown) => error)
     expect(problem).toMatchObject({ message: 'bad key [redacted]' })

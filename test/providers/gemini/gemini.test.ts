@@ -46,12 +46,13 @@ describe('where a request goes', () => {
     expect(asked.sent[0]?.body).toEqual(streamed.sent[0]?.body)
   })
 
-  test('headers of the adapter go before ours', async () => {
+  test('headers of the adapter options override the default ones', async () => {
     const headers = { 'X-Goog-Api-Key': 'other', 'x-extra': '1' }
     const { adapter, sent } = stubbed(answer, { headers })
     await eventsOf(adapter)
     expect(Object.fromEntries(sent[0]?.headers ?? [])).toEqual({
       'content-type': 'application/json',
+      accept: 'text/event-stream',
       'x-goog-api-key': 'other',
       'x-extra': '1',
     })
@@ -88,7 +89,7 @@ describe('the key', () => {
     expect(sent?.url).not.toContain(expected)
   })
 
-  test('a missing key is refused where one is needed, after the request was checked', async () => {
+  test('a missing key is refused if one is required, after the request was checked', async () => {
     await expect(keyOf(undefined, undefined)).rejects.toMatchObject({
       kind: 'engine',
       reason: 'missing_key',
@@ -102,7 +103,7 @@ describe('the key', () => {
     })
   })
 
-  test('another address does without one', async () => {
+  test('at another address a key is optional', async () => {
     const sent = await keyOf(undefined, undefined, 'http://127.0.0.1:1/v1beta')
     expect(sent?.headers.has('x-goog-api-key')).toBe(false)
   })
@@ -112,7 +113,8 @@ describe('the key', () => {
     [{ apiKey: 'own-key' }, { required: true, own: true }],
     [{ apiVersion: 'v1' }, { required: true, own: false }],
     [{ baseUrl: 'http://127.0.0.1:1/v1beta' }, { required: false, own: false }],
-  ])('%o needs %o, and does not show it', (options, key) => {
+    [{ headers: { 'X-Goog-Api-Key': 'own-key' } }, { required: false, own: false }],
+  ])('%o has the key need %o, and does not show the key', (options, key) => {
     const adapter = gemini(options)
     expect(adapter.key).toEqual(key)
     expect(inspect(adapter, { depth: 9, showHidden: true })).not.toContain('own-key')
@@ -120,6 +122,8 @@ describe('the key', () => {
 })
 
 describe('a whole answer', () => {
+  const unreadable = { functionCall: { name: 'find', partialArgs: [{ jsonPath: '$' }] } }
+
   test('is the fold of a streamed one', async () => {
     const parts = [
       { text: 'Hm', thought: true, thoughtSignature: 'S1' },
@@ -143,6 +147,9 @@ describe('a whole answer', () => {
     ['without candidates', '{}'],
     ['that is a text', '"hello"'],
     ['that is not JSON', 'hello'],
+    ['that is empty', ''],
+    ['that breaks off', whole.body.slice(0, -10)],
+    ['that cannot be read', JSON.stringify(lastChunk([unreadable]))],
   ])('%s is malformed', async (_name, body) => {
     await expect(generated(stubbed({ body }).adapter)).rejects.toMatchObject({
       kind: 'adapter',
@@ -150,7 +157,7 @@ describe('a whole answer', () => {
     })
   })
 
-  test('without an end is malformed, and what it had is kept', async () => {
+  test('without an end is malformed, and its content is kept as partial', async () => {
     const body = JSON.stringify(chunk([{ text: 'Hel' }]))
     await expect(generated(stubbed({ body }).adapter)).rejects.toMatchObject({
       reason: 'malformed_response',
@@ -158,7 +165,7 @@ describe('a whole answer', () => {
     })
   })
 
-  test('that is an error is one', async () => {
+  test('that is an error rejects with it', async () => {
     const body = JSON.stringify({ error: { code: 503, message: 'Overloaded.' } })
     await expect(generated(stubbed({ body }).adapter)).rejects.toMatchObject({
       reason: 'provider_unavailable',
@@ -166,8 +173,8 @@ describe('a whole answer', () => {
   })
 })
 
-describe('pictures', () => {
-  test('one in a file is read when the request is sent', async () => {
+describe('images', () => {
+  test('an image in a file is read when the request is sent', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'gemini-'))
     try {
       const png = Buffer.from(
@@ -204,36 +211,28 @@ describe('on a real connection', () => {
     expect(server.requests).toEqual([])
   })
 
-  test('leaving a stream closes the connection within 500 ms', async () => {
+  test('leaving a stream closes the connection', async () => {
     await using server = await open()
     const adapter = gemini({ baseUrl: server.url })
     const types: string[] = []
-    let left = 0
     for await (const batch of adapter.stream(request())) {
       types.push(...batch.map(({ type }) => type))
-      left = performance.now()
       break
     }
     await server.hungUp()
-    expect(performance.now() - left).toBeLessThan(500)
     expect(types).toEqual(['message_started', 'text_delta'])
   })
 
-  test('an abort closes the connection within 500 ms, and is the last event', async () => {
+  test('an abort closes the connection, and is the last event', async () => {
     await using server = await open()
     const controller = new AbortController()
     const events: ModelEvent[] = []
-    let aborted = 0
     const { signal } = controller
     for await (const batch of gemini({ baseUrl: server.url }).stream(request(), { signal })) {
       events.push(...batch)
-      if (aborted === 0) {
-        aborted = performance.now()
-        controller.abort()
-      }
+      controller.abort()
     }
     await server.hungUp()
-    expect(performance.now() - aborted).toBeLessThan(500)
     expect(events.at(-1)).toMatchObject({ error: { kind: 'stream', reason: 'cancelled' } })
   })
 
@@ -258,7 +257,7 @@ describe('on a real connection', () => {
     await server.hungUp()
   })
 
-  test('an answer that comes whole from the streaming address is read', async () => {
+  test('a list of JSON objects from the streaming address is read', async () => {
     await using server = await serve((_request, response) => {
       sendJson(response, [chunk([{ text: 'Hel' }]), lastChunk([{ text: 'lo' }])])
     })

@@ -12,7 +12,7 @@ const model = 'gemini-2.5-flash-image'
 describe.skipIf(!existsSync(recording))('recorded answers of Gemini (../shared/fixtures)', () => {
   const body = (folder: string): string => readFileSync(`${folder}/response.json`, 'utf8')
 
-  test('an image is read with its dimensions and what it used', async () => {
+  test('an image is read with its dimensions and usage', async () => {
     const { fetch, calls } = stubFetch(() => new Response(body(recording)))
     const { contents } = JSON.parse(readFileSync(`${recording}/request.json`, 'utf8')) as {
       contents: { parts: { text: string }[] }[]
@@ -35,7 +35,7 @@ describe.skipIf(!existsSync(recording))('recorded answers of Gemini (../shared/f
     expect(image?.type === 'base64' && image.base64.length).toBe(1_065_928)
   })
 
-  test('a prompt that is refused for what it says was filtered', async () => {
+  test('a prompt that is refused for its content is content_filter', async () => {
     const { fetch } = stubFetch(() => new Response(body(blocked), { status: 400 }))
     const refused = geminiImages({ apiKey: 'k', fetch }).generate(request({ model }))
     await expect(refused).rejects.toMatchObject({

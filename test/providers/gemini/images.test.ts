@@ -13,7 +13,7 @@ const part = { inlineData: { mimeType: 'image/png', data: base64 } }
 const answered = (): Response =>
   json({ candidates: [{ content: { parts: [part] }, finishReason: 'STOP' }] })
 
-/** Sends a request and gives the body that it was rendered to. */
+/** Sends a request and returns its body. */
 async function bodyOf(fields: Partial<ImageRequest>): Promise<Record<string, unknown>> {
   const { fetch, calls } = stubFetch(answered)
   const asked = request({ model: 'gemini-2.5-flash-image', ...fields })
@@ -21,7 +21,7 @@ async function bodyOf(fields: Partial<ImageRequest>): Promise<Record<string, unk
   return sentJson(calls.at(-1))
 }
 
-/** What becomes of an answer. */
+/** The result of a call that gets this answer. */
 function answer(body: unknown, status = 200): Promise<unknown> {
   const { fetch } = stubFetch(() => json(body, status))
   const asked = request({ model: 'gemini-2.5-flash-image', metadata: { mine: true } })
@@ -53,7 +53,7 @@ describe('the body of a request', () => {
     })
   })
 
-  test('of an edit has an image that was fetched from its address', async () => {
+  test('of an edit has an image that was fetched from its URL', async () => {
     const { fetch, calls } = stubFetch(() => new Response(new Uint8Array(png)), answered)
     const inputImages = [{ type: 'url', url: 'https://example.com/cat.png' } as const]
     const asked = request({ operation: 'edit', model: 'gemini-3-pro-image', inputImages })
@@ -82,15 +82,15 @@ describe('the body of a request', () => {
     }
   })
 
-  test('asks for several candidates when several images are wanted', async () => {
+  test('asks for a candidate for each image', async () => {
     expect(await bodyOf({ n: 3 })).toMatchObject({ generationConfig: { candidateCount: 3 } })
   })
 
-  test('has nothing for what Gemini has no parameter for, and the answer says so', async () => {
-    const wishes = { quality: 'high', style: 'vivid', background: 'opaque' } as const
-    expect(await bodyOf(wishes)).toEqual(await bodyOf({}))
+  test('leaves out settings that Gemini has no parameter for, and the response lists them', async () => {
+    const settings = { quality: 'high', style: 'vivid', background: 'opaque' } as const
+    expect(await bodyOf(settings)).toEqual(await bodyOf({}))
     const { fetch } = stubFetch(answered)
-    const asked = request({ model: 'gemini-2.5-flash-image', ...wishes, background: 'auto' })
+    const asked = request({ model: 'gemini-2.5-flash-image', ...settings, background: 'auto' })
     const { metadata } = await geminiImages({ apiKey: 'k', fetch }).generate(asked)
     expect(metadata).toEqual({ droppedParameters: ['quality', 'style'] })
   })
@@ -125,7 +125,7 @@ describe('the body of a request', () => {
     [{ width: 4096, height: 1024 }, { aspectRatio: '4:1' }],
     ['2k', { imageSize: '2K' }],
     ['0.5K', { imageSize: '0.5K' }],
-  ])('says for the size %o: %o', async (size, imageConfig) => {
+  ])('has for the size %o: %o', async (size, imageConfig) => {
     const body = await bodyOf(size === undefined ? {} : { size })
     expect(body['generationConfig']).toEqual({
       responseModalities: ['TEXT', 'IMAGE'],
@@ -134,7 +134,7 @@ describe('the body of a request', () => {
   })
 })
 
-describe('what can not be asked is refused before anything is sent', () => {
+describe('an unsupported request is refused before anything is sent', () => {
   test.each<[string, Partial<ImageRequest>, object]>([
     [
       'a variation',
@@ -147,19 +147,19 @@ describe('what can not be asked is refused before anything is sent', () => {
       { reason: 'unsupported_feature', metadata: { feature: 'mask' } },
     ],
     [
-      'an address instead of bytes',
+      'a URL instead of bytes',
       { responseFormat: 'url' },
       { reason: 'invalid_request', metadata: { responseFormat: 'url' } },
     ],
     [
-      'a size that is near no ratio',
+      'a size without a near ratio',
       { size: { width: 1000, height: 300 } },
       { reason: 'invalid_request', metadata: { size: { width: 1000, height: 300 } } },
     ],
-    ['a size that is none', { size: 'large' }, { reason: 'invalid_request' }],
+    ['a size that is not a size', { size: 'large' }, { reason: 'invalid_request' }],
   ])('%s', async (_name, fields, expected) => {
     const { fetch, calls } = stubFetch(answered)
-    // No key is given, so none is looked for either.
+    // No key is given: the request is refused before one is looked up.
     const asked = request({ model: 'gemini-2.5-flash-image', ...fields })
     await expect(
       geminiImages({ fetch }).generate(asked, { requestId: 'r1' }),
@@ -208,7 +208,7 @@ describe('what can not be asked is refused before anything is sent', () => {
 })
 
 describe('a call', () => {
-  test('names the model in its address and has the key in a header only', async () => {
+  test('has the model in its URL and the key in a header only', async () => {
     const { fetch, calls } = stubFetch(answered)
     const adapter = geminiImages({ fetch, apiKey: 'AIza-own' })
     await adapter.generate(request({ model: 'gemini-3-pro-image' }))
@@ -221,7 +221,7 @@ describe('a call', () => {
     expect(adapter.needsModel).toBe(true)
   })
 
-  test('gives the images of all candidates, the words beside them, and what was used', async () => {
+  test('returns the images of all candidates, the text beside them, and the usage', async () => {
     const body = {
       responseId: 'id_1',
       modelVersion: 'gemini-3-pro-image',
@@ -293,7 +293,7 @@ describe('an answer without an image', () => {
       },
     ],
     [
-      'that has words instead',
+      'that has text instead',
       ended('STOP', { content: { parts: [{ text: 'Which cat?' }] } }),
       { reason: 'malformed_response', message: 'gemini made no image (STOP): Which cat?' },
     ],
@@ -305,7 +305,7 @@ describe('an answer without an image', () => {
     ['that is empty', {}, { reason: 'malformed_response' }],
     ['that is null', null, { reason: 'malformed_response' }],
     [
-      'whose bytes are no base64',
+      'whose bytes are not base64',
       ended('STOP', { content: { parts: [{ inlineData: { data: 'no base64' } }] } }),
       { reason: 'malformed_response' },
     ],

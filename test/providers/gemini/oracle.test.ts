@@ -134,7 +134,7 @@ describe.skipIf(!existsSync(oracle))('the published description (../shared/oracl
     expect(verdict).toEqual({ ok: true })
   }
 
-  test.each(rows)('$name for $model is what Google describes', ({ name, model }) => {
+  test.each(rows)('$name for $model matches the description of Google', ({ name, model }) => {
     check(renderRequest(request({ model, ...matrix[name] })))
   })
 
@@ -144,7 +144,7 @@ describe.skipIf(!existsSync(oracle))('the published description (../shared/oracl
     expect(verdict.ok).toBe(false)
   })
 
-  test('every conversation is what Google describes', () => {
+  test('every conversation matches the description of Google', () => {
     const tools = fc.uniqueArray(toolSpec, { maxLength: 2, selector: ({ name }) => name })
     fc.assert(
       fc.property(
@@ -169,7 +169,7 @@ function known(body: JsonObject): JsonObject {
   return copy as JsonObject
 }
 
-/** Pictures in files are read before a request is rendered. */
+/** Images in files are read before a request is rendered. */
 function readable(messages: readonly Message[]): readonly Message[] {
   return messages.map((message) => {
     if (typeof message.content === 'string') return message

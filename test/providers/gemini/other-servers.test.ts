@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { JsonObject } from '../../../src/types/json.ts'
 import { chunk, eventsOf, fold, lastChunk, sseBody, stubbed } from './support.ts'
 
-/** What a chunk and its parts may have and do not. */
+/** Members of a chunk and its parts that some servers send as null. */
 const nothing: JsonObject = {
   error: null,
   promptFeedback: null,
@@ -11,7 +11,7 @@ const nothing: JsonObject = {
 }
 const emptyPart: JsonObject = { functionCall: null, inlineData: null, thoughtSignature: null }
 
-test('members that are null say nothing', async () => {
+test('members that are null are ignored', async () => {
   const { outputText, toolCalls, metadata } = await fold(
     { ...chunk([{ ...emptyPart, text: 'Hello' }], { groundingMetadata: null }), ...nothing },
     lastChunk([{ functionCall: { name: 'f', args: { x: 1 }, id: null, partialArgs: null } }]),
@@ -21,14 +21,14 @@ test('members that are null say nothing', async () => {
   expect(metadata).toEqual({})
 })
 
-test('events without data are passed over', async () => {
+test('events without data are ignored', async () => {
   const body = `data:\r\n\r\n${sseBody([lastChunk([{ text: 'Hello' }])])}data:`
   const events = await eventsOf(stubbed({ body }).adapter)
   expect(events.at(-1)).toMatchObject({ message: { content: 'Hello' } })
 })
 
 test.each(['\n', '\r\n', '\r'])(
-  'a late error that is no event is found after %j',
+  'a late error outside the events is found after %j',
   async (lineEnd) => {
     const late = JSON.stringify({ error: { code: 503, message: 'gone', status: 'UNAVAILABLE' } })
     const body = sseBody([lastChunk([{ text: 'Hello' }])], lineEnd) + late

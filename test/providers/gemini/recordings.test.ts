@@ -2,10 +2,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { AdapterError } from '../../../src/errors/errors.ts'
 import { renderRequest } from '../../../src/providers/gemini/render-request.ts'
-import type { WireAnswer } from '../../../src/providers/gemini/wire.ts'
+import type { WireAnswer } from '../../../src/providers/gemini/decode.ts'
 import { collectEventsSync } from '../../../src/run/collect.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
 import type { ModelResponse } from '../../../src/types/response.ts'
+import { hasShared } from '../../support/recordings.ts'
 import {
   eventsOf,
   generated,
@@ -16,7 +17,7 @@ import {
   type Recording,
 } from './support.ts'
 
-/** The facts of a recording, from an independent reducer; `../shared/fixtures` holds them. */
+/** The facts of a recording, from an independent reducer, or written down with an invented one. */
 interface Facts {
   readonly id: string | null
   readonly model: string | null
@@ -129,7 +130,7 @@ function expectedFacts(facts: Facts) {
   }
 }
 
-describe.skipIf(all.length === 0)('recorded answers (../shared/fixtures)', () => {
+describe('recorded answers', () => {
   test.each(answers)('$id folds to what an independent reader saw', async (recording) => {
     const response = await foldRecording(recording)
     expect(factsOf(response)).toEqual(expectedFacts(recording.facts))
@@ -182,7 +183,7 @@ describe.skipIf(all.length === 0)('recorded answers (../shared/fixtures)', () =>
     },
   )
 
-  test.each(refusals)('$id is refused with its own words', async ({ facts, meta, read }) => {
+  test.each(refusals)('$id is refused with its own message', async ({ facts, meta, read }) => {
     const { status, response } = meta
     const { adapter } = stubbed({ body: read(response.file), status, headers: response.headers })
     const error = await eventsOf(adapter).catch((problem: AdapterError) => problem)
@@ -195,18 +196,18 @@ describe.skipIf(all.length === 0)('recorded answers (../shared/fixtures)', () =>
   })
 })
 
-describe.skipIf(all.length === 0)('recordings that are read otherwise (../shared/fixtures)', () => {
+describe.skipIf(!hasShared)('recordings that need their own test (../shared/fixtures)', () => {
   const find = (id: string): Case => {
     const recording = named.get(id)
     if (recording === undefined) throw new Error(`there is no recording ${id}`)
     return recording
   }
 
-  test('every one of them is there', () => {
+  test('all of them exist', () => {
     expect(Object.keys(disagreements).filter((id) => !named.has(id))).toEqual([])
   })
 
-  test('streamed arguments are put together to two calls, the first signed', async () => {
+  test('streamed arguments become two calls, the first with a signature', async () => {
     const response = await foldRecording(find('gemini-partial-args-stream-01'))
     expect(response.finishReason).toBe('tool_calls')
     expect(response.toolCalls).toMatchObject([
@@ -248,7 +249,7 @@ describe.skipIf(all.length === 0)('recordings that are read otherwise (../shared
     },
   )
 
-  test('audio is kept among the parts to echo', async () => {
+  test('audio is kept as a part to send back', async () => {
     const response = await foldRecording(find('gemini-tts-01'))
     expect(response.message.content).toMatchObject([
       {
@@ -289,7 +290,7 @@ describe.skipIf(!existsSync(opinions))(
     const judged = answers.filter(
       ({ id }) => existsSync(`${opinions}/${id}.json`) && !(id in otherOpinions),
     )
-    test.each(judged)('$id is read alike', async (recording) => {
+    test.each(judged)('$id is read the same', async (recording) => {
       const text = readFileSync(`${opinions}/${recording.id}.json`, 'utf8')
       const opinion = JSON.parse(text) as Opinion
       const ours = factsOf(await foldRecording(recording))

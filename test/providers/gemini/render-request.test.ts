@@ -18,7 +18,7 @@ const user = (...parts: readonly JsonObject[]): JsonObject => ({ role: 'user', p
 const model = (...parts: readonly JsonObject[]): JsonObject => ({ role: 'model', parts })
 
 describe('messages', () => {
-  test('a request without anything is one turn', () => {
+  test('a request without settings is one turn', () => {
     expect(renderRequest(request())).toEqual({ contents: [user({ text: 'Hi' })] })
   })
 
@@ -52,7 +52,7 @@ describe('messages', () => {
     expect(contents).toEqual([user({ text: 'Hi' })])
   })
 
-  test('a conversation that the model begins is opened by a blank', () => {
+  test('a conversation that the model begins gets a blank user turn first', () => {
     expect(contentsOf([said('Welcome.'), hi])).toEqual([
       user({ text: ' ' }),
       model({ text: 'Welcome.' }),
@@ -77,18 +77,20 @@ describe('images', () => {
     ['https://example.com/a.PNG?w=1', undefined, 'image/png'],
     ['https://example.com/a', 'image/webp', 'image/webp'],
     ['https://example.com/v1.2/a', undefined, undefined],
-  ])('%s is sent as an address, its type %s known as %s', (url, mimeType, known) => {
+  ])('%s with the type %s is sent as a URL with the type %s', (url, mimeType, known) => {
     const image = { type: 'url', url, ...(mimeType === undefined ? {} : { mimeType }) } as const
     const fileData = { ...(known === undefined ? {} : { mimeType: known }), fileUri: url }
     expect(parts({ type: 'image', image })).toEqual([{ fileData }])
   })
 
-  test('a file that was not read is refused with its place', () => {
+  test('a file that was not read is refused with its path', () => {
     const image = { type: 'file', path: './a.png' } as const
-    expect(() => parts({ type: 'image', image })).toThrow('messages[0].content[0] is a file')
+    expect(() => parts({ type: 'image', image })).toThrow(
+      'messages[0].content[0] is an image in a file',
+    )
   })
 
-  test('a picture of the model goes back in its own turn', () => {
+  test('an image of the model is sent back in its own turn', () => {
     const image = { type: 'base64', base64: 'AAAA', mimeType: 'image/png' } as const
     expect(contentsOf([hi, said([{ type: 'image', image }])])[1]).toEqual(
       model({ inlineData: { mimeType: 'image/png', data: 'AAAA' } }),
@@ -104,14 +106,14 @@ describe('reasoning and signatures', () => {
     ...rest,
   })
 
-  test('thoughts go back with the signature that they came with', () => {
+  test('thoughts are sent back with the signature that they came with', () => {
     const content = [own('a', { opaque: 'S1' }), own('b'), own('')]
     expect(contentsOf([hi, said(content)])[1]).toEqual(
       model({ text: 'a', thought: true, thoughtSignature: 'S1' }, { text: 'b', thought: true }),
     )
   })
 
-  test('a signature goes back on the text or the picture before it', () => {
+  test('a signature is sent back on the text or the image before it', () => {
     const image = { type: 'base64', base64: 'AAAA', mimeType: 'image/png' } as const
     const content: Part[] = [
       { type: 'text', text: 'a' },
@@ -127,12 +129,12 @@ describe('reasoning and signatures', () => {
     )
   })
 
-  test('a signature whose part is gone goes back on an empty text', () => {
+  test('a signature whose part is gone is sent back on an empty text', () => {
     const content = [own('', { opaque: { thoughtSignature: 'S1', on: 'previous' } })]
     expect(contentsOf([hi, said(content)])[1]).toEqual(model({ text: '', thoughtSignature: 'S1' }))
   })
 
-  test('a part of Gemini alone goes back as it is', () => {
+  test('a part that only Gemini knows is sent back unchanged', () => {
     const part = { executableCode: { language: 'PYTHON', code: '1' } }
     expect(contentsOf([hi, said([own('', { opaque: { part } })])])[1]).toEqual(model(part))
   })
@@ -146,7 +148,7 @@ describe('reasoning and signatures', () => {
     expect(contentsOf([hi, said(content)])[1]).toEqual(model({ text: 'c' }))
   })
 
-  test('an adapter with another name sends back what has that name', () => {
+  test('an adapter with another name sends back the reasoning of that name', () => {
     const messages = [hi, said([own('a'), { ...own('b'), provider: 'vertex' } as Part])]
     const body = renderRequest(request({ messages }), { provider: 'vertex' })
     expect(body['contents']).toEqual([user({ text: 'Hi' }), model({ text: 'b', thought: true })])
@@ -235,7 +237,7 @@ describe('calls and their results', () => {
     expect(second).not.toHaveProperty('thoughtSignature')
   })
 
-  test('calls that are signed are sent as they are', () => {
+  test('calls with a signature are sent unchanged', () => {
     const call = { id: 'c1', name: 'add', arguments: {}, opaque: { thoughtSignature: 'S1' } }
     const [, turn] = contentsOf([hi, calling(call)], { model: 'gemini-3-pro-preview' })
     expect(turn?.['parts']).toContainEqual({
@@ -244,7 +246,7 @@ describe('calls and their results', () => {
     })
   })
 
-  test('pictures in a result are inside it from Gemini 3 on, and beside it before', () => {
+  test('images of a result are inside it from Gemini 3 on, and beside it before', () => {
     const image = { type: 'base64', base64: 'AAAA', mimeType: 'image/png' } as const
     const messages = [
       hi,
@@ -262,7 +264,7 @@ describe('calls and their results', () => {
     )
   })
 
-  test('a result that answers no call is refused with its place', () => {
+  test('a result without its call is refused with its path', () => {
     expect(() => contentsOf([hi, result('c9', '1')])).toThrow('messages[1].toolCallId answers "c9"')
   })
 })
@@ -284,7 +286,7 @@ describe('everything else', () => {
     expect(body['toolConfig']).toEqual({ functionCallingConfig })
   })
 
-  test('a tool choice without tools is not sent, nor is one that was not made', () => {
+  test('a tool choice is sent only with tools', () => {
     expect(renderRequest(request({ toolChoice: 'auto' }))).not.toHaveProperty('toolConfig')
     expect(renderRequest(request({ tools: [add] }))).not.toHaveProperty('toolConfig')
   })
@@ -305,7 +307,7 @@ describe('everything else', () => {
     ])
   })
 
-  test('temperature, length and form are in the generation config', () => {
+  test('temperature, length and format are in the generation config', () => {
     const body = renderRequest(
       request({ temperature: 0, maxTokens: 9, responseFormat: { type: 'json_object' } }),
     )
@@ -328,7 +330,7 @@ describe('everything else', () => {
       'responseSchema',
       'STRING',
     ],
-  ])('%s at %o is told a schema as %s', (name, options, key, type) => {
+  ])('%s at %o gets a schema as %s', (name, options, key, type) => {
     const responseFormat = {
       type: 'json_schema',
       name: 'x',

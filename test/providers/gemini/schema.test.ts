@@ -107,19 +107,19 @@ describe('the older form', () => {
     [
       'a map',
       { type: 'object', additionalProperties: { type: 'string' } },
-      'tools[0].schema has members whose names are not known',
+      'tools[0].schema has properties of any name',
     ],
     [
       'any value',
       { properties: { a: {} } },
-      'tools[0].schema.properties.a admits values of any type',
+      'tools[0].schema.properties.a allows values of any type',
     ],
     ['a list of anything', { type: 'array' }, 'tools[0].schema is a list of values of any type'],
-  ])('%s can not be told', (_name, schema, words) => {
+  ])('%s is not supported', (_name, schema, words) => {
     expect(() => openApi(schema)).toThrow(words)
   })
 
-  test('whatever was legal stays legal', () => {
+  test('every legal value stays legal', () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false, logger: false })
     let kept = 0
     const values = fc.array(sampleValue, { maxLength: 8 })
@@ -143,7 +143,7 @@ describe('the older form', () => {
   })
 })
 
-/** Whether every schema with members says its type; where it does not, the older form has to guess it. */
+/** Whether every schema with members names its type; without one, the older form has to guess it. */
 function isTyped(schema: JsonObject): boolean {
   const members = ['properties', 'items', 'prefixItems'].some((key) => key in schema)
   return (
@@ -186,7 +186,7 @@ function attempt(work: () => JsonObject): JsonObject | undefined {
   }
 }
 
-test('what a schema library writes can be told in both forms', () => {
+test('the schema of a schema library is supported in both forms', () => {
   const node = z.object({
     name: z.string().min(1).describe('A name'),
     age: z.int().positive().optional(),
@@ -334,12 +334,12 @@ describe('JSON Schema as Gemini reads it', () => {
 
   test.each<readonly [string, JsonObject, string]>([
     [
-      'a schema that holds itself',
+      'a schema that contains itself',
       { type: 'object', properties: { child: { $ref: '#' } } },
-      'tools[0].schema.properties.child is recursive: "#" holds itself',
+      'tools[0].schema.properties.child is recursive: "#" contains itself',
     ],
     [
-      'a definition that holds itself',
+      'a definition that contains itself',
       {
         $ref: '#/$defs/node',
         $defs: { node: { properties: { next: { items: { $ref: '#/$defs/node' } } } } },
@@ -370,7 +370,7 @@ describe('JSON Schema as Gemini reads it', () => {
     [
       'nothing at all',
       { properties: { a: false } },
-      'tools[0].schema.properties.a admits no value',
+      'tools[0].schema.properties.a allows no value',
     ],
     [
       'two types at once',
@@ -380,9 +380,9 @@ describe('JSON Schema as Gemini reads it', () => {
     [
       'a list of objects to choose from',
       { enum: [{}] },
-      'tools[0].schema lists a value that is no scalar',
+      'tools[0].schema lists an object or array as a value',
     ],
-  ])('%s can not be told', (_name, schema, words) => {
+  ])('%s is not supported', (_name, schema, words) => {
     const told = (): JsonObject => plain(schema)
     expect(told).toThrow(AdapterError)
     expect(told).toThrow(words)
@@ -391,7 +391,7 @@ describe('JSON Schema as Gemini reads it', () => {
     )
   })
 
-  test('references that multiply without end are refused in time', () => {
+  test('references that multiply are refused in time', () => {
     const level = (next: number): JsonObject => ({
       type: 'object',
       properties: { a: { $ref: `#/$defs/l${next}` }, b: { $ref: `#/$defs/l${next}` } },
@@ -403,7 +403,7 @@ describe('JSON Schema as Gemini reads it', () => {
     expect(() => plain(schema)).toThrow('is too large with its references inlined')
   })
 
-  test('whatever was legal stays legal', () => {
+  test('every legal value stays legal', () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false, logger: false })
     let kept = 0
     const values = fc.array(sampleValue, { maxLength: 8 })
@@ -412,7 +412,7 @@ describe('JSON Schema as Gemini reads it', () => {
         const whole: JsonObject = { allOf: [schema], $defs: { one, 't/wo': { type: 'string' } } }
         const reduced = attempt(() => plain(whole))
         if (reduced === undefined) return
-        for (const value of samples.filter((sample) => ajv.validate(whole, sample))) {
+        for (const value of samples.filter((sample) => accepts(ajv, whole, sample))) {
           expect(ajv.validate(reduced, value), JSON.stringify({ reduced, value })).toBe(true)
           kept++
         }
@@ -422,3 +422,13 @@ describe('JSON Schema as Gemini reads it', () => {
     expect(kept).toBeGreaterThan(20)
   })
 })
+
+/** Whether ajv takes a value. It has no answer for a schema that refers to itself at the same place: its code calls itself. */
+function accepts(ajv: Ajv2020, schema: JsonObject, value: unknown): boolean {
+  try {
+    return ajv.validate(schema, value)
+  } catch (error) {
+    if (error instanceof RangeError) return false
+    throw error
+  }
+}

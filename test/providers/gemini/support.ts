@@ -1,14 +1,16 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { AdapterOptions, ChatAdapter } from '../../../src/contracts/adapter.ts'
 import { gemini, type GeminiOptions } from '../../../src/gemini.ts'
+import { answerDecoder } from '../../../src/providers/gemini/decode.ts'
 import { collectEventsSync } from '../../../src/run/collect.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
 import type { ModelRequest } from '../../../src/types/request.ts'
 import type { ModelResponse } from '../../../src/types/response.ts'
+import { recordedCases } from '../../support/recordings.ts'
 
-/** What the project is checked against when it lies beside it; `../shared` from the repository's root. */
+/** A path in `../shared`, seen from the root of the repository. It holds optional test data. */
 export function shared(path: string): string {
   return fileURLToPath(new URL(`../../../../shared/${path}`, import.meta.url))
 }
@@ -25,7 +27,7 @@ export function request(fields: Partial<ModelRequest> = {}): ModelRequest {
   }
 }
 
-/** An answer to hand out, and how to cut it. */
+/** A response of the stub, and how its body is cut. */
 export interface StubAnswer {
   readonly body: string | Uint8Array
   readonly status?: number
@@ -34,14 +36,14 @@ export interface StubAnswer {
   readonly cuts?: readonly number[]
 }
 
-/** A request that the stub was sent. */
+/** A request that the stub received. */
 export interface SentRequest {
   readonly url: string
   readonly headers: Headers
   readonly body: JsonObject
 }
 
-/** A `fetch` that gives the same answer to every request and remembers the requests. */
+/** A `fetch` that gives the same answer to every request and keeps the requests. */
 export function stubFetch({ body, status = 200, headers = {}, cuts = [] }: StubAnswer) {
   const sent: SentRequest[] = []
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
@@ -97,6 +99,20 @@ export async function generated(
   return response
 }
 
+/** A decoder that is fed by hand. */
+export function bareDecoder(): ReturnType<typeof answerDecoder> {
+  const facts = {
+    provider: 'gemini',
+    requestId: 'run',
+    newId: (kind: string) => kind,
+    rawChunks: false,
+    leftOut: [],
+    providerRequestId: undefined,
+    clean: (text: string) => text,
+  }
+  return answerDecoder({ facts, history: [], whole: false, newId: undefined })
+}
+
 /** The events that chunks decode to. */
 export function decode(
   chunks: readonly JsonObject[],
@@ -111,7 +127,7 @@ export async function fold(...chunks: readonly JsonObject[]): Promise<ModelRespo
   return collectEventsSync(await decode(chunks))
 }
 
-/** Chunks as server-sent events, with the line ends that Gemini writes. */
+/** Chunks as server-sent events, with the line ends of Gemini. */
 export function sseBody(chunks: readonly JsonObject[], lineEnd = '\r\n'): string {
   return chunks.map((item) => `data: ${JSON.stringify(item)}${lineEnd}${lineEnd}`).join('')
 }
@@ -137,15 +153,13 @@ export interface Recording {
   readonly has: (file: string) => boolean
 }
 
-/** The recorded answers of the API and of Vertex, where `../shared/fixtures` is present. */
+/** The recorded answers of the API and of Vertex. */
 export function recordings(): readonly Recording[] {
-  return ['gemini', 'vertex'].flatMap((provider) => {
-    const folder = shared(`fixtures/open/${provider}`)
-    if (!existsSync(folder)) return []
-    return readdirSync(folder).map((id) => ({
+  return recordedCases()
+    .filter(({ provider }) => provider === 'gemini' || provider === 'vertex')
+    .map(({ id, folder }) => ({
       id,
-      read: (file: string) => readFileSync(`${folder}/${id}/${file}`, 'utf8'),
-      has: (file: string) => existsSync(`${folder}/${id}/${file}`),
+      read: (file) => readFileSync(`${folder}/${file}`, 'utf8'),
+      has: (file) => existsSync(`${folder}/${file}`),
     }))
-  })
 }

@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest'
-import { renderRequest, thinkingConfig } from '../../../src/providers/gemini/render-request.ts'
-import { modelFamily } from '../../../src/providers/gemini/render-target.ts'
+import {
+  modelFamily,
+  renderRequest,
+  thinkingConfig,
+} from '../../../src/providers/gemini/render-request.ts'
 import type { ReasoningEffort } from '../../../src/types/request.ts'
 import { request } from './support.ts'
 
@@ -17,7 +20,7 @@ test.each<readonly [string, readonly (string | number | undefined)[]]>([
   ['models/gemini-2.5-flash', [0, 512, 1024, 8192, 24_576, 24_576]],
   ['gemini-2.5-flash-lite', [0, 512, 1024, 8192, 24_576, 24_576]],
   ['gemini-2.0-flash', [undefined, 512, 1024, 8192, 24_576, 24_576]],
-])('%s is told how hard to think in its own words', (model, expected) => {
+])('%s gets the thinking level or budget that it supports', (model, expected) => {
   const said = efforts.map((effort) => {
     const config = thinkingConfig({ effort }, modelFamily(model))
     return config?.['thinkingLevel'] ?? config?.['thinkingBudget']
@@ -32,6 +35,6 @@ test('a summary asks for the thoughts', () => {
   })
 })
 
-test('thinking that is not asked about is not spoken of', () => {
+test('without a reasoning setting nothing is sent about thinking', () => {
   expect(renderRequest(request())).not.toHaveProperty('generationConfig')
 })

@@ -1,12 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { answerDecoder } from '../../../src/providers/gemini/decode.ts'
 import { renderRequest } from '../../../src/providers/gemini/render-request.ts'
 import { collectEventsSync } from '../../../src/run/collect.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
 import { messageText, type Message } from '../../../src/types/message.ts'
-import { chunk, lastChunk, request } from './support.ts'
+import { bareDecoder, chunk, lastChunk, request } from './support.ts'
 import { jsonObject, text, transcript, word } from '../../support/arbitraries.ts'
 
 interface Turn {
@@ -16,7 +15,7 @@ interface Turn {
 
 function turnsOf(messages: readonly Message[]): readonly Turn[] {
   const body = renderRequest(request({ messages, model: 'gemini-3-flash-preview' }))
-  // What a request is rendered to.
+  // The renderer makes a list of turns.
   return body['contents'] as unknown as readonly Turn[]
 }
 
@@ -28,7 +27,7 @@ const readable = transcript.filter((messages) =>
   ),
 )
 
-describe('a legal thread, wherever it comes from', () => {
+describe('a legal thread of any provider', () => {
   test('begins with the user, alternates, and has no empty turn or part', () => {
     fc.assert(
       fc.property(readable, (messages) => {
@@ -43,7 +42,7 @@ describe('a legal thread, wherever it comes from', () => {
     )
   })
 
-  test('keeps every word of users and tools, and the answer to every call right behind it', () => {
+  test('keeps all text of users and tools, and the result of every call right after it', () => {
     fc.assert(
       fc.property(readable, (messages) => {
         const turns = turnsOf(messages)
@@ -92,13 +91,13 @@ describe('an answer', () => {
     )
     .map(([content, calls]): readonly JsonObject[] => [...content, ...calls])
 
-  test('is the same in one piece and in many', () => {
+  test('is the same in one chunk and in many', () => {
     const apart = parts.filter((sent) =>
       joined(sent).every((part, at, all) => !follows(part, all[at - 1])),
     )
     fc.assert(
       fc.property(apart, fc.boolean(), (sent, trailing) => {
-        const decoder = answerDecoder({ ...facts, history: [] })
+        const decoder = bareDecoder()
         const events: ModelEvent[] = []
         const chunks = joined(sent).flatMap((part) => piecesOf(part, trailing))
         for (const part of chunks) decoder.push(JSON.stringify(chunk([part])), undefined, events)
@@ -110,7 +109,7 @@ describe('an answer', () => {
     )
   })
 
-  test('goes back part by part as it came, pieces of one text joined', () => {
+  test('is sent back part by part, with the pieces of one text joined', () => {
     fc.assert(
       fc.property(parts, (sent) => {
         const message = decodeParts(sent)
@@ -124,16 +123,15 @@ describe('an answer', () => {
   })
 })
 
-const facts = { provider: 'gemini', requestId: 'run', hideKey: (words: string) => words }
-
 function decodeParts(parts: readonly JsonObject[]): Message {
-  const decoder = answerDecoder({ ...facts, history: [] })
+  const decoder = bareDecoder()
   const events: ModelEvent[] = []
-  decoder.decodeWhole(lastChunk(parts), events)
+  decoder.push(JSON.stringify(lastChunk(parts)), undefined, events)
+  decoder.end(events)
   return collectEventsSync(events).message
 }
 
-/** Texts without a signature that follow each other become one; empty ones say nothing. */
+/** Consecutive texts without a signature become one; empty ones are left out. */
 function joined(parts: readonly JsonObject[]): readonly JsonObject[] {
   const result: JsonObject[] = []
   for (const part of parts) {
@@ -157,7 +155,7 @@ function joined(parts: readonly JsonObject[]): readonly JsonObject[] {
   return result
 }
 
-/** Whether a signed text comes right behind one of its kind: in a stream nobody can tell them apart. */
+/** Whether a signed text follows one of its kind directly: in a stream they cannot be told apart. */
 function follows(part: JsonObject, before: JsonObject | undefined): boolean {
   return (
     'text' in part &&
@@ -167,7 +165,7 @@ function follows(part: JsonObject, before: JsonObject | undefined): boolean {
   )
 }
 
-/** A part in pieces: letter by letter, the signature on the last piece or on an empty one behind it. */
+/** A part in pieces: letter by letter, the signature on the last piece or on an empty one after it. */
 function piecesOf(part: JsonObject, trailing: boolean): readonly JsonObject[] {
   const { text: _text, thoughtSignature, ...rest } = part
   const letters = wordsOf(part)
@@ -185,6 +183,6 @@ function wordsOf(part: JsonObject): string {
 }
 
 function membersOf(parts: readonly JsonObject[], key: string): readonly JsonObject[] {
-  // What the renderer wrote under that key is an object.
+  // The renderer writes an object under that key.
   return parts.flatMap((part) => (key in part ? [part[key] as JsonObject] : []))
 }

@@ -22,12 +22,12 @@ function ask(fields: Partial<ModelRequest> = {}): ModelRequest {
 
 describe.skipIf(!hasLlama())(
   'a real llama.cpp server of ../shared/tools/llama',
-  { timeout: 60_000 },
+  { timeout: 300_000 },
   () => {
     let servers: LlamaServers
     beforeAll(async () => {
       servers = await startLlama()
-    }, 60_000)
+    }, 300_000)
     afterAll(() => servers.stop())
 
     const llama = (

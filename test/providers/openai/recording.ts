@@ -6,31 +6,15 @@ import { collectEventsSync } from '../../../src/run/collect.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
 import type { ModelRequest } from '../../../src/types/request.ts'
 import type { ModelResponse } from '../../../src/types/response.ts'
-
-/** The recorded traffic that lies beside the repository. */
-const fixtures = join(process.cwd(), '..', 'shared', 'fixtures')
-
-export const hasFixtures: boolean = existsSync(join(fixtures, 'open', 'index.json'))
+import { recordedCases, type RecordedCase } from '../../support/recordings.ts'
 
 /** One recorded answer. */
-export interface Recording {
-  readonly id: string
-  readonly provider: string
-  readonly endpoint: string
-  readonly status: number
-  readonly streaming: boolean
-  readonly dir: string
-}
+export type Recording = RecordedCase
 
 /** The recorded answers of the endpoints that this adapter speaks. */
 export function recordings(): readonly Recording[] {
-  if (!hasFixtures) return []
-  // The index is data that the tests trust.
-  const all = JSON.parse(
-    readFileSync(join(fixtures, 'open', 'index.json'), 'utf8'),
-  ) as readonly Recording[]
   const foreign = new Set(['anthropic', 'gemini', 'vertex'])
-  return all.filter(
+  return recordedCases().filter(
     ({ provider, endpoint }) =>
       !foreign.has(provider) && (endpoint === 'chat/completions' || endpoint === 'responses'),
   )
@@ -38,7 +22,7 @@ export function recordings(): readonly Recording[] {
 
 /** A file of a recording, parsed. */
 export function recordedJson(recording: Recording, file: string): unknown {
-  return JSON.parse(readFileSync(join(directory(recording), file), 'utf8'))
+  return JSON.parse(readFileSync(join(recording.folder, file), 'utf8'))
 }
 
 /** How an answer came out: the response, or the error and what came before it. */
@@ -51,7 +35,7 @@ export interface Outcome {
 /** Plays a recording through the adapter, its body cut into chunks of `size` bytes, or as it was received. */
 export async function play(recording: Recording, size?: number): Promise<Outcome> {
   const meta = recordedJson(recording, 'meta.json') as RecordedMeta
-  const body = readFileSync(join(directory(recording), meta.response.file))
+  const body = readFileSync(join(recording.folder, meta.response.file))
   const adapter = openai({
     api: recording.endpoint === 'responses' ? 'responses' : 'chat',
     apiKey: 'test-key',
@@ -92,13 +76,9 @@ interface RecordedMeta {
   readonly response: { readonly file: string; readonly contentType: string }
 }
 
-function directory(recording: Recording): string {
-  return join(fixtures, 'open', recording.provider, recording.id)
-}
-
 function chunkSizes(recording: Recording, size: number | undefined): (at: number) => number {
   if (size !== undefined) return () => size
-  const file = join(directory(recording), 'chunks.json')
+  const file = join(recording.folder, 'chunks.json')
   if (!existsSync(file)) return () => Number.POSITIVE_INFINITY
   const sizes = JSON.parse(readFileSync(file, 'utf8')) as readonly number[]
   return (at) => sizes[at] ?? Number.POSITIVE_INFINITY

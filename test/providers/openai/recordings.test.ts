@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { collectEventsSync } from '../../../src/run/collect.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
 import type { ModelResponse, Usage } from '../../../src/types/response.ts'
-import { hasFixtures, play, recordedJson, recordings } from './recording.ts'
+import { hasShared } from '../../support/recordings.ts'
+import { play, recordedJson, recordings } from './recording.ts'
 
 /**
  * Where we read a recording otherwise than the independent reducer, and why. Everything else agrees.
@@ -60,7 +61,7 @@ const cases = recordings().map((recording) => [recording.id, recording] as const
 const answered = cases.filter(([, { status }]) => status === 200)
 const streams = answered.filter(([, { streaming }]) => streaming)
 
-describe.skipIf(!hasFixtures)('recorded traffic of ../shared/fixtures', () => {
+describe('recorded traffic', () => {
   test.each(cases)('%s is read as it was meant', async (id, recording) => {
     const expected = recordedJson(recording, 'expect.json') as Expected
     const { response, error } = await play(recording)
@@ -100,8 +101,8 @@ describe.skipIf(!hasFixtures)('recorded traffic of ../shared/fixtures', () => {
     expect(JSON.parse(JSON.stringify(response ?? null))).toEqual(response ?? null)
   })
 
-  test.each(['openai-err-429-quota-01', 'openai-resp-midstream-error-01'])(
-    '%s is a rate limit that waiting does not lift',
+  test.skipIf(!hasShared).each(['openai-err-429-quota-01', 'openai-resp-midstream-error-01'])(
+    '%s is a rate limit that waiting does not lift (../shared/fixtures)',
     async (id) => {
       const recording = cases.find(([name]) => name === id)?.[1]
       const { error } = recording === undefined ? {} : await play(recording)

@@ -4,15 +4,12 @@ import { describe, expect, test } from 'vitest'
 import type { WireFormat } from '../../../src/server/wire-format.ts'
 import type { Script } from '../../../src/testing.ts'
 import { wireBody, wireEvents } from './decode.ts'
-import { hasRecordings, recordingsFolder } from './shared.ts'
-
-interface Case {
-  readonly provider: string
-  readonly endpoint: string
-  readonly status: number
-  readonly streaming: boolean
-  readonly dir: string
-}
+import {
+  recordedCases,
+  recordingRoots,
+  type RecordedCase,
+  type RecordingRoot,
+} from '../../support/recordings.ts'
 
 /** A script that makes every kind of event that the recordings have, and that a script can say. */
 const script: Script = [
@@ -30,11 +27,11 @@ const endpoints: Readonly<Record<WireFormat, readonly string[]>> = {
   gemini: ['gemini/generateContent', 'gemini/streamGenerateContent'],
 }
 
-describe.skipIf(!hasRecordings)('beside the recorded traffic in ../shared/fixtures', () => {
+describe.each(recordingRoots)('beside the recorded traffic in $name', (recordings) => {
   test.each(Object.keys(endpoints) as WireFormat[])(
     'an event of %s has every member that all recorded ones have',
     (format) => {
-      const recorded = groups(recordedEvents(format))
+      const recorded = groups(recordedEvents(recordings, format))
       for (const [name, members] of groups(wireEvents(format, script))) {
         // Padding of random length, so that the size of a packet tells nothing; a fake has nothing to hide.
         const common = recorded.get(name)?.filter((member) => member !== 'obfuscation')
@@ -47,7 +44,9 @@ describe.skipIf(!hasRecordings)('beside the recorded traffic in ../shared/fixtur
     'a body of %s has every member that all recorded ones have',
     (format) => {
       const [common] = [
-        ...groups(recordedBodies(format).map((body) => ({ ...body, type: '' }))).values(),
+        ...groups(
+          recordedBodies(recordings, format).map((body) => ({ ...body, type: '' })),
+        ).values(),
       ]
       const body = wireBody(format, script) as object
       expect(['type', ...Object.keys(body)]).toEqual(expect.arrayContaining(common ?? []))
@@ -67,20 +66,19 @@ function groups(events: readonly unknown[]): Map<string, string[]> {
   return common
 }
 
-function cases(format: WireFormat): readonly Case[] {
-  const index = JSON.parse(readFileSync(join(recordingsFolder, 'index.json'), 'utf8')) as Case[]
-  return index.filter(
+function cases(from: RecordingRoot, format: WireFormat): readonly RecordedCase[] {
+  return recordedCases([from]).filter(
     ({ provider, endpoint, status }) =>
       status === 200 && endpoints[format].includes(`${provider}/${endpoint}`),
   )
 }
 
-function recordedEvents(format: WireFormat): readonly unknown[] {
-  return cases(format).flatMap(({ dir, streaming }) => (streaming ? eventsIn(dir) : []))
+function recordedEvents(from: RecordingRoot, format: WireFormat): readonly unknown[] {
+  return cases(from, format).flatMap(({ folder, streaming }) => (streaming ? eventsIn(folder) : []))
 }
 
-function eventsIn(dir: string): readonly unknown[] {
-  const text = readFileSync(join(recordingsFolder, '..', dir, 'response.sse'), 'utf8')
+function eventsIn(folder: string): readonly unknown[] {
+  const text = readFileSync(join(folder, 'response.sse'), 'utf8')
   return text.split(/\r?\n\r?\n/).flatMap((event) => {
     const [, data] = /^data: ?(.*)$/m.exec(event) ?? []
     if (data === undefined || data === '[DONE]' || data.includes('"error":{')) return []
@@ -92,12 +90,10 @@ function eventsIn(dir: string): readonly unknown[] {
   })
 }
 
-function recordedBodies(format: WireFormat): readonly object[] {
-  return cases(format).flatMap(({ dir, streaming }) => {
+function recordedBodies(from: RecordingRoot, format: WireFormat): readonly object[] {
+  return cases(from, format).flatMap(({ folder, streaming }) => {
     if (streaming) return []
-    const body = JSON.parse(
-      readFileSync(join(recordingsFolder, '..', dir, 'response.json'), 'utf8'),
-    ) as object
+    const body = JSON.parse(readFileSync(join(folder, 'response.json'), 'utf8')) as object
     return Array.isArray(body) ? (body as object[]) : [body]
   })
 }

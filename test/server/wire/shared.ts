@@ -3,14 +3,10 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { root } from '../../support/root.ts'
 
-/** Where the providers' published descriptions and recorded traffic are, beside the repository. */
+/** Where the providers' published descriptions are, beside the repository. */
 const oraclesFolder: string = join(root, '../shared/oracles')
 
-export const recordingsFolder: string = join(root, '../shared/fixtures/open')
-
 export const hasOracles: boolean = existsSync(join(oraclesFolder, 'validate.mjs'))
-
-export const hasRecordings: boolean = existsSync(join(recordingsFolder, 'index.json'))
 
 /** Checks a value against a provider's published description; gives the errors. */
 export type Oracle = (kind: string, value: unknown) => readonly string[]

@@ -1,0 +1,34 @@
+// The tests that take minutes: property tests with random seeds, the published types under every TypeScript that is supported,
+// and the package in every runtime. Needs a build. Every run runs, whatever the one before it said.
+// usage: node scripts/test-long.mjs [FOLDER]     (FOLDER gets the reports, and a line for each run in runs.txt)
+import { spawnSync } from 'node:child_process'
+import { appendFileSync, mkdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+const root = resolve(import.meta.dirname, '..')
+const [folder] = process.argv.slice(2)
+const vitestReport = (file) => [
+  '--reporter=default',
+  '--reporter=json',
+  `--outputFile.json=${file}`,
+]
+
+const runs = [
+  { name: 'seeds', script: 'seeds.mjs', args: ['5'], report: vitestReport },
+  { name: 'types', script: 'types-compat.mjs', args: [], report: (file) => [file] },
+  { name: 'runtimes', script: 'runtimes.mjs', args: [], report: (file) => [file] },
+]
+
+let failed = 0
+for (const { name, script, args, report } of runs) {
+  console.log(`== ${name}`)
+  const file = folder === undefined ? undefined : resolve(folder, `${name}.json`)
+  const reporting = file === undefined ? [] : report(file)
+  const command = [join(root, 'scripts', script), ...args, ...reporting]
+  const { status } = spawnSync(process.execPath, command, { cwd: root, stdio: 'inherit' })
+  if (status !== 0) failed++
+  if (folder === undefined) continue
+  mkdirSync(folder, { recursive: true })
+  appendFileSync(join(folder, 'runs.txt'), `${name} ${status ?? 1} ${file}\n`)
+}
+process.exitCode = failed === 0 ? 0 : 1

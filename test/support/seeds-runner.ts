@@ -1,0 +1,30 @@
+import { randomInt } from 'node:crypto'
+import fc from 'fast-check'
+import { TestRunner, type RunnerTestCase } from 'vitest'
+
+const runs = Number(process.env['ALLM_SEEDS'] ?? '10')
+
+/**
+ * Runs each test that checks a property with as many random seeds as `ALLM_SEEDS` says, and each other test once.
+ * Every seed that fails is printed; the first failure is the result of the test.
+ */
+export default class SeedsRunner extends TestRunner {
+  async runTask(test: RunnerTestCase): Promise<void> {
+    const fn = TestRunner.getTestFn(test)
+    const failures: unknown[] = []
+    for (let run = 0; run < runs; run++) {
+      const seed = randomInt(-(2 ** 31), 2 ** 31)
+      const seen = { property: false }
+      fc.configureGlobal({ seed, beforeEach: () => void (seen.property = true) })
+      try {
+        await fn()
+      } catch (error) {
+        failures.push(error)
+        const [line] = String(error).split('\n')
+        console.log(`ALLM_SEED=${seed} ${test.file.name} > ${test.name}: ${line}`)
+      }
+      if (!seen.property) break
+    }
+    if (failures.length > 0) throw failures[0]
+  }
+}
