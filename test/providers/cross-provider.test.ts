@@ -17,7 +17,7 @@ import type { JsonObject, JsonValue } from '../../src/types/json.ts'
 import { messageText, type Message } from '../../src/types/message.ts'
 import type { ModelRequest } from '../../src/types/request.ts'
 
-/** One way to talk to a provider, and what its own description of a request is called in `../shared/oracles`. */
+/** One way to call a provider, and the name of its request schema in `../shared/oracles`. */
 interface Way {
   readonly format: WireFormat
   readonly model: string
@@ -61,7 +61,7 @@ interface Oracle {
   readonly validate: (kind: string, body: unknown, options: object) => { readonly ok: boolean }
 }
 
-/** Sends a request one way; gives what was sent and what came of the scripted answer. */
+/** Sends a request one way; returns what was sent and the response to the scripted answer. */
 async function send(way: Way, messages: readonly Message[], script: Script) {
   let body: JsonObject = {}
   const adapter = way.adapter((_url, init) => {
@@ -85,13 +85,13 @@ async function send(way: Way, messages: readonly Message[], script: Script) {
   return { body, message: collectEventsSync(events).message }
 }
 
-/** What a model says in one turn, and what follows. Every text is its own, so that it can be found again. */
+/** The answer of a model in one turn, and what follows. Every text is unique, so that it can be found again. */
 interface Turn {
   readonly by: Way
   readonly thought: boolean
   readonly said: boolean
   readonly calls: readonly ScriptedToolCall[]
-  /** The answer was stopped: it is marked, and its calls are answered in its stead. */
+  /** The answer was stopped: it is marked, and its calls get results that stand in for real ones. */
   readonly stopped: boolean
   readonly asks: 'nothing' | 'text' | 'image'
 }
@@ -172,7 +172,7 @@ function strings(value: JsonValue | undefined): readonly string[] {
   return Object.values(value as Readonly<Record<string, JsonValue>>).flatMap(strings)
 }
 
-/** The calls and results of a body, in order, whatever the format calls them. */
+/** The calls and results of a body in order, for every format. */
 function exchanges(value: JsonValue | undefined): {
   readonly calls: string[]
   readonly results: string[]

@@ -1,102 +1,92 @@
 import type { SseDecoder } from '../../http/sse.ts'
+import { parseArguments } from '../../make/message-builder.ts'
 import {
-  addImage,
-  begin,
-  complete,
-  messageDraft,
+  finishMessage,
   noteHead,
   noteList,
-  parseArguments,
-  passRaw,
   reportedError,
-  type DecoderOptions,
-  type MessageDraft,
-} from './message.ts'
-import { asCount, asList, asObject, asText, chunkObject } from './wire.ts'
+  responseState,
+  startMessage,
+  type ResponseState,
+} from './response.ts'
+import { asCount, asList, asObject, asText, parseChunk } from './wire.ts'
+import type { CallFacts } from '../shared/call.ts'
 import type { ModelEvent } from '../../types/events.ts'
 import { defined } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Image } from '../../types/media.ts'
-import type { ReasoningPart, ToolCall } from '../../types/message.ts'
+import type { ToolCall } from '../../types/message.ts'
 import type { FinishReason } from '../../types/response.ts'
 
 /**
  * Decodes Chat Completions: the chunks of a stream, or a whole answer as if it were one chunk.
  *
- * `[DONE]` ends a stream, and so does the end of a body in which a finish reason was given; a whole answer ends itself.
- * Only the first choice is read.
+ * A stream ends with `[DONE]`, or with its body when a finish reason was given. A whole answer is complete at once. Only the
+ * first choice is read.
  */
-export function chatDecoder({ notes, newId, rawChunks }: DecoderOptions): SseDecoder<ModelEvent> {
-  const draft = messageDraft(notes)
-  const reader = deltaReader(draft, newId)
-  let finishWord: string | undefined
-
-  const finish = (out: ModelEvent[]): void => {
-    reader.end(out)
-    draft.usage ??= usageInExtras(draft)
-    const finishReason = chatFinishReason(finishWord, draft.calls.length > 0)
-    complete(draft, { finishReason, rawFinishReason: finishWord }, out)
+export function chatDecoder(facts: CallFacts): SseDecoder<ModelEvent> {
+  const response = responseState(facts)
+  const chat: ChatState = {
+    response,
+    finishWord: undefined,
+    open: undefined,
+    opaque: undefined,
+    details: [],
+    calls: [],
+    started: [],
+    byIndex: new Map(),
   }
-
-  const takeChoice = (choice: JsonObject, chunk: JsonObject, out: ModelEvent[]): void => {
-    const streamed = asObject(choice['delta'])
-    const whole = isWhole(streamed, choice, draft) ? asObject(choice['message']) : undefined
-    const delta = whole ?? streamed
-    if (delta !== undefined) reader.take(delta, whole !== undefined, out)
-    if (choice['logprobs']) noteList(draft, 'logprobs', asObject(choice['logprobs'])?.['content'])
-    if (choice['finish_reason']) {
-      if (choice['error']) throw reportedError(draft, choice)
-      finishWord = asText(choice['finish_reason']) ?? finishWord
-      noteExtras(draft, chunk, choice)
-    }
-    if (whole !== undefined) finish(out)
-  }
-
   return {
     get done() {
-      return draft.done
+      return response.message.done
     },
     push(data, event, out) {
-      if (data === '[DONE]') {
-        finish(out)
-        return
-      }
-      if (data === '') return
-      const chunk = chunkObject(JSON.parse(data))
-      if (rawChunks) passRaw(draft, chunk, out)
-      if (isError(chunk, event)) throw reportedError(draft, chunk)
-      if (draft.id === undefined) noteHead(draft, chunk)
-      if (chunk['usage']) draft.usage = asObject(chunk['usage'])
-      const choice = firstChoice(chunk['choices'])
-      if (choice === undefined) noteExtras(draft, chunk, undefined)
-      else takeChoice(choice, chunk, out)
+      response.out = out
+      if (data === '[DONE]') finish(chat)
+      else if (data !== '') takeChunk(chat, parseChunk(data), event)
     },
     end(out) {
-      if (finishWord !== undefined) finish(out)
+      response.out = out
+      if (chat.finishWord !== undefined) finish(chat)
     },
     failure: (error) => ({ type: 'error', error }),
   }
 }
 
-/** A choice has a delta or a message. Of those servers that always send both, a whole answer is one whose delta is empty. */
-function isWhole(
-  delta: JsonObject | undefined,
-  choice: JsonObject,
-  { started }: MessageDraft,
-): boolean {
-  if (delta === undefined) return true
-  if (started || !choice['finish_reason']) return false
-  return Object.entries(delta).every(
-    ([name, value]) => name === 'role' || !value || (Array.isArray(value) && value.length === 0),
-  )
+/** An answer under way, as far as Chat Completions differs from Responses. */
+interface ChatState {
+  readonly response: ResponseState
+  finishWord: string | undefined
+  /** The kind of the block that is open. There is at most one. */
+  open: 'text' | 'reasoning' | undefined
+  /** What has to be sent back with the open reasoning. */
+  opaque: JsonValue | undefined
+  /** The `reasoning_details` of the open reasoning. */
+  details: readonly JsonObject[]
+  /** The tool calls, in the order in which their first pieces came. */
+  readonly calls: OpenCall[]
+  /** The tool calls that were emitted as started, in that order. */
+  readonly started: OpenCall[]
+  readonly byIndex: Map<number, OpenCall>
 }
 
-/** An error in the place of an answer says so in a member, in its event's name or, as Mistral's, in its own. */
+function takeChunk(chat: ChatState, chunk: JsonObject, event: string | undefined): void {
+  const { response } = chat
+  if (response.facts.rawChunks) response.message.raw(chunk)
+  if (isError(chunk, event)) throw reportedError(response, chunk)
+  if (response.id === undefined) noteHead(response, chunk)
+  if (chunk['usage']) response.usage = asObject(chunk['usage'])
+  const choice = firstChoice(chunk['choices'])
+  if (choice === undefined) noteExtras(response, chunk, undefined)
+  else takeChoice(chat, choice, chunk)
+}
+
+/** An error that replaces an answer: a member of the chunk, the name of its event or, as Mistral sends it, the chunk itself. */
 function isError(chunk: JsonObject, event: string | undefined): boolean {
   return Boolean(chunk['error']) || event === 'error' || chunk['object'] === 'error'
 }
 
-/** The first choice, if this chunk says anything about it. */
+/** The first choice, if the chunk has something about it. */
 function firstChoice(choices: unknown): JsonObject | undefined {
   for (const item of asList(choices)) {
     const choice = asObject(item)
@@ -105,59 +95,67 @@ function firstChoice(choices: unknown): JsonObject | undefined {
   return undefined
 }
 
-/** Reads what a delta adds to the answer. A whole message is one big delta. */
-interface DeltaReader {
-  take(delta: JsonObject, whole: boolean, out: ModelEvent[]): void
-  /** Ends every block and completes every call. */
-  end(out: ModelEvent[]): void
+function takeChoice(chat: ChatState, choice: JsonObject, chunk: JsonObject): void {
+  const { response } = chat
+  const streamed = asObject(choice['delta'])
+  const whole = isWhole(chat, choice, streamed) ? asObject(choice['message']) : undefined
+  const delta = whole ?? streamed
+  if (delta !== undefined) takeDelta(chat, delta, whole !== undefined)
+  if (choice['logprobs']) noteList(response, 'logprobs', asObject(choice['logprobs'])?.['content'])
+  if (choice['finish_reason']) {
+    if (choice['error']) throw reportedError(response, choice)
+    chat.finishWord = asText(choice['finish_reason']) ?? chat.finishWord
+    noteExtras(response, chunk, choice)
+  }
+  if (whole !== undefined) finish(chat)
+}
+
+/** A choice has a delta or a message. Some servers always send both: there an answer is whole when its delta is empty. */
+function isWhole(
+  { response }: ChatState,
+  choice: JsonObject,
+  delta: JsonObject | undefined,
+): boolean {
+  if (delta === undefined) return true
+  if (response.message.started || !choice['finish_reason']) return false
+  return Object.entries(delta).every(
+    ([name, value]) => name === 'role' || !value || (Array.isArray(value) && value.length === 0),
+  )
+}
+
+function finish(chat: ChatState): void {
+  const { response, finishWord } = chat
+  endBlock(chat)
+  endCalls(chat)
+  response.usage ??= usageInExtras(response)
+  finishMessage(response, {
+    finishReason: chatFinishReason(finishWord, chat.started.length > 0),
+    rawFinishReason: finishWord,
+  })
 }
 
 /**
- * Reads the deltas of OpenAI and of the servers that speak its language.
+ * Takes a delta of OpenAI or of a compatible server. A whole message is one big delta.
  *
  * Reasoning is `reasoning_content` (DeepSeek, llama.cpp, xAI), `reasoning` (Ollama, Groq, OpenRouter), `reasoning_text` or
  * `thinking` (proxies), or a part of the content (Mistral). In one delta it comes before the text, and the text before the
  * calls.
  */
-function deltaReader(draft: MessageDraft, newId: () => string): DeltaReader {
-  const answer: Answer = {
-    draft,
-    blocks: textBlocks(draft),
-    tools: toolFragments(draft, newId),
-    details: [],
-  }
-  return {
-    take: (delta, whole, out) => takeDelta(answer, delta, whole, out),
-    end(out) {
-      answer.blocks.end(out)
-      answer.tools.end(out)
-    },
-  }
-}
-
-interface Answer {
-  readonly draft: MessageDraft
-  readonly blocks: TextBlocks
-  readonly tools: ToolFragments
-  /** The `reasoning_details` of the reasoning that is under way. */
-  details: readonly JsonObject[]
-}
-
-function takeDelta(answer: Answer, delta: JsonObject, whole: boolean, out: ModelEvent[]): void {
-  const { draft, blocks } = answer
+function takeDelta(chat: ChatState, delta: JsonObject, whole: boolean): void {
+  const { response } = chat
   const content = delta['content']
-  const thought = reasoningField(delta)
-  if (thought !== undefined) takeReasoning(answer, delta, thought, out)
+  const field = reasoningField(delta)
+  if (field !== undefined) takeReasoning(chat, delta, field)
   if (typeof content === 'string') {
-    if (content !== '') blocks.text(content, out)
+    if (content !== '') addText(chat, content)
   } else if (content) {
-    for (const part of asList(content)) takePart(answer, asObject(part) ?? {}, out)
+    for (const part of asList(content)) takePart(chat, asObject(part) ?? {})
   }
-  if (delta['refusal']) takeRefusal(answer, delta['refusal'], out)
-  if (delta['tool_calls'] || delta['function_call']) takeTools(answer, delta, whole, out)
-  if (delta['images']) for (const image of asList(delta['images'])) takeImage(answer, image, out)
-  if (delta['annotations']) noteList(draft, 'annotations', delta['annotations'])
-  if (delta['audio']) noteAudio(draft, delta['audio'])
+  if (delta['refusal']) takeRefusal(chat, delta['refusal'])
+  if (delta['tool_calls'] || delta['function_call']) takeTools(chat, delta, whole)
+  if (delta['images']) for (const image of asList(delta['images'])) takeImage(response, image)
+  if (delta['annotations']) noteList(response, 'annotations', delta['annotations'])
+  if (delta['audio']) noteAudio(response, delta['audio'])
 }
 
 const reasoningFields = [
@@ -168,146 +166,95 @@ const reasoningFields = [
   'reasoning_details',
 ] as const
 
-/** The member of a delta that holds reasoning; in words, if it has them. */
+/** The member of a delta that holds reasoning. Members with plain text come first. */
 function reasoningField(delta: JsonObject): string | undefined {
   for (const name of reasoningFields) if (delta[name]) return name
   return undefined
 }
 
-function takeReasoning(answer: Answer, delta: JsonObject, field: string, out: ModelEvent[]): void {
-  const { blocks } = answer
+function takeReasoning(chat: ChatState, delta: JsonObject, field: string): void {
   const text = delta[field]
   const pieces = asList(delta['reasoning_details'])
   if (typeof text === 'string' && text !== '') {
-    blocks.reasoning(text, out)
-    blocks.opaque ??= { field }
+    addReasoning(chat, text)
+    chat.opaque ??= { field }
   } else {
-    for (const piece of pieces) blocks.reasoning(detailText(asObject(piece) ?? {}), out)
+    for (const piece of pieces) addReasoning(chat, detailText(asObject(piece) ?? {}))
   }
   if (pieces.length === 0) return
-  const begun = asObject(blocks.opaque)?.['reasoning_details'] === undefined
-  answer.details = mergeDetails(begun ? [] : answer.details, pieces)
-  blocks.opaque = { reasoning_details: answer.details }
+  const isFirst = asObject(chat.opaque)?.['reasoning_details'] === undefined
+  chat.details = mergeDetails(isFirst ? [] : chat.details, pieces)
+  chat.opaque = { reasoning_details: chat.details }
 }
 
-/** A part of content that is a list, as Mistral sends it. */
-function takePart(answer: Answer, part: JsonObject, out: ModelEvent[]): void {
-  const { blocks } = answer
+/** Takes a part of content that is a list, as Mistral sends it. */
+function takePart(chat: ChatState, part: JsonObject): void {
   const { thinking } = part
-  for (const thought of typeof thinking === 'string' ? [thinking] : asList(thinking)) {
-    const said = asText(thought) ?? asText(asObject(thought)?.['text'])
-    if (said !== undefined) blocks.reasoning(said, out)
+  for (const piece of typeof thinking === 'string' ? [thinking] : asList(thinking)) {
+    const thought = asText(piece) ?? asText(asObject(piece)?.['text'])
+    if (thought !== undefined) addReasoning(chat, thought)
   }
   const text = asText(part['text'])
-  if (text !== undefined) blocks.text(text, out)
-  else takeImage(answer, part, out)
+  if (text !== undefined) addText(chat, text)
+  else takeImage(chat.response, part)
 }
 
-function takeImage({ draft }: Answer, value: JsonValue, out: ModelEvent[]): void {
+function takeImage(response: ResponseState, value: JsonValue): void {
   const image = parseImage(value)
-  if (image !== undefined) addImage(draft, image, out)
+  if (image === undefined) return
+  startMessage(response)
+  response.message.image(image)
 }
 
-function takeRefusal({ draft, blocks }: Answer, refusal: JsonValue, out: ModelEvent[]): void {
+function takeRefusal(chat: ChatState, refusal: JsonValue): void {
   if (typeof refusal !== 'string') return
-  draft.refusal += refusal
-  blocks.text(refusal, out)
+  chat.response.refusal += refusal
+  addText(chat, refusal)
 }
 
-function takeTools(answer: Answer, delta: JsonObject, whole: boolean, out: ModelEvent[]): void {
-  const { blocks, tools } = answer
+function takeTools(chat: ChatState, delta: JsonObject, whole: boolean): void {
   const fragments = asList(delta['tool_calls'])
-  if (fragments.length > 0) blocks.endReasoning(out)
+  if (fragments.length > 0 && chat.open === 'reasoning') endBlock(chat)
   fragments.forEach((value, position) => {
     const fragment = asObject(value)
-    if (fragment !== undefined) tools.take(fragment, whole ? position : undefined, out)
+    if (fragment !== undefined) takeFragment(chat, fragment, whole ? position : undefined)
   })
-  if (delta['function_call']) tools.take({ function: delta['function_call'] }, 0, out)
+  if (delta['function_call']) takeFragment(chat, { function: delta['function_call'] }, 0)
 }
 
-type Completed = Extract<ModelEvent, { type: 'reasoning_completed' }>
+// Chat Completions does not number its blocks: a new one begins where text changes to reasoning, or back.
 
-/** The text and the reasoning of a chat answer. One block is open at a time. */
-interface TextBlocks {
-  text(delta: string, out: ModelEvent[]): void
-  reasoning(delta: string, out: ModelEvent[]): void
-  /** What is to be echoed with the reasoning. */
-  opaque: JsonValue | undefined
-  /** Ends reasoning that is under way: something else has begun. */
-  endReasoning(out: ModelEvent[]): void
-  /** Ends whatever is open. */
-  end(out: ModelEvent[]): void
+function addText(chat: ChatState, delta: string): void {
+  if (chat.open !== 'text') openBlock(chat, 'text')
+  chat.response.message.text(delta)
 }
 
-/** Chat Completions does not number its blocks: a new one begins when text turns to reasoning, or back. */
-function textBlocks(draft: MessageDraft): TextBlocks {
-  let open: 'text' | 'reasoning' | undefined
-  let grown = ''
-  let slot = 0
+function addReasoning(chat: ChatState, delta: string): void {
+  if (chat.open !== 'reasoning') openBlock(chat, 'reasoning')
+  chat.response.message.reasoning(delta)
+}
 
-  const turnTo = (kind: 'text' | 'reasoning', out: ModelEvent[]): void => {
-    begin(draft, out)
-    end(out)
-    open = kind
-    grown = ''
-    slot = draft.parts.push({ type: kind, text: '' }) - 1
+function openBlock(chat: ChatState, kind: 'text' | 'reasoning'): void {
+  startMessage(chat.response)
+  endBlock(chat)
+  chat.open = kind
+}
+
+function endBlock(chat: ChatState): void {
+  const { response, open, opaque } = chat
+  if (open === 'text') response.message.endText()
+  if (open === 'reasoning') {
+    response.message.endReasoning(opaque)
+    chat.opaque = undefined
   }
-
-  const end = (out: ModelEvent[]): void => {
-    if (open === 'text') {
-      draft.parts[slot] = { type: 'text', text: grown }
-      out.push({ type: 'text_completed', text: grown })
-    } else if (open === 'reasoning') {
-      const { opaque } = blocks
-      const { provider } = draft.notes
-      draft.parts[slot] = defined<ReasoningPart>({
-        type: 'reasoning',
-        text: grown,
-        opaque,
-        provider,
-      })
-      out.push(defined<Completed>({ type: 'reasoning_completed', text: grown, opaque }))
-      blocks.opaque = undefined
-    }
-    open = undefined
-  }
-
-  const blocks: TextBlocks = {
-    opaque: undefined,
-    text(delta, out) {
-      if (open !== 'text') turnTo('text', out)
-      grown += delta
-      out.push({ type: 'text_delta', delta })
-    },
-    reasoning(delta, out) {
-      if (open !== 'reasoning') turnTo('reasoning', out)
-      if (delta === '') return
-      grown += delta
-      out.push({ type: 'reasoning_delta', delta })
-    },
-    endReasoning(out) {
-      if (open === 'reasoning') end(out)
-    },
-    end,
-  }
-  return blocks
+  chat.open = undefined
 }
 
-/** Puts tool calls together from the pieces in which they are streamed. */
-interface ToolFragments {
-  /** Takes one piece. `position` is its place in its list, for whole answers, which do not number calls. */
-  take(fragment: JsonObject, position: number | undefined, out: ModelEvent[]): void
-  /** Completes every call, in the order in which they began. */
-  end(out: ModelEvent[]): void
-}
-
-/** The name of a call that came without one. */
-const unnamed = 'unnamed'
-
+/** A tool call that is put together from the pieces in which it is streamed. */
 interface OpenCall {
-  /** The id as the server gave it. */
+  /** The id that the server gave. */
   wireId: string | undefined
-  /** The id as we give it: the server's, or a new one where that is missing or taken. */
+  /** The id in our events: the server's, or a new one if that is missing or taken. */
   id: string
   name: string
   raw: string
@@ -316,90 +263,59 @@ interface OpenCall {
 }
 
 /**
- * A call is announced as soon as its id and its name are known; pieces of arguments that come earlier are held back.
+ * Takes a piece of a tool call. `position` is its place in the list of a whole answer, which does not number its calls.
  *
- * A server that never gives an id gets one from `newId`, when the call is complete.
+ * A call is emitted as started when its id and its name are known. Pieces of arguments that come earlier are held back.
  */
-function toolFragments(draft: MessageDraft, newId: () => string): ToolFragments {
-  const open: OpenCalls = { draft, newId, calls: [], started: [], byIndex: new Map() }
-  return {
-    take: (fragment, position, out) => takeFragment(open, fragment, position, out),
-    end(out) {
-      for (const call of open.calls)
-        if (!call.started && saysSomething(call)) start(open, call, out)
-      for (const { id, name, raw, opaque } of open.started) {
-        const call = defined<ToolCall>({ id, name, ...parseArguments(raw), opaque })
-        draft.calls.push(call)
-        out.push({ type: 'tool_call_completed', call })
-      }
-    },
-  }
-}
-
-interface OpenCalls {
-  readonly draft: MessageDraft
-  readonly newId: () => string
-  /** In the order in which they were first heard of. */
-  readonly calls: OpenCall[]
-  /** In the order in which they were announced. */
-  readonly started: OpenCall[]
-  readonly byIndex: Map<number, OpenCall>
-}
-
-function takeFragment(
-  open: OpenCalls,
-  fragment: JsonObject,
-  position: number | undefined,
-  out: ModelEvent[],
-): void {
+function takeFragment(chat: ChatState, fragment: JsonObject, position: number | undefined): void {
   const made = asObject(fragment['function'])
   const id = asText(fragment['id'])
   const name = asText(made?.['name'])
-  const call = findCall(open, id, name, asCount(fragment['index']) ?? position)
+  const call = findCall(chat, id, name, asCount(fragment['index']) ?? position)
   const piece = argumentsText(made?.['arguments'])
   call.wireId ??= id
   if (call.name === '') call.name = name ?? ''
-  // Google's signature of the thought behind a call, when its models are spoken to in this language.
+  // Google's signature of the thought behind a call, sent when its models are called through this API.
   const extra = fragment['extra_content']
   if (extra) call.opaque = { extra_content: extra }
   call.raw += piece
   if (!call.started) {
-    if (call.wireId !== undefined && call.name !== '') start(open, call, out)
+    if (call.wireId !== undefined && call.name !== '') startCall(chat, call)
   } else if (piece !== '') {
-    out.push({ type: 'tool_call_delta', id: call.id, argumentsDelta: piece })
+    chat.response.message.callDelta(call.id, piece)
   }
 }
 
-/** The call that a piece belongs to; a new one if it belongs to none. */
+/** The call that a piece belongs to, or a new one. */
 function findCall(
-  open: OpenCalls,
+  chat: ChatState,
   id: string | undefined,
   name: string | undefined,
   index: number | undefined,
 ): OpenCall {
   if (index !== undefined) {
-    const known = open.byIndex.get(index)
+    const known = chat.byIndex.get(index)
     if (known !== undefined && !(name !== undefined && isAnother(known, id))) return known
-    const call = addCall(open)
-    open.byIndex.set(index, call)
+    const call = addCall(chat)
+    chat.byIndex.set(index, call)
     return call
   }
-  const last = open.calls.at(-1)
-  const same = id === undefined ? last : open.calls.find((call) => call.wireId === id)
+  const last = chat.calls.at(-1)
+  const same = id === undefined ? last : chat.calls.find((call) => call.wireId === id)
   const begins = id === undefined && name !== undefined && last?.raw !== ''
-  return same === undefined || begins ? addCall(open) : same
+  return same === undefined || begins ? addCall(chat) : same
 }
 
 /**
- * Some servers give every call the index 0: then another id with a name is another call, and where there are no ids at all,
- * a name that comes after whole arguments.
+ * Whether a piece with a name begins another call. Some servers give every call the index 0: then another id is another
+ * call. Without any ids, a name that comes after complete arguments is another call.
  */
 function isAnother({ wireId, raw }: OpenCall, id: string | undefined): boolean {
   if (id !== undefined) return wireId !== undefined && wireId !== id
   return wireId === undefined && Object.keys(parseArguments(raw).arguments).length > 0
 }
 
-function addCall(open: OpenCalls): OpenCall {
+function addCall({ calls }: ChatState): OpenCall {
   const call: OpenCall = {
     wireId: undefined,
     id: '',
@@ -408,30 +324,37 @@ function addCall(open: OpenCalls): OpenCall {
     started: false,
     opaque: undefined,
   }
-  open.calls.push(call)
+  calls.push(call)
   return call
 }
 
-function saysSomething({ wireId, name, raw }: OpenCall): boolean {
-  return wireId !== undefined || name !== '' || raw !== ''
+/** Starts a call and emits the arguments that were held back. A call without a name gets one, so that it can be answered. */
+function startCall({ response, started }: ChatState, call: OpenCall): void {
+  const { wireId } = call
+  const isTaken = wireId === undefined || started.some((other) => other.id === wireId)
+  call.id = isTaken ? response.facts.newId('call') : wireId
+  if (call.name === '') call.name = 'unnamed'
+  call.started = true
+  started.push(call)
+  startMessage(response)
+  response.message.startCall(call.id, call.name)
+  if (call.raw !== '') response.message.callDelta(call.id, call.raw)
 }
 
-/** Announces a call, and what was held back of it. One that was never named gets a name, so that it can be answered. */
-function start({ draft, newId, started }: OpenCalls, call: OpenCall, out: ModelEvent[]): void {
-  begin(draft, out)
-  call.started = true
-  if (call.name === '') call.name = unnamed
-  const { wireId } = call
-  const taken = wireId === undefined || started.some((other) => other.id === wireId)
-  call.id = taken ? newId() : wireId
-  started.push(call)
-  out.push({ type: 'tool_call_started', id: call.id, name: call.name })
-  if (call.raw !== '') {
-    out.push({ type: 'tool_call_delta', id: call.id, argumentsDelta: call.raw })
+/** Completes all calls in the order in which they started. Calls that never got an id or a name start here. */
+function endCalls(chat: ChatState): void {
+  for (const call of chat.calls) if (!call.started && !isEmpty(call)) startCall(chat, call)
+  for (const { id, name, raw, opaque } of chat.started) {
+    const call = defined<ToolCall>({ id, name, ...parseArguments(raw), opaque })
+    chat.response.message.endCall(call)
   }
 }
 
-/** A few servers send the arguments as an object, not as its text. */
+function isEmpty({ wireId, name, raw }: OpenCall): boolean {
+  return wireId === undefined && name === '' && raw === ''
+}
+
+/** The arguments as text. A few servers send them as an object. */
 function argumentsText(value: JsonValue | undefined): string {
   if (typeof value === 'string') return value
   return value === undefined || value === null ? '' : JSON.stringify(value)
@@ -441,9 +364,9 @@ function argumentsText(value: JsonValue | undefined): string {
 const grows: ReadonlySet<string> = new Set(['text', 'summary', 'data'])
 
 /**
- * Puts the `reasoning_details` of OpenRouter together, so that the streamed ones equal the whole ones.
+ * Joins the pieces of OpenRouter's `reasoning_details`, so that a streamed list equals the list of a whole answer.
  *
- * Pieces of one detail have the same type and index and follow each other.
+ * Pieces of one detail follow each other and have the same type and index.
  */
 function mergeDetails(
   known: readonly JsonObject[],
@@ -478,13 +401,13 @@ function grow(known: JsonObject, piece: JsonObject): JsonObject {
   return result
 }
 
-/** What a detail says in plain words. */
+/** The readable text of a detail. */
 function detailText(detail: JsonObject): string {
   const text = detail['text'] ?? detail['summary']
   return typeof text === 'string' ? text : ''
 }
 
-/** The members of a chunk and of a choice that are read elsewhere, or say nothing. */
+/** The members of a chunk and of a choice that are read elsewhere or are not worth keeping. */
 const common: ReadonlySet<string> = new Set([
   'id',
   'object',
@@ -501,11 +424,15 @@ const common: ReadonlySet<string> = new Set([
   'logprobs',
 ])
 
-/** Keeps what a server said beyond the common members, under its own names. The last word holds. */
-function noteExtras(draft: MessageDraft, chunk: JsonObject, choice: JsonObject | undefined): void {
+/** Keeps all other members in the metadata, under their own names. A later value replaces an earlier one. */
+function noteExtras(
+  { metadata }: ResponseState,
+  chunk: JsonObject,
+  choice: JsonObject | undefined,
+): void {
   for (const members of [chunk, choice ?? {}]) {
     for (const [name, value] of Object.entries(members)) {
-      if (!common.has(name) && value !== null && value !== '') draft.metadata[name] = value
+      if (!common.has(name) && value !== null && value !== '') metadata[name] = value
     }
   }
 }
@@ -513,9 +440,9 @@ function noteExtras(draft: MessageDraft, chunk: JsonObject, choice: JsonObject |
 /** The members of audio that are streamed in pieces. */
 const audioGrows: ReadonlySet<string> = new Set(['data', 'transcript'])
 
-/** Keeps spoken output, its pieces joined. */
-function noteAudio(draft: MessageDraft, audio: JsonValue): void {
-  const known: Record<string, JsonValue> = { ...asObject(draft.metadata['audio']) }
+/** Keeps audio output in the metadata, its pieces joined. */
+function noteAudio({ metadata }: ResponseState, audio: JsonValue): void {
+  const known: Record<string, JsonValue> = { ...asObject(metadata['audio']) }
   for (const [name, value] of Object.entries(asObject(audio) ?? {})) {
     const before = known[name]
     known[name] =
@@ -523,16 +450,16 @@ function noteAudio(draft: MessageDraft, audio: JsonValue): void {
         ? before + value
         : value
   }
-  draft.metadata['audio'] = known
+  metadata['audio'] = known
 }
 
-/** Groq counts in a place of its own when it was not asked to count. */
-function usageInExtras(draft: MessageDraft): JsonObject | undefined {
-  return asObject(asObject(draft.metadata['x_groq'])?.['usage'])
+/** The usage that Groq sends in `x_groq` when the request did not ask for usage. */
+function usageInExtras({ metadata }: ResponseState): JsonObject | undefined {
+  return asObject(asObject(metadata['x_groq'])?.['usage'])
 }
 
-/** The words of OpenAI, and those that servers of its kind use instead. */
-const known: Readonly<Record<string, FinishReason>> = {
+/** The finish reasons of OpenAI and of compatible servers. */
+const finishReasons: Readonly<Record<string, FinishReason>> = {
   stop: 'stop',
   eos: 'stop',
   end_turn: 'stop',
@@ -546,16 +473,16 @@ const known: Readonly<Record<string, FinishReason>> = {
 }
 
 /**
- * Why a chat answer ended. A word that is not known is `other`.
+ * Why an answer ended. An unknown word is `other`.
  *
- * An end marker without a word is `tool_calls` when there are calls, for they are whole, else `other`.
+ * An end marker without a word is `tool_calls` when there are calls, which are complete then, else `other`.
  */
 function chatFinishReason(word: string | undefined, hasCalls: boolean): FinishReason {
   if (word === undefined) return hasCalls ? 'tool_calls' : 'other'
-  return (Object.hasOwn(known, word) ? known[word] : undefined) ?? 'other'
+  return (Object.hasOwn(finishReasons, word) ? finishReasons[word] : undefined) ?? 'other'
 }
 
-/** An image of an answer, given as a data URI or an address: `{image_url: {url}}` or `{image_url: '…'}`. */
+/** An image of an answer, given as a data URI or a URL: `{image_url: {url}}` or `{image_url: '…'}`. */
 function parseImage(value: unknown): Image | undefined {
   const given = asObject(value)?.['image_url']
   const url = asText(given) ?? asText(asObject(given)?.['url'])

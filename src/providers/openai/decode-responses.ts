@@ -1,119 +1,192 @@
 import type { SseDecoder } from '../../http/sse.ts'
+import { parseArguments, type MessageEnd } from '../../make/message-builder.ts'
 import {
-  addImage,
-  begin,
-  complete,
-  messageDraft,
+  finishMessage,
   noteHead,
   noteList,
-  parseArguments,
-  passRaw,
   reportedError,
-  type DecoderOptions,
-  type MessageDraft,
-} from './message.ts'
-import { asCount, asList, asObject, asText, chunkObject } from './wire.ts'
+  responseState,
+  startMessage,
+  type ResponseState,
+} from './response.ts'
+import { asCount, asList, asObject, asText, parseChunk } from './wire.ts'
+import type { CallFacts } from '../shared/call.ts'
 import type { ModelEvent } from '../../types/events.ts'
 import { defined } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { InlineImage } from '../../types/media.ts'
-import type { ReasoningPart } from '../../types/message.ts'
 import type { FinishReason } from '../../types/response.ts'
 
 /**
  * Decodes the Responses API: the events of a stream, or a whole response as if its last event were the only one.
  *
  * `response.completed` and `response.incomplete` end it; `response.failed`, `response.cancelled` and `error` are thrown.
- * Events that are not known are passed over; unknown items are kept in the metadata.
+ * Unknown events are ignored. Unknown items are kept in the metadata.
  */
-export function responsesDecoder({ notes, rawChunks }: DecoderOptions): SseDecoder<ModelEvent> {
-  const draft = messageDraft(notes)
-  const answer: Answer = { draft, items: itemReader(draft) }
+export function responsesDecoder(facts: CallFacts): SseDecoder<ModelEvent> {
+  const state = responseState(facts)
+  const output: Output = {
+    state,
+    items: new Map(),
+    byId: new Map(),
+    callIds: new Set(),
+    writing: undefined,
+    writingItem: undefined,
+    writingPart: undefined,
+  }
   return {
     get done() {
-      return draft.done
+      return state.message.done
     },
     push(data, event, out) {
       if (data === '' || data === '[DONE]') return
-      const value = chunkObject(JSON.parse(data))
-      if (rawChunks) passRaw(draft, value, out)
-      takeEvent(answer, value['type'] ?? event, value, out)
+      state.out = out
+      const value = parseChunk(data)
+      if (facts.rawChunks) state.message.raw(value)
+      takeEvent(output, value['type'] ?? event, value)
     },
     end: () => undefined,
     failure: (error) => ({ type: 'error', error }),
   }
 }
 
-interface Answer {
-  readonly draft: MessageDraft
-  readonly items: ItemReader
+/** The output of a response under way. Items are identified by `output_index`, or by their id when a server does not number them. */
+interface Output {
+  readonly state: ResponseState
+  readonly items: Map<unknown, OutputItem>
+  /** The same items by their ids and those of their calls; `undefined` for an id that several have. */
+  readonly byId: Map<unknown, OutputItem | undefined>
+  /** The ids of the tool calls that were emitted as started. */
+  readonly callIds: Set<string>
+  /** The text that is being written, so that a delta finds it without a look-up. */
+  writing: TextBlock | undefined
+  writingItem: unknown
+  writingPart: unknown
 }
 
-function takeEvent(answer: Answer, type: unknown, event: JsonObject, out: ModelEvent[]): void {
-  const { draft, items } = answer
+/** An output item under way. */
+interface OutputItem {
+  /** `output_index`, for our events. Some servers do not number their items. */
+  readonly index: number | undefined
+  done: boolean
+  /** The texts of a message by `content_index`. */
+  readonly texts: Map<number, TextBlock>
+  /** Whether it has had a delta of reasoning. */
+  isReasoning: boolean
+  /** The reasoning, or the arguments of a call, so far. */
+  text: string
+  /** The part of a reasoning item that is being written. */
+  part: number
+  /** The tool call, once it was emitted as started. */
+  call: { readonly id: string; readonly name: string } | undefined
+}
+
+/** A text under way: an `output_text` or a `refusal` of a message item. */
+interface TextBlock {
+  readonly index: number | undefined
+  readonly isRefusal: boolean
+  text: string
+  done: boolean
+}
+
+function takeEvent(output: Output, type: unknown, event: JsonObject): void {
   switch (type) {
     case 'response.output_text.delta':
-      items.textDelta(event, false, out)
+      takeTextDelta(output, event, false)
       return
     case 'response.refusal.delta':
-      items.textDelta(event, true, out)
+      takeTextDelta(output, event, true)
       return
     case 'response.function_call_arguments.delta':
-      items.argumentsDelta(event, out)
+      takeArguments(output, event, event['delta'])
       return
     case 'response.reasoning_summary_text.delta':
     case 'response.reasoning_summary.delta':
     case 'response.reasoning_text.delta':
-      items.reasoningDelta(event, out)
+      takeReasoningDelta(output, event)
       return
     case 'response.output_text.done':
-      items.textDone(event, false, out)
+      takeTextDone(output, event, event['text'], false)
       return
     case 'response.refusal.done':
-      items.textDone(event, true, out)
+      takeTextDone(output, event, event['refusal'], true)
       return
     case 'response.function_call_arguments.done':
-      items.argumentsDone(event, out)
+      // The whole arguments matter only when there were no deltas.
+      if (itemOfEvent(output, event).text === '') takeArguments(output, event, event['arguments'])
       return
     case 'response.output_item.added':
-      items.added(event, out)
+      takeItemAdded(output, event)
       return
     case 'response.output_item.done':
-      items.done(event, out)
+      takeItemDone(output, event)
       return
     case 'error':
     case 'response.error':
-      throw reportedError(draft, event)
+      throw reportedError(output.state, event)
     default:
-      takeResponse(answer, type, event, out)
+      takeResponse(output, type, event)
   }
 }
 
-/** The events that carry the response itself; a whole answer is nothing but the response. */
-function takeResponse(answer: Answer, type: unknown, event: JsonObject, out: ModelEvent[]): void {
+function takeTextDelta(output: Output, event: JsonObject, isRefusal: boolean): void {
+  const delta = event['delta']
+  if (typeof delta !== 'string' || delta === '') return
+  addText(output.state, textOf(output, event, isRefusal), delta)
+}
+
+function takeTextDone(
+  output: Output,
+  event: JsonObject,
+  text: JsonValue | undefined,
+  isRefusal: boolean,
+): void {
+  const whole = asText(text)
+  if (whole !== undefined) endText(output.state, textOf(output, event, isRefusal), whole)
+}
+
+function takeReasoningDelta(output: Output, event: JsonObject): void {
+  const delta = asText(event['delta'])
+  const part = asCount(event['summary_index'] ?? event['content_index']) ?? 0
+  if (delta !== undefined) addReasoning(output.state, itemOfEvent(output, event), part, delta)
+}
+
+function takeArguments(output: Output, event: JsonObject, delta: JsonValue | undefined): void {
+  const text = asText(delta)
+  if (text !== undefined) addArguments(output.state, itemOfEvent(output, event), text)
+}
+
+/** Starts a call as soon as its id and its name are known. */
+function takeItemAdded(output: Output, event: JsonObject): void {
+  const wire = asObject(event['item'])
+  if (wire?.['type'] !== 'function_call') return
+  const item = itemOfEvent(output, event)
+  const id = asText(wire['call_id'])
+  const name = asText(wire['name'])
+  if (item.call !== undefined || id === undefined || name === undefined) return
+  startCall(output, item, id, name)
+}
+
+function takeItemDone(output: Output, event: JsonObject): void {
+  const wire = asObject(event['item'])
+  if (wire !== undefined) endItem(output, itemOfEvent(output, event), wire)
+}
+
+/** Takes an event that carries the response itself. A whole answer is nothing but the response. */
+function takeResponse(output: Output, type: unknown, event: JsonObject): void {
+  const { state } = output
   if (event['object'] === 'response' || Array.isArray(event['output'])) {
-    finish(answer, event, out)
+    finish(output, event)
     return
   }
-  const { draft } = answer
   const response = asObject(event['response'])
   if (response === undefined) {
-    if (event['error']) throw reportedError(draft, event)
+    if (event['error']) throw reportedError(state, event)
     return
   }
-  noteHead(draft, response)
-  if (type === 'response.failed') throw failedResponse(draft, response)
-  if (endings.has(type)) finish(answer, response, out)
-}
-
-function finish({ draft, items }: Answer, response: JsonObject, out: ModelEvent[]): void {
-  noteHead(draft, response)
-  const status = response['status']
-  if (status === 'failed' || status === 'cancelled') throw failedResponse(draft, response)
-  draft.usage = asObject(response['usage'])
-  items.end(response['output'], out)
-  noteEnd(draft, response)
-  complete(draft, responseEnd(response, draft.calls.length > 0), out)
+  noteHead(state, response)
+  if (type === 'response.failed') throw failedResponse(state, response)
+  if (endings.has(type)) finish(output, response)
 }
 
 const endings: ReadonlySet<unknown> = new Set([
@@ -123,100 +196,38 @@ const endings: ReadonlySet<unknown> = new Set([
   'response.done',
 ])
 
-function failedResponse(draft: MessageDraft, response: JsonObject): Error {
-  const error = response['error'] ?? { message: `the response is ${asText(response['status'])}` }
-  return reportedError(draft, { error })
-}
-
-/** Keeps what a response says beyond its output. */
-function noteEnd(draft: MessageDraft, response: JsonObject): void {
+function finish(output: Output, response: JsonObject): void {
+  const { state, callIds } = output
+  noteHead(state, response)
+  const status = response['status']
+  if (status === 'failed' || status === 'cancelled') throw failedResponse(state, response)
+  state.usage = asObject(response['usage'])
+  endOutput(output, response['output'])
   for (const name of ['incomplete_details', 'service_tier']) {
     const value = response[name]
-    if (value !== undefined && value !== null) draft.metadata[name] = value
+    if (value !== undefined && value !== null) state.metadata[name] = value
   }
+  finishMessage(state, responseEnd(response, callIds.size > 0))
 }
 
-/** Reads the output items of a response, by their events or whole. */
-interface ItemReader {
-  textDelta(event: JsonObject, refusal: boolean, out: ModelEvent[]): void
-  textDone(event: JsonObject, refusal: boolean, out: ModelEvent[]): void
-  reasoningDelta(event: JsonObject, out: ModelEvent[]): void
-  argumentsDelta(event: JsonObject, out: ModelEvent[]): void
-  argumentsDone(event: JsonObject, out: ModelEvent[]): void
-  added(event: JsonObject, out: ModelEvent[]): void
-  done(event: JsonObject, out: ModelEvent[]): void
-  /** The response is over: reads the items that had no events of their own, and ends what is still open. */
-  end(output: unknown, out: ModelEvent[]): void
-}
-
-/**
- * Items are told apart by `output_index`, and by their id where a server does not number them.
- *
- * In the whole output at the end an item is found by its id, for some servers leave items out there.
- */
-function itemReader(draft: MessageDraft): ItemReader {
-  const output: Output = {
-    draft,
-    items: new Map(),
-    byId: new Map(),
-    writing: undefined,
-    writingItem: undefined,
-    writingPart: undefined,
-  }
-  return {
-    textDelta(event, refusal, out) {
-      const delta = event['delta']
-      if (typeof delta !== 'string' || delta === '') return
-      growText(draft, textOf(output, event, refusal, out), delta, out)
-    },
-    textDone(event, refusal, out) {
-      const whole = asText(event[refusal ? 'refusal' : 'text'])
-      if (whole !== undefined) endText(draft, textOf(output, event, refusal, out), whole, out)
-    },
-    reasoningDelta(event, out) {
-      const delta = asText(event['delta'])
-      const part = asCount(event['summary_index'] ?? event['content_index']) ?? 0
-      if (delta === undefined) return
-      growReasoning(draft, itemOfEvent(output, event), { part, delta }, out)
-    },
-    argumentsDelta(event, out) {
-      const delta = asText(event['delta'])
-      if (delta !== undefined) growCall(itemOfEvent(output, event), delta, out)
-    },
-    argumentsDone(event, out) {
-      const item = itemOfEvent(output, event)
-      const whole = asText(event['arguments'])
-      if (whole !== undefined && item.text === '') growCall(item, whole, out)
-    },
-    added(event, out) {
-      const wire = asObject(event['item'])
-      if (wire?.['type'] !== 'function_call') return
-      startCall(draft, itemOfEvent(output, event), wire, out)
-    },
-    done(event, out) {
-      const wire = asObject(event['item'])
-      if (wire !== undefined) finishItem(draft, itemOfEvent(output, event), wire, out)
-    },
-    end: (items, out) => endAll(output, items, out),
-  }
-}
-
-interface Output {
-  readonly draft: MessageDraft
-  readonly items: Map<unknown, OutputItem>
-  /** The same items by their ids and those of their calls; `undefined` for an id that several have. */
-  readonly byId: Map<unknown, OutputItem | undefined>
-  /** The text that is being written, so that a delta finds it without a look-up. */
-  writing: TextBlock | undefined
-  writingItem: unknown
-  writingPart: unknown
+function failedResponse(state: ResponseState, response: JsonObject): Error {
+  const error = response['error'] ?? { message: `the response is ${asText(response['status'])}` }
+  return reportedError(state, { error })
 }
 
 function itemOf({ items, byId }: Output, index: unknown, id: unknown): OutputItem {
   const key = index ?? id
   const known = items.get(key)
   if (known !== undefined) return known
-  const item = outputItem(asCount(index))
+  const item: OutputItem = {
+    index: asCount(index),
+    done: false,
+    texts: new Map(),
+    isReasoning: false,
+    text: '',
+    part: 0,
+    call: undefined,
+  }
   items.set(key, item)
   if (asText(id) !== undefined) byId.set(id, byId.has(id) ? undefined : item)
   return item
@@ -232,227 +243,138 @@ function itemOfEvent(output: Output, event: JsonObject): OutputItem {
   return item
 }
 
-/** The item of a call that was heard of under another number. */
+/** The item of a call that came before under another number. */
 function itemOfCall({ byId }: Output, wire: JsonObject | undefined): OutputItem | undefined {
   return wire?.['type'] === 'function_call' ? byId.get(wire['call_id']) : undefined
 }
 
-function textOf(output: Output, event: JsonObject, refusal: boolean, out: ModelEvent[]): TextBlock {
+/** The text that an event belongs to. */
+function textOf(output: Output, event: JsonObject, isRefusal: boolean): TextBlock {
   const item = event['output_index'] ?? event['item_id']
   const part = event['content_index']
   const { writing } = output
   if (writing !== undefined && item === output.writingItem && part === output.writingPart) {
     return writing
   }
-  const place = { contentIndex: asCount(part) ?? 0, refusal }
-  const block = openText(output.draft, itemOfEvent(output, event), place, out)
+  const block = textBlock(itemOfEvent(output, event), asCount(part) ?? 0, isRefusal)
   output.writing = block
   output.writingItem = item
   output.writingPart = part
   return block
 }
 
-function finishItem(
-  draft: MessageDraft,
-  item: OutputItem,
-  wire: JsonObject,
-  out: ModelEvent[],
-): void {
+/** Completes an item with its whole content. A second end of the same item is ignored. */
+function endItem(output: Output, item: OutputItem, wire: JsonObject): void {
   if (item.done) return
   item.done = true
+  const { state } = output
   switch (wire['type']) {
     case 'message':
-      endMessageItem(draft, item, wire, out)
+      endMessageItem(state, item, wire)
       return
     case 'reasoning':
-      endReasoning(draft, item, wire, out)
+      endReasoning(output, item, wire)
       return
     case 'function_call':
-      endCall(draft, item, wire, out)
+      endCall(output, item, wire)
       return
     default: {
       const image = generatedImage(wire)
-      if (image === undefined) noteList(draft, 'items', [wire])
-      else addImage(draft, image, out)
+      if (image === undefined) {
+        noteList(state, 'items', [wire])
+      } else {
+        startMessage(state)
+        state.message.image(image)
+      }
     }
   }
 }
 
-function endAll(output: Output, items: unknown, out: ModelEvent[]): void {
-  const { draft } = output
-  asList(items).forEach((value, index) => {
+/**
+ * Reads the items that had no events of their own and completes the items that are still open.
+ *
+ * Known items are found by their ids: some servers leave items out of the whole output, so a position means nothing.
+ */
+function endOutput(output: Output, wireItems: unknown): void {
+  asList(wireItems).forEach((value, index) => {
     const wire = asObject(value)
     if (wire === undefined) return
     const known = output.byId.get(wire['id']) ?? itemOfCall(output, wire)
-    const item = known ?? itemOf(output, index, undefined)
-    finishItem(draft, item, wire, out)
+    endItem(output, known ?? itemOf(output, index, undefined), wire)
   })
-  for (const item of output.items.values()) finishItem(draft, item, { type: openType(item) }, out)
+  for (const item of output.items.values()) endItem(output, item, { type: typeOfOpen(item) })
 }
 
-/** What an item is that never got its end. */
-function openType(item: OutputItem): string {
-  if (item.call !== undefined) return 'function_call'
-  return item.slot === undefined ? 'message' : 'reasoning'
+/** The type of an item that was never completed. */
+function typeOfOpen({ call, isReasoning }: OutputItem): string {
+  if (call !== undefined) return 'function_call'
+  return isReasoning ? 'reasoning' : 'message'
 }
 
-/** A text that is under way: an `output_text` or a `refusal` of a message item. */
-interface TextBlock {
-  /** Its place among the message's parts. */
-  readonly slot: number
-  readonly index: number | undefined
-  readonly refusal: boolean
-  text: string
-  done: boolean
-}
-
-/** What is known of one output item while it is under way. */
-interface OutputItem {
-  /** `output_index`, for our events; some servers do not number their items. */
-  readonly index: number | undefined
-  done: boolean
-  /** The texts of a message by `content_index`. */
-  readonly texts: Map<number, TextBlock>
-  /** The place of a reasoning item among the message's parts. */
-  slot: number | undefined
-  /** What a reasoning item has said, or the arguments that a call has got, so far. */
-  text: string
-  /** The part of a reasoning item that is being written. */
-  part: number
-  /** The announced tool call, and its place among the message's calls. */
-  call: { readonly slot: number; readonly id: string; readonly name: string } | undefined
-}
-
-function outputItem(index: number | undefined): OutputItem {
-  return {
-    index,
-    done: false,
-    texts: new Map(),
-    slot: undefined,
-    text: '',
-    part: 0,
-    call: undefined,
-  }
-}
-
-type TextCompleted = Extract<ModelEvent, { type: 'text_completed' }>
-
-/** Which text of a message item. A refusal is text too: it is what the model answered. */
-interface TextPlace {
-  readonly contentIndex: number
-  readonly refusal: boolean
-}
-
-/** The text at a place; it is opened if it is new. */
-function openText(
-  draft: MessageDraft,
-  item: OutputItem,
-  { contentIndex, refusal }: TextPlace,
-  out: ModelEvent[],
-): TextBlock {
+/** The text at a place of a message item. A refusal is text too: it is what the model answered. */
+function textBlock(item: OutputItem, contentIndex: number, isRefusal: boolean): TextBlock {
   const known = item.texts.get(contentIndex)
   if (known !== undefined) return known
-  begin(draft, out)
-  const slot = draft.parts.push({ type: 'text', text: '' }) - 1
-  const block = { slot, index: item.index, refusal, text: '', done: false }
+  const block = { index: item.index, isRefusal, text: '', done: false }
   item.texts.set(contentIndex, block)
   return block
 }
 
-/** Adds to an open text. */
-function growText(draft: MessageDraft, block: TextBlock, delta: string, out: ModelEvent[]): void {
-  const { index } = block
+function addText(state: ResponseState, block: TextBlock, delta: string): void {
   block.text += delta
-  if (block.refusal) draft.refusal += delta
-  out.push(
-    index === undefined ? { type: 'text_delta', delta } : { type: 'text_delta', delta, index },
-  )
+  if (block.isRefusal) state.refusal += delta
+  startMessage(state)
+  state.message.text(delta, block.index)
 }
 
-/** Ends a text; what the deltas left out is made up for. */
-function endText(
-  draft: MessageDraft,
-  block: TextBlock,
-  whole: string | undefined,
-  out: ModelEvent[],
-): void {
+/** Completes a text. What the deltas left out is emitted first. */
+function endText(state: ResponseState, block: TextBlock, whole: string): void {
   if (block.done) return
-  if (whole !== undefined && whole.length > block.text.length && whole.startsWith(block.text)) {
-    growText(draft, block, whole.slice(block.text.length), out)
+  const { text } = block
+  if (whole.length > text.length && whole.startsWith(text)) {
+    addText(state, block, whole.slice(text.length))
   }
-  const { index } = block
-  const text = whole ?? block.text
   block.done = true
-  draft.parts[block.slot] = { type: 'text', text }
-  out.push(defined<TextCompleted>({ type: 'text_completed', text, index }))
+  state.message.endText(block.index, whole)
 }
 
-/** Reads a whole message item: every text that is not complete yet, and what stands beside the texts. */
-function endMessageItem(
-  draft: MessageDraft,
-  item: OutputItem,
-  wire: JsonObject,
-  out: ModelEvent[],
-): void {
+/** Completes the texts of a whole message item, and keeps what stands beside them. */
+function endMessageItem(state: ResponseState, item: OutputItem, wire: JsonObject): void {
   asList(wire['content']).forEach((value, contentIndex) => {
     const part = asObject(value) ?? {}
-    const refusal = part['type'] === 'refusal'
-    const whole = asText(refusal ? part['refusal'] : part['text'])
-    if (whole !== undefined) {
-      endText(draft, openText(draft, item, { contentIndex, refusal }, out), whole, out)
-    }
-    noteList(draft, 'annotations', part['annotations'])
-    noteList(draft, 'logprobs', part['logprobs'])
+    const isRefusal = part['type'] === 'refusal'
+    const whole = asText(isRefusal ? part['refusal'] : part['text'])
+    if (whole !== undefined) endText(state, textBlock(item, contentIndex, isRefusal), whole)
+    noteList(state, 'annotations', part['annotations'])
+    noteList(state, 'logprobs', part['logprobs'])
   })
-  for (const block of item.texts.values()) endText(draft, block, undefined, out)
+  for (const block of item.texts.values()) endText(state, block, block.text)
 }
 
-type Delta = Extract<ModelEvent, { type: 'reasoning_delta' }>
-
-type ReasoningCompleted = Extract<ModelEvent, { type: 'reasoning_completed' }>
-
-/** What stands between two parts of a summary. */
+/** What separates two parts of a summary. */
 const gap = '\n\n'
 
 /** Adds to a reasoning item. A new part of it begins after a blank line. */
-function growReasoning(
-  draft: MessageDraft,
-  item: OutputItem,
-  { part, delta }: { readonly part: number; readonly delta: string },
-  out: ModelEvent[],
-): void {
-  openReasoning(draft, item, out)
-  const said = part !== item.part && item.text !== '' ? gap + delta : delta
+function addReasoning(state: ResponseState, item: OutputItem, part: number, delta: string): void {
+  const added = part !== item.part && item.text !== '' ? gap + delta : delta
+  item.isReasoning = true
   item.part = part
-  item.text += said
-  out.push(defined<Delta>({ type: 'reasoning_delta', delta: said, index: item.index }))
+  item.text += added
+  startMessage(state)
+  state.message.reasoning(added, item.index)
 }
 
 /**
- * Ends a reasoning item. Its id and its encrypted content are kept to be echoed; so is the number of the calls that
- * came before it, for the items have to be sent back in their order.
+ * Completes a reasoning item. Its id and its encrypted content are kept to be sent back, and so is the number of the calls
+ * before it, because the items have to be sent back in their order.
  */
-function endReasoning(
-  draft: MessageDraft,
-  item: OutputItem,
-  wire: JsonObject,
-  out: ModelEvent[],
-): void {
+function endReasoning({ state, callIds }: Output, item: OutputItem, wire: JsonObject): void {
   const whole = reasoningText(wire)
-  const opaque = opaqueOf(wire, draft.calls.length)
+  const opaque = opaqueOf(wire, callIds.size)
   if (whole === '' && item.text === '' && opaque === undefined) return
-  if (item.text === '' && whole !== '') growReasoning(draft, item, { part: 0, delta: whole }, out)
-  openReasoning(draft, item, out)
-  const text = whole === '' ? item.text : whole
-  const { index, slot = 0 } = item
-  const { provider } = draft.notes
-  draft.parts[slot] = defined<ReasoningPart>({ type: 'reasoning', text, opaque, provider })
-  out.push(defined<ReasoningCompleted>({ type: 'reasoning_completed', text, index, opaque }))
-}
-
-function openReasoning(draft: MessageDraft, item: OutputItem, out: ModelEvent[]): void {
-  begin(draft, out)
-  item.slot ??= draft.parts.push({ type: 'reasoning', text: '' }) - 1
+  if (item.text === '' && whole !== '') addReasoning(state, item, 0, whole)
+  startMessage(state)
+  state.message.endReasoning(opaque, item.index, whole === '' ? item.text : whole)
 }
 
 function opaqueOf(wire: JsonObject, callsBefore: number): JsonValue | undefined {
@@ -465,7 +387,7 @@ function opaqueOf(wire: JsonObject, callsBefore: number): JsonValue | undefined 
   })
 }
 
-/** The text of a reasoning item: its summary, or its content where a server shows that. */
+/** The text of a reasoning item: its summary, or its content if a server shows that. */
 function reasoningText(wire: JsonObject): string {
   const summary = texts(wire['summary'])
   return (summary.length > 0 ? summary : texts(wire['content'])).join(gap)
@@ -475,55 +397,47 @@ function texts(parts: JsonValue | undefined): readonly string[] {
   return asList(parts).flatMap((part) => asText(asObject(part)?.['text']) ?? [])
 }
 
-/** Announces a call as soon as its id and its name are known. */
-function startCall(
-  draft: MessageDraft,
-  item: OutputItem,
-  wire: JsonObject,
-  out: ModelEvent[],
-): void {
-  const id = asText(wire['call_id'])
-  const name = asText(wire['name'])
-  if (id !== undefined && name !== undefined) announce(draft, item, { id, name }, out)
+/** Adds to the arguments of a call. They are held back until the call has started. */
+function addArguments({ message }: ResponseState, item: OutputItem, delta: string): void {
+  item.text += delta
+  if (item.call !== undefined) message.callDelta(item.call.id, delta)
 }
 
-/** Adds to the arguments of a call. What comes before the announcement is held back. */
-function growCall(item: OutputItem, argumentsDelta: string, out: ModelEvent[]): void {
-  item.text += argumentsDelta
-  if (item.call !== undefined) {
-    out.push({ type: 'tool_call_delta', id: item.call.id, argumentsDelta })
-  }
-}
-
-/** Completes a call. The whole arguments hold, if they are given; else what the deltas added up to. */
-function endCall(draft: MessageDraft, item: OutputItem, wire: JsonObject, out: ModelEvent[]): void {
-  if (item.call === undefined) {
-    const id = asText(wire['call_id']) ?? asText(wire['id']) ?? `call_${draft.calls.length}`
-    announce(draft, item, { id, name: asText(wire['name']) ?? 'unnamed' }, out)
-  }
-  const { call } = item
-  if (call === undefined) return
+/** Completes a call with its whole arguments, or with the sum of the deltas if they are not given. */
+function endCall(output: Output, item: OutputItem, wire: JsonObject): void {
+  const { state, callIds } = output
+  const { id, name } =
+    item.call ??
+    startCall(
+      output,
+      item,
+      asText(wire['call_id']) ?? asText(wire['id']) ?? `call_${callIds.size}`,
+      asText(wire['name']) ?? 'unnamed',
+    )
   const whole = asText(wire['arguments'])
-  if (item.text === '' && whole !== undefined) growCall(item, whole, out)
-  const done = { id: call.id, name: call.name, ...parseArguments(whole ?? item.text) }
-  draft.calls[call.slot] = done
-  out.push({ type: 'tool_call_completed', call: done })
+  if (item.text === '' && whole !== undefined) addArguments(state, item, whole)
+  state.message.endCall({ id, name, ...parseArguments(whole ?? item.text) })
 }
 
-function announce(
-  draft: MessageDraft,
+/** Starts a call, and emits the arguments that were held back. An id that is taken is replaced by a new one. */
+function startCall(
+  { state, callIds }: Output,
   item: OutputItem,
-  { id, name }: { readonly id: string; readonly name: string },
-  out: ModelEvent[],
-): void {
-  begin(draft, out)
-  const slot = draft.calls.push({ id, name, arguments: {} }) - 1
-  item.call = { slot, id, name }
-  out.push({ type: 'tool_call_started', id, name })
-  if (item.text !== '') out.push({ type: 'tool_call_delta', id, argumentsDelta: item.text })
+  wireId: string,
+  name: string,
+): { readonly id: string; readonly name: string } {
+  const { message, facts } = state
+  const id = callIds.has(wireId) ? facts.newId('call') : wireId
+  const call = { id, name }
+  item.call = call
+  callIds.add(id)
+  startMessage(state)
+  message.startCall(id, name)
+  if (item.text !== '') message.callDelta(id, item.text)
+  return call
 }
 
-/** The image that an `image_generation_call` item holds. The item's id stays with it, so that it can be sent back. */
+/** The image of an `image_generation_call` item. The item's id is kept with it, so that it can be sent back. */
 function generatedImage(wire: JsonObject): InlineImage | undefined {
   const base64 = asText(wire['result'])
   if (wire['type'] !== 'image_generation_call' || base64 === undefined) return undefined
@@ -537,14 +451,12 @@ function generatedImage(wire: JsonObject): InlineImage | undefined {
   })
 }
 
-/** Why a response ended, and the provider's own word: the reason of an incomplete one, else its status. */
-interface ResponseEnd {
-  readonly finishReason: FinishReason
-  readonly rawFinishReason: string | undefined
-}
-
-/** Reads how a response ended. One that called tools ended for that, though OpenAI only says `completed`. */
-function responseEnd(response: JsonObject, hasCalls: boolean): ResponseEnd {
+/**
+ * Why a response ended, and the provider's own word: the reason of an incomplete response, else its status.
+ *
+ * OpenAI reports `completed` also for a response that ended in order to call tools.
+ */
+function responseEnd(response: JsonObject, hasCalls: boolean): MessageEnd {
   const status = asText(response['status'])
   const why = asText(asObject(response['incomplete_details'])?.['reason'])
   if (status !== 'incomplete') {

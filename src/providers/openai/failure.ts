@@ -3,18 +3,17 @@ import type { HttpFailure } from '../../http/call.ts'
 import { retryAfterMs } from '../../http/failure.ts'
 import { asCount, asObject, asText } from './wire.ts'
 
-/** What a provider says about a failure, in a refusal's body or inside a stream. */
+/** A failure as a provider reports it, in the body of an error response or inside a stream. */
 interface ReportedFailure {
   readonly message: string | undefined
-  /** `code`, else `type`: the provider's own word. */
   readonly code: string | undefined
   readonly type: string | undefined
   readonly param: string | undefined
-  /** The status that a failure inside a 200 claims for itself. */
+  /** The status that a failure inside a response with status 200 claims for itself. */
   readonly status: number | undefined
 }
 
-/** Reads a refusal. The body may be JSON, or a proxy's HTML, or nothing. */
+/** Reads an error response. The body may be JSON, the HTML of a proxy, or empty. */
 export function parseFailure(
   provider: string,
   status: number,
@@ -24,10 +23,10 @@ export function parseFailure(
   const failure = readFailure(parseJson(body))
   const providerRequestId = headers.get('x-request-id') ?? headers.get('apim-request-id')
   const judged = judgeFailure(provider, failure, status)
-  const asked = retryAfterMs(headers) ?? judged.retryAfterMs
+  const waitMs = retryAfterMs(headers) ?? judged.retryAfterMs
   return {
     ...judged,
-    ...(asked === undefined ? {} : { retryAfterMs: asked }),
+    ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
     metadata: {
       ...judged.metadata,
       ...(providerRequestId === null ? {} : { providerRequestId }),
@@ -35,7 +34,7 @@ export function parseFailure(
   }
 }
 
-/** Reads an error object wherever it stands: `{error: {…}}`, `{error: '…'}`, a list of those, or the object itself. */
+/** Reads an error object in any place: `{error: {…}}`, `{error: '…'}`, a list of those, or the object itself. */
 export function readFailure(value: unknown): ReportedFailure {
   const outer = asObject(firstOf(value))
   const inner = firstOf(outer?.['error'] ?? outer?.['errors'] ?? value)
@@ -59,19 +58,19 @@ function firstOf(value: unknown): unknown {
   return Array.isArray(value) ? value[0] : value
 }
 
-/** The status of HTTP that a number, or its text, is. */
+/** The HTTP status in a number or its text, if it is that of an error. */
 function statusIn(value: unknown): number | undefined {
   const status = asCount(value) ?? Number(asText(value))
   return status >= 400 && status < 600 ? status : undefined
 }
 
-/** A message, also where a server puts the problems themselves in its place. */
+/** The message. Some servers send the problems as structured data in its place. */
 function wordsOf(value: unknown): string | undefined {
   const isStructured = typeof value === 'object' && value !== null
   return isStructured ? JSON.stringify(value).slice(0, 500) : asText(value)
 }
 
-/** What a failure means: by the provider's own word where it is known, else by status. */
+/** Classifies a failure: by the provider's own word if it is known, else by status. */
 export function judgeFailure(
   provider: string,
   failure: ReportedFailure,
@@ -80,12 +79,12 @@ export function judgeFailure(
   const reason = reasonOf(failure, status)
   const { message, code, type, param } = failure
   const fallback = `${provider} answered ${status ?? 'with an error'}`
-  const asked = reason === 'rate_limited' ? askedIn(message ?? '') : undefined
+  const waitMs = reason === 'rate_limited' ? waitIn(message ?? '') : undefined
   return {
     reason,
     message: message === undefined ? fallback : `${provider}: ${message}`,
     ...(status === 402 || [code, type].some(isQuota) ? { retryable: false } : {}),
-    ...(asked === undefined ? {} : { retryAfterMs: asked }),
+    ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
     metadata: {
       ...(code === undefined ? {} : { code }),
       ...(type === undefined ? {} : { type }),
@@ -94,12 +93,12 @@ export function judgeFailure(
   }
 }
 
-/** An empty purse does not fill up by waiting. */
+/** A used-up quota does not come back by waiting, so it is not retried. */
 function isQuota(word: string | undefined): boolean {
   return word === 'insufficient_quota' || word === 'billing_hard_limit_reached'
 }
 
-/** The words of OpenAI and of those who speak its language. */
+/** The codes and types of OpenAI and of compatible servers. */
 const reasonByWord: Readonly<Record<string, AdapterErrorReason>> = {
   context_length_exceeded: 'context_length_exceeded',
   exceed_context_size_error: 'context_length_exceeded',
@@ -130,7 +129,7 @@ const reasonByWord: Readonly<Record<string, AdapterErrorReason>> = {
   model_not_found: 'invalid_request',
 }
 
-/** The words that say more than a status does; the others only help where there is no status. */
+/** The reasons that override a status. The others are used only without a status. */
 const strongerThanStatus: ReadonlySet<AdapterErrorReason> = new Set([
   'context_length_exceeded',
   'content_filter',
@@ -154,7 +153,7 @@ function wordReason(word: string): AdapterErrorReason | undefined {
   return Object.hasOwn(reasonByWord, word) ? reasonByWord[word] : undefined
 }
 
-/** Servers without a word of their own for it still have a sentence. */
+/** Messages of servers that send no code. */
 const sentences: readonly (readonly [RegExp, AdapterErrorReason])[] = [
   [
     /maximum context length|context window|context size|context length|prompt is too long|too many (?:input )?tokens/i,
@@ -176,13 +175,13 @@ function statusReason(status: number): AdapterErrorReason {
   return status >= 500 ? 'provider_unavailable' : 'unknown'
 }
 
-/** "Please try again in 1.5s", in seconds, minutes or milliseconds. */
-function askedIn(message: string): number | undefined {
+/** The time in "Please try again in 1.5s": seconds, minutes or milliseconds. */
+function waitIn(message: string): number | undefined {
   const match = /try again in (?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:(\d+)ms)?/i.exec(message)
   if (match === null) return undefined
   const [, minutes = '0', seconds = '0', ms = '0'] = match
-  const asked = Math.round(Number(minutes) * 60_000 + Number(seconds) * 1000 + Number(ms))
-  return asked > 0 ? asked : undefined
+  const waitMs = Math.round(Number(minutes) * 60_000 + Number(seconds) * 1000 + Number(ms))
+  return waitMs > 0 ? waitMs : undefined
 }
 
 function parseJson(body: string): unknown {

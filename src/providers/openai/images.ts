@@ -10,11 +10,13 @@ import { transportFailure } from '../../http/failure.ts'
 import { postForJson, type JsonAnswer } from '../../http/post.ts'
 import { withoutSecrets } from '../../http/secrets.ts'
 import { judgeFailure, parseFailure, readFailure } from './failure.ts'
-import { callHeaders, settleOptions, type OpenAiOptions, type OpenAiSettings } from './openai.ts'
-import { mergeBody } from './render-request.ts'
+import { settleOptions, type OpenAiOptions, type OpenAiSettings } from './openai.ts'
+import { mergeOver, optionsFor } from './render-options.ts'
 import { asCount, asList, asObject, asText } from './wire.ts'
+import { callHeaders, urlOf } from '../shared/call.ts'
+import { requestBody } from '../shared/merge-options.ts'
 import { defined } from '../../types/guards.ts'
-import type { JsonObject, JsonValue } from '../../types/json.ts'
+import type { JsonObject } from '../../types/json.ts'
 import type {
   Image,
   ImageOperation,
@@ -37,36 +39,36 @@ import { pngHeader, type PngHeader } from '../../vision/png-header.ts'
 import { imageFailure } from '../../vision/resolve-images.ts'
 
 /**
- * An adapter for OpenAI's images API, and for servers that speak it: `generate`, and `edit` with several images and a mask.
+ * An adapter for OpenAI's images API, and for compatible servers: `generate`, and `edit` with several images and a mask.
  *
- * `variation` is refused before anything is sent: no current model offers it. An edit's image that is given by address is
- * fetched here, from public hosts only. Parameters of one model family (`output_format`, `moderation`,
- * `input_fidelity`, …) go into `providerOptions.openai`; a wish that the family has no parameter for is not sent and
- * named in the answer's `metadata.droppedParameters`. The option `api` is for chat and says nothing here.
+ * `variation` is refused before anything is sent: no current model offers it. Images of an edit that are given by URL are
+ * fetched here, from public hosts only. Parameters of one model family (`output_format`, `moderation`, `input_fidelity`, …)
+ * go into `providerOptions.openai`. A setting that the family has no parameter for is left out and named in the answer's
+ * `metadata.droppedParameters`. The option `api` is for chat and has no effect here.
  */
 export function openaiImages(options: OpenAiOptions = {}): ImageAdapter {
   const settings = settleOptions(options)
-  const { provider, official, hasKey } = settings
+  const { provider, key } = settings.connection
   return {
     provider,
     needsModel: true,
-    key: { required: official, own: hasKey },
+    key,
     supportedOperations: () => ['generate', 'edit'],
     generate: imageCaller(settings),
   }
 }
 
-/** Makes the calls of an adapter. What can not be asked of the model is refused before a key is looked at. */
+/** Makes the calls of an adapter. A request that the model cannot answer is refused before the key is looked up. */
 function imageCaller(settings: OpenAiSettings): ImageAdapter['generate'] {
   return async (request, options = {}) => {
-    const { provider } = settings
+    const { provider } = settings.connection
     const requestId = options.requestId ?? (options.newId ?? randomId)('request')
     const family = imageFamily(request.model)
     assertPossible(request, family, { provider, requestId })
     const call = imageHttpCall(settings, request.operation, { ...options, requestId })
     try {
-      const { body, dropped } = await imageBody(request, family, call)
-      return parseImages(await postForJson({ ...call, body }), { request, call, dropped })
+      const { body, leftOut } = await imageBody(request, family, call)
+      return parseImages(await postForJson({ ...call, body }), { request, call, leftOut })
     } catch (error) {
       throw imageFailure(error, call)
     }
@@ -76,21 +78,22 @@ function imageCaller(settings: OpenAiSettings): ImageAdapter['generate'] {
 /** A call of the images API without its body. */
 type ImageHttpCall = Omit<HttpCall, 'body'> & { readonly requestId: string }
 
-/** Where and how an operation is sent. A key that is needed and missing is refused here. */
+/** Where and how an operation is sent. A missing key that is required is an `EngineError`. */
 function imageHttpCall(
   settings: OpenAiSettings,
   operation: ImageOperation,
   { apiKey, ...options }: AdapterOptions & { readonly requestId: string },
 ): ImageHttpCall {
-  const { provider, baseUrl, fetch } = settings
+  const { connection } = settings
+  const { provider, fetch } = connection
   const { requestId, signal, requestTimeoutMs, streamTimeoutMs, clock } = options
-  const { headers } = callHeaders(settings, { apiKey, stream: false, requestId })
-  // The platform writes the type of a form itself, with its boundary.
+  const headers = callHeaders(settings, { apiKey, stream: false, requestId })
+  // The platform sets the content type of a form, with its boundary.
   const { 'content-type': _type, ...formHeaders } = headers
   const edit = operation === 'edit'
   return {
     provider,
-    url: addressOf(baseUrl, edit ? '/images/edits' : '/images/generations'),
+    url: urlOf(connection, edit ? '/images/edits' : '/images/generations'),
     headers: edit ? formHeaders : headers,
     parseFailure: (status, body, answered) => parseFailure(provider, status, body, answered),
     fetch,
@@ -102,13 +105,7 @@ function imageHttpCall(
   }
 }
 
-function addressOf(baseUrl: string, path: string): string {
-  const address = new URL(baseUrl)
-  address.pathname = address.pathname.replace(/\/+$/, '') + path
-  return address.href
-}
-
-/** Throws when something in a request can not be asked of its model. */
+/** Throws if the model cannot answer the request. */
 function assertPossible(
   request: ImageRequest,
   family: ImageFamily,
@@ -129,40 +126,43 @@ interface Refusal {
 function refusalOf(request: ImageRequest, family: ImageFamily): Refusal | undefined {
   const { operation, model = 'the model', responseFormat, inputImages } = request
   if (operation === 'variation') {
-    const message = 'variations are no longer offered; use edit with a prompt'
+    const message = 'OpenAI no longer offers variations; use the operation edit with a prompt'
     return { reason: 'unsupported_operation', message, metadata: { operation } }
   }
   if (!family.operations.includes(operation)) {
-    const message = `${model} can not ${operation} images`
+    const message = `${model} cannot ${operation} images`
     return { reason: 'unsupported_operation', message, metadata: { operation, model } }
   }
   if (responseFormat === 'url' && !family.responseFormat) {
-    const message = `${model} gives base64 only; leave out responseFormat`
+    const message = `${model} returns images as base64 only; leave out responseFormat`
     return { reason: 'invalid_request', message, metadata: { model, responseFormat } }
   }
   if (inputImages.length > family.maxImages) {
-    const message = `${model} takes ${family.maxImages} input image(s) at most, not ${inputImages.length}`
+    const message = `${model} accepts at most ${family.maxImages} input image(s), not ${inputImages.length}`
     return { reason: 'invalid_request', message, metadata: { model, maxImages: family.maxImages } }
   }
   if (request.providerOptions.openai?.['stream'] === true) {
-    const message = 'images are not streamed; leave out stream of providerOptions.openai'
+    const message = 'images cannot be streamed; leave stream out of providerOptions.openai'
     return { reason: 'unsupported_feature', message }
   }
   return undefined
 }
 
-/** The kinds of image models, by what they can do and how their parameters are called. */
+/** The settings that not every family has a parameter for. */
+type OptionalSetting = 'quality' | 'style' | 'background'
+
+/** A kind of image model: what it can do and what its parameters are called. */
 interface ImageFamily {
   readonly operations: readonly ImageOperation[]
-  /** The wishes that the family has a parameter for. */
-  readonly wishes: readonly ('quality' | 'style' | 'background')[]
-  /** The family's own words for a quality; a word that is not here is sent as it is. */
+  /** The optional settings that the family has a parameter for. */
+  readonly settings: readonly OptionalSetting[]
+  /** The family's own words for a quality. A word that is not in the table is sent as it is. */
   readonly qualities: Readonly<Record<string, string>>
-  /** Whether the form of the answer can be chosen; the others always answer with base64. */
+  /** Whether the form of the answer can be chosen. Otherwise it is always base64. */
   readonly responseFormat: boolean
-  /** The most input images of an edit. */
+  /** The largest number of input images of an edit. */
   readonly maxImages: number
-  /** What an input image may be. */
+  /** The limits of an input image. */
   readonly limits: Omit<ImageLimits, 'provider'>
 }
 
@@ -170,7 +170,7 @@ const mebibyte = 1024 * 1024
 
 const gpt: ImageFamily = {
   operations: ['generate', 'edit'],
-  wishes: ['quality', 'background'],
+  settings: ['quality', 'background'],
   qualities: { standard: 'medium', hd: 'high' },
   responseFormat: false,
   maxImages: 16,
@@ -182,7 +182,7 @@ const gpt: ImageFamily = {
 
 const dallE2: ImageFamily = {
   operations: ['generate', 'edit'],
-  wishes: [],
+  settings: [],
   qualities: {},
   responseFormat: true,
   maxImages: 1,
@@ -192,14 +192,14 @@ const dallE2: ImageFamily = {
 const dallE3: ImageFamily = {
   ...dallE2,
   operations: ['generate'],
-  wishes: ['quality', 'style'],
+  settings: ['quality', 'style'],
   qualities: { low: 'standard', medium: 'standard', high: 'hd' },
 }
 
-/** Models of other makers behind the same API: everything that was asked for is sent. */
+/** Models of other providers behind the same API: all settings are sent. */
 const other: ImageFamily = {
   operations: ['generate', 'edit'],
-  wishes: ['quality', 'style', 'background'],
+  settings: ['quality', 'style', 'background'],
   qualities: {},
   responseFormat: true,
   maxImages: 16,
@@ -209,7 +209,7 @@ const other: ImageFamily = {
   },
 }
 
-/** The family that a model belongs to by its name. */
+/** The family of a model, by its name. */
 function imageFamily(model: string | undefined): ImageFamily {
   if (model === undefined) return other
   if (/^(?:chat)?gpt-image(?:-|$)/.test(model)) return gpt
@@ -217,28 +217,28 @@ function imageFamily(model: string | undefined): ImageFamily {
   return model === 'dall-e-3' ? dallE3 : other
 }
 
-/** A body, and what was asked for and is not in it. */
+/** A body, and the settings that were left out of it. */
 interface ImageBody {
   readonly body: string | FormData
-  readonly dropped: readonly string[]
+  readonly leftOut: readonly string[]
 }
 
-/** The body of a request: JSON to generate, a form with the images to edit. */
+/** The body of a request: JSON for `generate`, a form with the images for `edit`. */
 async function imageBody(
   request: ImageRequest,
   family: ImageFamily,
   call: ImageHttpCall,
 ): Promise<ImageBody> {
   const { provider, requestId } = call
-  const { fields, dropped } = renderFields(request, family, provider)
-  if (request.operation !== 'edit') return { body: JSON.stringify(fields), dropped }
+  const { fields, leftOut } = renderFields(request, family, provider)
+  if (request.operation !== 'edit') return { body: JSON.stringify(fields), leftOut }
   const inputs = await load(request, family, call)
   const problem = maskProblem(inputs)
-  if (problem === undefined) return { body: renderForm(fields, inputs), dropped }
+  if (problem === undefined) return { body: renderForm(fields, inputs), leftOut }
   throw new ImageAdapterError('invalid_request', problem, { provider, requestId })
 }
 
-/** The deadline of the call also holds while its images are fetched. */
+/** Loads the input images. The timeout of the call applies here too. */
 async function load(
   request: ImageRequest,
   { limits }: ImageFamily,
@@ -259,60 +259,53 @@ async function load(
 /** The parameters of a request under the names of its model's family. */
 interface RenderedFields {
   readonly fields: JsonObject
-  /** The wishes that the family has no parameter for. */
-  readonly dropped: readonly string[]
+  /** The settings that the family has no parameter for. */
+  readonly leftOut: readonly string[]
 }
 
-/**
- * Renders a request. `quality`, `style` and `background` are wishes: a family that has no such parameter is not sent it.
- *
- * What is in `providerOptions.openai`, and in the bag of a provider with another name, comes last and wins.
- */
+/** Renders a request. Provider options are merged over the parameters. */
 function renderFields(
   request: ImageRequest,
   family: ImageFamily,
   provider: string,
 ): RenderedFields {
-  const { prompt, model, n, size, responseFormat } = request
-  const { wishes, dropped } = renderWishes(request, family)
-  const body: JsonObject = {
-    ...(prompt === undefined ? {} : { prompt }),
-    ...(model === undefined ? {} : { model }),
-    n,
-    ...(size === undefined ? {} : { size: sizeText(size) }),
-    ...wishes,
-    ...(family.responseFormat
-      ? { response_format: responseFormat === 'url' ? 'url' : 'b64_json' }
-      : {}),
+  const { operation, prompt, model, n, size, quality, style, background, responseFormat } = request
+  const leftOut: OptionalSetting[] = []
+  const setting = (name: OptionalSetting, word: string | undefined): string | undefined => {
+    // An edit keeps the style of the image that it edits; the API has no such parameter there.
+    const known = family.settings.includes(name) && !(name === 'style' && operation === 'edit')
+    if (!known && word !== undefined && word !== 'auto') leftOut.push(name)
+    return known ? word : undefined
   }
-  const { openai, [provider]: own } = request.providerOptions
-  const shared = mergeBody(body, openai)
-  return { fields: provider === 'openai' ? shared : mergeBody(shared, own), dropped }
-}
-
-function renderWishes(
-  request: ImageRequest,
-  family: ImageFamily,
-): { readonly wishes: JsonObject; readonly dropped: readonly string[] } {
-  const wishes: Record<string, JsonValue> = {}
-  const dropped: string[] = []
-  for (const name of ['quality', 'style', 'background'] as const) {
-    const word = request[name]
-    if (word === undefined) continue
-    // An edit keeps the style of what it edits; the API has no such parameter there.
-    const known =
-      family.wishes.includes(name) && !(name === 'style' && request.operation === 'edit')
-    if (known) wishes[name] = name === 'quality' ? (family.qualities[word] ?? word) : word
-    else if (word !== 'auto') dropped.push(name)
-  }
-  return { wishes, dropped }
+  const wanted = setting('quality', quality)
+  const form = responseFormat === 'url' ? 'url' : 'b64_json'
+  const body = requestBody<ImageRequest>({
+    prompt: { prompt },
+    model: { model },
+    n: { n },
+    size: { size: size === undefined ? undefined : sizeText(size) },
+    quality: { quality: wanted === undefined ? undefined : (family.qualities[wanted] ?? wanted) },
+    style: { style: setting('style', style) },
+    background: { background: setting('background', background) },
+    responseFormat: { response_format: family.responseFormat ? form : undefined },
+    // Decides the path of the call.
+    operation: {},
+    // Sent as files.
+    inputImages: {},
+    mask: {},
+    // Merged over the whole body below.
+    providerOptions: {},
+    // Never sent.
+    metadata: {},
+  })
+  return { fields: mergeOver(body, optionsFor(provider, request.providerOptions)), leftOut }
 }
 
 function sizeText(size: ImageSize): string {
   return typeof size === 'string' ? size : `${size.width}x${size.height}`
 }
 
-/** The same parameters with images, as a form. One image is `image`, several are `image[]`. */
+/** The parameters and the images as a form. One image is `image`, several are `image[]`. */
 function renderForm(fields: JsonObject, { images, mask }: LoadedInputs): FormData {
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) {
@@ -330,21 +323,21 @@ function fileName(stem: string, { mimeType }: LoadedImage): string {
   return `${stem}.${mimeType.slice(mimeType.indexOf('/') + 1)}`
 }
 
-/** Enough of a PNG to hold its header, its palette and the list of its transparent colours. */
+/** Enough bytes of a PNG to hold its header, its palette and the list of its transparent colours. */
 const headLength = 4096
 
 /**
- * What is certainly wrong with a mask, as far as its first bytes tell: that nothing in it is transparent, or that it is not
- * as large as the first image. What can not be told is left to the provider.
+ * The problem of a mask, as far as its first bytes show it: nothing in it is transparent, or its size differs from that of the
+ * first image. Anything else is left to the provider.
  */
 function maskProblem({ images, mask }: LoadedInputs): string | undefined {
   const header = headerOf(mask)
   if (header === undefined) return undefined
-  if (header.alpha === false) return 'mask has no transparent places: it needs an alpha channel'
+  if (header.alpha === false) return 'mask has no transparent pixels: it needs an alpha channel'
   const image = headerOf(images[0])
   if (image === undefined) return undefined
   if (image.width === header.width && image.height === header.height) return undefined
-  return `mask is ${dimensions(header)} and inputImages[0] is ${dimensions(image)}: they must be equal`
+  return `mask is ${dimensions(header)} and inputImages[0] is ${dimensions(image)}: their sizes must be equal`
 }
 
 function headerOf(image: LoadedImage | undefined): PngHeader | undefined {
@@ -355,17 +348,17 @@ function dimensions({ width, height }: PngHeader): string {
   return `${width}x${height}`
 }
 
-/** What an answer is read against. */
+/** What is known of the call whose answer is read. */
 interface AnswerContext {
   readonly request: ImageRequest
   readonly call: ImageHttpCall
-  readonly dropped: readonly string[]
+  readonly leftOut: readonly string[]
 }
 
-/** Reads an answer of the images API. An item without bytes and address, as a filter leaves it, is passed over. */
+/** Reads an answer of the images API. Items without data and URL, which a filter leaves behind, are ignored. */
 function parseImages(
   { value, status, headers }: JsonAnswer,
-  { request, call, dropped }: AnswerContext,
+  { request, call, leftOut }: AnswerContext,
 ): ImageResponse {
   const { provider, requestId } = call
   const body = asObject(value) ?? {}
@@ -381,13 +374,13 @@ function parseImages(
     usage: parseUsage(body, images.length),
     metadata: {
       ...(providerRequestId === null ? {} : { providerRequestId }),
-      ...(dropped.length === 0 ? {} : { droppedParameters: dropped }),
+      ...(leftOut.length === 0 ? {} : { droppedParameters: leftOut }),
       ...request.metadata,
     },
   })
 }
 
-/** The form that was asked for, or the one that came: some models know only one. */
+/** The image in the requested form, or in the form that the answer has: some models know only one. */
 function parseImage(
   item: unknown,
   body: JsonObject,
@@ -431,7 +424,7 @@ function parseUsage({ usage, size, quality }: JsonObject, images: number): Image
   })
 }
 
-/** Why a successful answer has no image: it reports a failure, everything was filtered, or it is no answer at all. */
+/** Why a successful answer has no image: it reports a failure, everything was filtered, or it is malformed. */
 function noImage(body: JsonObject, call: ImageHttpCall, status: number): AdapterError {
   const { provider, requestId, headers } = call
   const facts = { provider, requestId, status }

@@ -1,29 +1,31 @@
 import type { ReasoningEffort } from '../../types/request.ts'
 
-/** OpenAI's two ways of asking a model. */
-export type Endpoint = 'chat' | 'responses'
+/** The two endpoints of OpenAI that answer a conversation. */
+export const endpoints = ['chat', 'responses'] as const
 
-/** OpenAI's words for effort, the least first. */
+export type Endpoint = (typeof endpoints)[number]
+
+/** OpenAI's words for effort, from least to most. */
 const effortScale = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 
 export type WireEffort = (typeof effortScale)[number]
 
-/** What is known of the models whose names begin alike. */
+/** What is known of the models whose names have the same beginning. */
 export interface ModelFamily {
   readonly endpoint: Endpoint
-  /** It thinks before it answers: instructions are `developer` messages, reasoning can be asked for and echoed. */
+  /** A reasoning model: instructions are `developer` messages, and reasoning can be requested and sent back. */
   readonly reasons: boolean
-  /** The efforts that it takes; absent when it takes none, or when nothing is known. */
+  /** The efforts that it accepts: none if the list is empty, unknown if it is absent. */
   readonly efforts?: readonly WireEffort[]
-  /** When a temperature is refused: never, always, or as long as it thinks. */
+  /** When a temperature is refused: never, always, or while it reasons. */
   readonly refusesTemperature: 'never' | 'always' | 'thinking'
-  /** The effort that it has when none is asked for. */
+  /** Whether it reasons when no effort is requested. */
   readonly thinksByDefault: boolean
-  /** What Chat Completions calls the limit on output. */
+  /** The name of the output limit in Chat Completions. */
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens'
 }
 
-/** A model that nobody here has heard of: probably not OpenAI's, so the older and wider known words are used. */
+/** An unknown model, probably not OpenAI's: the older names are used, which more servers know. */
 const unknownFamily: ModelFamily = {
   endpoint: 'chat',
   reasons: false,
@@ -36,7 +38,7 @@ const plain: ModelFamily = { ...unknownFamily, efforts: [] }
 
 const plainNewer: ModelFamily = { ...plain, maxTokensField: 'max_completion_tokens' }
 
-/** Thinks always, and takes no temperature. */
+/** Always reasons, and accepts no temperature. */
 const thinker: ModelFamily = {
   endpoint: 'responses',
   reasons: true,
@@ -46,10 +48,10 @@ const thinker: ModelFamily = {
   maxTokensField: 'max_completion_tokens',
 }
 
-/** Thinks unless told not to, and takes a temperature only then. */
+/** Reasons unless the effort is `none`, and accepts a temperature only then. */
 const optional: ModelFamily = { ...thinker, refusesTemperature: 'thinking' }
 
-/** The first row that matches holds. */
+/** The first row that matches is used. */
 const families: readonly (readonly [RegExp, ModelFamily])[] = [
   // Azure writes 3.5 without the point.
   [/^gpt-35-/i, plain],
@@ -86,15 +88,15 @@ const families: readonly (readonly [RegExp, ModelFamily])[] = [
   [/^gpt-(4|3\.5)/i, plain],
 ]
 
-/** What is known of a model by its name. Names that are not OpenAI's have a family too, the unknown one. */
+/** The family of a model, by its name. A name that is not OpenAI's gives the unknown family. */
 export function modelFamily(model: string): ModelFamily {
   return families.find(([name]) => name.test(model))?.[1] ?? unknownFamily
 }
 
 /**
- * The effort to send for the one that was asked for: the nearest that the family takes, the higher of two.
+ * The effort to send for a requested one: the nearest that the family accepts, the higher of two.
  *
- * `undefined` when the family does not reason; an unknown family is sent OpenAI's own words as they are.
+ * Returns `undefined` when the family does not reason. An unknown family gets the requested word.
  */
 export function wireEffort(effort: ReasoningEffort, family: ModelFamily): WireEffort | undefined {
   const { efforts } = family
@@ -109,7 +111,7 @@ export function wireEffort(effort: ReasoningEffort, family: ModelFamily): WireEf
   return best
 }
 
-/** Whether a temperature would be refused, given the effort that goes with it. */
+/** Whether a temperature would be refused when it is sent with this effort. */
 export function refusesTemperature(family: ModelFamily, effort: WireEffort | undefined): boolean {
   if (family.refusesTemperature !== 'thinking') return family.refusesTemperature === 'always'
   return effort === undefined ? family.thinksByDefault : effort !== 'none'

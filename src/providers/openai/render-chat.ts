@@ -1,49 +1,58 @@
+import { AdapterError } from '../../errors/errors.ts'
 import {
   argumentsJson,
   imageAddress,
-  partsOf,
+  eachPart,
   renderContent,
   sharedParameters,
-  textAlone,
   toolIds,
-  type ContentWords,
   type RenderedRequest,
   type RenderOptions,
   type ToolIds,
 } from './render-options.ts'
 import { asList, asObject } from './wire.ts'
+import { requestBody } from '../shared/merge-options.ts'
 import { assertNever, defined } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
-import { messageText, type Message, type Part, type ToolCall } from '../../types/message.ts'
+import {
+  messageText,
+  type Message,
+  type ReasoningPart,
+  type ToolCall,
+} from '../../types/message.ts'
 import type { ModelRequest, ToolChoice } from '../../types/request.ts'
 
-/** A request as the body of `/chat/completions`. A summary of the reasoning is not to be had there. */
+/** Renders a request as the body of `/chat/completions`, which has no summaries of reasoning. */
 export function renderChat(request: ModelRequest, options: RenderOptions): RenderedRequest {
-  const { temperature, effort, cache, tools, format, dropped } = sharedParameters(request, options)
-  const { toolChoice } = request
+  const { temperature, effort, cache, tools, toolChoice, format, leftOut } = sharedParameters(
+    request,
+    options,
+  )
   const { family, stream } = options
-  const body = defined<JsonObject>({
-    model: request.model,
-    messages: renderChatMessages(request.messages, options),
-    temperature,
-    [family.maxTokensField]: request.maxTokens,
-    tools: tools.length === 0 ? undefined : tools.map(renderTool),
-    tool_choice:
-      tools.length === 0 || toolChoice === undefined ? undefined : renderChoice(toolChoice),
-    response_format: format === undefined ? undefined : renderFormat(format),
-    reasoning_effort: effort,
-    ...cache,
-    ...(stream ? { stream, stream_options: { include_usage: true } } : {}),
+  const body = requestBody<ModelRequest>({
+    model: { model: request.model },
+    messages: { messages: renderChatMessages(request.messages, options) },
+    temperature: { temperature },
+    maxTokens: { [family.maxTokensField]: request.maxTokens },
+    tools: { tools: tools?.map(renderTool) },
+    toolChoice: { tool_choice: toolChoice === undefined ? undefined : renderChoice(toolChoice) },
+    responseFormat: { response_format: format === undefined ? undefined : renderFormat(format) },
+    reasoning: { reasoning_effort: effort },
+    promptCache: cache,
+    // Merged over the whole body later.
+    providerOptions: {},
+    // Never sent.
+    metadata: {},
   })
-  const unheard = request.reasoning?.summary === true && !dropped.includes('reasoning')
+  const noSummary = request.reasoning?.summary === true && !leftOut.includes('reasoning')
   return {
     path: '/chat/completions',
-    body,
-    dropped: unheard ? [...dropped, 'reasoning.summary'] : dropped,
+    body: stream ? { ...body, stream, stream_options: { include_usage: true } } : body,
+    leftOut: noSummary ? [...leftOut, 'reasoning.summary'] : leftOut,
   }
 }
 
-/** Not every server of this kind knows the word `strict`, so it is only said when it matters. */
+/** Not every compatible server knows `strict`, so it is sent only when it is true. */
 function renderTool({ strict, ...tool }: JsonObject): JsonObject {
   return { type: 'function', function: strict === true ? { ...tool, strict } : tool }
 }
@@ -58,7 +67,6 @@ function renderFormat({ type = '', ...format }: JsonObject): JsonObject {
   return type === 'json_schema' ? { type, json_schema: format } : { type }
 }
 
-/** The messages of a request as Chat Completions takes them. */
 function renderChatMessages(
   messages: readonly Message[],
   options: RenderOptions,
@@ -79,7 +87,13 @@ function renderMessage(message: Message, options: RenderOptions, ids: ToolIds): 
     case 'user':
       return defined<JsonObject>({
         role,
-        content: renderContent(message, contentWords(options)),
+        content: renderContent(message, {
+          text: ({ text }) => ({ type: 'text', text }),
+          image: ({ image, detail }) => ({
+            type: 'image_url',
+            image_url: defined<JsonObject>({ url: imageAddress(image, options.provider), detail }),
+          }),
+        }),
         name,
       })
     case 'assistant':
@@ -91,51 +105,47 @@ function renderMessage(message: Message, options: RenderOptions, ids: ToolIds): 
   }
 }
 
-function contentWords({ provider }: RenderOptions): ContentWords {
-  return {
-    text: (text) => ({ type: 'text', text }),
-    image: ({ image, detail }) => ({
-      type: 'image_url',
-      image_url: defined<JsonObject>({ url: imageAddress(image, provider), detail }),
-    }),
-  }
-}
-
-/** Images that a model made can not be said to it again here; a word stands in for them. */
+/** Chat Completions does not take back the images that a model made. A message of images alone becomes a placeholder. */
 function renderAssistant(message: Message, { provider }: RenderOptions, ids: ToolIds): JsonObject {
   const calls = message.toolCalls ?? []
-  const parts = partsOf(message)
-  const text = messageText(message)
-  const onlyImages = text === '' && parts.some((part) => part.type === 'image')
+  const sentBack: Record<string, JsonValue> = {}
+  let text = ''
+  let placeholder = ''
+  eachPart(message, {
+    text(part) {
+      text += part.text
+    },
+    image() {
+      placeholder = '[image]'
+    },
+    reasoning(part) {
+      if (part.provider === provider) addReasoning(sentBack, part)
+    },
+  })
+  text ||= placeholder
   return defined<JsonObject>({
     role: 'assistant',
-    content: onlyImages ? '[image]' : text === '' && calls.length > 0 ? null : text,
+    content: text === '' && calls.length > 0 ? null : text,
     name: message.name,
-    tool_calls: calls.length === 0 ? undefined : calls.map((call) => renderCall(call, ids)),
-    ...(calls.length === 0 ? {} : echoReasoning(parts, provider)),
+    // Reasoning goes back only with the calls that it led to: there servers require it, elsewhere they ignore or refuse it.
+    ...(calls.length === 0
+      ? {}
+      : { tool_calls: calls.map((call) => renderCall(call, ids)), ...sentBack }),
   })
 }
 
-/**
- * Reasoning goes back in the field in which it came, and only with the calls that it led to: there servers ask for it,
- * elsewhere they ignore or refuse it.
- */
-function echoReasoning(parts: readonly Part[], provider: string): JsonObject {
-  const echo: Record<string, JsonValue> = {}
-  for (const part of parts) {
-    if (part.type !== 'reasoning' || part.provider !== provider) continue
-    const opaque = asObject(part.opaque)
-    const field = opaque?.['field']
-    if (field === 'reasoning_content' || field === 'reasoning') {
-      const before = echo[field]
-      echo[field] = typeof before === 'string' ? `${before}\n\n${part.text}` : part.text
-    }
-    const details = asList(opaque?.['reasoning_details'])
-    if (details.length > 0) {
-      echo['reasoning_details'] = [...asList(echo['reasoning_details']), ...details]
-    }
+/** Adds reasoning in the field in which it came. */
+function addReasoning(sentBack: Record<string, JsonValue>, part: ReasoningPart): void {
+  const opaque = asObject(part.opaque)
+  const field = opaque?.['field']
+  if (field === 'reasoning_content' || field === 'reasoning') {
+    const before = sentBack[field]
+    sentBack[field] = typeof before === 'string' ? `${before}\n\n${part.text}` : part.text
   }
-  return echo
+  const details = asList(opaque?.['reasoning_details'])
+  if (details.length > 0) {
+    sentBack['reasoning_details'] = [...asList(sentBack['reasoning_details']), ...details]
+  }
 }
 
 function renderCall(call: ToolCall, ids: ToolIds): JsonObject {
@@ -147,7 +157,20 @@ function renderCall(call: ToolCall, ids: ToolIds): JsonObject {
   })
 }
 
+/** Chat Completions takes only text as a tool result. */
 function renderToolResult(message: Message, { provider }: RenderOptions, ids: ToolIds): JsonObject {
-  const content = textAlone(message, provider)
-  return { role: 'tool', tool_call_id: ids.result(message.toolCallId), content }
+  const content = eachPart(message, {
+    text: ({ text }) => text,
+    image() {
+      const problem =
+        'images in tool results need the Responses API: use openai({ api: "responses" })'
+      throw new AdapterError('unsupported_feature', problem, { provider })
+    },
+    reasoning: () => '',
+  })
+  return {
+    role: 'tool',
+    tool_call_id: ids.result(message.toolCallId),
+    content: content.join(''),
+  }
 }

@@ -1,60 +1,65 @@
 import {
   argumentsJson,
   imageAddress,
-  partsOf,
+  eachPart,
   renderContent,
   sharedParameters,
   toolIds,
-  type ContentWords,
+  type PartTable,
   type RenderedRequest,
   type RenderOptions,
   type ToolIds,
 } from './render-options.ts'
 import { asCount, asObject, asText } from './wire.ts'
+import { requestBody } from '../shared/merge-options.ts'
 import { assertNever, defined } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import {
   messageText,
   type ImagePart,
   type Message,
-  type Part,
   type ReasoningPart,
   type ToolCall,
 } from '../../types/message.ts'
 import type { ModelRequest, ToolChoice } from '../../types/request.ts'
 
 /**
- * A request as the body of `/responses`.
+ * Renders a request as the body of `/responses`.
  *
- * Nothing is stored at the provider, so reasoning is asked for in its encrypted form, to be sent back with the next call.
+ * Nothing is stored at the provider, so reasoning is requested in its encrypted form, to be sent back with the next call.
  */
 export function renderResponses(request: ModelRequest, options: RenderOptions): RenderedRequest {
-  const { temperature, effort, cache, tools, format, dropped } = sharedParameters(request, options)
-  const { toolChoice, maxTokens } = request
+  const { temperature, effort, cache, tools, toolChoice, format, leftOut } = sharedParameters(
+    request,
+    options,
+  )
   const { family, stream } = options
-  const summary = request.reasoning?.summary === true && !dropped.includes('reasoning')
-  const body = defined<JsonObject>({
-    model: request.model,
-    input: renderInput(request.messages, options),
-    temperature,
-    max_output_tokens: maxTokens,
-    tools: tools.length === 0 ? undefined : tools.map(renderTool),
-    tool_choice:
-      tools.length === 0 || toolChoice === undefined ? undefined : renderChoice(toolChoice),
-    text: format === undefined ? undefined : { format },
-    reasoning:
-      effort === undefined && !summary
-        ? undefined
-        : defined<JsonObject>({ effort, summary: summary ? 'auto' : undefined }),
-    store: false,
-    include: family.reasons ? ['reasoning.encrypted_content'] : undefined,
-    ...cache,
-    ...(stream ? { stream } : {}),
+  const summary =
+    request.reasoning?.summary === true && !leftOut.includes('reasoning') ? 'auto' : undefined
+  const reasoning = defined<JsonObject>({ effort, summary })
+  const body = requestBody<ModelRequest>({
+    model: { model: request.model },
+    messages: { input: renderInput(request.messages, options) },
+    temperature: { temperature },
+    maxTokens: { max_output_tokens: request.maxTokens },
+    tools: { tools: tools?.map(renderTool) },
+    toolChoice: { tool_choice: toolChoice === undefined ? undefined : renderChoice(toolChoice) },
+    responseFormat: { text: format === undefined ? undefined : { format } },
+    reasoning: {
+      reasoning: Object.keys(reasoning).length === 0 ? undefined : reasoning,
+      store: false,
+      include: family.reasons ? ['reasoning.encrypted_content'] : undefined,
+    },
+    promptCache: cache,
+    // Merged over the whole body later.
+    providerOptions: {},
+    // Never sent.
+    metadata: {},
   })
-  return { path: '/responses', body, dropped }
+  return { path: '/responses', body: stream ? { ...body, stream } : body, leftOut }
 }
 
-/** `strict` is said in either case, for here it is on unless told. */
+/** `strict` is always sent, because its default is true here. */
 function renderTool(tool: JsonObject): JsonObject {
   return { type: 'function', strict: false, ...tool }
 }
@@ -83,7 +88,7 @@ function renderMessage(
         { role: options.family.reasons ? 'developer' : 'system', content: messageText(message) },
       ]
     case 'user':
-      return [{ role, content: renderContent(message, contentWords(options)) }]
+      return [{ role, content: renderContent(message, contentTable(options)) }]
     case 'assistant':
       return renderAssistant(message, options, ids)
     case 'tool':
@@ -91,7 +96,7 @@ function renderMessage(
         {
           type: 'function_call_output',
           call_id: ids.result(message.toolCallId),
-          output: renderContent(message, contentWords(options)),
+          output: renderContent(message, contentTable(options)),
         },
       ]
     default:
@@ -99,9 +104,9 @@ function renderMessage(
   }
 }
 
-function contentWords({ provider }: RenderOptions): ContentWords {
+function contentTable({ provider }: RenderOptions): Omit<PartTable<JsonObject>, 'reasoning'> {
   return {
-    text: (text) => ({ type: 'input_text', text }),
+    text: ({ text }) => ({ type: 'input_text', text }),
     image: ({ image, detail }) => ({
       type: 'input_image',
       image_url: imageAddress(image, provider),
@@ -110,72 +115,62 @@ function contentWords({ provider }: RenderOptions): ContentWords {
   }
 }
 
-/** The items in their order: what a reasoning item says of the calls before it puts them there again. */
+/** The items in their original order. A reasoning item knows how many calls came before it. */
 function renderAssistant(
   message: Message,
   options: RenderOptions,
   ids: ToolIds,
 ): readonly JsonObject[] {
   const calls = (message.toolCalls ?? []).map((call) => renderCall(call, ids))
-  const items: JsonObject[] = []
   let rendered = 0
-  for (const part of partsOf(message)) {
-    const before = part.type === 'reasoning' ? asObject(part.opaque)?.['calls_before'] : undefined
-    const due = Math.max(rendered, asCount(before) ?? 0)
-    items.push(...calls.slice(rendered, due))
-    rendered = due
-    const item = renderPart(part, options)
-    if (item !== undefined) items.push(item)
-  }
-  return [...items, ...calls.slice(rendered)]
+  const items = eachPart<readonly JsonObject[]>(message, {
+    text: ({ text }) => (text === '' ? [] : [spoken(text)]),
+    image: (part) => [renderOwnImage(part)],
+    reasoning(part) {
+      const before = asCount(asObject(part.opaque)?.['calls_before']) ?? 0
+      const due = calls.slice(rendered, before)
+      rendered = Math.max(rendered, before)
+      return [...due, ...renderReasoning(part, options)]
+    },
+  })
+  return [...items.flat(), ...calls.slice(rendered)]
 }
 
-function renderPart(part: Part, options: RenderOptions): JsonObject | undefined {
-  switch (part.type) {
-    case 'text':
-      return part.text === '' ? undefined : said(part.text)
-    case 'image':
-      return renderOwnImage(part)
-    case 'reasoning':
-      return renderReasoning(part, options)
-    default:
-      return assertNever(part)
-  }
-}
-
-/** What the model said. Not every server sees by the role alone that it is a message. */
-function said(text: string): JsonObject {
+/** Text of the model. Not every server recognises a message by its role alone, so the type is sent too. */
+function spoken(text: string): JsonObject {
   return { type: 'message', role: 'assistant', content: text }
 }
 
-/** An image that the model made goes back as the item it was; any other has no place in an answer. */
+/** An image that the model made goes back as the item it was. Any other image becomes a placeholder. */
 function renderOwnImage({ image }: ImagePart): JsonObject {
   const id = asText(image.metadata?.['id'])
-  if (image.type !== 'base64' || id === undefined) return said('[image]')
+  if (image.type !== 'base64' || id === undefined) return spoken('[image]')
   return { type: 'image_generation_call', id, status: 'completed', result: image.base64 }
 }
 
 /**
- * Reasoning goes back to where it came from, and only if it can be read there: encrypted, or stored under its id.
+ * Reasoning goes back to the provider that it came from, and only if it can be read there: encrypted, or stored by its id.
  *
- * A model that is known not to reason takes none.
+ * It is not sent to a model that is known not to reason.
  */
 function renderReasoning(
   part: ReasoningPart,
   { provider, family, stored }: RenderOptions,
-): JsonObject | undefined {
+): readonly JsonObject[] {
   const opaque = asObject(part.opaque)
   const id = asText(opaque?.['id'])
   const encrypted = asText(opaque?.['encrypted_content'])
-  if (part.provider !== provider || id === undefined) return undefined
+  if (part.provider !== provider || id === undefined) return []
   const refused = !family.reasons && family.efforts !== undefined
-  if (refused || (encrypted === undefined && !stored)) return undefined
-  return defined<JsonObject>({
-    type: 'reasoning',
-    id,
-    summary: part.text === '' ? [] : [{ type: 'summary_text', text: part.text }],
-    encrypted_content: encrypted,
-  })
+  if (refused || (encrypted === undefined && !stored)) return []
+  return [
+    defined<JsonObject>({
+      type: 'reasoning',
+      id,
+      summary: part.text === '' ? [] : [{ type: 'summary_text', text: part.text }],
+      encrypted_content: encrypted,
+    }),
+  ]
 }
 
 function renderCall(call: ToolCall, ids: ToolIds): JsonObject {

@@ -3,11 +3,11 @@ import { assertNever } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 
 /**
- * A JSON Schema in the form in which OpenAI enforces it, or `undefined` when it can not be enforced.
+ * A JSON Schema in the form in which OpenAI enforces it, or `undefined` when it cannot be enforced.
  *
- * Objects are closed, `oneOf` becomes `anyOf`, and a small keyword that would be refused (lengths, defaults, some formats)
- * moves into the description, where the model still reads it. An object with a property that may be left out, or with
- * properties that nobody named, has no such form. The caller's own validation is not changed by this.
+ * Objects are closed, `oneOf` becomes `anyOf`, and minor keywords that would be refused (lengths, defaults, some formats) move
+ * into the description, where the model still reads them. An object with optional or unnamed properties has no such form.
+ * The caller's own validation does not change.
  */
 export function strictSchema(schema: JsonObject): JsonObject | undefined {
   const kept: Record<string, JsonValue> = {}
@@ -33,7 +33,7 @@ export function strictSchema(schema: JsonObject): JsonObject | undefined {
   return anything ? undefined : closed(kept)
 }
 
-/** What becomes of a keyword; `refused` means that the schema can not be enforced with it. */
+/** What happens to a keyword; `refused` means that a schema with it cannot be enforced. */
 type Rule = 'kept' | 'moved' | 'dropped' | 'schema' | 'schemas' | 'members' | 'refused'
 
 const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
@@ -60,7 +60,7 @@ const formats: ReadonlySet<JsonValue> = new Set(
 
 function ruleFor(key: string, value: JsonValue): Rule {
   if (key === 'format') return formats.has(value) ? 'kept' : 'moved'
-  // It is written anew, so that a closed object stays closed and an open one is not closed by mistake.
+  // `closed` writes it again, so that a closed object stays closed and an open one is not closed by mistake.
   if (key === 'additionalProperties') return value === false ? 'dropped' : 'refused'
   return rules.get(key) ?? 'refused'
 }
@@ -106,7 +106,7 @@ function isObjectSchema(schema: JsonObject): boolean {
   return type === 'object' || asList(type).includes('object') || properties !== undefined
 }
 
-/** An object that has all of its properties, and no others. */
+/** An object schema that requires all of its properties and allows no others. */
 function closed(schema: JsonObject): JsonObject | undefined {
   const properties = asObject(schema['properties']) ?? {}
   const required = asList(schema['required'])

@@ -219,14 +219,7 @@ async function httpCall(
     ? await resolveImages(request, { provider, ...wire.images })
     : request
   const { url, body, leftOut = [] } = open.render(sendable)
-  const key = keyOf(connection, options.apiKey, requestId)
-  const headers = {
-    'content-type': 'application/json',
-    accept: stream ? 'text/event-stream' : 'application/json',
-    ...wire.headers,
-    ...(key === undefined ? {} : wire.keyHeader(key)),
-    ...connection.headers,
-  }
+  const headers = callHeaders(wire, { apiKey: options.apiKey, stream, requestId })
   facts.leftOut = leftOut
   facts.clean = secretFilter(headers)
   const { signal, clock, requestTimeoutMs, streamTimeoutMs } = options
@@ -248,6 +241,28 @@ async function httpCall(
     requestTimeoutMs,
     streamTimeoutMs,
   }
+}
+
+/** The headers of one call, with its key. Headers from the options override all others. */
+export function callHeaders(
+  { connection, headers, keyHeader }: Pick<ProviderWire, 'connection' | 'headers' | 'keyHeader'>,
+  { apiKey, stream, requestId }: HeaderContext,
+): Readonly<Record<string, string>> {
+  const key = keyOf(connection, apiKey, requestId)
+  return {
+    'content-type': 'application/json',
+    accept: stream ? 'text/event-stream' : 'application/json',
+    ...headers,
+    ...(key === undefined ? {} : keyHeader(key)),
+    ...connection.headers,
+  }
+}
+
+interface HeaderContext {
+  /** The key of the call, which takes precedence over the adapter's own. */
+  readonly apiKey: string | undefined
+  readonly stream: boolean
+  readonly requestId: string
 }
 
 function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {

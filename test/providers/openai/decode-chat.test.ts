@@ -189,7 +189,7 @@ test.each<[string, JsonObject, readonly JsonObject[]]>([
   expect(await generated('chat', whole(message, 'stop'))).toEqual(response)
 })
 
-test('a refusal is what was said, and it says that it was one', async () => {
+test('a refusal is the text of the answer, and is also kept in the metadata', async () => {
   expect(await generated('chat', whole({ content: null, refusal: 'No.' }, 'stop'))).toMatchObject({
     outputText: 'No.',
     finishReason: 'content_filter',
@@ -221,14 +221,14 @@ describe('the end of a stream', () => {
       'tool_calls',
       'function_call',
     ],
-    ['a word that nobody knows', [chunk({}, 'constructor'), '[DONE]'], 'other', 'constructor'],
+    ['an unknown word', [chunk({}, 'constructor'), '[DONE]'], 'other', 'constructor'],
   ])('%s', async (_name, chunks, finishReason, rawFinishReason) => {
     const response = await streamed('chat', ...chunks)
     expect(response.finishReason).toBe(finishReason)
     expect(response.rawFinishReason).toBe(rawFinishReason)
   })
 
-  test('neither reason nor marker is truncated, and what came is kept', async () => {
+  test('a body without a finish reason and an end marker is truncated, and its text is kept', async () => {
     await expect(streamed('chat', chunk({ content: 'a' }))).rejects.toMatchObject({
       reason: 'truncated',
       partial: { outputText: 'a' },
@@ -237,7 +237,7 @@ describe('the end of a stream', () => {
 })
 
 describe('what stands beside the answer', () => {
-  test('chunks as they came, after the message has begun', async () => {
+  test('raw chunks are emitted after message_started', async () => {
     const first = chunk({ role: 'assistant' })
     const second = chunk({ content: 'a' }, 'stop')
     const events = await eventsOf('chat', sse(first, second, '[DONE]'), true)
@@ -374,7 +374,7 @@ test.each<[string, readonly JsonObject[], readonly (readonly unknown[])[]]>([
   expect(await calls(...chunks)).toEqual(expected)
 })
 
-test('arguments that can not be parsed are kept as they were written', async () => {
+test('arguments that cannot be parsed are kept as they were written', async () => {
   const { toolCalls } = await streamed(
     'chat',
     piece(call(0, 'a', 'f', '{"x":')),
@@ -384,7 +384,7 @@ test('arguments that can not be parsed are kept as they were written', async () 
   expect(toolCalls).toEqual([{ id: 'a', name: 'f', arguments: {}, rawArguments: '{"x":' }])
 })
 
-test('a signature beside a call is kept for its echo', async () => {
+test('a signature beside a call is kept to be sent back', async () => {
   const extra = { google: { thought_signature: 's' } }
   const { toolCalls } = await streamed(
     'chat',

@@ -160,14 +160,14 @@ test.each<[string, readonly unknown[]]>([
   expect(await streamed('responses', ...events)).toEqual(expected)
 })
 
-test('an event may have its type in its name only', async () => {
+test('the type of an event may be in its SSE name only', async () => {
   const { type: _type, ...delta } = event('output_text.delta', 0, { delta: 'hi' })
   const { type: _end, ...end } = completed([])
   const text = `event: response.output_text.delta\n${sse(delta)}event: response.completed\n${sse(end)}`
   expect((await eventsOf('responses', text)).at(-1)).toMatchObject({ message: { content: 'hi' } })
 })
 
-test('a refusal is what was said, and it says that it was one', async () => {
+test('a refusal is the text of the answer, and is also kept in the metadata', async () => {
   const refused = { type: 'message', content: [{ type: 'refusal', refusal: 'No, thanks.' }] }
   const events = [
     created,
@@ -186,7 +186,7 @@ test('a refusal is what was said, and it says that it was one', async () => {
   expect(await generated('responses', response([refused]))).toEqual(answer)
 })
 
-test('text of a reasoning that is shown as it is', async () => {
+test('reasoning that is not summarized is decoded from its text', async () => {
   const shown = { type: 'reasoning', id: 'rs', content: [{ type: 'reasoning_text', text: 'hm' }] }
   const answer = await streamed(
     'responses',
@@ -198,7 +198,7 @@ test('text of a reasoning that is shown as it is', async () => {
   expect(await generated('responses', response([shown]))).toEqual(answer)
 })
 
-test('reasoning that comes after a call knows it', async () => {
+test('reasoning after a call keeps the number of calls before it', async () => {
   const later = { ...thought, id: 'rs_2' }
   const answer = await generated('responses', response([thought, call, later]))
   expect(answer.message.content).toMatchObject([
@@ -207,7 +207,7 @@ test('reasoning that comes after a call knows it', async () => {
   ])
 })
 
-test('an image that was made is an image of the answer', async () => {
+test('a generated image is an image of the answer', async () => {
   const made = {
     type: 'image_generation_call',
     id: 'ig_1',
@@ -264,7 +264,7 @@ describe('the end of a response', () => {
     expect(answer.toolCalls).toEqual([{ id: 'a', name: 'f', arguments: {}, rawArguments: '{"x":' }])
   })
 
-  test('a body without an end is truncated, and what came is kept', async () => {
+  test('a body without an end is truncated, and its text is kept', async () => {
     await expect(streamed('responses', ...stream.slice(0, 8))).rejects.toMatchObject({
       reason: 'truncated',
       partial: { outputText: 'Hello' },

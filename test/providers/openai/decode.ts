@@ -1,9 +1,10 @@
+import { randomId } from '../../../src/core/ids.ts'
 import { sseSplitter } from '../../../src/http/sse.ts'
 import { bodyDecoder } from '../../../src/http/stream-http.ts'
 import { openai } from '../../../src/openai.ts'
 import { chatDecoder } from '../../../src/providers/openai/decode-chat.ts'
 import { responsesDecoder } from '../../../src/providers/openai/decode-responses.ts'
-import { decoderOptions } from '../../../src/providers/openai/message.ts'
+import type { CallFacts } from '../../../src/providers/shared/call.ts'
 import { collectEventsSync } from '../../../src/run/collect.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
 import type { ModelResponse } from '../../../src/types/response.ts'
@@ -12,7 +13,7 @@ import { sse } from '../../support/http-server.ts'
 
 export type Api = 'chat' | 'responses'
 
-/** The events that the adapter makes of a body. */
+/** The events of the adapter for a body. */
 export async function eventsOf(
   api: Api,
   body: string,
@@ -26,8 +27,16 @@ export async function eventsOf(
 
 /** The events of a body that arrives in these pieces, without a server in between. */
 export function eventsOfBytes(api: Api, ...pieces: readonly Uint8Array[]): readonly ModelEvent[] {
-  const options = decoderOptions('openai', { requestId: 'run' })
-  const decoder = api === 'chat' ? chatDecoder(options) : responsesDecoder(options)
+  const facts: CallFacts = {
+    provider: 'openai',
+    requestId: 'run',
+    newId: randomId,
+    rawChunks: false,
+    leftOut: [],
+    providerRequestId: undefined,
+    clean: (text) => text,
+  }
+  const decoder = api === 'chat' ? chatDecoder(facts) : responsesDecoder(facts)
   const body = bodyDecoder(decoder, sseSplitter())
   const events: ModelEvent[] = []
   for (const piece of [...pieces, undefined]) {
@@ -42,7 +51,7 @@ export async function streamed(api: Api, ...chunks: readonly unknown[]): Promise
   return collectEventsSync(await eventsOf(api, sse(...chunks)))
 }
 
-/** What `generate` makes of a whole answer. */
+/** The response of `generate` for a whole answer. */
 export async function generated(api: Api, body: unknown): Promise<ModelResponse> {
   let made = 0
   const adapter = openai({

@@ -12,7 +12,7 @@ import { sendJson, sendSse, serve, serveByHand, sse, startSse } from '../../supp
 
 const apis: readonly Api[] = ['chat', 'responses']
 
-/** What a call fails with when the server answers like this. */
+/** The error of a call when the server answers like this. */
 async function failure(
   api: Api,
   answer: (response: ServerResponse) => unknown,
@@ -32,7 +32,7 @@ async function failure(
 
 const body = (fields: JsonObject): JsonObject => ({ error: { message: 'no', ...fields } })
 
-/** What a refusal means: status, body, reason, whether trying again may help. */
+/** Error responses: status, body, reason, whether a retry may help. */
 const refusals: readonly (readonly [number, JsonObject, string, boolean])[] = [
   [401, body({ code: 'invalid_api_key' }), 'authentication_failed', false],
   [403, body({ type: 'invalid_request_error' }), 'authentication_failed', false],
@@ -62,7 +62,7 @@ const refusals: readonly (readonly [number, JsonObject, string, boolean])[] = [
   [418, body({}), 'unknown', false],
 ]
 
-describe.each(apis)('a refusal of %s', (api) => {
+describe.each(apis)('an error response of %s', (api) => {
   test.each(refusals)('%d %j is %s', async (status, said, reason, retryable) => {
     for (const how of ['stream', 'generate'] as const) {
       const error = await failure(api, (response) => sendJson(response, said, { status }), how)
@@ -77,8 +77,8 @@ describe.each(apis)('a refusal of %s', (api) => {
   })
 })
 
-describe('what a refusal says', () => {
-  test('its words, codes, request id and waiting time are kept', async () => {
+describe('an error response', () => {
+  test('keeps its message, codes, request id and waiting time', async () => {
     const said = body({
       message: 'Slow down.',
       type: 'tokens',
@@ -132,14 +132,14 @@ describe('what a refusal says', () => {
     expect(error).toMatchObject({ reason: 'provider_unavailable', message })
   })
 
-  test('a failure inside a stream does not show the key either', async () => {
+  test('inside a stream does not show the key either', async () => {
     const said = body({ message: 'Is plain-word yours?', param: 'plain-word' })
     const error = await failure('chat', (response) => sendSse(response, sse(said)))
     expect(error.message).toBe('openai: Is [redacted] yours?')
     expect(JSON.stringify(error)).not.toContain('plain-word')
   })
 
-  test('the key is nowhere in it, masked or not', async () => {
+  test('never shows the key, masked or not', async () => {
     const said = body({
       message: 'Incorrect key: plain-word, also sk-proj-********9900.',
       code: 'plain-word',
@@ -151,7 +151,7 @@ describe('what a refusal says', () => {
   })
 })
 
-describe.each(apis)('what comes instead of a stream of %s', (api) => {
+describe.each(apis)('an answer in place of a stream of %s', (api) => {
   test.each<[string, (response: ServerResponse) => unknown]>([
     ['malformed_response', (response) => response.end('hello')],
     [
@@ -175,7 +175,7 @@ describe.each(apis)('what comes instead of a stream of %s', (api) => {
   })
 })
 
-/** The first event of an answer that has begun to say something. */
+/** The first event of an answer that has content. */
 const begun: Readonly<Record<Api, JsonObject>> = {
   chat: chunk({ content: 'Part' }),
   responses: {
@@ -237,7 +237,7 @@ describe.each(apis)('a failure after the first event of %s', (api) => {
   })
 })
 
-test('a response that fails before it has said anything fails the call as a whole', async () => {
+test('a response that fails before its first content fails the whole call', async () => {
   const created = { type: 'response.created', response: { id: 'r', status: 'in_progress' } }
   const failed = {
     type: 'response.failed',

@@ -124,7 +124,7 @@ describe('the form of an edit', () => {
     expect(partsOf(call).map(({ name }) => name)).not.toContain('z')
   })
 
-  test('for dall-e-2 says the form of the answer, and has no style', async () => {
+  test('for dall-e-2 has the form of the answer, and no style', async () => {
     const [call] = await edit({ model: 'dall-e-2', inputImages: [inline(cat)], style: 'vivid' })
     expect(textFields(partsOf(call))).toEqual({
       prompt: 'a cat',
@@ -150,7 +150,7 @@ describe('an input image', () => {
     }
   })
 
-  test('at an address is fetched through the injected fetch, without the key', async () => {
+  test('at a URL is fetched through the injected fetch, without the key', async () => {
     const { fetch, calls } = stubFetch(() => new Response(new Uint8Array(cat)), answered)
     const inputImages = [{ type: 'url', url: 'https://example.com/cat.png' } as const]
     const asked = request({ operation: 'edit', model: 'gpt-image-1', inputImages })
@@ -191,7 +191,7 @@ describe('an input image', () => {
       'inputImages[1] is image/tiff; openai accepts image/png, image/jpeg, image/webp',
     ],
     [
-      'that is not what it says',
+      'whose content does not match its type',
       { inputImages: [inline(jpeg, 'image/png')] },
       'inputImages[0] is declared as image/png, but its bytes are image/jpeg',
     ],
@@ -206,14 +206,14 @@ describe('an input image', () => {
       "inputImages[0] cannot be read from /nowhere/cat.png: ENOENT: no such file or directory, open '/nowhere/cat.png'",
     ],
     [
-      'whose mask has no transparent places',
+      'whose mask has no transparent pixels',
       { inputImages: [inline(cat)], mask: inline(makePng({ width: 3, height: 2, bitDepth: 16 })) },
-      'mask has no transparent places: it needs an alpha channel',
+      'mask has no transparent pixels: it needs an alpha channel',
     ],
     [
       'whose mask has another size',
       { inputImages: [inline(cat)], mask: inline(makePng({ width: 2, height: 2, colorType: 6 })) },
-      'mask is 2x2 and inputImages[0] is 3x2: they must be equal',
+      'mask is 2x2 and inputImages[0] is 3x2: their sizes must be equal',
     ],
   ])('%s is refused before anything is sent', async (_name, fields, message) => {
     const { fetch, calls } = stubFetch(answered)

@@ -61,13 +61,13 @@ describe('a refusal of the API is an ImageAdapterError', () => {
     })
   })
 
-  test('that says how long to wait', async () => {
+  test('keeps the time to wait', async () => {
     await expect(refused(() => json({}, 429, { 'retry-after': '7' }))).rejects.toMatchObject({
       retryAfterMs: 7000,
     })
   })
 
-  test('that repeats the key does not show it', async () => {
+  test('does not show a key that it repeats', async () => {
     const key = 'an-odd-key-of-mine'
     const body = { error: { message: `Incorrect API key provided: ${key}` } }
     const failure = await refused(() => json(body, 401), key).catch((thrown: unknown) => thrown)
@@ -92,7 +92,7 @@ describe('an answer without images', () => {
       'malformed_response',
     ],
     ['without a list is malformed', { created: 1 }, 'malformed_response'],
-    ['that is no object is malformed', 'cat', 'malformed_response'],
+    ['that is not an object is malformed', 'cat', 'malformed_response'],
   ])('%s', async (_name, body, reason) => {
     await expect(refused(() => json(body))).rejects.toMatchObject({
       name: 'ImageAdapterError',
@@ -108,7 +108,7 @@ describe('an answer without images', () => {
     })
   })
 
-  test('in one place of several keeps the others', async () => {
+  test('in one of several items keeps the others', async () => {
     const { fetch } = stubFetch(() =>
       json({ data: [{ b64_json: '' }, { url: 'https://a.example/' }] }),
     )
@@ -159,7 +159,7 @@ describe('a connection', () => {
       [{ type: 'url', url: 'https://example.com/cat.png' } as const],
       'gpt-image-1',
     ],
-  ])('%s that takes too long is given up', async (_name, inputImages, model) => {
+  ])('%s that takes too long is a timeout', async (_name, inputImages, model) => {
     const clock = virtualClock()
     const fetch = (_url: string, { signal }: RequestInit): Promise<Response> =>
       new Promise((_, reject) => {

@@ -146,7 +146,7 @@ describe.skipIf(!existsSync(oracle))(
         call?.headers.get('content-type') ?? null,
       )
       const { n, ...texts } = textFields(parts)
-      // The form's fields are those of the JSON variant, save that the images are files.
+      // The form's fields are those of the JSON variant, except that the images are files.
       const images = [{ image_url: 'https://example.com/' }]
       await expectValid('openai.images.edit.request', { ...texts, n: Number(n), images })
     })

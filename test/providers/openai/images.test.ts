@@ -56,11 +56,11 @@ describe('the body of a generation', () => {
     ['dall-e-3', 'medium', 'standard'],
     ['dall-e-3', 'high', 'hd'],
     ['dall-e-3', 'auto', 'auto'],
-  ])('says to %s for the quality %s: %s', async (model, quality, word) => {
+  ])('sends %s for the quality %s: %s', async (model, quality, word) => {
     expect(await bodyOf({ model, quality })).toMatchObject({ quality: word })
   })
 
-  test('leaves out what the family has no parameter for, and says so', async () => {
+  test('leaves out settings that the family has no parameter for, and names them', async () => {
     const { fetch } = stubFetch(answered)
     const adapter = openaiImages({ apiKey: 'k', fetch })
     const asked = request({ model: 'dall-e-2', ...wishes, background: 'auto' })
@@ -68,7 +68,7 @@ describe('the body of a generation', () => {
     expect(metadata).toEqual({ droppedParameters: ['quality', 'style'] })
   })
 
-  test('has no parameter that was not asked for', async () => {
+  test('has no parameter that was not given', async () => {
     expect(await bodyOf({ model: 'gpt-image-1' })).toEqual({
       model: 'gpt-image-1',
       prompt: 'a cat',
@@ -76,12 +76,12 @@ describe('the body of a generation', () => {
     })
   })
 
-  test('asks for an address where that can be asked for', async () => {
+  test('asks for a URL if the family can return one', async () => {
     const body = await bodyOf({ model: 'dall-e-3', responseFormat: 'url', size: 'auto' })
     expect(body).toMatchObject({ response_format: 'url', size: 'auto' })
   })
 
-  test('ends with the provider options, which win', async () => {
+  test('ends with the provider options, which override the others', async () => {
     const openai = { output_format: 'webp', output_compression: 80, moderation: 'low', n: 3 }
     const body = await bodyOf({ model: 'gpt-image-1', providerOptions: { openai } })
     expect(body).toEqual({ model: 'gpt-image-1', prompt: 'a cat', ...openai })
@@ -137,7 +137,7 @@ describe('a call', () => {
     expect(calls[0]?.headers.has('authorization')).toBe(false)
   })
 
-  test('gives the images with what is known of them, and the metadata of the request', async () => {
+  test('returns the images with their facts, and the metadata of the request', async () => {
     const usage = {
       input_tokens: 3,
       output_tokens: 4,
@@ -161,7 +161,7 @@ describe('a call', () => {
       model: 'gpt-image-1',
       provider: 'openai',
       images: [
-        // The bytes tell more than the answer does.
+        // Read from the bytes of the image; the answer does not have it.
         {
           type: 'base64',
           base64,
@@ -186,7 +186,7 @@ describe('a call', () => {
     expect(JSON.parse(JSON.stringify(response))).toEqual(response)
   })
 
-  test('makes an id of its own when it is given none', async () => {
+  test('makes a request id when none is given', async () => {
     const { fetch } = stubFetch(answered)
     const newId = (kind: string): string => `${kind}-7`
     const adapter = openaiImages({ fetch, apiKey: 'k' })
@@ -194,7 +194,7 @@ describe('a call', () => {
   })
 })
 
-describe('what can not be asked is refused before anything is sent', () => {
+describe('a request that the model cannot answer is refused before anything is sent', () => {
   test.each<[string, Partial<ImageRequest>, object]>([
     [
       'a variation',
@@ -202,7 +202,7 @@ describe('what can not be asked is refused before anything is sent', () => {
       { reason: 'unsupported_operation', metadata: { operation: 'variation' } },
     ],
     [
-      'an edit by a model that can not edit',
+      'an edit by a model that cannot edit',
       { operation: 'edit', model: 'dall-e-3', inputImages: [inline(png)] },
       { reason: 'unsupported_operation', metadata: { operation: 'edit', model: 'dall-e-3' } },
     ],
@@ -223,7 +223,7 @@ describe('what can not be asked is refused before anything is sent', () => {
     ],
   ])('%s', async (_name, fields, expected) => {
     const { fetch, calls } = stubFetch(answered)
-    // No key is given, so none is looked at either.
+    // No key is given: the request is refused before one is looked up.
     const refused = openaiImages({ fetch }).generate(request(fields), { requestId: 'r1' })
     await expect(refused).rejects.toMatchObject({
       name: 'ImageAdapterError',

@@ -27,7 +27,7 @@ test.each([
   ['o1', 'responses'],
   ['o4-mini', 'responses'],
   ['codex-mini-latest', 'responses'],
-])('%s is asked by %s', (model, endpoint) => {
+])('%s uses the endpoint %s', (model, endpoint) => {
   expect(modelFamily(model).endpoint).toBe(endpoint)
 })
 
@@ -58,7 +58,7 @@ test.each([
   ['o3', 'minimal', 'low'],
   ['gpt-4o', 'high', undefined],
   ['deepseek-v4', 'high', 'high'],
-] as const)('%s, asked for %s effort, is sent %s', (model, effort, sent) => {
+] as const)('%s gets, for the effort %s, %s', (model, effort, sent) => {
   expect(wireEffort(effort, modelFamily(model))).toBe(sent)
 })
 

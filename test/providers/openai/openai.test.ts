@@ -7,7 +7,7 @@ import { readAll, request, sentBody } from './request.ts'
 
 const done = sse(chunk({ content: 'hi' }), chunk({}, 'stop'), '[DONE]')
 
-describe('what is sent where', () => {
+describe('the address and the headers of a call', () => {
   test.each([
     ['gpt-4o', undefined, '/v1/chat/completions'],
     ['gpt-5', undefined, '/v1/responses'],
@@ -29,7 +29,7 @@ describe('what is sent where', () => {
     expect((await sentBody(request(), { baseUrl })).url).toBe(expected)
   })
 
-  test('key, organization, project and own headers go along; own ones win', async () => {
+  test('key, organization, project and own headers are sent; own headers override the others', async () => {
     await using server = await serve((_request, response) => sendSse(response, done))
     const adapter = openai({
       baseUrl: server.url,
@@ -53,7 +53,7 @@ describe('what is sent where', () => {
     })
   })
 
-  test('nothing is sent before the first batch is asked for', async () => {
+  test('nothing is sent before the first batch is read', async () => {
     await using server = await serve((_request, response) => sendSse(response, done))
     const stream = openai({ baseUrl: server.url }).stream(request())
     expect(server.requests).toHaveLength(0)
@@ -69,11 +69,11 @@ describe('keys', () => {
     [{ baseUrl: 'http://localhost/v1' }, { required: false, own: false }],
     [{ baseUrl: 'https://api.openai.com/v1/' }, { required: true, own: false }],
     [{ apiKey: '' }, { required: true, own: false }],
-  ])('openai(%j) says %j', (options, need) => {
+  ])('openai(%j) has the key need %j', (options, need) => {
     expect(openai(options).key).toEqual(need)
   })
 
-  test('OpenAI itself is not called without one', async () => {
+  test('OpenAI itself is not called without a key', async () => {
     const fetch = () => Promise.reject(new Error('called'))
     const adapter = openai({ fetch })
     await expect(readAll(adapter.stream(request()))).rejects.toMatchObject({
@@ -84,13 +84,13 @@ describe('keys', () => {
     await expect(adapter.generate?.(request())).rejects.toMatchObject({ reason: 'missing_key' })
   })
 
-  test('another server is called without one', async () => {
+  test('another server is called without a key', async () => {
     await using server = await serve((_request, response) => sendSse(response, done))
     await readAll(openai({ baseUrl: server.url, provider: 'llamacpp' }).stream(request()))
     expect(server.requests[0]?.headers['authorization']).toBeUndefined()
   })
 
-  test('the adapter does not show its own', () => {
+  test('the adapter does not show its own key', () => {
     const adapter = openai({ apiKey: 'very-secret' })
     const shown = `${JSON.stringify(adapter)}${inspect(adapter, { depth: 9, showHidden: true })}`
     expect(shown).not.toContain('very-secret')
@@ -98,8 +98,8 @@ describe('keys', () => {
 })
 
 describe('options', () => {
-  test('an unknown one is refused by name, with the one that was meant', () => {
-    // A caller without types may write anything.
+  test('an unknown option is refused by name, with the option that was meant', () => {
+    // A caller without types may pass anything.
     const options = { baseURL: 'http://localhost' } as object
     expect(() => openai(options)).toThrow('unknown key baseURL; did you mean baseUrl?')
   })
@@ -125,7 +125,7 @@ describe('options', () => {
     expect(openai().needsModel).toBe(true)
   })
 
-  test('a server with a name of its own labels events and errors', async () => {
+  test('the name of a server labels events and errors', async () => {
     await using server = await serve(({ path }, response) =>
       path.startsWith('/bad') ? sendJson(response, {}, { status: 500 }) : sendSse(response, done),
     )
@@ -138,7 +138,7 @@ describe('options', () => {
   })
 })
 
-test('what a model’s family refuses is left out and named, and so is the provider’s id of the call', async () => {
+test('a setting that the model’s family refuses is left out and named in the metadata, beside the provider’s id of the call', async () => {
   const body = { object: 'response', id: 'r', status: 'completed', output: [] }
   await using server = await serve((_request, response) =>
     sendJson(response, body, { headers: { 'x-request-id': 'req_1' } }),
@@ -183,7 +183,7 @@ describe('stopping', () => {
     await server.hungUp()
   })
 
-  test('a stream that nobody reads does nothing at all', () => {
+  test('a stream that is not read sends nothing', () => {
     const fetch = () => Promise.reject(new Error('called'))
     openai({ fetch }).stream(request())
   })

@@ -10,7 +10,7 @@ import { sse } from '../../support/http-server.ts'
 const done = '[DONE]'
 const json = 'application/json'
 
-/** What a streaming call makes of an answer: its last event, or what it throws. */
+/** The result of a streaming call: its last event, or what it throws. */
 async function outcome(api: Api, body: string, type = 'text/event-stream'): Promise<unknown> {
   const headers = { 'content-type': type }
   const fetch = (): Promise<Response> => Promise.resolve(new Response(body, { headers }))
@@ -30,7 +30,7 @@ describe('a whole answer', () => {
   test.each<[string, JsonObject | null]>([
     ['no', null],
     ['an empty', { role: 'assistant', content: '', tool_calls: [] }],
-  ])('is read where %s delta stands beside its message', async (_name, delta) => {
+  ])('is read if %s delta stands beside its message', async (_name, delta) => {
     expect((await generated('chat', whole(delta))).outputText).toBe('Hello')
   })
 
@@ -87,7 +87,7 @@ describe('tool calls', () => {
     expect(toolCalls.map((one) => one.arguments)).toEqual([{ x: 1 }, { x: 2 }])
   })
 
-  test('that say nothing are none, and one without a name gets one', async () => {
+  test('that are empty are ignored, and a call without a name gets one', async () => {
     const { toolCalls } = await streamed(
       'chat',
       chunk({
@@ -105,7 +105,7 @@ describe('tool calls', () => {
   test.each([
     ['its id', 'i', 'c'],
     ['the id of its call', 'j', 'c'],
-  ])('an item that has another number in the end is known by %s', async (_name, id, call_id) => {
+  ])('an item that has another number at the end is found by %s', async (_name, id, call_id) => {
     const item = { type: 'function_call', id: 'i', call_id: 'c', name: 'f', arguments: '{"x":1}' }
     const output = [{ ...item, id, call_id }]
     const { toolCalls } = await streamed(
@@ -117,7 +117,7 @@ describe('tool calls', () => {
     expect(toolCalls).toMatchObject([{ id: 'c', arguments: { x: 1 } }])
   })
 
-  test('get their arguments from the end of them, when there were no deltas', async () => {
+  test('get their arguments from the done event when there were no deltas', async () => {
     const item = { type: 'function_call', id: 'i', call_id: 'c', name: 'f', arguments: '' }
     const { toolCalls } = await streamed(
       'responses',
@@ -129,7 +129,7 @@ describe('tool calls', () => {
   })
 })
 
-describe('an error in the place of an answer', () => {
+describe('an error in place of an answer', () => {
   test.each<[string, JsonObject, string, string]>([
     ['Mistral’s', { object: 'error', message: 'no', type: 'x' }, 'unknown', 'openai: no'],
     ['a text', { error: 'no' }, 'unknown', 'openai: no'],
@@ -142,7 +142,7 @@ describe('an error in the place of an answer', () => {
   })
 
   test.each(['{"foo":1}', '{"choices":[]}', 'Bad gateway'])(
-    'that can not be understood is a malformed response: %s',
+    'that cannot be understood is a malformed response: %s',
     async (body) => {
       expect(await outcome('chat', body)).toMatchObject({ reason: 'malformed_response' })
     },
@@ -157,7 +157,7 @@ test('a stream that ends inside an event is truncated', async () => {
   })
 })
 
-test('a user who says nothing says an empty text', async () => {
+test('a user message without parts is an empty text', async () => {
   const { body } = await sentBody(request({ messages: [{ role: 'user', content: [] }] }), {
     api: 'chat',
   })

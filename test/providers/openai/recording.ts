@@ -11,7 +11,7 @@ import { recordedCases, type RecordedCase } from '../../support/recordings.ts'
 /** One recorded answer. */
 export type Recording = RecordedCase
 
-/** The recorded answers of the endpoints that this adapter speaks. */
+/** The recorded answers of the endpoints of this adapter. */
 export function recordings(): readonly Recording[] {
   const foreign = new Set(['anthropic', 'gemini', 'vertex'])
   return recordedCases().filter(

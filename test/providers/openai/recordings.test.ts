@@ -88,7 +88,7 @@ describe('recorded traffic', () => {
     }
   })
 
-  test.each(streams)('%s says in its deltas what its message says', async (_id, recording) => {
+  test.each(streams)('%s has deltas that add up to its message', async (_id, recording) => {
     const { events, response } = await play(recording)
     if (response === undefined || response.error !== undefined) return
     const silent = events.map((event) => withoutMessage(event))
@@ -150,7 +150,7 @@ function expectedFinish(expected: Expected, answer: ExpectedAnswer, called: bool
   return expected.incompleteReason === 'max_output_tokens' ? 'length' : expected.incompleteReason
 }
 
-/** The wire's counts, read by a second hand. */
+/** The counts of the wire, read independently of the adapter. */
 function expectedUsage(wire: WireUsage): Usage {
   const input = (wire['prompt_tokens_details'] ?? wire['input_tokens_details']) as WireUsage | null
   const output = (wire['completion_tokens_details'] ??

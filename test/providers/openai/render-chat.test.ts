@@ -4,7 +4,7 @@ import type { Message } from '../../../src/types/message.ts'
 import type { ModelRequest } from '../../../src/types/request.ts'
 import { request, sentBody, weather } from './request.ts'
 
-/** The body of a request to Chat Completions, without what every streamed one has. */
+/** The body of a request to Chat Completions, without the members of every streamed body. */
 async function body(fields: Partial<ModelRequest>): Promise<JsonObject> {
   const sent = await sentBody(request(fields), { api: 'chat' }, { sessionId: 'session' })
   const { stream, stream_options: streamOptions, ...rest } = sent.body
@@ -88,7 +88,7 @@ describe('model families', () => {
     })
   })
 
-  test('a model that nobody knows gets the older words', async () => {
+  test('an unknown model gets the older names', async () => {
     const given = { temperature: 0.5, maxTokens: 9, reasoning: { effort: 'low' } } as const
     expect(await body({ model: 'qwen3', ...given })).toMatchObject({
       temperature: 0.5,
@@ -99,7 +99,7 @@ describe('model families', () => {
 })
 
 describe('messages', () => {
-  test('a turn with parallel calls, their results, and what was said beside them', async () => {
+  test('a turn with parallel calls, their results, and the text beside them', async () => {
     const sent = await messages(
       {
         role: 'system',
@@ -151,7 +151,7 @@ describe('messages', () => {
     ])
   })
 
-  test('arguments that are no JSON object are not sent back', async () => {
+  test('arguments that are not a JSON object are not sent back', async () => {
     const calls = [{ id: 'a', name: 'f', arguments: {}, rawArguments: '{"cut":' }]
     expect(await messages({ role: 'assistant', content: '', toolCalls: calls })).toMatchObject([
       { tool_calls: [{ function: { arguments: '{}' } }] },
@@ -170,7 +170,7 @@ describe('messages', () => {
     expect(ids).toEqual(['0', '0', '0_2', '0_2', short, short])
   })
 
-  test('images are addresses or data URIs, with their detail', async () => {
+  test('images are URLs or data URIs, with their detail', async () => {
     const sent = await messages({
       role: 'user',
       content: [
@@ -204,7 +204,7 @@ describe('messages', () => {
     ).rejects.toMatchObject({ kind: 'validation', issues: [{ path: 'messages[0].content[0]' }] })
   })
 
-  test('reasoning goes back in the field it came in, with the calls it led to, to where it came from', async () => {
+  test('reasoning is sent back to its provider in the field in which it came, with the calls that it led to', async () => {
     const calls = [{ id: 'a', name: 'f', arguments: {} }]
     const thought = (provider: string, opaque: JsonObject) =>
       ({ type: 'reasoning', text: 'hm', provider, opaque }) as const
@@ -260,7 +260,7 @@ describe('provider options', () => {
     })
   })
 
-  test('of a compatible server have its name, and go after those of openai', async () => {
+  test('of a compatible server are under its name, and are merged after those of openai', async () => {
     const given = request({
       providerOptions: { openai: { user: 'a', seed: 1 }, groq: { user: 'b' } },
     })

@@ -4,7 +4,7 @@ import type { Message } from '../../../src/types/message.ts'
 import type { ModelRequest } from '../../../src/types/request.ts'
 import { request, sentBody, weather } from './request.ts'
 
-/** The body of a request to Responses, without what every streamed one has. */
+/** The body of a request to Responses, without the members of every streamed body. */
 async function body(fields: Partial<ModelRequest>): Promise<JsonObject> {
   const sent = await sentBody(request(fields), { api: 'responses' }, { sessionId: 'session' })
   const { stream, store, ...rest } = sent.body
@@ -156,7 +156,7 @@ describe('messages', () => {
     ])
   })
 
-  test('reasoning that came between two calls goes back between them', async () => {
+  test('reasoning between two calls is sent back between them', async () => {
     const content = [thought('rs_1'), thought('rs_2', { calls_before: 1 })]
     expect(await items([{ role: 'assistant', content, toolCalls: calls }])).toEqual([
       sentThought('rs_1'),
@@ -166,7 +166,7 @@ describe('messages', () => {
     ])
   })
 
-  test('reasoning that could not be read there is left out', async () => {
+  test('reasoning that the provider could not read is left out', async () => {
     const bare = { ...thought('rs_1'), opaque: { id: 'rs_1' } }
     const foreign = { ...thought('rs_2'), provider: 'anthropic' }
     const turn: Message = {
@@ -182,7 +182,7 @@ describe('messages', () => {
     ])
   })
 
-  test('user content is a string, or a list where there are images', async () => {
+  test('user content is a string, or a list if there are images', async () => {
     const image = { type: 'base64', base64: 'iVBORw0KGgo=', mimeType: 'image/png' } as const
     const sent = await items([
       { role: 'user', content: 'hi' },
@@ -206,7 +206,7 @@ describe('messages', () => {
     ])
   })
 
-  test('an image that the model made goes back as the item it was', async () => {
+  test('an image that the model made is sent back as the item it was', async () => {
     const image = {
       type: 'base64',
       base64: 'iVBORw0KGgo=',

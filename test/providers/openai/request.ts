@@ -4,7 +4,7 @@ import type { ModelEvent } from '../../../src/types/events.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
 import type { ModelRequest, ToolSpec } from '../../../src/types/request.ts'
 
-/** A small request; what is given takes the place of what it has. */
+/** A small request. Given fields replace its own. */
 export function request(fields: Partial<ModelRequest> = {}): ModelRequest {
   return {
     model: 'gpt-4o',

@@ -45,7 +45,7 @@ test.each<[string, JsonObject, JsonObject]>([
     { type: 'string', description: 'A place.\n\n{minLength: 2, format: "uri"}' },
   ],
   ['a format that is enforced', { ...text, format: 'uuid' }, { ...text, format: 'uuid' }],
-  ['what is no constraint', { $schema: 's', $comment: 'c', ...text }, text],
+  ['a keyword that is not a constraint', { $schema: 's', $comment: 'c', ...text }, text],
 ])('%s', (_name, schema, expected) => {
   expect(strictSchema(schema)).toEqual(expected)
 })
@@ -54,13 +54,13 @@ test.each<[string, JsonObject]>([
   ['a property that may be left out', { ...object({ a: text, b: text }), required: ['a'] }],
   ['a record', { type: 'object', additionalProperties: text }],
   ['an object of anything', { type: 'object' }],
-  ['an object that says that it is open', object({ a: text }, { additionalProperties: true })],
+  ['an object that is open', object({ a: text }, { additionalProperties: true })],
   ['a property of any kind', { ...object({}), properties: { a: true }, required: ['a'] }],
   ['allOf', { allOf: [object({ a: text })] }],
   ['a tuple', { type: 'array', prefixItems: [text] }],
   ['something deep inside', object({ a: { type: 'array', items: { not: text } } })],
-  ['a keyword that nobody knows', { ...text, sparkle: true }],
-])('%s can not be enforced', (_name, schema) => {
+  ['an unknown keyword', { ...text, sparkle: true }],
+])('%s cannot be enforced', (_name, schema) => {
   expect(strictSchema(schema)).toBeUndefined()
 })
 
@@ -77,7 +77,7 @@ describe('what is sent', () => {
     })
   })
 
-  test('a schema that can not be enforced goes as it is, and says so', async () => {
+  test('a schema that cannot be enforced is sent as it is, and named in the metadata', async () => {
     const schema = { ...weather.schema, required: [] }
     const given = request({
       tools: [{ ...weather, schema, strict: true }],

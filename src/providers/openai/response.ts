@@ -1,0 +1,170 @@
+import { AdapterError } from '../../errors/errors.ts'
+import { cleanMembers } from '../../http/secrets.ts'
+import { messageBuilder, type MessageBuilder, type MessageEnd } from '../../make/message-builder.ts'
+import { judgeFailure, readFailure } from './failure.ts'
+import { asCount, asList, asObject, asText } from './wire.ts'
+import type { CallFacts } from '../shared/call.ts'
+import type { ModelEvent } from '../../types/events.ts'
+import { defined } from '../../types/guards.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
+import type { Usage } from '../../types/response.ts'
+
+/** A response under way: the builder of its message, and what both endpoints gather beside the message. */
+export interface ResponseState {
+  readonly facts: CallFacts
+  readonly message: MessageBuilder
+  /** Receives the events of the builder. A decoder sets it at the start of each `push` and `end`. */
+  out: ModelEvent[]
+  id: string | undefined
+  model: string | undefined
+  usage: JsonObject | undefined
+  refusal: string
+  readonly metadata: Record<string, JsonValue>
+  /** The lists of the metadata, which grow. */
+  readonly lists: Record<string, JsonValue[]>
+}
+
+export function responseState(facts: CallFacts): ResponseState {
+  const state: ResponseState = {
+    facts,
+    message: messageBuilder(facts, (event) => state.out.push(event)),
+    out: [],
+    id: undefined,
+    model: undefined,
+    usage: undefined,
+    refusal: '',
+    metadata: {},
+    lists: {},
+  }
+  return state
+}
+
+/** Takes the id and the model of the response from the first place that has them. */
+export function noteHead(state: ResponseState, head: JsonObject): void {
+  state.id ??= asText(head['id'])
+  state.model ??= asText(head['model'])
+}
+
+/** Adds to a list of the metadata. A list without items is not kept. */
+export function noteList(
+  { lists }: ResponseState,
+  name: string,
+  items: JsonValue | undefined,
+): void {
+  const added = asList(items)
+  if (added.length === 0) return
+  const known = (lists[name] ??= [])
+  for (const item of added) known.push(item)
+}
+
+/** Starts the message, unless it has started. To be called before any content is given to the builder. */
+export function startMessage({ message, id, model }: ResponseState): void {
+  if (!message.started) message.start({ id, model })
+}
+
+/** Completes the message. A refusal turns the finish reason `stop` into `content_filter`. */
+export function finishMessage(
+  state: ResponseState,
+  { finishReason, rawFinishReason }: Pick<MessageEnd, 'finishReason' | 'rawFinishReason'>,
+): void {
+  const { message, facts, usage, refusal } = state
+  const metadata = defined<JsonObject>({
+    ...state.metadata,
+    ...state.lists,
+    refusal: asText(refusal),
+    droppedParameters: facts.leftOut.length === 0 ? undefined : facts.leftOut,
+    providerRequestId: facts.providerRequestId,
+  })
+  startMessage(state)
+  message.finish({
+    finishReason: refusal !== '' && finishReason === 'stop' ? 'content_filter' : finishReason,
+    rawFinishReason,
+    usage: usage === undefined ? undefined : parseUsage(usage),
+    metadata: Object.keys(metadata).length === 0 ? undefined : metadata,
+  })
+}
+
+/** The error that a provider reported inside an answer that began as a success. */
+export function reportedError({ facts }: ResponseState, value: unknown): AdapterError {
+  const { provider, requestId, providerRequestId, clean } = facts
+  const reported = readFailure(value)
+  const { reason, message, metadata, ...rest } = judgeFailure(provider, reported)
+  return new AdapterError(reason, clean(message), {
+    provider,
+    requestId,
+    status: reported.status,
+    ...rest,
+    metadata: {
+      ...cleanMembers(metadata ?? {}, clean),
+      ...(providerRequestId === undefined ? {} : { providerRequestId }),
+    },
+  })
+}
+
+// The names of the counts: those of Chat Completions first, those of Responses second.
+
+const inputNames = ['prompt_tokens', 'input_tokens'] as const
+
+const outputNames = ['completion_tokens', 'output_tokens'] as const
+
+const inputDetails = ['prompt_tokens_details', 'input_tokens_details'] as const
+
+const outputDetails = ['completion_tokens_details', 'output_tokens_details'] as const
+
+/** The members that have a field of `Usage`. */
+const lifted: ReadonlySet<string> = new Set([
+  ...inputNames,
+  ...outputNames,
+  'total_tokens',
+  'cached_tokens',
+  'cache_write_tokens',
+  'reasoning_tokens',
+])
+
+/**
+ * The usage of either endpoint as `Usage`. Members without a field of their own are in `extra`, under their own names.
+ *
+ * Some servers do not count reasoning as output, which shows in their total; there it is added to the output.
+ */
+function parseUsage(wire: JsonObject): Usage {
+  const input = asObject(first(wire, inputDetails))
+  const output = asObject(first(wire, outputDetails))
+  const inputTokens = asCount(first(wire, inputNames))
+  const reasoningTokens = asCount(output?.['reasoning_tokens'])
+  const totalTokens = asCount(wire['total_tokens'])
+  let outputTokens = asCount(first(wire, outputNames))
+  if (
+    outputTokens !== undefined &&
+    reasoningTokens !== undefined &&
+    reasoningTokens > 0 &&
+    totalTokens === (inputTokens ?? 0) + outputTokens + reasoningTokens
+  ) {
+    outputTokens += reasoningTokens
+  }
+  return defined<Usage>({
+    inputTokens,
+    outputTokens,
+    totalTokens,
+    cachedInputTokens: asCount(input?.['cached_tokens'] ?? wire['prompt_cache_hit_tokens']),
+    cacheWriteInputTokens: asCount(input?.['cache_write_tokens']),
+    reasoningTokens,
+    extra: remainder(wire),
+  })
+}
+
+function first(wire: JsonObject, names: readonly string[]): JsonValue | undefined {
+  for (const name of names) if (wire[name] !== undefined && wire[name] !== null) return wire[name]
+  return undefined
+}
+
+/** The members that are not lifted, here and in the details. */
+function remainder(wire: JsonObject): JsonObject | undefined {
+  const rest: Record<string, JsonValue> = {}
+  for (const [name, value] of Object.entries(wire)) {
+    if (lifted.has(name) || value === null) continue
+    const details = asObject(value)
+    const kept = details === undefined ? value : remainder(details)
+    if (kept !== undefined) rest[name] = kept
+  }
+  return Object.keys(rest).length === 0 ? undefined : rest
+}
