@@ -77,6 +77,7 @@ describe('failures', () => {
     const { code, stderr } = await allm(['tour', '--provider', 'anthropic'])
     expect(code).toBe(1)
     expect(stderr).toMatch(/^allm: no API key for anthropic[^\n]*set ANTHROPIC_API_KEY[^\n]*\n$/)
+    expect(stderr).not.toContain('redacted')
   })
 
   test('a key never reaches the terminal, even when the network throws it back', async () => {
