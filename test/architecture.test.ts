@@ -117,7 +117,8 @@ describe('manners', () => {
     const others = inFolders
       .flatMap(({ tree }) => nodesOf(tree).filter((node) => ts.isClassLike(node)))
       .filter(
-        ({ heritageClauses }) => !/\bextends \w*Error$/.test(heritageClauses?.[0]?.getText() ?? ''),
+        ({ heritageClauses }) =>
+          !/\bextends \w*Error(?:<.*>)?$/.test(heritageClauses?.[0]?.getText() ?? ''),
       )
     expect(others.map(placeOf)).toEqual([])
   })

@@ -23,8 +23,8 @@ const help = [
   '/quit     leave (Ctrl-D does the same)',
 ].join('\n')
 
-/** The events after which a run is saved: everything but the pieces of an answer, which a resumed run asks for again. */
-const landmarks: ReadonlySet<StreamEvent['type']> = new Set<StreamEvent['type']>([
+/** The events after which a run is saved: all except the deltas of an answer, which a resumed run requests again. */
+const savedAfter: ReadonlySet<StreamEvent['type']> = new Set<StreamEvent['type']>([
   'message_completed',
   'tool_execution_started',
   'tool_execution_completed',
@@ -34,7 +34,7 @@ const landmarks: ReadonlySet<StreamEvent['type']> = new Set<StreamEvent['type']>
   'step_completed',
 ])
 
-/** A tool that puts a question to whoever sits at the terminal. */
+/** A tool that asks the person at the terminal a question. */
 export const askPerson: Tool = tool({
   name: 'ask_person',
   description:
@@ -52,7 +52,7 @@ export const askPerson: Tool = tool({
     askUser(wordsOf(question), { choices: Array.isArray(choices) ? choices : [] }),
 })
 
-/** The tools that `allm chat` offers to the model. */
+/** The tools of `allm chat`. */
 const chatTools: readonly Tool[] = [
   tool({
     name: 'now',
@@ -83,16 +83,16 @@ const chatTools: readonly Tool[] = [
 /** `allm chat`: a conversation in the terminal. */
 export const chatCommand: Command = {
   name: 'chat',
-  summary: 'talk to a model in the terminal; Ctrl-C stops a turn and keeps it',
+  summary: 'chat with a model in the terminal; Ctrl-C stops a turn and keeps it',
   synopsis: '[options]',
   options: {
     ...providerOptions,
     system: { value: '<text>', help: 'instructions for a new conversation' },
-    session: { value: '<file>', short: 's', help: 'go on from this file, and save to it' },
+    session: { value: '<file>', short: 's', help: 'continue from this file, and save to it' },
     'no-tools': { help: 'offer no tools' },
   },
   notes: [
-    'During a turn, Ctrl-C stops the model and keeps what it said; a second Ctrl-C leaves. Ctrl-D and /quit leave as well.\n/help lists the other commands.',
+    'During a turn, Ctrl-C stops the model and keeps its text; a second Ctrl-C ends the program. Ctrl-D and /quit also end it.\n/help lists the other commands.',
   ],
   positionals: [0, 0],
   run,
@@ -120,25 +120,25 @@ function engineFor(call: CommandCall, provider: ChosenProvider | undefined): Eng
   })
 }
 
-/** What a chat is made of. */
+/** The settings of a chat. */
 interface ChatSetup {
   readonly io: Io
   readonly engine: Engine
-  /** Who answers, in words. */
+  /** The name of the provider and model, for the user. */
   readonly partner: string
-  /** Where the session is kept, if it is. */
+  /** The file of the session, if it is saved. */
   readonly path: string | undefined
   /** Instructions for a new conversation. */
   readonly system: string | undefined
 }
 
-/** Talks until the user leaves, and gives the exit code. */
+/** Chats until the user leaves, and returns the exit code. */
 async function chatLoop(setup: ChatSetup): Promise<number> {
   const { io, partner, path } = setup
-  const say = (text: string): void => void io.stdout.write(`${text}\n`)
+  const print = (text: string): void => void io.stdout.write(`${text}\n`)
   const style = styleFor(io.stdout, io.env)
-  let session = await openSession(setup, say)
-  say(
+  let session = await openSession(setup, print)
+  print(
     style.dim(`allm chat with ${partner}${path === undefined ? '' : `, saved to ${path}`} · /help`),
   )
   const reader = lineReader(io)
@@ -147,22 +147,22 @@ async function chatLoop(setup: ChatSetup): Promise<number> {
   try {
     for (;;) {
       const question = pendingQuestion(session)
-      if (question !== undefined) say(`${style.bold('?')} ${questionLine(question)}`)
+      if (question !== undefined) print(`${style.bold('?')} ${questionLine(question)}`)
       const answer = await reader.ask('> ')
       if (answer.type === 'interrupt') {
         if (++interrupts > 1) return exitCodes.interrupted
-        say(style.dim('(Ctrl-C again leaves)'))
+        print(style.dim('(Ctrl-C again leaves)'))
         continue
       }
       const text = answer.type === 'line' ? answer.text.trim() : '/quit'
       if (text === '/quit') {
-        say(farewell(path, session))
-        // A script that talks to us has to see that its last turn failed; a person has seen it.
+        print(farewell(path, session))
+        // A script must learn that its last turn failed; a person has seen it.
         return session.status === 'error' && !isInteractive(io) ? exitCodes.failed : exitCodes.ok
       }
       const start = turnFor(setup, session, text)
       if (start === undefined) {
-        say(answerTo(setup, session, text))
+        print(answerTo(setup, session, text))
         continue
       }
       const turn = await playTurn({ io, start, save })
@@ -177,10 +177,10 @@ async function chatLoop(setup: ChatSetup): Promise<number> {
 
 function farewell(path: string | undefined, { thread }: Session): string {
   const saved = path !== undefined && thread.messages.length > 0
-  return saved ? `saved; go on with: allm chat --session ${path}` : 'bye'
+  return saved ? `saved; continue with: allm chat --session ${path}` : 'bye'
 }
 
-/** The turn that a line asks for; `undefined` when it asks for none. */
+/** The turn that a line starts, or `undefined` if it starts none. */
 function turnFor(
   { engine }: ChatSetup,
   session: Session,
@@ -194,11 +194,11 @@ function turnFor(
   return (signal) => streamReply(engine, session, text, { signal })
 }
 
-/** What is said to a line that asks for no turn. */
+/** The reply to a line that starts no turn. */
 function answerTo({ path, partner }: ChatSetup, session: Session, text: string): string {
   if (text === '/help') return help
-  if (text === '' || text === '/resume') return 'nothing to resume; say something, or /help'
-  if (text !== '/session') return `there is no ${text}\n${help}`
+  if (text === '' || text === '/resume') return 'nothing to resume; type a message, or /help'
+  if (text !== '/session') return `there is no command ${text}\n${help}`
   const { id, status, thread } = session
   const place = path ?? 'not saved; start with --session <file>'
   return `${id} · ${status} · ${thread.messages.length} messages · ${partner} · ${place}`
@@ -207,20 +207,20 @@ function answerTo({ path, partner }: ChatSetup, session: Session, text: string):
 /** One turn of a chat. */
 interface ChatTurn {
   readonly io: Io
-  /** Begins the turn; the signal stops it. */
+  /** Starts the turn. The signal stops it. */
   readonly start: (signal: AbortSignal) => SessionStream
-  /** Keeps the session, if the user wants it kept. */
+  /** Saves the session, if the chat has a file. */
   readonly save: (session: Session) => Promise<void>
 }
 
 /** How a turn ended. */
 interface TurnEnd {
   readonly session: Session
-  /** How often Ctrl-C was pressed while it ran. */
+  /** The number of times that Ctrl-C was pressed during the turn. */
   readonly interrupts: number
 }
 
-/** Plays a turn on the terminal. The first Ctrl-C stops the model, and the turn ends with all that was said; a second one does not wait. */
+/** Runs a turn. The first Ctrl-C stops the model, and the turn ends with the text so far. A second one does not wait for that. */
 async function playTurn({ io, start, save }: ChatTurn): Promise<TurnEnd> {
   const stop = new AbortController()
   let interrupts = 0
@@ -234,7 +234,7 @@ async function playTurn({ io, start, save }: ChatTurn): Promise<TurnEnd> {
   try {
     const stream = start(stop.signal)
     await save(stream.session)
-    await Promise.race([tell(stream, io, save), left])
+    await Promise.race([narrate(stream, io, save), left])
     const { session } = stream
     await save(session)
     return { session, interrupts }
@@ -243,19 +243,19 @@ async function playTurn({ io, start, save }: ChatTurn): Promise<TurnEnd> {
   }
 }
 
-async function tell(stream: SessionStream, io: Io, save: ChatTurn['save']): Promise<void> {
+async function narrate(stream: SessionStream, io: Io, save: ChatTurn['save']): Promise<void> {
   const { stdout, env } = io
   const style = styleFor(stdout, env)
-  const teller = narrator({ write: (text) => void stdout.write(text), style, env })
+  const output = narrator({ write: (text) => void stdout.write(text), style, env })
   try {
     for await (const event of stream) {
-      teller.show(event)
-      if (landmarks.has(event.type)) await save(stream.session)
+      output.show(event)
+      if (savedAfter.has(event.type)) await save(stream.session)
     }
-    teller.endLine()
+    output.endLine()
   } catch (error) {
-    teller.endLine()
-    // The session has kept it, and can go on; a mistake in the setup can not.
+    output.endLine()
+    // A session with the status error can be resumed. Any other error is a mistake in the setup.
     if (stream.session.status !== 'error') throw error
     stdout.write(`${style.bad('!')} ${describeError(error, env)}\n`)
   }
@@ -277,10 +277,10 @@ function timeIn(timeZone: string): unknown {
   }
 }
 
-/** The session that a chat begins with: that of the file, or a new one. */
+/** The first session of a chat: that of the file, or a new one. */
 async function openSession(
   { path, system: instructions }: ChatSetup,
-  say: (text: string) => void,
+  print: (text: string) => void,
 ): Promise<Session> {
   const saved = path === undefined ? undefined : await readSession(path)
   if (saved === undefined) {
@@ -289,37 +289,37 @@ async function openSession(
   if (saved.status === 'awaiting_tools') {
     const names = saved.pendingToolCalls.map(({ name }) => name).join(', ')
     throw failure(
-      `${path} waits for results of ${names}; the program that offers these tools has to submit them`,
+      `${path} waits for results of ${names}; the program that has these tools must submit them`,
     )
   }
   const count = saved.thread.messages.length
-  say(
-    `going on with ${saved.id}: ${count === 1 ? '1 message' : `${count} messages`}, ${saved.status}`,
+  print(
+    `continuing ${saved.id}: ${count === 1 ? '1 message' : `${count} messages`}, ${saved.status}`,
   )
   if (isResumable(saved))
-    say('the last turn was cut: an empty line finishes it, or say something new')
+    print('the last turn was cut off: press Enter to finish it, or type a new message')
   return saved
 }
 
-/** Whether a turn was begun and not finished. */
+/** Whether a turn was started and not finished. */
 export function isResumable({ status, run }: Session): boolean {
   return status === 'error' || (status === 'idle' && run !== undefined)
 }
 
-/** Saves to the file of a chat; to nowhere when there is none. */
+/** Saves to the file of a chat. Does nothing without a file. */
 function sessionSaver(path: string | undefined): (session: Session) => Promise<void> {
   return async (session) => {
     if (path !== undefined) await writeSession(path, session)
   }
 }
 
-/** A question that a session waits to have answered, and the answers that its tool proposed. */
+/** A question of a session, and the answers that its tool proposed. */
 interface PendingQuestion {
   readonly question: string
   readonly choices: readonly string[]
 }
 
-/** What a session asks, if it does. The choices stand in the arguments of the call that asked. */
+/** The question of a session, if it has one. The choices are in the arguments of the tool call. */
 export function pendingQuestion(session: Session): PendingQuestion | undefined {
   const { status, pendingQuestion: question, pendingToolCallId, thread } = session
   if (status !== 'awaiting_user' || question === undefined) return undefined

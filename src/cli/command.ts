@@ -3,7 +3,7 @@ import type { Io } from './io.ts'
 
 /** An option of a command, as the help shows it. */
 export interface OptionSpec {
-  /** What stands for the value in the help, such as `<name>`; an option without it is a switch. */
+  /** The placeholder of the value in the help, such as `<name>`. An option without it is a switch. */
   readonly value?: string
   readonly short?: string
   readonly help: string
@@ -12,11 +12,11 @@ export interface OptionSpec {
 /** The options of a command, by their long names. */
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>
 
-/** A command line that was read. */
+/** A parsed command line. */
 export interface CommandCall {
   readonly io: Io
   readonly positionals: readonly string[]
-  /** The value of an option; an empty one counts as missing. */
+  /** The value of an option. An empty value counts as missing. */
   readonly text: (name: string) => string | undefined
   /** Whether a switch is set. */
   readonly flag: (name: string) => boolean
@@ -27,18 +27,18 @@ export interface Command {
   /** One word, or two: `session show`. */
   readonly name: string
   readonly summary: string
-  /** What follows the name, such as `<script.json> [options]`. */
+  /** The arguments in the help, such as `<script.json> [options]`. */
   readonly synopsis: string
   readonly options: OptionSpecs
   /** Paragraphs below the options. */
   readonly notes?: readonly string[]
-  /** How many arguments it takes, at least and at most. */
+  /** The smallest and the largest number of arguments. */
   readonly positionals: readonly [number, number]
-  /** Does it, and gives the exit code. What it throws is told in one line. */
+  /** Runs the command and returns the exit code. An error that it throws is printed in one line. */
   readonly run: (call: CommandCall) => Promise<number>
 }
 
-/** Ends the program with one line and an exit code. The message says what to do about it. */
+/** Ends the program with one line on stderr and an exit code. */
 export class CliError extends Error {
   override readonly name = 'CliError'
   readonly exitCode: number
@@ -54,32 +54,32 @@ export function usageError(message: string): CliError {
   return new CliError(exitCodes.usage, message)
 }
 
-/** What was asked for could not be done. */
+/** The command failed. */
 export function failure(message: string, cause?: unknown): CliError {
   return new CliError(exitCodes.failed, message, { cause })
 }
 
-/** What the program's exit code says. */
+/** The exit codes of the program. */
 export const exitCodes = {
-  /** Everything that was asked for was done. */
+  /** Success. */
   ok: 0,
-  /** The run failed: a provider refused, a file can not be read, a script ends in an error. */
+  /** The run failed: a provider refused, a file cannot be read, a script ends in an error. */
   failed: 1,
   /** The command line is wrong; nothing was done. */
   usage: 2,
-  /** Left by Ctrl-C. */
+  /** Ended by Ctrl-C. */
   interrupted: 130,
 } as const
 
-/** The exit codes in words, for the help. */
+/** The exit codes as the help lists them. */
 export const exitCodeLines: readonly string[] = [
   '0    done',
   '1    the run failed; one line on stderr says why',
   '2    wrong usage; nothing was done',
-  '130  left by Ctrl-C',
+  '130  ended by Ctrl-C',
 ]
 
-/** A value that has to be a whole number in a range. */
+/** An option whose value must be a whole number in a range. */
 export function integerOption(
   call: CommandCall,
   name: string,
@@ -95,6 +95,6 @@ export function integerOption(
 /** The version of the package that this program belongs to. */
 export function packageVersion(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  // Our own file.
+  // The package's own file, whose shape is known.
   return (JSON.parse(text) as { readonly version: string }).version
 }

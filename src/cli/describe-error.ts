@@ -6,12 +6,12 @@ import { isAllmError } from '../errors/errors.ts'
 import { redact } from '../errors/redact.ts'
 import type { ErrorData } from '../types/error-data.ts'
 
-/** An error in one line: what happened and what to do. No stack, and no key. */
+/** An error in one line: what happened and what to do. Without a stack, and without API keys. */
 export function describeError(error: unknown, env: Io['env']): string {
   return oneLine(hideKeys(wordsOf(error), env))
 }
 
-/** The same for an error that is data, as it stands in events and sessions. */
+/** The same for an error as plain data, as in events and sessions. */
 export function describeFailure(error: ErrorData, env: Io['env']): string {
   return oneLine(hideKeys(explain(error), env))
 }
@@ -30,7 +30,7 @@ function explain({ kind, reason, message, provider }: ErrorData): string {
   return advice === undefined ? failed : `${failed}; ${advice}`
 }
 
-/** What one can do about it, where that can be said. */
+/** What the user can do about an error, if anything. */
 function adviceFor(reason: string, provider: string | undefined): string | undefined {
   const variable = provider === undefined ? undefined : keyVariables(provider)[0]
   switch (reason) {
@@ -39,18 +39,18 @@ function adviceFor(reason: string, provider: string | undefined): string | undef
     case 'missing_model':
       return 'name one with --model'
     case 'authentication_failed':
-      return `look at ${variable ?? 'the key'}, and try allm doctor`
+      return `check ${variable ?? 'the key'}, and try allm doctor`
     case 'rate_limited':
       return 'wait a little, then try again'
     case 'network_error':
     case 'provider_unavailable':
-      return 'look at the network and --base-url, or try allm doctor'
+      return 'check the network and --base-url, or try allm doctor'
     default:
       return undefined
   }
 }
 
-/** Takes out every key of the environment, whatever its shape, and whatever else has the shape of a key. */
+/** Removes every key of the environment, and everything else that looks like a key. */
 function hideKeys(text: string, env: Io['env']): string {
   let hidden = text
   for (const variable of providerNames.flatMap(keyVariables)) {

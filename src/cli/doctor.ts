@@ -10,27 +10,27 @@ import {
 import { playScripts } from './run.ts'
 import { keyVariables } from '../core/keys.ts'
 
-/** `allm doctor`: what is set up, and what can be reached. */
+/** `allm doctor`: checks the keys and the endpoints. */
 export const doctorCommand: Command = {
   name: 'doctor',
-  summary: 'say which keys are found (never the keys) and which endpoints answer',
+  summary: 'show which keys are found (never the keys) and which endpoints answer',
   synopsis: '[options]',
   options: {
     provider: {
       value: '<name>',
-      help: 'look at one of openai, anthropic, gemini; fail if it is not ready',
+      help: 'check one of openai, anthropic, gemini; fail if it is not ready',
     },
-    'base-url': { value: '<url>', help: 'the address to try, with --provider' },
+    'base-url': { value: '<url>', help: 'the URL to try, with --provider' },
     offline: { help: 'do not try the endpoints' },
   },
   notes: [
-    'An endpoint is asked without a key: any answer, a refusal too, means that it can be reached.',
+    'Endpoints are called without a key: any answer, even a refusal, means that an endpoint can be reached.',
   ],
   positionals: [0, 0],
   run,
 }
 
-/** How a check came out. */
+/** The result of a check. */
 interface Finding {
   readonly ok: boolean
   readonly name: string
@@ -42,15 +42,19 @@ async function run(call: CommandCall): Promise<number> {
   const only = providerOption(call)
   const names = only === undefined ? providerNames : [only]
   const style = styleFor(io.stdout, io.env)
-  const say = (finding: Finding): void => void io.stdout.write(`${line(finding, style)}\n`)
-  say({ ok: true, name: 'allm-ts', words: `${packageVersion()}, on Node ${process.versions.node}` })
-  say(await checkFake())
+  const print = (finding: Finding): void => void io.stdout.write(`${line(finding, style)}\n`)
+  print({
+    ok: true,
+    name: 'allm-ts',
+    words: `${packageVersion()}, on Node ${process.versions.node}`,
+  })
+  print(await checkFake())
   let ready = true
   for (const name of names) {
     const key = checkKey(name, call)
-    say(key)
+    print(key)
     const endpoint = call.flag('offline') ? undefined : await checkEndpoint(name, call)
-    if (endpoint !== undefined) say(endpoint)
+    if (endpoint !== undefined) print(endpoint)
     ready &&= key.ok && endpoint?.ok !== false
   }
   return only === undefined || ready ? exitCodes.ok : exitCodes.failed
@@ -70,19 +74,19 @@ function providerOption(call: CommandCall): ProviderName | undefined {
   throw usageError(`--provider must be one of ${providerNames.join(', ')}, not ${word}`)
 }
 
-/** Plays one call, so that a broken install is seen without a network. */
+/** Plays one call, which detects a broken installation without a network. */
 async function checkFake(): Promise<Finding> {
   for await (const { response } of playScripts([[['text', 'ready']]], false, () => undefined)) {
     return { ok: response.outputText === 'ready', name: 'fake', words: 'plays scripts, offline' }
   }
-  return { ok: false, name: 'fake', words: 'plays nothing; the package is damaged' }
+  return { ok: false, name: 'fake', words: 'does not play scripts; install the package again' }
 }
 
 function checkKey(name: ProviderName, { io, text }: CommandCall): Finding {
   const found = foundKey(name, io)
   if (found !== undefined) return { ok: true, name, words: `key found in ${found.variable}` }
   if (text('base-url') !== undefined) {
-    return { ok: true, name, words: 'no key; a server of your own may need none' }
+    return { ok: true, name, words: 'no key; your own server may not need one' }
   }
   return { ok: false, name, words: `no key: set ${keyVariables(name).join(' or ')}` }
 }
@@ -92,10 +96,10 @@ async function checkEndpoint(name: ProviderName, { io, text }: CommandCall): Pro
   const problem = await unreachable(url, io)
   return problem === undefined
     ? { ok: true, name, words: `${url} answers` }
-    : { ok: false, name, words: `${url} can not be reached: ${problem}` }
+    : { ok: false, name, words: `${url} cannot be reached: ${problem}` }
 }
 
-/** Why an address does not answer within five seconds; `undefined` when it does. */
+/** Why a URL does not answer within five seconds, or `undefined` if it does. */
 async function unreachable(
   url: string,
   { fetch = globalThis.fetch }: Io,

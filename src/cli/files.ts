@@ -6,50 +6,47 @@ import { isAllmError } from '../errors/errors.ts'
 import { Session } from '../session/session.ts'
 import { isFlat, validateScript } from '../testing/check-script.ts'
 import type { Script } from '../testing/script.ts'
+import { isObject } from '../types/guards.ts'
 
-/** What a script file holds: the scripts, and whatever else stands beside them. */
+/** The content of a script file: the scripts, and any other options. */
 interface ScriptFile {
-  /** One list a call. */
+  /** One list for each call. */
   readonly scripts: readonly Script[]
   readonly rest: Readonly<Record<string, unknown>>
 }
 
 /**
- * Reads a script file: a list of entries (one call), a list of such lists (one a call), or an object that has either as `script`
- * or `scripts`.
+ * Reads a script file: a list of entries (one call), a list of such lists (one for each call), or an object that has
+ * either as `script` or `scripts`.
  */
 export async function readScriptFile(path: string, io: Io): Promise<ScriptFile> {
   const value = await readJsonFile(path, io)
   const { script, scripts, ...rest } = isObject(value) ? value : listsOf(value)
   try {
-    // validateScript takes whatever it is given, and says what is wrong with it.
+    // validateScript accepts any value and reports its problems.
     validateScript({ script, scripts } as Parameters<typeof validateScript>[0])
   } catch (error) {
     throw failure(`${nameOf(path)}: ${isAllmError(error) ? error.message : String(error)}`, error)
   }
   if (script === undefined && scripts === undefined) {
-    throw failure(`${nameOf(path)} holds neither script nor scripts; see allm run --help`)
+    throw failure(`${nameOf(path)} has neither script nor scripts; see allm run --help`)
   }
-  // Just validated.
+  // validateScript has checked them.
   return { scripts: script === undefined ? (scripts as Script[]) : [script as Script], rest }
 }
 
-function listsOf(value: unknown): Record<string, unknown> {
+function listsOf(value: unknown): Readonly<Record<string, unknown>> {
   return isFlat(value) ? { script: value } : { scripts: value }
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** The session of a file; `undefined` when there is no such file. A file of `fileStore` is read as well. */
+/** The session in a file, or `undefined` if there is no such file. It also reads files of `fileStore`. */
 export async function readSession(path: string): Promise<Session | undefined> {
   let text: string
   try {
     text = await readFile(path, 'utf8')
   } catch (error) {
     if (isMissing(error)) return undefined
-    throw failure(`can not read ${path}: ${readReason(error)}`, error)
+    throw failure(`cannot read ${path}: ${readReason(error)}`, error)
   }
   try {
     return Session.parse(sessionText(text))
@@ -58,7 +55,7 @@ export async function readSession(path: string): Promise<Session | undefined> {
   }
 }
 
-/** Writes the session to a new file and renames it into place: a kill in the middle leaves the old one whole. */
+/** Writes the session to a new file and renames it, so that a crash leaves the old file intact. */
 export async function writeSession(path: string, session: Session): Promise<void> {
   const next = `${path}.${process.pid}.new`
   try {
@@ -72,11 +69,11 @@ export async function writeSession(path: string, session: Session): Promise<void
     await rename(next, path)
   } catch (error) {
     await rm(next, { force: true })
-    throw failure(`can not save the session to ${path}: ${readReason(error)}`, error)
+    throw failure(`cannot save the session to ${path}: ${readReason(error)}`, error)
   }
 }
 
-/** A store wraps the session in an object with a version of its own. */
+/** A store wraps the session in an object with its own version. */
 function sessionText(text: string): string {
   const stored = /^\{"version":\d+,"session":([\s\S]*)\}\s*$/.exec(text)?.[1]
   return stored ?? text
@@ -96,21 +93,21 @@ async function readTextFile(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
-    throw failure(`can not read ${path}: ${readReason(error)}`, error)
+    throw failure(`cannot read ${path}: ${readReason(error)}`, error)
   }
 }
 
-/** A path, for people. */
+/** The name of a path in messages. */
 function nameOf(path: string): string {
   return path === '-' ? 'stdin' : path
 }
 
-/** Whether a file was not there. */
+/** Whether a file does not exist. */
 function isMissing(error: unknown): boolean {
   return codeOf(error) === 'ENOENT'
 }
 
-/** Why a file could not be read or written, in a few words. */
+/** Why a file cannot be read or written. */
 function readReason(error: unknown): string {
   const code = codeOf(error)
   const words = code === undefined ? undefined : reasons[code]
@@ -118,8 +115,8 @@ function readReason(error: unknown): string {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EACCES: 'it may not be touched',
+  ENOENT: 'file not found',
+  EACCES: 'permission denied',
   EISDIR: 'it is a folder',
   ENOTDIR: 'a part of the path is not a folder',
   ENOSPC: 'the disk is full',

@@ -2,16 +2,16 @@ import { createInterface, type Interface } from 'node:readline'
 import { styleText } from 'node:util'
 import type { Clock } from '../core/clock.ts'
 
-/** A stream to write to; a terminal says so. */
+/** A stream to write to, which may be a terminal. */
 export type Output = NodeJS.WritableStream & {
   readonly isTTY?: boolean | undefined
   readonly columns?: number | undefined
 }
 
-/** A stream to read from; a terminal says so. */
+/** A stream to read from, which may be a terminal. */
 type Input = NodeJS.ReadableStream & { readonly isTTY?: boolean | undefined }
 
-/** All that the program knows of the world around it. A test brings its own. */
+/** Everything that the program uses of its environment. A test passes its own. */
 export interface Io {
   /** The arguments after the program's name. */
   readonly argv: readonly string[]
@@ -19,20 +19,20 @@ export interface Io {
   readonly stdout: Output
   readonly stderr: Output
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Calls back at each Ctrl-C, until the returned function is called. While nobody listens, Ctrl-C ends the program. */
+  /** Adds a listener for Ctrl-C and returns a function that removes it. Without a listener, Ctrl-C ends the program. */
   readonly onInterrupt: (listener: () => void) => () => void
-  /** In place of the real clock. */
+  /** Replaces the system clock. */
   readonly clock?: Clock | undefined
-  /** In place of the platform's `fetch`. */
+  /** Replaces the platform's `fetch`. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
 }
 
-/** Whether somebody sits at both ends: questions can be asked, and are seen. */
+/** Whether input and output are a terminal, so that a person can answer questions. */
 export function isInteractive({ stdin, stdout }: Io): boolean {
   return stdin.isTTY === true && stdout.isTTY === true
 }
 
-/** What came of waiting for a line. */
+/** The result of waiting for a line. */
 type Answer =
   | { readonly type: 'line'; readonly text: string }
   /** Ctrl-C at the prompt. */
@@ -40,16 +40,17 @@ type Answer =
   /** Ctrl-D, or the end of the input. */
   | { readonly type: 'end' }
 
-/** Reads lines, one when it is asked for. */
+/** Reads one line for each `ask`. */
 export interface LineReader {
   ask(prompt: string): Promise<Answer>
   close(): void
 }
 
 /**
- * A reader of the program's input. At a terminal a line can be edited and earlier lines come back with the arrow keys.
+ * A reader of the program's input. At a terminal, lines can be edited, and the arrow keys show earlier lines.
  *
- * The terminal is let go between two questions, so Ctrl-C during a turn is the system's signal. Lines that came together are kept.
+ * The terminal is released between two questions, so that Ctrl-C during a turn is a signal. Lines that arrive together
+ * are kept for the next questions.
  */
 export function lineReader(io: Io): LineReader {
   return isInteractive(io) ? terminalReader(io) : pipeReader(io)
@@ -71,7 +72,7 @@ function terminalReader({ stdin, stdout }: Io): LineReader {
       const finish = (answer: Answer): void => {
         terminal.off('close', ended)
         draft = answer.type === 'line' ? terminal.line : ''
-        // Only a line that was sent has moved on to the next.
+        // Only a submitted line has ended with a line break.
         if (answer.type !== 'line') stdout.write('\n')
         terminal.close()
         resolve(answer)
@@ -80,14 +81,14 @@ function terminalReader({ stdin, stdout }: Io): LineReader {
       terminal.on('history', (all: string[]) => (history = [...all]))
       terminal.on('line', (line) => {
         lines.push(line)
-        // Several lines may arrive in one piece: the others are for the next questions.
+        // Several lines may arrive in one chunk; the others are for the next questions.
         if (lines.length === 1)
           queueMicrotask(() => finish({ type: 'line', text: lines.shift() ?? '' }))
       })
       terminal.on('SIGINT', () => finish({ type: 'interrupt' }))
       terminal.on('close', ended)
       terminal.prompt()
-      // What was typed after the last line, and not sent.
+      // Text that was typed after the last line, and not submitted.
       if (draft !== '') terminal.write(draft)
     })
   return { ask, close: () => undefined }
@@ -109,7 +110,7 @@ function pipeReader({ stdin }: Io): LineReader {
   }
 }
 
-/** Dresses text for a terminal; leaves it alone everywhere else. */
+/** Formats text for a terminal. Other output is not formatted. */
 export interface Style {
   dim(text: string): string
   bold(text: string): string
@@ -120,7 +121,7 @@ export interface Style {
 /** Colours when the stream is a terminal and `NO_COLOR` is not set. */
 export function styleFor(stream: Output, env: Io['env']): Style {
   const plain = stream.isTTY !== true || (env['NO_COLOR'] ?? '') !== ''
-  const dress = (format: 'dim' | 'bold' | 'green' | 'red') => (text: string) =>
-    plain ? text : styleText(format, text, { validateStream: false })
-  return { dim: dress('dim'), bold: dress('bold'), good: dress('green'), bad: dress('red') }
+  const format = (name: 'dim' | 'bold' | 'green' | 'red') => (text: string) =>
+    plain ? text : styleText(name, text, { validateStream: false })
+  return { dim: format('dim'), bold: format('bold'), good: format('green'), bad: format('red') }
 }

@@ -4,10 +4,10 @@ import type { StreamEvent } from '../types/events.ts'
 import { assertNever } from '../types/guards.ts'
 import type { Usage } from '../types/response.ts'
 
-/** Tells a run's events to people, as they come. */
+/** Shows the events of a run to a person. */
 interface Narrator {
   show(event: StreamEvent): void
-  /** Ends a line that text has left open. */
+  /** Ends the current line, if text is on it. */
   endLine(): void
 }
 
@@ -16,11 +16,11 @@ interface NarratorOptions {
   readonly write: (text: string) => void
   readonly style: Style
   readonly env: Io['env']
-  /** Stands before the model's words. */
+  /** Text before each line of the model. */
   readonly lead?: string
 }
 
-/** Makes a narrator. Text is written piece by piece; tools, questions and failures get lines of their own. */
+/** Creates a narrator. Text is written delta by delta; tools, questions and failures get separate lines. */
 export function narrator({ write, style, env, lead = '' }: NarratorOptions): Narrator {
   let open: 'text' | 'reasoning' | undefined
   const endLine = (): void => {
@@ -40,23 +40,46 @@ export function narrator({ write, style, env, lead = '' }: NarratorOptions): Nar
     write(`${text}\n`)
   }
   const show = (event: StreamEvent): void => {
-    if (event.type === 'text_delta') piece('text', event.delta)
-    else if (event.type === 'reasoning_delta') piece('reasoning', event.delta)
-    else if (event.type === 'message_completed') endLine()
-    else if (event.type === 'image_completed') line(`  ${style.dim('[an image]')}`)
-    else if (event.type === 'tool_execution_started') {
-      line(style.dim(`  · ${event.name} ${json(event.arguments)}`))
-    } else if (event.type === 'tool_execution_completed') {
-      const told = toolLine(event, style)
-      if (told !== undefined) line(told)
-    } else if (event.type === 'error') line(failureLine(event.error, style, env))
+    switch (event.type) {
+      case 'text_delta':
+        return piece('text', event.delta)
+      case 'reasoning_delta':
+        return piece('reasoning', event.delta)
+      case 'message_completed':
+        return endLine()
+      case 'image_completed':
+        return line(`  ${style.dim('[an image]')}`)
+      case 'tool_execution_started':
+        return line(style.dim(`  · ${event.name} ${json(event.arguments)}`))
+      case 'tool_execution_completed': {
+        const text = toolLine(event, style)
+        return text === undefined ? undefined : line(text)
+      }
+      case 'error':
+        return line(failureLine(event.error, style, env))
+      case 'message_started':
+      case 'text_completed':
+      case 'reasoning_completed':
+      case 'tool_call_started':
+      case 'tool_call_delta':
+      case 'tool_call_completed':
+      case 'raw_chunk':
+      case 'tool_result_encoded':
+      case 'ask_user_requested':
+      case 'tool_halt':
+      case 'step_completed':
+      case 'chat_completed':
+        return undefined
+      default:
+        return assertNever(event)
+    }
   }
   return { show, endLine }
 }
 
 type ToolCompleted = Extract<StreamEvent, { type: 'tool_execution_completed' }>
 
-/** A tool that asks has nothing to show: the question comes by itself. */
+/** A tool that asks the user has no line: the question is shown instead. */
 function toolLine(event: ToolCompleted, style: Style): string | undefined {
   const { name, durationMs, result, outcome } = event
   if (outcome?.type === 'ask_user') return undefined
@@ -70,12 +93,12 @@ type Failure = Extract<StreamEvent, { type: 'error' }>['error']
 
 function failureLine(error: Failure, style: Style, env: Io['env']): string {
   if (error.kind === 'stream' && error.reason === 'cancelled') {
-    return style.dim('  (stopped; what was said is kept)')
+    return style.dim('  (stopped; the text so far is kept)')
   }
   return `${style.bad('!')} ${describeFailure(error, env)}`
 }
 
-/** What an event says, in a few words of one line. */
+/** The content of an event, in a few words of one line. */
 export function eventFacts(event: StreamEvent): string {
   switch (event.type) {
     case 'message_started':
@@ -121,7 +144,7 @@ export function eventFacts(event: StreamEvent): string {
   }
 }
 
-/** The tokens that were reported, or nothing. */
+/** The reported tokens, or an empty text. */
 export function usageFacts({ inputTokens, outputTokens }: Usage): string {
   const facts = [
     inputTokens === undefined ? '' : `${inputTokens} in`,
@@ -130,7 +153,7 @@ export function usageFacts({ inputTokens, outputTokens }: Usage): string {
   return facts.length === 0 ? '' : `${facts.join(', ')} tokens`
 }
 
-/** A value as JSON, cut to fit a line. */
+/** A value as JSON, truncated to fit a line. */
 export function json(value: unknown, limit: number = 72): string {
   const text = JSON.stringify(value) ?? 'null'
   return text.length > limit ? `${text.slice(0, limit - 1)}…` : text

@@ -20,7 +20,7 @@ import { sessionShowCommand } from './session-show.ts'
 import { tourCommand } from './tour.ts'
 import { nearest } from '../schema/checks.ts'
 
-/** Runs the program and gives its exit code. It never rejects: what goes wrong is one line on stderr. */
+/** Runs the program and returns its exit code. It never rejects: an error is one line on stderr. */
 export async function runProgram(io: Io): Promise<number> {
   try {
     return await dispatch(io)
@@ -72,8 +72,8 @@ function unknownCommand([first = '', second]: readonly string[]): CliError {
   const names = commands.map(({ name }) => name)
   const family = names.filter((name) => name.startsWith(`${first} `))
   if (family.length > 0) {
-    const said = second === undefined ? first : `${first} ${second}`
-    return usageError(`there is no command ${said}; there is ${family.join(', ')}`)
+    const given = second === undefined ? first : `${first} ${second}`
+    return usageError(`there is no command ${given}; there is ${family.join(', ')}`)
   }
   const near = nearest(first, names)
   const advice = near === undefined ? `there are ${names.join(', ')}` : `did you mean ${near}?`
@@ -99,7 +99,7 @@ function programHelp(commands: readonly Command[]): string {
     '',
     ...columns(commands.map(({ name, summary }) => [name, summary])),
     '',
-    'Every command takes --help. Without a key and without --provider everything runs on the Fake, offline.',
+    'Every command has --help. Without a key and without --provider, everything runs on the Fake, offline.',
     '',
     'Exit codes',
     ...exitCodeLines.map((line) => `  ${line}`),
@@ -136,7 +136,7 @@ function lines(all: readonly string[]): string {
   return `${all.join('\n')}\n`
 }
 
-/** Reads what follows a command's name. What is wrong is a usage error that names the nearest legal option. */
+/** Parses the arguments of a command. A mistake is a usage error that names the option that was probably meant. */
 function parseCommandLine(command: Command, args: readonly string[], io: Io): CommandCall {
   const { values, positionals } = parse(command, args)
   const [least, most] = command.positionals
@@ -146,7 +146,7 @@ function parseCommandLine(command: Command, args: readonly string[], io: Io): Co
     )
   }
   if (positionals.length > most) {
-    throw usageError(`${command.name} takes no ${positionals[most]}; ${seeHelp(command)}`)
+    throw usageError(`${command.name} has no argument ${positionals[most]}; ${seeHelp(command)}`)
   }
   return {
     io,
@@ -185,7 +185,7 @@ function parserOptions(specs: OptionSpecs): NonNullable<ParseArgsConfig['options
   )
 }
 
-/** Every command has it. */
+/** An option of every command. */
 const helpOption: OptionSpec = { short: 'h', help: 'show this help' }
 
 function problemOf(command: Command, error: unknown): string {

@@ -11,32 +11,32 @@ import type { Script, ScriptEntry } from '../testing/script.ts'
 import { messageText, type Message } from '../types/message.ts'
 import type { ModelRequest } from '../types/request.ts'
 
-/** A real provider, chosen. */
+/** The chosen provider. */
 export interface ChosenProvider {
   readonly name: ProviderName
   readonly model: string
   readonly adapter: ChatAdapter
-  /** Finds the key in the environment, at each call anew. */
+  /** Finds the key in the environment, for each call. */
   readonly keys: (provider: string) => string | undefined
 }
 
-/** The options by which a provider is chosen. */
+/** The options that choose a provider. */
 export const providerOptions: OptionSpecs = {
   provider: {
     value: '<name>',
-    help: 'openai, anthropic, gemini or fake (ALLM_PROVIDER); else the first that has a key, else fake',
+    help: 'openai, anthropic, gemini or fake (ALLM_PROVIDER); otherwise the first with a key, otherwise fake',
   },
-  model: { value: '<id>', help: 'the model (ALLM_MODEL); else a small one of the provider' },
+  model: { value: '<id>', help: 'the model (ALLM_MODEL); otherwise a small one of the provider' },
   'base-url': {
     value: '<url>',
-    help: 'another server, its version path included (ALLM_BASE_URL)',
+    help: 'another server, with its version path (ALLM_BASE_URL)',
   },
 }
 
 /**
- * The provider that a command line and the environment ask for; `undefined` means the fake.
+ * The provider that the command line or the environment chooses. `undefined` means the fake.
  *
- * An option goes before its variable. Without either it is the first provider whose key is in the environment.
+ * An option overrides its variable. Without either it is the first provider whose key is in the environment.
  */
 export function chooseProvider(call: CommandCall): ChosenProvider | undefined {
   const { io } = call
@@ -47,9 +47,7 @@ export function chooseProvider(call: CommandCall): ChosenProvider | undefined {
     throw usageError('--base-url needs --provider: openai, anthropic or gemini')
   }
   if (baseUrl !== undefined && !URL.canParse(baseUrl)) {
-    throw usageError(
-      `--base-url must be an address such as http://127.0.0.1:8080/v1, not ${baseUrl}`,
-    )
+    throw usageError(`--base-url must be a URL such as http://127.0.0.1:8080/v1, not ${baseUrl}`)
   }
   return {
     name,
@@ -59,7 +57,7 @@ export function chooseProvider(call: CommandCall): ChosenProvider | undefined {
   }
 }
 
-/** A provider's key in the environment, and the variable that holds it. */
+/** A provider's key in the environment, and the name of its variable. */
 export function foundKey(
   provider: string,
   { env }: Io,
@@ -98,10 +96,10 @@ function filled(value: string | undefined): string | undefined {
   return value === undefined || value.trim() === '' ? undefined : value.trim()
 }
 
-/** The providers that the program can talk to; the fake is at home. */
+/** The real providers that the program supports. */
 export const providerNames = ['openai', 'anthropic', 'gemini'] as const
 
-/** One of them. */
+/** The name of a real provider. */
 export type ProviderName = (typeof providerNames)[number]
 
 /** Whether a word is the name of a provider. */
@@ -109,14 +107,14 @@ export function isProviderName(word: string): word is ProviderName {
   return providerNames.some((name) => name === word)
 }
 
-/** The model that is used when none is named: a small one of each. */
+/** The default model of each provider: a small one. */
 const defaultModels: Readonly<Record<ProviderName, string>> = {
   openai: 'gpt-5-mini',
   anthropic: 'claude-haiku-4-5',
   gemini: 'gemini-2.5-flash',
 }
 
-/** Where each provider lives, its version path included. */
+/** The URL of each provider, with its version path. */
 export const defaultBaseUrls: Readonly<Record<ProviderName, string>> = {
   openai: 'https://api.openai.com/v1',
   anthropic: 'https://api.anthropic.com/v1',
@@ -124,9 +122,9 @@ export const defaultBaseUrls: Readonly<Record<ProviderName, string>> = {
 }
 
 /**
- * The fake that `allm chat` talks to: each call gets a script that fits the last message, so a conversation never runs out.
+ * The fake of `allm chat`: each call plays a script that fits the last message, so a conversation never runs out.
  *
- * It shows what a model does (words that stream, two tools at once, a question), and says that it is not one.
+ * It shows what a model does (streamed text, two tools at once, a question), and says that it is not a model.
  */
 export function demoAdapter(): ChatAdapter {
   return {
@@ -139,28 +137,29 @@ function scriptFor({ messages }: ModelRequest): Script {
   const last = messages.at(-1)
   const before = messages.at(-2)
   const call = `call-${messages.length}`
-  const said = last === undefined ? '' : messageText(last).trim()
-  if (last?.role === 'tool') return spoken(`The tools say ${toolWords(messages)}.`)
-  if (before?.metadata?.['askUser'] === true) return spoken(`You chose ${said}. Good to know.`)
-  if (/\b(?:dice|die|roll)\b/i.test(said)) {
+  const text = last === undefined ? '' : messageText(last).trim()
+  if (last?.role === 'tool') return streamedText(`The tools say ${toolWords(messages)}.`)
+  if (before?.metadata?.['askUser'] === true)
+    return streamedText(`You chose ${text}. Good to know.`)
+  if (/\b(?:dice|die|roll)\b/i.test(text)) {
     return [
       ['tool_call', { id: `${call}a`, name: 'roll_dice', arguments: { sides: 6 } }],
       ['tool_call', { id: `${call}b`, name: 'roll_dice', arguments: { sides: 6 } }],
     ]
   }
-  if (/\b(?:time|date|clock)\b/i.test(said)) {
+  if (/\b(?:time|date|clock)\b/i.test(text)) {
     return [['tool_call', { id: call, name: 'now', arguments: { timeZone: 'UTC' } }]]
   }
-  if (/\b(?:ask|question)\b/i.test(said)) {
+  if (/\b(?:ask|question)\b/i.test(text)) {
     const question = { question: 'Tea or coffee?', choices: ['tea', 'coffee'] }
     return [['tool_call', { id: call, name: 'ask_person', arguments: question }]]
   }
-  return spoken(
-    `You said "${said}". I am the Fake, so I only play scripts: say "dice" for two tools at once, "time" for one, "ask" for a question. For a real model, start me with --provider.`,
+  return streamedText(
+    `You said "${text}". I am the Fake, so I only play scripts: say "dice" for two tools at once, "time" for one, "ask" for a question. For a real model, start me with --provider.`,
   )
 }
 
-/** The results of the last batch, in a row. */
+/** The results of the last tool calls, joined. */
 function toolWords(messages: readonly Message[]): string {
   const from = messages.findLastIndex(({ role }) => role === 'assistant')
   return messages
@@ -169,8 +168,8 @@ function toolWords(messages: readonly Message[]): string {
     .join(' and ')
 }
 
-/** A text as a model says it: word by word, after a moment. */
-export function spoken(text: string, firstMs: number = 120, eachMs: number = 25): Script {
+/** The script of a text that is streamed word by word, after a delay. */
+export function streamedText(text: string, firstMs: number = 120, eachMs: number = 25): Script {
   const entries: ScriptEntry[] = []
   for (const [index, word] of (text.match(/\S+\s*/g) ?? []).entries()) {
     entries.push(['delay', index === 0 ? firstMs : eachMs], ['text', word])

@@ -13,19 +13,19 @@ import { virtualClock } from '../testing/virtual-clock.ts'
 import type { StreamEvent } from '../types/events.ts'
 import type { ModelResponse } from '../types/response.ts'
 
-/** `allm run`: plays a script and shows what comes of it. */
+/** `allm run`: plays a script and prints the result. */
 export const runCommand: Command = {
   name: 'run',
   summary: 'play a script on the Fake and print the response or the events',
   synopsis: '<script.json> [options]',
   options: {
-    json: { help: 'print JSON, one line a response (or an event)' },
+    json: { help: 'print JSON, one line for each response (or event)' },
     events: { help: 'print every event instead of the response' },
-    'real-time': { help: 'really wait for the delays of the script' },
+    'real-time': { help: 'wait for the delays of the script' },
   },
   notes: [
     'A script file is a list of entries for one call, such as [["text", "Hello"], ["finish", "stop"]], a list of such\nlists for several calls, or an object with script or scripts. A path of - reads stdin.',
-    'A script that ends in an error is a failed run (1); what came before the error is printed all the same.',
+    'A script that ends in an error is a failed run (1); the part before the error is still printed.',
   ],
   positionals: [1, 1],
   run,
@@ -37,12 +37,12 @@ async function run(call: CommandCall): Promise<number> {
   const { scripts } = await readScriptFile(path, io)
   const asJson = call.flag('json')
   const asEvents = call.flag('events')
-  const say = (line: string): void => void io.stdout.write(`${line}\n`)
+  const print = (line: string): void => void io.stdout.write(`${line}\n`)
   const onEvent = (timed: TimedEvent): void => {
-    if (asEvents) say(asJson ? JSON.stringify(timed.event) : eventLine(timed))
+    if (asEvents) print(asJson ? JSON.stringify(timed.event) : eventLine(timed))
   }
   for await (const played of playScripts(scripts, call.flag('real-time'), onEvent)) {
-    if (!asEvents) say(asJson ? JSON.stringify(played.response) : responseLines(played))
+    if (!asEvents) print(asJson ? JSON.stringify(played.response) : responseLines(played))
     const { error } = played.response
     if (error !== undefined) throw failure(`the script failed: ${describeFailure(error, io.env)}`)
   }
@@ -70,16 +70,17 @@ interface PlayedCall {
   readonly durationMs: number
 }
 
-/** An event, and when it came, counted from the start of its call. */
+/** An event, and its time since the start of its call. */
 interface TimedEvent {
   readonly at: number
   readonly event: StreamEvent
 }
 
 /**
- * Plays scripts on the fake, one model call each, without retries, until one of them fails. Delays take no time unless `realTime`.
+ * Plays scripts on the fake, one model call each, without retries, until one of them fails. Delays take time only with
+ * `realTime`.
  *
- * `onEvent` sees every event as it comes. A call that fails before its first event rejects.
+ * `onEvent` is called with every event. A call that fails before its first event rejects.
  */
 export async function* playScripts(
   scripts: readonly Script[],
@@ -104,29 +105,29 @@ export async function* playScripts(
   }
 }
 
-/** One row of the chart: who did what, from when to when. */
+/** One row of the chart: an activity, and its start and end. */
 interface TimelineRow {
   readonly lane: 'model' | 'tool' | 'user' | 'file'
   readonly label: string
   readonly from: number
-  /** When a model's first event came. */
+  /** The time of the model's first event. */
   readonly first?: number
   readonly to: number
 }
 
-/** Writes down what happened when. */
+/** Records what happened when. */
 export interface Timeline {
   readonly rows: readonly TimelineRow[]
-  /** A run begins: its first model call is waited for from now on. */
+  /** Starts a run: from now on it waits for its first model call. */
   begin(): void
   note(event: StreamEvent): void
-  /** The run is left: what is open ends now, as `label`. */
+  /** Stops the run: an open model call ends now, as `label`. */
   cut(label: string): void
-  /** Something that is not an event. */
+  /** Adds a row for something that is not an event. */
   mark(lane: TimelineRow['lane'], label: string, from?: number): void
 }
 
-/** A timeline by a clock. Times are counted from its making. */
+/** A timeline by a clock. Times start at its creation. */
 export function timeline(clock: Clock): Timeline {
   const zero = clock.now()
   const now = (): number => clock.now() - zero
@@ -160,7 +161,7 @@ export function timeline(clock: Clock): Timeline {
   }
 }
 
-/** The rows as a chart: `░` waits for the model's first word, `█` is busy, `◆` is a moment. */
+/** The rows as a chart: `░` waits for the model's first event, `█` is busy, `◆` is a moment. */
 export function timelineChart(rows: readonly TimelineRow[], width: number = 40): readonly string[] {
   const end = Math.max(1, ...rows.map(({ to }) => to))
   const place = (at: number): number => Math.round((at / end) * width)

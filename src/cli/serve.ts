@@ -8,16 +8,16 @@ import type { FakeServerOptions } from '../server/request-handler.ts'
 /** `allm serve`: a server that plays a script in the formats of three providers. */
 export const serveCommand: Command = {
   name: 'serve',
-  summary: 'serve a script over HTTP as OpenAI, Anthropic and Gemini do',
+  summary: 'serve a script over HTTP in the formats of OpenAI, Anthropic and Gemini',
   synopsis: '<script.json> [options]',
   options: {
-    port: { value: '<number>', short: 'p', help: 'the port (8080); 0 takes a free one' },
+    port: { value: '<number>', short: 'p', help: 'the port (8080); 0 chooses a free one' },
     host: { value: '<address>', help: 'the address to listen on (127.0.0.1)' },
-    repeat: { help: 'begin again after the last script instead of failing' },
+    repeat: { help: 'start again after the last script instead of failing' },
   },
   notes: [
-    'The file is that of allm run. An object may hold any other option of createFakeServer that is JSON: images, models,\nfailures, faults and the like. An option of the command line goes before it.',
-    'It serves until Ctrl-C. Requests need a key, and any key will do.',
+    'The file has the format of allm run. An object may have any other option of createFakeServer that is JSON: images, models,\nfailures, faults and so on. Options of the command line override it.',
+    'It serves until Ctrl-C. Requests need a key; any key is accepted.',
   ],
   positionals: [1, 1],
   run,
@@ -51,13 +51,11 @@ async function started(options: FakeServerOptions, path: string): Promise<FakeSe
     if (isAllmError(error)) throw failure(`${path}: ${error.message}`, error)
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     if (code === 'EADDRINUSE') {
-      throw failure(`port ${options.port} is taken; name another with --port, or 0 for a free one`)
+      throw failure(`port ${options.port} is in use; pass another with --port, or 0 for a free one`)
     }
     if (code === 'EACCES') throw failure(`port ${options.port} is not allowed; try one above 1023`)
     if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
-      throw failure(
-        `can not listen on ${options.host}; name an address of this machine with --host`,
-      )
+      throw failure(`cannot listen on ${options.host}; pass an address of this machine with --host`)
     }
     throw error
   }

@@ -8,16 +8,16 @@ import { assertNever } from '../types/guards.ts'
 import { messageText, type Message } from '../types/message.ts'
 import type { Session } from '../types/session.ts'
 
-/** The widest role, and a space. */
+/** The width of the longest role and a space. */
 const leadWidth = 10
 
-/** `allm session show`: a saved session for people. */
+/** `allm session show`: prints a saved session. */
 export const sessionShowCommand: Command = {
   name: 'session show',
-  summary: 'print a saved session: transcript, status, and what is legal next',
+  summary: 'print a saved session: transcript, status, and the operations that are legal next',
   synopsis: '<file> [options]',
   options: { json: { help: 'print the session as JSON, of the newest version' } },
-  notes: ['It reads what Session.stringify, fileStore and allm chat --session write.'],
+  notes: ['It reads the output of Session.stringify, fileStore and allm chat --session.'],
   positionals: [1, 1],
   run,
 }
@@ -26,13 +26,13 @@ async function run(call: CommandCall): Promise<number> {
   const { io, positionals } = call
   const [path = ''] = positionals
   const session = await readSession(path)
-  if (session === undefined) throw failure(`can not read ${path}: there is no such file`)
+  if (session === undefined) throw failure(`cannot read ${path}: file not found`)
   const text = call.flag('json') ? JSON.stringify(session, null, 2) : transcript(session, io)
   io.stdout.write(`${text}\n`)
   return exitCodes.ok
 }
 
-/** A session for people: who said what, what it waits for, and what can be done with it. */
+/** A session as text: its messages, what it waits for, and the operations that are legal. */
 function transcript(session: Session, io: Io): string {
   const style = styleFor(io.stdout, io.env)
   const { id, status, thread, run: progress } = session

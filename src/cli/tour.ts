@@ -8,7 +8,7 @@ import { describeFailure } from './describe-error.ts'
 import { readSession, writeSession } from './files.ts'
 import { isInteractive, lineReader, styleFor, type Io, type Output, type Style } from './io.ts'
 import { narrator } from './narrator.ts'
-import { chooseProvider, providerOptions, spoken, type ChosenProvider } from './provider.ts'
+import { chooseProvider, providerOptions, streamedText, type ChosenProvider } from './provider.ts'
 import { timeline, timelineChart, type Timeline } from './run.ts'
 import type { Engine } from '../contracts/engine.ts'
 import type { Tool } from '../contracts/tool.ts'
@@ -23,10 +23,10 @@ import type { Script } from '../testing/script.ts'
 import { virtualClock } from '../testing/virtual-clock.ts'
 import type { StreamEvent } from '../types/events.ts'
 
-/** Stands before the words of the model, and of the user. */
+/** The text before each line. */
 const leads = { model: 'model  ', user: 'you    ', note: '       ' } as const
 
-/** What the user says in the tour, and what the model is told. */
+/** The messages of the user, and the instructions of the model. */
 const tourWords = {
   first: 'In one sentence: why would one stop, save and resume an LLM run?',
   system:
@@ -34,14 +34,14 @@ const tourWords = {
   plan: 'Plan a picnic in Ghent on Saturday.',
 } as const
 
-/** What the fake answers to the first question. */
-const firstAnswer: Script = spoken(
+/** The fake's answer to the first question. */
+const firstAnswer: Script = streamedText(
   'Because tabs close, processes die and people go home, and nobody wants to pay for the same words twice.',
   300,
   30,
 )
 
-/** What the fake does to plan the picnic: two tools at once, then a question. */
+/** The fake's scripts for the plan: two tools at once, then a question. */
 const planning: readonly Script[] = [
   [
     ['delay', 350],
@@ -63,10 +63,10 @@ const planning: readonly Script[] = [
   ],
 ]
 
-/** After so many pieces of its answer the model is stopped. */
+/** The number of deltas after which the model is stopped. */
 const enough = 8
 
-/** `allm tour`: the main job of the library in five acts. `npm start` runs it. */
+/** `allm tour`: the main use of the library in five steps. `npm start` runs it. */
 export const tourCommand: Command = {
   name: 'tour',
   summary: 'see a run stream, call tools, ask, stop, save, resume and finish',
@@ -74,163 +74,164 @@ export const tourCommand: Command = {
   options: {
     ...providerOptions,
     session: { value: '<file>', short: 's', help: 'keep the saved session in this file' },
-    fast: { help: 'do not play the Fake at the pace of its script' },
+    fast: { help: 'show everything at once, without the delays of the script' },
   },
-  notes: ['Where there is no terminal, the tour answers its own question.'],
+  notes: ['Without a terminal, the tour answers its own question.'],
   positionals: [0, 0],
   run,
 }
 
 async function run(call: CommandCall): Promise<number> {
-  const stage = createStage(call)
+  const tour = createTour(call)
   const kept = call.text('session')
   const folder = kept === undefined ? await mkdtemp(join(tmpdir(), 'allm-tour-')) : undefined
   const path = kept ?? join(folder ?? '', 'tour.session.json')
   try {
-    await perform(stage, path)
+    await runSteps(tour, path)
   } finally {
-    await stage.output.flush()
+    await tour.output.flush()
     if (folder !== undefined) await rm(folder, { recursive: true, force: true })
   }
   return exitCodes.ok
 }
 
-async function perform(stage: Stage, path: string): Promise<void> {
-  stage.say(`allm tour on ${stage.partner}`)
-  if (stage.isFake) stage.say('(a key in the environment, or --provider, takes it to a real model)')
-  await streamed(stage)
-  const asking = await askedToPlan(stage)
-  const answer = await answered(stage, asking)
-  await stopped(stage, asking, answer, path)
-  await resumed(stage, answer, path)
-  stage.say('')
-  stage.say(stage.style.bold('What happened when'))
-  stage.say('(░ waits for the model, █ is busy, ◆ is a moment)')
-  for (const line of timelineChart(stage.log.rows)) stage.say(line)
+async function runSteps(tour: Tour, path: string): Promise<void> {
+  tour.print(`allm tour on ${tour.partner}`)
+  if (tour.isFake)
+    tour.print('(set a key in the environment, or pass --provider, to use a real model)')
+  await streamed(tour)
+  const asking = await askedToPlan(tour)
+  const answer = await answered(tour, asking)
+  await stopped(tour, asking, answer, path)
+  await resumed(tour, answer, path)
+  tour.print('')
+  tour.print(tour.style.bold('What happened when'))
+  tour.print('(░ waits for the model, █ is busy, ◆ is a moment)')
+  for (const line of timelineChart(tour.log.rows)) tour.print(line)
 }
 
 /**
- * Shows a run on the stage and writes it into the timeline. With `stopAfter`, the run is left after so many pieces of text.
+ * Shows a run and records it in the timeline. With `stopAfter`, the run is stopped after that number of text deltas.
  *
- * Says whether it was stopped. A run that fails ends the tour.
+ * Returns whether it was stopped. A run that fails ends the tour.
  */
 async function play(
-  stage: Stage,
+  tour: Tour,
   events: AsyncIterable<StreamEvent>,
   stopAfter: number = Number.POSITIVE_INFINITY,
 ): Promise<boolean> {
-  const { io, log, style, output } = stage
+  const { io, log, style, output } = tour
   const { env } = io
-  const teller = narrator({ write: output.write, style, env, lead: leads.model })
+  const lines = narrator({ write: output.write, style, env, lead: leads.model })
   let pieces = 0
   log.begin()
   for await (const event of events) {
     log.note(event)
     if (event.type === 'error') throw failure(describeFailure(event.error, env))
-    teller.show(event)
+    lines.show(event)
     if (event.type === 'text_delta' && ++pieces >= stopAfter) break
   }
   const isStopped = pieces >= stopAfter
   if (isStopped) output.write('…')
-  teller.endLine()
+  lines.endLine()
   if (isStopped) log.cut('is stopped')
   return isStopped
 }
 
-/** Act 1: an answer, word by word. */
-async function streamed(stage: Stage): Promise<void> {
-  heading(stage, '1. An answer is streamed')
-  stage.say(`${leads.user}${tourWords.first}`)
-  const engine = stage.engine([firstAnswer])
-  await play(stage, streamGenerate(engine, [user(tourWords.first)], { toolChoice: 'none' }))
+/** Step 1: an answer is streamed. */
+async function streamed(tour: Tour): Promise<void> {
+  heading(tour, '1. An answer is streamed')
+  tour.print(`${leads.user}${tourWords.first}`)
+  const engine = tour.engine([firstAnswer])
+  await play(tour, streamGenerate(engine, [user(tourWords.first)], { toolChoice: 'none' }))
 }
 
-/** Act 2: a session in which the model calls two tools at once, and then asks. */
-async function askedToPlan(stage: Stage): Promise<Session> {
-  heading(stage, '2. Two tools are called at once')
-  stage.say(`${leads.user}${tourWords.plan}`)
+/** Step 2: in a session, the model calls two tools at once, and then asks a question. */
+async function askedToPlan(tour: Tour): Promise<Session> {
+  heading(tour, '2. Two tools are called at once')
+  tour.print(`${leads.user}${tourWords.plan}`)
   const messages = [system(tourWords.system), user(tourWords.plan)]
-  const run = Session.streamStart(stage.engine(planning), Session.create({ id: 'tour', messages }))
-  await play(stage, run)
+  const run = Session.streamStart(tour.engine(planning), Session.create({ id: 'tour', messages }))
+  await play(tour, run)
   return run.session
 }
 
-/** Act 3: the question goes to whoever sits at the terminal; without one, the tour answers itself. */
-async function answered(stage: Stage, session: Session): Promise<string> {
-  const { io, clock, log, output } = stage
-  heading(stage, '3. A tool asks the user, and the run waits')
+/** Step 3: the person at the terminal answers the question. Without a terminal, the tour answers it. */
+async function answered(tour: Tour, session: Session): Promise<string> {
+  const { io, clock, log, output } = tour
+  heading(tour, '3. A tool asks the user, and the run waits')
   const asked = pendingQuestion(session)
   if (asked === undefined) {
-    stage.say(`${leads.note}(the model did not ask; it is told to go on)`)
+    tour.print(`${leads.note}(the model did not ask; it is told to continue)`)
     return 'At noon. Please tell me the plan.'
   }
-  stage.say(`${leads.model}${questionLine(asked)}`)
+  tour.print(`${leads.model}${questionLine(asked)}`)
   const proposal = asked.choices.at(-1) ?? 'at noon'
   await output.flush()
   const since = clock.now()
-  const said = isInteractive(io) ? await askAtTerminal(stage) : ''
-  const answer = said === '' ? proposal : said
-  if (said === '') stage.say(`${leads.user}${answer}  (nobody is here, so the tour answers itself)`)
+  const typed = isInteractive(io) ? await askAtTerminal(tour) : ''
+  const answer = typed === '' ? proposal : typed
+  if (typed === '')
+    tour.print(`${leads.user}${answer}  (there is no terminal, so the tour answers itself)`)
   log.mark('user', `says ${answer}`, since)
   return answer
 }
 
-/** A heading, set apart. */
-function heading({ say, style }: Stage, text: string): void {
-  say('')
-  say(style.bold(text))
+function heading({ print, style }: Tour, text: string): void {
+  print('')
+  print(style.bold(text))
 }
 
-async function askAtTerminal({ io }: Stage): Promise<string> {
+async function askAtTerminal({ io }: Tour): Promise<string> {
   const reader = lineReader(io)
   const answer = await reader.ask(leads.user)
   reader.close()
   return answer.type === 'line' ? answer.text.trim() : ''
 }
 
-/** Act 4: the run is left in the middle of the answer, and saved. */
-async function stopped(stage: Stage, asking: Session, answer: string, path: string): Promise<void> {
-  const { log, say } = stage
-  heading(stage, '4. The run is stopped in the middle, and saved')
-  const run = Session.streamReply(stage.engine([plan(answer)]), asking, answer)
-  const wasStopped = await play(stage, run, enough)
+/** Step 4: the run is stopped in the middle of the answer, and saved. */
+async function stopped(tour: Tour, asking: Session, answer: string, path: string): Promise<void> {
+  const { log, print } = tour
+  heading(tour, '4. The run is stopped in the middle, and saved')
+  const run = Session.streamReply(tour.engine([plan(answer)]), asking, answer)
+  const wasStopped = await play(tour, run, enough)
   await writeSession(path, run.session)
   const { size } = await stat(path)
   log.mark('file', 'is saved')
   const how = wasStopped
-    ? `stopped after ${enough} pieces of text`
+    ? `stopped after ${enough} text deltas`
     : 'the model was done before it could be stopped'
-  say(`${leads.note}(${how}; ${size} bytes in ${basename(path)})`)
+  print(`${leads.note}(${how}; ${size} bytes in ${basename(path)})`)
 }
 
-/** Act 5: another engine reads the file and finishes. */
-async function resumed(stage: Stage, answer: string, path: string): Promise<void> {
-  const { log, say } = stage
-  heading(stage, '5. It is resumed from the file, and finished')
+/** Step 5: another engine reads the file and finishes the run. */
+async function resumed(tour: Tour, answer: string, path: string): Promise<void> {
+  const { log, print } = tour
+  heading(tour, '5. It is resumed from the file, and finished')
   const session = await readSession(path)
   if (session === undefined) throw failure(`${path} is gone`)
   log.mark('file', 'is read')
   if (isResumable(session)) {
-    const run = Session.streamResume(stage.engine([plan(answer)]), session)
-    await play(stage, run)
+    const run = Session.streamResume(tour.engine([plan(answer)]), session)
+    await play(tour, run)
     await writeSession(path, run.session)
-    say(`${leads.note}(${ending(run.session, log.rows)})`)
+    print(`${leads.note}(${ending(run.session, log.rows)})`)
     return
   }
-  say(`${leads.note}(${session.status}; there is nothing left to do)`)
+  print(`${leads.note}(${session.status}; there is nothing left to do)`)
 }
 
-/** How it came out, counted: a tool that ran twice would be seen here. */
-function ending({ status, thread }: Session, rows: Stage['log']['rows']): string {
+/** The result in numbers. A tool that ran twice would show here. */
+function ending({ status, thread }: Session, rows: Tour['log']['rows']): string {
   const calls = thread.messages.flatMap(({ toolCalls = [] }) => toolCalls).length
   const runs = rows.filter(({ lane }) => lane === 'tool').length
   return `${status}: ${thread.messages.length} messages, ${calls} tool calls, ${runs} tool runs`
 }
 
-/** Where the tour takes place. */
-interface Stage {
+/** What all steps of the tour share. */
+interface Tour {
   readonly io: Io
-  /** Who answers, in words. */
+  /** The name of the provider and model, for the user. */
   readonly partner: string
   readonly isFake: boolean
   readonly clock: Clock
@@ -238,15 +239,16 @@ interface Stage {
   readonly style: Style
   readonly output: Pacer
   readonly engine: EngineMaker
-  readonly say: (line: string) => void
+  readonly print: (line: string) => void
 }
 
 /**
- * Sets the stage: on the fake with a virtual clock, so that nothing waits and every run is the same, or with a real provider.
+ * Prepares the tour: on the fake with a virtual clock, so that nothing waits and every run is the same, or on a real
+ * provider.
  *
- * At a terminal the fake is shown at the pace that its script has, unless `--fast`.
+ * At a terminal the output of the fake has the delays of its script, unless `--fast`.
  */
-function createStage(call: CommandCall): Stage {
+function createTour(call: CommandCall): Tour {
   const { io } = call
   const provider = chooseProvider(call)
   const clock = io.clock ?? (provider === undefined ? virtualClock() : systemClock)
@@ -264,14 +266,13 @@ function createStage(call: CommandCall): Stage {
     style: styleFor(io.stdout, io.env),
     output,
     engine: engineMaker(provider, clock),
-    say: (line) => output.write(`${line}\n`),
+    print: (line) => output.write(`${line}\n`),
   }
 }
 
-/** Makes a new engine. The fake plays the scripts; a real provider answers by itself. */
+/** Creates an engine. The fake plays the scripts; a real provider ignores them. */
 type EngineMaker = (scripts: readonly Script[]) => Engine
 
-/** The maker of the tour's engines. */
 function engineMaker(provider: ChosenProvider | undefined, clock: Clock): EngineMaker {
   const tools = tourTools(clock)
   return (scripts) =>
@@ -284,7 +285,7 @@ function engineMaker(provider: ChosenProvider | undefined, clock: Clock): Engine
     })
 }
 
-/** The tools of the tour. They take a moment by the clock, so that one can see them run side by side. */
+/** The tools of the tour. They take some time by the clock, so that the timeline shows them run in parallel. */
 function tourTools(clock: Clock): readonly Tool[] {
   return [
     tool({
@@ -321,16 +322,16 @@ function tourTools(clock: Clock): readonly Tool[] {
   ]
 }
 
-/** The plan, as the fake tells it. */
+/** The fake's script for the answer with the plan. */
 function plan(start: string): Script {
-  return spoken(
+  return streamedText(
     `We meet at ${start} in the Citadelpark. It will be sunny, 21 degrees, so bring a blanket, lemonade and something to read in the shade.`,
     300,
     30,
   )
 }
 
-/** Writes text now, or at the pace of a clock that does not wait. */
+/** Writes text at once, or with the delays of a virtual clock. */
 interface Pacer {
   readonly write: (text: string) => void
   /** Resolves when everything has been written. */
@@ -338,8 +339,8 @@ interface Pacer {
 }
 
 /**
- * A writer that shows what happened on a virtual clock as it would have been seen. Each text is held with its time, and `flush`
- * writes them one after the other, waiting as long as the clock says. Without `wait` everything is written at once.
+ * A writer that replays the delays of a virtual clock. Each text is stored with its time; `flush` writes the texts with
+ * the delays between them. Without `wait` everything is written at once.
  */
 export function pacer(
   output: Output,

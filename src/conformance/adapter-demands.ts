@@ -4,37 +4,37 @@ import { demand, show } from './demands.ts'
 import { isAllmError, type AdapterErrorReason } from '../errors/errors.ts'
 import { toJsonValue } from '../errors/to-json-value.ts'
 import type { Script } from '../testing/script.ts'
+import { keysOf } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 
-/** A way for a call to fail before its first event. */
+/** A failure before the first event. */
 interface Refusal {
   readonly reason: AdapterErrorReason
   readonly details: JsonObject
   readonly capability?: ChatCapability
 }
 
-/** Every way. Those without a status are failures of the transport, which has none. */
-export const refusals: readonly Refusal[] = [
-  { reason: 'authentication_failed', details: { status: 401 } },
-  { reason: 'rate_limited', details: { status: 429 } },
-  { reason: 'invalid_request', details: { status: 400 } },
-  { reason: 'provider_unavailable', details: { status: 503 } },
-  { reason: 'timeout', details: { status: 408 } },
-  { reason: 'unknown', details: { status: 418 } },
-  { reason: 'network_error', details: {} },
-  { reason: 'malformed_response', details: {} },
-  {
-    reason: 'context_length_exceeded',
-    details: { status: 400 },
-    capability: 'detailed_errors',
-  },
-  { reason: 'content_filter', details: { status: 400 }, capability: 'detailed_errors' },
-  {
-    reason: 'unsupported_feature',
-    details: { status: 400 },
-    capability: 'unsupported_feature',
-  },
-]
+/** The failure of each reason. Those without a status are failures of the transport. */
+const byReason: Readonly<
+  Record<Exclude<AdapterErrorReason, 'no_scripted_response'>, Omit<Refusal, 'reason'>>
+> = {
+  authentication_failed: { details: { status: 401 } },
+  rate_limited: { details: { status: 429 } },
+  invalid_request: { details: { status: 400 } },
+  provider_unavailable: { details: { status: 503 } },
+  timeout: { details: { status: 408 } },
+  unknown: { details: { status: 418 } },
+  network_error: { details: {} },
+  malformed_response: { details: {} },
+  context_length_exceeded: { details: { status: 400 }, capability: 'detailed_errors' },
+  content_filter: { details: { status: 400 }, capability: 'detailed_errors' },
+  unsupported_feature: { details: { status: 400 }, capability: 'unsupported_feature' },
+}
+
+/** Every failure before the first event. */
+export const refusals: readonly Refusal[] = keysOf(byReason).map((reason) =>
+  Object.assign({ reason }, byReason[reason]),
+)
 
 /** The script of a refusal. */
 export function scriptOf({ reason, details }: Refusal): Script {
@@ -59,7 +59,7 @@ export function demandRefusal({ failure, given }: Outcome, { reason, details }: 
   })
 }
 
-/** Demands that an error says where and in which run it happened. */
+/** Demands that an error has its provider and its run. */
 export function demandOrigin({ failure, given }: Outcome, provider: string): void {
   const thrown = failure?.thrown
   const error = isAllmError(thrown) ? thrown.toJSON() : undefined
@@ -70,7 +70,7 @@ export function demandOrigin({ failure, given }: Outcome, provider: string): voi
   })
 }
 
-/** Demands that an error says how long to wait. */
+/** Demands that an error has the time to wait. */
 export function demandRetryAfter({ failure, given }: Outcome, retryAfterMs: number): void {
   const thrown = failure?.thrown
   const error = isAllmError(thrown) ? thrown.toJSON() : undefined
@@ -78,11 +78,11 @@ export function demandRetryAfter({ failure, given }: Outcome, retryAfterMs: numb
     expected: `an error with retryAfterMs ${retryAfterMs}`,
     received: error ?? (failure === undefined ? given : thrown),
     contract: 'errorFacts',
-    hint: 'providers say it in a header (seconds, milliseconds or a date) or in the body',
+    hint: 'providers send it in a header (seconds, milliseconds or a date) or in the body',
   })
 }
 
-/** A call that failed was sent once: the engine has the one retry loop. */
+/** Demands that a failed call was sent once: the engine has the only retry loop. */
 export function demandOneRequest(sent: number): void {
   demand(sent === 1, {
     expected: 'one request',
@@ -91,28 +91,28 @@ export function demandOneRequest(sent: number): void {
   })
 }
 
-/** Demands that a call rejected because it was cancelled. What did not reject is shown as it is. */
+/** Demands that a call rejected with `cancelled`. A string describes a call that did not reject. */
 export function demandCancelled(outcome: { readonly thrown: unknown } | string): void {
   const thrown = typeof outcome === 'string' ? undefined : outcome.thrown
   demand(isAllmError(thrown) && thrown.reason === 'cancelled', {
     expected: 'a rejection with StreamError cancelled',
     received: typeof outcome === 'string' ? outcome : thrown,
     contract: 'cancelled',
-    hint: 'what fetch throws for an aborted signal is no error of this library; turn it into one',
+    hint: 'fetch throws a DOMException for an aborted signal; convert it to a StreamError',
   })
 }
 
-/** A key that looks like nothing, so that only who knows it can hide it. */
+/** A key without a known format, which cannot be recognized by its look. */
 export const plainKey = 'conformance-0123456789-hush'
 
-/** A key in the shape of keys, as a provider might quote it. */
+/** A key in a known format, as a provider might quote it. */
 export const echoedKey = 'sk-conformance0123456789abcdef'
 
-/** Demands that a key stands nowhere in some values: not in their data, nor in a message, a cause or a stack. */
+/** Demands that values do not contain a key: not in their data, nor in a message, a cause or a stack. */
 export function demandNoKey(key: string, values: readonly unknown[]): void {
   const leaking = values.flatMap(textsOf).find((text) => text.includes(key))
   demand(leaking === undefined, {
-    expected: 'no key in what an adapter shows',
+    expected: 'no key in the output of an adapter',
     received: leaking?.replaceAll(key, '<the key>'),
     contract: 'keys',
     hint: 'never put options, headers or the address of a call into an error, an event or metadata',
@@ -122,7 +122,7 @@ export function demandNoKey(key: string, values: readonly unknown[]): void {
 function textsOf(value: unknown): readonly string[] {
   if (!(value instanceof Error)) return [JSON.stringify(value) ?? '']
   const { message, stack = '', cause } = value
-  // The fields of an error that is not ours do not count as its JSON.
+  // JSON.stringify would leave out the fields of a foreign error.
   const members = isAllmError(value) ? value : toJsonValue(Object.entries(value))
   const own = [message, stack, JSON.stringify(members)]
   return cause === undefined ? own : [...own, ...textsOf(cause)]

@@ -1,15 +1,15 @@
 import { ConformanceFailure, turns } from './demands.ts'
 
-/** What every harness may say about itself. */
+/** What every harness may declare. */
 export interface Declares<Capability extends string = string> {
-  /** What it claims to do beyond the contract's core. Absent: nothing. */
+  /** The capabilities beyond the core of the contract. None by default. */
   readonly capabilities?: readonly Capability[] | undefined
 }
 
 /**
- * One thing that an implementation has to do, as data. `run` rejects with a `ConformanceFailure` when it does not.
+ * One requirement, as data. `run` rejects with a `ConformanceFailure` when an implementation does not meet it.
  *
- * A case with a `capability` is for harnesses that declare it; a case without one is for all.
+ * A case with a `capability` applies to harnesses that declare it; a case without one applies to all.
  */
 export interface ConformanceCase<Harness, Capability extends string = string> {
   readonly name: string
@@ -17,74 +17,75 @@ export interface ConformanceCase<Harness, Capability extends string = string> {
   run(harness: Harness): Promise<void>
 }
 
-/** What a chat harness may declare, and what that claims. */
+/** The capabilities of a chat harness, and what each means. */
 const chatCapabilities = {
-  requests: 'the harness shows what was sent',
+  requests: 'the harness shows the requests that were sent',
   connections: 'the harness counts open connections',
-  several_calls: 'the harness plays one script after the other, one a call',
-  chunking: 'the harness cuts the bytes of an answer anywhere',
-  timeouts: 'requestTimeoutMs and streamTimeoutMs are kept, by options.clock',
-  detailed_errors: 'a prompt that is filtered or too long is told from other refused requests',
-  unsupported_feature:
-    'a feature that the provider does not have is told from other refused requests',
+  several_calls: 'the harness plays several scripts, one for each call',
+  chunking: 'the harness splits the bytes of an answer anywhere',
+  timeouts: 'requestTimeoutMs and streamTimeoutMs are enforced, by options.clock',
+  detailed_errors:
+    'a prompt that is filtered or too long is distinguished from other refused requests',
+  unsupported_feature: 'an unsupported feature is distinguished from other refused requests',
   retry_after: 'a refusal says how long to wait',
   stream_failures: 'the provider reports failures inside a stream',
   stream_retry_after: 'a failure inside a stream says how long to wait',
-  finish_reasons: 'length, content_filter and other are told from stop',
-  text_blocks: 'two blocks of text stay two',
+  finish_reasons: 'length, content_filter and other are distinguished from stop',
+  text_blocks: 'two text blocks stay separate',
   tools: 'the model calls tools',
   parallel_tools: 'the model calls several tools in one answer',
-  streamed_tools: 'the arguments of a call arrive in pieces',
-  interleaved_tools: 'the pieces of several calls arrive in turn',
-  raw_arguments: 'arguments that are no JSON arrive as they were written',
-  reasoning: 'the model thinks aloud',
-  reasoning_echo: 'reasoning goes back to the provider that it came from, and to no other',
+  streamed_tools: 'the arguments of a call are streamed',
+  interleaved_tools: 'the streamed arguments of several calls are interleaved',
+  raw_arguments: 'arguments that are not JSON are kept as they were written',
+  reasoning: 'the reasoning of the model is visible',
+  reasoning_echo: 'reasoning is sent back to the provider that it came from, and to no other',
   usage: 'tokens are counted',
   cached_usage: 'tokens that were read from a cache are counted',
   cache_write_usage: 'tokens that were written to a cache are counted',
   reasoning_usage: 'tokens that were spent on reasoning are counted',
-  raw_chunks: 'what the provider sent is shown as it came',
+  raw_chunks: 'the chunks of the provider are shown unchanged',
   images: 'the model makes images',
 } as const
 
-/** One of the things that a chat harness may declare. */
+/** A capability of a chat harness. */
 export type ChatCapability = keyof typeof chatCapabilities
 
-/** What an image harness may declare, and what that claims. */
+/** The capabilities of an image harness, and what each means. */
 const imageCapabilities = {
-  requests: 'the harness shows what was sent',
+  requests: 'the harness shows the requests that were sent',
   generate: 'new images are made',
-  edit: 'images are changed',
-  variation: 'images like one are made',
+  edit: 'images are edited',
+  variation: 'variations of an image are made',
   error_origin: 'a failure names its provider and its run',
-  several_images: 'one call gives several images',
+  several_images: 'one call returns several images',
   retry_after: 'a refusal says how long to wait',
-  detailed_errors: 'a prompt that is filtered or too long is told from other refused requests',
+  detailed_errors:
+    'a prompt that is filtered or too long is distinguished from other refused requests',
 } as const
 
-/** One of the things that an image harness may declare. */
+/** A capability of an image harness. */
 export type ImageCapability = keyof typeof imageCapabilities
 
-/** What the harness of an encoder may declare, and what that claims. */
+/** The capabilities of an encoder harness, and what each means. */
 const encoderCapabilities = {
   plain_text: 'strings are written as they are',
   json: 'everything else is written as JSON',
 } as const
 
-/** One of the things that the harness of an encoder may declare. */
+/** A capability of an encoder harness. */
 export type EncoderCapability = keyof typeof encoderCapabilities
 
-/** What the harness of a session store may declare, and what that claims. */
+/** The capabilities of a store harness, and what each means. */
 const storeCapabilities = {
-  durable: 'another store on the same place finds what was saved',
-  damage: 'the harness can make what was saved unreadable',
+  durable: 'another store at the same location finds the saved sessions',
+  damage: 'the harness can make a saved session unreadable',
   interruption: 'the harness can interrupt a save in the middle of its write',
 } as const
 
-/** One of the things that the harness of a session store may declare. */
+/** A capability of a store harness. */
 export type StoreCapability = keyof typeof storeCapabilities
 
-/** Every capability of every kind of harness, with its sentence. */
+/** Every capability of every kind of harness, and what it means. */
 export const everyCapability: Readonly<Record<string, string>> = {
   ...chatCapabilities,
   ...imageCapabilities,
@@ -98,20 +99,20 @@ export interface FailedCase {
   readonly error: unknown
 }
 
-/** A capability that the harness does not claim, and the cases that were therefore not run. */
+/** A capability that the harness does not declare, and the cases that were therefore not run. */
 export interface UndeclaredCapability {
   readonly capability: string
   readonly cases: readonly string[]
 }
 
-/** How an implementation did. What was not run is listed: it is no pass. */
+/** The results of all cases. Cases that were not run are listed separately: they did not pass. */
 export interface ConformanceReport {
   readonly passed: readonly string[]
   readonly failed: readonly FailedCase[]
   readonly notDeclared: readonly UndeclaredCapability[]
 }
 
-/** Runs cases one after the other without a test runner, and says how each came out. Never rejects because of a case. */
+/** Runs cases one after the other without a test runner, and returns the results. A failed case does not reject. */
 export async function runCases<Harness extends Declares>(
   cases: readonly ConformanceCase<Harness>[],
   harness: NoInfer<Harness>,
@@ -134,17 +135,16 @@ export async function runCases<Harness extends Declares>(
   return { passed, failed, notDeclared }
 }
 
-/** The cases of a list, by what a harness says about itself. */
+/** Cases sorted by the capabilities that a harness declares. */
 interface SortedCases<Harness> {
-  /** Those that it has to pass. */
+  /** The cases that it must pass. */
   readonly asked: readonly ConformanceCase<Harness>[]
-  /** The cases of each capability that it declares and that some case shows. */
+  /** The cases of each capability that it declares. */
   readonly declared: ReadonlyMap<string, readonly ConformanceCase<Harness>[]>
   /** The cases of each capability that it does not declare. */
   readonly undeclared: ReadonlyMap<string, readonly ConformanceCase<Harness>[]>
 }
 
-/** Sorts cases by what a harness declares. */
 function sortCases<Harness extends Declares>(
   cases: readonly ConformanceCase<Harness>[],
   { capabilities = [] }: Harness,
@@ -166,18 +166,18 @@ function sortCases<Harness extends Declares>(
 /** The `test` of any test runner: Vitest, `node:test`, Jest, Bun, or a function of your own. */
 export type TestFunction = (name: string, run: () => Promise<void>) => unknown
 
-/** What goes with a registration. */
+/** The options of `register`. */
 export interface RegisterOptions {
-  /** Is told, when the tests run, of each capability that the harness does not declare. */
+  /** Called, when the tests run, for each capability that the harness does not declare. */
   readonly report?: ((line: string) => void) | undefined
 }
 
 /**
- * Hands every case to a test runner, as a test of its own.
+ * Registers every case with a test runner, as a separate test.
  *
- * What the harness declares has to be shown: for each declared capability there is one more test, which passes when all of its cases
- * have passed and runs those that the runner left out; a capability that does not exist fails. What it does not declare is not run,
- * and says so in a test named "not declared: …".
+ * For each declared capability there is one more test. It passes when all cases of the capability have passed, and runs
+ * those that the runner left out. An unknown capability fails. The cases of a capability that is not declared are not
+ * run; a test named "not declared: …" lists them.
  */
 export function register<Harness extends Declares>(
   cases: readonly ConformanceCase<Harness>[],
@@ -211,7 +211,7 @@ export function register<Harness extends Declares>(
 }
 
 function named(capability: string): string {
-  return `${capability}: ${everyCapability[capability] ?? 'nothing that is known here'}`
+  return `${capability}: ${everyCapability[capability] ?? 'unknown capability'}`
 }
 
 function unknownCapability(capability: string): ConformanceFailure {
@@ -222,13 +222,13 @@ function unknownCapability(capability: string): ConformanceFailure {
   })
 }
 
-/** What Node, Bun and Deno have. */
+/** The `process` of Node, Bun and Deno. */
 interface Host {
   on?(name: 'unhandledRejection', listener: (reason: unknown) => void): unknown
   off?(name: 'unhandledRejection', listener: (reason: unknown) => void): unknown
 }
 
-/** What browsers and workers have. */
+/** The global of browsers and workers. */
 interface Page {
   addEventListener?(name: 'unhandledrejection', listener: (event: PageEvent) => void): void
   removeEventListener?(name: 'unhandledrejection', listener: (event: PageEvent) => void): void
@@ -238,9 +238,9 @@ interface PageEvent {
   readonly reason: unknown
 }
 
-/** Does something, and gives the rejections meanwhile and shortly after that nobody handled. */
+/** Runs `act`, and returns the unhandled rejections during it and shortly after. */
 export async function unhandledDuring(act: () => Promise<void>): Promise<readonly unknown[]> {
-  // Which of the two there is depends on the runtime; its types are not for this room to know.
+  // The runtime has one of the two, and its types are not available in this folder.
   const { process: host } = globalThis as { readonly process?: Host }
   const page = globalThis as Page
   const found: unknown[] = []
@@ -250,7 +250,7 @@ export async function unhandledDuring(act: () => Promise<void>): Promise<readonl
   else page.addEventListener?.('unhandledrejection', onPage)
   try {
     await act()
-    // A runtime looks for them after each round of its loop.
+    // A runtime reports them after a turn of its event loop.
     await turns(10)
   } finally {
     host?.off?.('unhandledRejection', onHost)

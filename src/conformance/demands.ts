@@ -2,18 +2,18 @@ import { startTimer, systemClock } from '../core/clock.ts'
 import { isAllmError } from '../errors/errors.ts'
 import { nextTurn } from '../testing/virtual-clock.ts'
 
-/** What a case found: what it expected, what it got, and the sentence of the contract that it goes by. */
+/** A broken promise: what a case expected, what it received, and the sentence of the contract. */
 export interface Finding {
   /** Completes "expected …". */
   readonly expected: string
   readonly received: unknown
   /** The promise that is broken. */
   readonly contract: ContractName
-  /** What usually is the reason. */
+  /** The usual reason. */
   readonly hint?: string | undefined
 }
 
-/** An implementation broke its contract. The message has all that is needed to find out where. */
+/** An implementation broke its contract. The message says what was expected and received, and which promise was broken. */
 export class ConformanceFailure extends Error {
   override readonly name = 'ConformanceFailure'
   readonly expected: string
@@ -47,7 +47,7 @@ function message({ expected, received, contract: promise, hint }: Finding): stri
 /** The longest text that a message quotes. */
 const longest = 400
 
-/** A value in a line of a message. Never throws, never long. */
+/** A value as one short line of a message. Never throws. */
 export function show(value: unknown): string {
   const text = textOf(value)
   return text.length > longest ? `${text.slice(0, longest)}… (${text.length} characters)` : text
@@ -60,26 +60,40 @@ function textOf(value: unknown): string {
   if (value instanceof Error) return `${value.name}: ${value.message}`
   if (typeof value === 'function') return `a function ${value.name}`
   try {
-    // JSON has nothing for a symbol.
+    // JSON.stringify returns undefined for a symbol.
     return JSON.stringify(value) ?? Object.prototype.toString.call(value)
   } catch {
     return Object.prototype.toString.call(value)
   }
 }
 
-/** What is waited for, and for how long. */
+/**
+ * How long a case waits in real time, unless the harness sets `patienceMs`. It detects what hangs and measures nothing,
+ * so it is long enough for the busiest machine.
+ */
+export const defaultPatienceMs = 30_000
+
+/** Turns of the event loop that a wait takes at least: time also passes while this process is not running. */
+const leastTurns = 1000
+
+/** What a case waits for, and for how long. */
 export interface Wait {
   readonly ms: number
   /** Completes "expected …". */
   readonly expected: string
   readonly contract: ContractName
+  readonly hint?: string
 }
 
-/** The promise, or a failure when it takes too long. So a case that hangs says what it waited for. */
+/** The promise, or a failure when it takes too long, so that a case that hangs says what it waited for. */
 export async function within<T>(promise: PromiseLike<T>, wait: Wait): Promise<T> {
   let cancel: (() => void) | undefined
   const tooLong = new Promise<never>((_, reject) => {
-    cancel = startTimer(systemClock, wait.ms, () => reject(timeUp(wait, undefined)))
+    const giveUp = async (): Promise<void> => {
+      await turns(leastTurns)
+      reject(timeUp(wait, undefined))
+    }
+    cancel = startTimer(systemClock, wait.ms, () => void giveUp())
   })
   try {
     return await Promise.race([promise, tooLong])
@@ -88,102 +102,101 @@ export async function within<T>(promise: PromiseLike<T>, wait: Wait): Promise<T>
   }
 }
 
-/** Looks at a value until it is as wanted, or fails when that takes too long. */
+/** Reads a value after each turn of the event loop until it is as wanted. Fails when that takes too long. */
 export async function until<T>(
   look: () => T,
   wanted: (value: T) => boolean,
   wait: Wait,
 ): Promise<void> {
   const deadline = systemClock.now() + wait.ms
-  for (;;) {
+  for (let turn = 0; ; turn++) {
     const value = look()
     if (wanted(value)) return
-    if (systemClock.now() > deadline) throw timeUp(wait, value)
+    if (turn >= leastTurns && systemClock.now() > deadline) throw timeUp(wait, value)
     await nextTurn()
   }
 }
 
-/** Lets everything that is ready run, several times over. */
+/** Waits for some turns of the event loop, so that everything that is ready runs. */
 export async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await nextTurn()
 }
 
-function timeUp({ ms, expected, contract }: Wait, received: unknown): ConformanceFailure {
-  const what = received === undefined ? `nothing within ${ms} ms` : received
+function timeUp({ ms, ...wait }: Wait, received: unknown): ConformanceFailure {
   return new ConformanceFailure({
-    expected: `${expected} within ${ms} ms`,
-    received: what,
-    contract,
+    ...wait,
+    expected: `${wait.expected} within ${ms} ms`,
+    received: received === undefined ? `nothing within ${ms} ms` : received,
   })
 }
 
-/** The promises that the cases go by, as failures quote them. */
+/** The promises of the contracts, as failures quote them. */
 export const contract = {
   lazy: '`stream` sends nothing; the first `next()` does.',
   batches:
-    'Each item of a stream is a list: all that one read gave, at least one event. The simplest adapter yields `[event]`.',
+    'Each item of a stream is a list of at least one event: the events of one read. The simplest adapter yields `[event]`.',
   started:
     '`message_started` comes first. It has the `requestId` of the options (or a new one) and the `provider` of the adapter.',
   oneEnd:
     '`message_completed` or `error` comes last, exactly one of them. Nothing follows it, and the iteration ends.',
   events:
-    'An adapter says only what `ModelEvent` has; `raw_chunk` only when `includeRawChunks` asks for it.',
+    'An adapter emits only events of `ModelEvent`, and `raw_chunk` only with `includeRawChunks`.',
   plainData:
     'Events and responses are plain data: they survive JSON unchanged, without class instances, dates and `undefined` members.',
-  text: '`text_delta` events add up to the text; `text_completed` holds all of its block; `message_completed` says the same.',
+  text: '`text_delta` events add up to the text; `text_completed` holds all of its block; `message_completed` has the same text.',
   finish:
-    '`finishReason` is stop, length, tool_calls, content_filter, error or other; what the provider says beyond these is other.',
+    '`finishReason` is stop, length, tool_calls, content_filter, error or other; any other reason of the provider is other.',
   preflight:
     'A failure before the first event makes the first `next()` reject with an `AdapterError`; nothing is yielded.',
   midStream:
     "A failure after the first event is the last event, `{type: 'error', error}`: an `AdapterError` if the provider reported it, a `StreamError` if the transport broke. Iteration then ends normally.",
   truncated:
     "A body that ends without the provider's own end marker is `StreamError` truncated, never a success.",
-  malformed: 'An event that can not be read ends the stream as `StreamError` malformed_event.',
+  malformed: 'An event that cannot be read ends the stream as `StreamError` malformed_event.',
   errorFacts:
-    'An error has the `reason`, the `provider`, the `requestId` of the run, the HTTP `status`, and `retryAfterMs` when the provider said how long to wait.',
+    'An error has the `reason`, the `provider`, the `requestId` of the run, the HTTP `status`, and `retryAfterMs` when the provider reports it.',
   resourceSafe:
     '`return()` and `options.signal` close the connection; the other side sees it within 500 ms.',
   cancelled:
     '`options.signal` stops a call: before the first event it rejects, later the last event is an error; the reason is cancelled.',
   timeouts:
-    '`requestTimeoutMs` limits the wait for the first event, `streamTimeoutMs` every silence after it, both by `options.clock`; beyond them it is an `AdapterError` timeout. No timer is left behind.',
-  noRetries: 'An adapter never tries again: the engine has the one retry loop.',
+    '`requestTimeoutMs` limits the wait for the first event, `streamTimeoutMs` every silence after it, both by `options.clock`; beyond them it is an `AdapterError` timeout. No timer keeps running.',
+  noRetries: 'An adapter never retries: the engine has the only retry loop.',
   tools:
-    '`tool_call_completed` has the id, the name and the decoded arguments of a call. Calls keep the order in which they were first seen, in the message too.',
+    '`tool_call_completed` has the id, the name and the decoded arguments of a call. Calls keep the order in which they first appeared, in the message too.',
   rawArguments:
-    '`rawArguments` is what the model wrote; when that is no JSON object, `arguments` is `{}` and the text is kept.',
+    '`rawArguments` is the text that the model wrote. If it is not a JSON object, `arguments` is `{}`.',
   pieces:
     '`tool_call_delta` events of a call add up to its `rawArguments`; `tool_call_started` comes before them, `tool_call_completed` after.',
   reasoning:
     '`reasoning_delta` events add up to `reasoning_completed`. In the message it is a part of type reasoning with the provider’s name, never text.',
-  echo: 'What a provider wants echoed is in `opaque`, and goes back to that provider with the message. No other provider gets it, nor the thoughts.',
+  echo: 'Data that a provider needs back is in `opaque`, and is sent back to that provider with the message. No other provider gets it or the reasoning.',
   usage:
-    '`inputTokens` includes cached reads and writes, `outputTokens` includes reasoning; what was not reported is absent.',
+    '`inputTokens` includes cached reads and writes, `outputTokens` includes reasoning; a count that was not reported is absent.',
   conversation: 'Every message of the request, its model and its tools are sent.',
   isolated: 'An adapter keeps nothing of a call: calls do not mix, and the request is not changed.',
   options: 'Everything in `AdapterOptions` is optional.',
-  keys: 'A key is never in an event, an error or a recorded request. What a provider echoes of it is taken out.',
-  rejections: 'A stream that nobody reads, or that is left, produces no unhandled rejection.',
+  keys: 'A key is never in an event, an error or a recorded request. A key that a provider echoes is removed.',
+  rejections: 'A stream that is not read, or is left early, causes no unhandled rejection.',
   generate:
     'The result of `generate` equals the fold of `stream`, and it rejects where the stream would throw or end in `error`.',
   images: 'An image that a model makes is an `image_completed` event, with its bytes as base64.',
   harness:
-    'A harness declares what exists, shows what it declares (`requests()`, `openConnections()`, …), and plays the script that it is given.',
+    'A harness declares existing capabilities, provides what it declares (`requests()`, `openConnections()`, …), and plays the given script.',
   imageOperations:
-    '`supportedOperations()` lists what the adapter offers; any other operation is refused with unsupported_operation and `metadata.operation` before anything is sent.',
+    '`supportedOperations()` lists the operations of the adapter; any other operation is refused with unsupported_operation and `metadata.operation` before anything is sent.',
   imageResponse:
     'An image response has the images, the `requestId`, the `provider`, the metadata of the request, and in `usage.images` their number.',
   imageFailure: 'Every failure of an image call rejects with an `ImageAdapterError`.',
   executor:
-    'An executor runs the handler of a tool once, with the arguments and options that it is given, and gives what the handler gives: its value, its outcome, or its error.',
+    'An executor runs the handler of a tool once, with the given arguments and options, and passes on the result of the handler: its value, its outcome, or its error.',
   encoder:
-    'An encoder gives a string for every JSON value: the same for the same value, another for another, and the value is not changed.',
+    'An encoder returns a string for every JSON value: equal strings for equal values, different strings for different values. It does not change the value.',
   storeLoad:
-    '`load` gives what was saved last, deep-equal, or `undefined`; nobody can change what a store holds. What can not be read is `SessionError` unreadable.',
+    '`load` returns the session that was saved last, deep-equal, or `undefined`. A stored session cannot be changed from outside. An unreadable session is `SessionError` unreadable.',
   storeVersion:
-    '`save` gives the new version. With `ifVersion`, a save over anything newer is refused with `SessionError` stale and changes nothing.',
-  storeAtomic: 'A save that is interrupted leaves the old session or the new one, never a mixture.',
+    '`save` returns the new version. With `ifVersion`, a save over another version is refused with `SessionError` stale and changes nothing.',
+  storeAtomic: 'An interrupted save leaves the old session or the new one, never a mixture.',
 } as const
 
 /** One of the promises. */

@@ -1,5 +1,13 @@
 import type { ChatCapability, ConformanceCase, Declares } from './cases.ts'
-import { ConformanceFailure, demand, show, turns, within } from './demands.ts'
+import {
+  ConformanceFailure,
+  defaultPatienceMs,
+  demand,
+  show,
+  turns,
+  until,
+  within,
+} from './demands.ts'
 import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
 import type { Clock } from '../core/clock.ts'
 import { createCollector, foldEvent, toResponse } from '../run/collector.ts'
@@ -11,71 +19,75 @@ import type { ModelRequest, ToolSpec } from '../types/request.ts'
 import type { ModelResponse } from '../types/response.ts'
 
 /**
- * How to make a chat adapter whose wire plays a script. The harness of a fake is three lines; that of a provider renders the
- * script as the provider's own bytes, or lets a fake server do it.
+ * Starts a chat adapter whose wire plays a script. The harness of a fake is three lines; that of a provider renders the
+ * script in the provider's format, or uses a fake server.
  */
 export interface ChatHarness extends Declares<ChatCapability> {
   /** The model that requests name (`conformance-model`). */
   readonly model?: string | undefined
-  /** How long a case waits in real time for what has to happen soon (2000). */
+  /** How long a case waits in real time before it reports that something hangs (30 000). */
   readonly patienceMs?: number | undefined
   /** Makes a new adapter whose first call plays the script. */
   start(script: Script, options?: StartOptions): StartedAdapter | Promise<StartedAdapter>
 }
 
-/** How a script is to be played. A harness honours what belongs to the capabilities that it declares. */
+/** How a script is played. A harness supports the options of the capabilities that it declares. */
 export interface StartOptions {
   /** The scripts of the calls after the first. */
   readonly more?: readonly Script[] | undefined
-  /** The waits of a script go through it. Cases pass the same clock to the adapter. */
+  /** The clock for the delays of the script. Cases pass the same clock to the adapter. */
   readonly clock?: Clock | undefined
-  /** Cut the bytes anywhere, also inside a character: pieces of `maxBytes` at most, at places that the seed decides. */
+  /** Split the bytes anywhere, also inside a character, into chunks of at most `maxBytes`. The seed decides where. */
   readonly chunking?: { readonly seed: number; readonly maxBytes: number } | undefined
 }
 
 /** An adapter, and a view of its wire. */
 export interface StartedAdapter {
   readonly adapter: ChatAdapter
-  /** How many connections are open now. */
+  /** The number of open connections. */
   openConnections?(): number
-  /** What was sent so far, as JSON: addresses and bodies, without the headers that carry the key. */
+  /** The requests so far, as JSON: URLs and bodies, without the headers that contain the key. */
   requests?(): readonly unknown[]
-  /** Ends what is still open. Called once, after the case. */
+  /** Closes everything that is still open. Called once, after the case. */
   close?(): unknown
 }
 
 /** A case for chat adapters. */
 export type ChatCase = ConformanceCase<ChatHarness, ChatCapability>
 
-/** What a case works with: an adapter that was started for it, and the view of its wire. */
-export interface ChatScene {
+/** What a case works with: an adapter that was started for it, and a view of its wire. */
+export interface ChatFixture {
   readonly adapter: ChatAdapter
   readonly model: string
   readonly patienceMs: number
-  /** Moves only by hand, for the script and for the adapter alike. */
+  /** The clock of the script and of the adapter. Only the case moves it. */
   readonly clock: VirtualClock
   openConnections(): number
   requests(): readonly unknown[]
 }
 
-/** Starts an adapter for a script, does something with it, and closes it however that ends. */
+/** Starts an adapter for a script, runs `act`, and closes the adapter in any case. */
 export async function play<T>(
   harness: ChatHarness,
   script: Script,
-  act: (scene: ChatScene) => Promise<T>,
+  act: (fixture: ChatFixture) => Promise<T>,
   options: Omit<StartOptions, 'clock'> = {},
 ): Promise<T> {
   const clock = virtualClock({ auto: false })
   const started = await harness.start(script, { ...options, clock })
   try {
-    return await act(sceneOf(harness, started, clock))
+    return await act(fixtureOf(harness, started, clock))
   } finally {
     await started.close?.()
   }
 }
 
-function sceneOf(harness: ChatHarness, started: StartedAdapter, clock: VirtualClock): ChatScene {
-  const { model = 'conformance-model', patienceMs = 2000 } = harness
+function fixtureOf(
+  harness: ChatHarness,
+  started: StartedAdapter,
+  clock: VirtualClock,
+): ChatFixture {
+  const { model = 'conformance-model', patienceMs = defaultPatienceMs } = harness
   return {
     adapter: started.adapter,
     model,
@@ -86,49 +98,49 @@ function sceneOf(harness: ChatHarness, started: StartedAdapter, clock: VirtualCl
   }
 }
 
-/** What a harness shows of its wire. One that declares it and does not show it is wrong about itself. */
+/** A view that a harness provides. Fails when the harness declares it and does not provide it. */
 function view<T>(shown: T | undefined, name: string, capability: string): T {
   if (shown !== undefined) return shown
   throw new ConformanceFailure({
-    expected: `the harness, which declares ${capability} or what needs it, to return ${name}() from start`,
+    expected: `the harness, which declares ${capability} or a capability that needs it, to return ${name}() from start`,
     received: undefined,
     contract: 'harness',
   })
 }
 
-/** The id that cases give to their runs. */
+/** The request id of all cases. */
 export const runId = 'conformance-run'
 
-/** What is asked of an adapter: a greeting, unless the case says otherwise. */
-interface Asking {
+/** The request and the options of a call. The default request is a greeting. */
+interface CallInput {
   readonly request?: ModelRequest
   readonly options?: AdapterOptions
 }
 
-/** A stream that is read by hand. */
+/** A stream that a case reads step by step. */
 interface OpenStream {
   /** The next events; `undefined` at the end. Rejects with what the adapter throws. */
   next(): Promise<readonly ModelEvent[] | undefined>
-  /** The raw step, for what is to happen while it is under way. */
+  /** One `next()` of the iterator, without a time limit. */
   step(): Promise<IteratorResult<unknown, unknown>>
   /** Leaves the stream as `break` does. */
   leave(): Promise<void>
 }
 
-/** All that a stream gave. */
+/** Everything that a stream emitted. */
 interface Reading {
   readonly events: readonly ModelEvent[]
   /** Set when the iteration threw. */
   readonly failure?: { readonly thrown: unknown }
 }
 
-/** More batches than any script has pieces. */
+/** More batches than any script produces. */
 const mostBatches = 20_000
 
-/** Begins to stream; nothing is read yet. */
-export function openStream(scene: ChatScene, { request, options }: Asking = {}): OpenStream {
-  const { adapter, patienceMs, clock } = scene
-  const stream = adapter.stream(request ?? requestOf(scene), {
+/** Opens a stream without reading from it. */
+export function openStream(fixture: ChatFixture, { request, options }: CallInput = {}): OpenStream {
+  const { adapter, patienceMs, clock } = fixture
+  const stream = adapter.stream(request ?? requestOf(fixture), {
     requestId: runId,
     clock,
     ...options,
@@ -138,7 +150,7 @@ export function openStream(scene: ChatScene, { request, options }: Asking = {}):
   return {
     step,
     async next() {
-      const expected = 'the stream to go on or to end'
+      const expected = 'the stream to continue or to end'
       const result = await within(step(), { ms: patienceMs, expected, contract: 'oneEnd' })
       return result.done === true ? undefined : eventsOf(result.value)
     },
@@ -165,11 +177,11 @@ export async function drain(stream: OpenStream): Promise<readonly ModelEvent[]> 
   })
 }
 
-/** Reads a stream to its end, however that is. */
-export async function read(scene: ChatScene, asking: Asking = {}): Promise<Reading> {
+/** Reads a stream until it ends or throws. */
+export async function read(fixture: ChatFixture, input: CallInput = {}): Promise<Reading> {
   const events: ModelEvent[] = []
   try {
-    const stream = openStream(scene, asking)
+    const stream = openStream(fixture, input)
     const next = async (): ReturnType<OpenStream['next']> => {
       const batch = await stream.next()
       events.push(...(batch ?? []))
@@ -183,46 +195,49 @@ export async function read(scene: ChatScene, asking: Asking = {}): Promise<Readi
   }
 }
 
-/** The events of a stream that is not expected to throw. */
+/** The events of a stream that must not throw. */
 export async function readEvents(
-  scene: ChatScene,
-  asking: Asking = {},
+  fixture: ChatFixture,
+  input: CallInput = {},
 ): Promise<readonly ModelEvent[]> {
-  const { events, failure } = await read(scene, asking)
+  const { events, failure } = await read(fixture, input)
   if (failure === undefined) return events
   throw new ConformanceFailure({
-    expected: `the stream not to throw; it had given ${showEvents(events)}`,
+    expected: `the stream not to throw; it had emitted ${showEvents(events)}`,
     received: failure.thrown,
     contract: events.length === 0 ? 'preflight' : 'midStream',
   })
 }
 
-/** A batch as the contract has it; what is no list counts as one event, so that only one case complains about it. */
+/** The events of a batch. A value that is not a list counts as one event, so that only one case fails because of it. */
 function eventsOf(item: unknown): readonly ModelEvent[] {
-  // Whether the items are events is what the cases find out.
+  // The cases check whether the items are events.
   return (Array.isArray(item) ? item : [item]) as readonly ModelEvent[]
 }
 
-/** Begins a call of `generate`. It has no limit in real time. */
+/** Starts a call of `generate`, without a time limit. */
 export function startGenerate(
-  scene: ChatScene,
-  { request, options }: Asking = {},
+  fixture: ChatFixture,
+  { request, options }: CallInput = {},
 ): Promise<ModelResponse> {
-  const { adapter, clock } = scene
+  const { adapter, clock } = fixture
   demand(adapter.generate !== undefined, {
     expected: 'an adapter with generate',
     received: `an adapter with ${Object.keys(adapter).join(', ')}`,
     contract: 'generate',
-    hint: 'generate is optional: without it, leave adapterCases out',
+    hint: 'generate is optional: leave adapterCases out for an adapter without it',
   })
-  return adapter.generate(request ?? requestOf(scene), { requestId: runId, clock, ...options })
+  return adapter.generate(request ?? requestOf(fixture), { requestId: runId, clock, ...options })
 }
 
-/** How a call that is under way ends, however that is. */
-export async function settled(scene: ChatScene, call: Promise<ModelResponse>): Promise<Outcome> {
+/** Waits until a call is settled. */
+export async function settled(
+  fixture: ChatFixture,
+  call: Promise<ModelResponse>,
+): Promise<Outcome> {
   const expected = 'generate to be settled'
   try {
-    const wait = { ms: scene.patienceMs, expected, contract: 'generate' } as const
+    const wait = { ms: fixture.patienceMs, expected, contract: 'generate' } as const
     return { given: `the response ${show(await within(call, wait))}` }
   } catch (thrown) {
     if (thrown instanceof ConformanceFailure) throw thrown
@@ -230,10 +245,13 @@ export async function settled(scene: ChatScene, call: Promise<ModelResponse>): P
   }
 }
 
-/** The response of a call of `generate` that is not expected to reject. */
-export async function generated(scene: ChatScene, asking: Asking = {}): Promise<ModelResponse> {
-  const call = startGenerate(scene, asking)
-  const { failure } = await settled(scene, call)
+/** The response of a call of `generate` that must not reject. */
+export async function generated(
+  fixture: ChatFixture,
+  input: CallInput = {},
+): Promise<ModelResponse> {
+  const call = startGenerate(fixture, input)
+  const { failure } = await settled(fixture, call)
   if (failure === undefined) return call
   throw new ConformanceFailure({
     expected: 'a response from generate',
@@ -242,19 +260,19 @@ export async function generated(scene: ChatScene, asking: Asking = {}): Promise<
   })
 }
 
-/** How far the clock is moved at once. Much shorter than every limit that a case sets. */
+/** How far the clock is moved at once. Much shorter than every timeout of a case. */
 const stepMs = 250
 
-/** Rounds of the event loop between two moves, so that bytes arrive in less time than any limit. */
-const turnsPerStep = 20
+/** Turns of the event loop between two moves, so that bytes arrive before any timeout. */
+const turnsPerStep = 100
 
 /**
- * Moves a scene's clock on, in small steps, until a promise is settled.
+ * Moves the clock in small steps until a promise is settled, by at most `limitMs`.
  *
- * Fails when by that clock `limitMs` have passed. No real time is waited for, only that what is ready runs.
+ * Between two steps everything that is ready runs. After the last step it waits as long as any other wait of a case.
  */
 export async function whileTimePasses<T>(
-  { clock }: Pick<ChatScene, 'clock'>,
+  { clock, patienceMs }: ChatFixture,
   pending: Promise<T>,
   limitMs: number,
 ): Promise<T> {
@@ -263,51 +281,61 @@ export async function whileTimePasses<T>(
     state.settled = true
   }
   pending.then(settle, settle)
-  for (let passed = 0; ; passed += stepMs) {
+  for (let passed = 0; passed < limitMs; passed += stepMs) {
     await turns(turnsPerStep)
     if (state.settled) return pending
-    if (passed >= limitMs) break
     await clock.advance(stepMs)
   }
-  throw new ConformanceFailure({
-    expected: `something to happen within ${limitMs} ms by options.clock`,
-    received: undefined,
+  return within(pending, {
+    ms: patienceMs,
+    expected: `the call to end when ${limitMs} ms have passed on options.clock, in real time`,
     contract: 'timeouts',
     hint: 'measure time with options.clock (now, sleep), not with setTimeout or Date.now',
   })
 }
 
-/** Reads a stream to its end while time passes, a minute at most by the scene's clock. */
-export function readWhileTimePasses(scene: ChatScene, options: AdapterOptions): Promise<Reading> {
+/** Reads a stream to its end while the clock moves, by at most a minute. */
+export function readWhileTimePasses(
+  fixture: ChatFixture,
+  options: AdapterOptions,
+): Promise<Reading> {
   const events: ModelEvent[] = []
-  const reading = readAll(openStream(scene, { options }), events).then(
+  const reading = readAll(openStream(fixture, { options }), events).then(
     () => ({ events }),
     (thrown: unknown) => ({ events, failure: { thrown } }),
   )
-  return whileTimePasses(scene, reading, 60_000)
+  return whileTimePasses(fixture, reading, 60_000)
 }
 
-/** Without a limit in real time: the clock is what limits it. */
 async function readAll(stream: OpenStream, into: ModelEvent[]): Promise<void> {
   for (;;) {
     const { done, value } = await stream.step()
     if (done === true) return
-    // Whether the items are events is what other cases find out.
+    // Other cases check whether the items are events.
     into.push(...(Array.isArray(value) ? (value as readonly ModelEvent[]) : []))
   }
 }
 
-/** An answer of one text block, in two pieces. */
+/** Demands that no timer is left on the clock. */
+export function demandNoTimer({ clock, patienceMs }: ChatFixture): Promise<void> {
+  return until(
+    () => clock.pending,
+    (pending) => pending === 0,
+    { ms: patienceMs, expected: 'no timer left on options.clock', contract: 'timeouts' },
+  )
+}
+
+/** An answer of one text block, in two deltas. */
 export const hello: Script = [
   ['text', 'Hel'],
   ['text', 'lo'],
   ['finish', 'stop'],
 ]
 
-/** A minute, which no case waits for: the clock moves by hand. */
+/** A minute by the clock of the case, which the case moves. */
 const long = 60_000
 
-/** An answer that falls silent in its middle. */
+/** An answer with a long pause in its middle. */
 export const slow: Script = [
   ['text', 'first'],
   ['delay', long],
@@ -315,7 +343,7 @@ export const slow: Script = [
   ['finish', 'stop'],
 ]
 
-/** An answer that keeps one waiting for its first event. */
+/** An answer with a long pause before its first event. */
 export const late: Script = [
   ['delay', long],
   ['text', 'late'],
@@ -325,7 +353,7 @@ export const late: Script = [
 /** A refusal. */
 export const refused: Script = [['preflight_error', 'authentication_failed', { status: 401 }]]
 
-/** A call of a tool. */
+/** A tool call. */
 export const weatherCall: Script = [
   ['tool_call', { id: 'call_1', name: 'weather', arguments: { city: 'Paris' } }],
   ['finish', 'tool_calls'],
@@ -343,7 +371,7 @@ export const weatherTool: ToolSpec = {
   },
 }
 
-/** A request of some messages, or a greeting. Every call makes a new one, so that a case may look for changes. */
+/** A request with some messages, or a greeting. Every call returns a new one, so that a case can detect changes. */
 export function requestOf(
   { model }: { readonly model: string },
   messages: readonly Message[] = [{ role: 'user', content: 'Hello' }],
@@ -353,15 +381,15 @@ export function requestOf(
 }
 
 /** A request with a tool. */
-export function weatherRequest(scene: { readonly model: string }): ModelRequest {
+export function weatherRequest(fixture: { readonly model: string }): ModelRequest {
   return requestOf(
-    scene,
+    fixture,
     [{ role: 'user', content: 'How is the weather in Paris?' }],
     [weatherTool],
   )
 }
 
-/** The response that events add up to. What is no event is passed over. */
+/** The response that events add up to. Values that are not events are ignored. */
 export function foldEvents(events: readonly ModelEvent[]): ModelResponse {
   const state = createCollector()
   for (const event of events) if (isStreamEvent(event)) foldEvent(state, event)
@@ -370,7 +398,7 @@ export function foldEvents(events: readonly ModelEvent[]): ModelResponse {
 
 type EventOf<Type extends ModelEvent['type']> = Extract<ModelEvent, { readonly type: Type }>
 
-/** The events of one type, in their order. */
+/** The events of one type, in order. */
 export function eventsOfType<Type extends ModelEvent['type']>(
   events: readonly ModelEvent[],
   type: Type,
@@ -378,7 +406,7 @@ export function eventsOfType<Type extends ModelEvent['type']>(
   return events.filter((event): event is EventOf<Type> => event.type === type)
 }
 
-/** The deltas of a kind, joined. */
+/** The joined deltas of a type. */
 export function joinedDeltas(
   events: readonly ModelEvent[],
   type: 'text_delta' | 'reasoning_delta',
@@ -388,7 +416,7 @@ export function joinedDeltas(
     .join('')
 }
 
-/** The events of a stream as a row of their names, runs of the same one counted. */
+/** The types of events as a list, with repetitions counted. */
 export function showEvents(events: readonly ModelEvent[]): string {
   const runs: { readonly name: string; count: number }[] = []
   for (const event of events) {
@@ -405,10 +433,10 @@ function nameOf(event: ModelEvent): string {
   return event.type === 'error' ? `error (${event.error.kind} ${event.error.reason})` : event.type
 }
 
-/** The ways that a call may be told of a failure. */
+/** How a call ended. */
 export interface Outcome {
   /** Set when it rejected. */
   readonly failure?: { readonly thrown: unknown }
-  /** What it gave instead. */
+  /** What it returned otherwise. */
   readonly given: string
 }

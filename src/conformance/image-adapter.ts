@@ -1,6 +1,6 @@
 import { demandCancelled, demandNoKey, echoedKey, plainKey } from './adapter-demands.ts'
 import type { ConformanceCase, Declares, ImageCapability } from './cases.ts'
-import { ConformanceFailure, demand, within } from './demands.ts'
+import { ConformanceFailure, defaultPatienceMs, demand, within } from './demands.ts'
 import { runId } from './harness.ts'
 import type { AdapterOptions, ImageAdapter } from '../contracts/adapter.ts'
 import { isAllmError, type ImageAdapterErrorReason } from '../errors/errors.ts'
@@ -26,7 +26,7 @@ const pixel: InlineImage = {
     'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
 }
 
-/** What an image adapter can do, and what it refuses. */
+/** Which operations an image adapter supports and refuses. */
 const operationCases: readonly ImageCase[] = [
   {
     name: 'the supported operations are a list of legal ones, without repetition',
@@ -44,9 +44,9 @@ const operationCases: readonly ImageCase[] = [
   {
     name: 'an operation that is not supported is refused by its name',
     run: (harness) =>
-      playImages(harness, [['ok', [pixel]]], async (scene) => {
-        const operation = unsupportedBy(scene.adapter.supportedOperations())
-        const { response, failure } = await scene.call(scene.request({ operation }))
+      playImages(harness, [['ok', [pixel]]], async (fixture) => {
+        const operation = unsupportedBy(fixture.adapter.supportedOperations())
+        const { response, failure } = await fixture.call(fixture.request({ operation }))
         const thrown = failure?.thrown
         const error = isAllmError(thrown) ? thrown.toJSON() : undefined
         demand(
@@ -63,13 +63,13 @@ const operationCases: readonly ImageCase[] = [
     name: 'an operation that is not supported is refused before anything is sent',
     capability: 'requests',
     run: (harness) =>
-      playImages(harness, [['ok', [pixel]]], async (scene) => {
-        const operation = unsupportedBy(scene.adapter.supportedOperations())
-        const before = scene.requests().length
-        await scene.call(scene.request({ operation }))
-        demand(scene.requests().length === before, {
+      playImages(harness, [['ok', [pixel]]], async (fixture) => {
+        const operation = unsupportedBy(fixture.adapter.supportedOperations())
+        const before = fixture.requests().length
+        await fixture.call(fixture.request({ operation }))
+        demand(fixture.requests().length === before, {
           expected: 'no request',
-          received: scene.requests(),
+          received: fixture.requests(),
           contract: 'imageOperations',
         })
       }),
@@ -77,15 +77,15 @@ const operationCases: readonly ImageCase[] = [
   ...imageOperations.map(makesImages),
 ]
 
-/** What an image response says. */
+/** The response of an image call. */
 const responseCases: readonly ImageCase[] = [
   {
     name: 'a response has the id of its run and the name of its provider',
     run: (harness) =>
-      playImages(harness, [['ok', [pixel]]], async (scene) => {
-        const { requestId, provider } = await scene.draw()
-        demand(requestId === runId && provider === scene.adapter.provider, {
-          expected: `requestId ${runId} and provider ${scene.adapter.provider}`,
+      playImages(harness, [['ok', [pixel]]], async (fixture) => {
+        const { requestId, provider } = await fixture.draw()
+        demand(requestId === runId && provider === fixture.adapter.provider, {
+          expected: `requestId ${runId} and provider ${fixture.adapter.provider}`,
           received: { requestId, provider },
           contract: 'imageResponse',
         })
@@ -94,9 +94,9 @@ const responseCases: readonly ImageCase[] = [
   {
     name: 'the metadata of a request is on its response',
     run: (harness) =>
-      playImages(harness, [['ok', [pixel]]], async (scene) => {
+      playImages(harness, [['ok', [pixel]]], async (fixture) => {
         const asked: JsonObject = { trace: 'trace-1', user: { name: 'Ada' } }
-        const { metadata } = await scene.draw({ metadata: asked })
+        const { metadata } = await fixture.draw({ metadata: asked })
         const kept = Object.keys(asked).every((key) => sameJson(metadata[key], asked[key]))
         demand(kept, {
           expected: `metadata with ${JSON.stringify(asked)}`,
@@ -108,10 +108,10 @@ const responseCases: readonly ImageCase[] = [
   {
     name: 'usage counts the images',
     run: (harness) =>
-      playImages(harness, [['ok', [pixel]]], async (scene) => {
-        const { usage } = await scene.draw()
+      playImages(harness, [['ok', [pixel]]], async (fixture) => {
+        const { usage } = await fixture.draw()
         demand(usage.images === 1, {
-          expected: 'usage.images 1, whether or not the provider counts',
+          expected: 'usage.images 1, even if the provider does not count images',
           received: usage,
           contract: 'imageResponse',
         })
@@ -121,8 +121,8 @@ const responseCases: readonly ImageCase[] = [
     name: 'several images arrive, all of them',
     capability: 'several_images',
     run: (harness) =>
-      playImages(harness, [['ok', [pixel, pixel, pixel]]], async (scene) => {
-        const { images, usage } = await scene.draw({ n: 3 })
+      playImages(harness, [['ok', [pixel, pixel, pixel]]], async (fixture) => {
+        const { images, usage } = await fixture.draw({ n: 3 })
         demand(images.length === 3 && usage.images === 3, {
           expected: 'three images, and usage.images 3',
           received: { images: images.length, usage },
@@ -133,8 +133,8 @@ const responseCases: readonly ImageCase[] = [
   {
     name: 'a response is plain JSON',
     run: (harness) =>
-      playImages(harness, [['ok', [pixel]]], async (scene) => {
-        const issues = json(await scene.draw())
+      playImages(harness, [['ok', [pixel]]], async (fixture) => {
+        const issues = json(await fixture.draw())
         demand(issues.length === 0, {
           expected: 'a response of plain JSON',
           received: issues.map(({ path, problem }) => `${path} ${problem}`.trim()).join('; '),
@@ -145,10 +145,10 @@ const responseCases: readonly ImageCase[] = [
   {
     name: 'an image call does not change the request',
     run: (harness) =>
-      playImages(harness, [['ok', [pixel]]], async (scene) => {
-        const request = scene.request({ metadata: { trace: 'trace-1' } })
+      playImages(harness, [['ok', [pixel]]], async (fixture) => {
+        const request = fixture.request({ metadata: { trace: 'trace-1' } })
         const before = structuredClone(request)
-        await scene.call(request)
+        await fixture.call(request)
         demand(sameJson(request, before), {
           expected: 'the request as it was before the call',
           received: request,
@@ -160,9 +160,9 @@ const responseCases: readonly ImageCase[] = [
     name: 'the prompt is sent',
     capability: 'requests',
     run: (harness) =>
-      playImages(harness, [['ok', [pixel]]], async (scene) => {
-        await scene.draw({ prompt: 'an owl on a bicycle' })
-        const sent = JSON.stringify(scene.requests())
+      playImages(harness, [['ok', [pixel]]], async (fixture) => {
+        await fixture.draw({ prompt: 'an owl on a bicycle' })
+        const sent = JSON.stringify(fixture.requests())
         demand(sent.includes('an owl on a bicycle'), {
           expected: 'the prompt "an owl on a bicycle" in the request',
           received: sent,
@@ -173,8 +173,8 @@ const responseCases: readonly ImageCase[] = [
   {
     name: 'the key is in no response',
     run: (harness) =>
-      playImages(harness, [['ok', [pixel]]], async (scene) => {
-        const { response, failure } = await scene.call(scene.request(), { apiKey: plainKey })
+      playImages(harness, [['ok', [pixel]]], async (fixture) => {
+        const { response, failure } = await fixture.call(fixture.request(), { apiKey: plainKey })
         demandNoKey(plainKey, [response, failure?.thrown])
       }),
   },
@@ -195,8 +195,8 @@ const failureCases: readonly ImageCase[] = [
       name: `an image call that fails with ${reason} rejects with it`,
       capability,
       run: (harness) =>
-        playImages(harness, [['error', failure(reason, { status })]], async (scene) => {
-          const outcome = await scene.call(scene.request())
+        playImages(harness, [['error', failure(reason, { status })]], async (fixture) => {
+          const outcome = await fixture.call(fixture.request())
           const error = errorOf(outcome)
           demand(error?.kind === 'image_adapter' && error.reason === reason, {
             expected: `a rejection with ImageAdapterError ${reason}`,
@@ -213,8 +213,8 @@ const failureCases: readonly ImageCase[] = [
       playImages(
         harness,
         [['error', failure('rate_limited', { status: 429, retryAfterMs: 2000 })]],
-        async (scene) => {
-          const error = errorOf(await scene.call(scene.request()))
+        async (fixture) => {
+          const error = errorOf(await fixture.call(fixture.request()))
           demand(error?.retryAfterMs === 2000, {
             expected: 'a rejection with retryAfterMs 2000',
             received: error,
@@ -230,10 +230,10 @@ const failureCases: readonly ImageCase[] = [
       playImages(
         harness,
         [['error', failure('rate_limited', { status: 429, requestId: runId })]],
-        async (scene) => {
-          const error = errorOf(await scene.call(scene.request()))
-          demand(error?.provider === scene.adapter.provider && error.requestId === runId, {
-            expected: `an error with provider ${scene.adapter.provider} and requestId ${runId}`,
+        async (fixture) => {
+          const error = errorOf(await fixture.call(fixture.request()))
+          demand(error?.provider === fixture.adapter.provider && error.requestId === runId, {
+            expected: `an error with provider ${fixture.adapter.provider} and requestId ${runId}`,
             received: error,
             contract: 'errorFacts',
           })
@@ -243,8 +243,8 @@ const failureCases: readonly ImageCase[] = [
   {
     name: 'a signal that is aborted already rejects an image call with cancelled',
     run: (harness) =>
-      playImages(harness, [['ok', [pixel]]], async (scene) => {
-        const { failure: ended } = await scene.call(scene.request(), {
+      playImages(harness, [['ok', [pixel]]], async (fixture) => {
+        const { failure: ended } = await fixture.call(fixture.request(), {
           signal: AbortSignal.abort(),
         })
         demandCancelled(ended ?? 'a response')
@@ -253,8 +253,8 @@ const failureCases: readonly ImageCase[] = [
   {
     name: 'a key that the provider echoes is taken out of the error of an image call',
     run: (harness) =>
-      playImages(harness, [['error', echoed]], async (scene) => {
-        const { response, failure: ended } = await scene.call(scene.request(), {
+      playImages(harness, [['error', echoed]], async (fixture) => {
+        const { response, failure: ended } = await fixture.call(fixture.request(), {
           apiKey: echoedKey,
         })
         demandNoKey(echoedKey, [response, ended?.thrown])
@@ -262,18 +262,18 @@ const failureCases: readonly ImageCase[] = [
   },
 ]
 
-/** What every image adapter has to do. */
+/** The cases for every image adapter. */
 export const imageAdapterCases: readonly ImageCase[] = [
   ...operationCases,
   ...responseCases,
   ...failureCases,
 ]
 
-/** How to make an image adapter whose wire plays a script. The operations that it declares are those of the adapter. */
+/** Starts an image adapter whose wire plays a script. It declares the operations of the adapter. */
 export interface ImageHarness extends Declares<ImageCapability> {
   /** The model that requests name (`conformance-model`). */
   readonly model?: string | undefined
-  /** How long a case waits in real time for a call (2000). */
+  /** How long a case waits in real time before it reports that a call hangs (30 000). */
   readonly patienceMs?: number | undefined
   /** Makes a new adapter whose calls play the entries, one after the other. */
   start(script: readonly ImageScriptEntry[]): StartedImageAdapter | Promise<StartedImageAdapter>
@@ -282,9 +282,9 @@ export interface ImageHarness extends Declares<ImageCapability> {
 /** An image adapter, and a view of its wire. */
 export interface StartedImageAdapter {
   readonly adapter: ImageAdapter
-  /** What was sent so far, as JSON: addresses and bodies, without the headers that carry the key. */
+  /** The requests so far, as JSON: URLs and bodies, without the headers that contain the key. */
   requests?(): readonly unknown[]
-  /** Ends what is still open. Called once, after the case. */
+  /** Closes everything that is still open. Called once, after the case. */
   close?(): unknown
 }
 
@@ -292,13 +292,13 @@ export interface StartedImageAdapter {
 export type ImageCase = ConformanceCase<ImageHarness, ImageCapability>
 
 /** What a case for image adapters works with. */
-interface ImageScene extends Pick<StartedImageAdapter, 'adapter'> {
+interface ImageFixture extends Pick<StartedImageAdapter, 'adapter'> {
   requests(): readonly unknown[]
-  /** A request of this scene's model with what its operation needs; a new picture, unless told otherwise. */
+  /** A request with the fields that its operation needs. The default operation is `generate`. */
   request(fields?: Partial<ImageRequest>): ImageRequest
-  /** Makes a call and says how it ended. */
+  /** Makes a call and returns how it ended. */
   call(request: ImageRequest, options?: AdapterOptions): Promise<ImageOutcome>
-  /** Makes a call that is not expected to fail. */
+  /** Makes a call that must not fail. */
   draw(fields?: Partial<ImageRequest>): Promise<ImageResponse>
 }
 
@@ -308,30 +308,30 @@ interface ImageOutcome {
   readonly failure?: { readonly thrown: unknown }
 }
 
-/** Starts an adapter for a script, does something with it, and closes it however that ends. */
+/** Starts an adapter for a script, runs `act`, and closes the adapter in any case. */
 async function playImages(
   harness: ImageHarness,
   script: readonly ImageScriptEntry[],
-  act: (scene: ImageScene) => Promise<void>,
+  act: (fixture: ImageFixture) => Promise<void>,
 ): Promise<void> {
   const started = await harness.start(script)
   try {
-    await act(sceneOf(harness, started))
+    await act(fixtureOf(harness, started))
   } finally {
     await started.close?.()
   }
 }
 
-function sceneOf(harness: ImageHarness, started: StartedImageAdapter): ImageScene {
+function fixtureOf(harness: ImageHarness, started: StartedImageAdapter): ImageFixture {
   const { adapter } = started
-  const { model = 'conformance-model', patienceMs = 2000 } = harness
+  const { model = 'conformance-model', patienceMs = defaultPatienceMs } = harness
   const wait = {
     ms: patienceMs,
     expected: 'the call to be settled',
     contract: 'imageResponse',
   } as const
-  const request: ImageScene['request'] = (fields) => requestOf(model, fields)
-  const call: ImageScene['call'] = async (asked, options) => {
+  const request: ImageFixture['request'] = (fields) => requestOf(model, fields)
+  const call: ImageFixture['call'] = async (asked, options) => {
     try {
       const given = adapter.generate(asked, { requestId: runId, ...options })
       return { response: await within(given, wait) }
@@ -383,14 +383,14 @@ function makesImages(operation: ImageOperation): ImageCase {
     name: `${operation} gives the image that was made`,
     capability: operation,
     run: (harness) =>
-      playImages(harness, [['ok', [pixel]]], async (scene) => {
-        const supported = scene.adapter.supportedOperations()
+      playImages(harness, [['ok', [pixel]]], async (fixture) => {
+        const supported = fixture.adapter.supportedOperations()
         demand(supported.includes(operation), {
           expected: `supportedOperations() to list ${operation}, as the harness declares`,
           received: supported,
           contract: 'imageOperations',
         })
-        const { images } = await scene.draw({ operation })
+        const { images } = await fixture.draw({ operation })
         const [image] = images
         demand(images.length === 1 && image?.type === 'base64' && image.base64 === pixel.base64, {
           expected: 'one image with the bytes that were made',
@@ -401,10 +401,10 @@ function makesImages(operation: ImageOperation): ImageCase {
   }
 }
 
-/** An operation that an adapter does not offer; a word that nobody knows when it offers them all. */
+/** An operation that an adapter does not support; an unknown one if it supports all. */
 function unsupportedBy(operations: readonly ImageOperation[]): ImageOperation {
   const missing = imageOperations.find((operation) => !operations.includes(operation))
-  // What comes from outside of TypeScript may be any word.
+  // A caller without types may pass any string.
   return missing ?? ('repaint' as ImageOperation)
 }
 

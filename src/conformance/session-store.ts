@@ -4,7 +4,7 @@ import { isAllmError } from '../errors/errors.ts'
 import { allDifferent, sameJson } from '../schema/json-schema.ts'
 import { sessionVersion, type Session } from '../types/session.ts'
 
-/** Ids that something might take amiss: a file system, a query, a person. */
+/** Ids that are problematic in file systems or queries. */
 const oddIds = [
   'a',
   'A',
@@ -22,7 +22,7 @@ const oddIds = [
   '*',
 ]
 
-/** What every session store has to do. */
+/** The cases for every session store. */
 export const sessionStoreCases: readonly StoreCase[] = [
   {
     name: 'a session that was never saved is not there',
@@ -114,7 +114,7 @@ export const sessionStoreCases: readonly StoreCase[] = [
           expected: 'one save that is taken, and three that are stale',
           received: outcomes,
           contract: 'storeVersion',
-          hint: 'looking at the version and writing the session has to be one step that nothing comes between',
+          hint: 'reading the version and writing the session must be one atomic step',
         })
       }),
   },
@@ -140,7 +140,7 @@ export const sessionStoreCases: readonly StoreCase[] = [
       }),
   },
   {
-    name: 'what was saved can not be changed from outside',
+    name: 'what was saved cannot be changed from outside',
     run: (harness) =>
       keeping(harness, async ({ store }) => {
         const session = structuredClone(sessionOf('s'))
@@ -157,7 +157,7 @@ export const sessionStoreCases: readonly StoreCase[] = [
     run: (harness) =>
       keeping(harness, async (started) => {
         await started.store.save(waitingSession('s'))
-        const store = await offered(started.reopen, 'reopen')()
+        const store = await provided(started.reopen, 'reopen')()
         await demandStored(store, waitingSession('s'), 1)
       }),
   },
@@ -167,18 +167,18 @@ export const sessionStoreCases: readonly StoreCase[] = [
     run: (harness) =>
       keeping(harness, async (started) => {
         await started.store.save(sessionOf('s', 'first'))
-        const store = await offered(started.reopen, 'reopen')()
+        const store = await provided(started.reopen, 'reopen')()
         await store.save(sessionOf('s', 'second'), { ifVersion: 1 })
         await demandRefused(started.store.save(sessionOf('s', 'third'), { ifVersion: 1 }), 'stale')
       }),
   },
   {
-    name: 'a session that can not be read is unreadable, not absent',
+    name: 'a session that cannot be read is unreadable, not absent',
     capability: 'damage',
     run: (harness) =>
       keeping(harness, async ({ store, ...started }) => {
         await store.save(sessionOf('s'))
-        await offered(started.damage, 'damage')('s')
+        await provided(started.damage, 'damage')('s')
         await demandRefused(store.load('s'), 'unreadable')
       }),
   },
@@ -188,7 +188,7 @@ export const sessionStoreCases: readonly StoreCase[] = [
     run: (harness) =>
       keeping(harness, async ({ store, ...started }) => {
         await store.save(sessionOf('s', 'old'))
-        await offered(started.interruptNextSave, 'interruptNextSave')()
+        await provided(started.interruptNextSave, 'interruptNextSave')()
         const taken = await store.save(sessionOf('s', 'new')).then(
           () => true,
           () => false,
@@ -207,34 +207,34 @@ export const sessionStoreCases: readonly StoreCase[] = [
   },
 ]
 
-/** A `SessionStore`, by its shape. */
+/** The interface of `SessionStore`. */
 interface TestedStore {
   load(id: string): Promise<{ readonly session: Session; readonly version: number } | undefined>
   save(session: Session, options?: { readonly ifVersion?: number | undefined }): Promise<number>
 }
 
-/** How to make an empty store. */
+/** Starts an empty store. */
 export interface StoreHarness extends Declares<StoreCapability> {
   start(): StartedStore | Promise<StartedStore>
 }
 
-/** A store, and what can be done to what it stands on. */
+/** A store, and the means to reopen, damage and interrupt it. */
 export interface StartedStore {
   readonly store: TestedStore
-  /** Another store on the same place, as another process would open it. */
+  /** Opens another store at the same location, as another process would. */
   readonly reopen?: (() => TestedStore | Promise<TestedStore>) | undefined
-  /** Makes what is saved under an id unreadable. */
+  /** Makes the session with this id unreadable. */
   readonly damage?: ((id: string) => unknown) | undefined
   /** Makes the next save fail in the middle of its write. */
   readonly interruptNextSave?: (() => unknown) | undefined
-  /** Ends what is still open. Called once, after the case. */
+  /** Closes everything that is still open. Called once, after the case. */
   readonly close?: (() => unknown) | undefined
 }
 
 /** A case for session stores. */
 export type StoreCase = ConformanceCase<StoreHarness, StoreCapability>
 
-/** Starts an empty store, does something with it, and closes it however that ends. */
+/** Starts an empty store, runs `act`, and closes the store in any case. */
 async function keeping(
   harness: StoreHarness,
   act: (started: StartedStore) => Promise<void>,
@@ -247,7 +247,7 @@ async function keeping(
   }
 }
 
-/** Demands that a store gives a session, deep-equal, at a version. */
+/** Demands that a store returns a session, deep-equal, at a version. */
 async function demandStored(store: TestedStore, session: Session, version: number): Promise<void> {
   const stored = await store.load(session.id)
   demand(sameJson(stored?.session, session) && stored?.version === version, {
@@ -274,8 +274,8 @@ async function demandRefused(
   })
 }
 
-/** What a harness has to offer for a capability. */
-function offered<T>(hook: T | undefined, name: string): T {
+/** A function that a harness must provide for a capability. */
+function provided<T>(hook: T | undefined, name: string): T {
   if (hook !== undefined) return hook
   const expected = `the harness to return ${name} from start, as it declares`
   throw new ConformanceFailure({ expected, received: undefined, contract: 'harness' })
@@ -294,7 +294,7 @@ function sessionOf(id: string, text = 'Hello'): Session {
   }
 }
 
-/** A session that waits for tools, in the middle of a run, with everything that it has to remember. */
+/** A session that waits for tools in the middle of a run, with every field of its progress. */
 function waitingSession(id: string): Session {
   const call = {
     id: 'call_1',

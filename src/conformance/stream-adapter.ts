@@ -4,7 +4,7 @@ import { hygieneCases, isolationCases, sentCases, stoppingCases } from './stream
 import { failureCases, refusalCases, timeCases } from './stream-failures.ts'
 import { toolCases, toolPieceCases } from './stream-tools.ts'
 
-/** What the events of an answer say. */
+/** The events of an answer. */
 const answerCases: readonly ChatCase[] = [
   ...orderCases,
   ...textCases,
@@ -15,7 +15,7 @@ const answerCases: readonly ChatCase[] = [
   ...asideCases,
 ]
 
-/** What `stream` of every chat adapter has to do. */
+/** The cases for `stream` of every chat adapter. */
 export const streamAdapterCases: readonly ChatCase[] = [
   ...answerCases,
   ...refusalCases,

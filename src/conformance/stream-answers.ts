@@ -18,10 +18,12 @@ import {
 } from './harness.ts'
 import { json } from '../schema/checks.ts'
 import type { Script } from '../testing/script.ts'
+import type { ModelEvent } from '../types/events.ts'
+import { keysOf } from '../types/guards.ts'
 import type { Message } from '../types/message.ts'
 import { usageFields, type FinishReason, type Usage } from '../types/response.ts'
 
-/** Characters of one, two, three and four bytes, some of which belong together. */
+/** Characters of one, two, three and four bytes, some of them combined. */
 const unicode = 'plain, é, ß, €, 漢字, 🦜, 👩‍👩‍👧, \u{1F1EB}\u{1F1F7}, "quoted" and \\ back\nnew line'
 
 const twoBlocks: Script = [
@@ -31,13 +33,13 @@ const twoBlocks: Script = [
   ['finish', 'tool_calls'],
 ]
 
-/** What a model says, and how it ends. */
+/** The text of an answer, and how it ends. */
 export const textCases: readonly ChatCase[] = [
   {
     name: 'text arrives as deltas that add up to it',
     run: (harness) =>
-      play(harness, hello, async (scene) => {
-        const text = joinedDeltas(await readEvents(scene), 'text_delta')
+      play(harness, hello, async (fixture) => {
+        const text = joinedDeltas(await readEvents(fixture), 'text_delta')
         demand(text === 'Hello', {
           expected: 'text_delta events that add up to "Hello"',
           received: text,
@@ -48,8 +50,8 @@ export const textCases: readonly ChatCase[] = [
   {
     name: 'text_completed holds all of its block',
     run: (harness) =>
-      play(harness, hello, async (scene) => {
-        const completed = eventsOfType(await readEvents(scene), 'text_completed')
+      play(harness, hello, async (fixture) => {
+        const completed = eventsOfType(await readEvents(fixture), 'text_completed')
         demand(completed.length === 1 && completed[0]?.text === 'Hello', {
           expected: 'one text_completed with the text "Hello"',
           received: completed,
@@ -60,8 +62,8 @@ export const textCases: readonly ChatCase[] = [
   {
     name: 'message_completed says what the deltas said',
     run: (harness) =>
-      play(harness, hello, async (scene) => {
-        const { message, outputText } = foldEvents(await readEvents(scene))
+      play(harness, hello, async (fixture) => {
+        const { message, outputText } = foldEvents(await readEvents(fixture))
         demand(message.role === 'assistant' && outputText === 'Hello', {
           expected: 'an assistant message with the text of the deltas, "Hello"',
           received: message,
@@ -72,8 +74,8 @@ export const textCases: readonly ChatCase[] = [
   {
     name: 'an answer without text is an answer',
     run: (harness) =>
-      play(harness, [['finish', 'stop']], async (scene) => {
-        const events = await readEvents(scene)
+      play(harness, [['finish', 'stop']], async (fixture) => {
+        const events = await readEvents(fixture)
         const { outputText, error } = foldEvents(events)
         demand(error === undefined && outputText === '' && events.length > 0, {
           expected: 'message_started and message_completed, with no text between them',
@@ -91,13 +93,13 @@ export const textCases: readonly ChatCase[] = [
         await play(
           harness,
           [['text', unicode]],
-          async (scene) => {
-            const { outputText } = foldEvents(await readEvents(scene))
+          async (fixture) => {
+            const { outputText } = foldEvents(await readEvents(fixture))
             demand(outputText === unicode, {
               expected: `${show(unicode)}, cut into pieces of up to ${maxBytes} bytes`,
               received: outputText,
               contract: 'text',
-              hint: 'decode with one TextDecoder and {stream: true}, and wait for the end of an event before you parse it',
+              hint: 'decode with one TextDecoder and {stream: true}, and parse an event only when it is complete',
             })
           },
           cut,
@@ -109,8 +111,8 @@ export const textCases: readonly ChatCase[] = [
     name: 'text blocks stay apart',
     capability: 'text_blocks',
     run: (harness) =>
-      play(harness, twoBlocks, async (scene) => {
-        const events = await readEvents(scene, { request: weatherRequest(scene) })
+      play(harness, twoBlocks, async (fixture) => {
+        const events = await readEvents(fixture, { request: weatherRequest(fixture) })
         const blocks = eventsOfType(events, 'text_completed').map(({ text }) => text)
         const { outputText } = foldEvents(events)
         demand(show(blocks) === show(['Let me look.', 'Done.']) && outputText === blocks.join(''), {
@@ -138,8 +140,8 @@ function finishes(reason: FinishReason, name: string): ChatCase {
           ['text', 'so far'],
           ['finish', reason],
         ],
-        async (scene) => {
-          const [end] = eventsOfType(await readEvents(scene), 'message_completed')
+        async (fixture) => {
+          const [end] = eventsOfType(await readEvents(fixture), 'message_completed')
           demand(end?.finishReason === reason, {
             expected: `finishReason ${show(reason)}`,
             received: end?.finishReason,
@@ -158,14 +160,14 @@ const thinking: Script = [
   ['finish', 'stop'],
 ]
 
-/** What a model thinks aloud. */
+/** The reasoning of a model. */
 export const reasoningCases: readonly ChatCase[] = [
   {
     name: 'reasoning arrives as deltas that add up to it',
     capability: 'reasoning',
     run: (harness) =>
-      play(harness, thinking, async (scene) => {
-        const events = await readEvents(scene)
+      play(harness, thinking, async (fixture) => {
+        const events = await readEvents(fixture)
         const deltas = joinedDeltas(events, 'reasoning_delta')
         const completed = eventsOfType(events, 'reasoning_completed').map(({ text }) => text)
         demand(deltas === 'Two and two.' && show(completed) === show([deltas]), {
@@ -179,13 +181,13 @@ export const reasoningCases: readonly ChatCase[] = [
     name: 'reasoning is a part of the message, not of its text',
     capability: 'reasoning',
     run: (harness) =>
-      play(harness, thinking, async (scene) => {
-        const { message, outputText } = foldEvents(await readEvents(scene))
+      play(harness, thinking, async (fixture) => {
+        const { message, outputText } = foldEvents(await readEvents(fixture))
         const parts = typeof message.content === 'string' ? [] : message.content
         const thought = parts.find((part) => part.type === 'reasoning')
-        const { provider } = scene.adapter
-        const told = thought?.text === 'Two and two.' && thought.provider === provider
-        demand(told && outputText === 'Four.', {
+        const { provider } = fixture.adapter
+        const complete = thought?.text === 'Two and two.' && thought.provider === provider
+        demand(complete && outputText === 'Four.', {
           expected: `the text "Four." and a reasoning part "Two and two." of the provider ${show(provider)}`,
           received: message,
           contract: 'reasoning',
@@ -199,14 +201,14 @@ export const reasoningCases: readonly ChatCase[] = [
       const message = await play(
         harness,
         thinking,
-        async (scene) => foldEvents(await readEvents(scene)).message,
+        async (fixture) => foldEvents(await readEvents(fixture)).message,
       )
       const sent = await sentAfter(harness, message)
       demand(sent.includes(opaque), {
         expected: `${show(opaque)} in the request that holds the message`,
         received: sent,
         contract: 'echo',
-        hint: 'keep what the provider sends beside its reasoning in reasoning_completed.opaque and in the part, and send it back',
+        hint: 'keep the data that the provider sends with its reasoning in reasoning_completed.opaque and in the part, and send it back',
       })
     },
   },
@@ -216,7 +218,7 @@ export const reasoningCases: readonly ChatCase[] = [
     async run(harness) {
       const thought = { type: 'reasoning', text: 'a foreign thought', opaque, provider: 'another' }
       const message = { role: 'assistant', content: [thought, { type: 'text', text: 'Four.' }] }
-      // Written without the literal types, which the check of the message below does not need.
+      // The object literal has wider types than Message; its value is a valid message.
       const sent = await sentAfter(harness, message as Message)
       demand(!sent.includes('a foreign thought') && !sent.includes(opaque), {
         expected: 'neither the reasoning nor the opaque data of another provider in the request',
@@ -227,26 +229,26 @@ export const reasoningCases: readonly ChatCase[] = [
   },
 ]
 
-/** What is sent for a conversation that holds an answer. */
+/** What is sent for a conversation that contains an answer. */
 function sentAfter(harness: ChatHarness, answer: Message): Promise<string> {
-  return play(harness, hello, async (scene) => {
-    const request = requestOf(scene, [
+  return play(harness, hello, async (fixture) => {
+    const request = requestOf(fixture, [
       { role: 'user', content: 'What is two and two?' },
       answer,
       { role: 'user', content: 'And three?' },
     ])
-    await readEvents(scene, { request })
-    return JSON.stringify(scene.requests())
+    await readEvents(fixture, { request })
+    return JSON.stringify(fixture.requests())
   })
 }
 
-/** What an adapter may say, and when it may say it. */
+/** Which events an adapter may emit, and in which order. */
 export const orderCases: readonly ChatCase[] = [
   {
     name: 'the first event is message_started',
     run: (harness) =>
-      play(harness, hello, async (scene) => {
-        const events = await readEvents(scene)
+      play(harness, hello, async (fixture) => {
+        const events = await readEvents(fixture)
         demand(events[0]?.type === 'message_started', {
           expected: 'message_started before everything else',
           received: showEvents(events),
@@ -257,10 +259,10 @@ export const orderCases: readonly ChatCase[] = [
   {
     name: 'message_started names the run and the provider',
     run: (harness) =>
-      play(harness, hello, async (scene) => {
-        const events = await readEvents(scene)
+      play(harness, hello, async (fixture) => {
+        const events = await readEvents(fixture)
         const [started] = eventsOfType(events, 'message_started')
-        const { provider } = scene.adapter
+        const { provider } = fixture.adapter
         demand(started?.requestId === runId && started.provider === provider, {
           expected: `message_started with requestId ${show(runId)} and provider ${show(provider)}`,
           received: started,
@@ -271,8 +273,8 @@ export const orderCases: readonly ChatCase[] = [
   {
     name: 'a stream ends with message_completed or error',
     run: (harness) =>
-      play(harness, hello, async (scene) => {
-        const events = await readEvents(scene)
+      play(harness, hello, async (fixture) => {
+        const events = await readEvents(fixture)
         demand(events.some(isEnd), {
           expected: 'message_completed at the end',
           received: showEvents(events),
@@ -283,8 +285,8 @@ export const orderCases: readonly ChatCase[] = [
   {
     name: 'nothing follows the end of a stream',
     run: (harness) =>
-      play(harness, hello, async (scene) => {
-        const events = await readEvents(scene)
+      play(harness, hello, async (fixture) => {
+        const events = await readEvents(fixture)
         const end = events.findIndex(isEnd)
         demand(end === -1 || end === events.length - 1, {
           expected: 'nothing after the first message_completed or error',
@@ -296,10 +298,10 @@ export const orderCases: readonly ChatCase[] = [
   {
     name: 'a batch is a list of at least one event',
     run: (harness) =>
-      play(harness, hello, async (scene) => {
-        const stream = openStream(scene)
+      play(harness, hello, async (fixture) => {
+        const stream = openStream(fixture)
         const expected = 'the stream to end'
-        const wait: Wait = { ms: scene.patienceMs, expected, contract: 'oneEnd' }
+        const wait: Wait = { ms: fixture.patienceMs, expected, contract: 'oneEnd' }
         for (;;) {
           const { done, value } = await within(stream.step(), wait)
           if (done === true) return
@@ -314,8 +316,8 @@ export const orderCases: readonly ChatCase[] = [
   {
     name: 'events are plain JSON',
     run: (harness) =>
-      play(harness, hello, async (scene) => {
-        const events = await readEvents(scene)
+      play(harness, hello, async (fixture) => {
+        const events = await readEvents(fixture)
         for (const event of events) {
           const issues = json(event)
           demand(issues.length === 0, {
@@ -329,12 +331,12 @@ export const orderCases: readonly ChatCase[] = [
   {
     name: 'every event is one that an adapter may send',
     run: (harness) =>
-      play(harness, weatherCall, async (scene) => {
-        const events = await readEvents(scene, { request: weatherRequest(scene) })
-        const stranger = events.find(({ type }) => !modelEventTypes.has(type))
-        demand(stranger === undefined, {
+      play(harness, weatherCall, async (fixture) => {
+        const events = await readEvents(fixture, { request: weatherRequest(fixture) })
+        const other = events.find(({ type }) => !modelEventTypes.has(type))
+        demand(other === undefined, {
           expected: `events of the types ${[...modelEventTypes].join(', ')}`,
-          received: stranger,
+          received: other,
           contract: 'events',
         })
       }),
@@ -345,19 +347,22 @@ function isEnd({ type }: { readonly type: string }): boolean {
   return type === 'message_completed' || type === 'error'
 }
 
-const modelEventTypes: ReadonlySet<string> = new Set([
-  'message_started',
-  'text_delta',
-  'text_completed',
-  'reasoning_delta',
-  'reasoning_completed',
-  'tool_call_started',
-  'tool_call_delta',
-  'tool_call_completed',
-  'image_completed',
-  'message_completed',
-  'error',
-])
+/** The events that need no option. The list does not compile when one is missing. */
+const modelEventTypes: ReadonlySet<string> = new Set(
+  keysOf<Record<Exclude<ModelEvent['type'], 'raw_chunk'>, true>>({
+    message_started: true,
+    text_delta: true,
+    text_completed: true,
+    reasoning_delta: true,
+    reasoning_completed: true,
+    tool_call_started: true,
+    tool_call_delta: true,
+    tool_call_completed: true,
+    image_completed: true,
+    message_completed: true,
+    error: true,
+  }),
+)
 
 const withRaw: Script = [
   ['text', 'Hello'],
@@ -381,14 +386,14 @@ const withImage: Script = [
   ],
 ]
 
-/** What is neither text nor a call. */
+/** Raw chunks and images. */
 export const asideCases: readonly ChatCase[] = [
   {
     name: 'raw chunks come when they are asked for',
     capability: 'raw_chunks',
     run: (harness) =>
-      play(harness, withRaw, async (scene) => {
-        const events = await readEvents(scene, { options: { includeRawChunks: true } })
+      play(harness, withRaw, async (fixture) => {
+        const events = await readEvents(fixture, { options: { includeRawChunks: true } })
         demand(eventsOfType(events, 'raw_chunk').length > 0, {
           expected: 'raw_chunk events',
           received: showEvents(events),
@@ -399,8 +404,8 @@ export const asideCases: readonly ChatCase[] = [
   {
     name: 'raw chunks do not come unless they are asked for',
     run: (harness) =>
-      play(harness, withRaw, async (scene) => {
-        const events = await readEvents(scene)
+      play(harness, withRaw, async (fixture) => {
+        const events = await readEvents(fixture)
         demand(eventsOfType(events, 'raw_chunk').length === 0, {
           expected: 'no raw_chunk event without includeRawChunks',
           received: showEvents(events),
@@ -412,8 +417,8 @@ export const asideCases: readonly ChatCase[] = [
     name: 'an image that the model makes arrives with its bytes',
     capability: 'images',
     run: (harness) =>
-      play(harness, withImage, async (scene) => {
-        const events = await readEvents(scene)
+      play(harness, withImage, async (fixture) => {
+        const events = await readEvents(fixture)
         const [completed] = eventsOfType(events, 'image_completed')
         const { image } = completed ?? {}
         demand(image?.type === 'base64' && image.base64 === base64, {
@@ -425,7 +430,7 @@ export const asideCases: readonly ChatCase[] = [
   },
 ]
 
-/** What a call consumed. The scripts say it in our meaning; the wire in the provider's. */
+/** The usage of a call. Scripts count as this library does; the wire counts as the provider does. */
 export const usageCases: readonly ChatCase[] = [
   counts('tokens are counted', 'usage', { inputTokens: 100, outputTokens: 20 }),
   counts('input includes what was read from a cache', 'cached_usage', {
@@ -447,11 +452,11 @@ export const usageCases: readonly ChatCase[] = [
   {
     name: 'usage that the provider did not report is not made up',
     run: (harness) =>
-      play(harness, hello, async (scene) => {
-        const { usage } = foldEvents(await readEvents(scene))
+      play(harness, hello, async (fixture) => {
+        const { usage } = foldEvents(await readEvents(fixture))
         const invented = usageFields.filter((field) => (usage[field] ?? 0) !== 0)
         demand(invented.length === 0, {
-          expected: 'no counters but those that the provider sent (it sent none, or zeros)',
+          expected: 'only counts that the provider sent (it sent none, or zeros)',
           received: usage,
           contract: 'usage',
         })
@@ -471,8 +476,8 @@ function counts(name: string, capability: ChatCapability, usage: Usage): ChatCas
           ['usage', usage],
           ['finish', 'stop'],
         ],
-        async (scene) => {
-          const { usage: counted } = foldEvents(await readEvents(scene))
+        async (fixture) => {
+          const { usage: counted } = foldEvents(await readEvents(fixture))
           const wrong = usageFields.filter(
             (field) => usage[field] !== undefined && usage[field] !== counted[field],
           )
@@ -480,7 +485,7 @@ function counts(name: string, capability: ChatCapability, usage: Usage): ChatCas
             expected: `the usage ${show(usage)}`,
             received: counted,
             contract: 'usage',
-            hint: 'some providers count the cached input, or the reasoning, beside the rest; add it',
+            hint: 'some providers count cached input or reasoning separately; add it to the total',
           })
         },
       ),

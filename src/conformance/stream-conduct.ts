@@ -20,23 +20,23 @@ import {
   weatherTool,
   whileTimePasses,
   type ChatCase,
-  type ChatScene,
+  type ChatFixture,
 } from './harness.ts'
 import { sameJson } from '../schema/json-schema.ts'
 import type { Script } from '../testing/script.ts'
 import type { ModelEvent } from '../types/events.ts'
 import type { ModelRequest } from '../types/request.ts'
 
-/** When a stream begins, and how it is left. */
+/** When a stream starts, and how it is stopped. */
 export const stoppingCases: readonly ChatCase[] = [
   {
     name: 'nothing is sent before the first next()',
     capability: 'requests',
     run: (harness) =>
-      play(harness, hello, async (scene) => {
-        scene.adapter.stream(requestOf(scene))[Symbol.asyncIterator]()
+      play(harness, hello, async (fixture) => {
+        fixture.adapter.stream(requestOf(fixture))[Symbol.asyncIterator]()
         await turns(20)
-        const sent = scene.requests().length
+        const sent = fixture.requests().length
         demand(sent === 0, {
           expected: 'no request from stream() and [Symbol.asyncIterator]() alone',
           received: `${sent} requests`,
@@ -49,52 +49,52 @@ export const stoppingCases: readonly ChatCase[] = [
     name: 'a stream that is left closes its connection',
     capability: 'connections',
     run: (harness) =>
-      play(harness, slow, async (scene) => {
-        const stream = openStream(scene)
+      play(harness, slow, async (fixture) => {
+        const stream = openStream(fixture)
         await stream.next()
-        demandOpen(scene)
+        demandOpen(fixture)
         await stream.leave()
-        await closes(scene, 'a consumer left the loop')
+        await closes(fixture, 'a consumer left the loop')
       }),
   },
   {
     name: 'a stream that is read to its end leaves no connection open',
     capability: 'connections',
     run: (harness) =>
-      play(harness, hello, async (scene) => {
-        await readEvents(scene)
-        await closes(scene, 'the stream had ended')
+      play(harness, hello, async (fixture) => {
+        await readEvents(fixture)
+        await closes(fixture, 'the stream had ended')
       }),
   },
   {
     name: 'an abort closes the connection',
     capability: 'connections',
     run: (harness) =>
-      play(harness, slow, async (scene) => {
+      play(harness, slow, async (fixture) => {
         const controller = new AbortController()
-        const stream = openStream(scene, { options: { signal: controller.signal } })
+        const stream = openStream(fixture, { options: { signal: controller.signal } })
         await stream.next()
-        demandOpen(scene)
+        demandOpen(fixture)
         const pending = drain(stream)
         controller.abort()
-        // How the stream ends is what another case looks at.
+        // Another case checks how the stream ends.
         await within(
           pending.catch(() => []),
-          waitFor(scene, 'the stream to end after an abort'),
+          waitFor(fixture, 'the stream to end after an abort'),
         )
-        await closes(scene, 'the signal was aborted')
+        await closes(fixture, 'the signal was aborted')
       }),
   },
   {
     name: 'an abort in the middle ends the stream with the error cancelled',
     run: (harness) =>
-      play(harness, slow, async (scene) => {
+      play(harness, slow, async (fixture) => {
         const controller = new AbortController()
-        const stream = openStream(scene, { options: { signal: controller.signal } })
+        const stream = openStream(fixture, { options: { signal: controller.signal } })
         const first = (await stream.next()) ?? []
         const pending = drain(stream)
         controller.abort()
-        const rest = await within(pending, waitFor(scene, 'the stream to end after an abort'))
+        const rest = await within(pending, waitFor(fixture, 'the stream to end after an abort'))
         const last = rest.at(-1)
         demand(last?.type === 'error' && last.error.reason === 'cancelled', {
           expected: 'an error event with reason cancelled as the last event',
@@ -106,48 +106,48 @@ export const stoppingCases: readonly ChatCase[] = [
   {
     name: 'an abort before the first event rejects with cancelled',
     run: (harness) =>
-      play(harness, late, async (scene) => {
+      play(harness, late, async (fixture) => {
         const controller = new AbortController()
-        const stream = openStream(scene, { options: { signal: controller.signal } })
+        const stream = openStream(fixture, { options: { signal: controller.signal } })
         const pending = drain(stream).then(showEvents, (thrown: unknown) => ({ thrown }))
         await turns(20)
         controller.abort()
-        demandCancelled(await within(pending, waitFor(scene, 'a rejection after an abort')))
+        demandCancelled(await within(pending, waitFor(fixture, 'a rejection after an abort')))
       }),
   },
   {
     name: 'a signal that is aborted already rejects with cancelled',
     run: (harness) =>
-      play(harness, hello, async (scene) => {
-        const { events, failure } = await read(scene, { options: { signal: AbortSignal.abort() } })
+      play(harness, hello, async (fixture) => {
+        const { events, failure } = await read(fixture, {
+          options: { signal: AbortSignal.abort() },
+        })
         demandCancelled(failure ?? showEvents(events))
       }),
   },
 ]
 
-function waitFor({ patienceMs }: ChatScene, expected: string): Wait {
+function waitFor({ patienceMs }: ChatFixture, expected: string): Wait {
   return { ms: patienceMs, expected, contract: 'cancelled' }
 }
 
-function demandOpen(scene: ChatScene): void {
-  const open = scene.openConnections()
+function demandOpen(fixture: ChatFixture): void {
+  const open = fixture.openConnections()
   demand(open > 0, {
-    expected: 'an open connection while the answer is under way',
-    received: `openConnections() gives ${open}`,
+    expected: 'an open connection while the answer is incomplete',
+    received: `openConnections() returns ${open}`,
     contract: 'harness',
-    hint: 'the script waits in its middle; the wire has to hold the connection open meanwhile',
+    hint: 'the script pauses in its middle; the connection must stay open meanwhile',
   })
 }
 
-/** The contract's own limit. */
-const closedWithinMs = 500
-
-async function closes(scene: ChatScene, when: string): Promise<void> {
+/** The contract says 500 ms. The case allows more, because a busy machine may be late. */
+async function closes(fixture: ChatFixture, when: string): Promise<void> {
   const expected = `no open connection after ${when}`
   await until(
-    () => scene.openConnections(),
+    () => fixture.openConnections(),
     (open) => open === 0,
-    { ms: closedWithinMs, expected, contract: 'resourceSafe' },
+    { ms: fixture.patienceMs, expected, contract: 'resourceSafe' },
   )
 }
 
@@ -159,15 +159,15 @@ const echoed: Script = [
   ],
 ]
 
-/** What must not get out: keys, and rejections that nobody handles. */
+/** What must not leak: API keys, and unhandled rejections. */
 export const hygieneCases: readonly ChatCase[] = [
   {
     name: 'the key is in no event and in no error',
     async run(harness) {
       const options = { apiKey: plainKey }
       for (const script of [hello, refused]) {
-        await play(harness, script, async (scene) => {
-          const { events, failure } = await read(scene, { options })
+        await play(harness, script, async (fixture) => {
+          const { events, failure } = await read(fixture, { options })
           demandNoKey(plainKey, [events, failure?.thrown])
         })
       }
@@ -177,18 +177,18 @@ export const hygieneCases: readonly ChatCase[] = [
     name: 'the key is not in what was recorded of a request',
     capability: 'requests',
     run: (harness) =>
-      play(harness, hello, async (scene) => {
-        await readEvents(scene, { options: { apiKey: plainKey } })
-        demandNoKey(plainKey, [scene.requests()])
+      play(harness, hello, async (fixture) => {
+        await readEvents(fixture, { options: { apiKey: plainKey } })
+        demandNoKey(plainKey, [fixture.requests()])
       }),
   },
   {
     name: 'a key that the provider echoes is taken out of the error',
     run: (harness) =>
-      play(harness, echoed, async (scene) => {
-        const { events, failure } = await read(scene, { options: { apiKey: echoedKey } })
+      play(harness, echoed, async (fixture) => {
+        const { events, failure } = await read(fixture, { options: { apiKey: echoedKey } })
         demand(failure !== undefined, {
-          expected: 'a rejection with what the provider said about the key',
+          expected: "a rejection with the provider's message about the key",
           received: showEvents(events),
           contract: 'preflight',
         })
@@ -199,45 +199,45 @@ export const hygieneCases: readonly ChatCase[] = [
     name: 'no rejection is left unhandled',
     async run(harness) {
       const found = await unhandledDuring(async () => {
-        await play(harness, refused, async (scene) => {
-          // Nobody reads it.
-          scene.adapter.stream(requestOf(scene))
+        await play(harness, refused, async (fixture) => {
+          // This stream is never read.
+          fixture.adapter.stream(requestOf(fixture))
           await turns(20)
         })
-        await play(harness, refused, (scene) => read(scene))
-        await play(harness, slow, async (scene) => {
-          const stream = openStream(scene)
+        await play(harness, refused, (fixture) => read(fixture))
+        await play(harness, slow, async (fixture) => {
+          const stream = openStream(fixture)
           await stream.next()
           await stream.leave()
           await turns(20)
         })
-        await play(harness, late, async (scene) => {
+        await play(harness, late, async (fixture) => {
           const controller = new AbortController()
-          const reading = read(scene, { options: { signal: controller.signal } })
+          const reading = read(fixture, { options: { signal: controller.signal } })
           await turns(20)
           controller.abort()
           await reading
         })
       })
       demand(found.length === 0, {
-        expected: 'no unhandled rejection from streams that fail, are left, or are not read',
+        expected: 'no unhandled rejection from streams that fail, are left early, or are not read',
         received: found[0],
         contract: 'rejections',
-        hint: 'a promise that nobody awaits needs a catch of its own',
+        hint: 'a promise that is not awaited needs its own catch',
       })
     },
   },
 ]
 
-/** What one call has to do with the caller's data and with other calls: nothing. */
+/** Calls do not change the data of the caller, and do not affect each other. */
 export const isolationCases: readonly ChatCase[] = [
   {
     name: 'the request is not changed',
     run: (harness) =>
-      play(harness, weatherCall, async (scene) => {
-        const request = weatherRequest(scene)
-        await readEvents(scene, { request })
-        demand(sameJson(request, weatherRequest(scene)), {
+      play(harness, weatherCall, async (fixture) => {
+        const request = weatherRequest(fixture)
+        await readEvents(fixture, { request })
+        demand(sameJson(request, weatherRequest(fixture)), {
           expected: 'the request as it was before the call',
           received: request,
           contract: 'isolated',
@@ -247,13 +247,13 @@ export const isolationCases: readonly ChatCase[] = [
   {
     name: 'a call without options is legal and gets an id of its own',
     run: (harness) =>
-      play(harness, hello, async (scene) => {
+      play(harness, hello, async (fixture) => {
         const events: ModelEvent[] = []
-        for await (const batch of scene.adapter.stream(requestOf(scene))) events.push(...batch)
+        for await (const batch of fixture.adapter.stream(requestOf(fixture))) events.push(...batch)
         const { requestId } = foldEvents(events)
         const text = joinedDeltas(events, 'text_delta')
         demand(text !== '' && typeof requestId === 'string' && requestId !== '', {
-          expected: 'an answer, and a requestId that is not empty',
+          expected: 'an answer, and a non-empty requestId',
           received: { text, requestId },
           contract: 'options',
         })
@@ -266,12 +266,12 @@ export const isolationCases: readonly ChatCase[] = [
       play(
         harness,
         twoPieces('left'),
-        async (scene) => {
-          const left = openStream(scene, { options: { requestId: 'run-left' } })
+        async (fixture) => {
+          const left = openStream(fixture, { options: { requestId: 'run-left' } })
           const begun = (await left.next()) ?? []
-          const right = openStream(scene, { options: { requestId: 'run-right' } })
+          const right = openStream(fixture, { options: { requestId: 'run-right' } })
           const rest = Promise.all([drain(left), drain(right)])
-          const [leftRest, rightAll] = await whileTimePasses(scene, rest, 30_000)
+          const [leftRest, rightAll] = await whileTimePasses(fixture, rest, 30_000)
           const texts = [[...begun, ...leftRest], rightAll].map(
             (events) => `${foldEvents(events).requestId}: ${joinedDeltas(events, 'text_delta')}`,
           )
@@ -279,7 +279,7 @@ export const isolationCases: readonly ChatCase[] = [
             expected: 'each stream with its own requestId and its own text',
             received: texts,
             contract: 'isolated',
-            hint: 'what a decoder remembers belongs to one call, not to the adapter',
+            hint: 'the state of a decoder belongs to one call, not to the adapter',
           })
         },
         { more: [twoPieces('right')] },
@@ -287,7 +287,7 @@ export const isolationCases: readonly ChatCase[] = [
   },
 ]
 
-/** A text in two pieces, with a second between them. */
+/** A text in two deltas, with a second between them. */
 function twoPieces(word: string): Script {
   return [
     ['text', `${word}, `],
@@ -297,19 +297,19 @@ function twoPieces(word: string): Script {
   ]
 }
 
-/** What is sent of a request. */
+/** What an adapter sends. */
 export const sentCases: readonly ChatCase[] = [
-  sends('every message is sent, in its order', (scene) => [
-    conversation(scene),
+  sends('every message is sent, in its order', (fixture) => [
+    conversation(fixture),
     'Be brief.',
     'first question',
     'first answer',
     'second question',
   ]),
-  sends('the model is sent', (scene) => [requestOf(scene), scene.model]),
+  sends('the model is sent', (fixture) => [requestOf(fixture), fixture.model]),
   {
-    ...sends('the tools are described to the model', (scene) => [
-      weatherRequest(scene),
+    ...sends('the tools are described to the model', (fixture) => [
+      weatherRequest(fixture),
       weatherTool.name,
       weatherTool.description,
       'city',
@@ -317,8 +317,8 @@ export const sentCases: readonly ChatCase[] = [
     capability: 'tools',
   },
   {
-    ...sends('the result of a tool is sent back', (scene) => [
-      answeredCall(scene),
+    ...sends('the result of a tool is sent back', (fixture) => [
+      answeredCall(fixture),
       'Lisbon',
       'sunny and 23',
     ]),
@@ -326,8 +326,8 @@ export const sentCases: readonly ChatCase[] = [
   },
 ]
 
-function conversation(scene: ChatScene): ModelRequest {
-  return requestOf(scene, [
+function conversation(fixture: ChatFixture): ModelRequest {
+  return requestOf(fixture, [
     { role: 'system', content: 'Be brief.' },
     { role: 'user', content: 'first question' },
     { role: 'assistant', content: 'first answer' },
@@ -335,10 +335,10 @@ function conversation(scene: ChatScene): ModelRequest {
   ])
 }
 
-function answeredCall(scene: ChatScene): ModelRequest {
+function answeredCall(fixture: ChatFixture): ModelRequest {
   const call = { id: 'call_1', name: weatherTool.name, arguments: { city: 'Lisbon' } }
   return requestOf(
-    scene,
+    fixture,
     [
       { role: 'user', content: 'How is the weather there?' },
       { role: 'assistant', content: '', toolCalls: [call] },
@@ -348,21 +348,21 @@ function answeredCall(scene: ChatScene): ModelRequest {
   )
 }
 
-/** A request, and the texts that have to stand in what is sent for it, whatever else there is. */
-type Sample = (scene: ChatScene) => readonly [ModelRequest, ...string[]]
+/** A request, and the texts that must be in what is sent for it. */
+type Sample = (fixture: ChatFixture) => readonly [ModelRequest, ...string[]]
 
 function sends(name: string, sample: Sample): ChatCase {
   return {
     name,
     capability: 'requests',
     run: (harness) =>
-      play(harness, hello, async (scene) => {
-        const [request, ...texts] = sample(scene)
-        await readEvents(scene, { request })
-        const sent = JSON.stringify(scene.requests())
+      play(harness, hello, async (fixture) => {
+        const [request, ...texts] = sample(fixture)
+        await readEvents(fixture, { request })
+        const sent = JSON.stringify(fixture.requests())
         const lost = texts.filter((text) => !sent.includes(text))
         demand(lost.length === 0, {
-          expected: `${show(texts)} in the address or the body of the request; ${show(lost)} is not there`,
+          expected: `${show(texts)} in the URL or the body of the request; ${show(lost)} is missing`,
           received: sent,
           contract: 'conversation',
         })

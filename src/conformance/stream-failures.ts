@@ -7,6 +7,7 @@ import {
   scriptOf,
 } from './adapter-demands.ts'
 import {
+  demandNoTimer,
   hello,
   joinedDeltas,
   late,
@@ -19,9 +20,9 @@ import {
   type Outcome,
   type ChatCase,
   type ChatHarness,
-  type ChatScene,
+  type ChatFixture,
 } from './harness.ts'
-import { demand, show, turns, type Finding } from './demands.ts'
+import { demand, show, type Finding } from './demands.ts'
 import { isAllmError } from '../errors/errors.ts'
 import type { Script, ScriptEntry } from '../testing/script.ts'
 import type { ErrorData } from '../types/error-data.ts'
@@ -51,16 +52,16 @@ export const failureCases: readonly ChatCase[] = [
     name: 'a failure that the provider reports in place of an answer is a failure',
     capability: 'stream_failures',
     run: (harness) =>
-      play(harness, [['error_event', 'provider_unavailable', {}]], async (scene) => {
-        const { events, failure } = await read(scene)
+      play(harness, [['error_event', 'provider_unavailable', {}]], async (fixture) => {
+        const { events, failure } = await read(fixture)
         const thrown = failure?.thrown
         const error = isAllmError(thrown) ? thrown.toJSON() : errorOf(events.at(-1))
         demand(error?.reason === 'provider_unavailable', {
           expected:
-            'AdapterError provider_unavailable: thrown if it is the first thing that comes, else the last event',
+            'AdapterError provider_unavailable: thrown if there was no event before it, otherwise the last event',
           received: thrown ?? showEvents(events),
           contract: 'midStream',
-          hint: 'a status of 200 does not mean that the call went well',
+          hint: 'a status of 200 does not mean that the call succeeded',
         })
       }),
   },
@@ -74,8 +75,8 @@ export const failureCases: readonly ChatCase[] = [
           ['text_delta', 'so far'],
           ['error_event', 'rate_limited', wait],
         ],
-        async (scene) => {
-          const events = await readEvents(scene)
+        async (fixture) => {
+          const events = await readEvents(fixture)
           const error = errorOf(events.at(-1))
           demand(error?.reason === 'rate_limited' && error.retryAfterMs === wait.retryAfterMs, {
             expected: `an error rate_limited with retryAfterMs ${wait.retryAfterMs} as the last event`,
@@ -103,7 +104,7 @@ export const failureCases: readonly ChatCase[] = [
       ),
   },
   {
-    name: 'an event that can not be read is malformed_event',
+    name: 'an event that cannot be read is malformed_event',
     run: (harness) =>
       broken(
         harness,
@@ -124,10 +125,10 @@ const wait = { retryAfterMs: 2000 }
 
 type Expected = Pick<ErrorData, 'kind' | 'reason'> & Pick<Finding, 'contract' | 'hint'>
 
-/** Plays a script that says "so far" and fails; what was said has to be there, and the failure after it. */
+/** Plays a script that emits "so far" and fails. The text must be emitted, and then the error. */
 function broken(harness: ChatHarness, script: Script, expected: Expected): Promise<void> {
-  return play(harness, script, async (scene) => {
-    const events = await readEvents(scene)
+  return play(harness, script, async (fixture) => {
+    const events = await readEvents(fixture)
     const error = errorOf(events.at(-1))
     const text = joinedDeltas(events, 'text_delta')
     const { kind, reason } = expected
@@ -157,8 +158,8 @@ export const refusalCases: readonly ChatCase[] = [
   {
     name: 'a refusal names its provider and its run',
     run: (harness) =>
-      refused(harness, [['preflight_error', 'rate_limited', { status: 429 }]], (outcome, scene) =>
-        demandOrigin(outcome, scene.adapter.provider),
+      refused(harness, [['preflight_error', 'rate_limited', { status: 429 }]], (outcome, fixture) =>
+        demandOrigin(outcome, fixture.adapter.provider),
       ),
   },
   {
@@ -170,8 +171,10 @@ export const refusalCases: readonly ChatCase[] = [
     name: 'a refused call is not tried again',
     capability: 'requests',
     run: (harness) =>
-      refused(harness, [['preflight_error', 'provider_unavailable', { status: 503 }]], (_, scene) =>
-        demandOneRequest(scene.requests().length),
+      refused(
+        harness,
+        [['preflight_error', 'provider_unavailable', { status: 503 }]],
+        (_, fixture) => demandOneRequest(fixture.requests().length),
       ),
   },
 ]
@@ -181,19 +184,19 @@ const waiting: Script = [['preflight_error', 'rate_limited', { status: 429, retr
 function refused(
   harness: ChatHarness,
   script: Script,
-  look: (outcome: Outcome, scene: ChatScene) => void,
+  look: (outcome: Outcome, fixture: ChatFixture) => void,
 ): Promise<void> {
-  return play(harness, script, async (scene) => {
-    const { events, failure } = await read(scene)
+  return play(harness, script, async (fixture) => {
+    const { events, failure } = await read(fixture)
     const given = `${showEvents(events)}, and then the stream ended`
     const first = events.length === 0 ? failure : undefined
-    look(first === undefined ? { given } : { failure: first, given }, scene)
+    look(first === undefined ? { given } : { failure: first, given }, fixture)
   })
 }
 
 const limitMs = 10_000
 
-/** Twelve seconds in all, in silences of one. */
+/** Twelve seconds in all, with a delta every second. */
 const steady: Script = [
   ['text', 'slow'],
   ...Array.from({ length: 12 }).flatMap((): readonly ScriptEntry[] => [
@@ -203,14 +206,14 @@ const steady: Script = [
   ['finish', 'stop'],
 ]
 
-/** What takes too long. All of it by a clock that is moved by hand. */
+/** Timeouts, by a clock that the case moves. */
 export const timeCases: readonly ChatCase[] = [
   {
     name: 'a silence beyond streamTimeoutMs ends the stream with the error timeout',
     capability: 'timeouts',
     run: (harness) =>
-      play(harness, slow, async (scene) => {
-        const { events, failure } = await readWhileTimePasses(scene, { streamTimeoutMs: 2000 })
+      play(harness, slow, async (fixture) => {
+        const { events, failure } = await readWhileTimePasses(fixture, { streamTimeoutMs: 2000 })
         const last = events.at(-1)
         const timedOut = last?.type === 'error' && last.error.reason === 'timeout'
         demand(timedOut && last.error.kind === 'adapter', {
@@ -224,13 +227,13 @@ export const timeCases: readonly ChatCase[] = [
     name: 'a slow stream that is never silent for long is not cut',
     capability: 'timeouts',
     run: (harness) =>
-      play(harness, steady, async (scene) => {
-        const { events, failure } = await readWhileTimePasses(scene, { streamTimeoutMs: limitMs })
+      play(harness, steady, async (fixture) => {
+        const { events, failure } = await readWhileTimePasses(fixture, { streamTimeoutMs: limitMs })
         demand(events.at(-1)?.type === 'message_completed', {
           expected: `message_completed: no silence lasted ${limitMs} ms, though all of it took longer`,
           received: failure?.thrown ?? showEvents(events),
           contract: 'timeouts',
-          hint: 'start the time anew with every event',
+          hint: 'restart the timer with every event',
         })
       }),
   },
@@ -238,8 +241,8 @@ export const timeCases: readonly ChatCase[] = [
     name: 'a wait beyond requestTimeoutMs for the first event rejects with timeout',
     capability: 'timeouts',
     run: (harness) =>
-      play(harness, late, async (scene) => {
-        const { events, failure } = await readWhileTimePasses(scene, { requestTimeoutMs: 2000 })
+      play(harness, late, async (fixture) => {
+        const { events, failure } = await readWhileTimePasses(fixture, { requestTimeoutMs: 2000 })
         const thrown = failure?.thrown
         const timedOut = isAllmError(thrown) && thrown.reason === 'timeout'
         demand(timedOut && thrown.kind === 'adapter', {
@@ -253,15 +256,11 @@ export const timeCases: readonly ChatCase[] = [
     name: 'a stream that has ended leaves no timer behind',
     capability: 'timeouts',
     run: (harness) =>
-      play(harness, hello, async (scene) => {
-        await readEvents(scene, { options: { requestTimeoutMs: 60_000, streamTimeoutMs: 60_000 } })
-        await turns(20)
-        const { pending } = scene.clock
-        demand(pending === 0, {
-          expected: 'nobody who still sleeps on options.clock',
-          received: `${pending} timers`,
-          contract: 'timeouts',
+      play(harness, hello, async (fixture) => {
+        await readEvents(fixture, {
+          options: { requestTimeoutMs: 60_000, streamTimeoutMs: 60_000 },
         })
+        await demandNoTimer(fixture)
       }),
   },
 ]

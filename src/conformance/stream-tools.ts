@@ -15,7 +15,7 @@ import type { Script, ScriptEntry } from '../testing/script.ts'
 import type { ModelEvent } from '../types/events.ts'
 import type { ToolCall } from '../types/message.ts'
 
-/** The calls of tools, whole. */
+/** Complete tool calls. */
 export const toolCases: readonly ChatCase[] = [
   {
     name: 'a call arrives with its id, its name and its arguments',
@@ -40,7 +40,7 @@ export const toolCases: readonly ChatCase[] = [
           expected: 'finishReason "tool_calls"',
           received: end?.finishReason,
           contract: 'finish',
-          hint: 'some providers say "stop" for an answer with calls; the calls decide',
+          hint: 'some providers send "stop" for an answer with calls; the calls decide',
         })
       }),
   },
@@ -99,7 +99,7 @@ export const toolCases: readonly ChatCase[] = [
       }),
   },
   {
-    name: 'arguments that are no JSON are kept as they were written',
+    name: 'arguments that are not JSON are kept as they were written',
     capability: 'raw_arguments',
     run: (harness) =>
       answered(harness, [['tool_call', brokenCall]], (events) => {
@@ -109,7 +109,7 @@ export const toolCases: readonly ChatCase[] = [
           expected: `arguments {} and rawArguments ${brokenCall.rawArguments}`,
           received: completed,
           contract: 'rawArguments',
-          hint: 'do not repair or guess: the tool runner tells the model what is wrong',
+          hint: 'do not repair or guess: the tool runner reports the problem to the model',
         })
       }),
   },
@@ -124,14 +124,14 @@ const bothCalls: readonly ToolCall[] = [
 
 const twoCalls: Script = bothCalls.map((call) => ['tool_call', call] as const)
 
-/** Plays a script for a request with a tool and looks at its events. */
+/** Plays a script for a request with a tool and checks the events. */
 function answered(
   harness: ChatHarness,
   script: Script,
   look: (events: readonly ModelEvent[]) => void,
 ): Promise<void> {
-  return play(harness, script, async (scene) =>
-    look(await readEvents(scene, { request: weatherRequest(scene) })),
+  return play(harness, script, async (fixture) =>
+    look(await readEvents(fixture, { request: weatherRequest(fixture) })),
   )
 }
 
@@ -139,18 +139,18 @@ function callsOf(events: readonly ModelEvent[]): readonly ToolCall[] {
   return eventsOfType(events, 'tool_call_completed').map(({ call }) => plain(call))
 }
 
-/** A call without what only some providers have. */
+/** A call without the fields that only some providers have. */
 function plain({ id, name, arguments: args }: ToolCall): ToolCall {
   return { id, name, arguments: args }
 }
 
-/** The calls of tools, piece by piece. */
+/** Streamed tool calls. */
 export const toolPieceCases: readonly ChatCase[] = [
   {
     name: 'the pieces of a call add up to its arguments',
     capability: 'streamed_tools',
     run: (harness) =>
-      played(
+      answered(
         harness,
         [piece('call_1', '{"city":', 'weather'), piece('call_1', '"Paris"}')],
         (events) => demandCall(events, 'call_1', '{"city":"Paris"}'),
@@ -160,7 +160,7 @@ export const toolPieceCases: readonly ChatCase[] = [
     name: 'a call is started before its pieces and completed after them',
     capability: 'streamed_tools',
     run: (harness) =>
-      played(
+      answered(
         harness,
         [piece('call_1', '{"city":', 'weather'), piece('call_1', '"Paris"}')],
         (events) => {
@@ -186,7 +186,7 @@ export const toolPieceCases: readonly ChatCase[] = [
     name: 'pieces of several calls that come in turn are kept apart',
     capability: 'interleaved_tools',
     run: (harness) =>
-      played(harness, inTurn, (events) => {
+      answered(harness, inTurn, (events) => {
         demandCall(events, 'call_1', '{"city":"Paris"}')
         demandCall(events, 'call_2', '{"city":"Rome"}')
       }),
@@ -208,16 +208,6 @@ function piece(id: string, argumentsDelta: string, name?: string): ScriptEntry {
   ]
 }
 
-function played(
-  harness: ChatHarness,
-  script: Script,
-  look: (events: readonly ModelEvent[]) => void,
-): Promise<void> {
-  return play(harness, script, async (scene) =>
-    look(await readEvents(scene, { request: weatherRequest(scene) })),
-  )
-}
-
 function demandCall(events: readonly ModelEvent[], id: string, raw: string): void {
   const deltas = eventsOfType(events, 'tool_call_delta').filter((event) => event.id === id)
   const joined = deltas.map(({ argumentsDelta }) => argumentsDelta).join('')
@@ -226,6 +216,6 @@ function demandCall(events: readonly ModelEvent[], id: string, raw: string): voi
     expected: `tool_call_delta events of ${id} that add up to ${raw}, and a call with these arguments`,
     received: { deltas: joined, completed: completed?.call },
     contract: 'pieces',
-    hint: 'a provider tells the calls apart by an index or an id; the deltas of one may come between those of another',
+    hint: 'an index or an id identifies the call of a delta; the deltas of several calls may be interleaved',
   })
 }

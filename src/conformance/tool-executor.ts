@@ -1,5 +1,5 @@
 import { unhandledDuring, type ConformanceCase, type Declares } from './cases.ts'
-import { ConformanceFailure, demand, show, within } from './demands.ts'
+import { ConformanceFailure, defaultPatienceMs, demand, show, within } from './demands.ts'
 import { engineBrand } from '../contracts/engine.ts'
 import {
   outcomeBrand,
@@ -10,6 +10,7 @@ import {
 } from '../contracts/tool.ts'
 import { askUser, fail, halt } from '../make/tools.ts'
 import { sameJson } from '../schema/json-schema.ts'
+import { isObject } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 
 const values: readonly unknown[] = [42, 0, '', false, null, [], { nested: [{ deep: true }] }]
@@ -21,10 +22,10 @@ const outcomes: readonly (readonly [string, unknown])[] = [
   ['a halt', halt('shipped', { order: 7 })],
 ]
 
-/** The arguments that cases give. */
+/** The arguments of all cases. */
 const sampleArgs: JsonObject = { city: 'Paris', days: [1, 2] }
 
-/** What every tool executor has to do. */
+/** The cases for every tool executor. */
 export const toolExecutorCases: readonly ExecutorCase[] = [
   {
     name: 'the value of a handler is passed on, whatever it is',
@@ -85,12 +86,12 @@ export const toolExecutorCases: readonly ExecutorCase[] = [
         ),
         show(outcome),
       )
-      const branded = typeof given === 'object' && given !== null && outcomeBrand in given
+      const branded = isObject(given) && outcomeBrand in given
       demand(branded && sameJson(given, outcome), {
-        expected: `the outcome ${show(outcome)}, with the mark that askUser, halt and fail give it`,
+        expected: `the outcome ${show(outcome)}, with the brand that askUser, halt and fail add`,
         received: given,
         contract: 'executor',
-        hint: 'pass the very object on; a copy through JSON loses the mark',
+        hint: 'pass the same object on; a copy through JSON loses the brand',
       })
     },
   })),
@@ -155,7 +156,7 @@ export const toolExecutorCases: readonly ExecutorCase[] = [
       )
       const given = demandGiven(
         await execute(harness, waiting, sampleOptions(controller.signal)),
-        'the handler to hear of the abort',
+        'the handler to see the abort',
       )
       demand(given === 'stopped', { expected: 'stopped', received: given, contract: 'executor' })
     },
@@ -231,14 +232,14 @@ function raises(name: string, handler: () => unknown): ExecutorCase {
 /** An executor to be tested. */
 export interface ExecutorHarness extends Declares<never> {
   readonly executor: ToolExecutor
-  /** How long a case waits in real time for a handler (2000). */
+  /** How long a case waits in real time before it reports that a handler hangs (30 000). */
   readonly patienceMs?: number | undefined
 }
 
 /** A case for tool executors. */
 export type ExecutorCase = ConformanceCase<ExecutorHarness, never>
 
-/** The options that cases give, with everything in them. */
+/** The options of all cases, with every field set. */
 function sampleOptions(signal: AbortSignal = new AbortController().signal): HandlerOptions {
   return {
     signal,
@@ -265,14 +266,14 @@ function toolOf(handler?: ToolHandler): Tool {
 
 /** How an execution ended. */
 interface Execution {
-  /** Set when it gave something, `undefined` included. */
+  /** Set when it returned a value, `undefined` included. */
   readonly given?: { readonly value: unknown }
   readonly failure?: { readonly thrown: unknown }
 }
 
-/** Runs a tool by the executor, however that ends: a value or a promise, a throw or a rejection. */
+/** Runs a tool with the executor, which may return a value or a promise, throw or reject. */
 async function execute(
-  { executor, patienceMs = 2000 }: ExecutorHarness,
+  { executor, patienceMs = defaultPatienceMs }: ExecutorHarness,
   tool: Tool,
   options: HandlerOptions = sampleOptions(),
 ): Promise<Execution> {
@@ -288,7 +289,7 @@ async function execute(
   }
 }
 
-/** Demands that an execution gave something, and not a failure. */
+/** Demands that an execution returned a value. */
 function demandGiven({ given, failure }: Execution, expected: string): unknown {
   demand(given !== undefined, { expected, received: failure?.thrown, contract: 'executor' })
   return given.value

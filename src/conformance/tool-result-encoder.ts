@@ -4,7 +4,7 @@ import type { ToolResultEncoder } from '../contracts/tool.ts'
 import { allDifferent, sameJson } from '../schema/json-schema.ts'
 import type { JsonValue } from '../types/json.ts'
 
-/** Values of every kind that a handler gives, no two of them alike. Each call makes new ones, for an encoder that changes them. */
+/** Different values of every kind that a handler may return. Each call returns new ones, in case an encoder changes them. */
 const samples = (): readonly JsonValue[] => [
   'text',
   'line one\nline two',
@@ -25,7 +25,7 @@ const samples = (): readonly JsonValue[] => [
   { error: 'not_found' },
 ]
 
-/** What every encoder of tool results has to do. */
+/** The cases for every encoder of tool results. */
 export const toolResultEncoderCases: readonly EncoderCase[] = [
   {
     name: 'every JSON value is encoded as a string',
@@ -36,7 +36,7 @@ export const toolResultEncoderCases: readonly EncoderCase[] = [
           expected: `a string for ${show(value)}`,
           received: content,
           contract: 'encoder',
-          hint: 'an encoder can not be async',
+          hint: 'an encoder cannot be async',
         })
       }
     },
@@ -46,7 +46,7 @@ export const toolResultEncoderCases: readonly EncoderCase[] = [
     async run({ encoder }) {
       const content: unknown = encoder(undefined)
       demand(typeof content === 'string', {
-        expected: 'a string for undefined, which is what a handler without a return gives',
+        expected: 'a string for undefined, which a handler without a return statement returns',
         received: content,
         contract: 'encoder',
         hint: 'JSON.stringify(undefined) is undefined',
@@ -64,7 +64,7 @@ export const toolResultEncoderCases: readonly EncoderCase[] = [
           expected: `the same string for ${show(value)} each time`,
           received: { first, second },
           contract: 'encoder',
-          hint: 'a time or a counter in a result defeats every prompt cache',
+          hint: 'a time or a counter in a result makes prompt caches useless',
         })
       }
     },

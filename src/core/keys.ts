@@ -40,7 +40,7 @@ export function resolveKey(provider: string, places: KeyPlaces = {}): string {
   const variables = keyVariables(provider).join(' or ')
   throw new EngineError(
     'missing_key',
-    `no API key for ${provider}: searched the call's apiKey, the engine's keys, setKey('${provider}', …) and the environment (${variables})`,
+    `no API key for ${provider}; searched the call's apiKey, the engine's keys, setKey('${provider}', …) and the environment (${variables})`,
     { provider, metadata: { checked: ['call', 'engine', 'process', 'environment'] } },
   )
 }

@@ -19,22 +19,22 @@ import {
 import type { ErrorData } from '../types/error-data.ts'
 import { assertNever } from '../types/guards.ts'
 
-/** Any error as plain data. What is not ours becomes `stream`/`unknown` with the original described as its cause. */
+/** Any thrown value as plain data. A foreign error becomes `stream`/`unknown`, with the original described as its cause. */
 export function errorToJSON(error: unknown): ErrorData {
   if (isAllmError(error)) return error.toJSON()
   return new StreamError('unknown', thrownText(error), { cause: error }).toJSON()
 }
 
-/** What was thrown, in words. Not every value can be made a string; the cause describes it. */
+/** The message of a thrown value. Not every value can be converted to a string; the cause describes it. */
 function thrownText(error: unknown): string {
   if (error instanceof Error) return error.message
-  return typeof error === 'string' ? error : 'something that is not an error was thrown'
+  return typeof error === 'string' ? error : 'a value that is not an Error was thrown'
 }
 
-/** The error that `errorToJSON` wrote, as an instance of its class. A reason that is not known becomes the nearest general one. */
+/** The error that `errorToJSON` wrote, as an instance of its class. An unknown reason becomes a general one of the same kind. */
 export function errorFromJSON(data: ErrorData): AllmError {
   const { message } = data
-  // A cause comes back as the description that was written; a partial result as the data that it is.
+  // The cause is the description that `toJSON` wrote; the partial result is plain data of this type.
   const details = { ...data, partial: data.partial as AllmError['partial'] }
   switch (data.kind) {
     case 'adapter':

@@ -8,19 +8,22 @@ import type { PartialResult } from '../types/results.ts'
 /** Marks our errors across duplicate copies of the package, where `instanceof` does not work. */
 const brand: unique symbol = Symbol.for('allm-ts.error')
 
-/** What every error may carry beside its reason and message. */
+/** What every error may have besides its reason and message. */
 interface ErrorDetails {
   readonly cause?: unknown
-  /** Plain data; keys are redacted and what JSON can not hold is described. */
+  /** Becomes plain data: API keys are redacted, and a value that JSON cannot hold is described. */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
   readonly requestId?: string | undefined
   readonly partial?: PartialResult | undefined
 }
 
+/** The fields that one kind of error adds to its JSON. */
+type OwnFields = { readonly [K in keyof ErrorData]?: ErrorData[K] | undefined }
+
 /**
  * The base of every error of this library. Branch on `kind` and `reason`; `message` is for people.
  *
- * Messages and metadata never hold a key: whatever has the shape of one is redacted here.
+ * Messages and metadata never contain an API key: any text that looks like one is redacted here.
  */
 export abstract class AllmError extends Error {
   abstract readonly kind: ErrorKind
@@ -38,7 +41,7 @@ export abstract class AllmError extends Error {
     Object.defineProperty(this, brand, { value: true })
   }
 
-  /** The error as plain data; `errorFromJSON` gives it back. The cause is described, never copied. */
+  /** The error as plain data; `errorFromJSON` restores it. The cause is described, never copied. */
   toJSON(): ErrorData {
     return defined<ErrorData>({
       kind: this.kind,
@@ -52,8 +55,7 @@ export abstract class AllmError extends Error {
     })
   }
 
-  /** The fields that this kind of error adds to its JSON. */
-  protected facts(): Partial<{ [K in keyof ErrorData]: ErrorData[K] | undefined }> {
+  protected facts(): OwnFields {
     return {}
   }
 }
@@ -63,23 +65,8 @@ export function isAllmError(value: unknown): value is AllmError {
   return typeof value === 'object' && value !== null && brand in value
 }
 
-/** Why a provider call failed. Closed. */
-export type AdapterErrorReason =
-  | 'authentication_failed'
-  | 'rate_limited'
-  | 'invalid_request'
-  | 'content_filter'
-  | 'context_length_exceeded'
-  | 'provider_unavailable'
-  | 'timeout'
-  | 'network_error'
-  | 'malformed_response'
-  | 'unsupported_feature'
-  | 'no_scripted_response'
-  | 'unknown'
-
 /** Every reason of an `AdapterError`. */
-export const adapterErrorReasons: readonly AdapterErrorReason[] = [
+export const adapterErrorReasons = [
   'authentication_failed',
   'rate_limited',
   'invalid_request',
@@ -92,90 +79,104 @@ export const adapterErrorReasons: readonly AdapterErrorReason[] = [
   'unsupported_feature',
   'no_scripted_response',
   'unknown',
-]
+] as const
 
-/** The reasons that may go away by themselves. */
-const transientReasons: ReadonlySet<string> = new Set([
-  'rate_limited',
-  'provider_unavailable',
-  'timeout',
-  'network_error',
-])
+/** Why a provider call failed. Closed. */
+export type AdapterErrorReason = (typeof adapterErrorReasons)[number]
 
-/** The facts of a failed provider call. */
+/** Whether another attempt may succeed, by reason. */
+const isTransient: Readonly<Record<AdapterErrorReason | ImageAdapterErrorReason, boolean>> = {
+  authentication_failed: false,
+  rate_limited: true,
+  invalid_request: false,
+  content_filter: false,
+  context_length_exceeded: false,
+  provider_unavailable: true,
+  timeout: true,
+  network_error: true,
+  malformed_response: false,
+  unsupported_feature: false,
+  no_scripted_response: false,
+  unknown: false,
+  unsupported_operation: false,
+}
+
+/** What is known about a failed provider call. */
 export interface AdapterErrorDetails extends ErrorDetails {
   readonly provider?: string | undefined
-  /** The HTTP status, when there was an answer. */
+  /** The HTTP status, if the provider answered. */
   readonly status?: number | undefined
-  /** How long the provider asked to wait. */
+  /** How long the provider asked the caller to wait. */
   readonly retryAfterMs?: number | undefined
-  /** Whether trying again may help. Follows from the reason unless the provider said otherwise. */
+  /** Whether another attempt may succeed. Follows from the reason unless the provider states it. */
   readonly retryable?: boolean | undefined
 }
 
-/** A provider call failed. Branch on `reason`. */
-export class AdapterError extends AllmError {
-  override readonly name = 'AdapterError'
-  readonly kind = 'adapter'
-  readonly reason: AdapterErrorReason
+/** A failed call to a provider, for chat or for images. */
+abstract class CallError<Reason extends keyof typeof isTransient> extends AllmError {
+  readonly reason: Reason
   readonly provider: string | undefined
   readonly status: number | undefined
   readonly retryAfterMs: number | undefined
   readonly retryable: boolean
 
-  constructor(reason: AdapterErrorReason, message: string, details: AdapterErrorDetails = {}) {
+  constructor(reason: Reason, message: string, details: AdapterErrorDetails = {}) {
     super(message, details)
     this.reason = reason
     this.provider = details.provider
     this.status = details.status
     this.retryAfterMs = details.retryAfterMs
-    this.retryable = details.retryable ?? transientReasons.has(reason)
+    this.retryable = details.retryable ?? isTransient[reason]
   }
 
-  protected override facts(): Partial<ErrorData> {
-    return adapterFacts(this)
-  }
-}
-
-/** The JSON fields that chat and image adapter errors share. */
-function adapterFacts(error: {
-  readonly provider: string | undefined
-  readonly status: number | undefined
-  readonly retryAfterMs: number | undefined
-  readonly retryable: boolean
-}): Partial<ErrorData> {
-  const { provider, status, retryAfterMs, retryable } = error
-  return {
-    ...(provider === undefined ? {} : { provider }),
-    ...(status === undefined ? {} : { status }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    retryable,
+  protected override facts(): OwnFields {
+    const { provider, status, retryAfterMs, retryable } = this
+    return { provider, status, retryAfterMs, retryable }
   }
 }
 
-/** How a stream broke. Closed. */
-export type StreamErrorReason =
-  | 'cancelled'
-  | 'timeout'
-  | 'malformed_event'
-  | 'truncated'
-  | 'adapter_error'
-  | 'unknown'
+/** A provider call failed. Branch on `reason`. */
+export class AdapterError extends CallError<AdapterErrorReason> {
+  override readonly name = 'AdapterError'
+  readonly kind = 'adapter'
+}
+
+/**
+ * Why an image call failed: the adapter reasons, and an operation that the provider does not support. Closed.
+ */
+export type ImageAdapterErrorReason =
+  | Exclude<AdapterErrorReason, 'no_scripted_response'>
+  | 'unsupported_operation'
+
+/** Every reason of an `ImageAdapterError`. */
+export const imageAdapterErrorReasons: readonly ImageAdapterErrorReason[] = [
+  ...adapterErrorReasons.filter((reason) => reason !== 'no_scripted_response'),
+  'unsupported_operation',
+]
+
+/** An image call failed. Branch on `reason`. */
+export class ImageAdapterError extends CallError<ImageAdapterErrorReason> {
+  override readonly name = 'ImageAdapterError'
+  readonly kind = 'image_adapter'
+}
 
 /** Every reason of a `StreamError`. */
-export const streamErrorReasons: readonly StreamErrorReason[] = [
+export const streamErrorReasons = [
   'cancelled',
   'timeout',
   'malformed_event',
   'truncated',
   'adapter_error',
   'unknown',
-]
+] as const
 
-/** The facts of a broken stream. */
+/** How a stream broke. Closed. */
+export type StreamErrorReason = (typeof streamErrorReasons)[number]
+
+/** What is known about a broken stream. */
 interface StreamErrorDetails extends ErrorDetails {
   readonly provider?: string | undefined
-  /** How many events had come before. */
+  /** The number of events before the failure. */
   readonly eventIndex?: number | undefined
 }
 
@@ -194,26 +195,24 @@ export class StreamError extends AllmError {
     this.eventIndex = details.eventIndex
   }
 
-  protected override facts(): Partial<ErrorData> {
-    return {
-      ...(this.provider === undefined ? {} : { provider: this.provider }),
-      ...(this.eventIndex === undefined ? {} : { eventIndex: this.eventIndex }),
-    }
+  protected override facts(): OwnFields {
+    return { provider: this.provider, eventIndex: this.eventIndex }
   }
 }
 
-/** How a tool call failed. Closed. */
-export type ToolErrorReason =
-  | 'handler_raised'
-  | 'handler_failed'
-  | 'timeout'
-  | 'invalid_return'
-  | 'invalid_arguments'
-  | 'not_found'
-  | 'encoding_failed'
+/** The error of a call that its caller stopped. */
+export function cancelledCall(call: {
+  readonly provider: string
+  readonly requestId?: string | undefined
+  readonly signal?: AbortSignal | undefined
+}): StreamError {
+  const { provider, requestId, signal } = call
+  const message = `the call to ${provider} was cancelled`
+  return new StreamError('cancelled', message, { provider, requestId, cause: signal?.reason })
+}
 
 /** Every reason of a `ToolError`. */
-export const toolErrorReasons: readonly ToolErrorReason[] = [
+export const toolErrorReasons = [
   'handler_raised',
   'handler_failed',
   'timeout',
@@ -221,15 +220,18 @@ export const toolErrorReasons: readonly ToolErrorReason[] = [
   'invalid_arguments',
   'not_found',
   'encoding_failed',
-]
+] as const
 
-/** The facts of a failed tool call. */
+/** How a tool call failed. Closed. */
+export type ToolErrorReason = (typeof toolErrorReasons)[number]
+
+/** What is known about a failed tool call. */
 interface ToolErrorDetails extends ErrorDetails {
   readonly toolName?: string | undefined
   readonly toolCallId?: string | undefined
 }
 
-/** A tool call failed. The model sees one short sentence of it; the caller sees all. */
+/** A tool call failed. The model reads one short sentence about it; the caller gets the whole error. */
 export class ToolError extends AllmError {
   override readonly name = 'ToolError'
   readonly kind = 'tool'
@@ -244,26 +246,13 @@ export class ToolError extends AllmError {
     this.toolCallId = details.toolCallId
   }
 
-  protected override facts(): Partial<ErrorData> {
-    return {
-      ...(this.toolName === undefined ? {} : { toolName: this.toolName }),
-      ...(this.toolCallId === undefined ? {} : { toolCallId: this.toolCallId }),
-    }
+  protected override facts(): OwnFields {
+    return { toolName: this.toolName, toolCallId: this.toolCallId }
   }
 }
 
-/** What the caller asked for that the engine can not do. Closed. */
-export type EngineErrorReason =
-  | 'missing_adapter'
-  | 'missing_model'
-  | 'missing_key'
-  | 'unknown_tool'
-  | 'invalid_engine'
-  | 'unsupported_response_format'
-  | 'no_image_adapter'
-
 /** Every reason of an `EngineError`. */
-export const engineErrorReasons: readonly EngineErrorReason[] = [
+export const engineErrorReasons = [
   'missing_adapter',
   'missing_model',
   'missing_key',
@@ -271,14 +260,17 @@ export const engineErrorReasons: readonly EngineErrorReason[] = [
   'invalid_engine',
   'unsupported_response_format',
   'no_image_adapter',
-]
+] as const
 
-/** The facts of a request that the engine refused. */
+/** Why the engine cannot do what the caller asked for. Closed. */
+export type EngineErrorReason = (typeof engineErrorReasons)[number]
+
+/** What is known about a request that the engine refused. */
 interface EngineErrorDetails extends ErrorDetails {
   readonly provider?: string | undefined
 }
 
-/** The engine is not set up for what was asked. Nothing was sent. */
+/** The engine is not configured for the call. Nothing was sent. */
 export class EngineError extends AllmError {
   override readonly name = 'EngineError'
   readonly kind = 'engine'
@@ -291,26 +283,13 @@ export class EngineError extends AllmError {
     this.provider = details.provider
   }
 
-  protected override facts(): Partial<ErrorData> {
-    return this.provider === undefined ? {} : { provider: this.provider }
+  protected override facts(): OwnFields {
+    return { provider: this.provider }
   }
 }
 
-/** What kind of value was refused. Closed. */
-export type ValidationErrorReason =
-  | 'invalid_request'
-  | 'invalid_message'
-  | 'invalid_thread'
-  | 'invalid_tool'
-  | 'invalid_session'
-  | 'invalid_image'
-  | 'invalid_image_request'
-  | 'invalid_options'
-  | 'invalid_script'
-  | 'invalid_output'
-
 /** Every reason of a `ValidationError`. */
-export const validationErrorReasons: readonly ValidationErrorReason[] = [
+export const validationErrorReasons = [
   'invalid_request',
   'invalid_message',
   'invalid_thread',
@@ -321,9 +300,12 @@ export const validationErrorReasons: readonly ValidationErrorReason[] = [
   'invalid_options',
   'invalid_script',
   'invalid_output',
-]
+] as const
 
-/** A value was refused before anything was sent. `issues` holds every problem, with its place. */
+/** Which kind of value was invalid. Closed. */
+export type ValidationErrorReason = (typeof validationErrorReasons)[number]
+
+/** A value is invalid; nothing was sent. `issues` lists every problem with its path. */
 export class ValidationError extends AllmError {
   override readonly name = 'ValidationError'
   readonly kind = 'validation'
@@ -336,7 +318,7 @@ export class ValidationError extends AllmError {
     this.issues = issues.map(({ path, problem }) => ({ path, problem: redact(problem) }))
   }
 
-  protected override facts(): Partial<ErrorData> {
+  protected override facts(): OwnFields {
     return { issues: this.issues }
   }
 }
@@ -345,24 +327,19 @@ function sentence({ path, problem }: Issue): string {
   return path === '' ? problem : `${path} ${problem}`
 }
 
-/** Why a session refused an operation. Closed. */
-export type SessionErrorReason =
-  | 'illegal_status'
-  | 'unknown_tool_call_id'
-  | 'session_in_error_state'
-  | 'unreadable'
-  | 'stale'
-
 /** Every reason of a `SessionError`. */
-export const sessionErrorReasons: readonly SessionErrorReason[] = [
+export const sessionErrorReasons = [
   'illegal_status',
   'unknown_tool_call_id',
   'session_in_error_state',
   'unreadable',
   'stale',
-]
+] as const
 
-/** A session refused an operation; it was not changed. The message says what is legal now. */
+/** Why a session refused an operation. Closed. */
+export type SessionErrorReason = (typeof sessionErrorReasons)[number]
+
+/** A session refused an operation and was not changed. The message names the operations that are allowed now. */
 export class SessionError extends AllmError {
   override readonly name = 'SessionError'
   readonly kind = 'session'
@@ -371,40 +348,5 @@ export class SessionError extends AllmError {
   constructor(reason: SessionErrorReason, message: string, details: ErrorDetails = {}) {
     super(message, details)
     this.reason = reason
-  }
-}
-
-/** Why an image call failed: the adapter reasons, and an operation that the provider does not offer. Closed. */
-export type ImageAdapterErrorReason =
-  | Exclude<AdapterErrorReason, 'no_scripted_response'>
-  | 'unsupported_operation'
-
-/** Every reason of an `ImageAdapterError`. */
-export const imageAdapterErrorReasons: readonly ImageAdapterErrorReason[] = [
-  ...adapterErrorReasons.filter((reason) => reason !== 'no_scripted_response'),
-  'unsupported_operation',
-]
-
-/** An image call failed. Branch on `reason`. */
-export class ImageAdapterError extends AllmError {
-  override readonly name = 'ImageAdapterError'
-  readonly kind = 'image_adapter'
-  readonly reason: ImageAdapterErrorReason
-  readonly provider: string | undefined
-  readonly status: number | undefined
-  readonly retryAfterMs: number | undefined
-  readonly retryable: boolean
-
-  constructor(reason: ImageAdapterErrorReason, message: string, details: AdapterErrorDetails = {}) {
-    super(message, details)
-    this.reason = reason
-    this.provider = details.provider
-    this.status = details.status
-    this.retryAfterMs = details.retryAfterMs
-    this.retryable = details.retryable ?? transientReasons.has(reason)
-  }
-
-  protected override facts(): Partial<ErrorData> {
-    return adapterFacts(this)
   }
 }

@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '../types/json.ts'
 
 /**
- * The shapes of keys: `sk-…`, `sk-ant-…`, `AIza…`, `xai-…`, `gsk_…`, bearer headers, `key=` in addresses, what is said to be a key,
- * and whatever is masked with stars, as providers do when they echo a key.
+ * The formats of API keys: `sk-…`, `sk-ant-…`, `AIza…`, `xai-…`, `gsk_…`, bearer headers, `key=` in URLs, text after "api key:",
+ * and text that is masked with stars, which is how providers echo a key.
  */
 const keyShapes: readonly RegExp[] = [
   /\b(?:sk|pk|rk)-[A-Za-z0-9_*.-]{6,}[A-Za-z0-9*]/g,
@@ -18,7 +18,7 @@ const keyShapes: readonly RegExp[] = [
   /[\w-]{2,64}\*{3,}[\w-]*|\*{3,}[\w-]{2,}/g,
 ]
 
-/** Replaces everything in a text that has the shape of a key. */
+/** Replaces everything in a text that looks like an API key. */
 export function redact(text: string): string {
   let result = text
   for (const shape of keyShapes) {
@@ -31,11 +31,11 @@ export function redact(text: string): string {
   return result
 }
 
-/** The names under which a key may travel in structured data. */
+/** The property names that may hold a secret in structured data. */
 const keyNames =
   /^(?:(?:proxy-)?authorization|(?:x-)?(?:goog-)?api[-_]?key|access[-_]?token|(?:client[-_]?)?secret|password|(?:set-)?cookie)$/i
 
-/** Redacts every string in a JSON value, and the whole value of a member that is named like a key. */
+/** Redacts every string in a JSON value, and the whole string of a property whose name stands for a secret. */
 export function redactJson(value: JsonValue): JsonValue {
   if (typeof value === 'string') return redact(value)
   if (typeof value !== 'object' || value === null) return value

@@ -1,9 +1,9 @@
 import type { JsonValue } from '../types/json.ts'
 
 /**
- * Any value as JSON, for the `cause` and the `metadata` of errors: what JSON can not hold becomes a short text.
+ * Any value as JSON, for the `cause` and the `metadata` of errors. A value that JSON cannot hold becomes a short text.
  *
- * Never throws: a cycle, a getter that throws and a depth beyond eight are all described instead.
+ * Never throws: a cycle, a getter that throws and a depth beyond eight are described instead.
  */
 export function toJsonValue(value: unknown, depth = 0, above: readonly unknown[] = []): JsonValue {
   switch (typeof value) {

@@ -2,20 +2,19 @@ import type { ImageAdapter } from '../contracts/adapter.ts'
 import type { Engine } from '../contracts/engine.ts'
 import type { EngineParts, RetryOption } from '../contracts/options.ts'
 import { linkedAbort } from '../core/abort.ts'
-import type { Clock } from '../core/clock.ts'
+import { startTimer, type Clock } from '../core/clock.ts'
 import type { NewId } from '../core/ids.ts'
 import { keyFor } from '../core/keys.ts'
 import { retry, type RetryPlan } from '../core/retry.ts'
-import { emitTelemetry, isObserved, span, type Span, type SpanFacts } from '../core/telemetry.ts'
-import { idleTimer } from '../core/timers.ts'
+import { emitTelemetry, isObserved, span, type SpanFacts } from '../core/telemetry.ts'
 import { errorToJSON } from '../errors/error-json.ts'
-import { EngineError, ImageAdapterError, StreamError } from '../errors/errors.ts'
+import { cancelledCall, EngineError, ImageAdapterError } from '../errors/errors.ts'
 import { engineParts } from '../run/context.ts'
 import { retryPlan } from '../run/retry-policy.ts'
 import { assertValid, fine, optionsOf, type Check } from '../schema/checks.ts'
 import { callOptionChecks } from '../schema/options.ts'
 import { validateImageRequest } from '../schema/validate.ts'
-import { defined } from '../types/guards.ts'
+import { defined, isObject } from '../types/guards.ts'
 import type { JsonObject, ProviderOptions } from '../types/json.ts'
 import type { Image, ImageRequest, ImageResponse } from '../types/media.ts'
 import { imageFailure } from '../vision/resolve-images.ts'
@@ -23,8 +22,8 @@ import { imageFailure } from '../vision/resolve-images.ts'
 /**
  * Makes images from a prompt, or from a whole request of any operation.
  *
- * It goes through the engine's `imageAdapter` and `imageModel`; nothing falls back to the chat slot. Transient failures
- * are tried again by the engine's retry policy.
+ * It uses the engine's `imageAdapter` and `imageModel`, never its chat adapter and model. Transient failures are
+ * retried by the engine's retry policy.
  */
 export async function generateImage(
   engine: Engine,
@@ -38,7 +37,7 @@ export async function generateImage(
   return dispatchImage(engine, request, options)
 }
 
-/** Changes an image, or makes one out of several, as a prompt says. `mask` of the options limits where. */
+/** Edits an image, or combines several, by a prompt. The option `mask` limits the area. */
 export async function editImage(
   engine: Engine,
   imageOrImages: Image | readonly Image[],
@@ -54,9 +53,9 @@ function isList(value: Image | readonly Image[]): value is readonly Image[] {
 }
 
 /**
- * Makes images like the given one.
+ * Makes variations of an image.
  *
- * The hosted providers no longer offer it: their adapters refuse with `unsupported_operation` before anything is sent.
+ * The hosted providers no longer support it: their adapters refuse with `unsupported_operation` before anything is sent.
  */
 export async function imageVariations(
   engine: Engine,
@@ -68,10 +67,10 @@ export async function imageVariations(
 }
 
 /**
- * Sends an image request through the engine's image slot.
+ * Sends an image request through the engine's image adapter.
  *
- * What is refused before anything is sent: an engine without that slot, options that do not exist, a request that is not
- * legal, a missing model or key, in this order.
+ * Refused before anything is sent, in this order: an engine without an image adapter, invalid options, an invalid
+ * request, a missing model or key.
  */
 async function dispatchImage(
   engine: Engine,
@@ -81,10 +80,11 @@ async function dispatchImage(
   const parts = engineParts(engine)
   const { imageAdapter } = parts
   if (imageAdapter === undefined) {
-    const message = 'this engine makes no images: give createEngine an imageAdapter'
+    const message = 'the engine has no image adapter: pass createEngine({ imageAdapter })'
     throw new EngineError('no_image_adapter', message)
   }
-  assertImageOptions(options)
+  assertValid('invalid_options', imageOptions(options))
+  // A caller without types may pass anything; the validator reports it.
   const settled = isObject(request)
     ? withImageOptions(request, options, parts.defaults.metadata)
     : request
@@ -92,24 +92,19 @@ async function dispatchImage(
   return runImageCall(settleImageCall(parts, imageAdapter, settled, options))
 }
 
-/** Callers without types may give anything; the validator says what is wrong with it. */
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null
-}
-
-/** The part of a request that no operation changes. */
+/** The defaults that all operations share. */
 const blankRequest: Pick<
   ImageRequest,
   'n' | 'responseFormat' | 'inputImages' | 'providerOptions' | 'metadata'
 > = { n: 1, responseFormat: 'base64', inputImages: [], providerOptions: {}, metadata: {} }
 
-/** One image call with everything decided: nothing in it is looked up again. */
+/** One image call with all settings resolved. */
 interface ImageCall {
   readonly adapter: ImageAdapter
   readonly provider: string
   readonly request: ImageRequest
   readonly requestId: string
-  /** Finds the key when the call starts. It is kept nowhere. */
+  /** Finds the API key when the call starts. It is not stored. */
   readonly findKey: () => string | undefined
   readonly clock: Clock
   readonly newId: NewId
@@ -119,10 +114,10 @@ interface ImageCall {
 }
 
 /**
- * Decides everything about a call: its model, its id, where its key is looked for, its deadlines.
+ * Resolves the settings of a call: its model, its id, its key, its timeout.
  *
- * An operation that the adapter does not offer needs neither a model nor a key, so that the adapter's own refusal is
- * what the caller sees.
+ * An operation that the adapter does not support needs neither a model nor a key, so that the caller gets the adapter's
+ * own error.
  */
 function settleImageCall(
   engine: EngineParts,
@@ -134,9 +129,9 @@ function settleImageCall(
   const { keys, clock, newId, defaults } = engine
   const requestId = options.requestId ?? newId('request')
   const model = request.model ?? engine.imageModel
-  const offered = adapter.supportedOperations().includes(request.operation)
-  if (offered && model === undefined && adapter.needsModel === true) {
-    const message = `${provider} needs a model: set imageModel of the engine, or model of the call`
+  const supported = adapter.supportedOperations().includes(request.operation)
+  if (supported && model === undefined && adapter.needsModel === true) {
+    const message = `${provider} needs a model: pass createEngine({ imageModel }), or the option model`
     throw new EngineError('missing_model', message, { provider, requestId })
   }
   const { apiKey, signal } = options
@@ -145,7 +140,7 @@ function settleImageCall(
     provider,
     request: model === undefined ? request : { ...request, model },
     requestId,
-    findKey: () => (offered ? keyFor(adapter, { apiKey, keys }) : undefined),
+    findKey: () => (supported ? keyFor(adapter, { apiKey, keys }) : undefined),
     clock,
     newId,
     signal,
@@ -154,10 +149,10 @@ function settleImageCall(
   }
 }
 
-/** Makes an image call: one retry loop, a deadline for each attempt, cancellation and telemetry. */
+/** Makes an image call: one retry loop, a timeout for each attempt, cancellation and telemetry. */
 async function runImageCall(call: ImageCall): Promise<ImageResponse> {
   const { clock, signal } = call
-  const trace = imageSpan(call)
+  const trace = span('image', imageFacts(call), clock)
   try {
     const apiKey = call.findKey()
     const plan = (): RetryPlan =>
@@ -166,23 +161,24 @@ async function runImageCall(call: ImageCall): Promise<ImageResponse> {
     trace.stop({ images: response.images.length, content: response })
     return response
   } catch (error) {
-    // The wait between two attempts rejects with whatever the caller gave to `abort`.
-    const failure = signal?.aborted === true ? cancelled(call) : error
+    // The wait between two attempts rejects with the reason that the caller passed to `abort`.
+    const failure = signal?.aborted === true ? cancelledCall(call) : error
     trace.error(failure)
     throw failure
   }
 }
 
-/** One attempt. A deadline or a stop ends it at once, also when the adapter does not listen to its signal. */
+/** One attempt. A timeout or a cancellation ends it at once, even when the adapter ignores its signal. */
 async function attempt(call: ImageCall, apiKey: string | undefined): Promise<ImageResponse> {
   const { adapter, request, requestId, provider, clock, newId, requestTimeoutMs } = call
-  if (call.signal?.aborted === true) throw cancelled(call)
+  if (call.signal?.aborted === true) throw cancelledCall(call)
   const abort = linkedAbort(call.signal)
-  const idle = idleTimer(clock, (ms) => {
-    const message = `${provider} took longer than ${ms} ms`
+  const onTimeout = (): void => {
+    const message = `${provider} took longer than ${requestTimeoutMs} ms`
     abort.abort(new ImageAdapterError('timeout', message, { provider, requestId }))
-  })
-  idle.reset(requestTimeoutMs)
+  }
+  const cancelTimer =
+    requestTimeoutMs === undefined ? undefined : startTimer(clock, requestTimeoutMs, onTimeout)
   try {
     const { signal } = abort
     const options = { requestId, signal, apiKey, clock, newId }
@@ -191,43 +187,33 @@ async function attempt(call: ImageCall, apiKey: string | undefined): Promise<Ima
   } catch (error) {
     throw imageFailure(error, call)
   } finally {
-    idle.stop()
+    cancelTimer?.()
     abort.unlink()
   }
 }
 
-/** Rejects as soon as the signal is aborted: with the deadline's error, or as cancelled. */
+/** Rejects when the signal is aborted: with the timeout's error, or as cancelled. */
 function stopped(signal: AbortSignal, call: ImageCall): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener(
       'abort',
       () => {
         const reason: unknown = signal.reason
-        reject(reason instanceof ImageAdapterError ? reason : cancelled(call))
+        reject(reason instanceof ImageAdapterError ? reason : cancelledCall(call))
       },
       { once: true },
     )
   })
 }
 
-function cancelled({ provider, requestId, signal }: ImageCall): StreamError {
-  const message = `the call to ${provider} was cancelled`
-  return new StreamError('cancelled', message, { provider, requestId, cause: signal?.reason })
-}
-
-/** Adapters are also written elsewhere, so what they answer is looked at before it is handed on. */
+/** Adapters are also written by others, so their response is checked. */
 function conforming(response: ImageResponse, { provider, requestId }: ImageCall): ImageResponse {
   if (Array.isArray(response?.images)) return response
-  const message = `${provider} gave an answer without images`
+  const message = `${provider} returned a response without images`
   throw new ImageAdapterError('malformed_response', message, { provider, requestId })
 }
 
-/** Starts the span of an image call. */
-function imageSpan(call: ImageCall): Span {
-  return span('image', imageFacts(call), call.clock)
-}
-
-/** Tells listeners of each attempt that failed and is tried again. */
+/** Reports each attempt that failed and is retried. */
 function reportRetry(call: ImageCall): NonNullable<RetryPlan['onRetry']> {
   return (failure, attempt, delayMs) => {
     if (!isObserved()) return
@@ -247,7 +233,7 @@ function imageFacts({ requestId, provider, request }: ImageCall): SpanFacts {
  * Precedence is that of all calls: the call, then the request, then the engine, then the default.
  */
 export interface ImageCallOptions {
-  /** The engine's `imageModel` unless told; never its chat model. */
+  /** The engine's `imageModel` by default, never its chat model. */
   readonly model?: string | undefined
   readonly n?: number | undefined
   readonly size?: ImageRequest['size'] | undefined
@@ -255,27 +241,22 @@ export interface ImageCallOptions {
   readonly style?: ImageRequest['style'] | undefined
   readonly background?: ImageRequest['background'] | undefined
   readonly responseFormat?: ImageRequest['responseFormat'] | undefined
-  /** The transparent places of this image are those that an edit may change. */
+  /** An edit may change the image where the mask is transparent. */
   readonly mask?: Image | undefined
-  /** Merged over the request's, key by key. Those of the engine are for its chat calls. */
+  /** Merged over those of the request, key by key. Those of the engine apply to its chat calls only. */
   readonly providerOptions?: ProviderOptions | undefined
-  /** Merged over the request's and the engine's. Never sent; it is on the response. */
+  /** Merged over that of the request and of the engine. Never sent; the response has it. */
   readonly metadata?: JsonObject | undefined
   readonly signal?: AbortSignal | undefined
   readonly retry?: RetryOption | undefined
   readonly requestId?: string | undefined
-  /** For this call only; stored nowhere. */
+  /** For this call only. It is not stored. */
   readonly apiKey?: string | undefined
   /** Milliseconds that each attempt may take. */
   readonly requestTimeoutMs?: number | undefined
 }
 
-/** Refuses options that do not exist, with the nearest that does, and values of the wrong kind. */
-function assertImageOptions(options: ImageCallOptions): void {
-  assertValid('invalid_options', imageOptions(options))
-}
-
-/** What becomes part of the request is checked there. */
+/** For options that become fields of the request, which is checked later. */
 const later: Check = () => fine
 
 const { model, providerOptions, metadata } = callOptionChecks
@@ -301,9 +282,9 @@ const imageOptions = optionsOf({
 } satisfies Readonly<Record<keyof ImageCallOptions, Check>>)
 
 /**
- * The request with the call's options over it, and the engine's metadata under it.
+ * The request with the options of the call and the metadata of the engine.
  *
- * Each provider's parameters are merged key by key. Those of the engine are for its chat calls, whose API is another.
+ * The parameters of each provider are merged key by key. Those of the engine apply to its chat calls only.
  */
 function withImageOptions(
   request: ImageRequest,

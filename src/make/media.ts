@@ -3,16 +3,16 @@ import { base64Problem, imageMimeType, validateImage } from '../schema/validate.
 import { defined } from '../types/guards.ts'
 import type { FileImage, ImageMimeType, InlineImage, RemoteImage } from '../types/media.ts'
 
-/** What is known of an image that is not here yet. */
+/** What is known about an image before it is loaded. */
 interface ImageOptions {
   /** The type, such as `image/png`. */
   readonly mimeType?: string | undefined
 }
 
 /**
- * An image at an address. Nothing is fetched here; the provider or its adapter does that when the request is sent.
+ * An image at a URL. Nothing is fetched here; the provider or its adapter does that when the request is sent.
  *
- * Only `http` and `https` are taken; a data URI belongs into `imageFromDataUri`.
+ * Only `http` and `https` are accepted. For a data URI use `imageFromDataUri`.
  */
 export function imageFromUrl(url: string | URL, options: ImageOptions = {}): RemoteImage {
   const address = String(url)
@@ -26,18 +26,18 @@ export function imageFromUrl(url: string | URL, options: ImageOptions = {}): Rem
   return image
 }
 
-/** An image of bytes, kept as base64. Without a type it is told by the first bytes: png, jpeg, webp or gif. */
+/** An image from bytes, stored as base64. Without `mimeType`, the first bytes decide: png, jpeg, webp or gif. */
 export function imageFromBytes(bytes: Uint8Array | ArrayBuffer, mimeType?: string): InlineImage {
   const view = bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : bytes
   if (!(view instanceof Uint8Array) || view.length === 0) {
-    const problem = `must be a Uint8Array that is not empty, not ${describe(bytes)}`
+    const problem = `must be a non-empty Uint8Array, not ${describe(bytes)}`
     throw refusal('invalid_image', 'bytes', problem)
   }
   const type = typeOf(view, mimeType)
   return { type: 'base64', base64: bytesToBase64(view), mimeType: type }
 }
 
-/** An image whose bytes are base64 already. Line breaks, missing padding and the URL alphabet are refused. */
+/** An image from base64. Line breaks, missing padding and the URL alphabet are refused. */
 export function imageFromBase64(base64: string, mimeType?: string): InlineImage {
   if (typeof base64 !== 'string') {
     throw refusal('invalid_image', 'base64', `must be a base64 string, not ${describe(base64)}`)
@@ -47,7 +47,7 @@ export function imageFromBase64(base64: string, mimeType?: string): InlineImage 
   return { type: 'base64', base64, mimeType: typeOf(base64, mimeType) }
 }
 
-/** An image from a `data:image/png;base64,…` address. Parameters of the type are dropped. */
+/** An image from a `data:image/png;base64,…` URI. Parameters of the type are dropped. */
 export function imageFromDataUri(uri: string): InlineImage {
   const head = /^data:([^,;]*)((?:;[^,;]*)*),/i.exec(uri)
   if (head === null) {
@@ -55,7 +55,7 @@ export function imageFromDataUri(uri: string): InlineImage {
   }
   const [start, mimeType = '', parameters = ''] = head
   if (!/;base64$/i.test(parameters)) {
-    throw refusal('invalid_image', 'uri', 'must hold base64: data:image/png;base64,…')
+    throw refusal('invalid_image', 'uri', 'must contain base64, as in data:image/png;base64,…')
   }
   return imageFromBase64(uri.slice(start.length), mimeType.toLowerCase() || undefined)
 }
@@ -69,9 +69,9 @@ const typeByExtension: Readonly<Record<string, ImageMimeType>> = {
 }
 
 /**
- * An image in a file. It is read when a request with it is sent, and only on Node; nothing is read here.
+ * An image in a file. Nothing is read here; the file is read when a request with it is sent, and only on Node.
  *
- * Its type is told by the extension. One that is not known stays open until the bytes are there.
+ * The extension decides its type. With an unknown extension the type is found when the file is read.
  */
 export function imageFromFile(path: string, options: ImageOptions = {}): FileImage {
   assertOptions('invalid_image', options, ['mimeType'])
@@ -85,14 +85,14 @@ export function imageFromFile(path: string, options: ImageOptions = {}): FileIma
 function typeOf(bytes: Uint8Array | string, given: string | undefined): string {
   const mimeType = given ?? sniffMimeType(bytes)
   if (mimeType === undefined) {
-    const problem = 'can not be told from the first bytes; give it, such as "image/png"'
+    const problem = 'cannot be recognized from the first bytes; pass it, such as "image/png"'
     throw refusal('invalid_image', 'mimeType', problem)
   }
   assertValid('invalid_image', within('mimeType', imageMimeType(mimeType)))
   return mimeType
 }
 
-/** The type of an image by its first bytes, given as bytes or as base64; `undefined` when it is none of the four. */
+/** The type of an image by its first bytes, passed as bytes or as base64. Returns `undefined` for any other format. */
 export function sniffMimeType(image: Uint8Array | string): ImageMimeType | undefined {
   const start = typeof image === 'string' ? decodeStart(image) : latin1(image.subarray(0, 12))
   if (start.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png'
@@ -101,7 +101,7 @@ export function sniffMimeType(image: Uint8Array | string): ImageMimeType | undef
   return start.startsWith('RIFF') && start.endsWith('WEBP') ? 'image/webp' : undefined
 }
 
-/** Sixteen letters of base64 are twelve bytes, and no type needs more. */
+/** The first twelve bytes, which are enough for every type: sixteen characters of base64. */
 function decodeStart(base64: string): string {
   try {
     return atob(base64.slice(0, 16))
@@ -120,18 +120,18 @@ const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 
 const padding = 61
 
-/** Newer runtimes do it themselves. */
+/** A method that newer runtimes have. */
 interface NativeBase64 {
   toBase64?(): string
 }
 
-/** Bytes as base64 with padding. Twenty megabytes take about a tenth of a second where the runtime does not help. */
+/** Bytes as base64 with padding. Without `toBase64` of the runtime, 20 MB take about 100 ms. */
 export function bytesToBase64(bytes: Uint8Array): string {
   const native: Uint8Array & NativeBase64 = bytes
   return native.toBase64?.() ?? encode(bytes)
 }
 
-/** Twelve bits become two letters at once, as bytes that are decoded together: joining strings takes several times as long. */
+/** Writes two characters for each 12 bits into a buffer that is decoded once: joining strings is several times slower. */
 function encode(bytes: Uint8Array): string {
   const pairs = letterPairs()
   const out = new Uint16Array(Math.ceil(bytes.length / 3) * 2)
@@ -147,7 +147,7 @@ function encode(bytes: Uint8Array): string {
   return new TextDecoder().decode(letters)
 }
 
-/** Two letters for each twelve bits, in the byte order of the machine. */
+/** The two characters for each 12 bits, in the byte order of the machine. */
 function letterPairs(): Uint16Array {
   const letters = new Uint8Array(8192)
   for (let value = 0; value < 4096; value++) {
@@ -157,7 +157,7 @@ function letterPairs(): Uint16Array {
   return new Uint16Array(letters.buffer)
 }
 
-/** The bytes of a base64 text. Throws what `atob` throws when it is not one; `base64Problem` tells beforehand. */
+/** The bytes of a base64 text. Throws what `atob` throws; check with `base64Problem` first. */
 export function base64ToBytes(base64: string): ReturnType<typeof Uint8Array.from> {
   const binary = atob(base64)
   const bytes = new Uint8Array(binary.length)

@@ -1,34 +1,34 @@
 import { assertOptions, assertValid, json, within } from '../schema/checks.ts'
 import { part, validateMessage } from '../schema/validate.ts'
-import { defined } from '../types/guards.ts'
+import { defined, keysOf } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { Image } from '../types/media.ts'
 import type { ImageDetail, ImagePart, Message, Part, TextPart, ToolCall } from '../types/message.ts'
 
-/** What a message may carry beside its content. */
+/** What a message may have besides its content. */
 interface MessageOptions {
-  /** Who speaks, where a provider can use it. */
+  /** The author's name, for providers that support it. */
   readonly name?: string | undefined
   readonly metadata?: JsonObject | undefined
 }
 
-/** What an assistant message may carry beside its content. */
+/** What an assistant message may have besides its content. */
 interface AssistantOptions extends MessageOptions {
-  /** The calls that the message asks for, in their order. */
+  /** The tool calls of the message, in order. */
   readonly toolCalls?: readonly ToolCall[] | undefined
 }
 
-/** The instructions that a conversation stands under. */
+/** A system message: the instructions for a conversation. */
 export function system(text: string | readonly Part[], options: MessageOptions = {}): Message {
   return message('system', text, options, messageKeys)
 }
 
-/** What the user says: a text, or a list of `textPart` and `imagePart`. */
+/** A user message: a text, or a list of `textPart` and `imagePart`. */
 export function user(textOrParts: string | readonly Part[], options: MessageOptions = {}): Message {
   return message('user', textOrParts, options, messageKeys)
 }
 
-/** What the assistant said. An empty list of tool calls is the same as none. */
+/** An assistant message. An empty list of tool calls is the same as none. */
 export function assistant(
   textOrParts: string | readonly Part[],
   options: AssistantOptions = {},
@@ -36,7 +36,7 @@ export function assistant(
   return message('assistant', textOrParts, options, assistantKeys)
 }
 
-const messageKeys = ['name', 'metadata']
+const messageKeys = keysOf<MessageOptions>({ name: true, metadata: true })
 
 const assistantKeys = ['toolCalls', ...messageKeys]
 
@@ -44,9 +44,9 @@ function message(
   role: 'system' | 'user' | 'assistant',
   content: Message['content'],
   options: AssistantOptions,
-  legalKeys: readonly string[],
+  knownKeys: readonly string[],
 ): Message {
-  assertOptions('invalid_message', options, legalKeys)
+  assertOptions('invalid_message', options, knownKeys)
   const { name, metadata, toolCalls } = options
   const made = defined<Message>({
     role,
@@ -60,9 +60,9 @@ function message(
 }
 
 /**
- * The answer to a tool call: a text, a list of parts, or any JSON value, which is written as JSON.
+ * A tool message, which answers a tool call: a text, a list of parts, or any JSON value, which is encoded as JSON.
  *
- * A list is taken as parts when every item is one, else as JSON. What JSON can not hold is refused with its place.
+ * A list counts as parts when every item is a part, otherwise as JSON. A value that JSON cannot hold is refused with its path.
  */
 export function toolResult(toolCallId: string, content: JsonValue | readonly Part[]): Message {
   const made: Message = { role: 'tool', content: encode(content), toolCallId }
@@ -83,14 +83,14 @@ function isPartList(content: unknown): content is readonly Part[] {
   )
 }
 
-/** A piece of text among the parts of a message. */
+/** A text part of a message. */
 export function textPart(text: string): TextPart {
   const made: TextPart = { type: 'text', text }
   assertValid('invalid_message', part(made))
   return made
 }
 
-/** An image among the parts of a message. `detail` says how closely the model shall look, where it knows the difference. */
+/** An image part of a message. `detail` sets the resolution that the model sees, for providers that support it. */
 export function imagePart(
   image: Image,
   options: { readonly detail?: ImageDetail | undefined } = {},

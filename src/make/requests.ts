@@ -3,7 +3,7 @@ import { toToolSpec } from './tools.ts'
 import { assertOptions, assertValid, describe, refusal } from '../schema/checks.ts'
 import { toJsonSchema, type AnySchema } from '../schema/derive-schema.ts'
 import { responseFormat } from '../schema/validate.ts'
-import { defined } from '../types/guards.ts'
+import { defined, keysOf } from '../types/guards.ts'
 import type { ImageRequest } from '../types/media.ts'
 import type { Message } from '../types/message.ts'
 import {
@@ -15,35 +15,27 @@ import {
 } from '../types/request.ts'
 import { isStandardSchema } from '../types/standard-schema.ts'
 
-/** What a request may say beside its messages. */
+/** The fields of a request besides its messages. Each is also an option of a call. */
 interface ModelRequestOptions extends Pick<
   CallOptions,
-  | 'model'
-  | 'toolChoice'
-  | 'temperature'
-  | 'maxTokens'
-  | 'responseFormat'
-  | 'reasoning'
-  | 'promptCache'
-  | 'providerOptions'
-  | 'metadata'
+  Exclude<keyof ModelRequest, 'messages' | 'tools'>
 > {
-  /** Tools, of which the request keeps what the model sees; handlers stay with the engine. */
+  /** The request keeps the part of each tool that the model sees; handlers stay in the engine. */
   readonly tools?: readonly ToolSpec[] | undefined
 }
 
-const legalKeys: readonly string[] = requestKeys.filter((key) => key !== 'messages')
+const requestOptionKeys = requestKeys.filter((key) => key !== 'messages')
 
 /**
  * One call's input, as plain data, with its defaults filled in.
  *
- * Unknown keys are refused here; the whole is checked when it is sent, or by `validateRequest`.
+ * Unknown keys are refused here. The values are checked when the request is sent, or by `validateRequest`.
  */
 export function modelRequest(
   messages: readonly Message[],
   options: ModelRequestOptions = {},
 ): ModelRequest {
-  assertOptions('invalid_request', options, legalKeys)
+  assertOptions('invalid_request', options, requestOptionKeys)
   if (!Array.isArray(messages)) {
     const problem = `must be a list such as [user("…")], not ${describe(messages)}`
     throw refusal('invalid_request', 'messages', problem)
@@ -60,9 +52,9 @@ export function modelRequest(
 }
 
 /**
- * The form of an answer that has to match a schema, given as JSON Schema or as a schema of Zod, Valibot or ArkType.
+ * The format of an answer that must match a schema: JSON Schema, or a schema of Zod, Valibot or ArkType.
  *
- * The name is for the provider: 1 to 64 letters, digits, `_` or `-`. `strict` (true) asks the provider to enforce it.
+ * The name is for the provider: 1 to 64 letters, digits, `_` or `-`. `strict` (true) asks the provider to enforce the schema.
  */
 export function jsonSchema(
   name: string,
@@ -71,7 +63,8 @@ export function jsonSchema(
 ): JsonSchemaFormat {
   assertOptions('invalid_request', options, ['strict'])
   if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name)) {
-    throw refusal('invalid_request', 'name', 'must be 1 to 64 letters, digits, _ or -')
+    const problem = `must be 1 to 64 letters, digits, _ or -, not ${describe(name)}`
+    throw refusal('invalid_request', 'name', problem)
   }
   const { strict = true } = options
   const made: JsonSchemaFormat = {
@@ -89,31 +82,31 @@ export function toResponseFormat(format: FormatOption): ResponseFormat {
   return isStandardSchema(format) ? jsonSchema('output', format) : format
 }
 
-/** What an image request may say beside its prompt. */
+/** The fields of an image request besides its prompt. */
 type ImageRequestOptions = {
   readonly [K in Exclude<keyof ImageRequest, 'prompt'>]?: ImageRequest[K] | undefined
 }
 
-const imageRequestKeys = [
-  'operation',
-  'model',
-  'n',
-  'size',
-  'quality',
-  'style',
-  'background',
-  'responseFormat',
-  'inputImages',
-  'mask',
-  'providerOptions',
-  'metadata',
-] satisfies readonly (keyof ImageRequestOptions)[]
+const imageRequestKeys = keysOf<ImageRequestOptions>({
+  operation: true,
+  model: true,
+  n: true,
+  size: true,
+  quality: true,
+  style: true,
+  background: true,
+  responseFormat: true,
+  inputImages: true,
+  mask: true,
+  providerOptions: true,
+  metadata: true,
+})
 
 /**
- * One image call's input, as plain data: one new image as base64, unless told otherwise.
+ * One image call's input, as plain data. By default it asks for one new image as base64.
  *
- * Input images without an `operation` make it an edit. Unknown keys are refused here; the whole is checked when it is
- * sent, or by `validateImageRequest`. A variation has no prompt: pass `undefined`.
+ * With input images and no `operation` it is an edit. Unknown keys are refused here. The values are checked when the
+ * request is sent, or by `validateImageRequest`. A variation has no prompt: pass `undefined`.
  */
 export function imageRequest(
   prompt: string | undefined,

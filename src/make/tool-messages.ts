@@ -1,7 +1,7 @@
 import type { InterruptedReason } from '../types/events.ts'
 import type { Message } from '../types/message.ts'
 
-/** What stands in for a tool result while the user has not answered. */
+/** The content of a tool message while the user has not answered. */
 export const awaitingUser = '<awaiting user response>'
 
 /** The message that answers a call. */
@@ -9,12 +9,12 @@ export function toolMessage(toolCallId: string, content: string): Message {
   return { role: 'tool', content, toolCallId }
 }
 
-/** The message that stands in for the user's answer to a tool's question. */
+/** The placeholder for the user's answer to a tool's question. */
 export function askedMessage(toolCallId: string): Message {
   return { role: 'tool', content: awaitingUser, toolCallId, metadata: { askUser: true } }
 }
 
-/** A tool's question, as the assistant's own words, so that the user's answer follows it. */
+/** A tool's question as an assistant message, which the user's answer follows. */
 export function questionMessage(question: string, toolCallId: string): Message {
   return { role: 'assistant', content: question, metadata: { askUser: true, toolCallId } }
 }
@@ -22,7 +22,7 @@ export function questionMessage(question: string, toolCallId: string): Message {
 /**
  * The message that answers a call that has no result, so that the thread can be sent again.
  *
- * It is marked with `metadata.interrupted` and the reason; the model reads one sentence.
+ * It has `metadata.interrupted` and the reason; the model reads one sentence.
  */
 export function interruptedMessage(toolCallId: string, reason: InterruptedReason): Message {
   const content = JSON.stringify({ error: sentences[reason] })

@@ -15,7 +15,7 @@ import {
 } from '../schema/checks.ts'
 import { toJsonSchema, type AnySchema } from '../schema/derive-schema.ts'
 import { validateTool } from '../schema/validate.ts'
-import { defined } from '../types/guards.ts'
+import { defined, keysOf } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { ToolSpec } from '../types/request.ts'
 import {
@@ -24,56 +24,56 @@ import {
   type StandardSchema,
 } from '../types/standard-schema.ts'
 
-/** The arguments that a handler gets: what a library's schema gives, or a JSON object. */
+/** The type of a handler's arguments: the output of a library's schema, or a JSON object. */
 type ToolArgs<Schema> = Schema extends StandardSchema ? SchemaOutput<Schema> : JsonObject
 
-/** The tool that comes of a schema: typed by its arguments where these are JSON, so that every tool fits a list of tools. */
+/** The type of the tool: it has the type of its arguments only if that is JSON, so that every tool fits a list of tools. */
 type MadeTool<Schema> = ToolArgs<Schema> extends JsonObject ? Tool<ToolArgs<Schema>> : Tool
 
-/** What a tool is made of. */
+/** The options of `tool`. */
 interface ToolOptions<Schema extends AnySchema> {
   /** 1 to 64 letters, digits, `_` or `-`; not `auto`, `none` or `required`. */
   readonly name: string
   /** What the tool does and when to use it, written for the model. */
   readonly description: string
-  /** The arguments: JSON Schema, or a schema of Zod, Valibot or ArkType, which also types and validates them. */
+  /** The schema of the arguments: JSON Schema, or a schema of Zod, Valibot or ArkType, which also types and validates them. */
   readonly schema: Schema
-  /** The code. A tool without a handler is answered by the caller, or by the engine's `toolExecutor`. */
+  /** The code. A tool without a handler is run by the engine's `toolExecutor`, or its calls are answered by the caller. */
   readonly handler?: ToolHandler<ToolArgs<Schema>> | undefined
   /** The caller answers calls of this tool; the loop stops for them. */
   readonly manual?: boolean | undefined
-  /** Send a one-line stub instead of the schema, and let the model ask for it. */
+  /** Send a one-line stub instead of the schema; the model can request the schema. */
   readonly compact?: boolean | undefined
-  /** The stub's line. */
+  /** The line of the stub. */
   readonly summary?: string | undefined
-  /** This tool's own deadline. */
+  /** The timeout of this tool. */
   readonly timeoutMs?: number | undefined
   /** Running it twice is harmless. */
   readonly idempotent?: boolean | undefined
-  /** Ask the provider to enforce the schema, where it can. */
+  /** Ask the provider to enforce the schema, if it supports that. */
   readonly strict?: boolean | undefined
 }
 
-const legalKeys = [
-  'name',
-  'description',
-  'schema',
-  'handler',
-  'manual',
-  'compact',
-  'summary',
-  'timeoutMs',
-  'idempotent',
-  'strict',
-] satisfies readonly (keyof ToolOptions<AnySchema>)[]
+const toolOptionKeys = keysOf<ToolOptions<AnySchema>>({
+  name: true,
+  description: true,
+  schema: true,
+  handler: true,
+  manual: true,
+  compact: true,
+  summary: true,
+  timeoutMs: true,
+  idempotent: true,
+  strict: true,
+})
 
 /**
  * A tool: what the model sees, and what runs. The handler's arguments are typed by the schema.
  *
- * An illegal name, an unknown key and a schema that can not be said as JSON Schema are refused here, with the way out.
+ * An invalid name, an unknown key and a schema that cannot be converted to JSON Schema are refused here.
  */
 export function tool<Schema extends AnySchema>(options: ToolOptions<Schema>): MadeTool<Schema> {
-  assertOptions('invalid_tool', options, legalKeys)
+  assertOptions('invalid_tool', options, toolOptionKeys)
   const { schema, manual = false, compact = false, idempotent = false, ...rest } = options
   const made = defined<Tool<unknown>>({
     ...rest,
@@ -91,15 +91,14 @@ export function tool<Schema extends AnySchema>(options: ToolOptions<Schema>): Ma
 /** The part of a tool that a model sees, as plain data. */
 export function toToolSpec(from: ToolSpec): ToolSpec {
   const { name, description, schema, strict } = from
-  return strict === undefined
-    ? { name, description, schema }
-    : { name, description, schema, strict }
+  const spec = { name, description, schema, strict } satisfies Record<keyof ToolSpec, unknown>
+  return defined<ToolSpec>(spec)
 }
 
 /**
- * A handler's way to ask the user: the loop stops, and the answer becomes the tool's result.
+ * Returned by a handler to ask the user. The loop stops, and the user's answer becomes the tool's result.
  *
- * `options` is for whoever shows the question: choices, a placeholder, whatever you agree on.
+ * `options` is for the code that shows the question: choices, a placeholder, or anything else.
  */
 export function askUser(question: string, options: JsonObject = {}): HandlerOutcome {
   assertValid(
@@ -109,13 +108,13 @@ export function askUser(question: string, options: JsonObject = {}): HandlerOutc
   return { [outcomeBrand]: true, type: 'ask_user', question, options }
 }
 
-/** A handler's way to end the loop with a result. `reason` is your own word; those of the loop are refused when it runs. */
+/** Returned by a handler to end the loop with a result. `reason` is yours; a reason of the loop itself is refused when the tool runs. */
 export function halt(reason: string, result: unknown = null): HandlerOutcome {
   assertValid('invalid_options', within('reason', someText(reason)))
   return { [outcomeBrand]: true, type: 'halt', reason, result }
 }
 
-/** A handler's way to report a failure without throwing. The model reads the reason, so it is written for the model. */
+/** Returned by a handler to report a failure without throwing. The model reads the reason. */
 export function fail(reason: JsonValue): HandlerOutcome {
   assertValid('invalid_options', within('reason', json(reason)))
   return { [outcomeBrand]: true, type: 'fail', reason }

@@ -1,13 +1,14 @@
 import { ValidationError, type ValidationErrorReason } from '../errors/errors.ts'
 import type { Issue } from '../types/error-data.ts'
+import { isObject } from '../types/guards.ts'
 
-/** Looks at a value and gives its problems, with paths relative to it. A legal value costs no allocation. */
+/** Returns the problems of a value, with paths relative to it. A valid value costs no allocation. */
 export type Check = (value: unknown) => readonly Issue[]
 
-/** What a check gives when there is nothing to say. */
+/** The result of a check that found no problem. */
 export const fine: readonly Issue[] = Object.freeze([])
 
-/** A check by a predicate; `wording` ends the sentence "must be …". */
+/** A check by a predicate. `wording` completes the sentence "must be …". */
 export function must(wording: string, test: (value: unknown) => boolean): Check {
   return (value) => (test(value) ? fine : refuse(wording, value))
 }
@@ -15,12 +16,12 @@ export function must(wording: string, test: (value: unknown) => boolean): Check 
 /** Any function. */
 export const anyFunction: Check = must('a function', (value) => typeof value === 'function')
 
-/** The one problem of a value that is not what it must be. */
+/** The problem of a value of the wrong kind. `wording` completes the sentence "must be …". */
 export function refuse(wording: string, value: unknown): readonly Issue[] {
   return [{ path: '', problem: `must be ${wording}, not ${describe(value)}` }]
 }
 
-/** The problems of a member, with the member's place put before their paths. */
+/** The problems of a member, with the member's key put before their paths. */
 export function within(key: string | number, issues: readonly Issue[]): readonly Issue[] {
   if (issues.length === 0) return fine
   const name = typeof key === 'string' && /^[A-Za-z_$][\w$]*$/.test(key)
@@ -31,32 +32,16 @@ export function within(key: string | number, issues: readonly Issue[]): readonly
   }))
 }
 
-/** Both lists as one; no list is made when one of them is empty. */
+/** Both lists as one. No new list is created when one of them is empty. */
 export function join(left: readonly Issue[], right: readonly Issue[]): readonly Issue[] {
   if (right.length === 0) return left
   return left.length === 0 ? right : [...left, ...right]
 }
 
-/**
- * The same check, but an object that has passed is not looked into again.
- *
- * Data is readonly, so a history that grows is walked once and not at every step.
- */
-export function remembered(check: Check): Check {
-  const passed = new WeakSet()
-  return (value) => {
-    if (typeof value !== 'object' || value === null) return check(value)
-    if (passed.has(value)) return fine
-    const issues = check(value)
-    if (issues.length === 0) passed.add(value)
-    return issues
-  }
-}
-
 /** The checks of an object's members, by name. */
 export type Checks = Readonly<Record<string, Check>>
 
-/** Plain data with these members and no others. A key that holds `undefined` is a problem: JSON would drop it. */
+/** Plain data with these members and no others. A key with the value `undefined` is a problem: JSON would drop it. */
 export function shape(required: Checks, optional: Checks = {}): Check {
   const requiredKeys = Object.keys(required)
   const looksRight = members({ ...required, ...optional }, () => [
@@ -72,7 +57,18 @@ export function shape(required: Checks, optional: Checks = {}): Check {
   }
 }
 
-/** An object of options: every member may be absent or `undefined`, none may be unknown. */
+/** The keys of `T` that may be absent. */
+type OptionalKey<T> = { [K in keyof T]-?: object extends Pick<T, K> ? K : never }[keyof T]
+
+/** `shape` for a type. It does not compile unless every field of `T` has its check. */
+export function shapeOf<T extends object>(
+  required: Readonly<Record<Exclude<keyof T, OptionalKey<T>>, Check>>,
+  optional: Readonly<Record<OptionalKey<T>, Check>>,
+): Check {
+  return shape(required, optional)
+}
+
+/** An object of options: every member may be absent or `undefined`, and no other key is allowed. */
 export function optionsOf(optional: Checks): Check {
   return members(optional, () => fine)
 }
@@ -104,7 +100,7 @@ export function listOf(item: Check): Check {
   }
 }
 
-/** An object whose members all pass, under whatever names. */
+/** An object with any keys, whose members all pass. */
 export function recordOf(member: Check): Check {
   return (value) => {
     if (!isPlainObject(value)) return refuse('an object', value)
@@ -114,21 +110,21 @@ export function recordOf(member: Check): Check {
   }
 }
 
-/** A member of a union: its `type` names the shape that it must have. */
-export function tagged(shapes: Checks): Check {
+/** A member of the union `T`: its `type` selects the check. Every member of the union needs one. */
+export function tagged<T extends { readonly type: string }>(
+  byType: Readonly<Record<T['type'], Check>>,
+): Check {
+  const checks = new Map<unknown, Check>(Object.entries(byType))
   return (value) => {
     if (!isPlainObject(value)) return refuse('an object', value)
     const { type } = value
-    const check = typeof type === 'string' && Object.hasOwn(shapes, type) ? shapes[type] : undefined
-    return check?.(value) ?? wrongTag(type, Object.keys(shapes))
+    const check = checks.get(type)
+    if (check !== undefined) return check(value)
+    return within('type', refuse(`one of ${[...checks.keys()].join(', ')}`, type))
   }
 }
 
-function wrongTag(type: unknown, tags: readonly string[]): readonly Issue[] {
-  return within('type', refuse(`one of ${tags.join(', ')}`, type))
-}
-
-/** The `type` of a member of a union, which `tagged` has looked at already. */
+/** The `type` of a member of a union, which `tagged` has checked already. */
 export const tag: Check = () => fine
 
 /** Any string. */
@@ -136,7 +132,7 @@ export const text: Check = must('a string', (value) => typeof value === 'string'
 
 /** A string with at least one character. */
 export const someText: Check = must(
-  'a string that is not empty',
+  'a non-empty string',
   (value) => typeof value === 'string' && value !== '',
 )
 
@@ -155,7 +151,7 @@ export const count: Check = must(
   (value) => typeof value === 'number' && Number.isSafeInteger(value) && value > 0,
 )
 
-/** One of some words. */
+/** One of a list of words. */
 export function oneOf(words: readonly string[]): Check {
   return must(
     `one of ${words.join(', ')}`,
@@ -163,7 +159,7 @@ export function oneOf(words: readonly string[]): Check {
   )
 }
 
-/** A number between two bounds, both included. */
+/** A number between two bounds, inclusive. */
 export function between(least: number, most: number): Check {
   return must(
     `a number from ${least} to ${most}`,
@@ -171,13 +167,13 @@ export function between(least: number, most: number): Check {
   )
 }
 
-/** A deadline. Timers take no more than 2^31 - 1 ms: beyond it they fire at once. */
+/** A timeout. A timer of more than 2^31 - 1 ms would fire at once. */
 export const timeoutMs: Check = must(
   'a positive number of milliseconds, at most 2147483647',
   (value) => typeof value === 'number' && value > 0 && value <= 2_147_483_647,
 )
 
-/** A JSON value. Whatever JSON can not hold is named with its place: a `Map`, `NaN`, a function, a cycle. */
+/** A JSON value. Everything that JSON cannot hold is reported with its path: a `Map`, `NaN`, a function, a cycle. */
 export const json: Check = (value) => jsonIssues(value, [])
 
 /** A JSON object. */
@@ -192,7 +188,7 @@ function jsonIssues(value: unknown, above: readonly unknown[]): readonly Issue[]
     return [{ path: '', problem: `must be a JSON value, not ${describe(value)}` }]
   }
   if (above.includes(value)) {
-    return [{ path: '', problem: 'must be a JSON value, not a cycle: it holds itself' }]
+    return [{ path: '', problem: 'must be a JSON value, not a cycle: it contains itself' }]
   }
   const path = [...above, value]
   let issues = fine
@@ -207,29 +203,30 @@ function jsonIssues(value: unknown, above: readonly unknown[]): readonly Issue[]
 }
 
 /**
- * One problem for each key of `value` that is not legal, with the nearest legal key where one is near.
+ * One problem for each unknown key of `value`, with the known key that was probably meant.
  *
- * `path` is the place of `value` itself. What is not an object has no keys and no problems here.
+ * `path` is the path of `value` itself. A value that is not an object has no keys, and so no problems here.
  */
 export function unknownKeys(
   value: unknown,
-  legalKeys: readonly string[],
+  knownKeys: readonly string[],
   path: string = '',
 ): readonly Issue[] {
-  if (typeof value !== 'object' || value === null) return []
+  if (!isObject(value)) return []
   return Object.keys(value)
-    .filter((key) => !legalKeys.includes(key))
-    .map((key) => unknownKey(key, legalKeys, path))
+    .filter((key) => !knownKeys.includes(key))
+    .map((key) => unknownKey(key, knownKeys, path))
 }
 
-/** The problem of one key that is not legal. */
-export function unknownKey(key: string, legalKeys: readonly string[], path: string = ''): Issue {
-  const near = nearest(key, legalKeys)
-  const advice = near === undefined ? `legal are ${legalKeys.join(', ')}` : `did you mean ${near}?`
+/** The problem of one unknown key. */
+export function unknownKey(key: string, knownKeys: readonly string[], path: string = ''): Issue {
+  const near = nearest(key, knownKeys)
+  const advice =
+    near === undefined ? `known keys are ${knownKeys.join(', ')}` : `did you mean ${near}?`
   return { path, problem: `unknown key ${key}; ${advice}` }
 }
 
-/** The word that was probably meant; `undefined` when none is near. Case, `_` and `-` do not count. */
+/** The word that was probably meant, or `undefined`. Case, `_` and `-` are ignored. */
 export function nearest(word: string, words: readonly string[]): string | undefined {
   const wanted = bare(word)
   const limit = Math.floor(Math.min(wanted.length / 2, Math.max(2, wanted.length / 3)))
@@ -246,7 +243,7 @@ function bare(word: string): string {
   return word.toLowerCase().replaceAll(/[_-]/g, '').slice(0, 64)
 }
 
-/** How many letters have to be changed, added or taken away (Levenshtein), one row at a time. */
+/** The Levenshtein distance, computed one row at a time. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index)
   for (let i = 1; i <= from.length; i++) {
@@ -260,7 +257,7 @@ function editDistance(from: string, to: string): number {
   return row[to.length] ?? 0
 }
 
-/** A value in a few words, for a problem's text: strings and numbers as they are, anything else by its kind. */
+/** A value in a few words, for the text of a problem: strings and numbers as they are, other values by their kind. */
 export function describe(value: unknown): string {
   if (typeof value === 'string') {
     return JSON.stringify(value.length > 48 ? `${value.slice(0, 48)}…` : value)
@@ -278,19 +275,23 @@ function describeObject(value: object): string {
   return name === '' ? 'a class instance' : `${/^[AEIO]/.test(name) ? 'an' : 'a'} ${name}`
 }
 
-/** Whether a value is an object as a literal or JSON makes it: no class instance, no list. Realms do not matter. */
+/**
+ * Whether a value is an object as a literal or `JSON.parse` makes it.
+ *
+ * Unlike `isObject` it rejects class instances, which are not plain data. It works across realms.
+ */
 export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-/** Throws a `ValidationError` that holds every problem; returns when there is none. */
+/** Throws a `ValidationError` with all problems; returns when there are none. */
 export function assertValid(reason: ValidationErrorReason, issues: readonly Issue[]): void {
   if (issues.length > 0) throw new ValidationError(reason, issues)
 }
 
-/** The error of a constructor with one problem: what was refused, where, and what to write instead. */
+/** A `ValidationError` with one problem. */
 export function refusal(
   reason: ValidationErrorReason,
   path: string,
@@ -300,14 +301,14 @@ export function refusal(
   return new ValidationError(reason, [{ path, problem }], { cause })
 }
 
-/** Throws when options are no object, or have a key that is not legal; the nearest that is legal is named. */
+/** Throws when `options` is not an object, or has an unknown key; the known key that was probably meant is named. */
 export function assertOptions(
   reason: ValidationErrorReason,
   options: unknown,
-  legalKeys: readonly string[],
+  knownKeys: readonly string[],
 ): void {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+  if (!isObject(options)) {
     throw refusal(reason, '', `options must be an object, not ${describe(options)}`)
   }
-  assertValid(reason, unknownKeys(options, legalKeys))
+  assertValid(reason, unknownKeys(options, knownKeys))
 }

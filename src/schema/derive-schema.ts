@@ -3,14 +3,14 @@ import { refusal } from './checks.ts'
 import type { JsonObject } from '../types/json.ts'
 import { isStandardSchema, type StandardSchema } from '../types/standard-schema.ts'
 
-/** A schema as it may be given: JSON Schema, or a schema of Zod, Valibot or ArkType. */
+/** A schema as the caller passes it: JSON Schema, or a schema of Zod, Valibot or ArkType. */
 export type AnySchema = StandardSchema | JsonObject
 
 /**
- * The JSON Schema of any schema. One that is JSON Schema already comes back as it is.
+ * The JSON Schema of any schema. JSON Schema is returned unchanged.
  *
- * Of a library's schema it is what goes in, since that is what a model writes. A schema that can not say it is refused with the
- * way to get it.
+ * For a library's schema it describes the input, since that is what a model writes. A schema without a JSON Schema is
+ * refused, and the error says how to add one.
  */
 export function toJsonSchema(schema: AnySchema, reason: ValidationErrorReason): JsonObject {
   if (!isStandardSchema(schema)) return schema
@@ -21,7 +21,12 @@ export function toJsonSchema(schema: AnySchema, reason: ValidationErrorReason): 
     derived = jsonSchema.input({ target: 'draft-2020-12' })
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
-    throw refusal(reason, 'schema', `of ${vendor} has no JSON Schema: ${why}`, cause)
+    throw refusal(
+      reason,
+      'schema',
+      `of ${vendor} cannot be converted to JSON Schema: ${why}`,
+      cause,
+    )
   }
   const { $schema: _dialect, ...rest } = derived
   // A JSON Schema is JSON by its own definition.
@@ -32,6 +37,6 @@ function advice(vendor: string): string {
   const way =
     vendor === 'valibot'
       ? 'wrap it with toStandardJsonSchema of @valibot/to-json-schema'
-      : 'use a version of the library that carries ~standard.jsonSchema, or give plain JSON Schema'
-  return `of ${vendor} can not say its JSON Schema; ${way}`
+      : 'use a version of the library that has ~standard.jsonSchema, or pass plain JSON Schema'
+  return `of ${vendor} cannot be converted to JSON Schema; ${way}`
 }

@@ -1,24 +1,25 @@
 import { describe, fine, join, refuse, unknownKey, within } from './checks.ts'
 import type { Issue } from '../types/error-data.ts'
+import { isObject } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 
 /**
- * Every problem that a value has with a JSON Schema (2020-12, the part that tools and formats use).
+ * The problems of a value by a JSON Schema (2020-12, the part that tools and formats use).
  *
- * References within the schema are followed, also recursive ones. What is not known or makes no sense in a schema asserts
- * nothing; nothing throws. `format` is asserted for date, date-time, email, uri and uuid.
+ * References within the schema are followed, also recursive ones. Unknown and malformed keywords are ignored; nothing
+ * throws. `format` is checked for date, date-time, email, uri and uuid.
  */
 export function schemaIssues(schema: JsonObject | boolean, value: unknown): readonly Issue[] {
   return check(schema, value, { root: schema, refs: [] })
 }
 
-/** Where a check is: the whole schema, and the references followed since the value was last descended into. */
-interface Place {
+/** The whole schema, and the references that were followed for the current value. */
+interface Context {
   readonly root: unknown
   readonly refs: readonly unknown[]
 }
 
-function check(schema: unknown, value: unknown, place: Place): readonly Issue[] {
+function check(schema: unknown, value: unknown, context: Context): readonly Issue[] {
   if (schema === false) return [{ path: '', problem: 'is not allowed' }]
   if (!isObject(schema)) return fine
   const types = typeIssues(schema['type'], value)
@@ -30,7 +31,8 @@ function check(schema: unknown, value: unknown, place: Place): readonly Issue[] 
     const problem = assertion?.(argument, value)
     if (problem !== undefined) issues = join(issues, [{ path: '', problem }])
     const applicator = Object.hasOwn(applicators, keyword) ? applicators[keyword] : undefined
-    if (applicator !== undefined) issues = join(issues, applicator(argument, value, place, schema))
+    if (applicator !== undefined)
+      issues = join(issues, applicator(argument, value, context, schema))
   }
   return issues
 }
@@ -59,91 +61,91 @@ function typeOf(value: unknown): string {
   return typeof value
 }
 
-/** Applies other schemas to a value or to its members. `schema` is the object that the keyword stands in. */
+/** Applies other schemas to a value or to its members. `schema` is the object that has the keyword. */
 type Applicator = (
   argument: unknown,
   value: unknown,
-  place: Place,
+  context: Context,
   schema: Readonly<Record<string, unknown>>,
 ) => readonly Issue[]
 
 const applicators: Readonly<Record<string, Applicator>> = {
   $ref: (reference, value, { root, refs }) => {
     const target = resolve(reference, root)
-    // The same reference again, with the same value, could only repeat what it says.
+    // The same reference for the same value would only repeat its problems.
     return refs.includes(target) ? fine : check(target, value, { root, refs: [...refs, target] })
   },
-  allOf: (schemas, value, place) =>
+  allOf: (schemas, value, context) =>
     list(schemas).reduce<readonly Issue[]>(
-      (issues, schema) => join(issues, check(schema, value, place)),
+      (issues, schema) => join(issues, check(schema, value, context)),
       fine,
     ),
-  anyOf: (schemas, value, place) => oneOfMany(list(schemas), value, place).issues,
-  oneOf: (schemas, value, place) => {
-    const { matched, issues } = oneOfMany(list(schemas), value, place)
+  anyOf: (schemas, value, context) => oneOfMany(list(schemas), value, context).issues,
+  oneOf: (schemas, value, context) => {
+    const { matched, issues } = oneOfMany(list(schemas), value, context)
     return matched < 2
       ? issues
       : [{ path: '', problem: `must match exactly one alternative, not ${matched}` }]
   },
-  not: (schema, value, place) =>
-    check(schema, value, place).length > 0
+  not: (schema, value, context) =>
+    check(schema, value, context).length > 0
       ? fine
-      : [{ path: '', problem: 'is of a form that is not allowed' }],
-  if: (condition, value, place, schema) => {
-    const branch = check(condition, value, place).length === 0 ? 'then' : 'else'
-    return check(schema[branch], value, place)
+      : [{ path: '', problem: 'must not match the schema of not' }],
+  if: (condition, value, context, schema) => {
+    const branch = check(condition, value, context).length === 0 ? 'then' : 'else'
+    return check(schema[branch], value, context)
   },
   required: (keys, value) =>
     list(keys)
       .filter((key) => isObject(value) && !Object.hasOwn(value, String(key)))
       .map((key) => ({ path: String(key), problem: 'is missing' })),
-  properties: (schemas, value, place) =>
+  properties: (schemas, value, context) =>
     eachMember(value, (key, member) =>
       isObject(schemas) && Object.hasOwn(schemas, key)
-        ? within(key, check(schemas[key], member, inner(place)))
+        ? within(key, check(schemas[key], member, inner(context)))
         : fine,
     ),
-  patternProperties: (schemas, value, place) =>
+  patternProperties: (schemas, value, context) =>
     eachMember(value, (key, member) =>
       eachMember(schemas, (pattern, schema) =>
-        matches(pattern, key) ? within(key, check(schema, member, inner(place))) : fine,
+        matches(pattern, key) ? within(key, check(schema, member, inner(context))) : fine,
       ),
     ),
-  additionalProperties: (additional, value, place, { properties, patternProperties }) =>
+  additionalProperties: (additional, value, context, { properties, patternProperties }) =>
     eachMember(value, (key, member) => {
       const named = isObject(properties) && Object.hasOwn(properties, key)
       const patterns = isObject(patternProperties) ? Object.keys(patternProperties) : []
       if (named || patterns.some((pattern) => matches(pattern, key))) return fine
       return additional === false
         ? [unknownKey(key, isObject(properties) ? Object.keys(properties) : [])]
-        : within(key, check(additional, member, inner(place)))
+        : within(key, check(additional, member, inner(context)))
     }),
-  propertyNames: (schema, value, place) =>
-    eachMember(value, (key) => within(key, check(schema, key, inner(place)))),
-  prefixItems: (schemas, value, place) =>
+  propertyNames: (schema, value, context) =>
+    eachMember(value, (key) => within(key, check(schema, key, inner(context)))),
+  prefixItems: (schemas, value, context) =>
     eachItem(value, 0, list(schemas).length, (item, index) =>
-      check(list(schemas)[index], item, inner(place)),
+      check(list(schemas)[index], item, inner(context)),
     ),
-  items: (schema, value, place, { prefixItems }) =>
+  items: (schema, value, context, { prefixItems }) =>
     eachItem(value, list(prefixItems).length, Infinity, (item) =>
-      check(schema, item, inner(place)),
+      check(schema, item, inner(context)),
     ),
-  contains: (schema, value, place, { minContains = 1, maxContains = Infinity }) => {
+  contains: (schema, value, context, { minContains = 1, maxContains = Infinity }) => {
     if (!Array.isArray(value)) return fine
-    const found = value.filter((item) => check(schema, item, inner(place)).length === 0).length
+    const found = value.filter((item) => check(schema, item, inner(context)).length === 0).length
     return found >= Number(minContains) && found <= Number(maxContains)
       ? fine
-      : [{ path: '', problem: `holds ${found} of the items that it must contain` }]
+      : [{ path: '', problem: `contains ${found} of the required items` }]
   },
 }
 
-/** How many of the schemas match, and when none does, what is nearest: the branch with the fewest problems. */
+/** The number of schemas that match, and if none does, the problems of the nearest one: the one with the fewest problems. */
 function oneOfMany(
   schemas: readonly unknown[],
   value: unknown,
-  place: Place,
+  context: Context,
 ): { readonly matched: number; readonly issues: readonly Issue[] } {
-  const branches = schemas.map((schema) => check(schema, value, place))
+  const branches = schemas.map((schema) => check(schema, value, context))
   const matched = branches.filter((issues) => issues.length === 0).length
   if (matched > 0 || branches.length === 0) return { matched, issues: fine }
   const inside = branches.filter((issues) => issues.every(({ path }) => path !== ''))
@@ -153,7 +155,7 @@ function oneOfMany(
   return { matched, issues: [{ path: '', problem: [...problems].join(', or ') }] }
 }
 
-/** What a reference within the schema points at; `undefined`, which asserts nothing, for any other. */
+/** The target of a reference within the schema. Any other reference gives `undefined`, which accepts every value. */
 function resolve(reference: unknown, root: unknown): unknown {
   if (typeof reference !== 'string' || !/^#(?:\/|$)/.test(reference)) return undefined
   let target = root
@@ -177,8 +179,8 @@ function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** The place of a member: references start anew, since the value is smaller. */
-function inner({ root }: Place): Place {
+/** The context of a member: references may be followed again, since the value is smaller. */
+function inner({ root }: Context): Context {
   return { root, refs: [] }
 }
 
@@ -208,10 +210,10 @@ function eachItem(
   return issues
 }
 
-/** Looks at a value by one keyword alone; gives the problem, or `undefined`. An argument of the wrong kind asserts nothing. */
+/** Checks a value by one keyword. Returns the problem, or `undefined`. An argument of the wrong kind is ignored. */
 type Assertion = (argument: unknown, value: unknown) => string | undefined
 
-/** What a value is measured by; `undefined` when the keyword does not concern it. */
+/** The measure of a value; `undefined` when the keyword does not apply to it. */
 type Measure = (value: unknown) => number | undefined
 
 const size: Measure = (value) => (typeof value === 'number' ? value : undefined)
@@ -226,7 +228,7 @@ const atLeast = (measured: number, limit: number): boolean => measured >= limit
 
 const atMost = (measured: number, limit: number): boolean => measured <= limit
 
-/** The keywords that look at nothing but the value and their own argument. */
+/** The keywords that need only the value and their own argument. */
 const assertions: Readonly<Record<string, Assertion>> = {
   minimum: bound(size, atLeast, 'be at least', ''),
   maximum: bound(size, atMost, 'be at most', ''),
@@ -240,11 +242,16 @@ const assertions: Readonly<Record<string, Assertion>> = {
   minProperties: bound(members, atLeast, 'have at least', ' members'),
   maxProperties: bound(members, atMost, 'have at most', ' members'),
   const: (wanted, value) =>
-    sameJson(wanted, value) ? undefined : `must be ${say(wanted)}, not ${describe(value)}`,
+    sameJson(wanted, value)
+      ? undefined
+      : `must be ${JSON.stringify(wanted)}, not ${describe(value)}`,
   enum: (words, value) =>
     !Array.isArray(words) || words.some((word) => sameJson(word, value))
       ? undefined
-      : `must be one of ${words.slice(0, 24).map(say).join(', ')}, not ${describe(value)}`,
+      : `must be one of ${words
+          .slice(0, 24)
+          .map((word) => JSON.stringify(word))
+          .join(', ')}, not ${describe(value)}`,
   pattern: (pattern, value) =>
     typeof value !== 'string' || matches(pattern, value)
       ? undefined
@@ -256,7 +263,7 @@ const assertions: Readonly<Record<string, Assertion>> = {
   uniqueItems: (wanted, value) =>
     wanted !== true || !Array.isArray(value) || allDifferent(value)
       ? undefined
-      : 'must not hold an item twice',
+      : 'must not contain an item twice',
 }
 
 function bound(
@@ -273,7 +280,7 @@ function bound(
   }
 }
 
-/** Whether a text matches a pattern; a pattern that can not be compiled matches everything. */
+/** Whether a text matches a pattern. An invalid pattern matches everything. */
 function matches(pattern: unknown, text: string): boolean {
   if (typeof pattern !== 'string') return true
   try {
@@ -283,12 +290,7 @@ function matches(pattern: unknown, text: string): boolean {
   }
 }
 
-/** Whether a value is an object and no list. */
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** Fractions are compared with a little room: 19.99 is a multiple of 0.01. */
+/** Allows for rounding errors: 19.99 is a multiple of 0.01. */
 function isMultiple(value: number, of: number): boolean {
   const times = value / of
   return of <= 0 || Math.abs(times - Math.round(times)) <= 1e-9 * Math.max(1, Math.abs(times))
@@ -296,10 +298,6 @@ function isMultiple(value: number, of: number): boolean {
 
 function codePoints(text: string): number {
   return text.length - (text.match(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g)?.length ?? 0)
-}
-
-function say(value: unknown): string {
-  return JSON.stringify(value)
 }
 
 const time =
@@ -312,7 +310,7 @@ const uri = /^[a-z][a-z\d+.-]*:(?:\/\/[^\s/?#<>"{}|\\^`]*)?[^\s<>"{}|\\^`]+$/i
 
 const uuid = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 
-/** The formats that are asserted; every other one is a remark. */
+/** The formats that are checked. Every other format is ignored. */
 const formats: Readonly<Record<string, (text: string) => boolean>> = {
   date: isDate,
   'date-time': (text) =>
@@ -322,7 +320,7 @@ const formats: Readonly<Record<string, (text: string) => boolean>> = {
   uuid: (text) => uuid.test(text),
 }
 
-/** A day that exists: `Date` gives back what it was given only then. */
+/** Whether a date exists: only then does `Date` return the same text. */
 function isDate(text: string): boolean {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false
   const day = new Date(`${text}T00:00:00Z`)
@@ -343,7 +341,7 @@ export function sameJson(left: unknown, right: unknown): boolean {
   )
 }
 
-/** Whether a list holds no value twice. */
+/** Whether all items of a list are different. */
 export function allDifferent(items: readonly unknown[]): boolean {
   const plain = new Set<unknown>()
   const others: unknown[] = []

@@ -13,19 +13,19 @@ import {
   oneOf,
   optionsOf,
   refuse,
-  remembered,
   someText,
   timeoutMs,
   type Check,
 } from './checks.ts'
 import { repeatedNames, requestFields, responseFormat, validateTool } from './validate.ts'
 import type { Issue } from '../types/error-data.ts'
+import { isObject } from '../types/guards.ts'
 import { isStandardSchema } from '../types/standard-schema.ts'
 
 /**
- * The problems of a call's options: keys that do not exist, with the nearest that does, and values of the wrong kind.
+ * The problems of a call's options: unknown keys and values of the wrong kind.
  *
- * `undefined` stands for no options, and for no value of an option.
+ * `undefined` means no options, and for an option no value.
  */
 export function validateCallOptions(value: unknown): readonly Issue[] {
   return value === undefined ? fine : callOptions(value)
@@ -39,20 +39,15 @@ const onToolError = must(
     value === 'continue' || value === 'halt' || (typeof value === 'function' && value.length <= 2),
 )
 
-const signal = must(
-  'an AbortSignal',
-  (value) => typeof value === 'object' && value !== null && 'aborted' in value,
-)
+const signal = must('an AbortSignal', (value) => isObject(value) && 'aborted' in value)
 
-/** The option `retry`: `'default'`, `false`, or what differs from the default policy. */
+/** The option `retry`: `'default'`, `false`, or the settings that differ from the default policy. */
 const retryOption: Check = (value) => {
   if (value === 'default' || value === false) return fine
-  return typeof value === 'object' && value !== null
-    ? policy(value)
-    : refuse('"default", false or a policy', value)
+  return isObject(value) ? policy(value) : refuse('"default", false or a policy', value)
 }
 
-/** The check of every call option, by name. The compiler refuses the table when one is missing. */
+/** The check of every call option. The table does not compile when one is missing. */
 export const callOptionChecks: Readonly<Record<keyof CallOptions, Check>> = {
   ...requestFields,
   tools,
@@ -74,36 +69,31 @@ export const callOptionChecks: Readonly<Record<keyof CallOptions, Check>> = {
   includeRawChunks: flag,
   onEvent: anyFunction,
   requestId: someText,
-  // The value is not shown, whatever it is.
+  // The message must not contain the value.
   apiKey: (value) =>
     typeof value === 'string' ? fine : [{ path: '', problem: 'must be a string' }],
 }
 
 const callOptions = optionsOf(callOptionChecks)
 
-/** The problems of an engine's options. A key among them is refused: an engine holds none. */
+/** The problems of an engine's options. `apiKey` is refused: an engine holds no key. */
 export function validateEngineOptions(value: unknown): readonly Issue[] {
   return value === undefined ? fine : engineOptions(value)
 }
 
-/** An object, of a class or not, that has these methods. */
+/** A plain object or class instance that has these methods. */
 function withMethods(wording: string, ...names: readonly string[]): Check {
   return must(
     `${wording}, with ${names.join(' and ')}`,
-    (value) =>
-      typeof value === 'object' &&
-      value !== null &&
-      names.every((name) => typeof Reflect.get(value, name) === 'function'),
+    (value) => isObject(value) && names.every((name) => typeof value[name] === 'function'),
   )
 }
 
 const keys: Check = (value) => {
   const legal =
     typeof value === 'function' ||
-    (typeof value === 'object' &&
-      value !== null &&
-      Object.values(value).every((key) => typeof key === 'string'))
-  // The value is not shown, whatever it is.
+    (isObject(value) && Object.values(value).every((key) => typeof key === 'string'))
+  // The message must not contain the value.
   return legal ? fine : [{ path: '', problem: 'must be a function or an object of strings' }]
 }
 
@@ -112,7 +102,7 @@ const { signal: _signal, requestId: _requestId, ...callDefaults } = callOptionCh
 const engineOptions = optionsOf({
   ...callDefaults,
   apiKey: () => [
-    { path: '', problem: 'is not for engines, which hold no key; use keys: { provider: key }' },
+    { path: '', problem: 'is not an option of an engine; use keys: { provider: key }' },
   ],
   adapter: withMethods('a chat adapter', 'stream'),
   imageAdapter: withMethods('an image adapter', 'generate', 'supportedOperations'),
@@ -124,8 +114,7 @@ const engineOptions = optionsOf({
   toolResultEncoder: anyFunction,
 } satisfies Readonly<Record<keyof EngineOptions | 'apiKey', Check>>)
 
-/** Tools as an engine and a call take them: each legal, no name twice. */
-const listOfTools = listOf(remembered(validateTool))
+const listOfTools = listOf(validateTool)
 
 const delayMs = between(0, 2_147_483_647)
 

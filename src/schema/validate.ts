@@ -1,3 +1,4 @@
+import type { Tool } from '../contracts/tool.ts'
 import {
   anyFunction,
   between,
@@ -14,8 +15,8 @@ import {
   oneOf,
   recordOf,
   refuse,
-  remembered,
   shape,
+  shapeOf,
   someText,
   tag,
   tagged,
@@ -23,69 +24,81 @@ import {
   timeoutMs,
   within,
   type Check,
-  type Checks,
 } from './checks.ts'
-import type { ErrorKind, Issue } from '../types/error-data.ts'
-import { imageOperations } from '../types/media.ts'
-import type { Role } from '../types/message.ts'
-import type { ModelRequest, ReasoningEffort } from '../types/request.ts'
+import { errorKinds, type ErrorData, type Issue } from '../types/error-data.ts'
+import { assertNever, isObject } from '../types/guards.ts'
+import {
+  imageOperations,
+  type FileImage,
+  type Image,
+  type ImageOperation,
+  type ImageRequest,
+  type InlineImage,
+  type RemoteImage,
+} from '../types/media.ts'
+import {
+  roles,
+  type ImagePart,
+  type Message,
+  type Part,
+  type ReasoningPart,
+  type TextPart,
+  type Thread,
+  type ToolCall,
+} from '../types/message.ts'
+import {
+  reasoningEfforts,
+  type JsonSchemaFormat,
+  type ModelRequest,
+  type PromptCache,
+  type ReasoningOptions,
+  type ResponseFormat,
+  type ToolSpec,
+} from '../types/request.ts'
 import { finishReasons } from '../types/response.ts'
-import { sessionStatuses, sessionVersion } from '../types/session.ts'
+import type { ToolHalt } from '../types/results.ts'
+import {
+  sessionStatuses,
+  sessionVersion,
+  type AnswerFacts,
+  type RunProgress,
+  type Session,
+  type StoredResult,
+} from '../types/session.ts'
 import { isStandardSchema } from '../types/standard-schema.ts'
 
-const roles: readonly Role[] = ['system', 'user', 'assistant', 'tool']
+// Messages
 
-/** A tool call as it stands in an assistant message and in a session. */
-export const toolCall: Check = shape(
+/** The problems of one message by itself. `validateThread` also checks its place in a conversation. */
+export function validateMessage(value: unknown): readonly Issue[] {
+  const issues = message(value)
+  return isPlainObject(value) ? join(issues, roleIssues(value)) : issues
+}
+
+/** A tool call as it is in an assistant message and in a session. */
+export const toolCall: Check = shapeOf<ToolCall>(
   { id: someText, name: someText, arguments: jsonObject },
   { rawArguments: text, opaque: json },
 )
 
-const base64: Check = (value) => {
-  if (typeof value !== 'string') return refuse('a base64 string', value)
-  const problem = base64Problem(value)
-  return problem === undefined ? fine : [{ path: '', problem }]
-}
-
-/** A mime type of an image. */
-export const imageMimeType: Check = must(
-  'an image type such as "image/png"',
-  (value) => typeof value === 'string' && /^image\/[a-z0-9][a-z0-9.+-]*$/.test(value),
-)
-
-const facts: Checks = { width: count, height: count, revisedPrompt: text, metadata: jsonObject }
-
-/** An address that a provider can fetch. */
-const imageUrl: Check = must(
-  'an http or https address',
-  (value) => typeof value === 'string' && /^https?:\/\/[^\s/]/i.test(value),
-)
-
-// Remembered, since a large image would else be read through by every constructor on its way.
-const image = remembered(
-  tagged({
-    base64: shape({ type: tag, base64, mimeType: imageMimeType }, facts),
-    url: shape({ type: tag, url: imageUrl }, { ...facts, mimeType: imageMimeType }),
-    file: shape({ type: tag, path: someText }, { ...facts, mimeType: imageMimeType }),
-  }),
-)
-
-/** One piece of content. */
-export const part: Check = tagged({
-  text: shape({ type: tag, text }),
-  image: shape({ type: tag, image: validateImage }, { detail: oneOf(['auto', 'low', 'high']) }),
-  reasoning: shape({ type: tag, text }, { opaque: json, provider: text }),
+/** One part of a message's content. */
+export const part: Check = tagged<Part>({
+  text: shapeOf<TextPart>({ type: tag, text }, {}),
+  image: shapeOf<ImagePart>(
+    { type: tag, image: validateImage },
+    { detail: oneOf(['auto', 'low', 'high']) },
+  ),
+  reasoning: shapeOf<ReasoningPart>({ type: tag, text }, { opaque: json, provider: text }),
 })
 
 const parts = listOf(part)
 
-/** A message's content: a string, or a list of parts. */
 const content: Check = (value) => {
   if (typeof value === 'string') return fine
   return Array.isArray(value) ? parts(value) : refuse('a string or a list of parts', value)
 }
 
-const message = shape(
+const message = shapeOf<Message>(
   { role: oneOf(roles), content },
   {
     toolCalls: listOf(toolCall),
@@ -95,13 +108,7 @@ const message = shape(
   },
 )
 
-/** The problems of one message by itself; its place in a conversation is for `validateThread`. */
-export function validateMessage(value: unknown): readonly Issue[] {
-  const issues = message(value)
-  return isPlainObject(value) ? join(issues, byRole(value)) : issues
-}
-
-function byRole(value: Readonly<Record<string, unknown>>): readonly Issue[] {
+function roleIssues(value: Readonly<Record<string, unknown>>): readonly Issue[] {
   const { role, toolCalls, toolCallId } = value
   let issues = fine
   if (role === 'tool' && toolCallId === undefined) {
@@ -117,61 +124,58 @@ function byRole(value: Readonly<Record<string, unknown>>): readonly Issue[] {
 }
 
 function repeatedIds(toolCalls: unknown): readonly Issue[] {
-  if (!Array.isArray(toolCalls) || toolCalls.length < 2) return fine
-  const seen = new Set<unknown>()
-  let issues = fine
-  toolCalls.forEach((call: unknown, index) => {
-    if (!isPlainObject(call)) return
-    const { id } = call
-    if (seen.has(id)) {
-      const path = `toolCalls[${index}].id`
-      issues = join(issues, [{ path, problem: `is used twice in this message: ${String(id)}` }])
-    }
-    seen.add(id)
+  return repeated(toolCalls, 'id').map(([index, id]) => ({
+    path: `toolCalls[${index}].id`,
+    problem: `is used twice in this message: ${id}`,
+  }))
+}
+
+/** The items of a list whose member has the same text as that of an item before them: their index and that text. */
+function repeated(list: unknown, member: string): readonly (readonly [number, string])[] {
+  if (!Array.isArray(list) || list.length < 2) return []
+  const seen = new Set<string>()
+  const found: [number, string][] = []
+  list.forEach((item: unknown, index) => {
+    const word = isPlainObject(item) ? item[member] : undefined
+    if (typeof word !== 'string') return
+    if (seen.has(word)) found.push([index, word])
+    seen.add(word)
   })
-  return issues
+  return found
 }
 
-/** The problems of an image: its kind, its bytes or address, its type. Nothing is fetched or read. */
-export function validateImage(value: unknown): readonly Issue[] {
-  return image(value)
+// Tools
+
+/** The problems of a tool, with or without a handler. Its schema must be JSON; what the schema means is not checked. */
+export function validateTool(value: unknown): readonly Issue[] {
+  return tool(value)
 }
 
-/**
- * What is wrong with a base64 text, as the end of a sentence; `undefined` when nothing is.
- *
- * Padding is required, line breaks and the URL alphabet (`-`, `_`) are refused: providers do not take them.
- */
-export function base64Problem(base64: string): string | undefined {
-  if (base64 === '') return 'is empty'
-  if (base64.startsWith('data:')) return 'is a data URI; use imageFromDataUri'
-  const at = base64.search(/[^A-Za-z0-9+/]/)
-  const padding = at === -1 ? 0 : base64.length - at
-  if (padding > 0 && (padding > 2 || base64.slice(at) !== '='.repeat(padding))) {
-    return `is not base64: character ${at + 1} is ${JSON.stringify(base64[at])}`
-  }
-  if (base64.length % 4 === 0) return undefined
-  return `is not base64: its length, ${base64.length}, is not a multiple of 4 (is the padding missing?)`
+/** The problems of a list of tools in which a name occurs twice. */
+export function repeatedNames(tools: unknown): readonly Issue[] {
+  return repeated(tools, 'name').map(([index, name]) => ({
+    path: `[${index}].name`,
+    problem: `is used twice among the tools: ${name}`,
+  }))
 }
 
-/** The words of a tool choice, which a tool can therefore not be called. */
-const toolChoiceWords: readonly string[] = ['auto', 'none', 'required']
+/** The modes of `toolChoice`. A tool cannot have such a name. */
+const toolChoiceModes: readonly string[] = ['auto', 'none', 'required']
 
-const name: Check = (value) => {
+const toolName: Check = (value) => {
   if (typeof value !== 'string' || !/^[\w-]{1,64}$/.test(value)) {
     return refuse('1 to 64 letters, digits, _ or -', value)
   }
-  return toolChoiceWords.includes(value)
-    ? [{ path: '', problem: `must not be ${value}: it is a word of toolChoice` }]
+  return toolChoiceModes.includes(value)
+    ? [{ path: '', problem: `must not be ${value}: that is a mode of toolChoice` }]
     : fine
 }
 
-const spec = { name, description: text, schema: remembered(jsonObject) }
+const specFields = { name: toolName, description: text, schema: jsonObject }
 
-/** A tool as it stands in a request: plain data only. */
-const toolSpec: Check = shape(spec, { strict: flag })
+const toolSpec = shapeOf<ToolSpec>(specFields, { strict: flag })
 
-const tool = shape(spec, {
+const tool = shapeOf<ToolSpec & Partial<Tool>>(specFields, {
   strict: flag,
   input: must('a Standard Schema', isStandardSchema),
   handler: anyFunction,
@@ -182,38 +186,30 @@ const tool = shape(spec, {
   idempotent: flag,
 })
 
-/** The problems of a tool, with or without a handler. The schema is checked for being JSON, not for its meaning. */
-export function validateTool(value: unknown): readonly Issue[] {
-  return tool(value)
+// Requests
+
+/** The problems of a request: of each field, each message and tool, and of tool calls and answers that do not match. */
+export function validateRequest(value: unknown): readonly Issue[] {
+  const issues = request(value)
+  if (!isPlainObject(value)) return issues
+  const conversation = Array.isArray(value['messages']) ? transcriptIssues(value['messages']) : fine
+  return join(join(issues, conversation), choiceIssues(value))
 }
 
-/** The tools of a list that are named like one before them. */
-export function repeatedNames(tools: unknown): readonly Issue[] {
-  if (!Array.isArray(tools) || tools.length < 2) return fine
-  const seen = new Set<unknown>()
-  let issues = fine
-  tools.forEach((item: unknown, index) => {
-    const toolName = isPlainObject(item) ? item['name'] : undefined
-    if (typeof toolName === 'string' && seen.has(toolName)) {
-      issues = join(issues, [
-        { path: `[${index}].name`, problem: `is used twice among the tools: ${toolName}` },
-      ])
-    }
-    seen.add(toolName)
-  })
-  return issues
-}
-
-const efforts: readonly ReasoningEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'max']
-
-/** The form of an answer, as data. */
-export const responseFormat: Check = tagged({
+/** The format of an answer, as plain data. */
+export const responseFormat: Check = tagged<ResponseFormat>({
   text: shape({ type: tag }),
   json_object: shape({ type: tag }),
-  json_schema: shape({ type: tag, name: someText, schema: jsonObject, strict: flag }),
+  json_schema: shapeOf<JsonSchemaFormat>(
+    { type: tag, name: someText, schema: jsonObject, strict: flag },
+    {},
+  ),
 })
 
-const cacheOptions = shape({}, { key: someText, retention: oneOf(['short', 'long']) })
+const cacheOptions = shapeOf<Exclude<PromptCache, true>>(
+  {},
+  { key: someText, retention: oneOf(['short', 'long']) },
+)
 
 const promptCache: Check = (value) => {
   if (value === true) return fine
@@ -222,80 +218,63 @@ const promptCache: Check = (value) => {
     : refuse('true or an object with key and retention', value)
 }
 
-/** The fields of a request that are also options of a call. */
+/** The fields of a request that are also options of a call, where they have the same check. */
 type SharedField = Exclude<keyof ModelRequest, 'messages' | 'tools' | 'responseFormat'>
 
-/** The checks that a request and the options of a call have in common. */
+/** The checks that a request and the options of a call share. */
 export const requestFields: Readonly<Record<SharedField, Check>> = {
   model: someText,
   toolChoice: someText,
   temperature: between(0, 2),
   maxTokens: count,
-  reasoning: shape({ effort: oneOf(efforts) }, { summary: flag }),
+  reasoning: shapeOf<ReasoningOptions>({ effort: oneOf(reasoningEfforts) }, { summary: flag }),
   promptCache,
   providerOptions: recordOf(jsonObject),
   metadata: jsonObject,
 }
 
-const messages = listOf(remembered(validateMessage))
+const messages = listOf(validateMessage)
 
-const tools = listOf(toolSpec)
+const toolSpecs = listOf(toolSpec)
 
 const { providerOptions, metadata, ...optionalFields } = requestFields
 
-const requestShape = shape(
+const request = shapeOf<ModelRequest>(
   {
     messages: (value) =>
       Array.isArray(value) && value.length === 0
         ? refuse('a list of at least one message', value)
         : messages(value),
-    tools: (value) => join(tools(value), repeatedNames(value)),
+    tools: (value) => join(toolSpecs(value), repeatedNames(value)),
     providerOptions,
     metadata,
   },
   { ...optionalFields, responseFormat },
 )
 
-/**
- * The problems of a request: of each field, each message and tool, and of calls and answers that do not match.
- *
- * A message that was legal once is not looked into again, so the cost of a growing history stays small.
- */
-export function validateRequest(value: unknown): readonly Issue[] {
-  const issues = requestShape(value)
-  if (!isPlainObject(value)) return issues
-  const conversation = Array.isArray(value['messages']) ? transcriptIssues(value['messages']) : fine
-  return join(join(issues, conversation), choiceIssues(value))
-}
-
 function choiceIssues(value: Readonly<Record<string, unknown>>): readonly Issue[] {
-  const { toolChoice, tools: offered } = value
-  if (typeof toolChoice !== 'string' || !Array.isArray(offered)) return fine
-  if (toolChoice === 'required' && offered.length === 0) {
+  const { toolChoice, tools } = value
+  if (typeof toolChoice !== 'string' || !Array.isArray(tools)) return fine
+  if (toolChoice === 'required' && tools.length === 0) {
     return [{ path: 'toolChoice', problem: 'is required, but the request has no tools' }]
   }
-  const known = offered.some((tool: unknown) => isPlainObject(tool) && tool['name'] === toolChoice)
-  if (known || toolChoice === '' || toolChoiceWords.includes(toolChoice)) return fine
-  const words = toolChoiceWords.join(', ')
-  return within('toolChoice', refuse(`${words} or the name of a tool of the request`, toolChoice))
+  const known = tools.some((item: unknown) => isPlainObject(item) && item['name'] === toolChoice)
+  if (known || toolChoice === '' || toolChoiceModes.includes(toolChoice)) return fine
+  const modes = toolChoiceModes.join(', ')
+  return within('toolChoice', refuse(`${modes} or the name of a tool of the request`, toolChoice))
 }
 
-const thread = shape({ messages: listOf(validateMessage), metadata: jsonObject })
+// Threads
 
-/** The problems of a conversation: of each message, and of calls and answers that do not match. An empty one is legal. */
+/**
+ * The problems of a conversation: of each message, and of tool calls and answers that do not match. An empty thread is
+ * valid.
+ */
 export function validateThread(value: unknown): readonly Issue[] {
-  return join(thread(value), transcriptOf(value, false))
+  return join(thread(value), threadTranscript(value, false))
 }
 
-/** The problems of a conversation whose last calls may still wait for their answers. */
-const openThread: Check = (value) => join(thread(value), transcriptOf(value, true))
-
-function transcriptOf(value: unknown, openEnd: boolean): readonly Issue[] {
-  if (!isPlainObject(value) || !Array.isArray(value['messages'])) return fine
-  return transcriptIssues(value['messages'], openEnd)
-}
-
-/** Whether a thread can be sent to every provider as it is: legal, not empty, and every tool call answered. */
+/** Whether a thread can be sent to every provider as it is: valid, not empty, and every tool call answered. */
 export function isSendable(value: unknown): boolean {
   return (
     isPlainObject(value) &&
@@ -305,7 +284,17 @@ export function isSendable(value: unknown): boolean {
   )
 }
 
-/** The calls of the last assistant message: its place, theirs in it by id, and those that are answered. */
+const thread = shapeOf<Thread>({ messages, metadata: jsonObject }, {})
+
+/** A conversation whose last tool calls may still be unanswered. */
+const openThread: Check = (value) => join(thread(value), threadTranscript(value, true))
+
+function threadTranscript(value: unknown, openEnd: boolean): readonly Issue[] {
+  if (!isPlainObject(value) || !Array.isArray(value['messages'])) return fine
+  return transcriptIssues(value['messages'], openEnd)
+}
+
+/** The tool calls of the last assistant message: the message's index, the index of each call by id, and the answered ids. */
 interface Turn {
   index: number
   readonly calls: Map<string, number>
@@ -313,9 +302,9 @@ interface Turn {
 }
 
 /**
- * The problems of messages as a conversation: each tool call is answered exactly once, before anything else is said.
+ * The problems of messages as a conversation: each tool call must be answered exactly once, before any other message.
  *
- * With `openEnd`, the calls of the last turn may still wait for their answers.
+ * With `openEnd`, the calls of the last turn may still be unanswered.
  */
 function transcriptIssues(
   messages: readonly unknown[],
@@ -337,17 +326,6 @@ function transcriptIssues(
   return openEnd ? issues : join(issues, endTurn(turn))
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null
-}
-
-function startTurn(turn: Turn, calls: readonly unknown[], index: number): void {
-  turn.index = index
-  calls.forEach((call, at) => {
-    if (isObject(call) && typeof call['id'] === 'string') turn.calls.set(call['id'], at)
-  })
-}
-
 function takeAnswer(turn: Turn, id: unknown, index: number): readonly Issue[] {
   if (typeof id !== 'string') return fine
   if (turn.calls.has(id) && !turn.answered.has(id)) {
@@ -356,7 +334,7 @@ function takeAnswer(turn: Turn, id: unknown, index: number): readonly Issue[] {
   }
   const problem = turn.calls.has(id)
     ? `answers ${id} a second time`
-    : `answers ${id}, which is no call of the assistant message before it`
+    : `answers ${id}, which is not a call of the assistant message before it`
   return [{ path: `messages[${index}].toolCallId`, problem }]
 }
 
@@ -374,80 +352,32 @@ function endTurn({ index, calls, answered }: Turn): readonly Issue[] {
   return issues
 }
 
-const dimensions = shape({ width: count, height: count })
-
-const size: Check = (value) => {
-  if (typeof value === 'object') return dimensions(value)
-  return typeof value === 'string' && value !== ''
-    ? fine
-    : refuse('auto, a size such as "1024x1024", or {width, height}', value)
+function startTurn(turn: Turn, calls: readonly unknown[], index: number): void {
+  turn.index = index
+  calls.forEach((call, at) => {
+    if (isObject(call) && typeof call['id'] === 'string') turn.calls.set(call['id'], at)
+  })
 }
 
-const imageRequestFields = shape(
-  {
-    operation: oneOf(imageOperations),
-    n: count,
-    responseFormat: oneOf(['base64', 'url']),
-    inputImages: listOf(validateImage),
-    providerOptions: requestFields.providerOptions,
-    metadata: requestFields.metadata,
-  },
-  {
-    model: someText,
-    prompt: text,
-    size,
-    quality: someText,
-    style: someText,
-    background: oneOf(['transparent', 'opaque', 'auto']),
-    mask: validateImage,
-  },
+// Sessions
+
+/**
+ * The problems of a session: of its fields, of its thread, and of the fields that its status requires.
+ *
+ * Tool calls may be unanswered at the end of the thread only while the session waits or a run is in progress.
+ */
+export function validateSession(value: unknown): readonly Issue[] {
+  const issues = session(value)
+  return isPlainObject(value) ? join(issues, statusIssues(value)) : issues
+}
+
+const version: Check = must(
+  `a version from 1 to ${sessionVersion} (a newer one needs a newer allm-ts)`,
+  (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= sessionVersion,
 )
 
-/** The problems of an image request: of its fields, and of what its operation needs. */
-export function validateImageRequest(value: unknown): readonly Issue[] {
-  const issues = imageRequestFields(value)
-  return isPlainObject(value) ? join(issues, operationIssues(value)) : issues
-}
-
-/** How many input images each operation takes, at least and at most. */
-const inputCounts: Readonly<Record<string, readonly [number, number]>> = {
-  generate: [0, 0],
-  edit: [1, 16],
-  variation: [1, 1],
-}
-
-function operationIssues(value: Readonly<Record<string, unknown>>): readonly Issue[] {
-  const { operation, prompt, inputImages, mask } = value
-  const counts = typeof operation === 'string' ? inputCounts[operation] : undefined
-  if (counts === undefined) return fine
-  const issues: Issue[] = []
-  if (operation !== 'variation' && (prompt === undefined || prompt === '')) {
-    issues.push({ path: 'prompt', problem: `is needed to ${String(operation)} an image` })
-  }
-  if (mask !== undefined && operation !== 'edit') {
-    issues.push({ path: 'mask', problem: 'is for the operation edit only' })
-  }
-  const [least, most] = counts
-  if (Array.isArray(inputImages) && (inputImages.length < least || inputImages.length > most)) {
-    const wanted = most === 0 ? 'none' : least === most ? `exactly ${least}` : `${least} to ${most}`
-    const problem = `must have ${wanted} for ${String(operation)}, not ${inputImages.length}`
-    issues.push({ path: 'inputImages', problem })
-  }
-  return issues
-}
-
-const kinds: readonly ErrorKind[] = [
-  'adapter',
-  'stream',
-  'tool',
-  'engine',
-  'validation',
-  'session',
-  'image_adapter',
-]
-
-const error = shape(
-  { kind: oneOf(kinds), reason: someText, message: text },
+const error = shapeOf<ErrorData>(
+  { kind: oneOf(errorKinds), reason: someText, message: text },
   {
     metadata: jsonObject,
     cause: json,
@@ -459,17 +389,17 @@ const error = shape(
     eventIndex: integer,
     toolName: text,
     toolCallId: text,
-    issues: listOf(shape({ path: text, problem: text })),
+    issues: listOf(shapeOf<Issue>({ path: text, problem: text }, {})),
     partial: json,
   },
 )
 
-const halt = shape(
+const halt = shapeOf<ToolHalt>(
   { reason: someText, toolCallId: someText },
   { result: json, question: text, options: jsonObject, error },
 )
 
-const answer = shape(
+const answer = shapeOf<AnswerFacts>(
   {
     requestId: text,
     provider: text,
@@ -480,7 +410,7 @@ const answer = shape(
   { id: text, model: text, rawFinishReason: text, error },
 )
 
-const stored = shape(
+const storedResult = shapeOf<StoredResult>(
   { toolCallId: someText },
   {
     value: json,
@@ -490,7 +420,7 @@ const stored = shape(
   },
 )
 
-const run = shape(
+const run = shapeOf<RunProgress>(
   {
     mode: oneOf(['auto', 'manual']),
     turns: integer,
@@ -498,15 +428,10 @@ const run = shape(
     started: listOf(someText),
     halts: listOf(halt),
   },
-  { answer, silent: must('true', (value) => value === true), results: listOf(stored) },
+  { answer, silent: must('true', (value) => value === true), results: listOf(storedResult) },
 )
 
-const version: Check = must(
-  `a version from 1 to ${sessionVersion} (a newer one needs a newer allm-ts)`,
-  (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= sessionVersion,
-)
-
-const session = shape(
+const session = shapeOf<Session>(
   {
     version,
     id: someText,
@@ -525,34 +450,148 @@ const session = shape(
   },
 )
 
-/**
- * The problems of a session: of its fields, of its thread, and of what its status needs.
- *
- * Tool calls may be open at the end of the thread only while the session waits or a run is under way.
- */
-export function validateSession(value: unknown): readonly Issue[] {
-  const issues = session(value)
-  return isPlainObject(value) ? join(issues, statusIssues(value)) : issues
-}
-
 function statusIssues(value: Readonly<Record<string, unknown>>): readonly Issue[] {
-  const { status, pendingToolCalls, pendingQuestion, thread } = value
-  if (status === 'awaiting_user') {
-    return pendingQuestion === undefined ? needed('pendingQuestion', status) : fine
+  const { pendingToolCalls, pendingQuestion, run: progress } = value
+  const status = sessionStatuses.find((known) => known === value['status'])
+  switch (status) {
+    case 'awaiting_user':
+      return pendingQuestion === undefined ? needed('pendingQuestion', status) : fine
+    case 'awaiting_tools': {
+      const none = Array.isArray(pendingToolCalls) && pendingToolCalls.length === 0
+      return none ? needed('pendingToolCalls', status) : fine
+    }
+    case 'error':
+      if (value['error'] === undefined) return needed('error', status)
+      break
+    case 'idle':
+    case 'completed':
+    case undefined:
+      break
+    default:
+      return assertNever(status)
   }
-  if (status === 'awaiting_tools') {
-    const none = Array.isArray(pendingToolCalls) && pendingToolCalls.length === 0
-    return none ? needed('pendingToolCalls', status) : fine
-  }
-  if (status === 'error' && value['error'] === undefined) return needed('error', status)
-  return value['run'] === undefined ? openCalls(thread) : fine
+  return progress === undefined ? unansweredCalls(value['thread']) : fine
 }
 
 function needed(path: string, status: string): readonly Issue[] {
   return [{ path, problem: `is needed when the status is ${status}` }]
 }
 
-/** What is wrong with a thread only because its last calls are open. */
-function openCalls(thread: unknown): readonly Issue[] {
-  return openThread(thread).length > 0 ? fine : within('thread', validateThread(thread))
+/** The problems of a thread that has no other problems than unanswered calls at its end. */
+function unansweredCalls(value: unknown): readonly Issue[] {
+  const other = threadTranscript(value, true)
+  return other.length > 0 ? fine : within('thread', threadTranscript(value, false))
+}
+
+// Images
+
+/** The problems of an image: its kind, its bytes, URL or path, its type. Nothing is fetched or read. */
+export function validateImage(value: unknown): readonly Issue[] {
+  return image(value)
+}
+
+/** The problems of an image request: of its fields, and of the fields that its operation requires. */
+export function validateImageRequest(value: unknown): readonly Issue[] {
+  const issues = imageRequest(value)
+  return isPlainObject(value) ? join(issues, operationIssues(value)) : issues
+}
+
+/** The MIME type of an image. */
+export const imageMimeType: Check = must(
+  'an image type such as "image/png"',
+  (value) => typeof value === 'string' && /^image\/[a-z0-9][a-z0-9.+-]*$/.test(value),
+)
+
+/**
+ * The problem of a base64 text, as the end of a sentence, or `undefined`.
+ *
+ * Padding is required. Line breaks and the URL alphabet (`-`, `_`) are refused, since providers do not accept them.
+ */
+export function base64Problem(base64: string): string | undefined {
+  if (base64 === '') return 'is empty'
+  if (base64.startsWith('data:')) return 'is a data URI; use imageFromDataUri'
+  const at = base64.search(/[^A-Za-z0-9+/]/)
+  const padding = at === -1 ? 0 : base64.length - at
+  if (padding > 0 && (padding > 2 || base64.slice(at) !== '='.repeat(padding))) {
+    return `is not base64: character ${at + 1} is ${JSON.stringify(base64[at])}`
+  }
+  if (base64.length % 4 === 0) return undefined
+  return `is not base64: its length, ${base64.length}, is not a multiple of 4 (is the padding missing?)`
+}
+
+const base64: Check = (value) => {
+  if (typeof value !== 'string') return refuse('a base64 string', value)
+  const problem = base64Problem(value)
+  return problem === undefined ? fine : [{ path: '', problem }]
+}
+
+const imageUrl: Check = must(
+  'an http or https URL',
+  (value) => typeof value === 'string' && /^https?:\/\/[^\s/]/i.test(value),
+)
+
+const imageFacts = { width: count, height: count, revisedPrompt: text, metadata: jsonObject }
+
+const remoteFacts = { ...imageFacts, mimeType: imageMimeType }
+
+const image = tagged<Image>({
+  base64: shapeOf<InlineImage>({ type: tag, base64, mimeType: imageMimeType }, imageFacts),
+  url: shapeOf<RemoteImage>({ type: tag, url: imageUrl }, remoteFacts),
+  file: shapeOf<FileImage>({ type: tag, path: someText }, remoteFacts),
+})
+
+const dimensions = shape({ width: count, height: count })
+
+const imageSize: Check = (value) => {
+  if (typeof value === 'object') return dimensions(value)
+  return typeof value === 'string' && value !== ''
+    ? fine
+    : refuse('auto, a size such as "1024x1024", or {width, height}', value)
+}
+
+const imageRequest = shapeOf<ImageRequest>(
+  {
+    operation: oneOf(imageOperations),
+    n: count,
+    responseFormat: oneOf(['base64', 'url']),
+    inputImages: listOf(validateImage),
+    providerOptions,
+    metadata,
+  },
+  {
+    model: someText,
+    prompt: text,
+    size: imageSize,
+    quality: someText,
+    style: someText,
+    background: oneOf(['transparent', 'opaque', 'auto']),
+    mask: validateImage,
+  },
+)
+
+/** The smallest and the largest number of input images of each operation. */
+const inputCounts: Readonly<Record<ImageOperation, readonly [number, number]>> = {
+  generate: [0, 0],
+  edit: [1, 16],
+  variation: [1, 1],
+}
+
+function operationIssues(value: Readonly<Record<string, unknown>>): readonly Issue[] {
+  const { prompt, inputImages, mask } = value
+  const operation = imageOperations.find((known) => known === value['operation'])
+  if (operation === undefined) return fine
+  const issues: Issue[] = []
+  if (operation !== 'variation' && (prompt === undefined || prompt === '')) {
+    issues.push({ path: 'prompt', problem: `is needed to ${operation} an image` })
+  }
+  if (mask !== undefined && operation !== 'edit') {
+    issues.push({ path: 'mask', problem: 'is for the operation edit only' })
+  }
+  const [least, most] = inputCounts[operation]
+  if (Array.isArray(inputImages) && (inputImages.length < least || inputImages.length > most)) {
+    const wanted = most === 0 ? 'none' : least === most ? `exactly ${least}` : `${least} to ${most}`
+    const problem = `must have ${wanted} for ${operation}, not ${inputImages.length}`
+    issues.push({ path: 'inputImages', problem })
+  }
+  return issues
 }

@@ -19,18 +19,18 @@ interface StoreFile {
   close(): Promise<void>
 }
 
-/** What a file store stands on; Node's own unless told. */
+/** The file system and the clock of a file store; by default those of Node. */
 export interface FileStoreOptions {
   readonly files?: StoreFiles | undefined
   readonly clock?: Clock | undefined
 }
 
 /**
- * A store in a folder, one file a session. A save writes a new file, syncs it and renames it over the old one, so a kill in the
- * middle of a write loses nothing.
+ * A store in a folder, with one file for each session. A save writes a new file, syncs it and renames it over the old
+ * one, so a crash during a write loses nothing.
  *
- * Saves of one session take turns through a lock file, also between processes. A lock that a dead process left is taken over after ten
- * seconds. It needs Node, or `files` of the same shape.
+ * Saves of one session are serialized by a lock file, also between processes. A lock that a dead process left is removed
+ * after ten seconds. It needs Node, or the option `files`.
  */
 export function fileStore(directory: string, options: FileStoreOptions = {}): SessionStore {
   const { files = nodeFiles(), clock = systemClock } = options
@@ -64,12 +64,12 @@ export function fileStore(directory: string, options: FileStoreOptions = {}): Se
 function parseStored(text: string): StoredSession {
   const found = /^\{"version":(\d+),"session":([\s\S]*)\}$/.exec(text)
   if (found?.[1] === undefined || found[2] === undefined) {
-    throw new SessionError('unreadable', 'the file is not one that this store wrote')
+    throw new SessionError('unreadable', 'the file was not written by fileStore')
   }
   return { session: parseSession(found[2]), version: Number(found[1]) }
 }
 
-/** An id as a file name: what a file system might take amiss, capitals included, is written as its code. */
+/** An id as a file name. Characters that are unsafe on some file system, capitals included, are written as their code. */
 function fileName(id: string): string {
   if (id === '' || id.length > 100) {
     throw new ValidationError('invalid_session', [
@@ -94,13 +94,19 @@ async function replace(files: StoreFiles, path: string, text: string): Promise<v
   await files.rename(next, path)
 }
 
-/** How long a lock may be held: a save takes milliseconds. */
+/** The maximum age of a lock. A save takes milliseconds. */
 const lockMs = 10_000
 
-type Ground = Required<{ readonly [K in keyof FileStoreOptions]: NonNullable<FileStoreOptions[K]> }>
+type StoreEnvironment = Required<{
+  readonly [K in keyof FileStoreOptions]: NonNullable<FileStoreOptions[K]>
+}>
 
-async function locked<T>(ground: Ground, path: string, work: () => Promise<T>): Promise<T> {
-  const { files } = ground
+async function locked<T>(
+  environment: StoreEnvironment,
+  path: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const { files } = environment
   for (;;) {
     try {
       const lock = await files.open(path, 'wx')
@@ -108,7 +114,7 @@ async function locked<T>(ground: Ground, path: string, work: () => Promise<T>): 
       break
     } catch (error) {
       if (!hasCode(error, 'EEXIST')) throw error
-      await waitForLock(ground, path)
+      await waitForLock(environment, path)
     }
   }
   try {
@@ -118,7 +124,7 @@ async function locked<T>(ground: Ground, path: string, work: () => Promise<T>): 
   }
 }
 
-async function waitForLock({ files, clock }: Ground, path: string): Promise<void> {
+async function waitForLock({ files, clock }: StoreEnvironment, path: string): Promise<void> {
   const age = await files.stat(path).then(
     ({ mtimeMs }) => clock.now() - mtimeMs,
     () => 0,
@@ -132,7 +138,7 @@ function hasCode(error: unknown, code: string): boolean {
 }
 
 function nodeFiles(): StoreFiles {
-  // Only Node and what is like it has this; no type of this room may say so.
+  // Only Node and compatible runtimes have this, so it is not in the types of this folder.
   const host = globalThis as {
     process?: { getBuiltinModule?: (name: string) => StoreFiles | undefined }
   }
@@ -140,6 +146,6 @@ function nodeFiles(): StoreFiles {
   if (files !== undefined) return files
   throw new EngineError(
     'invalid_engine',
-    'fileStore needs Node, or a file system as its second argument',
+    'fileStore needs Node; on other runtimes pass the option files',
   )
 }

@@ -2,7 +2,7 @@ import { SessionError } from '../errors/errors.ts'
 import { parseSession, stringifySession } from '../session/saved.ts'
 import type { Session } from '../types/session.ts'
 
-/** A store in memory, for tests and for one process. It keeps text, so nobody can change what it holds. */
+/** A store in memory, for tests and for one process. It stores text, so a session that was saved cannot be changed from outside. */
 export function memoryStore(): SessionStore {
   const saved = new Map<string, { readonly text: string; readonly version: number }>()
   return {
@@ -20,38 +20,39 @@ export function memoryStore(): SessionStore {
   }
 }
 
-/** A session as a store gave it, and the version that a save has to name. */
+/** A loaded session, and its version in the store. */
 export interface StoredSession {
   readonly session: Session
-  /** Counts the saves of this session. It has nothing to do with the version of the saved form. */
+  /** The number of saves of this session. It is unrelated to `session.version`, the version of the saved format. */
   readonly version: number
 }
 
-/** What a save expects to find. */
+/** The options of `save`. */
 export interface SaveOptions {
-  /** The version that was loaded; 0 for a session that was never saved. Absent: whatever is there is replaced. */
+  /** The version that was loaded; 0 for a session that was never saved. Without it, any stored session is replaced. */
   readonly ifVersion?: number | undefined
 }
 
 /**
- * Where sessions are kept between runs. `sessionStoreCases` of `allm-ts/conformance` proves an implementation.
+ * Stores sessions between runs. `sessionStoreCases` of `allm-ts/conformance` tests an implementation.
  *
- * - `load` gives what was saved last, deep-equal, or `undefined`; what can not be read is `SessionError` `unreadable`.
- * - `save` gives the new version. With `ifVersion`, a save over anything newer is refused with `SessionError` `stale` and changes nothing, so
- *   two workers can not fork a history without noticing.
- * - A save that is interrupted leaves the old session or the new one, never a mixture.
+ * - `load` returns the session that was saved last, deep-equal, or `undefined`. An unreadable session is `SessionError`
+ *   `unreadable`.
+ * - `save` returns the new version. With `ifVersion`, a save over another version is refused with `SessionError` `stale`
+ *   and changes nothing, so two workers cannot fork a history unnoticed.
+ * - An interrupted save leaves the old session or the new one, never a mixture.
  */
 export interface SessionStore {
   load(id: string): Promise<StoredSession | undefined>
   save(session: Session, options?: SaveOptions): Promise<number>
 }
 
-/** Refuses a save that was made from another version than the one that is there. */
+/** Throws `SessionError` `stale` when the stored version is not the expected one. */
 export function refuseStale(id: string, current: number, expected: number | undefined): void {
   if (expected === undefined || expected === current) return
   throw new SessionError(
     'stale',
-    `session ${id} is at version ${current}, not ${expected}: somebody saved it meanwhile. Load it again and decide what to keep`,
+    `session ${id} is at version ${current}, not ${expected}: it was saved by someone else in the meantime. Load it again and apply your change to it`,
     { metadata: { id, version: current, ifVersion: expected } },
   )
 }

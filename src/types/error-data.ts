@@ -1,23 +1,27 @@
 import type { JsonObject, JsonValue } from './json.ts'
 
-/** Which domain an error belongs to; each has a class and a closed set of reasons. */
-export type ErrorKind =
-  | 'adapter'
-  | 'stream'
-  | 'tool'
-  | 'engine'
-  | 'validation'
-  | 'session'
-  | 'image_adapter'
+/** Every kind of error. */
+export const errorKinds = [
+  'adapter',
+  'stream',
+  'tool',
+  'engine',
+  'validation',
+  'session',
+  'image_adapter',
+] as const
 
-/** One thing that is wrong with a value: where, and what. */
+/** Which domain an error belongs to; each has a class and a closed set of reasons. */
+export type ErrorKind = (typeof errorKinds)[number]
+
+/** One problem of a value: where it is, and what it is. */
 export interface Issue {
-  /** The place, as one would write it in code: `messages[2].role`. Empty for the value itself. */
+  /** The path as written in code: `messages[2].role`. Empty for the value itself. */
   readonly path: string
   readonly problem: string
 }
 
-/** An error as plain data, as it stands in events, results and saved sessions. */
+/** An error as plain data, as in events, results and saved sessions. */
 export interface ErrorData {
   readonly kind: ErrorKind
   readonly reason: string

@@ -1,4 +1,5 @@
 import type { ErrorData } from './error-data.ts'
+import { isObject, keysOf } from './guards.ts'
 import type { JsonObject, JsonValue } from './json.ts'
 import type { Image } from './media.ts'
 import type { Message, ToolCall } from './message.ts'
@@ -6,16 +7,16 @@ import type { FinishReason, ModelResponse, Usage } from './response.ts'
 import type { ChatResult, HaltedReason, ToolHalt } from './results.ts'
 
 /**
- * Everything that a run can say. The union is closed: a new member is a new major version.
+ * Everything that a run can emit. The union is closed: a new member is a new major version.
  *
  * Every event is plain data and survives `JSON.parse(JSON.stringify(event))`.
  */
 export type StreamEvent = ModelEvent | ToolEvent | RunEvent
 
-/** All that one read gave. Inside the library a stream is a stream of batches. */
+/** The events of one read. Inside the library a stream is a stream of batches. */
 export type Batch = readonly StreamEvent[]
 
-/** The tags of the union. */
+/** Every tag of the union. The compiler refuses the table when one is missing. */
 const tags: Readonly<Record<StreamEvent['type'], true>> = {
   message_started: true,
   text_delta: true,
@@ -39,23 +40,15 @@ const tags: Readonly<Record<StreamEvent['type'], true>> = {
 }
 
 /** The tags of every event, in the order of the union. */
-export const eventTypes: readonly StreamEvent['type'][] = Object.keys(tags) as StreamEvent['type'][]
-
-// Object.keys forgets what the record's type says.
+export const eventTypes: readonly StreamEvent['type'][] = keysOf(tags)
 
 /** Whether a value is an event, judged by its tag. */
 export function isStreamEvent(value: unknown): value is StreamEvent {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'type' in value &&
-    typeof value.type === 'string' &&
-    Object.hasOwn(tags, value.type)
-  )
+  return isObject(value) && typeof value['type'] === 'string' && Object.hasOwn(tags, value['type'])
 }
 
 /**
- * Everything that an adapter can say, in the order in which it can say it.
+ * Everything that an adapter can emit, in the order in which it can emit it.
  *
  * `message_started` comes first. `message_completed` or `error` comes last, exactly one of them.
  */
@@ -66,7 +59,7 @@ export type ModelEvent =
       readonly provider: string
       readonly id?: string
       readonly model?: string
-      /** What is known of the usage by then. */
+      /** The usage that the provider has reported so far. */
       readonly usage?: Usage
     }
   | { readonly type: 'text_delta'; readonly delta: string; readonly index?: number }
@@ -83,7 +76,7 @@ export type ModelEvent =
   | { readonly type: 'tool_call_delta'; readonly id: string; readonly argumentsDelta: string }
   | { readonly type: 'tool_call_completed'; readonly call: ToolCall }
   | { readonly type: 'image_completed'; readonly image: Image }
-  /** What the provider sent, as it sent it. Only with `includeRawChunks`. */
+  /** A chunk exactly as the provider sent it. Only with `includeRawChunks`. */
   | { readonly type: 'raw_chunk'; readonly chunk: JsonValue }
   | {
       readonly type: 'message_completed'
@@ -101,22 +94,22 @@ interface ErrorEvent {
   readonly error: ErrorData
 }
 
-/** How a tool call came out: its value, or the whole structured error. */
+/** The result of a tool call: its value, or the whole structured error. */
 export type ToolExecutionResult = { readonly ok: JsonValue } | { readonly error: ErrorData }
 
-/** What a handler wants of the loop: to ask the user, or to halt it. */
+/** What a handler asks of the loop: to ask the user, or to halt. */
 export type HandlerSignal =
   | { readonly type: 'ask_user'; readonly question: string; readonly options: JsonObject }
   | { readonly type: 'halt'; readonly reason: string }
 
 /**
- * Everything that the tool runner can say.
+ * Everything that the tool runner can emit.
  *
- * Each call says `tool_execution_started`, `tool_execution_completed`, and then exactly one of the others.
- * Different calls interleave, in the order in which things happen.
+ * Each call emits `tool_execution_started`, `tool_execution_completed`, and then exactly one of the others.
+ * The events of different calls interleave.
  */
 export type ToolEvent =
-  /** The handler is being started now. */
+  /** The handler is about to run. */
   | {
       readonly type: 'tool_execution_started'
       readonly id: string
@@ -129,7 +122,7 @@ export type ToolEvent =
       readonly name: string
       readonly result: ToolExecutionResult
       readonly durationMs: number
-      /** Set when the handler wants more than to give a value. */
+      /** Set when the handler returned `askUser(…)` or `halt(…)`. */
       readonly outcome?: HandlerSignal
     }
   /** The tool message is ready: `content` is what the model will read. */
@@ -137,9 +130,9 @@ export type ToolEvent =
       readonly type: 'tool_result_encoded'
       readonly id: string
       readonly content: string
-      /** The result stands in for one that never came. */
+      /** Set when the content replaces a result that never came. */
       readonly interrupted?: InterruptedReason
-      /** The call failed, and by the error policy the loop ends after this batch. */
+      /** Set when the call failed and the error policy ends the loop after this batch. */
       readonly halt?: ToolHalt
     }
   | {
@@ -162,15 +155,15 @@ export type RunEvent =
   | {
       readonly type: 'step_completed'
       readonly response: ModelResponse
-      /** What this step added to the thread; the history is not repeated. */
+      /** The messages that this step added to the thread, without the history before them. */
       readonly newMessages: readonly Message[]
       readonly manualToolCalls: readonly ToolCall[]
       readonly mode: 'auto' | 'manual'
       readonly halt?: ToolHalt
-      /** The loop ends with this step, and why. Absent when it goes on, and for a single step. */
+      /** Why the loop ends with this step. Absent when the loop continues, and for a single step. */
       readonly haltedReason?: HaltedReason
     }
   | { readonly type: 'chat_completed'; readonly result: ChatResult }
 
-/** Why a call was answered by a mark instead of a result. */
+/** Why a tool call has a placeholder instead of a result. */
 export type InterruptedReason = 'length' | 'content_filter' | 'cancelled' | 'error' | 'interrupted'

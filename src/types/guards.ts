@@ -1,4 +1,4 @@
-/** Ends a `switch` over a closed union: the compiler refuses it as long as a member is not handled. */
+/** Ends a `switch` over a closed union: it does not compile while a member is not handled. */
 export function assertNever(value: never): never {
   throw new TypeError(`unexpected value: ${JSON.stringify(value)}`)
 }
@@ -9,7 +9,7 @@ type Loose<T> = { readonly [K in keyof T]: T[K] | undefined }
 /**
  * Drops the keys whose value is `undefined`, so that optional fields are absent, not present and empty.
  *
- * The type is the one that was asked for: `defined<Usage>({ inputTokens: maybe })`.
+ * Name the type at the call: `defined<Usage>({ inputTokens: maybe })`.
  */
 export function defined<T extends object>(fields: Loose<T>): T {
   const result: Record<string, unknown> = {}
@@ -21,7 +21,13 @@ export function defined<T extends object>(fields: Loose<T>): T {
   return result as T
 }
 
-/** Whether a value is an object, and not `null` or a list. */
+/** Whether a value is an object: not `null`, not an array. Class instances count; see `isPlainObject` for those that do not. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The keys of a table, typed. With `keysOf<T>({ … })` the list holds every key of `T`, or it does not compile. */
+export function keysOf<T extends object>(table: Readonly<Record<keyof T, unknown>>): (keyof T)[] {
+  // `Object.keys` returns string[]; the keys of the table are those of T.
+  return Object.keys(table) as (keyof T)[]
 }

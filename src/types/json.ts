@@ -1,12 +1,12 @@
 /** A value that survives `JSON.parse(JSON.stringify(value))` unchanged. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
 
-/** A JSON object. Keys that are absent are absent: never present with the value `undefined`. */
+/** A JSON object. An absent key is really absent, never present with the value `undefined`. */
 export interface JsonObject {
   readonly [key: string]: JsonValue
 }
 
-/** Parameters that only one provider knows, merged last into that provider's body. */
+/** Parameters for one provider's API, merged last into the body of its requests. */
 export interface ProviderOptions {
   readonly openai?: JsonObject
   readonly anthropic?: JsonObject

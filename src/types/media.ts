@@ -1,6 +1,6 @@
 import type { JsonObject, ProviderOptions } from './json.ts'
 
-/** The image types that are told apart by their first bytes. Gemini does not take GIFs; the others take all four. */
+/** The image types that are recognized by their first bytes. Gemini does not accept GIF; the other providers accept all four. */
 export type ImageMimeType = 'image/png' | 'image/jpeg' | 'image/webp' | 'image/gif'
 
 interface ImageFacts {
@@ -11,14 +11,14 @@ interface ImageFacts {
   readonly metadata?: JsonObject
 }
 
-/** An image whose bytes are here, as base64. */
+/** An image that holds its bytes, as base64. */
 export interface InlineImage extends ImageFacts {
   readonly type: 'base64'
   readonly base64: string
   readonly mimeType: string
 }
 
-/** An image that the provider (or an adapter) has to fetch. */
+/** An image that the provider or its adapter fetches. */
 export interface RemoteImage extends ImageFacts {
   readonly type: 'url'
   readonly url: string
@@ -35,13 +35,13 @@ export interface FileImage extends ImageFacts {
 /** An image as plain data: inline bytes, a URL, or a path. */
 export type Image = InlineImage | RemoteImage | FileImage
 
-/** What to do: a new image, a changed one, or others like one. */
-export type ImageOperation = 'generate' | 'edit' | 'variation'
-
 /** Every image operation. */
-export const imageOperations: readonly ImageOperation[] = ['generate', 'edit', 'variation']
+export const imageOperations = ['generate', 'edit', 'variation'] as const
 
-/** A size in the provider's words, or in pixels. */
+/** What to make: a new image, an edited one, or variations of one. */
+export type ImageOperation = (typeof imageOperations)[number]
+
+/** A size as the provider names it, or in pixels. */
 export type ImageSize = 'auto' | (string & {}) | { readonly width: number; readonly height: number }
 
 /** One image call's input, as plain data. `imageRequest(prompt)` fills the defaults. */
@@ -49,13 +49,13 @@ export interface ImageRequest {
   readonly operation: ImageOperation
   readonly model?: string
   readonly prompt?: string
-  /** How many images; 1 unless told. */
+  /** The number of images; 1 by default. */
   readonly n: number
   readonly size?: ImageSize
   readonly quality?: 'low' | 'medium' | 'standard' | 'high' | 'hd' | 'auto' | (string & {})
   readonly style?: 'natural' | 'vivid' | (string & {})
   readonly background?: 'transparent' | 'opaque' | 'auto'
-  /** How the images come back: their bytes, or an address to fetch them from. */
+  /** How the images are returned: as bytes, or as a URL to fetch them from. */
   readonly responseFormat: 'base64' | 'url'
   readonly inputImages: readonly Image[]
   readonly mask?: Image
@@ -63,7 +63,7 @@ export interface ImageRequest {
   readonly metadata: JsonObject
 }
 
-/** What an image call consumed. Absent means not reported. */
+/** What an image call consumed. An absent field was not reported. */
 export interface ImageUsage {
   readonly images: number
   readonly inputTokens?: number

@@ -1,21 +1,24 @@
 import type { JsonObject, JsonValue } from './json.ts'
 import type { Image } from './media.ts'
 
-/** Who speaks. */
-export type Role = 'system' | 'user' | 'assistant' | 'tool'
+/** Every role. */
+export const roles = ['system', 'user', 'assistant', 'tool'] as const
+
+/** The author of a message. */
+export type Role = (typeof roles)[number]
 
 /** One turn of a conversation. */
 export interface Message {
   readonly role: Role
   readonly content: string | readonly Part[]
-  /** The calls that an assistant message asked for, in the model's order. */
+  /** The tool calls of an assistant message, in the model's order. */
   readonly toolCalls?: readonly ToolCall[]
   /** The call that a tool message answers. */
   readonly toolCallId?: string
   readonly name?: string
   /**
-   * Yours, except for three marks of ours: `partial` on an answer that was cut, `interrupted` on a tool
-   * result that stands in for one that never came, `askUser` on one that stands in for the user's answer.
+   * Yours, except for three keys that the library sets: `partial` on an answer that was cut off, `interrupted` on a
+   * placeholder for a tool result that never came, `askUser` on a placeholder for the user's answer.
    */
   readonly metadata?: JsonObject
 }
@@ -45,11 +48,11 @@ export interface ImagePart {
   readonly detail?: ImageDetail
 }
 
-/** What a model thought aloud. Sent back only to the provider that it came from. */
+/** Reasoning text of a model. Sent back only to the provider that it came from. */
 export interface ReasoningPart {
   readonly type: 'reasoning'
   readonly text: string
-  /** The provider's signature or encrypted content, echoed back as it came. */
+  /** The provider's signature or encrypted content, sent back unchanged. */
   readonly opaque?: JsonValue
   /** The provider that `opaque` belongs to. */
   readonly provider?: string
@@ -58,20 +61,20 @@ export interface ReasoningPart {
 /** One piece of a message's content. */
 export type Part = TextPart | ImagePart | ReasoningPart
 
-/** A tool invocation that the model asked for. */
+/** A tool call that the model made. */
 export interface ToolCall {
   /** Unique within one response; the tool's result carries it back. */
   readonly id: string
   readonly name: string
   /** The decoded arguments; `{}` when `rawArguments` is not a JSON object. */
   readonly arguments: JsonObject
-  /** The arguments as the model wrote them, also when they can not be parsed. */
+  /** The arguments as the model wrote them, even when they cannot be parsed. */
   readonly rawArguments?: string
-  /** What the provider wants echoed with this call, such as a thought signature. */
+  /** Data that the provider needs back with this call, such as a thought signature. */
   readonly opaque?: JsonValue
 }
 
-/** A conversation: messages in order, and what the caller wants to keep beside them. */
+/** A conversation: messages in order, and metadata of the caller. */
 export interface Thread {
   readonly messages: readonly Message[]
   readonly metadata: JsonObject
@@ -82,8 +85,8 @@ export function thread(messages: readonly Message[] = [], metadata: JsonObject =
   return { messages, metadata }
 }
 
-/** The thread with messages added at its end. The given thread is not changed. */
+/** A copy of the thread with messages added at its end. */
 export function appendMessages(to: Thread, ...messages: readonly Message[]): Thread {
-  // Unlike a spread, `concat` copies a long history once.
+  // `concat` copies a long history once; a spread would iterate over it.
   return { ...to, messages: to.messages.concat(messages) }
 }

@@ -1,11 +1,15 @@
+import { keysOf } from './guards.ts'
 import type { ProviderOptions, JsonObject } from './json.ts'
 import type { Message } from './message.ts'
 import type { StandardSchema } from './standard-schema.ts'
 
-/** How hard a reasoning model thinks, in words that every provider understands. */
-export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'max'
+/** Every reasoning effort, the least first. */
+export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'max'] as const
 
-/** What is asked of a reasoning model. A model that does not reason is asked nothing. */
+/** How much a reasoning model thinks. Each adapter translates it for its provider. */
+export type ReasoningEffort = (typeof reasoningEfforts)[number]
+
+/** The settings of a reasoning model. They are not sent to a model that does not reason. */
 export interface ReasoningOptions {
   readonly effort: ReasoningEffort
   /** Ask for a readable summary of the reasoning. */
@@ -31,22 +35,22 @@ export interface ModelRequest {
   readonly metadata: JsonObject
 }
 
-/** The fields of a request. */
-export const requestKeys: readonly (keyof ModelRequest)[] = [
-  'model',
-  'messages',
-  'tools',
-  'toolChoice',
-  'temperature',
-  'maxTokens',
-  'responseFormat',
-  'reasoning',
-  'promptCache',
-  'providerOptions',
-  'metadata',
-]
+/** The fields of a request. The list does not compile when one is missing. */
+export const requestKeys: readonly (keyof ModelRequest)[] = keysOf<ModelRequest>({
+  model: true,
+  messages: true,
+  tools: true,
+  toolChoice: true,
+  temperature: true,
+  maxTokens: true,
+  responseFormat: true,
+  reasoning: true,
+  promptCache: true,
+  providerOptions: true,
+  metadata: true,
+})
 
-/** An answer that has to match a JSON Schema. Made by `jsonSchema(name, schema)`. */
+/** An answer that must match a JSON Schema. Made by `jsonSchema(name, schema)`. */
 export interface JsonSchemaFormat {
   readonly type: 'json_schema'
   readonly name: string
@@ -55,25 +59,25 @@ export interface JsonSchemaFormat {
   readonly strict: boolean
 }
 
-/** The form of an answer: free text, any JSON object, or JSON that matches a schema. */
+/** The format of an answer: free text, any JSON object, or JSON that matches a schema. */
 export type ResponseFormat =
   | { readonly type: 'text' }
   | { readonly type: 'json_object' }
   | JsonSchemaFormat
 
-/** The form that an answer shall have: a format, or a schema that validates and types it. */
+/** The format of an answer as an option: a format, or a schema of a library, which also validates and types the answer. */
 export type FormatOption = ResponseFormat | StandardSchema
 
-/** A tool as the model sees it: plain data. The handler stays in the engine. */
+/** A tool as the model sees it, as plain data. The handler stays in the engine. */
 export interface ToolSpec {
   /** 1 to 64 letters, digits, `_` or `-`; not `auto`, `none` or `required`. */
   readonly name: string
   readonly description: string
   /** JSON Schema of the arguments. */
   readonly schema: JsonObject
-  /** Ask the provider to enforce the schema, where it can. */
+  /** Ask the provider to enforce the schema, if it supports that. */
   readonly strict?: boolean
 }
 
-/** Which tools the model may or must use: a mode, or the name of one tool. */
+/** Which tools the model may or must call: a mode, or the name of one tool. */
 export type ToolChoice = 'auto' | 'none' | 'required' | (string & {})

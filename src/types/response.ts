@@ -1,10 +1,11 @@
 import type { ErrorData } from './error-data.ts'
+import { keysOf } from './guards.ts'
 import type { JsonObject } from './json.ts'
 import type { Message, ToolCall } from './message.ts'
 
 /** One call's output. */
 export interface ModelResponse {
-  /** The id of this run, ours. */
+  /** The id that the library gave to this run. */
   readonly requestId: string
   /** The provider's id of the answer. */
   readonly id?: string
@@ -13,31 +14,31 @@ export interface ModelResponse {
   readonly message: Message
   /** All text blocks joined; empty when there was no text. */
   readonly outputText: string
-  /** In the order in which they were first seen. */
+  /** In the order in which they first appeared in the stream. */
   readonly toolCalls: readonly ToolCall[]
   readonly finishReason: FinishReason
   readonly rawFinishReason?: string
   readonly usage: Usage
   /** Set when the call failed after its first event; the rest of the response is what came before. */
   readonly error?: ErrorData
-  /** What the provider said beyond the common fields. */
+  /** What the provider reported besides the common fields. */
   readonly metadata: JsonObject
 }
 
-/** Why a message ended. What a provider says beyond these is `other`, with its own word in `rawFinishReason`. */
-export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error' | 'other'
-
-/** Every finish reason, in the order of the union. */
-export const finishReasons: readonly FinishReason[] = [
+/** Every finish reason. */
+export const finishReasons = [
   'stop',
   'length',
   'tool_calls',
   'content_filter',
   'error',
   'other',
-]
+] as const
 
-/** What a call consumed. A field that is absent was not reported; it is never a made-up 0. */
+/** Why a message ended. Any other reason of a provider is `other`, with the provider's own word in `rawFinishReason`. */
+export type FinishReason = (typeof finishReasons)[number]
+
+/** What a call consumed. An absent field was not reported; 0 is never made up. */
 export interface Usage {
   /** All input tokens, cached reads and cache writes included, on every provider. */
   readonly inputTokens?: number
@@ -50,21 +51,21 @@ export interface Usage {
   readonly cacheWriteInputTokens?: number
   /** The part of `outputTokens` that was spent on reasoning. */
   readonly reasoningTokens?: number
-  /** Whatever else the provider counted, under its own names. */
+  /** Other counts of the provider, under its own names. */
   readonly extra?: JsonObject
 }
 
 /** The numeric fields of `Usage`, in their order. */
-export const usageFields = [
-  'inputTokens',
-  'outputTokens',
-  'totalTokens',
-  'cachedInputTokens',
-  'cacheWriteInputTokens',
-  'reasoningTokens',
-] as const
+export const usageFields: readonly Exclude<keyof Usage, 'extra'>[] = keysOf<Omit<Usage, 'extra'>>({
+  inputTokens: true,
+  outputTokens: true,
+  totalTokens: true,
+  cachedInputTokens: true,
+  cacheWriteInputTokens: true,
+  reasoningTokens: true,
+})
 
-/** Adds two usages field by field. A field that neither side reports stays absent; `extra` is not summed. */
+/** Adds two usages field by field. A field that neither of them has stays absent; `extra` is not added. */
 export function addUsage(left: Usage, right: Usage): Usage {
   const sum: { -readonly [K in keyof Usage]: Usage[K] } = {}
   for (const field of usageFields) {

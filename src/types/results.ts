@@ -5,7 +5,7 @@ import type { ModelResponse, Usage } from './response.ts'
 
 /** Why a batch of tools stopped the loop. */
 export interface ToolHalt {
-  /** `ask_user`, `tool_error`, or the word that a handler gave to `halt`. */
+  /** `ask_user`, `tool_error`, or the reason that a handler passed to `halt`. */
   readonly reason: string
   readonly toolCallId: string
   readonly result?: JsonValue
@@ -14,36 +14,22 @@ export interface ToolHalt {
   readonly error?: ErrorData
 }
 
-/** One model call and the tools that it asked for. */
+/** One model call and the results of its tool calls. */
 export interface StepResult {
-  /** The thread that the step started from, with the assistant's message and the tool messages added. */
+  /** The thread before the step, with the assistant's message and the tool messages added. */
   readonly thread: Thread
   readonly response: ModelResponse
   /** The tool messages of this step, in the order of the calls. */
   readonly toolResults: readonly Message[]
-  /** No further model call follows from this step by itself. */
+  /** Whether the step ends the loop by itself: it needs no further model call. */
   readonly done: boolean
-  /** Calls that the caller has to answer: all of them in manual mode, else those of manual tools. */
+  /** The calls that the caller has to answer: all of them in manual mode, otherwise those of manual tools. */
   readonly manualToolCalls: readonly ToolCall[]
   readonly halt?: ToolHalt
 }
 
-/** The words that the loop itself uses for its end; a handler's `halt` may use any other. */
-type LoopHaltReason =
-  | 'completed'
-  | 'max_turns'
-  | 'halt_when'
-  | 'ask_user'
-  | 'manual_tool_calls'
-  | 'tool_error'
-  | 'error'
-  | 'cancelled'
-
-/** Why a chat ended. */
-export type HaltedReason = LoopHaltReason | (string & {})
-
-/** The words that a handler may not use for its own halt. */
-export const loopHaltReasons: readonly LoopHaltReason[] = [
+/** The halt reasons of the loop itself. A handler's `halt` may use any other. */
+export const loopHaltReasons = [
   'completed',
   'max_turns',
   'halt_when',
@@ -52,20 +38,23 @@ export const loopHaltReasons: readonly LoopHaltReason[] = [
   'tool_error',
   'error',
   'cancelled',
-]
+] as const
+
+/** Why a chat ended: a reason of the loop, or one that a handler passed to `halt`. */
+export type HaltedReason = (typeof loopHaltReasons)[number] | (string & {})
 
 /** A whole run of the loop. */
 export interface ChatResult {
-  /** Sendable as it is: every tool call in it is answered, save those in `manualToolCalls`. */
+  /** Can be sent as it is: every tool call in it is answered, except those in `manualToolCalls`. */
   readonly thread: Thread
-  /** The last answer; absent when no model call got as far as one. */
+  /** The last answer; absent when no model call completed one. */
   readonly finalResponse?: ModelResponse
   readonly steps: readonly StepResult[]
   readonly haltedReason: HaltedReason
   readonly pendingQuestion?: string
   readonly pendingToolCallId?: string
   readonly manualToolCalls: readonly ToolCall[]
-  /** What a handler gave to `halt`. */
+  /** The result that a handler passed to `halt`. */
   readonly haltResult?: JsonValue
   readonly error?: ErrorData
   /** The sum over all steps. */
@@ -73,5 +62,5 @@ export interface ChatResult {
   readonly metadata: JsonObject
 }
 
-/** What was received before a failure: the fold of the call that failed. */
+/** The part of a result that was received before a failure. */
 export type PartialResult = ModelResponse | StepResult | ChatResult

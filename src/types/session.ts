@@ -4,62 +4,62 @@ import type { Thread, ToolCall } from './message.ts'
 import type { ModelResponse } from './response.ts'
 import type { ToolHalt } from './results.ts'
 
-/** What a session is waiting for, if anything. Closed. */
-export type SessionStatus = 'idle' | 'awaiting_user' | 'awaiting_tools' | 'completed' | 'error'
-
 /** Every session status. */
-export const sessionStatuses: readonly SessionStatus[] = [
+export const sessionStatuses = [
   'idle',
   'awaiting_user',
   'awaiting_tools',
   'completed',
   'error',
-]
+] as const
 
-/** The newest version of the saved form. Every older one stays readable. */
+/** What a session is waiting for, if anything. Closed. */
+export type SessionStatus = (typeof sessionStatuses)[number]
+
+/** The newest version of the saved format. Every older version stays readable. */
 export const sessionVersion = 1
 
-/** What is known of an answer beside its message, which stands in the thread. */
+/** An answer without its message, which is in the thread. */
 export type AnswerFacts = Omit<ModelResponse, 'message' | 'outputText' | 'toolCalls'>
 
-/** What a tool gave, before it became a message. */
+/** The result of a tool call before it is encoded as a message. */
 export interface StoredResult {
   readonly toolCallId: string
   readonly value?: JsonValue
   readonly error?: ErrorData
-  /** What the handler wanted beside its value. */
+  /** The question of `askUser`, if the handler returned one. */
   readonly question?: { readonly question: string; readonly options: JsonObject }
   readonly haltReason?: string
 }
 
 /**
- * What a run that is under way, or suspended, has to remember beside its thread.
+ * The state of a run that is in progress or suspended, besides its thread.
  *
- * It is what makes a session resumable at every event; it is absent when nothing is under way.
+ * It makes a session resumable after every event. It is absent when no run is in progress.
  */
 export interface RunProgress {
-  /** A run that suspended in manual mode goes on in manual mode. */
+  /** A run that was suspended in manual mode continues in manual mode. */
   readonly mode: 'auto' | 'manual'
-  /** Model calls made so far, towards `maxTurns`. */
+  /** The number of model calls so far; `maxTurns` limits it. */
   readonly turns: number
-  /** Where the run is: before an answer is complete, among its tools, or between two steps. */
+  /** Where the run is: waiting for an answer, running its tools, or between two steps. */
   readonly phase: 'model' | 'tools' | 'between'
   /**
-   * The answer whose tools are being run, or (in phase `model`) one that is of no use and is asked for again. Its message
-   * is the last assistant message of the thread.
+   * The answer whose tools are running, or (in phase `model`) an unusable one that is requested again. Its message is
+   * the last assistant message of the thread.
    */
   readonly answer?: AnswerFacts
-  /** The answer said nothing, so it has no message in the thread. */
+  /** The answer was empty, so it has no message in the thread. */
   readonly silent?: true
-  /** The calls whose handlers were started; what is started and unanswered may have had effects. */
+  /** The calls whose handlers were started. A started call without a result may have had effects. */
   readonly started: readonly string[]
-  /** What has halted in the step under way. */
+  /** The halts of the current step. */
   readonly halts: readonly ToolHalt[]
-  /** Results that came and were not encoded yet. */
+  /** Results that are not encoded as messages yet. */
   readonly results?: readonly StoredResult[]
 }
 
-/** A conversation that can wait: plain data, saved with `JSON.stringify`, resumed anywhere. */
+/** A conversation that can be saved and resumed: plain data, saved with `JSON.stringify`, resumed on any machine. */
 export interface Session {
   readonly version: number
   readonly id: string
@@ -72,7 +72,7 @@ export interface Session {
   /** Questions that wait behind `pendingQuestion`, in the order of the calls. */
   readonly moreQuestions?: readonly ToolHalt[]
   readonly context: JsonObject
-  /** Yours; a run never writes to it. */
+  /** Yours. A run never changes it. */
   readonly metadata: JsonObject
   readonly error?: ErrorData
   readonly run?: RunProgress

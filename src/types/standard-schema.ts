@@ -1,5 +1,5 @@
 /**
- * The Standard Schema interface (version 1), as Zod, Valibot and ArkType implement it, cut to what is used here.
+ * The part of the Standard Schema interface (version 1) that is used here, as Zod, Valibot and ArkType implement it.
  *
  * It is structural, so no schema library is a dependency.
  */
@@ -9,7 +9,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly vendor: string
     readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>
     readonly types?: { readonly input: Input; readonly output: Output } | undefined
-    /** The JSON Schema of the schema, where the library can say it. */
+    /** Returns the JSON Schema of the schema, in libraries that support it. */
     readonly jsonSchema?: {
       readonly input: (options: { readonly target: 'draft-2020-12' }) => Record<string, unknown>
       readonly output: (options: { readonly target: 'draft-2020-12' }) => Record<string, unknown>
@@ -17,24 +17,24 @@ export interface StandardSchema<Input = unknown, Output = Input> {
   }
 }
 
-/** What validation gives: the value, or what is wrong with it. */
+/** The result of a validation: the value, or its issues. */
 export type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] }
 
-/** One thing that a schema finds wrong, and where. */
+/** One problem that a schema found, and its path. */
 export interface SchemaIssue {
   readonly message: string
   readonly path?: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }> | undefined
 }
 
-/** What a schema gives after validation. */
+/** The type of a value after validation by the schema. */
 export type SchemaOutput<S> =
   S extends StandardSchema<infer _Input, infer _Output>
     ? NonNullable<S['~standard']['types']>['output']
     : never
 
-/** Whether a value is a schema of a library, and not a plain JSON Schema. ArkType's schemas are functions. */
+/** Whether a value is a schema of a library, not plain JSON Schema. The schemas of ArkType are functions. */
 export function isStandardSchema(value: unknown): value is StandardSchema {
   return (
     ((typeof value === 'object' && value !== null) || typeof value === 'function') &&

@@ -1,26 +1,26 @@
 import { ImageAdapterError } from '../errors/errors.ts'
 
-/** The part of `fetch` that is used here, so that anything of that shape can be injected. */
+/** The part of `fetch` that is used here. */
 export type FetchImage = (url: string, init: RequestInit) => Promise<Response>
 
-/** The addresses that a name stands for. */
+/** Resolves a host name to IP addresses. */
 type Lookup = (host: string) => Promise<readonly string[]>
 
-/** How an image gets here from its address. */
+/** How an image is downloaded. */
 export interface Download {
-  /** The platform's own unless given. */
+  /** The platform's own by default. */
   readonly fetch?: FetchImage | undefined
-  /** Asked before the platform's own `fetch` is used; an injected one sees to its names itself. */
+  /** Used before the platform's own `fetch`. With an injected `fetch` it is not called. */
   readonly lookup?: Lookup | undefined
   readonly signal?: AbortSignal | undefined
   /** The id of the run, for errors. */
   readonly requestId?: string | undefined
 }
 
-/** What came from an address, or what was wrong with it, in words that follow the image's place. */
+/** The downloaded image, or its problem as a sentence that follows the image's path. */
 type Downloaded =
   | {
-      /** The bytes, in the pieces in which they came. */
+      /** The bytes, in the chunks in which they came. */
       readonly pieces: readonly Uint8Array[]
       readonly mimeType: string | undefined
       readonly problem?: undefined
@@ -28,12 +28,12 @@ type Downloaded =
   | { readonly problem: string }
 
 /**
- * Fetches an image from a public address, at most `maxBytes` of it.
+ * Fetches an image of at most `maxBytes` from a public URL.
  *
- * Redirects are refused, and so is every host that is not public: by its name, and on Node also by what the name
- * stands for. Between that look and the connection a name can change; who takes addresses from strangers injects a
- * `fetch` that connects through a proxy. A connection that breaks is an `ImageAdapterError` `network_error`; a stop
- * throws what `fetch` threw.
+ * Redirects are refused, and so is every host that is not public: by its name, and on Node also by its IP addresses. A
+ * name can change between that lookup and the connection: to accept URLs from strangers, inject a `fetch` that connects
+ * through a proxy. A failed connection is an `ImageAdapterError` `network_error`; a cancellation throws what `fetch`
+ * threw.
  */
 export async function fetchImage(
   address: string,
@@ -41,13 +41,13 @@ export async function fetchImage(
   download: Download = {},
 ): Promise<Downloaded> {
   const refused = addressProblem(address)
-  if (refused !== undefined) return { problem: `has an address that ${refused}` }
+  if (refused !== undefined) return { problem: `has a URL that ${refused}` }
   const url = new URL(address)
-  // What follows the path may be a signature, which is for nobody to read.
+  // The query may contain a signature, which must not be shown.
   const place = `${url.origin}${url.pathname}`
   const { fetch, lookup = nodeLookup, signal, requestId } = download
   if (fetch === undefined && !(await lookup(url.hostname)).every(isPublicHost)) {
-    return { problem: `is at ${place}, which leads to a host that is not public` }
+    return { problem: `is at ${place}, whose host is not public` }
   }
   try {
     const response = await (fetch ?? globalThis.fetch)(url.href, {
@@ -79,9 +79,9 @@ async function readAnswer(
   const pieces = await readPieces(response, limits.maxBytes)
   if (pieces === undefined) {
     const { provider, maxBytes } = limits
-    return { problem: `at ${place} has more than the ${maxBytes} bytes that ${provider} takes` }
+    return { problem: `at ${place} has more than the ${maxBytes} bytes that ${provider} accepts` }
   }
-  if (pieces.length === 0) return { problem: `is at ${place}, which answered nothing` }
+  if (pieces.length === 0) return { problem: `is at ${place}, which returned an empty body` }
   return { pieces, mimeType: imageType(response) }
 }
 
@@ -90,17 +90,17 @@ function answerProblem(response: Response, limits: ImageLimits): string | undefi
   if (type === 'opaqueredirect' || redirected || (status >= 300 && status < 400)) {
     return 'redirects, and redirects are not followed'
   }
-  if (status !== 200) return `answered ${status}`
+  if (status !== 200) return `answered with status ${status}`
   const content = mediaType(response)
   if (content.startsWith('text/') || content === 'application/json') {
     return `answered with ${content} instead of an image`
   }
   const length = Number(response.headers.get('content-length'))
   if (length <= limits.maxBytes) return undefined
-  return `has ${length} bytes, and ${limits.provider} takes at most ${limits.maxBytes}`
+  return `has ${length} bytes; ${limits.provider} accepts at most ${limits.maxBytes}`
 }
 
-/** The type that the answer declares, when it is one of an image. */
+/** The type that the response declares, if it is an image type. */
 function imageType(response: Response): string | undefined {
   const content = mediaType(response)
   if (content === 'image/jpg') return 'image/jpeg'
@@ -112,7 +112,7 @@ function mediaType(response: Response): string {
   return content.trim().toLowerCase()
 }
 
-/** The body as it comes, without a copy. `undefined` beyond `maxBytes`; what is beyond is not read. */
+/** The chunks of the body, without a copy. Returns `undefined`, and stops reading, beyond `maxBytes`. */
 async function readPieces(
   response: Response,
   maxBytes: number,
@@ -142,9 +142,9 @@ interface Host {
   readonly process?: { readonly getBuiltinModule?: (name: string) => NameServer | undefined }
 }
 
-/** Asks Node's resolver; elsewhere, and for a name that it does not find, there is nothing to judge. */
+/** Uses Node's resolver. Returns nothing on other platforms and for an unknown name. */
 const nodeLookup: Lookup = async (host) => {
-  // Node is optional here, so its global is looked up and not declared.
+  // Node is optional here, so its global is looked up, not declared.
   const names = (globalThis as Host).process?.getBuiltinModule?.('node:dns/promises')
   if (names === undefined) return []
   try {
@@ -156,20 +156,20 @@ const nodeLookup: Lookup = async (host) => {
 }
 
 /**
- * Why an address must not be fetched on behalf of somebody else, or `undefined` when it may.
+ * Why a URL must not be fetched on behalf of somebody else, or `undefined` if it may.
  *
- * Only http and https to a public host pass. The platform's `URL` has already turned decimal, octal, hexadecimal and
- * short forms of an IPv4 address into the usual one, so what is judged here is what would be connected to.
+ * Only http and https to a public host are allowed. The platform's `URL` normalizes decimal, octal, hexadecimal and
+ * short forms of an IPv4 address, so the check sees the address that would be connected to.
  */
 export function addressProblem(address: string): string | undefined {
-  if (!URL.canParse(address)) return 'is not an address'
+  if (!URL.canParse(address)) return 'is not valid'
   const url = new URL(address)
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'is not http or https'
-  if (url.username !== '' || url.password !== '') return 'holds a user name or a password'
-  return isPublicHost(url.hostname) ? undefined : 'leads to a host that is not public'
+  if (url.username !== '' || url.password !== '') return 'contains a user name or a password'
+  return isPublicHost(url.hostname) ? undefined : 'has a host that is not public'
 }
 
-/** Whether a host, as `URL` writes it or as a name server gives it, is on the public internet as far as its name tells. */
+/** Whether a host name or IP address is public, judged by its text. */
 export function isPublicHost(host: string): boolean {
   const name = host.toLowerCase().replace(/\.+$/, '')
   if (name.startsWith('[') || name.includes(':')) {
@@ -181,11 +181,11 @@ export function isPublicHost(host: string): boolean {
   return name.includes('.') && !privateNames.test(name)
 }
 
-/** Names that are never public: those set aside for hosts nearby, and those of clouds' own services. */
+/** Names that are never public: those reserved for local networks, and those of cloud services. */
 const privateNames =
   /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|private|corp|home|lan|home\.arpa|test|invalid|onion|arpa)$/
 
-/** Blocks of IPv4 that are not for the public internet, as address, prefix length. */
+/** Blocks of IPv4 that are not public, as address and prefix length. */
 const privateIpv4: ReadonlyArray<readonly [number, number]> = [
   [0x00_00_00_00, 8], // this network
   [0x0a_00_00_00, 8], // private
@@ -211,7 +211,7 @@ function isPublicIpv4(bytes: readonly number[]): boolean {
   })
 }
 
-/** Only global unicast (2000::/3) is public, without its special blocks; what carries an IPv4 address is judged by that. */
+/** Only global unicast (2000::/3) is public, without its special blocks. An embedded IPv4 address is checked by itself. */
 function isPublicIpv6(groups: readonly number[]): boolean {
   const [a = 0, b = 0] = groups
   if (a === 0x64 && b === 0xff9b && groups.slice(2, 6).every((group) => group === 0)) {
@@ -237,7 +237,7 @@ function ipv4Bytes(text: string): readonly number[] | undefined {
   return text.split('.').map(Number)
 }
 
-/** The eight groups of an IPv6 address; a dotted tail stands for two of them. */
+/** The eight groups of an IPv6 address. A dotted tail stands for two of them. */
 function ipv6Groups(text: string): readonly number[] | undefined {
   const tail = /^(.*:)(\d+\.\d+\.\d+\.\d+)$/.exec(text)
   if (tail !== null) {
@@ -254,11 +254,11 @@ function ipv6Groups(text: string): readonly number[] | undefined {
   return groups.some((group) => Number.isNaN(group)) ? undefined : groups
 }
 
-/** What a provider takes as an image. */
+/** Which images a provider accepts. */
 export interface ImageLimits {
-  /** The provider's name, for the words of a problem. */
+  /** The provider's name, for error messages. */
   readonly provider: string
-  /** The most bytes that one image may have, decoded. */
+  /** The maximum size of a decoded image. */
   readonly maxBytes: number
   readonly mimeTypes: readonly string[]
 }

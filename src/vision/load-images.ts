@@ -5,7 +5,7 @@ import type { Issue } from '../types/error-data.ts'
 import { assertNever } from '../types/guards.ts'
 import type { FileImage, Image, ImageRequest, InlineImage } from '../types/media.ts'
 
-/** The images that an edit works on. */
+/** The loaded images of an edit. */
 export interface LoadedInputs {
   readonly images: readonly LoadedImage[]
   readonly mask?: LoadedImage
@@ -19,8 +19,8 @@ interface InputSource extends Download {
 /**
  * Loads the images and the mask of an edit, one after the other.
  *
- * All problems are in one `ImageAdapterError` `invalid_request` whose metadata holds them as `issues`; a connection that
- * breaks is a `network_error`. A stop throws what `fetch` threw.
+ * All problems are in one `ImageAdapterError` `invalid_request`, as `issues` of its metadata. A failed connection is a
+ * `network_error`. A cancellation throws what `fetch` threw.
  */
 export async function loadInputs(
   request: Pick<ImageRequest, 'inputImages' | 'mask'>,
@@ -53,12 +53,12 @@ function refusal(issues: readonly Issue[], source: InputSource): ImageAdapterErr
   })
 }
 
-/** A loaded image, or what is wrong with it in words that follow the image's place. */
+/** A loaded image, or its problem as a sentence that follows the image's path. */
 type LoadOutcome =
   | { readonly loaded: LoadedImage; readonly problem?: undefined }
   | { readonly problem: string }
 
-/** Gets an image's bytes here, wherever they are, and checks them. A connection that breaks throws; all else is a problem. */
+/** Loads the bytes of an image and checks them. A failed connection throws; everything else is a problem. */
 export async function loadImage(
   image: Image,
   limits: ImageLimits,
@@ -88,16 +88,16 @@ export async function loadImage(
   }
 }
 
-/** An image whose bytes are here, in the form in which they came: base64 text, or pieces of bytes. */
+/** An image with its bytes, in the form in which they came: base64, or chunks of bytes. */
 export interface LoadedImage {
   readonly mimeType: string
   readonly content: string | readonly Uint8Array[]
 }
 
-/** Base64 characters that are made or read at once: few enough for what they leave behind to be swept up quickly. */
+/** The number of base64 characters that are converted at once; a small number keeps garbage collection short. */
 const sliceLength = 96 * 1024
 
-/** The image for a multipart body. Base64 is decoded a slice at a time, so the bytes are never here twice. */
+/** The image for a multipart body. Base64 is decoded in slices, so that the bytes are never in memory twice. */
 export function imageBlob({ mimeType, content }: LoadedImage): Blob {
   if (typeof content !== 'string') return new Blob(content.map(ownBytes), { type: mimeType })
   const slices: Blob[] = []
@@ -113,7 +113,7 @@ export function imageBase64(image: Pick<LoadedImage, 'content'>): string {
   return typeof content === 'string' ? content : [...base64Slices(image)].join('')
 }
 
-/** The image as base64, a slice at a time: joined they are the whole. */
+/** The image as base64, in slices. */
 export function* base64Slices({ content }: Pick<LoadedImage, 'content'>): Generator<string, void> {
   if (typeof content === 'string') {
     for (let at = 0; at < content.length; at += sliceLength) {
@@ -125,7 +125,7 @@ export function* base64Slices({ content }: Pick<LoadedImage, 'content'>): Genera
   let rest: Uint8Array = new Uint8Array()
   for (const piece of content) {
     const bytes = rest.byteLength === 0 ? piece : joined([rest, piece])
-    // Three bytes make four characters; what is left over goes with the next piece.
+    // Three bytes make four characters; the remaining bytes go with the next chunk.
     const whole = bytes.byteLength - (bytes.byteLength % 3)
     for (let at = 0; at < whole; at += step) {
       yield bytesToBase64(bytes.subarray(at, Math.min(whole, at + step)))
@@ -158,7 +158,7 @@ function joined(pieces: readonly Uint8Array[]): Uint8Array {
   return bytes
 }
 
-/** The same bytes over a buffer that is not shared, which is what a `Blob` takes. Copies only shared memory. */
+/** The same bytes over an unshared buffer, which `Blob` needs. Only shared memory is copied. */
 function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer, byteOffset, byteLength } = bytes
   return buffer instanceof ArrayBuffer
@@ -169,31 +169,25 @@ function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
 /**
  * Checks an image against a provider's limits without decoding it: its size, that it is base64, and its type.
  *
- * The type comes back: the declared one, or else the one that the first bytes tell.
+ * Returns the type: the declared one, or else the one that its first bytes show.
  */
 export function checkInlineImage(image: InlineImage, limits: ImageLimits): TypeOutcome {
   const { base64, mimeType } = image
-  // A saved message is JSON from anywhere, so the text may be missing after all.
+  // A saved message is JSON of unknown origin, so the text may be missing.
   if (typeof base64 !== 'string' || base64 === '') return { problem: 'has no bytes' }
   const size = decodedSize(base64)
   if (size > limits.maxBytes) return { problem: tooLarge(size, limits) }
-  if (!wellFormed.has(image)) {
-    const problem = base64Problem(base64)
-    if (problem !== undefined) return { problem }
-    wellFormed.add(image)
-  }
+  const problem = base64Problem(base64)
+  if (problem !== undefined) return { problem }
   return settleMimeType(mimeType, sniffMimeType(base64), limits)
 }
 
-/** Data is readonly, so the images of a history that grows are walked once and not at every step. */
-const wellFormed = new WeakSet<InlineImage>()
-
-/** What was in a file, or what was wrong with it. */
+/** The image in a file, or its problem. */
 type FileOutcome =
   | { readonly bytes: Uint8Array; readonly mimeType: string; readonly problem?: undefined }
   | { readonly problem: string }
 
-/** Reads an image from its file and checks it like any other. Every failure is a problem, never a throw. */
+/** Reads an image from its file and checks it. Every failure is a problem; nothing throws. */
 export async function readFileImage(
   image: FileImage,
   limits: ImageLimits,
@@ -204,7 +198,7 @@ export async function readFileImage(
     bytes = await readFile(image.path, limits.maxBytes)
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error)
-    return { problem: `can not be read from ${image.path}: ${text}` }
+    return { problem: `cannot be read from ${image.path}: ${text}` }
   }
   if (bytes.byteLength === 0) return { problem: `is an empty file, ${image.path}` }
   if (bytes.byteLength > limits.maxBytes) return { problem: tooLarge(bytes.byteLength, limits) }
@@ -217,19 +211,18 @@ export function inlineHead(base64: string, length: number): Uint8Array {
   return base64ToBytes(base64.slice(0, Math.ceil(length / 3) * 4))
 }
 
-/** How many bytes a base64 text stands for. */
+/** The number of bytes that a base64 text encodes. */
 function decodedSize(base64: string): number {
   const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0
   return Math.floor((base64.length * 3) / 4) - padding
 }
 
 function tooLarge(size: number, { provider, maxBytes }: ImageLimits): string {
-  return `has ${size} bytes, and ${provider} takes at most ${maxBytes}`
+  return `has ${size} bytes; ${provider} accepts at most ${maxBytes}`
 }
 
 /**
- * Reads a file. What is longer than `maxBytes` is refused where its length is known before it is read; the caller
- * looks at the length again.
+ * Reads a file. It may refuse a file longer than `maxBytes` without reading it; the caller checks the length again.
  */
 export type ReadFile = (path: string, maxBytes: number) => Promise<Uint8Array>
 
@@ -248,12 +241,12 @@ interface Host {
   readonly process?: { readonly getBuiltinModule?: (name: string) => FileSystem | undefined }
 }
 
-/** Reads a file through Node's file system. A runtime without one is a plain error that says so. */
+/** Reads a file through Node's file system. Throws on a runtime without one. */
 export const readImageFile: ReadFile = async (path, maxBytes) => {
-  // Node is optional here, so its global is looked up and not declared.
+  // Node is optional here, so its global is looked up, not declared.
   const files = (globalThis as Host).process?.getBuiltinModule?.('node:fs/promises')
   if (files === undefined) {
-    throw new Error('this runtime has no file system; give the bytes with imageFromBytes')
+    throw new Error('this runtime has no file system; pass the bytes with imageFromBytes')
   }
   const file = await files.open(path, 'r')
   try {
@@ -266,16 +259,16 @@ export const readImageFile: ReadFile = async (path, maxBytes) => {
   }
 }
 
-/** The type that an image has, or what is wrong with it in words that follow the image's place. */
+/** The type of an image, or its problem as a sentence that follows the image's path. */
 type TypeOutcome =
   | { readonly mimeType: string; readonly problem?: undefined }
   | { readonly problem: string }
 
 /**
- * Settles an image's type from what was declared and what its first bytes say.
+ * Decides the type of an image from the declared type and from its first bytes.
  *
- * A type that the provider does not take is a problem, and so are bytes that are known to be of another type than
- * declared. Bytes of no known type are not: the declaration stands, and the provider judges.
+ * A type that the provider does not accept is a problem, and so are bytes that are known to be of another type than
+ * declared. If the bytes are of an unknown type, the declared type is used and the provider decides.
  */
 function settleMimeType(
   declared: string | undefined,
@@ -283,10 +276,11 @@ function settleMimeType(
   limits: ImageLimits,
 ): TypeOutcome {
   const mimeType = declared === undefined || declared === '' ? found : declared
-  if (mimeType === undefined) return { problem: 'has no mimeType, and its bytes do not tell it' }
+  if (mimeType === undefined)
+    return { problem: 'has no mimeType, and its bytes are of no known type' }
   if (!limits.mimeTypes.includes(mimeType)) {
     return {
-      problem: `is ${mimeType}, and ${limits.provider} takes ${limits.mimeTypes.join(', ')}`,
+      problem: `is ${mimeType}; ${limits.provider} accepts ${limits.mimeTypes.join(', ')}`,
     }
   }
   if (found !== undefined && found !== mimeType) {

@@ -4,9 +4,9 @@ import type { InlineImage } from '../types/media.ts'
 import { inlineHead } from './load-images.ts'
 import { pngHeader } from './png-header.ts'
 
-/** What a provider said about an image that it made. */
+/** What a provider reported about an image that it made. */
 export interface MadeImageFacts {
-  /** The type that it declared. */
+  /** The declared type. */
   readonly mimeType?: string | undefined
   readonly width?: number | undefined
   readonly height?: number | undefined
@@ -14,9 +14,10 @@ export interface MadeImageFacts {
 }
 
 /**
- * An image that a provider made. Its bytes go before what was said about them: their type, and for a PNG its dimensions.
+ * An image that a provider made. The type, and for a PNG the dimensions, are taken from its bytes rather than from what
+ * was reported.
  *
- * `undefined` when the text is not base64.
+ * Returns `undefined` when the text is not base64.
  */
 export function madeImage(base64: string, facts: MadeImageFacts): InlineImage | undefined {
   if (base64Problem(base64) !== undefined) return undefined

@@ -1,16 +1,16 @@
-/** What the first bytes of a PNG tell. */
+/** The header of a PNG. */
 export interface PngHeader {
   readonly width: number
   readonly height: number
   /** 1, 2, 4, 8 or 16 bits for each channel. */
   readonly bitDepth: number
-  /** Whether any pixel can be transparent; `undefined` when the given bytes end too early to tell. */
+  /** Whether any pixel can be transparent; `undefined` when the given bytes end too early to know. */
   readonly alpha: boolean | undefined
 }
 
 const signature = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
 
-/** Reads the header of a PNG from its first bytes. What is not a PNG, or a broken one, is `undefined`. */
+/** Reads the header of a PNG from its first bytes. Returns `undefined` for other formats and for a broken PNG. */
 export function pngHeader(head: Uint8Array): PngHeader | undefined {
   if (head.byteLength < 33 || signature.some((byte, at) => head[at] !== byte)) return undefined
   const view = new DataView(head.buffer, head.byteOffset, head.byteLength)
@@ -24,7 +24,7 @@ export function pngHeader(head: Uint8Array): PngHeader | undefined {
   return { width, height, bitDepth, alpha }
 }
 
-/** Images without an alpha channel may still name transparent colours, in a chunk before the pixels. */
+/** Images without an alpha channel may still have transparent colours, in a chunk before the pixels. */
 function hasTransparency(view: DataView): boolean | undefined {
   let at = 33
   while (at + 8 <= view.byteLength) {

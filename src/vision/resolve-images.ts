@@ -26,8 +26,8 @@ export function hasImages(request: ModelRequest): boolean {
 /**
  * Checks every image of a request against a provider's limits, and reads those that are in files.
  *
- * The request comes back as it is, save that images in files are inline; addresses are passed on and never fetched.
- * All problems are in one `ValidationError` whose issues name message and part.
+ * Returns the request with the images in files made inline. URLs are passed on and never fetched. All problems are in
+ * one `ValidationError` whose issues name message and part.
  */
 export async function resolveImages(
   request: ModelRequest,
@@ -65,7 +65,7 @@ async function resolveParts(
   for (const [index, part] of parts.entries()) {
     if (part.type !== 'image') continue
     const outcome = inSystem
-      ? { problem: 'is an image, and a system message holds text only' }
+      ? { problem: 'is an image; a system message can contain only text' }
       : await resolveImage(part.image, limits, readFile)
     if (outcome.problem !== undefined) {
       issues.push({ path: `${path}[${index}]`, problem: outcome.problem })
@@ -77,15 +77,15 @@ async function resolveParts(
   return resolved ?? parts
 }
 
-/** An image that a provider takes, or what is wrong with it in words that follow the image's place. */
+/** An image that the provider accepts, or its problem as a sentence that follows the image's path. */
 type ImageOutcome =
   | { readonly image: Image; readonly problem?: undefined }
   | { readonly problem: string }
 
 /**
- * Checks one image and, when it is in a file, reads it.
+ * Checks one image and, if it is in a file, reads it.
  *
- * An inline image is given back as it is unless its type had to be found; an address is not fetched.
+ * An inline image is returned unchanged unless its type had to be found. A URL is not fetched.
  */
 async function resolveImage(
   image: Image,
@@ -101,9 +101,7 @@ async function resolveImage(
       }
     }
     case 'url':
-      return isWebAddress(image.url)
-        ? { image }
-        : { problem: 'has an address that is not http or https' }
+      return isWebUrl(image.url) ? { image } : { problem: 'has a URL that is not http or https' }
     case 'file': {
       const file = await readFileImage(image, limits, readFile)
       if (file.problem !== undefined) return file
@@ -116,15 +114,15 @@ async function resolveImage(
   }
 }
 
-function isWebAddress(address: string): boolean {
+function isWebUrl(address: string): boolean {
   if (!URL.canParse(address)) return false
   const { protocol } = new URL(address)
   return protocol === 'https:' || protocol === 'http:'
 }
 
 /**
- * The error that an image call rejects with: an `AdapterError` becomes an `ImageAdapterError` with the same facts, and so
- * does what is not of this library, as `unknown`. All others, such as a cancellation, stay what they are.
+ * The error that an image call rejects with. An `AdapterError` becomes an `ImageAdapterError` with the same fields; a
+ * foreign error becomes one with the reason `unknown`. Other errors, such as a cancellation, are returned unchanged.
  */
 export function imageFailure(
   error: unknown,

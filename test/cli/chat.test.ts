@@ -38,7 +38,7 @@ describe('a conversation', () => {
   test('/help lists the commands, and one that does not exist says so', async () => {
     const { stdout } = await allm(['chat'], { input: '/help\n/foo\n/session\n\n' })
     expect(stdout.match(/\/quit {5}leave/g)).toHaveLength(2)
-    expect(stdout).toContain('there is no /foo\n')
+    expect(stdout).toContain('there is no command /foo\n')
     expect(stdout).toMatch(/ · idle · 0 messages · the Fake, offline · not saved/)
     expect(stdout).toContain('nothing to resume')
   })
@@ -93,10 +93,10 @@ describe('a session file', () => {
   test('is written, read back, and gone on with', async () => {
     const path = scratch('chat.json')
     const first = await allm(['chat', '--session', path], { input: 'hello\n' })
-    expect(first.stdout).toContain(`saved; go on with: allm chat --session ${path}\n`)
+    expect(first.stdout).toContain(`saved; continue with: allm chat --session ${path}\n`)
     expect(saved(path)).toMatchObject({ status: 'completed', thread: { messages: [{}, {}] } })
     const second = await allm(['chat', '--session', path], { input: 'ask me\n' })
-    expect(second.stdout).toMatch(/^going on with \w+: 2 messages, completed\n/)
+    expect(second.stdout).toMatch(/^continuing \w+: 2 messages, completed\n/)
     expect(saved(path)).toMatchObject({
       status: 'awaiting_user',
       pendingQuestion: 'Tea or coffee?',
@@ -141,7 +141,7 @@ describe('a session file', () => {
     expect(stderr).toMatch(/^allm: [^\n]+ waits for results of pay;[^\n]+\n$/)
   })
 
-  test('that can not be read, or can not be written, is one line', async () => {
+  test('that cannot be read, or cannot be written, is one line', async () => {
     const path = scratch('broken.json')
     writeFileSync(path, '{"version": 99}')
     const broken = await allm(['chat', '--session', path], { input: 'hi\n' })
@@ -150,9 +150,7 @@ describe('a session file', () => {
     const nowhere = `${path}.d/chat.json`
     const lost = await allm(['chat', '--session', nowhere], { input: 'hi\n' })
     expect(lost.code).toBe(1)
-    expect(lost.stderr).toMatch(
-      /^allm: can not save the session to [^\n]+: there is no such file\n$/,
-    )
+    expect(lost.stderr).toMatch(/^allm: cannot save the session to [^\n]+: file not found\n$/)
     expect(existsSync(nowhere)).toBe(false)
   })
 })
@@ -167,7 +165,7 @@ describe('Ctrl-C', () => {
     await clock.advance(120 + 25 * 3)
     expect(chat.stdout()).toMatch(/\nYou said "hello"\. I $/)
     chat.pressCtrlC()
-    await vi.waitUntil(() => chat.stdout().includes('(stopped; what was said is kept)'), soon)
+    await vi.waitUntil(() => chat.stdout().includes('(stopped; the text so far is kept)'), soon)
     await vi.waitUntil(() => saved(path).status === 'error', soon)
     const cut = saved(path)
     expect(cut.error?.reason).toBe('cancelled')

@@ -10,7 +10,7 @@ test.each([
     'set ANTHROPIC_API_KEY, or use --provider fake',
   ],
   [new EngineError('missing_model', 'no model', { provider }), 'name one with --model'],
-  [new AdapterError('authentication_failed', 'no', { provider }), 'look at ANTHROPIC_API_KEY'],
+  [new AdapterError('authentication_failed', 'no', { provider }), 'check ANTHROPIC_API_KEY'],
   [new AdapterError('rate_limited', 'slow', { provider }), 'wait a little'],
   [new AdapterError('network_error', 'down', { provider }), '--base-url'],
   [new AdapterError('provider_unavailable', 'down', { provider }), 'allm doctor'],

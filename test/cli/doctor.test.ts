@@ -26,7 +26,7 @@ test('says where keys were found and what answers, and shows no key', async () =
     'ok key found in OPENAI_API_KEY',
     'ok https://api.openai.com/v1 answers',
     '-- no key: set ANTHROPIC_API_KEY',
-    '-- https://api.anthropic.com/v1 can not be reached: ENOTFOUND',
+    '-- https://api.anthropic.com/v1 cannot be reached: ENOTFOUND',
     'ok key found in GOOGLE_API_KEY',
     'ok https://generativelanguage.googleapis.com/v1beta answers',
     '',
@@ -56,5 +56,5 @@ test('a server of your own needs no key', async () => {
   const argv = ['doctor', '--provider', 'openai', '--base-url', 'http://127.0.0.1:8080/v1']
   const { code, stdout } = await allm(argv, { fetch: async () => new Response('ok') })
   expect(code).toBe(0)
-  expect(stdout).toContain('a server of your own may need none')
+  expect(stdout).toContain('your own server may not need one')
 })

@@ -57,7 +57,7 @@ const rows: readonly (readonly [StreamEvent, string, string])[] = [
   [
     { type: 'error', error: { kind: 'stream', reason: 'cancelled', message: 'stopped' } },
     'cancelled: stopped',
-    '  (stopped; what was said is kept)\n',
+    '  (stopped; the text so far is kept)\n',
   ],
   [
     { type: 'tool_execution_started', id: 'c1', name: 'weather', arguments: { city: 'Ghent' } },

@@ -48,14 +48,14 @@ describe('wrong usage', () => {
     [['session'], 'there is no command session; there is session show'],
     [['session', 'list'], 'there is no command session list; there is session show'],
     [['run'], 'run needs <script.json>; see allm run --help'],
-    [['run', 'a.json', 'b.json'], 'run takes no b.json'],
+    [['run', 'a.json', 'b.json'], 'run has no argument b.json'],
     [['run', 'a.json', '--evnts'], 'run has no option --evnts; did you mean --events?'],
     [['run', 'a.json', '-x'], 'run has no option -x'],
     [['serve', 'a.json', '--port'], "serve: Option '-p, --port <value>' argument missing"],
     [['tour', '--provider', 'opnai'], 'not opnai; did you mean openai?'],
     [['tour', '--provider', 'zzz'], 'must be one of openai, anthropic, gemini, fake, not zzz'],
     [['tour', '--base-url', 'http://127.0.0.1/v1'], '--base-url needs --provider'],
-    [['chat', '--provider', 'openai', '--base-url', 'nowhere'], '--base-url must be an address'],
+    [['chat', '--provider', 'openai', '--base-url', 'nowhere'], '--base-url must be a URL'],
     [['doctor', '--provider', 'fake'], 'must be one of openai, anthropic, gemini, not fake'],
     [['doctor', '--base-url', 'http://127.0.0.1'], '--base-url needs --provider'],
   ])('%j is refused in one line that says what to do', async (argv, message) => {
@@ -70,13 +70,14 @@ describe('failures', () => {
   test('a file that is not there is one line and exit code 1', async () => {
     const path = scratch('missing.json')
     const { code, stderr } = await allm(['run', path])
-    expect([code, stderr]).toEqual([1, `allm: can not read ${path}: there is no such file\n`])
+    expect([code, stderr]).toEqual([1, `allm: cannot read ${path}: file not found\n`])
   })
 
   test('a missing key says which variable to set', async () => {
     const { code, stderr } = await allm(['tour', '--provider', 'anthropic'])
     expect(code).toBe(1)
     expect(stderr).toMatch(/^allm: no API key for anthropic[^\n]*set ANTHROPIC_API_KEY[^\n]*\n$/)
+    expect(stderr).not.toContain('redacted')
   })
 
   test('a key never reaches the terminal, even when the network throws it back', async () => {

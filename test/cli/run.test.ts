@@ -103,7 +103,7 @@ describe('allm run', () => {
 
   test.each([
     ['[["txt", "x"]]', 'script[0] has the unknown tag "txt"'],
-    ['{}', 'stdin holds neither script nor scripts'],
+    ['{}', 'stdin has neither script nor scripts'],
     ['{', 'stdin is not JSON'],
     ['"x"', 'must be a list of lists, not "x"'],
   ])('%s is refused in one line', async (input, message) => {

@@ -54,7 +54,7 @@ test('a port that is taken is one line that says what to do', async () => {
   const { code, stderr } = await allm(['serve', path, '--port', port])
   expect([code, stderr]).toEqual([
     1,
-    `allm: port ${port} is taken; name another with --port, or 0 for a free one\n`,
+    `allm: port ${port} is in use; pass another with --port, or 0 for a free one\n`,
   ])
   first.pressCtrlC()
   await first.ended
@@ -62,7 +62,7 @@ test('a port that is taken is one line that says what to do', async () => {
 
 test.each([
   [['--port', 'high'], 2, '--port must be a whole number from 0 to 65535, not high'],
-  [['--port', '0', '--host', '203.0.113.9'], 1, 'can not listen on 203.0.113.9'],
+  [['--port', '0', '--host', '203.0.113.9'], 1, 'cannot listen on 203.0.113.9'],
 ])('%j is refused', async (options, expected, message) => {
   const path = scratch('script.json')
   writeFileSync(path, JSON.stringify(script))

@@ -105,5 +105,5 @@ test('a file of fileStore is read as well', async () => {
 test('a file that is not there is one line', async () => {
   const path = scratch('none.json')
   const { code, stderr } = await allm(['session', 'show', path])
-  expect([code, stderr]).toEqual([1, `allm: can not read ${path}: there is no such file\n`])
+  expect([code, stderr]).toEqual([1, `allm: cannot read ${path}: file not found\n`])
 })

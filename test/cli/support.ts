@@ -66,7 +66,7 @@ export function allm(
 }
 
 /**
- * A clock for runs over a real socket, whose pace a virtual clock can not see: nobody sleeps, and no deadline is ever reached.
+ * A clock for runs over a real socket, whose pace a virtual clock cannot see: sleeps end at once, and no timeout is ever reached.
  */
 export const hastyClock: Clock = {
   now: () => Date.now(),

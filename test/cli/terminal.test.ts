@@ -27,7 +27,7 @@ async function bundled(): Promise<string> {
 
 async function openAllm(...args: readonly string[]): Promise<Terminal> {
   if (openTerminal === undefined) throw new Error('there is no terminal')
-  // The keys of whoever runs the tests are not for these.
+  // These tests must not use the keys of the person who runs them.
   const clean = [
     'env',
     '-i',
@@ -84,7 +84,7 @@ describe.skipIf(openTerminal === undefined)(
       terminal.press('tell me a story\r')
       await see(terminal, 'Once upon a time')
       terminal.press('\x03')
-      await see(terminal, '(stopped; what was said is kept)')
+      await see(terminal, '(stopped; the text so far is kept)')
       await vi.waitFor(() => expect(statusOf(path)).toBe('error'), patience)
       await server.idle()
       terminal.press('\r')
@@ -112,7 +112,7 @@ describe.skipIf(openTerminal === undefined)(
       await see(terminal, 'echoed by the terminal itself')
     })
 
-    test('the tour asks whoever is there, and takes the answer', async () => {
+    test('the tour asks the person at the terminal, and uses the answer', async () => {
       const terminal = await openAllm('tour', '--provider', 'fake', '--fast')
       await see(terminal, 'When shall it start? (12:00 or 13:00)')
       terminal.press('12:00\r')

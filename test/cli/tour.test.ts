@@ -75,7 +75,7 @@ describe('with a real provider', () => {
     server.assertDone()
   })
 
-  test('a model that does not do as it is told is no failure', async () => {
+  test('a model that does not do as it is told is not a failure', async () => {
     await using server = await createFakeServer({ script: [['text', 'No.']], repeat: true })
     const argv = [
       'tour',
@@ -88,7 +88,7 @@ describe('with a real provider', () => {
     ]
     const { code, stdout } = await allm(argv, { env: { OPENAI_API_KEY: 'any' }, clock: hastyClock })
     expect(code).toBe(0)
-    expect(stdout).toContain('(the model did not ask; it is told to go on)')
+    expect(stdout).toContain('(the model did not ask; it is told to continue)')
   })
 })
 

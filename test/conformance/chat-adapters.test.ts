@@ -16,7 +16,7 @@ describe.each(wireFormats)('%s over HTTP', (format) => {
 
 describe('what a provider does not declare', () => {
   test.each(wireFormats)(
-    '%s: is what its format can not carry, or what no server takes back',
+    '%s: is what its format cannot carry, or what no server takes back',
     (format) => {
       const { failures, order, rawArguments, callPieces, usage, images, ...limits } =
         wireLimits[format]

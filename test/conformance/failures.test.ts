@@ -55,7 +55,7 @@ describe('a failure', () => {
 
     const finding = await findingOf('text arrives as deltas that add up to it', harness)
 
-    expect(finding).toContain('the stream not to throw; it had given message_started')
+    expect(finding).toContain('the stream not to throw; it had emitted message_started')
     expect(finding).toContain('received: TypeError: terminated')
   })
 
@@ -65,7 +65,7 @@ describe('a failure', () => {
     })
 
     expect(await findingOf('the first event is message_started', harness)).toContain(
-      'expected the stream to go on or to end within 100 ms\n  received: nothing within 100 ms',
+      'expected the stream to continue or to end within 100 ms\n  received: nothing within 100 ms',
     )
   })
 
@@ -90,7 +90,7 @@ describe('a failure', () => {
     })
 
     expect(lazy).toContain(
-      'the harness, which declares requests or what needs it, to return requests()',
+      'the harness, which declares requests or a capability that needs it, to return requests()',
     )
   })
 
@@ -108,6 +108,6 @@ describe('a failure', () => {
       }),
     })
 
-    expect(left).toContain('received: openConnections() gives 0')
+    expect(left).toContain('received: openConnections() returns 0')
   })
 })

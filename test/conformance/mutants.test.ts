@@ -20,7 +20,7 @@ import { sayingMutants } from './mutants/saying-mutants.ts'
 import { stoppingMutants } from './mutants/stopping-mutants.ts'
 import { storeMutants } from './mutants/store-mutants.ts'
 import { toolMutants } from './mutants/tool-mutants.ts'
-import { encoderMutants, executorMutants } from './mutants/tool-room-mutants.ts'
+import { encoderMutants, executorMutants } from './mutants/executor-mutants.ts'
 import { withoutRunner } from './without-runner.ts'
 
 const streamMutants = [

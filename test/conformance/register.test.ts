@@ -44,7 +44,7 @@ function collected(harness: Harness, report?: (line: string) => void) {
   return { names: [...tests.keys()], failureOf }
 }
 
-const reasoning = 'declared: reasoning: the model thinks aloud'
+const reasoning = 'declared: reasoning: the reasoning of the model is visible'
 
 describe('register', () => {
   test('hands out every case, and says what is declared and what is not', () => {
@@ -72,7 +72,7 @@ describe('register', () => {
     for (const name of names) expect(await failureOf(name)).toBeUndefined()
 
     expect(lines).toEqual([
-      'not declared: reasoning: the model thinks aloud (1 case not run)',
+      'not declared: reasoning: the reasoning of the model is visible (1 case not run)',
       'not declared: tools: the model calls tools (1 case not run)',
     ])
   })

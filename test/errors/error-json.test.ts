@@ -146,16 +146,16 @@ describe('whatever is thrown becomes data', () => {
   test.each<[string, unknown, string]>([
     ['an Error', new TypeError('bad'), 'bad'],
     ['a text', 'plain', 'plain'],
-    ['undefined', undefined, 'something that is not an error was thrown'],
+    ['undefined', undefined, 'a value that is not an Error was thrown'],
     [
       'an object without a prototype',
       Object.create(null),
-      'something that is not an error was thrown',
+      'a value that is not an Error was thrown',
     ],
-    ['a cycle', loop, 'something that is not an error was thrown'],
+    ['a cycle', loop, 'a value that is not an Error was thrown'],
     ['an Error that is its own cause', circularError, 'round'],
-    ['a bigint', 10n, 'something that is not an error was thrown'],
-    ['a symbol', Symbol('s'), 'something that is not an error was thrown'],
+    ['a bigint', 10n, 'a value that is not an Error was thrown'],
+    ['a symbol', Symbol('s'), 'a value that is not an Error was thrown'],
   ])('%s', (_name, thrown, message) => {
     const data = errorToJSON(thrown)
     expect(data).toMatchObject({ kind: 'stream', reason: 'unknown', message })

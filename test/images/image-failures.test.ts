@@ -71,12 +71,12 @@ describe('a failure', () => {
       { reason: 'timeout', status: 504 },
     ],
     [
-      'that is no error of ours',
+      'that is not an error of this library',
       new TypeError('oops'),
       { reason: 'unknown', message: 'test failed: oops' },
     ],
     [
-      'that is no error at all',
+      'that is not an error at all',
       'oops' as unknown as Error,
       { reason: 'unknown', message: 'test failed: oops' },
     ],

@@ -40,7 +40,7 @@ test('what is not an option does not compile', () => {
     user('', { toolCalls: [] })
     // @ts-expect-error it is maxTokens
     modelRequest([], { max_tokens: 5 })
-    // @ts-expect-error a Date is no JSON
+    // @ts-expect-error a Date is not JSON
     toolResult('c1', { when: new Date() })
     // @ts-expect-error the schema says a number
     tool({ name: 'x', description: '', schema: numbers, handler: ({ n }) => n.length })
@@ -99,7 +99,7 @@ test('with plain JSON Schema the arguments are a JSON object', () => {
   })
 })
 
-test('tools with different arguments share a list, also when a schema gives what JSON can not hold', () => {
+test('tools with different arguments share a list, also when a schema gives what JSON cannot hold', () => {
   const tools: readonly Tool[] = [
     tool({
       name: 'a',

@@ -72,7 +72,7 @@ test.each(Object.entries(starts))(
   },
 )
 
-test.each(['', '?', 'AAAA', 'UklGRiQAAABXQVZF'])('%j is no image that is known', (base64) => {
+test.each(['', '?', 'AAAA', 'UklGRiQAAABXQVZF'])('%j is not a known image', (base64) => {
   expect(sniffMimeType(base64)).toBeUndefined()
 })
 
@@ -119,13 +119,13 @@ test.each<[string, () => unknown, string, string]>([
     'a path for an address',
     () => imageFromUrl('./cat.png'),
     'url',
-    'must be an http or https address, not "./cat.png"',
+    'must be an http or https URL, not "./cat.png"',
   ],
   [
     'a file address',
     () => imageFromUrl('file:///cat.png'),
     'url',
-    'must be an http or https address, not "file:///cat.png"',
+    'must be an http or https URL, not "file:///cat.png"',
   ],
   [
     'a misspelt option',
@@ -137,19 +137,19 @@ test.each<[string, () => unknown, string, string]>([
     'no bytes',
     () => imageFromBytes(new Uint8Array()),
     'bytes',
-    'must be a Uint8Array that is not empty, not a Uint8Array',
+    'must be a non-empty Uint8Array, not a Uint8Array',
   ],
   [
     'a text for bytes',
     () => imageFromBytes('AAAA' as never),
     'bytes',
-    'must be a Uint8Array that is not empty, not "AAAA"',
+    'must be a non-empty Uint8Array, not "AAAA"',
   ],
   [
     'bytes of no known type',
     () => imageFromBytes(Uint8Array.of(1, 2, 3)),
     'mimeType',
-    'can not be told from the first bytes; give it, such as "image/png"',
+    'cannot be recognized from the first bytes; pass it, such as "image/png"',
   ],
   [
     'a type in short',
@@ -179,15 +179,15 @@ test.each<[string, () => unknown, string, string]>([
     'a data URI in plain text',
     () => imageFromDataUri('data:image/svg+xml,<svg/>'),
     'uri',
-    'must hold base64: data:image/png;base64,…',
+    'must contain base64, as in data:image/png;base64,…',
   ],
   [
-    'a data URI that is no image',
+    'a data URI that is not an image',
     () => imageFromDataUri('data:text/plain;base64,AAAA'),
     'mimeType',
     'must be an image type such as "image/png", not "text/plain"',
   ],
-  ['no path', () => imageFromFile(''), 'path', 'must be a string that is not empty, not ""'],
+  ['no path', () => imageFromFile(''), 'path', 'must be a non-empty string, not ""'],
 ])('%s is refused with the way out', (_name, make, path, problem) => {
   expect(refusalOf(make)).toEqual([{ path, problem }])
 })

@@ -61,7 +61,7 @@ describe('a tool result', () => {
     expect(toolResult('c1', content).content).toEqual(expected)
   })
 
-  test('refuses what JSON can not hold, with its place', () => {
+  test('refuses what JSON cannot hold, with its place', () => {
     expect(refusalOf(() => toolResult('c1', { when: new Date(0) } as never))).toEqual([
       { path: 'content.when', problem: 'must be a JSON value, not a Date' },
     ])
@@ -81,7 +81,7 @@ describe('a mistake is refused where it is written', () => {
       'calls of a user',
       () => user('', { toolCalls: [call] } as never),
       '',
-      'unknown key toolCalls; legal are name, metadata',
+      'unknown key toolCalls; known keys are name, metadata',
     ],
     ['no content', () => user(undefined as never), 'content', 'is missing'],
     [

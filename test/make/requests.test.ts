@@ -96,7 +96,7 @@ test.each<[string, () => unknown, string, string | RegExp]>([
     'an option of the loop',
     () => modelRequest([], { haltWhen: () => true } as never),
     '',
-    /^unknown key haltWhen; legal are model, /,
+    /^unknown key haltWhen; known keys are model, /,
   ],
   [
     'a text for messages',
@@ -108,7 +108,7 @@ test.each<[string, () => unknown, string, string | RegExp]>([
     'a name with a space',
     () => jsonSchema('the answer', {}),
     'name',
-    'must be 1 to 64 letters, digits, _ or -',
+    'must be 1 to 64 letters, digits, _ or -, not "the answer"',
   ],
   [
     'a schema that is a text',

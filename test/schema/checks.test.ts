@@ -6,7 +6,7 @@ test('every unknown key is named, with the place of its object', () => {
   expect(unknownKeys({ maxTurn: 1, model: 'm', foo: 2 }, ['maxTurns', 'model'], 'options')).toEqual(
     [
       { path: 'options', problem: 'unknown key maxTurn; did you mean maxTurns?' },
-      { path: 'options', problem: 'unknown key foo; legal are maxTurns, model' },
+      { path: 'options', problem: 'unknown key foo; known keys are maxTurns, model' },
     ],
   )
   expect(unknownKeys({}, [])).toEqual([])

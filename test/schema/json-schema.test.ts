@@ -87,14 +87,14 @@ const rows: readonly [string, JsonObject | boolean, unknown, readonly Issue[]][]
       { a: 1, b: 2 },
       { b: 2, a: 1 },
     ],
-    [{ path: '', problem: 'must not hold an item twice' }],
+    [{ path: '', problem: 'must not contain an item twice' }],
   ],
   ['what is not allowed at all', false, 1, [{ path: '', problem: 'is not allowed' }]],
   [
     'what must not match',
     { not: { type: 'null' } },
     null,
-    [{ path: '', problem: 'is of a form that is not allowed' }],
+    [{ path: '', problem: 'must not match the schema of not' }],
   ],
   [
     'too many alternatives',
@@ -168,7 +168,7 @@ test.each<[string, JsonObject]>([
   ['a reference round a corner', { allOf: [{ $ref: '#/$defs/a' }], $defs: { a: { $ref: '#' } } }],
   ['a reference to nowhere', { $ref: '#/nowhere' }],
   ['a reference to elsewhere', { $ref: 'https://example.com/schema' }],
-  ['a reference that can not be decoded', { $ref: '#/%' }],
+  ['a reference that cannot be decoded', { $ref: '#/%' }],
   ['a pattern that is none', { pattern: '(', patternProperties: { '[': { not: true } } }],
   [
     'arguments of the wrong kind',

@@ -94,7 +94,7 @@ describe('the options of a call', () => {
       'a misspelt policy',
       { retry: { maxRetries: 2 } },
       'retry',
-      'unknown key maxRetries; legal are maxAttempts, baseDelayMs, maxDelayMs, jitterMs, retryOn, respectRetryAfter',
+      'unknown key maxRetries; known keys are maxAttempts, baseDelayMs, maxDelayMs, jitterMs, retryOn, respectRetryAfter',
     ],
     [
       'a tool twice',
@@ -117,7 +117,7 @@ describe('the options of a call', () => {
     expect(issues).toEqual([{ path: 'apiKey', problem: 'must be a string' }])
   })
 
-  test.each([null, 5, 'text', []])('%j is no object of options', (value) => {
+  test.each([null, 5, 'text', []])('%j is not an object of options', (value) => {
     expect(validateCallOptions(value)).toMatchObject([{ path: '' }])
     expect(validateEngineOptions(value)).toMatchObject([{ path: '' }])
   })
@@ -156,7 +156,7 @@ describe('the options of an engine', () => {
     expect(validateEngineOptions({ apiKey: 'sk-not-to-be-seen' })).toEqual([
       {
         path: 'apiKey',
-        problem: 'is not for engines, which hold no key; use keys: { provider: key }',
+        problem: 'is not an option of an engine; use keys: { provider: key }',
       },
     ])
     expect(JSON.stringify(validateEngineOptions({ keys: ['sk-a', 5] }))).not.toContain('sk-a')

@@ -79,7 +79,7 @@ const rows: readonly [string, object, readonly Issue[]][] = [
     [
       {
         path: 'thread.messages[0].toolCallId',
-        problem: 'answers z, which is no call of the assistant message before it',
+        problem: 'answers z, which is not a call of the assistant message before it',
       },
     ],
   ],

@@ -64,7 +64,7 @@ describe('an image at an address', () => {
     const { fetch } = answering(() => new Response(body, { headers: { 'content-length': '1001' } }))
     expect(await fetchImage(address, limits, { fetch })).toEqual({
       problem:
-        'is at https://example.com/cat.png, which has 1001 bytes, and openai takes at most 1000',
+        'is at https://example.com/cat.png, which has 1001 bytes; openai accepts at most 1000',
     })
     expect(cancelled).toBe(true)
   })
@@ -81,7 +81,7 @@ describe('an image at an address', () => {
     })
     const { fetch } = answering(() => new Response(body))
     expect(await fetchImage(address, limits, { fetch })).toEqual({
-      problem: 'at https://example.com/cat.png has more than the 1000 bytes that openai takes',
+      problem: 'at https://example.com/cat.png has more than the 1000 bytes that openai accepts',
     })
     expect(cancelled).toBe(true)
     expect(sent).toBeLessThanOrEqual(1600)
@@ -98,13 +98,13 @@ describe('an image at an address', () => {
       () => redirected(),
       'redirects, and redirects are not followed',
     ],
-    ['a 404', () => new Response('', { status: 404 }), 'answered 404'],
+    ['a 404', () => new Response('', { status: 404 }), 'answered with status 404'],
     [
       'a page',
       () => new Response('<html>', { headers: { 'content-type': 'Text/HTML; charset=utf-8' } }),
       'answered with text/html instead of an image',
     ],
-    ['nothing', () => new Response(null), 'answered nothing'],
+    ['nothing', () => new Response(null), 'returned an empty body'],
   ])('that answers with %s is refused', async (_name, answer, words) => {
     const { fetch } = answering(answer)
     expect(await fetchImage(address, limits, { fetch })).toEqual({
@@ -117,7 +117,7 @@ describe('an image at an address', () => {
     async (private_) => {
       const { fetch, asked } = answering(() => imageResponse(png))
       const got = await fetchImage(private_, limits, { fetch })
-      expect(got.problem).toMatch(/^has an address that /)
+      expect(got.problem).toMatch(/^has a URL that /)
       expect(asked).toEqual([])
     },
   )
@@ -127,7 +127,7 @@ describe('an image at an address', () => {
     const { port } = new URL(server.url)
     for (const host of ['127.0.0.1', '0x7f.1', '[::ffff:127.0.0.1]', 'localhost.']) {
       const got = await fetchImage(`http://${host}:${port}/`, limits)
-      expect(got.problem).toBe('has an address that leads to a host that is not public')
+      expect(got.problem).toBe('has a URL that has a host that is not public')
     }
     expect(server.requests).toEqual([])
   })
@@ -139,7 +139,7 @@ describe('an image at an address', () => {
     }
     const got = await fetchImage('https://rebind.example.com/a.png', limits, { lookup })
     expect(got).toEqual({
-      problem: 'is at https://rebind.example.com/a.png, which leads to a host that is not public',
+      problem: 'is at https://rebind.example.com/a.png, whose host is not public',
     })
   })
 
@@ -192,7 +192,7 @@ function redirected(): Response {
   return response
 }
 
-const notPublic = 'leads to a host that is not public'
+const notPublic = 'has a host that is not public'
 
 describe('an address that is fetched for somebody else', () => {
   test.each([
@@ -256,15 +256,15 @@ describe('an address that is fetched for somebody else', () => {
     ['a file', 'file:///etc/passwd', 'is not http or https'],
     ['data', 'data:image/png;base64,iVBORw0KGgo=', 'is not http or https'],
     ['ftp', 'ftp://example.com/a.png', 'is not http or https'],
-    ['a user name', 'https://me@example.com/a.png', 'holds a user name or a password'],
-    ['a password', 'https://:secret@example.com/', 'holds a user name or a password'],
+    ['a user name', 'https://me@example.com/a.png', 'contains a user name or a password'],
+    ['a password', 'https://:secret@example.com/', 'contains a user name or a password'],
     [
       'a host hidden by a user name',
       'http://example.com@127.0.0.1/',
-      'holds a user name or a password',
+      'contains a user name or a password',
     ],
-    ['no address', 'a.png', 'is not an address'],
-    ['a number that is too large', 'http://4294967296/', 'is not an address'],
+    ['no address', 'a.png', 'is not valid'],
+    ['a number that is too large', 'http://4294967296/', 'is not valid'],
   ])('%s is refused', (_name, address, problem) => {
     expect(addressProblem(address)).toBe(problem)
   })

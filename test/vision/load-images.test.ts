@@ -100,7 +100,7 @@ describe('a file', () => {
     Reflect.set(globalThis, 'process', undefined)
     try {
       await expect(readImageFile('cat.png', 10)).rejects.toThrow(
-        'this runtime has no file system; give the bytes with imageFromBytes',
+        'this runtime has no file system; pass the bytes with imageFromBytes',
       )
     } finally {
       globalThis.process = process
@@ -127,7 +127,7 @@ describe('the inputs of an edit', () => {
       provider: 'openai',
       requestId: 'r1',
       message:
-        'inputImages[1] is image/tiff, and openai takes image/png; mask has an address that leads to a host that is not public',
+        'inputImages[1] is image/tiff; openai accepts image/png; mask has a URL that has a host that is not public',
       metadata: { issues: [{ path: 'inputImages[1]' }, { path: 'mask' }] },
     })
   })

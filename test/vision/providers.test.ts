@@ -68,14 +68,14 @@ describe.each(providers)('an image for $name', ({ make, largest }) => {
   })
 
   test.each<[string, Image, string]>([
-    ['of another type', { ...inline, mimeType: 'image/tiff' }, 'is image/tiff, and '],
+    ['of another type', { ...inline, mimeType: 'image/tiff' }, 'is image/tiff; '],
     [
       'that is not what it says',
       { ...inline, mimeType: 'image/webp' },
       'is declared as image/webp, but its bytes are image/png',
     ],
-    ['in a file that is not there', { type: 'file', path: '/nowhere.png' }, 'can not be read from'],
-    ['at an address that is none', { type: 'url', url: 'file:///a.png' }, 'has an address that'],
+    ['in a file that is not there', { type: 'file', path: '/nowhere.png' }, 'cannot be read from'],
+    ['at an address that is none', { type: 'url', url: 'file:///a.png' }, 'has a URL that'],
   ])('%s is refused by message and part before anything is sent', async (_name, image, problem) => {
     expect(await asked(image)).toMatchObject({
       name: 'ValidationError',
@@ -103,7 +103,7 @@ describe.each(providers)('an image for $name', ({ make, largest }) => {
       issues: [
         {
           path: 'messages[0].content[0]',
-          problem: 'is an image, and a system message holds text only',
+          problem: 'is an image; a system message can contain only text',
         },
       ],
     })

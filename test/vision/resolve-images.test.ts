@@ -115,18 +115,18 @@ describe('an image in a file', () => {
     [
       'is not there',
       () => Promise.reject(new Error('ENOENT: no such file')),
-      'can not be read from cat.png: ENOENT: no such file',
+      'cannot be read from cat.png: ENOENT: no such file',
     ],
     ['is empty', () => Promise.resolve(new Uint8Array()), 'is an empty file, cat.png'],
     [
       'is too large',
       () => Promise.resolve(new Uint8Array(1001)),
-      'has 1001 bytes, and anthropic takes at most 1000',
+      'has 1001 bytes; anthropic accepts at most 1000',
     ],
     [
       'is of no known type',
       () => Promise.resolve(Uint8Array.of(1, 2, 3)),
-      'has no mimeType, and its bytes do not tell it',
+      'has no mimeType, and its bytes are of no known type',
     ],
   ])('that %s is a problem', async (_name, readFile, problem) => {
     const asked = request({ role: 'user', content: [image(file)] })
@@ -145,7 +145,7 @@ describe.each(providers)('$provider', (of) => {
     expect(await issuesOf(resolveImages(user({ ...inline, base64 }), of))).toEqual([
       {
         path: 'messages[1].content[1]',
-        problem: `has ${of.maxBytes + 1} bytes, and ${of.provider} takes at most ${of.maxBytes}`,
+        problem: `has ${of.maxBytes + 1} bytes; ${of.provider} accepts at most ${of.maxBytes}`,
       },
     ])
   })
@@ -160,7 +160,7 @@ describe.each(providers)('$provider', (of) => {
     expect(await issuesOf(resolveImages(user(bmp), of))).toEqual([
       {
         path: 'messages[1].content[1]',
-        problem: `is image/bmp, and ${of.provider} takes ${of.mimeTypes.join(', ')}`,
+        problem: `is image/bmp; ${of.provider} accepts ${of.mimeTypes.join(', ')}`,
       },
     ])
   })
@@ -183,12 +183,12 @@ describe('problems', () => {
     [
       'a data URI',
       { type: 'url', url: 'data:image/png;base64,AAAA' },
-      'has an address that is not http or https',
+      'has a URL that is not http or https',
     ],
     [
       'a path as an address',
       { type: 'url', url: '/tmp/cat.png' },
-      'has an address that is not http or https',
+      'has a URL that is not http or https',
     ],
   ])('%s', async (_name, bad, problem) => {
     const asked = request({ role: 'user', content: [image(bad)] })
@@ -210,7 +210,7 @@ describe('problems', () => {
       issues: [
         {
           path: 'messages[0].content[1]',
-          problem: 'is an image, and a system message holds text only',
+          problem: 'is an image; a system message can contain only text',
         },
         { path: 'messages[1].content[0]' },
         { path: 'messages[2].content[1]' },

@@ -104,8 +104,8 @@ export const failingMutants = [
     ),
   ),
   broken(
-    'an event that can not be read is passed over',
-    'an event that can not be read is malformed_event',
+    'an event that cannot be read is passed over',
+    'an event that cannot be read is malformed_event',
     events((event) =>
       event.type === 'error' && event.error.reason === 'malformed_event'
         ? completedInstead(event)

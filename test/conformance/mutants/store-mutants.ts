@@ -133,7 +133,7 @@ export const storeMutants: readonly Mutant<StoreHarness>[] = [
   }),
   {
     defect: 'objects are kept as they are',
-    caught: 'what was saved can not be changed from outside',
+    caught: 'what was saved cannot be changed from outside',
     harness: memoryHarness(sharing),
   },
   inFiles(
@@ -147,8 +147,8 @@ export const storeMutants: readonly Mutant<StoreHarness>[] = [
     remembering,
   ),
   inFiles(
-    'what can not be read is not there',
-    'a session that can not be read is unreadable, not absent',
+    'what cannot be read is not there',
+    'a session that cannot be read is unreadable, not absent',
     (folder, files) => {
       const store = fileStore(folder, { files })
       return { ...store, load: (id) => store.load(id).catch(() => undefined) }

@@ -65,7 +65,7 @@ export const toolMutants = [
   ),
   broken(
     'arguments that are no JSON are repaired',
-    'arguments that are no JSON are kept as they were written',
+    'arguments that are not JSON are kept as they were written',
     events(
       edit('tool_call_completed', (event) =>
         event.call.rawArguments?.endsWith('Par') === true

@@ -176,12 +176,12 @@ describe('an unsupported request is refused before anything is sent', () => {
     [
       'a GIF',
       [inline(png), inline(Buffer.from('GIF89a..'), 'image/gif')],
-      'inputImages[1] is image/gif, and gemini takes image/png, image/jpeg, image/webp, image/heic, image/heif',
+      'inputImages[1] is image/gif; gemini accepts image/png, image/jpeg, image/webp, image/heic, image/heif',
     ],
     [
       'an image on this machine',
       [{ type: 'url', url: 'http://0x7f000001/' }],
-      'inputImages[0] has an address that leads to a host that is not public',
+      'inputImages[0] has a URL that has a host that is not public',
     ],
   ])('%s', async (_name, inputImages, message) => {
     const { fetch, calls } = stubFetch(answered)

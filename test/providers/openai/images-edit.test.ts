@@ -179,7 +179,7 @@ describe('an input image', () => {
     await expect(openaiImages({ apiKey: 'k', fetch }).generate(asked)).rejects.toMatchObject({
       name: 'ImageAdapterError',
       reason: 'invalid_request',
-      message: 'inputImages[0] has an address that leads to a host that is not public',
+      message: 'inputImages[0] has a URL that has a host that is not public',
     })
     expect(calls).toEqual([])
   })
@@ -188,7 +188,7 @@ describe('an input image', () => {
     [
       'of another type',
       { inputImages: [inline(cat), inline(cat, 'image/tiff')] },
-      'inputImages[1] is image/tiff, and openai takes image/png, image/jpeg, image/webp',
+      'inputImages[1] is image/tiff; openai accepts image/png, image/jpeg, image/webp',
     ],
     [
       'whose content does not match its type',
@@ -198,12 +198,12 @@ describe('an input image', () => {
     [
       'that is too large for its model',
       { model: 'dall-e-2', inputImages: [inline(new Uint8Array(4 * 1024 * 1024 + 1))] },
-      'inputImages[0] has 4194305 bytes, and openai takes at most 4194304',
+      'inputImages[0] has 4194305 bytes; openai accepts at most 4194304',
     ],
     [
       'in a file that is not there',
       { inputImages: [{ type: 'file', path: '/nowhere/cat.png' }] },
-      "inputImages[0] can not be read from /nowhere/cat.png: ENOENT: no such file or directory, open '/nowhere/cat.png'",
+      "inputImages[0] cannot be read from /nowhere/cat.png: ENOENT: no such file or directory, open '/nowhere/cat.png'",
     ],
     [
       'whose mask has no transparent pixels',

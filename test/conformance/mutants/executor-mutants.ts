@@ -105,7 +105,7 @@ export const encoderMutants: readonly Mutant<EncoderHarness>[] = [
     'the answer is a promise',
     'every JSON value is encoded as a string',
     (value) =>
-      // What is no string is what the case looks for.
+      // The case looks for a value that is not a string.
       (Array.isArray(value) && value.length === 0
         ? Promise.resolve('[]')
         : encodeJson(value)) as string,
