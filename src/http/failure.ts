@@ -1,4 +1,4 @@
-import { AdapterError, isAllmError, StreamError, type AllmError } from '../errors/errors.ts'
+import { AdapterError, cancelledCall, isAllmError, type AllmError } from '../errors/errors.ts'
 import type { HttpCall } from './call.ts'
 
 /** The codes of undici's own timeouts, which our options do not control. */
@@ -24,11 +24,7 @@ export function transportFailure(
   if (signal.aborted) {
     const reason: unknown = signal.reason
     if (isAllmError(reason)) return reason
-    return new StreamError('cancelled', `the call to ${provider} was cancelled`, {
-      provider,
-      requestId,
-      cause: reason,
-    })
+    return cancelledCall({ provider, requestId, signal })
   }
   if (isAllmError(error)) return error
   const { code, text } = describe(error)

@@ -6,11 +6,10 @@ import { startTimer, type Clock } from '../core/clock.ts'
 import type { NewId } from '../core/ids.ts'
 import { keyFor } from '../core/keys.ts'
 import { retry, type RetryPlan } from '../core/retry.ts'
-import { emitTelemetry, isObserved, span, type SpanFacts } from '../core/telemetry.ts'
-import { errorToJSON } from '../errors/error-json.ts'
+import { span, type SpanFacts } from '../core/telemetry.ts'
 import { cancelledCall, EngineError, ImageAdapterError } from '../errors/errors.ts'
-import { engineParts } from '../run/context.ts'
-import { retryPlan } from '../run/retry-policy.ts'
+import { engineParts, mergeProviderOptions } from '../run/context.ts'
+import { reportRetry, retryPlan } from '../run/retry-policy.ts'
 import { assertValid, fine, optionsOf, type Check } from '../schema/checks.ts'
 import { callOptionChecks } from '../schema/options.ts'
 import { validateImageRequest } from '../schema/validate.ts'
@@ -156,7 +155,7 @@ async function runImageCall(call: ImageCall): Promise<ImageResponse> {
   try {
     const apiKey = call.findKey()
     const plan = (): RetryPlan =>
-      retryPlan(call.retry, { clock, signal, onRetry: reportRetry(call) })
+      retryPlan(call.retry, { clock, signal, onRetry: reportRetry(clock, () => imageFacts(call)) })
     const response = await retry(plan, () => attempt(call, apiKey))
     trace.stop({ images: response.images.length, content: response })
     return response
@@ -211,16 +210,6 @@ function conforming(response: ImageResponse, { provider, requestId }: ImageCall)
   if (Array.isArray(response?.images)) return response
   const message = `${provider} returned a response without images`
   throw new ImageAdapterError('malformed_response', message, { provider, requestId })
-}
-
-/** Reports each attempt that failed and is retried. */
-function reportRetry(call: ImageCall): NonNullable<RetryPlan['onRetry']> {
-  return (failure, attempt, delayMs) => {
-    if (!isObserved()) return
-    const { partial: _content, ...error } = errorToJSON(failure)
-    const at = call.clock.now()
-    emitTelemetry({ name: 'retry', at, ...imageFacts(call), attempt, delayMs, error })
-  }
 }
 
 function imageFacts({ requestId, provider, request }: ImageCall): SpanFacts {
@@ -306,16 +295,4 @@ function withImageOptions(
     providerOptions: mergeProviderOptions(request.providerOptions, options.providerOptions),
     metadata: { ...engineMetadata, ...request.metadata, ...options.metadata },
   }
-}
-
-function mergeProviderOptions(
-  request: ProviderOptions,
-  call: ProviderOptions | undefined,
-): ProviderOptions {
-  if (call === undefined) return request
-  const merged: Record<string, JsonObject | undefined> = { ...request }
-  for (const [provider, options] of Object.entries(call)) {
-    merged[provider] = { ...merged[provider], ...options }
-  }
-  return merged
 }

@@ -142,7 +142,7 @@ function mergeTools(
 const none: ProviderOptions = {}
 
 /** Each provider's parameters, key by key: the call's over the request's over the engine's. */
-function mergeProviderOptions(
+export function mergeProviderOptions(
   ...layers: readonly (ProviderOptions | undefined)[]
 ): ProviderOptions {
   const given = layers.filter((layer) => layer !== undefined)

@@ -3,11 +3,12 @@ import type { RetryOption } from '../contracts/options.ts'
 import type { Clock } from '../core/clock.ts'
 import { keyFor } from '../core/keys.ts'
 import { retry } from '../core/retry.ts'
-import { emitTelemetry, isObserved, span, type Span, type SpanFacts } from '../core/telemetry.ts'
+import { isObserved, span, type Span, type SpanFacts } from '../core/telemetry.ts'
 import { idleTimer, type IdleTimer } from '../core/timers.ts'
-import { errorFromJSON, errorToJSON } from '../errors/error-json.ts'
+import { errorFromJSON } from '../errors/error-json.ts'
 import {
   AdapterError,
+  cancelledCall,
   EngineError,
   isAllmError,
   StreamError,
@@ -21,7 +22,7 @@ import { assertNever, isObject } from '../types/guards.ts'
 import type { ModelRequest } from '../types/request.ts'
 import { createCollector, foldEvent, toResponse, type Collector } from './collector.ts'
 import { optionOf, type RunContext } from './context.ts'
-import { retryPlan } from './retry-policy.ts'
+import { reportRetry, retryPlan } from './retry-policy.ts'
 import type { BatchSource } from './run-stream.ts'
 
 /** A model call as a source of batches. Each batch is folded into `state` before it is handed out. */
@@ -175,7 +176,7 @@ async function start(run: Run): Promise<Step> {
         retryPlan(call.retry, {
           clock: call.clock,
           signal: run.stop.signal,
-          onRetry: (error, attempt, delayMs) => reportRetry(call, error, attempt, delayMs),
+          onRetry: reportRetry(call.clock, () => callFacts(call)),
         }),
       () => firstBatch(run, apiKey),
     )
@@ -466,12 +467,6 @@ function truncated({ call, state }: Run): StreamError {
   return new StreamError('truncated', message, { provider, requestId, eventIndex: state.count })
 }
 
-function cancelledCall({ provider, requestId, signal }: ModelCall): StreamError {
-  const cause: unknown = signal?.reason
-  const message = `the call to ${provider} was cancelled`
-  return new StreamError('cancelled', message, { provider, requestId, cause })
-}
-
 /** An error of the library as it is; anything else that an adapter throws is `unknown`, with the original as its cause. */
 function typed(error: unknown, { provider, requestId }: ModelCall): AllmError {
   if (isAllmError(error)) return error
@@ -493,11 +488,4 @@ function report({ trace, state }: Run): void {
   const response = toResponse(state)
   const { finishReason, usage } = response
   trace.stop({ finishReason, usage, content: response })
-}
-
-function reportRetry(call: ModelCall, failure: unknown, attempt: number, delayMs: number): void {
-  if (!isObserved()) return
-  const { partial: _content, ...error } = errorToJSON(failure)
-  const at = call.clock.now()
-  emitTelemetry({ name: 'retry', at, ...callFacts(call), attempt, delayMs, error })
 }

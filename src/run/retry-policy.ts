@@ -1,6 +1,8 @@
 import type { RetryOption, RetryPolicy } from '../contracts/options.ts'
 import type { Clock } from '../core/clock.ts'
 import type { RetryPlan } from '../core/retry.ts'
+import { emitTelemetry, isObserved, type SpanFacts } from '../core/telemetry.ts'
+import { errorToJSON } from '../errors/error-json.ts'
 import { AdapterError, ImageAdapterError, StreamError } from '../errors/errors.ts'
 
 /** Three attempts, with waits from half a second doubling to thirty, for transient failures. */
@@ -55,4 +57,16 @@ function tooLong(error: unknown, retryAfterMs: number, maxDelayMs: number): unkn
   return error instanceof AdapterError
     ? new AdapterError(error.reason, message, details)
     : new ImageAdapterError(error.reason, message, details)
+}
+
+/** Emits a `retry` event before each wait. `facts` is called only if there is a listener. */
+export function reportRetry(
+  clock: Clock,
+  facts: () => SpanFacts,
+): NonNullable<RetryPlan['onRetry']> {
+  return (failure, attempt, delayMs) => {
+    if (!isObserved()) return
+    const { partial: _content, ...error } = errorToJSON(failure)
+    emitTelemetry({ name: 'retry', at: clock.now(), ...facts(), attempt, delayMs, error })
+  }
 }
