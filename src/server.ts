@@ -1,15 +1,14 @@
 export { createFakeServer, type FakeServer } from './server/fake-server.ts'
 export { type FakeServerOptions } from './server/request-handler.ts'
-export type { Fault, SeededFailures } from './server/faults.ts'
-export type { RecordedRequest } from './server/request.ts'
 export {
   cutAfterEvents,
   malformEvent,
   slowAnswer,
-  renderWire,
-  wireResponse,
-  type ReplayOptions,
-} from './server/wire.ts'
+  type Fault,
+  type SeededFailures,
+} from './server/faults.ts'
+export type { RecordedRequest } from './server/request.ts'
+export { renderWire, wireResponse, type ReplayOptions } from './server/wire.ts'
 export {
   carriedFinishReason,
   carriedUsage,

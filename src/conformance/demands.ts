@@ -1,6 +1,6 @@
 import { startTimer, systemClock } from '../core/clock.ts'
 import { isAllmError } from '../errors/errors.ts'
-import { nextTurn } from '../testing/script.ts'
+import { nextTurn } from '../testing/virtual-clock.ts'
 
 /** What a case found: what it expected, what it got, and the sentence of the contract that it goes by. */
 export interface Finding {

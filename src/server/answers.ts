@@ -1,24 +1,20 @@
-import type { ServerResponse } from 'node:http'
-import { setImmediate } from 'node:timers/promises'
 import type { ImageAdapter } from '../contracts/adapter.ts'
-import type { Clock } from '../core/clock.ts'
-import { isAllmError } from '../errors/errors.ts'
+import { isAllmError, type AdapterErrorReason } from '../errors/errors.ts'
+import type { RequestProblem } from './check-params.ts'
 import { applyFault, type Fault } from './faults.ts'
-import { failureOf } from './plan.ts'
-import {
-  wireEpoch,
-  type WireAnswer,
-  type WireChunking,
-  type WireEnd,
-  type WireFormat,
-} from './wire-format.ts'
+import { planFailure, refusedPlan, type PlanFailure } from './plan.ts'
+import type { Provider } from './request.ts'
+import { prepareAnswer, type PreparedAnswer } from './send-answer.ts'
+import { wireEpoch, type WireAnswer, type WireChunking, type WireFormat } from './wire-format.ts'
 import { renderImages, type ImageOutcome } from './wire-images.ts'
-import { joinFrames, rechunk, renderWire } from './wire.ts'
+import { rechunk, renderPlan, renderWire } from './wire.ts'
 import { fakeImages, type ImageScriptEntry } from '../testing/fake-images.ts'
 import { createScriptCursor, type Script, type ScriptCursor } from '../testing/script.ts'
+import { assertNever, defined } from '../types/guards.ts'
+import type { JsonObject } from '../types/json.ts'
 import type { ImageRequest } from '../types/media.ts'
 
-/** What a request asks of its answer. */
+/** The request's wishes about its answer. */
 interface ChatAsk {
   readonly format: WireFormat
   readonly stream: boolean
@@ -28,22 +24,22 @@ interface ChatAsk {
   readonly requestId: string
 }
 
-/** Renders scripts, each once for every way in which it is asked for. */
+/** Renders scripts, once for each combination of format, model and options. */
 export interface ChatAnswers {
   answer(taken: TakenScript, ask: ChatAsk, fault: Fault | undefined): PreparedAnswer
 }
 
-/** A client that asks for ever new models must not fill the memory. */
+/** The cache is emptied at this size, so that a client with ever new model names does not fill the memory. */
 const maxKept = 4096
 
-/** Makes a renderer that keeps what it has rendered. Answers with a fault, and refusals, are made anew. */
+/** Makes a renderer with a cache. Answers with a fault, and refusals, are not cached. */
 export function chatAnswers(chunking: WireChunking | undefined): ChatAnswers {
   const kept = new Map<string, PreparedAnswer>()
   const places = new WeakMap<Script, number>()
   return {
     answer({ script, index }, ask, fault) {
       const { format, stream, framing, includeUsage, model } = ask
-      // A script that stands in many places is rendered once, with the ids of the first.
+      // A script that is in the list several times is rendered once, with the ids of its first place.
       const place = places.get(script) ?? index
       places.set(script, place)
       const taken = { script, index: place }
@@ -66,7 +62,7 @@ function render({ script, index }: TakenScript, ask: ChatAsk): WireAnswer {
   return renderWire(format, script, { ...options, id: String(index + 1) })
 }
 
-/** Plays the next image entry as the provider's answer. */
+/** The answer of the next image entry, in the format of the provider. */
 export async function imageAnswer(
   provider: 'openai' | 'gemini',
   drawer: ImageAdapter,
@@ -76,7 +72,7 @@ export async function imageAnswer(
   return renderImages(provider, await outcomeOf(drawer, call.requestId), facts)
 }
 
-/** The script's answer does not depend on the request. */
+/** The answer of an image script does not depend on the request. */
 const anyRequest: ImageRequest = {
   operation: 'generate',
   n: 1,
@@ -96,62 +92,28 @@ async function outcomeOf(drawer: ImageAdapter, requestId: string): Promise<Image
     if (metadata?.['cause'] === 'no_scripted_image')
       return { failure: { reason: 'no_scripted_response', message } }
     const known = reason === 'unsupported_operation' ? 'invalid_request' : reason
-    return { failure: failureOf(known, { ...facts, message }) }
+    return { failure: planFailure({ ...facts, reason: known, message }) }
   }
 }
 
-/** Bytes that are written at once, after a wait. */
-interface PreparedWrite {
-  readonly bytes: Uint8Array
-  readonly delayMs: number
-}
-
-/** An answer that is ready to be written. */
-export interface PreparedAnswer {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  readonly writes: readonly PreparedWrite[]
-  readonly end: WireEnd
-}
-
-/**
- * Makes an answer ready: what does not wait is one write. With `pieces`, every frame stays a write of its own.
- *
- * A stream, and whatever breaks off, is sent in chunks, so that the other side can tell that something is missing.
- */
-export function prepareAnswer(answer: WireAnswer, pieces = false): PreparedAnswer {
-  const { status, headers, end } = answer
-  const frames = pieces ? answer.frames : joinFrames(answer.frames)
-  const writes = frames.map(({ bytes, delayMs = 0 }) => ({ bytes, delayMs }))
-  const [only] = writes
-  const length = frames.length === 1 && end === 'normal' ? only?.bytes.length : undefined
-  const streamed = headers['content-type']?.startsWith('text/event-stream') ?? false
-  const framing =
-    length === undefined || streamed
-      ? { 'transfer-encoding': 'chunked' }
-      : { 'content-length': String(length) }
-  return { status, headers: { ...headers, ...framing }, writes, end }
-}
-
-/** A script and its place in the list. */
+/** A script and its index in the list. */
 interface TakenScript {
   readonly script: Script
   readonly index: number
 }
 
-/** Where the answers come from. */
+/** The scripts of a server and the position of each caller in them. */
 export interface ScriptSource {
-  /** The script of the next call, and moves on; `undefined` when all were played. */
+  /** Takes the script of the next call. Returns `undefined` when all were played. */
   take(key: string | undefined): TakenScript | undefined
   /** The fake that plays the image script for a caller. */
   imagesOf(key: string | undefined): ImageAdapter
-  /** How many scripts there are for each caller. */
+  /** The number of scripts for each caller. */
   readonly size: number
-  /** How many scripts were not played: by any caller, or by the one that has most left. */
+  /** The number of scripts that were not played: by any caller, or by the caller with the most left. */
   readonly remaining: number
 }
 
-/** What a source is made of. */
 interface SourceOptions {
   readonly scripts: readonly Script[]
   readonly images: readonly ImageScriptEntry[]
@@ -159,7 +121,7 @@ interface SourceOptions {
   readonly perKey: boolean
 }
 
-/** Makes a source: with one place in the scripts for all callers, or with one for each key. */
+/** Makes a source with one position in the scripts for all callers, or with one per API key. */
 export function scriptSource({ scripts, images, repeat, perKey }: SourceOptions): ScriptSource {
   const cursors = new Map<string, ScriptCursor>()
   const drawers = new Map<string, ImageAdapter>()
@@ -182,102 +144,164 @@ export function scriptSource({ scripts, images, repeat, perKey }: SourceOptions)
   }
 }
 
-/** The value of a name, made when it is first asked for. */
+/** The value of a name, made on first use. */
 function made<Value>(values: Map<string, Value>, name: string, make: () => Value): Value {
   const value = values.get(name) ?? make()
   values.set(name, value)
   return value
 }
 
-/** What sending needs beside the answer. */
-export interface SendOptions {
-  readonly clock: Clock
-  /** Aborted when the server closes; it ends waits, silences and streams. */
-  readonly signal: AbortSignal
-  /** Gives every write its own turn, so that the other side sees the pieces. */
-  readonly pieces: boolean
+const formats: Readonly<Record<Provider, WireFormat>> = {
+  openai: 'openai_chat',
+  anthropic: 'anthropic',
+  gemini: 'gemini',
 }
 
-/**
- * Writes an answer. One that is a single write without a wait is written at once, before this returns.
- *
- * The promise is fulfilled when everything is written, or when the other side has left; it never rejects.
- */
-export function sendAnswer(
-  response: ServerResponse,
-  answer: PreparedAnswer,
-  options: SendOptions,
-): Promise<void> | undefined {
-  const { status, headers, writes, end } = answer
-  const [first, second] = writes
-  if (status > 0 && end === 'normal' && second === undefined && (first?.delayMs ?? 0) === 0) {
-    response.writeHead(status, headers)
-    response.end(first?.bytes)
-    return undefined
-  }
-  return sendSlowly(response, answer, options)
-}
-
-async function sendSlowly(
-  response: ServerResponse,
-  { status, headers, writes, end }: PreparedAnswer,
-  options: SendOptions,
-): Promise<void> {
-  const gone = new AbortController()
-  const leave = (): void => gone.abort(new Error('the connection was closed'))
-  response.once('close', leave)
-  options.signal.addEventListener('abort', leave, { once: true })
-  try {
-    for (const [index, write] of writes.entries()) {
-      await writeAfterWait(response, write, gone.signal, {
-        ...options,
-        head: index === 0 ? () => response.writeHead(status, headers) : undefined,
-      })
-    }
-    if (end === 'normal') response.end()
-    else if (end === 'cut') response.destroy()
-    else await silence(gone.signal)
-  } catch {
-    // The other side has left, or the server closes: there is nobody to tell.
-    response.destroy()
-  } finally {
-    response.off('close', leave)
-    options.signal.removeEventListener('abort', leave)
-  }
-}
-
-interface WriteOptions extends SendOptions {
-  /** Sends the status and the headers, before the first bytes. */
-  readonly head: (() => void) | undefined
-}
-
-async function writeAfterWait(
-  response: ServerResponse,
-  { bytes, delayMs }: PreparedWrite,
-  gone: AbortSignal,
-  { clock, pieces, head }: WriteOptions,
-): Promise<void> {
-  if (delayMs > 0) await clock.sleep(delayMs, gone)
-  if (pieces) await setImmediate()
-  gone.throwIfAborted()
-  head?.()
-  await new Promise<void>((resolve, reject) => {
-    const leave = (): void => reject(new Error('the connection was closed'))
-    gone.addEventListener('abort', leave, { once: true })
-    // The callback comes when the bytes are with the system, so that nothing is lost when the connection is closed.
-    response.write(bytes, (error) => {
-      gone.removeEventListener('abort', leave)
-      if (error) reject(error)
-      else resolve()
-    })
+/** A refusal in the provider's own shape. */
+export function refuse(provider: Provider, failure: PlanFailure, requestId: string): WireAnswer {
+  return renderPlan(formats[provider], refusedPlan(failure), {
+    id: '',
+    model: '',
+    created: 0,
+    requestId,
+    stream: false,
+    includeUsage: false,
+    framing: 'sse',
   })
 }
 
-/** Waits until the other side leaves. */
-function silence(gone: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const leave = (): void => reject(new Error('the connection was closed'))
-    if (gone.aborted) leave()
-    gone.addEventListener('abort', leave, { once: true })
-  })
+/** The refusal of an invalid request. OpenAI also names the parameter and a code. */
+export function refuseRequest(
+  provider: Provider,
+  { message, param, code }: RequestProblem,
+  requestId: string,
+): WireAnswer {
+  const answer = refuse(provider, { reason: 'invalid_request', message, status: 400 }, requestId)
+  if (provider !== 'openai') return answer
+  const error = { message, type: 'invalid_request_error', param: param ?? null, code: code ?? null }
+  return { ...answer, frames: [{ bytes: jsonBytes({ error }) }] }
+}
+
+/** The refusal of a request without a key. */
+export function refuseWithoutKey(provider: Provider, requestId: string): WireAnswer {
+  const message = {
+    openai:
+      "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY).",
+    anthropic: 'x-api-key header is required',
+    gemini: 'Request is missing required authentication credential.',
+  }[provider]
+  return refuse(provider, { reason: 'authentication_failed', message, status: 401 }, requestId)
+}
+
+/** The refusal of an unknown path, or of a method that the path does not allow. */
+export function refuseAddress(
+  provider: Provider,
+  status: 404 | 405,
+  address: string,
+  requestId: string,
+): WireAnswer {
+  const message =
+    status === 404 ? `Invalid URL (${address})` : `Method not allowed for this URL (${address})`
+  return refuse(provider, { reason: 'invalid_request', message, status }, requestId)
+}
+
+/** The refusal of a call after the last script. Its message begins with the error reason of this library. */
+export function refuseExhausted(
+  provider: Provider,
+  scriptCount: number,
+  requestId: string,
+): WireAnswer {
+  const scripts = scriptCount === 1 ? '1 script' : `${scriptCount} scripts`
+  const message = `no_scripted_response: no scripted response is left; the server has ${scripts} and all were played`
+  return refuse(provider, { reason: 'no_scripted_response', message }, requestId)
+}
+
+/** The refusal of an injected fault. */
+export function refuseByFault(
+  provider: Provider,
+  fault: { status: number; message?: string | undefined; retryAfterMs?: number | undefined },
+  requestId: string,
+): WireAnswer {
+  const { status, message, retryAfterMs } = fault
+  const reason = reasonOf(status)
+  const failure = defined<PlanFailure>({ reason, status, message, retryAfterMs })
+  return refuse(provider, failure, requestId)
+}
+
+function reasonOf(status: number): AdapterErrorReason {
+  if (status === 401 || status === 403) return 'authentication_failed'
+  if (status === 429) return 'rate_limited'
+  return status >= 500 ? 'provider_unavailable' : 'invalid_request'
+}
+
+function jsonBytes(body: JsonObject): Uint8Array {
+  return Buffer.from(JSON.stringify(body))
+}
+
+/** The answer of the models endpoints: all models, or one. Without a list every model exists. */
+export function modelsAnswer(
+  provider: Provider,
+  model: string | undefined,
+  listed: readonly string[] | undefined,
+  requestId: string,
+): WireAnswer {
+  if (model === undefined)
+    return jsonAnswer(modelsList(provider, listed ?? defaultModels[provider]))
+  if (listed === undefined || listed.includes(model)) return jsonAnswer(modelEntry(provider, model))
+  const message =
+    provider === 'anthropic' ? `model: ${model}` : `The model '${model}' does not exist`
+  return refuse(provider, { reason: 'invalid_request', status: 404, message }, requestId)
+}
+
+function jsonAnswer(body: JsonObject): WireAnswer {
+  const headers = { 'content-type': 'application/json' }
+  return { status: 200, headers, frames: [{ bytes: jsonBytes(body) }], end: 'normal' }
+}
+
+const createdAt = new Date(wireEpoch * 1000).toISOString()
+
+/** The models that are listed by default. */
+const defaultModels: Readonly<Record<Provider, readonly string[]>> = {
+  openai: ['gpt-5', 'gpt-4o-mini', 'gpt-image-1'],
+  anthropic: ['claude-sonnet-4-5-20250929', 'claude-haiku-4-5-20251001'],
+  gemini: ['gemini-2.5-flash', 'gemini-2.5-pro', 'gemini-2.5-flash-image'],
+}
+
+function modelsList(provider: Provider, names: readonly string[]): JsonObject {
+  const models = names.map((name) => modelEntry(provider, name))
+  switch (provider) {
+    case 'openai':
+      return { object: 'list', data: models }
+    case 'anthropic':
+      return {
+        data: models,
+        has_more: false,
+        first_id: names[0] ?? null,
+        last_id: names.at(-1) ?? null,
+      }
+    case 'gemini':
+      return { models }
+    default:
+      return assertNever(provider)
+  }
+}
+
+function modelEntry(provider: Provider, name: string): JsonObject {
+  switch (provider) {
+    case 'openai':
+      return { id: name, object: 'model', created: wireEpoch, owned_by: 'allm' }
+    case 'anthropic':
+      return { type: 'model', id: name, display_name: name, created_at: createdAt }
+    case 'gemini':
+      return {
+        name: `models/${name.replace(/^models\//, '')}`,
+        version: '001',
+        displayName: name,
+        inputTokenLimit: 1_048_576,
+        outputTokenLimit: 65_536,
+        supportedGenerationMethods: ['generateContent', 'countTokens'],
+      }
+    default:
+      return assertNever(provider)
+  }
 }

@@ -9,7 +9,7 @@ import {
   type ParamTable,
   type ParamWords,
   type RequestProblem,
-} from './param-checks.ts'
+} from './check-params.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 
 const table: ParamTable = {
@@ -37,7 +37,7 @@ const table: ParamTable = {
   workspace_id: ['string'],
 }
 
-/** Known only to requests that name a beta. */
+/** With parameters that are allowed only in requests with a beta header. */
 const betaTable: ParamTable = {
   ...table,
   betas: ['array'],
@@ -50,7 +50,7 @@ const betaTable: ParamTable = {
   thread: [],
 }
 
-/** What the Messages API refuses: missing and unknown members, wrong kinds, bad tools, and turns that do not fit. */
+/** Checks a Messages request: missing and unknown members, wrong kinds, invalid tools, and the order of turns. */
 export function checkAnthropic(body: JsonObject, beta = false): RequestProblem | undefined {
   const { messages, max_tokens } = body
   const tools = objectsOf(body['tools'])
@@ -82,7 +82,7 @@ function systemProblem(system: JsonValue | undefined): RequestProblem | undefine
 
 const toolName = /^[a-zA-Z0-9_-]{1,128}$/
 
-/** Tools that run on the provider's side have a type of their own and are taken as they are. */
+/** The provider's own tools have another type and are not checked. */
 function toolProblem(tool: JsonObject, index: number): RequestProblem | undefined {
   const { type, name, input_schema, description } = tool
   if (type !== undefined && type !== null && type !== 'custom') return undefined
@@ -143,7 +143,7 @@ function settingsProblem(body: JsonObject): RequestProblem | undefined {
     : undefined
 }
 
-/** No more than four places of a request may be marked for the cache. */
+/** A request may have at most four cache marks. */
 function cacheProblem(body: JsonObject): RequestProblem | undefined {
   const { cache_control: _own, ...rest } = body
   const found = countMarks(rest)
@@ -163,7 +163,7 @@ function countMarks(value: JsonValue | undefined): number {
   return sum
 }
 
-/** What is wrong with the messages, each by itself and one after the other. */
+/** Checks each message, then their order. */
 function anthropicTurnsProblem(messages: readonly JsonObject[]): RequestProblem | undefined {
   const [first] = messages
   if (first === undefined) return { message: 'messages: at least one message is required' }
@@ -243,7 +243,7 @@ function misplaced(type: string, role: string): RequestProblem {
   return { message: `messages: \`${type}\` blocks can only be in \`${other}\` messages` }
 }
 
-/** Every call is answered at the start of the next turn, and every answer has its call in the turn before. */
+/** Every tool call needs a result at the start of the next turn, and every result needs its call in the turn before. */
 function toolOrderProblem(messages: readonly JsonObject[]): RequestProblem | undefined {
   const seen = new Set<string>()
   let open: readonly string[] = []
@@ -261,7 +261,7 @@ function toolOrderProblem(messages: readonly JsonObject[]): RequestProblem | und
   return open.length === 0 ? undefined : unanswered(openedAt, open)
 }
 
-/** Messages of the same role that follow each other are one turn. */
+/** Consecutive messages of the same role are one turn. */
 function turnsOf(
   messages: readonly JsonObject[],
 ): readonly { readonly index: number; readonly blocks: JsonObject[] }[] {
@@ -287,7 +287,7 @@ function answersProblem(
     const message = `messages.${index}.content.${at}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${orphan}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`
     return { message }
   }
-  // What stands before the results separates them from their calls.
+  // Results must come before all other blocks.
   const leading = blocks.findIndex((block) => block['type'] !== 'tool_result')
   const inPlace = leading === -1 ? answered : answered.slice(0, leading)
   const rest = open.filter((id) => !inPlace.includes(id))
@@ -313,7 +313,7 @@ const expectations: Readonly<Record<ParamKind, string>> = {
   object: 'a valid dictionary',
 }
 
-/** How Anthropic words what is wrong with a parameter. */
+/** Anthropic's error messages about parameters. */
 const anthropicWords: ParamWords = {
   nullable: false,
   unknown: (name) => ({ message: `${name}: Extra inputs are not permitted` }),
@@ -322,12 +322,12 @@ const anthropicWords: ParamWords = {
   }),
 }
 
-/** A member that has to be there. */
+/** A required member is missing. */
 function required(place: string): RequestProblem {
   return { message: `${place}: Field required` }
 }
 
-/** A string that has to match a pattern. */
+/** Checks that a value is a string that matches a pattern. */
 function patternProblem(
   place: string,
   value: unknown,

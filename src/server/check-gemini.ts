@@ -6,7 +6,7 @@ import {
   shown,
   type ParamTable,
   type RequestProblem,
-} from './param-checks.ts'
+} from './check-params.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 
 const requestNames = geminiNames({
@@ -48,7 +48,7 @@ const configNames = geminiNames({
   audioTimestamp: ['boolean'],
 })
 
-/** What generateContent refuses: unknown names, wrong kinds, bad function names and schemas, and turns that do not fit. */
+/** Checks a generateContent request: unknown names, wrong kinds, invalid functions and schemas, and the order of turns. */
 export function checkGemini(body: JsonObject): RequestProblem | undefined {
   const config = objectOf(either(body, 'generationConfig', 'generation_config'))
   const tools = listOf(body['tools'])
@@ -74,7 +74,7 @@ export function checkGemini(body: JsonObject): RequestProblem | undefined {
   )
 }
 
-/** Google's reader takes a single value where a list is meant. */
+/** Google accepts a single value in place of a list. */
 function listOf(value: JsonValue | undefined): readonly JsonObject[] {
   return objectsOf(
     Array.isArray(value) || value === undefined || value === null ? (value ?? []) : [value],
@@ -144,7 +144,7 @@ const partFacts = new Set([
   'media_resolution',
 ])
 
-/** What is wrong with the contents, each by itself and one after the other. */
+/** Checks each content, then their order. */
 function geminiTurnsProblem(contents: readonly JsonObject[]): RequestProblem | undefined {
   if (contents.length === 0)
     return { message: '* GenerateContentRequest.contents: contents is not specified\n' }
@@ -197,7 +197,7 @@ function countParts(content: JsonObject | undefined, name: string): number {
   return partsOf(content).filter((part) => functionPart(part, name) !== undefined).length
 }
 
-/** Calls come after a user's turn or after responses; each is answered in the very next turn. */
+/** Calls must follow a user turn or responses, and each needs its response in the next turn. */
 function orderProblem(contents: readonly JsonObject[]): RequestProblem | undefined {
   return firstProblem(contents, (content, index) => {
     const before = contents[index - 1]
@@ -223,7 +223,6 @@ function orderProblem(contents: readonly JsonObject[]): RequestProblem | undefin
   })
 }
 
-/** A name that the message does not have. */
 function unknownName(name: string, at?: string): RequestProblem {
   const place = at === undefined ? '' : ` at '${at}'`
   return {
@@ -231,12 +230,11 @@ function unknownName(name: string, at?: string): RequestProblem {
   }
 }
 
-/** A value of another kind than the field has. */
 function wrongKind(place: string, actual: string): RequestProblem {
   return { message: `Invalid value at '${snake(place)}' (${actual})` }
 }
 
-/** A table by both spellings: Google's reader takes a field's name in camel case and in snake case. */
+/** A table with both spellings: Google accepts names in camel case and in snake case. */
 function geminiNames(table: ParamTable): ParamTable {
   return Object.fromEntries(
     Object.entries(table).flatMap(([name, kinds]) => [
@@ -250,7 +248,7 @@ function snake(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
-/** The keywords that a Gemini schema has; it is a part of OpenAPI's, and a JSON Schema may say more. */
+/** The keywords of a Gemini schema, a subset of those of OpenAPI. */
 const keywords = new Set(
   [
     'type format title description nullable enum items maxItems minItems properties required',
@@ -260,7 +258,7 @@ const keywords = new Set(
   ].flatMap((line) => line.split(' ')),
 )
 
-/** The first keyword of a schema, or of one inside it, that Gemini does not know. */
+/** The problem of the first unknown keyword in a schema, nested schemas included. */
 function schemaProblem(schema: JsonValue | undefined, at: string): RequestProblem | undefined {
   const members = objectOf(schema)
   const unknown = Object.keys(members).find((name) => !keywords.has(name))

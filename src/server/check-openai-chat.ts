@@ -8,7 +8,7 @@ import {
   toolSettingProblem,
   wordProblem,
   wrongType,
-} from './openai-checks.ts'
+} from './check-openai.ts'
 import {
   firstProblem,
   kindOf,
@@ -18,7 +18,7 @@ import {
   shown,
   type ParamTable,
   type RequestProblem,
-} from './param-checks.ts'
+} from './check-params.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 
 const table: ParamTable = Object.fromEntries([
@@ -34,7 +34,7 @@ const table: ParamTable = Object.fromEntries([
   ...params(['string', 'object'], 'tool_choice function_call'),
 ])
 
-/** What Chat Completions refuses: unknown parameters, wrong kinds and ranges, bad tools, and turns that do not fit. */
+/** Checks a Chat Completions request: unknown parameters, wrong kinds and ranges, invalid tools, and the order of messages. */
 export function checkOpenaiChat(body: JsonObject): RequestProblem | undefined {
   const { messages, stream, stream_options } = body
   const tools = objectsOf(body['tools'])
@@ -57,7 +57,7 @@ export function checkOpenaiChat(body: JsonObject): RequestProblem | undefined {
   )
 }
 
-/** Reasoning models count their thoughts as well, so they have another name for the limit. */
+/** Reasoning models also count their reasoning, so their limit has another name. */
 function unsupportedProblem({ model, max_tokens }: JsonObject): RequestProblem | undefined {
   const limited = max_tokens !== undefined && max_tokens !== null
   if (!limited || !/^(?:o\d|gpt-[5-9])/.test(shown(model))) return undefined
@@ -125,7 +125,7 @@ function formatProblem(format: JsonObject): RequestProblem | undefined {
 
 const roles = ['system', 'assistant', 'user', 'function', 'tool', 'developer']
 
-/** What is wrong with the messages, each by itself and one after the other. */
+/** Checks each message, then their order. */
 function chatTurnsProblem(messages: readonly JsonObject[]): RequestProblem | undefined {
   return firstProblem(messages, messageProblem) ?? orderProblem(messages)
 }
@@ -152,7 +152,7 @@ function messageProblem(message: JsonObject, index: number): RequestProblem | un
   )
 }
 
-/** An assistant message may be without content when it holds something else. */
+/** An assistant message needs no content if it has one of these members. */
 function speaksOtherwise({ tool_calls, function_call, refusal, audio }: JsonObject): boolean {
   return [tool_calls, function_call, refusal, audio].some(
     (member) => member !== undefined && member !== null,
@@ -179,7 +179,7 @@ function callProblem(call: JsonObject, at: string): RequestProblem | undefined {
   return nameProblem(name, `${at}.function.name`)
 }
 
-/** Every call is answered by the tool messages right after it, and every tool message answers a call. */
+/** Every tool call needs an answer in the tool messages right after it, and every tool message needs its call. */
 function orderProblem(messages: readonly JsonObject[]): RequestProblem | undefined {
   let open = new Set<JsonValue | undefined>()
   for (const [index, message] of messages.entries()) {

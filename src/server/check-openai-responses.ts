@@ -8,7 +8,7 @@ import {
   toolSettingProblem,
   wordProblem,
   wrongType,
-} from './openai-checks.ts'
+} from './check-openai.ts'
 import {
   firstProblem,
   kindOf,
@@ -18,7 +18,7 @@ import {
   shown,
   type ParamTable,
   type RequestProblem,
-} from './param-checks.ts'
+} from './check-params.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 
 const table: ParamTable = Object.fromEntries([
@@ -34,7 +34,7 @@ const table: ParamTable = Object.fromEntries([
   ...params(['string', 'object'], 'tool_choice conversation'),
 ])
 
-/** What Responses refuses: unknown parameters, wrong kinds and ranges, bad tools, and items that do not fit. */
+/** Checks a Responses request: unknown parameters, wrong kinds and ranges, invalid tools, and the order of items. */
 export function checkOpenaiResponses(body: JsonObject): RequestProblem | undefined {
   const tools = objectsOf(body['tools'])
   return (
@@ -49,7 +49,7 @@ export function checkOpenaiResponses(body: JsonObject): RequestProblem | undefin
   )
 }
 
-/** What came before may be known to the server; then an answer to one of its calls is no orphan. */
+/** With a stored conversation, the call of an output may be in the stored part. */
 function inputProblem(body: JsonObject): RequestProblem | undefined {
   const { input } = body
   const remembered = ['previous_response_id', 'conversation', 'prompt'].some(
@@ -105,7 +105,7 @@ function formatProblem(format: JsonObject): RequestProblem | undefined {
 
 const roles = ['assistant', 'system', 'developer', 'user']
 
-/** What is wrong with the input items, each by itself and one after the other. */
+/** Checks each input item, then their order. */
 function responsesInputProblem(
   items: readonly JsonObject[],
   remembered: boolean,
@@ -115,7 +115,7 @@ function responsesInputProblem(
 
 function itemProblem(item: JsonObject, index: number): RequestProblem | undefined {
   const { type = 'message' } = item
-  // Items of tools that run on the provider's side are taken as they are.
+  // Items of the provider's own tools are not checked.
   return itemChecks[shown(type)]?.(item, `input[${index}]`)
 }
 
@@ -156,7 +156,7 @@ function callProblem(item: JsonObject, at: string): RequestProblem | undefined {
   return nameProblem(name, `${at}.name`)
 }
 
-/** Every call has an output somewhere after it, and every output has a call before it. */
+/** Every call needs an output somewhere after it, and every output needs a call before it. */
 function callsProblem(items: readonly JsonObject[]): RequestProblem | undefined {
   const open = new Set<string>()
   const known = new Set<string>()

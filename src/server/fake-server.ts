@@ -27,6 +27,7 @@ import {
   type Check,
 } from '../schema/checks.ts'
 import { chatAnswers, scriptSource, type ScriptSource } from './answers.ts'
+import type { Fault, SeededFailures } from './faults.ts'
 import { requestLog, type RecordedRequest, type RequestLog } from './request.ts'
 import { validateScript } from '../testing/check-script.ts'
 import { fakeImages } from '../testing/fake-images.ts'
@@ -38,28 +39,28 @@ export interface FakeServer {
   readonly port: number
   /** For OpenAI clients: with `/v1`. */
   readonly openaiBaseUrl: string
-  /** For our Anthropic adapter: with `/v1`. Anthropic's own package takes `url`. */
+  /** For the Anthropic adapter of this library: with `/v1`. Anthropic's own package takes `url`. */
   readonly anthropicBaseUrl: string
-  /** For our Gemini adapter: with `/v1beta`. Google's own package takes `url`. */
+  /** For the Gemini adapter of this library: with `/v1beta`. Google's own package takes `url`. */
   readonly geminiBaseUrl: string
-  /** What arrived, oldest first, without keys. */
+  /** The requests so far, oldest first, without keys. */
   readonly requests: readonly RecordedRequest[]
-  /** How many answers are being written: streams that wait, that are silent, or that nobody reads. */
+  /** The number of answers that are being written: streams that wait, stall, or are not read. */
   readonly openAnswers: number
-  /** Fulfilled as soon as no answer is being written. */
+  /** Waits until no answer is being written. */
   idle(): Promise<void>
-  /** Throws a `ValidationError` when scripts are left that no call has played. */
+  /** Throws a `ValidationError` if there are scripts that were not played. */
   assertDone(): void
-  /** Stops listening, ends the streams that are open, and closes all connections. It may be called again. */
+  /** Stops listening, ends open streams, and closes all connections. Later calls return the same promise. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
- * Starts a server that answers from scripts over HTTP, on the addresses of OpenAI, Anthropic and Gemini at once.
+ * Starts an HTTP server that answers from scripts, on the paths of OpenAI, Anthropic and Gemini at once.
  *
- * Rejects with a `ValidationError` when the options or the scripts are not legal, and with the system's error when the port
- * is taken. `close` it, or declare it with `await using`.
+ * Rejects with a `ValidationError` if the options or the scripts are invalid, and with the system's error if the port is taken.
+ * Call `close` at the end, or declare the server with `await using`.
  */
 export async function createFakeServer(options: FakeServerOptions = {}): Promise<FakeServer> {
   checkFakeServerOptions(options)
@@ -78,7 +79,7 @@ export async function createFakeServer(options: FakeServerOptions = {}): Promise
   }
   const log = requestLog(options.requestLimit ?? 10_000)
   const closing = new AbortController()
-  // Every answer that takes its time listens to it.
+  // Every answer that is being written listens to it.
   setMaxListeners(0, closing.signal)
   const handler = requestHandler(state, log, {
     clock: options.clock ?? systemClock,
@@ -129,7 +130,7 @@ function fakeServer(server: Server, { handler, log, source, closing }: ServerPar
   }
 }
 
-/** An address as it stands in a URL. One that means all of them can not be called, so the nearest one can. */
+/** An address in a URL. The addresses that mean "all interfaces" cannot be called, so they become the local one. */
 function hostOf(address: string): string {
   if (address === '0.0.0.0') return '127.0.0.1'
   if (address === '::') return '[::1]'
@@ -137,7 +138,7 @@ function hostOf(address: string): string {
 }
 
 async function listen(server: Server, options: FakeServerOptions): Promise<void> {
-  // An idle connection stays until the server closes: a client that keeps it must not find it gone.
+  // Idle connections stay open until the server closes, so that clients can reuse them.
   server.keepAliveTimeout = 0
   server.listen(options.port ?? 0, options.host ?? '127.0.0.1')
   await once(server, 'listening')
@@ -152,13 +153,13 @@ async function shutDown(
   server.close()
   closing.abort()
   await Promise.all(handler.open)
-  // What was written at once may still be on its way to the system.
+  // The last writes may not have reached the system yet.
   await setImmediate()
   server.closeAllConnections()
   await over
 }
 
-/** Throws a `ValidationError` that holds every problem of the scripts, of the image script, or of the options. */
+/** Throws a `ValidationError` with every problem of the scripts, of the image script, or of the options. */
 function checkFakeServerOptions(options: FakeServerOptions): void {
   validateScript({ script: options.script, scripts: options.scripts })
   fakeImages({ script: options.images })
@@ -192,7 +193,7 @@ const failures: Check = optionsOf({
   rateCut: share,
   malformedAt: integer,
   rateMalformed: share,
-})
+} satisfies Readonly<Record<keyof SeededFailures, Check>>)
 
 const fault: Check = optionsOf({
   status,
@@ -201,7 +202,7 @@ const fault: Check = optionsOf({
   slowMs: milliseconds,
   cutAfter: integer,
   malformedAt: integer,
-})
+} satisfies Readonly<Record<keyof Fault, Check>>)
 
 const check: Check = optionsOf({
   script: anything,
@@ -213,13 +214,13 @@ const check: Check = optionsOf({
   validateRequests: flag,
   models: listOf(someText),
   chunking: shape({ seed, maxBytes: count }),
-  failures: (value) => failures(value),
+  failures,
   faults: listOf((value) => (value === null ? fine : fault(value))),
   port: must('a port', (value) => Number.isInteger(value) && between(0, 65_535)(value) === fine),
   host: someText,
   requestLimit: count,
   clock: must('a clock with now and sleep', isClock),
-})
+} satisfies Readonly<Record<keyof FakeServerOptions, Check>>)
 
 function isClock(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'now' in value && 'sleep' in value

@@ -1,29 +1,21 @@
-import type { Clock } from '../core/clock.ts'
-import { applyFault, faultOf, type SeededFailures, type Fault } from './faults.ts'
-import { wireEpoch, type WireChunking, type WireFormat } from './wire-format.ts'
-import type { ImageScriptEntry } from '../testing/fake-images.ts'
-import type { Script } from '../testing/script.ts'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import {
   imageAnswer,
-  prepareAnswer,
-  sendAnswer,
-  type ChatAnswers,
-  type PreparedAnswer,
-  type ScriptSource,
-  type SendOptions,
-} from './answers.ts'
-import { kindOf, objectOf } from './param-checks.ts'
-import {
-  jsonAnswer,
+  modelsAnswer,
   refuse,
   refuseAddress,
   refuseByFault,
   refuseExhausted,
   refuseRequest,
   refuseWithoutKey,
-} from './refuse.ts'
-import { checkImages, checkRequest, unreadable } from './request-checks.ts'
+  type ChatAnswers,
+  type ScriptSource,
+} from './answers.ts'
+import { checkOpenaiImages } from './check-openai.ts'
+import { objectOf } from './check-params.ts'
+import { checkRequest, unreadable } from './check-request.ts'
+import type { Clock } from '../core/clock.ts'
+import { applyFault, faultOf, type Fault, type SeededFailures } from './faults.ts'
 import {
   apiKeyOf,
   headersWithoutKeys,
@@ -32,22 +24,25 @@ import {
   pathWithoutKey,
   readBody,
   routeOf,
-  type Provider,
   type RecordedRequest,
   type RequestLog,
   type Route,
 } from './request.ts'
-import { assertNever, defined } from '../types/guards.ts'
+import { prepareAnswer, sendAnswer, type PreparedAnswer, type SendOptions } from './send-answer.ts'
+import type { WireAnswer, WireChunking, WireFormat } from './wire-format.ts'
+import type { ImageScriptEntry } from '../testing/fake-images.ts'
+import type { Script } from '../testing/script.ts'
+import { assertNever, defined, isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 
-/** Takes requests, records them and answers them. */
+/** Records and answers requests. */
 export interface RequestHandler {
   handle(request: IncomingMessage, response: ServerResponse): void
-  /** The answers that are being written; each is fulfilled when it is over. */
+  /** The answers that are being written. Each promise is fulfilled when its answer ends. */
   readonly open: ReadonlySet<Promise<void>>
 }
 
-/** Makes the handler of a server. A request is on record before the first byte of its answer is sent. */
+/** Makes the handler of a server. A request is recorded before the first byte of its answer is sent. */
 export function requestHandler(
   state: ServerState,
   log: RequestLog,
@@ -55,14 +50,21 @@ export function requestHandler(
 ): RequestHandler {
   let count = 0
   const open = new Set<Promise<void>>()
-  const settle = (incoming: Incoming, decision: Decision, response: ServerResponse): void => {
-    log.add(recorded(incoming, decision))
-    const sent = sendAnswer(response, decision.answer, sending)
+  const send = (answer: Answer, response: ServerResponse): void => {
+    const prepared = 'writes' in answer ? answer : prepareAnswer(answer)
+    const sent = sendAnswer(response, prepared, sending)
     if (sent === undefined) return
-    const over = sent.then(() => {
-      open.delete(over)
-    })
+    const over = sent.then(() => void open.delete(over))
     open.add(over)
+  }
+  const answer = async (
+    route: Route,
+    incoming: Incoming,
+    response: ServerResponse,
+  ): Promise<void> => {
+    const decision = await decide(state, route, incoming)
+    log.add(recorded(incoming, decision))
+    send(decision.answer, response)
   }
   return {
     open,
@@ -74,37 +76,10 @@ export function requestHandler(
       const requestId = `req_fake_${number}`
       readBody(request, (bytes) => {
         const incoming = { number, method, url, headers, bytes, key, requestId }
-        const decision = decide(state, route, incoming)
-        if (!(decision instanceof Promise)) {
-          settle(incoming, decision, response)
-          return
-        }
-        decision.then(
-          (later) => settle(incoming, later, response),
-          (error: unknown) => settle(incoming, broken(route.provider, error, requestId), response),
-        )
+        answer(route, incoming, response).catch(() => response.destroy())
       })
     },
   }
-}
-
-function decide(
-  state: ServerState,
-  route: Route,
-  incoming: Incoming,
-): Decision | Promise<Decision> {
-  try {
-    return answerRequest(state, route, incoming)
-  } catch (error) {
-    return broken(route.provider, error, incoming.requestId)
-  }
-}
-
-/** A mistake of ours is told to the client, so that a test does not wait for an answer that never comes. */
-function broken(provider: Provider, error: unknown, requestId: string): Decision {
-  const message = `the fake server failed: ${error instanceof Error ? error.message : String(error)}`
-  const failure = { reason: 'no_scripted_response', status: 500, message } as const
-  return { answer: prepareAnswer(refuse(provider, failure, requestId)) }
 }
 
 function recorded(incoming: Incoming, { answer, body, format }: Decision): RecordedRequest {
@@ -120,103 +95,89 @@ function recorded(incoming: Incoming, { answer, body, format }: Decision): Recor
   })
 }
 
-/** Decides what a request is answered with. Only a form with files takes time to read. */
-function answerRequest(
+/** Decides about a request. A bug of the server is reported to the client, so that a test does not wait for ever. */
+async function decide(state: ServerState, route: Route, incoming: Incoming): Promise<Decision> {
+  try {
+    return await answerRequest(state, route, incoming)
+  } catch (error) {
+    const message = `the fake server failed: ${error instanceof Error ? error.message : String(error)}`
+    const failure = { reason: 'no_scripted_response', status: 500, message } as const
+    return { answer: refuse(route.provider, failure, incoming.requestId) }
+  }
+}
+
+async function answerRequest(
   state: ServerState,
   route: Route,
   incoming: Incoming,
-): Decision | Promise<Decision> {
-  const { key, requestId, method, url } = incoming
+): Promise<Decision> {
+  const { key, requestId, method, url, bytes } = incoming
   const { provider } = route
   if (route.type === 'unknown') {
     const path = url.replace(/\?.*$/, '')
-    const answer = refuseAddress(provider, route.status, `${method} ${path}`, requestId)
-    return { answer: prepareAnswer(answer) }
+    return { answer: refuseAddress(provider, route.status, `${method} ${path}`, requestId) }
   }
   if (key === undefined && state.options.requireKey !== false)
-    return { answer: prepareAnswer(refuseWithoutKey(provider, requestId)) }
-  if (incoming.bytes === undefined) {
-    const failure = {
-      reason: 'invalid_request',
-      status: 413,
-      message: 'Request too large',
-    } as const
-    return { answer: prepareAnswer(refuse(provider, failure, requestId)) }
+    return { answer: refuseWithoutKey(provider, requestId) }
+  if (bytes === undefined) {
+    const message = 'Request too large'
+    const failure = { reason: 'invalid_request', status: 413, message } as const
+    return { answer: refuse(provider, failure, requestId) }
   }
   switch (route.type) {
     case 'chat':
-      return answerChat(state, route, incoming)
+      return answerChat(state, route, incoming, bytes)
     case 'images':
-      return answerImages(state, route, incoming)
+      return answerImages(state, route, incoming, bytes)
     case 'models':
-      return { answer: prepareAnswer(answerModels(state, route, requestId)) }
+      return { answer: modelsAnswer(provider, route.model, state.options.models, requestId) }
     default:
       return assertNever(route)
   }
 }
 
-function answerModels(
-  { options }: ServerState,
-  { provider, model }: Extract<Route, { type: 'models' }>,
-  requestId: string,
-): ReturnType<typeof jsonAnswer> {
-  const names = options.models ?? defaultModels[provider]
-  if (model === undefined) return jsonAnswer(modelsList(provider, names))
-  if (options.models === undefined || names.includes(model))
-    return jsonAnswer(modelEntry(provider, model))
-  const message =
-    provider === 'anthropic' ? `model: ${model}` : `The model '${model}' does not exist`
-  return refuse(provider, { reason: 'invalid_request', status: 404, message }, requestId)
-}
-
 type ChatRoute = Extract<Route, { type: 'chat' }>
 
-/** Answers a call of a chat model: checks it, lets its fault happen, and plays the next script. */
-function answerChat(
+/** Answers a call of a chat model: checks it, applies its fault, and plays the next script. */
+async function answerChat(
   state: ServerState,
   route: ChatRoute,
   incoming: Incoming,
-): Decision | Promise<Decision> {
+  bytes: Buffer,
+): Promise<Decision> {
   const { format, provider } = route
-  const { requestId } = incoming
-  const parsed = parseJson(incoming.bytes ?? Buffer.alloc(0))
-  if (kindOf(parsed) !== 'object') {
-    const answer = prepareAnswer(refuseRequest(provider, unreadable(format), requestId))
-    return parsed === undefined ? { answer, format } : { answer, format, body: parsed }
+  const { requestId, headers } = incoming
+  const body = parseJson(bytes)
+  if (!isObject(body)) {
+    const answer = refuseRequest(provider, unreadable(format), requestId)
+    return defined<Decision>({ answer, format, body })
   }
-  const body = objectOf(parsed)
   const problem =
-    state.options.validateRequests === false
-      ? undefined
-      : checkRequest(format, body, incoming.headers)
+    state.options.validateRequests === false ? undefined : checkRequest(format, body, headers)
   const answer =
     problem === undefined
-      ? playChat(state, route, incoming, body)
-      : prepareAnswer(refuseRequest(provider, problem, requestId))
-  return answer instanceof Promise
-    ? answer.then((drawn) => ({ answer: drawn, format, body }))
-    : { answer, format, body }
+      ? await playChat(state, route, incoming, body)
+      : refuseRequest(provider, problem, requestId)
+  return { answer, format, body }
 }
 
-function playChat(
+async function playChat(
   state: ServerState,
   route: ChatRoute,
   { key, requestId }: Incoming,
   body: JsonObject,
-): PreparedAnswer | Promise<PreparedAnswer> {
+): Promise<Answer> {
   const { format, provider, framing } = route
   const fault = nextFault(state)
   const { status } = fault ?? {}
-  if (status !== undefined)
-    return prepareAnswer(refuseByFault(provider, { ...fault, status }, requestId))
+  if (status !== undefined) return refuseByFault(provider, { ...fault, status }, requestId)
   const model = route.model ?? text(body['model'])
   if (drawsImages(route, body) && state.options.images !== undefined) {
-    const drawn = imageAnswer('gemini', state.source.imagesOf(key), { model, requestId })
-    return drawn.then((answer) => prepareAnswer(applyFault(answer, fault)))
+    const call = { model, requestId }
+    return applyFault(await imageAnswer('gemini', state.source.imagesOf(key), call), fault)
   }
   const taken = state.source.take(key)
-  if (taken === undefined)
-    return prepareAnswer(refuseExhausted(provider, state.source.size, requestId))
+  if (taken === undefined) return refuseExhausted(provider, state.source.size, requestId)
   const ask = {
     format,
     framing,
@@ -246,161 +207,106 @@ async function answerImages(
   state: ServerState,
   route: ImagesRoute,
   incoming: Incoming,
+  bytes: Buffer,
 ): Promise<Decision> {
-  const { requestId } = incoming
-  const body = await bodyOf(incoming)
-  if (body === undefined) {
+  const { requestId, headers } = incoming
+  const contentType = headers['content-type'] ?? ''
+  const body = contentType.startsWith('multipart/form-data')
+    ? await parseForm(bytes, contentType)
+    : parseJson(bytes)
+  if (!isObject(body)) {
     const message = 'We could not parse the body of your request.'
-    return { answer: prepareAnswer(refuseRequest('openai', { message }, requestId)) }
+    return { answer: refuseRequest('openai', { message }, requestId) }
   }
   const problem =
-    state.options.validateRequests === false ? undefined : checkImages(route.operation, body)
+    state.options.validateRequests === false ? undefined : checkOpenaiImages(route.operation, body)
   const answer =
     problem === undefined
       ? await playImages(state, incoming, body)
-      : prepareAnswer(refuseRequest('openai', problem, requestId))
+      : refuseRequest('openai', problem, requestId)
   return { answer, body }
-}
-
-async function bodyOf({ headers, bytes }: Incoming): Promise<JsonObject | undefined> {
-  const contentType = headers['content-type'] ?? ''
-  const content = bytes ?? Buffer.alloc(0)
-  if (contentType.startsWith('multipart/form-data')) return parseForm(content, contentType)
-  const value = parseJson(content)
-  return kindOf(value) === 'object' ? objectOf(value) : undefined
 }
 
 async function playImages(
   state: ServerState,
-  incoming: Incoming,
+  { key, requestId }: Incoming,
   body: JsonObject,
-): Promise<PreparedAnswer> {
-  const { key, requestId } = incoming
+): Promise<Answer> {
   const fault = nextFault(state)
   const { status } = fault ?? {}
-  if (status !== undefined)
-    return prepareAnswer(refuseByFault('openai', { ...fault, status }, requestId))
-  const { model } = body
-  const call = { model: typeof model === 'string' ? model : '', requestId }
-  const drawn = await imageAnswer('openai', state.source.imagesOf(key), call)
-  return prepareAnswer(applyFault(drawn, fault))
+  if (status !== undefined) return refuseByFault('openai', { ...fault, status }, requestId)
+  const call = { model: text(body['model']), requestId }
+  return applyFault(await imageAnswer('openai', state.source.imagesOf(key), call), fault)
 }
 
-/** What a server keeps between requests. */
+/** The state of a server between requests. */
 export interface ServerState {
   readonly options: FakeServerOptions
   readonly source: ScriptSource
   readonly answers: ChatAnswers
-  /** Calls of models that were not refused for what they said. */
+  /** The number of model calls that passed the checks. */
   calls: number
 }
 
-/** A request that is whole. */
+/** A request with its body. */
 interface Incoming {
-  /** Counts all requests from 1. */
+  /** The number of the request, from 1. */
   readonly number: number
   readonly method: string
   readonly url: string
   readonly headers: IncomingHttpHeaders
-  /** `undefined` when it was too large to be read. */
+  /** `undefined` when the body was too large. */
   readonly bytes: Buffer | undefined
   readonly key: string | undefined
   readonly requestId: string
 }
 
-/** What a request is answered with, and what was read of it. */
+/** Answers from the cache are prepared already. */
+type Answer = WireAnswer | PreparedAnswer
+
+/** The answer of a request, and the parts of the request for the record. */
 interface Decision {
-  readonly answer: PreparedAnswer
+  readonly answer: Answer
   readonly body?: JsonValue
   readonly format?: WireFormat
 }
 
-/** Counts a call of a model and says what goes wrong with it. */
+/** Counts a call of a model and returns its fault. */
 function nextFault(state: ServerState): Fault | undefined {
   const { faults = [], failures } = state.options
   return faultOf(state.calls++, faults, failures)
 }
 
-const createdAt = new Date(wireEpoch * 1000).toISOString()
-
-/** The names that are listed when the options say none. */
-const defaultModels: Readonly<Record<Provider, readonly string[]>> = {
-  openai: ['gpt-5', 'gpt-4o-mini', 'gpt-image-1'],
-  anthropic: ['claude-sonnet-4-5-20250929', 'claude-haiku-4-5-20251001'],
-  gemini: ['gemini-2.5-flash', 'gemini-2.5-pro', 'gemini-2.5-flash-image'],
-}
-
-/** The list of models in the provider's own shape. */
-function modelsList(provider: Provider, names: readonly string[]): JsonObject {
-  const models = names.map((name) => modelEntry(provider, name))
-  switch (provider) {
-    case 'openai':
-      return { object: 'list', data: models }
-    case 'anthropic':
-      return {
-        data: models,
-        has_more: false,
-        first_id: names[0] ?? null,
-        last_id: names.at(-1) ?? null,
-      }
-    case 'gemini':
-      return { models }
-    default:
-      return assertNever(provider)
-  }
-}
-
-/** One model in the provider's own shape. */
-function modelEntry(provider: Provider, name: string): JsonObject {
-  switch (provider) {
-    case 'openai':
-      return { id: name, object: 'model', created: wireEpoch, owned_by: 'allm' }
-    case 'anthropic':
-      return { type: 'model', id: name, display_name: name, created_at: createdAt }
-    case 'gemini':
-      return {
-        name: `models/${name.replace(/^models\//, '')}`,
-        version: '001',
-        displayName: name,
-        inputTokenLimit: 1_048_576,
-        outputTokenLimit: 65_536,
-        supportedGenerationMethods: ['generateContent', 'countTokens'],
-      }
-    default:
-      return assertNever(provider)
-  }
-}
-
-/** What a fake server is made of. Everything but `clock` is JSON, and all of it is checked when the server is made. */
+/** Options of `createFakeServer`. Everything but `clock` is JSON, and all of it is checked when the server is made. */
 export interface FakeServerOptions {
-  /** What one call does. */
+  /** The script of a single call. */
   readonly script?: Script | undefined
-  /** What each call does, one list a call. */
+  /** One script per call. */
   readonly scripts?: readonly Script[] | undefined
-  /** What image calls do, one entry a call. */
+  /** One entry per image call. */
   readonly images?: readonly ImageScriptEntry[] | undefined
-  /** Begin again after the last script instead of failing (false). */
+  /** Start again after the last script instead of failing (false). */
   readonly repeat?: boolean | undefined
-  /** One place in the scripts for all (`shared`), or one for each API key, so that parallel tests do not disturb each other. */
+  /** One position in the scripts for all (`shared`), or one per API key, so that parallel tests do not affect each other. */
   readonly cursor?: 'shared' | 'per_key' | undefined
-  /** Refuse requests without a key (true). Any key will do. */
+  /** Refuse requests without a key (true). Every key is accepted. */
   readonly requireKey?: boolean | undefined
   /** Refuse requests that the provider would refuse (true). */
   readonly validateRequests?: boolean | undefined
   /** The names that the models endpoints list. */
   readonly models?: readonly string[] | undefined
-  /** Cut what is sent into other pieces. */
+  /** Cut the bytes of answers into other pieces. */
   readonly chunking?: WireChunking | undefined
-  /** What goes wrong by chance. */
+  /** Random failures. */
   readonly failures?: SeededFailures | undefined
-  /** What goes wrong with the first calls, one item a call; `null` for nothing. */
+  /** Faults of the first calls, one item per call; `null` for none. */
   readonly faults?: readonly (Fault | null)[] | undefined
-  /** 0, the default, is any free port. */
+  /** The port; 0, the default, is any free port. */
   readonly port?: number | undefined
   /** The address to listen on (`127.0.0.1`). */
   readonly host?: string | undefined
-  /** How many of the last requests are kept at least (10 000). */
+  /** The server keeps at least this many of the last requests (10 000). */
   readonly requestLimit?: number | undefined
-  /** Delays go through it. */
+  /** The clock of all delays. */
   readonly clock?: Clock | undefined
 }

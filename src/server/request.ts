@@ -4,16 +4,16 @@ import { assertNever } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { ImageOperation } from '../types/media.ts'
 
-/** Whose API a request is for. */
+/** The provider whose API a request is for. */
 export type Provider = 'openai' | 'anthropic' | 'gemini'
 
-/** What a request asks for, by its method and address alone. */
+/** The kind of a request, by its method and path. */
 export type Route =
   | {
       readonly type: 'chat'
       readonly provider: Provider
       readonly format: WireFormat
-      /** Gemini has the model and the kind of answer in its address. */
+      /** Gemini has the model and the kind of answer in the path. */
       readonly model?: string
       readonly stream?: boolean
       readonly framing: 'sse' | 'json_array'
@@ -41,7 +41,7 @@ const posts: Readonly<Record<string, Route>> = {
   '/v1/images/variations': { type: 'images', provider: 'openai', operation: 'variation' },
 }
 
-/** Finds what a request asks for. What no provider has is `unknown`, with the status that it is refused with. */
+/** Finds the route of a request. A path or method that no provider has is `unknown`, with the status of the refusal. */
 export function routeOf(method: string, url: string, headers: IncomingHttpHeaders): Route {
   const query = url.indexOf('?')
   const path = query === -1 ? url : url.slice(0, query)
@@ -88,7 +88,7 @@ function modelsRoute(
     : { type: 'models', provider, model: decode(model) }
 }
 
-/** Two APIs have the same address for their models; their headers tell them apart. */
+/** Two APIs have the same path for their models; the headers distinguish them. */
 function providerOf(path: string, headers: IncomingHttpHeaders): Provider {
   if (/^\/v1(?:beta|alpha)\//.test(path) || 'x-goog-api-key' in headers) return 'gemini'
   return 'anthropic-version' in headers || 'x-api-key' in headers ? 'anthropic' : 'openai'
@@ -106,10 +106,10 @@ function decode(text: string): string {
   }
 }
 
-/** The largest request that is read. */
+/** The largest body that is read. */
 const maxBodyBytes = 64 * 1024 * 1024
 
-/** Collects the body of a request and calls back once: with its bytes, or with `undefined` when it is too large. */
+/** Reads the body of a request and calls back once: with its bytes, or with `undefined` if it is too large. */
 export function readBody(
   request: IncomingMessage,
   onBody: (bytes: Buffer | undefined) => void,
@@ -127,10 +127,10 @@ export function readBody(
   })
 }
 
-/** A body as JSON; `undefined` when it is not. */
+/** A body as JSON; `undefined` if it is not JSON. */
 export function parseJson(bytes: Buffer): JsonValue | undefined {
   try {
-    // JSON.parse gives nothing but JSON.
+    // JSON.parse returns JSON.
     return JSON.parse(bytes.toString('utf8')) as JsonValue
   } catch {
     return undefined
@@ -138,8 +138,8 @@ export function parseJson(bytes: Buffer): JsonValue | undefined {
 }
 
 /**
- * The fields of a form as JSON: a text by itself, a file by its name, type and size, and a list where a field comes more
- * than once. `undefined` when the form can not be read.
+ * The fields of a form as JSON: text as it is, a file by its name, type and size, and a list for a repeated field. `undefined` if
+ * the form cannot be parsed.
  */
 export async function parseForm(
   bytes: Buffer,
@@ -166,7 +166,7 @@ export async function parseForm(
   return fields
 }
 
-/** The key that a request carries where its provider looks for one; `undefined` when there is none. */
+/** The API key of a request, from the place where its provider expects it. */
 export function apiKeyOf(
   provider: Provider,
   headers: IncomingHttpHeaders,
@@ -201,7 +201,7 @@ const keyHeaders = new Set([
   'cookie',
 ])
 
-/** The headers of a request without those that carry keys. */
+/** The headers of a request without those that contain keys. */
 export function headersWithoutKeys(headers: IncomingHttpHeaders): Record<string, string> {
   const kept: Record<string, string> = {}
   for (const [name, value] of Object.entries(headers)) {
@@ -211,7 +211,7 @@ export function headersWithoutKeys(headers: IncomingHttpHeaders): Record<string,
   return kept
 }
 
-/** An address without the key that it may carry. */
+/** A path without the `key` parameter. */
 export function pathWithoutKey(url: string): string {
   if (!url.includes('key=')) return url
   return url.replace(/([?&])key=[^&]*(&|$)/, (_, lead: string, tail: string) =>
@@ -219,23 +219,23 @@ export function pathWithoutKey(url: string): string {
   )
 }
 
-/** A request as it arrived, and what became of it. Keys are left out. */
+/** A request and the status of its answer. Keys are left out. */
 export interface RecordedRequest {
-  /** Counts all requests from 1. */
+  /** The number of the request, from 1. */
   readonly number: number
   readonly method: string
   /** With the query, without a key in it. */
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
-  /** Parsed: JSON, or the fields of a form. Absent when there was none or it can not be read. */
+  /** The parsed body: JSON, or the fields of a form. Absent if there was none or it could not be parsed. */
   readonly body?: JsonValue
-  /** The format that was asked for, for a call of a model. */
+  /** The format of the answer, for a call of a model. */
   readonly format?: WireFormat
-  /** The status that it was answered with; 0 when the connection was closed or left silent instead. */
+  /** The status of the answer; 0 if the connection was closed or stalled instead. */
   readonly status: number
 }
 
-/** Remembers requests, oldest first. */
+/** The record of requests, oldest first. */
 export interface RequestLog {
   readonly requests: readonly RecordedRequest[]
   add(request: RecordedRequest): void

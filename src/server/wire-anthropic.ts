@@ -1,17 +1,11 @@
 import type { PlanBlock, WirePlan } from './plan.ts'
 import { wordsOf } from './wire-failure.ts'
-import {
-  asString,
-  isJsonObject,
-  parseJsonObject,
-  type RenderContext,
-  type WireRenderer,
-} from './wire-format.ts'
-import { assertNever, defined } from '../types/guards.ts'
+import { asString, parseJsonObject, type RenderContext, type WireRenderer } from './wire-format.ts'
+import { assertNever, defined, isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { FinishReason, Usage } from '../types/response.ts'
 
-/** The words of Anthropic for our finish reasons. It has none for `error`. */
+/** The finish reasons in the words of Anthropic, which has none for `error`. */
 const anthropicStopWords: Readonly<Record<FinishReason, string>> = {
   stop: 'end_turn',
   length: 'max_tokens',
@@ -21,7 +15,7 @@ const anthropicStopWords: Readonly<Record<FinishReason, string>> = {
   other: 'pause_turn',
 }
 
-/** Anthropic Messages: one content block for each block, deltas between its start and its stop. */
+/** Anthropic Messages: one content block per block of the plan, with deltas between its start and its stop. */
 export const anthropic: WireRenderer = {
   defaultModel: 'claude-sonnet-4-5-20250929',
   namedEvents: true,
@@ -33,12 +27,12 @@ export const anthropic: WireRenderer = {
     usage: messageUsage(plan.usage ?? {}),
   }),
   stream(plan, context, writer) {
-    const say = (type: string, members: JsonObject = {}): void =>
+    const emit = (type: string, members: JsonObject = {}): void =>
       writer.event({ type, ...members }, type)
     const delta = (index: number, members: JsonObject): void =>
-      say('content_block_delta', { index, delta: members })
+      emit('content_block_delta', { index, delta: members })
     let pinged = false
-    say('message_start', {
+    emit('message_start', {
       message: {
         ...messageHead(context),
         content: [],
@@ -52,8 +46,8 @@ export const anthropic: WireRenderer = {
       open(index) {
         const block = plan.blocks[index]
         if (block !== undefined)
-          say('content_block_start', { index, content_block: startedBlock(block) })
-        if (!pinged) say('ping')
+          emit('content_block_start', { index, content_block: startedBlock(block) })
+        if (!pinged) emit('ping')
         pinged = true
       },
       delta(index, text) {
@@ -65,11 +59,11 @@ export const anthropic: WireRenderer = {
         const block = plan.blocks[index]
         const signature = block === undefined ? undefined : signatureOf(block)
         if (signature !== undefined) delta(index, { type: 'signature_delta', signature })
-        say('content_block_stop', { index })
+        emit('content_block_stop', { index })
       },
       finish() {
-        say('message_delta', { delta: stop(plan), usage: messageUsage(plan.usage ?? {}) })
-        say('message_stop')
+        emit('message_delta', { delta: stop(plan), usage: messageUsage(plan.usage ?? {}) })
+        emit('message_stop')
       },
       fail(failure) {
         const { word, message } = wordsOf('anthropic', failure)
@@ -88,7 +82,7 @@ function stop(plan: WirePlan): JsonObject {
   return { stop_reason: anthropicStopWords[reason], stop_sequence: null }
 }
 
-/** A content block with all of its content. */
+/** A whole content block. */
 function contentBlock(block: PlanBlock): JsonObject {
   switch (block.type) {
     case 'text':
@@ -100,18 +94,18 @@ function contentBlock(block: PlanBlock): JsonObject {
         type: 'tool_use',
         id: block.id,
         name: block.name,
-        // A body holds decoded arguments; text that is not a JSON object can not stand there.
+        // A body has parsed arguments, so text that is not a JSON object is lost.
         input: parseJsonObject(block.text),
       }
     case 'image':
-      // Claude does not draw.
+      // Claude does not make images.
       return { type: 'text', text: '' }
     default:
       return assertNever(block)
   }
 }
 
-/** A content block as it is when it starts. What comes in deltas is empty; other blocks come whole. */
+/** A content block at its start. Members that come in deltas are empty. */
 function startedBlock(block: PlanBlock): JsonObject {
   const whole = contentBlock(block)
   return { ...whole, ...emptyMembers[typeOf(whole)] }
@@ -123,7 +117,7 @@ const emptyMembers: Readonly<Record<string, JsonObject>> = {
   tool_use: { input: {} },
 }
 
-/** The delta that adds text to a block; `undefined` for a block that takes none. */
+/** The delta that adds text to a block; `undefined` for a block without deltas. */
 function textDelta(block: PlanBlock, text: string): JsonObject | undefined {
   return deltas[typeOf(contentBlock(block))]?.(text)
 }
@@ -138,7 +132,7 @@ function typeOf({ type }: JsonObject): string {
   return typeof type === 'string' ? type : ''
 }
 
-/** The signature of a thinking block, which comes after its last delta. */
+/** The signature of a thinking block. It is sent after the last delta. */
 function signatureOf(block: PlanBlock): string | undefined {
   const { type, signature } = contentBlock(block)
   return type === 'thinking' && typeof signature === 'string' && signature !== ''
@@ -147,24 +141,24 @@ function signatureOf(block: PlanBlock): string | undefined {
 }
 
 /**
- * Opaque data in the form of this provider becomes what it stands for: `{signature}`, `{redacted}` without text, or
- * a whole `{block}` without text. A string is a signature, and so is any other value, as JSON.
+ * The thinking block of opaque data `{signature}`, and without text also of `{redacted}` and of a whole `{block}`. A string is a
+ * signature, and so is the JSON of any other value.
  */
 function reasoningBlock(text: string, opaque: JsonValue | undefined): JsonObject {
-  if (isJsonObject(opaque)) {
+  if (isObject(opaque)) {
     const { signature, redacted, block } = opaque
     if (typeof signature === 'string') return { type: 'thinking', thinking: text, signature }
     if (text === '' && typeof redacted === 'string')
       return { type: 'redacted_thinking', data: redacted }
-    if (text === '' && isJsonObject(block)) return block
+    if (text === '' && isObject(block)) return block
   }
   const signature = opaque === undefined ? '' : asString(opaque)
   return { type: 'thinking', thinking: text, signature }
 }
 
 /**
- * Anthropic's usage: its `input_tokens` are those that no cache had a part in, so cached reads and writes are
- * taken off. This API always counts input and output, so what the script does not know of them is 0.
+ * Anthropic's usage: `input_tokens` does not include cached reads and writes, so they are subtracted. This API always sends input
+ * and output tokens, so unknown ones are 0.
  */
 export function messageUsage(usage: Usage): JsonObject {
   const read = usage.cachedInputTokens ?? 0
@@ -182,7 +176,7 @@ export function messageUsage(usage: Usage): JsonObject {
   }
 }
 
-/** The usage that a stream starts with: the input is known, and nothing was written yet. */
+/** The usage at the start of a stream: the input, and no output yet. */
 function startUsage(usage: Usage): JsonObject {
   const { inputTokens, cachedInputTokens, cacheWriteInputTokens } = usage
   const known = defined<Usage>({ inputTokens, cachedInputTokens, cacheWriteInputTokens })

@@ -4,7 +4,7 @@ import type { WireFormat } from './wire-format.ts'
 import { assertNever } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 
-/** A provider's refusal: the status, the body in the provider's own form, and the headers that belong to it. */
+/** A provider's refusal: status, body and headers. */
 interface RenderedFailure {
   readonly status: number
   readonly body: JsonObject
@@ -36,39 +36,33 @@ export function renderFailure(
   }
 }
 
-/** What the provider says: the table's words, with what the script says in their place. */
+/** Status, word and message of a failure: those of the script, else those of the table. */
 export function wordsOf(format: WireFormat, failure: PlanFailure): FailureWords {
   const { reason, message, status } = failure
-  const table =
-    format === 'anthropic'
-      ? anthropicFailures
-      : format === 'gemini'
-        ? geminiFailures
-        : openaiFailures
-  const usual = table[reason]
+  const usual = failureTables[format][reason]
   const unusual = status !== undefined && status !== usual.status
   return {
     status: status ?? usual.status,
-    // A status that the script chose brings its own word, where the word follows from the status.
+    // Where the word follows from the status, a status of the script has its own word.
     word: unusual ? wordOfStatus(format, status, usual.word) : usual.word,
-    message: said(usual, message) + waitHint(format, failure),
+    message: messageOf(usual, message) + waitHint(format, failure),
   }
 }
 
-/** The script's own message, beside the usual one where only that tells the reason. */
-function said(usual: FailureWords, message: string | undefined): string {
+/** The message of the script, after the usual message where only that tells the reason. */
+function messageOf(usual: FailureWords, message: string | undefined): string {
   if (message === undefined) return usual.message
   return usual.toldByMessage === true ? `${usual.message} (${message})` : message
 }
 
-/** OpenAI says how long to wait in its sentence too, which is all that there is of it inside a stream. */
+/** OpenAI also puts the time to wait into its message. Inside a stream there is no other place for it. */
 function waitHint(format: WireFormat, { reason, retryAfterMs }: PlanFailure): string {
   if (format === 'anthropic' || format === 'gemini') return ''
   if (reason !== 'rate_limited' || retryAfterMs === undefined) return ''
   return ` Please try again in ${retryAfterMs / 1000}s.`
 }
 
-/** OpenAI's error object, as it stands in bodies and inside streams. */
+/** OpenAI's error object, in bodies and inside streams. */
 export function openaiError({ status, word, message }: FailureWords): JsonObject {
   return { message, type: openaiType(status, word), param: null, code: word }
 }
@@ -136,7 +130,7 @@ function wordOfStatus(format: WireFormat, status: number, usual: string | null):
   return format === 'anthropic' ? (anthropicWords[status] ?? usual) : usual
 }
 
-/** Gemini says how long to wait in the body; the others in a header. Fractions of a second need `retry-after-ms`. */
+/** The time to wait is in a header, for Gemini in the body. Fractions of a second need `retry-after-ms`. */
 function failureHeaders(format: WireFormat, failure: PlanFailure): Record<string, string> {
   const headers: Record<string, string> = {}
   const { retryAfterMs, reason } = failure
@@ -146,18 +140,18 @@ function failureHeaders(format: WireFormat, failure: PlanFailure): Record<string
       headers['retry-after-ms'] = String(retryAfterMs)
     }
   }
-  // A client that tries again would only hear the same.
+  // A retry would get the same answer.
   if (reason === 'no_scripted_response') headers['x-should-retry'] = 'false'
   return headers
 }
 
-/** What a provider says for a reason: its status, its own word for it, and a sentence. */
+/** How a provider reports a reason: status, word and message. */
 interface FailureWords {
   readonly status: number
   /** The provider's word: OpenAI's `code` (or null), Anthropic's `type`, Gemini's `status`. */
   readonly word: string | null
   readonly message: string
-  /** The message alone tells this reason from others with the same status and word. */
+  /** Whether only the message distinguishes this reason from others with the same status and word. */
   readonly toldByMessage?: boolean
 }
 
@@ -189,7 +183,7 @@ const openaiFailures: FailureTable = {
   },
   timeout: { status: 504, word: 'server_error', message: 'The request timed out.' },
   network_error: { status: 502, word: 'server_error', message: 'Bad gateway.' },
-  malformed_response: { status: 200, word: null, message: 'An answer that can not be read.' },
+  malformed_response: { status: 200, word: null, message: 'The answer cannot be parsed.' },
   unsupported_feature: {
     status: 400,
     word: 'unsupported_parameter',
@@ -238,7 +232,7 @@ const anthropicFailures: FailureTable = {
   malformed_response: {
     status: 200,
     word: 'api_error',
-    message: 'An answer that can not be read.',
+    message: 'The answer cannot be parsed.',
   },
   unsupported_feature: {
     status: 400,
@@ -281,7 +275,7 @@ const geminiFailures: FailureTable = {
   malformed_response: {
     status: 200,
     word: 'INTERNAL',
-    message: 'An answer that can not be read.',
+    message: 'The answer cannot be parsed.',
   },
   unsupported_feature: {
     status: 400,
@@ -290,6 +284,13 @@ const geminiFailures: FailureTable = {
   },
   no_scripted_response: { status: 501, word: 'UNIMPLEMENTED', message: 'no scripted response' },
   unknown: { status: 418, word: 'UNKNOWN', message: 'scripted error' },
+}
+
+const failureTables: Readonly<Record<WireFormat, FailureTable>> = {
+  openai_chat: openaiFailures,
+  openai_responses: openaiFailures,
+  anthropic: anthropicFailures,
+  gemini: geminiFailures,
 }
 
 /** The headers of every answer of OpenAI. */

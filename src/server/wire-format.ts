@@ -1,66 +1,61 @@
 import type { PlanFailure, WirePlan } from './plan.ts'
+import { isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 
-/** The providers' formats that a script can be rendered in. */
-export type WireFormat = 'openai_chat' | 'openai_responses' | 'anthropic' | 'gemini'
+/** Every format that a script can be rendered in. */
+export const wireFormats = ['openai_chat', 'openai_responses', 'anthropic', 'gemini'] as const
 
-export const wireFormats: readonly WireFormat[] = [
-  'openai_chat',
-  'openai_responses',
-  'anthropic',
-  'gemini',
-]
+/** The formats of the providers that a script can be rendered in. */
+export type WireFormat = (typeof wireFormats)[number]
 
-/** Bytes that leave together. */
+/** Bytes that are sent together. */
 export interface WireFrame {
   readonly bytes: Uint8Array
-  /** How long to wait before these bytes. */
+  /** The wait before these bytes. */
   readonly delayMs?: number
 }
 
-/**
- * How an answer ends: whole, with the connection closed in the middle, or in silence on an open connection.
- */
+/** The end of an answer: complete, with the connection closed in the middle, or with a connection that stays open and silent. */
 export type WireEnd = 'normal' | 'cut' | 'stall'
 
 /** Everything that a provider sends for one call, as data. */
 export interface WireAnswer {
-  /** The HTTP status; 0 when no answer comes at all (then `end` is `cut` or `stall`). */
+  /** The HTTP status; 0 when there is no answer at all (then `end` is `cut` or `stall`). */
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** One frame for each event of a stream, or one for a whole body; cut anew when `chunking` asks for it. */
+  /** One frame per event of a stream, or one for a whole body; cut at other places with `chunking`. */
   readonly frames: readonly WireFrame[]
   readonly end: WireEnd
 }
 
-/** Cuts the bytes at arbitrary places, also inside a character. The same seed cuts at the same places. */
+/** Cuts the bytes at random places, also inside a character. The same seed cuts at the same places. */
 export interface WireChunking {
   readonly seed: number
   /** The longest piece; the shortest is one byte. */
   readonly maxBytes: number
 }
 
-/** How a script is rendered. Everything has a fixed default, so the same call gives the same bytes. */
+/** Options of `renderWire`. Every option has a fixed default, so the same call gives the same bytes. */
 export interface WireOptions {
-  /** Events, or one JSON body (false). */
+  /** Whether the answer is a stream of events, or one JSON body (false). */
   readonly stream?: boolean | undefined
-  /** The model's name in the answer; by default one of that provider's. */
+  /** The model's name in the answer. The default is a model of the provider. */
   readonly model?: string | undefined
-  /** Distinguishes the ids of this answer from those of others (`1`). */
+  /** A part of the ids in the answer, to tell answers apart (`1`). */
   readonly id?: string | undefined
-  /** The provider's request id, in its header (`req_fake_<id>`). */
+  /** The provider's request id, in its header (`req_fake<id>`). */
   readonly requestId?: string | undefined
-  /** Chat Completions: send the usage chunk, as `stream_options.include_usage` asks (true). */
+  /** Chat Completions: whether the usage chunk is sent, as with `stream_options.include_usage` (true). */
   readonly includeUsage?: boolean | undefined
-  /** Gemini: server-sent events, or the array form that comes without `alt=sse` (`sse`). */
+  /** Gemini: server-sent events, or the JSON array of a request without `alt=sse` (`sse`). */
   readonly framing?: 'sse' | 'json_array' | undefined
   readonly chunking?: WireChunking | undefined
 }
 
-/** The moment that every answer says it was made at, in seconds since 1970. */
+/** The creation time in every answer, in seconds since 1970. */
 export const wireEpoch = 1_767_225_600
 
-/** The settled facts of one answer. */
+/** The facts of one answer. */
 export interface RenderContext {
   readonly id: string
   readonly model: string
@@ -71,7 +66,7 @@ export interface RenderContext {
   readonly framing: 'sse' | 'json_array'
 }
 
-/** One provider's way to say a plan. */
+/** Renders plans in the format of one provider. */
 export interface WireRenderer {
   readonly defaultModel: string
   /** Whether the events of a stream have names. */
@@ -80,33 +75,33 @@ export interface WireRenderer {
   headers(requestId: string): Readonly<Record<string, string>>
   /** A whole answer as one body. */
   body(plan: WirePlan, context: RenderContext): JsonObject
-  /** Starts a stream; the writer takes everything that the returned steps say. */
+  /** Starts a stream, which writes to `writer`. */
   stream(plan: WirePlan, context: RenderContext, writer: FrameWriter): WireStream
 }
 
-/** A stream under way. The caller walks the plan's steps and then ends it, or leaves it as it is. */
+/** A stream under way. The caller calls it for each step of the plan, then `finish` or `fail`, or neither if the stream breaks. */
 export interface WireStream {
-  /** Makes sure that something was sent, so that a failure comes after the start. */
+  /** Sends a first event if none was sent, so that a failure comes after the start. */
   begin(): void
   open(block: number): void
   delta(block: number, text: string): void
   close(block: number): void
-  /** The provider's own end, with the finish reason, the usage and the end marker. */
+  /** Sends the end: finish reason, usage and end marker. */
   finish(): void
-  /** The provider's own error inside a stream. */
+  /** Sends the provider's error inside a stream. */
   fail(failure: PlanFailure): void
 }
 
 /** Collects the frames of one answer. */
 export interface FrameWriter {
   readonly frames: readonly WireFrame[]
-  /** One event of a stream. */
+  /** Writes one event of a stream. */
   event(data: JsonValue, name?: string): void
-  /** Bytes as they are. */
+  /** Writes text as it is. */
   text(text: string): void
-  /** The next frame waits this much longer. A wait that nothing follows is dropped. */
+  /** Adds to the wait of the next frame. A wait without a next frame is dropped. */
   wait(ms: number): void
-  /** The stream is whole: writes what closes it, if anything does. */
+  /** Writes the end of the framing, if it has one. */
   end(): void
 }
 
@@ -135,7 +130,7 @@ export function frameWriter(): FrameWriter {
   }
 }
 
-/** Writes the items of one JSON array, as Gemini streams without `alt=sse`. */
+/** Writes one JSON array, the stream of Gemini without `alt=sse`. */
 export function jsonArrayWriter(): FrameWriter {
   const inner = frameWriter()
   let lead = '['
@@ -149,23 +144,18 @@ export function jsonArrayWriter(): FrameWriter {
   }
 }
 
-/** Whether a JSON value is an object. */
-export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** The JSON object that a text holds; an empty one when it holds none. */
+/** The JSON object in a text, or an empty object. */
 export function parseJsonObject(text: string): JsonObject {
   try {
-    // JSON.parse gives nothing but JSON.
+    // JSON.parse returns JSON.
     const value = JSON.parse(text) as JsonValue
-    return isJsonObject(value) ? value : {}
+    return isObject(value) ? value : {}
   } catch {
     return {}
   }
 }
 
-/** A place that takes one string takes a string as it is, and anything else as JSON. */
+/** A string as it is, any other value as JSON text. */
 export function asString(value: JsonValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }

@@ -1,17 +1,11 @@
 import type { PlanBlock, WirePlan } from './plan.ts'
 import { renderFailure } from './wire-failure.ts'
-import {
-  asString,
-  isJsonObject,
-  parseJsonObject,
-  type RenderContext,
-  type WireRenderer,
-} from './wire-format.ts'
-import { assertNever } from '../types/guards.ts'
+import { asString, parseJsonObject, type RenderContext, type WireRenderer } from './wire-format.ts'
+import { assertNever, isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { FinishReason, Usage } from '../types/response.ts'
 
-/** The words of Gemini for our finish reasons. A call of a tool ends with STOP as well. */
+/** The finish reasons in the words of Gemini, which ends tool calls with STOP as well. */
 const geminiFinishWords: Readonly<Record<FinishReason, string>> = {
   stop: 'STOP',
   length: 'MAX_TOKENS',
@@ -21,7 +15,7 @@ const geminiFinishWords: Readonly<Record<FinishReason, string>> = {
   other: 'OTHER',
 }
 
-/** Gemini: parts in one candidate; thoughts and function calls come whole, so the pieces of a call are gathered. */
+/** Gemini: parts in one candidate. Thoughts and function calls are sent whole, so the pieces of a call are collected. */
 export const gemini: WireRenderer = {
   defaultModel: 'gemini-2.5-flash',
   namedEvents: false,
@@ -38,7 +32,7 @@ export const gemini: WireRenderer = {
   }),
   stream(plan, context, writer) {
     let begun = false
-    const say = (part: JsonObject, finish?: string): void => {
+    const emit = (part: JsonObject, finish?: string): void => {
       begun = true
       writer.event({
         candidates: [candidate([part], finish)],
@@ -46,14 +40,14 @@ export const gemini: WireRenderer = {
         ...chunkTail(context),
       })
     }
-    const tell = (index: number): void => {
+    const emitWhole = (index: number): void => {
       const part = wholePart(plan.blocks, index)
-      if (part !== undefined) say(part)
+      if (part !== undefined) emit(part)
     }
-    const calls = callQueue(tell)
+    const calls = callQueue(emitWhole)
     const begin = (): void => {
       calls.flush()
-      if (!begun) say({ text: '' })
+      if (!begun) emit({ text: '' })
     }
     const sent = new Map<number, string>()
     return {
@@ -67,14 +61,14 @@ export const gemini: WireRenderer = {
         const sofar = (sent.get(index) ?? '') + text
         sent.set(index, sofar)
         const last = sofar === block.text
-        say({ text, ...(last ? signatureFromNext(plan.blocks, index) : {}) })
+        emit({ text, ...(last ? signatureFromNext(plan.blocks, index) : {}) })
       },
       close(index) {
         const type = plan.blocks[index]?.type
         if (type === 'tool_call') calls.close(index)
-        else if (type !== 'text') tell(index)
+        else if (type !== 'text') emitWhole(index)
       },
-      finish: () => say({ text: '' }, finishWord(plan)),
+      finish: () => emit({ text: '' }, finishWord(plan)),
       fail(failure) {
         begin()
         writer.event(renderFailure('gemini', failure, context.requestId).body)
@@ -83,23 +77,23 @@ export const gemini: WireRenderer = {
   },
 }
 
-/** Calls come whole, in the order in which they were begun: one that is complete waits for those before it. */
-function callQueue(tell: (index: number) => void): {
+/** Sends complete calls in the order in which they began: a call waits for the calls before it. */
+function callQueue(emitWhole: (index: number) => void): {
   open(index: number): void
   close(index: number): void
-  /** Tells the complete ones, whatever they wait for. */
+  /** Sends all complete calls at once. */
   flush(): void
 } {
   let waiting: { readonly index: number; complete: boolean }[] = []
   const flush = (): void => {
-    for (const { index, complete } of waiting) if (complete) tell(index)
+    for (const { index, complete } of waiting) if (complete) emitWhole(index)
     waiting = waiting.filter(({ complete }) => !complete)
   }
   return {
     open: (index) => void waiting.push({ index, complete: false }),
     close(index) {
       for (const call of waiting) if (call.index === index) call.complete = true
-      while (waiting[0]?.complete === true) tell(waiting.shift()?.index ?? index)
+      while (waiting[0]?.complete === true) emitWhole(waiting.shift()?.index ?? index)
     },
     flush,
   }
@@ -125,7 +119,7 @@ function finishWord(plan: WirePlan): string {
   return geminiFinishWords[plan.end.type === 'finished' ? plan.end.reason : 'stop']
 }
 
-/** The part of a block with all of its content; `undefined` when the part before it carries all there is. */
+/** The whole part of a block; `undefined` when all of its data is on the part before it. */
 function wholePart(blocks: readonly PlanBlock[], index: number): JsonObject | undefined {
   const block = blocks[index]
   if (block === undefined) return undefined
@@ -147,8 +141,8 @@ function wholePart(blocks: readonly PlanBlock[], index: number): JsonObject | un
 }
 
 /**
- * A signature also comes on text and on images: reasoning without text whose opaque data is
- * `{thoughtSignature, on: 'previous'}` puts it there.
+ * Text and images can have a signature too: that of the reasoning block after them, if it has no text and its opaque data is
+ * `{thoughtSignature, on: 'previous'}`.
  */
 function signatureFromNext(blocks: readonly PlanBlock[], index: number): JsonObject {
   const next = blocks[index + 1]
@@ -158,15 +152,15 @@ function signatureFromNext(blocks: readonly PlanBlock[], index: number): JsonObj
 }
 
 function previousSignature(text: string, opaque: JsonValue | undefined): string | undefined {
-  if (text !== '' || !isJsonObject(opaque) || opaque['on'] !== 'previous') return undefined
+  if (text !== '' || !isObject(opaque) || opaque['on'] !== 'previous') return undefined
   const { thoughtSignature } = opaque
   return typeof thoughtSignature === 'string' ? thoughtSignature : undefined
 }
 
-/** A thought; a whole part where the opaque data is `{part}`; nothing where the part before has the signature. */
+/** A thought, or the part of opaque data `{part}`. `undefined` when the part before it has the signature. */
 function thoughtPart(text: string, opaque: JsonValue | undefined): JsonObject | undefined {
   if (previousSignature(text, opaque) !== undefined) return undefined
-  if (text === '' && isJsonObject(opaque) && isJsonObject(opaque['part'])) return opaque['part']
+  if (text === '' && isObject(opaque) && isObject(opaque['part'])) return opaque['part']
   const signature = opaque === undefined ? {} : { thoughtSignature: asString(opaque) }
   return { text, thought: true, ...signature }
 }
@@ -174,7 +168,7 @@ function thoughtPart(text: string, opaque: JsonValue | undefined): JsonObject | 
 /** The opaque data of a call is `{thoughtSignature}`, or the signature itself. */
 function callSignature(opaque: JsonValue | undefined): JsonObject {
   if (opaque === undefined) return {}
-  const signature = isJsonObject(opaque) ? opaque['thoughtSignature'] : opaque
+  const signature = isObject(opaque) ? opaque['thoughtSignature'] : opaque
   return { thoughtSignature: asString(signature ?? opaque) }
 }
 
@@ -185,7 +179,7 @@ function imagePart({ image }: PlanBlock & { type: 'image' }): JsonObject {
   return { fileData: { mimeType, fileUri: image.type === 'url' ? image.url : image.path } }
 }
 
-/** Gemini's usage: `candidatesTokenCount` leaves the thoughts out, so they are taken off. Cache writes have no place. */
+/** Gemini's usage: `candidatesTokenCount` does not include thoughts, so they are subtracted. Cache writes cannot be sent. */
 export function usageMetadata(usage: Usage): JsonObject {
   const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens, extra } = usage
   const total = usage.totalTokens ?? sum(inputTokens, allOutput(usage))
@@ -201,7 +195,7 @@ export function usageMetadata(usage: Usage): JsonObject {
   }
 }
 
-/** The thoughts are a part of the output, so there is never less of it. */
+/** The output includes the thoughts, so it is never less than them. */
 function allOutput({ outputTokens, reasoningTokens }: Usage): number | undefined {
   if (outputTokens === undefined) return reasoningTokens
   return Math.max(outputTokens, reasoningTokens ?? 0)

@@ -1,4 +1,4 @@
-import type { PlanFailure, WirePlan } from './plan.ts'
+import { refusedPlan, type PlanFailure, type WirePlan } from './plan.ts'
 import { openaiHeaders } from './wire-failure.ts'
 import type { WireAnswer } from './wire-format.ts'
 import { renderPlan, type PlanOptions } from './wire.ts'
@@ -7,16 +7,16 @@ import type { JsonObject } from '../types/json.ts'
 import type { Image, ImageUsage } from '../types/media.ts'
 import type { Usage } from '../types/response.ts'
 
-/** Images that a call gives. */
+/** The images of a call. */
 interface DrawnImages {
   readonly images: readonly Image[]
   readonly usage?: ImageUsage
 }
 
-/** What one image call gives: images, or the provider's refusal. */
+/** The outcome of one image call: images, or the provider's refusal. */
 export type ImageOutcome = DrawnImages | { readonly failure: PlanFailure }
 
-/** Renders an image call as the answer of OpenAI's images endpoints, or of a Gemini model that draws. */
+/** Renders an image call as the answer of OpenAI's images endpoints, or of a Gemini image model. */
 export function renderImages(
   provider: 'openai' | 'gemini',
   outcome: ImageOutcome,
@@ -26,10 +26,6 @@ export function renderImages(
   if (provider === 'openai' && 'images' in outcome) return openaiImages(outcome, settled)
   const plan: WirePlan = 'images' in outcome ? imagePlan(outcome) : refusedPlan(outcome.failure)
   return renderPlan(provider === 'openai' ? 'openai_chat' : 'gemini', plan, settled)
-}
-
-function refusedPlan(failure: PlanFailure): WirePlan {
-  return { blocks: [], steps: [], end: { type: 'refused', failure } }
 }
 
 function imagePlan({ images, usage }: DrawnImages): WirePlan {
@@ -67,7 +63,7 @@ function imageItem(image: Image): JsonObject {
   return revisedPrompt === undefined ? content : { ...content, revised_prompt: revisedPrompt }
 }
 
-/** The facts that hold for all images of an answer; they are said once, from the first. */
+/** The facts about all images of an answer, taken from the first image. */
 function outputFacts(images: readonly Image[], usage: ImageUsage | undefined): JsonObject {
   const { mimeType, width, height } = images[0] ?? {}
   const drawn = width === undefined || height === undefined ? undefined : `${width}x${height}`
@@ -79,7 +75,7 @@ function outputFacts(images: readonly Image[], usage: ImageUsage | undefined): J
   }
 }
 
-/** Counters are sent together or not at all; a sum that is not given is made. */
+/** Counters are sent together or not at all. A missing total is the sum. */
 function tokens(usage: ImageUsage | undefined): JsonObject {
   const { inputTokens, outputTokens, totalTokens, extra } = usage ?? {}
   if (inputTokens === undefined && outputTokens === undefined && totalTokens === undefined)

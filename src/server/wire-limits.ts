@@ -5,47 +5,47 @@ import type { FinishReason, Usage, usageFields } from '../types/response.ts'
 
 type UsageField = (typeof usageFields)[number]
 
-/** What a format can not carry of a script, as data: what goes in, and what an honest decoder gets out. */
+/** The parts of a script that a format cannot carry, as data: the scripted value, and the value that a decoder gets. */
 export interface WireLimits {
-  /** Finish reasons that arrive as another: in an answer with calls of tools, and in one without. */
+  /** Finish reasons that arrive as another one: in an answer with tool calls, and in one without. */
   readonly finishReasons: {
     readonly withCalls: Partial<Record<FinishReason, FinishReason>>
     readonly withoutCalls: Partial<Record<FinishReason, FinishReason>>
   }
-  /** Failures that arrive as another: as a refusal, and inside a stream. */
+  /** Failures that arrive as another one: as a refusal, and inside a stream. */
   readonly failures: {
     readonly refused: Partial<Record<AdapterErrorReason, AdapterErrorReason>>
     readonly streamed: Partial<Record<AdapterErrorReason, AdapterErrorReason | StreamErrorReason>>
   }
   readonly usage: {
-    /** Counters without a place. */
+    /** Counters that are not sent. */
     readonly lost: readonly UsageField[]
-    /** Counters that are always sent, and are 0 when the script does not know them. */
+    /** Counters that are always sent. They are 0 if the script does not have them. */
     readonly zeroed: readonly UsageField[]
-    /** Counters that arrive as the sum of their parts, so that they are never less. */
+    /** Counters that are never less than the sum of their parts. */
     readonly sums: readonly ('inputTokens' | 'outputTokens')[]
-    /** Whether a script without a usage still arrives with one. */
+    /** Whether a usage arrives even if the script has none. */
     readonly always: boolean
   }
-  /** The forms of a reasoning block's opaque data that come back as they were. Others come back inside one of these. */
+  /** The forms of a reasoning block's opaque data that arrive unchanged. Other data arrives inside one of these forms. */
   readonly opaque: readonly string[]
-  /** The same for a call's opaque data; none is carried when there are none. */
+  /** The same for a tool call's opaque data. If the list is empty, none is sent. */
   readonly callOpaque: readonly string[]
-  /** Whether two blocks of the same kind that follow each other stay two. */
+  /** Whether two consecutive blocks of the same kind stay two. */
   readonly blocks: { readonly text: boolean; readonly reasoning: boolean }
-  /** Whether text after a call, and reasoning after text, keep their places. */
+  /** Whether text after a tool call, and reasoning after text, keep their places. */
   readonly order: boolean
   /** Whether arguments arrive as they were written: in a stream, and in a whole body. */
   readonly rawArguments: { readonly streamed: boolean; readonly whole: boolean }
   /** Whether the pieces of a call arrive as pieces. */
   readonly callPieces: boolean
-  /** Whether a failure inside a stream says how long to wait. */
+  /** Whether a failure inside a stream has a time to wait. */
   readonly retryAfterInStream: boolean
-  /** Whether images that the model made are carried. */
+  /** Whether images of the model are sent. */
   readonly images: boolean
 }
 
-/** A break of the transport is seen as a break, whatever the script calls it. */
+/** A failure of the transport arrives as one, whatever its reason in the script. */
 const streamedFailures = {
   timeout: 'timeout',
   network_error: 'truncated',
@@ -64,7 +64,7 @@ const promoted = {
   withoutCalls: { tool_calls: 'stop' },
 } as const
 
-/** What each format can not carry. The reasons stand in `docs/decisions/020-wire-limits.md`. */
+/** The limits of each format. `docs/decisions/020-wire-limits.md` has the reasons. */
 export const wireLimits: Readonly<Record<WireFormat, WireLimits>> = {
   openai_chat: {
     finishReasons: { withCalls: {}, withoutCalls: {} },
@@ -158,9 +158,9 @@ export function carriedFinishReason(
 }
 
 /**
- * The usage that arrives for a scripted one; `undefined` when none does.
+ * The usage that arrives for a scripted one; `undefined` if none does.
  *
- * A total that is not sent is the sum, where input and output are known.
+ * A missing total is the sum of input and output, if both are known.
  */
 export function carriedUsage(format: WireFormat, usage: Usage | undefined): Usage | undefined {
   const { lost, zeroed, sums, always } = wireLimits[format].usage

@@ -1,11 +1,11 @@
 import type { PlanBlock, WirePlan } from './plan.ts'
 import { openaiError, openaiHeaders, wordsOf } from './wire-failure.ts'
-import { isJsonObject, type RenderContext, type WireRenderer } from './wire-format.ts'
-import { chatUsage } from './wire-openai-usage.ts'
+import type { RenderContext, WireRenderer } from './wire-format.ts'
+import { assertNever, isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
-import type { FinishReason } from '../types/response.ts'
+import type { FinishReason, Usage } from '../types/response.ts'
 
-/** The words of Chat Completions for our finish reasons. */
+/** The finish reasons in the words of Chat Completions. */
 const chatFinishWords: Readonly<Record<FinishReason, string>> = {
   stop: 'stop',
   length: 'length',
@@ -15,7 +15,7 @@ const chatFinishWords: Readonly<Record<FinishReason, string>> = {
   other: 'other',
 }
 
-/** Chat Completions: one message, its text in one piece, reasoning in the members that compatible servers use. */
+/** Chat Completions: one message with all of its text, and reasoning in the members that compatible servers use. */
 export const openaiChat: WireRenderer = {
   defaultModel: 'gpt-4o-2024-08-06',
   namedEvents: false,
@@ -52,8 +52,19 @@ export const openaiChat: WireRenderer = {
       },
       delta(block, text) {
         const whole = plan.blocks[block]
-        if (whole?.type === 'text') chunk({ content: text })
-        else if (whole?.type === 'tool_call') toolDelta(block, { function: { arguments: text } })
+        switch (whole?.type) {
+          case 'text':
+            return chunk({ content: text })
+          case 'tool_call':
+            return toolDelta(block, { function: { arguments: text } })
+          case 'reasoning':
+          case 'image':
+          case undefined:
+            // Reasoning is sent whole when its block closes. Images cannot be sent.
+            return
+          default:
+            return assertNever(whole)
+        }
       },
       close(block) {
         const members = reasoningMembers(plan.blocks[block])
@@ -110,14 +121,14 @@ function joined(blocks: readonly PlanBlock[], type: PlanBlock['type']): string {
 }
 
 /**
- * The members of a delta that carry a reasoning block; `undefined` for any other block, and for one that says nothing.
+ * The members of a delta for a reasoning block; `undefined` for any other block, and for an empty one.
  *
- * OpenAI has none. Compatible servers have `reasoning_content` or `reasoning`, as opaque data `{field}` says, and
- * `reasoning_details`, which opaque data `{reasoning_details}` holds.
+ * OpenAI has no such members. Compatible servers have `reasoning_content` or `reasoning`, chosen by opaque data `{field}`, and
+ * `reasoning_details`, taken from opaque data `{reasoning_details}`.
  */
 function reasoningMembers(block: PlanBlock | undefined): JsonObject | undefined {
   if (block?.type !== 'reasoning') return undefined
-  const { field, reasoning_details }: JsonObject = isJsonObject(block.opaque) ? block.opaque : {}
+  const { field, reasoning_details }: JsonObject = isObject(block.opaque) ? block.opaque : {}
   const details = Array.isArray(reasoning_details) ? { reasoning_details } : {}
   const plain = field === 'reasoning' || Array.isArray(reasoning_details)
   const text = block.text === '' ? {} : { [plain ? 'reasoning' : 'reasoning_content']: block.text }
@@ -125,7 +136,7 @@ function reasoningMembers(block: PlanBlock | undefined): JsonObject | undefined 
   return Object.keys(members).length === 0 ? undefined : members
 }
 
-/** The same for a whole message: the texts of all blocks joined, and the details of the last that has some. */
+/** The members for a whole message: the texts of all blocks joined, and the details of the last block that has some. */
 function wholeReasoning(blocks: readonly PlanBlock[]): JsonObject {
   const whole: Record<string, JsonValue> = {}
   for (const block of blocks) {
@@ -136,4 +147,36 @@ function wholeReasoning(blocks: readonly PlanBlock[]): JsonObject {
     }
   }
   return whole
+}
+
+/** Chat Completions usage. Unknown counters are left out; a missing total is the sum of input and output. */
+export function chatUsage(usage: Usage): JsonObject {
+  const { inputTokens, outputTokens, reasoningTokens, extra } = usage
+  return {
+    ...(inputTokens === undefined ? {} : { prompt_tokens: inputTokens }),
+    ...(outputTokens === undefined ? {} : { completion_tokens: outputTokens }),
+    ...total(usage),
+    ...inputDetails('prompt_tokens_details', usage),
+    ...(reasoningTokens === undefined
+      ? {}
+      : { completion_tokens_details: { reasoning_tokens: reasoningTokens } }),
+    ...extra,
+  }
+}
+
+function total({ inputTokens, outputTokens, totalTokens }: Usage): JsonObject {
+  if (totalTokens !== undefined) return { total_tokens: totalTokens }
+  if (inputTokens === undefined || outputTokens === undefined) return {}
+  return { total_tokens: inputTokens + outputTokens }
+}
+
+function inputDetails(name: string, usage: Usage): JsonObject {
+  const { cachedInputTokens, cacheWriteInputTokens } = usage
+  if (cachedInputTokens === undefined && cacheWriteInputTokens === undefined) return {}
+  return {
+    [name]: {
+      ...(cachedInputTokens === undefined ? {} : { cached_tokens: cachedInputTokens }),
+      ...(cacheWriteInputTokens === undefined ? {} : { cache_write_tokens: cacheWriteInputTokens }),
+    },
+  }
 }

@@ -1,17 +1,11 @@
 import type { PlanBlock, PlanFailure, WirePlan } from './plan.ts'
 import { openaiError, openaiHeaders, wordsOf } from './wire-failure.ts'
-import {
-  asString,
-  isJsonObject,
-  type FrameWriter,
-  type RenderContext,
-  type WireRenderer,
-} from './wire-format.ts'
-import { responsesUsage } from './wire-openai-usage.ts'
-import { assertNever } from '../types/guards.ts'
+import { asString, type FrameWriter, type RenderContext, type WireRenderer } from './wire-format.ts'
+import { assertNever, isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
+import type { Usage } from '../types/response.ts'
 
-/** Responses: one output item for each block, events for every stage of an item. */
+/** Responses: one output item per block, with events for every stage of an item. */
 export const openaiResponses: WireRenderer = {
   defaultModel: 'gpt-5-2025-08-07',
   namedEvents: true,
@@ -21,30 +15,30 @@ export const openaiResponses: WireRenderer = {
     billing: { payer: 'developer' },
   }),
   stream(plan, context, writer) {
-    const say = sequencedEvents(writer)
-    const item = (block: number): ItemEvents => itemEvents(plan, context, block, say)
-    say('response.created', { response: response(plan, context, 'started') })
-    say('response.in_progress', { response: response(plan, context, 'started') })
+    const emit = sequencedEvents(writer)
+    const item = (block: number): ItemEvents => itemEvents(plan, context, block, emit)
+    emit('response.created', { response: response(plan, context, 'started') })
+    emit('response.in_progress', { response: response(plan, context, 'started') })
     return {
       begin() {},
       open: (block) => item(block).open(),
       delta: (block, text) => item(block).delta(text),
       close: (block) => item(block).close(),
       finish() {
-        say(`response.${outcome(plan).status}`, { response: response(plan, context, 'ended') })
+        emit(`response.${outcome(plan).status}`, { response: response(plan, context, 'ended') })
       },
       fail(failure) {
-        say('error', { error: openaiError(wordsOf('openai_responses', failure)) })
-        say('response.failed', { response: failedResponse(plan, context, failure) })
+        emit('error', { error: openaiError(wordsOf('openai_responses', failure)) })
+        emit('response.failed', { response: failedResponse(plan, context, failure) })
       },
     }
   },
 }
 
-type Say = (type: string, members: JsonObject) => void
+type Emit = (type: string, members: JsonObject) => void
 
-/** Every event has its name, its type and its number. */
-function sequencedEvents(writer: FrameWriter): Say {
+/** Writes events with their type as their name, and a sequence number. */
+function sequencedEvents(writer: FrameWriter): Emit {
   let sequence = 0
   return (type, members) => {
     writer.event({ type, ...members, sequence_number: sequence++ }, type)
@@ -57,7 +51,7 @@ interface ItemEvents {
   close(): void
 }
 
-function itemEvents(plan: WirePlan, context: RenderContext, index: number, say: Say): ItemEvents {
+function itemEvents(plan: WirePlan, context: RenderContext, index: number, emit: Emit): ItemEvents {
   const block = plan.blocks[index]
   if (block === undefined) throw new RangeError(`no block ${index}`)
   const id = itemId(block, index, context.id)
@@ -65,19 +59,19 @@ function itemEvents(plan: WirePlan, context: RenderContext, index: number, say: 
   const stages: Readonly<Record<typeof block.type, ItemEvents>> = {
     text: {
       open: () =>
-        say('response.content_part.added', { ...at, content_index: 0, part: textPart('') }),
+        emit('response.content_part.added', { ...at, content_index: 0, part: textPart('') }),
       delta: (delta) =>
-        say('response.output_text.delta', { ...at, content_index: 0, delta, logprobs: [] }),
+        emit('response.output_text.delta', { ...at, content_index: 0, delta, logprobs: [] }),
       close() {
         const { text } = block
-        say('response.output_text.done', { ...at, content_index: 0, text, logprobs: [] })
-        say('response.content_part.done', { ...at, content_index: 0, part: textPart(text) })
+        emit('response.output_text.done', { ...at, content_index: 0, text, logprobs: [] })
+        emit('response.content_part.done', { ...at, content_index: 0, part: textPart(text) })
       },
     },
     reasoning: {
       open() {
         if (block.text === '') return
-        say('response.reasoning_summary_part.added', {
+        emit('response.reasoning_summary_part.added', {
           ...at,
           summary_index: 0,
           part: summaryPart(''),
@@ -85,20 +79,20 @@ function itemEvents(plan: WirePlan, context: RenderContext, index: number, say: 
       },
       delta(delta) {
         if (block.text === '') return
-        say('response.reasoning_summary_text.delta', { ...at, summary_index: 0, delta })
+        emit('response.reasoning_summary_text.delta', { ...at, summary_index: 0, delta })
       },
       close() {
         const { text } = block
         if (text === '') return
-        say('response.reasoning_summary_text.done', { ...at, summary_index: 0, text })
+        emit('response.reasoning_summary_text.done', { ...at, summary_index: 0, text })
         const part = summaryPart(text)
-        say('response.reasoning_summary_part.done', { ...at, summary_index: 0, part })
+        emit('response.reasoning_summary_part.done', { ...at, summary_index: 0, part })
       },
     },
     tool_call: {
       open() {},
-      delta: (delta) => say('response.function_call_arguments.delta', { ...at, delta }),
-      close: () => say('response.function_call_arguments.done', { ...at, ...callEnd(block) }),
+      delta: (delta) => emit('response.function_call_arguments.delta', { ...at, delta }),
+      close: () => emit('response.function_call_arguments.done', { ...at, ...callEnd(block) }),
     },
     image: { open() {}, delta() {}, close() {} },
   }
@@ -106,14 +100,14 @@ function itemEvents(plan: WirePlan, context: RenderContext, index: number, say: 
   return {
     open() {
       const item = outputItem(block, id, 'in_progress')
-      say('response.output_item.added', { output_index: index, item })
+      emit('response.output_item.added', { output_index: index, item })
       stage.open()
     },
     delta: (text) => stage.delta(text),
     close() {
       stage.close()
       const item = outputItem(block, id, itemStatus(plan, index))
-      say('response.output_item.done', { output_index: index, item })
+      emit('response.output_item.done', { output_index: index, item })
     },
   }
 }
@@ -128,7 +122,7 @@ function itemStatus(plan: WirePlan, index: number): 'completed' | 'incomplete' {
   return last && outcome(plan).status === 'incomplete' ? 'incomplete' : 'completed'
 }
 
-/** What a response says about its own end. */
+/** The members of a response for its end. */
 interface Outcome {
   readonly status: 'in_progress' | 'completed' | 'incomplete'
   readonly incomplete_details: { readonly reason: string } | null
@@ -211,26 +205,23 @@ function responseHead({ id, created, model }: RenderContext): JsonObject {
   }
 }
 
-/** The id of the output item of a block. That of a reasoning item may be in its opaque data. */
+/** The id of the output item of a block. A reasoning block may have it in its opaque data. */
 function itemId(block: PlanBlock, index: number, id: string): string {
-  const own =
-    block.type === 'reasoning' && isJsonObject(block.opaque) ? block.opaque['id'] : undefined
+  const own = block.type === 'reasoning' && isObject(block.opaque) ? block.opaque['id'] : undefined
   if (typeof own === 'string') return own
   const prefix = { text: 'msg', reasoning: 'rs', tool_call: 'fc', image: 'ig' }[block.type]
   return `${prefix}_${id}_${index}`
 }
 
-/** A text part of a message item. */
 function textPart(text: string): JsonObject {
   return { type: 'output_text', annotations: [], logprobs: [], text }
 }
 
-/** A summary part of a reasoning item. */
 function summaryPart(text: string): JsonObject {
   return { type: 'summary_text', text }
 }
 
-/** The output item of a block, as it is when it is added and empty, or when it is done. */
+/** The output item of a block: empty when it is added, whole when it is done. */
 function outputItem(
   block: PlanBlock,
   id: string,
@@ -279,11 +270,27 @@ function reasoningItem(
   return { id, type: 'reasoning', summary, ...encrypted(opaque) }
 }
 
-/** Opaque data in the form of this provider, `{id, encrypted_content}`; a string is the content, anything else is JSON in it. */
+/** Opaque data `{id, encrypted_content}` is used as it is. A string becomes the content, and so does the JSON of any other value. */
 function encrypted(opaque: JsonValue | undefined): JsonObject {
   if (opaque === undefined) return {}
-  if (!isJsonObject(opaque) || typeof opaque['id'] !== 'string')
+  if (!isObject(opaque) || typeof opaque['id'] !== 'string')
     return { encrypted_content: asString(opaque) }
   const { encrypted_content } = opaque
   return encrypted_content === undefined ? {} : { encrypted_content }
+}
+
+/** Responses usage. This API always sends all counters, so unknown ones are 0. */
+export function responsesUsage(usage: Usage): JsonObject {
+  const { inputTokens = 0, outputTokens = 0, extra } = usage
+  return {
+    input_tokens: inputTokens,
+    input_tokens_details: {
+      cached_tokens: usage.cachedInputTokens ?? 0,
+      cache_write_tokens: usage.cacheWriteInputTokens ?? 0,
+    },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: usage.reasoningTokens ?? 0 },
+    total_tokens: usage.totalTokens ?? inputTokens + outputTokens,
+    ...extra,
+  }
 }

@@ -28,7 +28,7 @@ import type { JsonValue } from '../types/json.ts'
  * Renders a script as the bytes that a provider would send for it.
  *
  * The same script and options give the same bytes. A script that `validateScript` refuses throws the same
- * `ValidationError`. What a format has no place for is left out; `wireLimits` lists it.
+ * `ValidationError`. Data that a format cannot carry is left out; `wireLimits` lists it.
  */
 export function renderWire(
   format: WireFormat,
@@ -51,7 +51,7 @@ export function renderWire(
   return chunking === undefined ? answer : { ...answer, frames: rechunk(answer.frames, chunking) }
 }
 
-/** Who says a plan in which format. */
+/** The renderer of each format. */
 const renderers: Readonly<Record<WireFormat, WireRenderer>> = {
   openai_chat: openaiChat,
   openai_responses: openaiResponses,
@@ -64,7 +64,7 @@ export interface PlanOptions extends RenderContext {
   readonly stream: boolean
 }
 
-/** Renders a plan: a refusal, a body, or a stream, as the plan ends and as the options ask. */
+/** Renders a plan as a refusal, a body or a stream, depending on its end and on the options. */
 export function renderPlan(format: WireFormat, plan: WirePlan, options: PlanOptions): WireAnswer {
   const { end } = plan
   if (end.type === 'refused') return refusal(format, plan, end.failure, options.requestId)
@@ -73,7 +73,7 @@ export function renderPlan(format: WireFormat, plan: WirePlan, options: PlanOpti
 
 const html = '<html><body><h1>502 Bad Gateway</h1></body></html>'
 
-/** An HTTP refusal. Reasons that no status stands for are shown as the transport shows them. */
+/** An HTTP error. Reasons without a status become a failure of the transport. */
 function refusal(
   format: WireFormat,
   plan: WirePlan,
@@ -109,14 +109,14 @@ function silence(end: 'cut' | 'stall'): WireAnswer {
   return { status: 0, headers: {}, frames: [], end }
 }
 
-/** One JSON body. What would have failed in the middle of a stream is a refusal here. */
+/** One JSON body. A failure in the middle of a stream is a refusal here. */
 function whole(format: WireFormat, plan: WirePlan, options: PlanOptions): WireAnswer {
   const { end } = plan
   if (end.type === 'failed') return refusal(format, plan, end.failure, options.requestId)
   if (end.type === 'broken' && end.how === 'stall') return silence('stall')
   const writer = waitedWriter(plan)
   const text = JSON.stringify(renderers[format].body(plan, options))
-  // A body without its second half can not be read, whether or not the connection is closed there.
+  // Half a body cannot be parsed, whether or not the connection is closed after it.
   writer.text(end.type === 'broken' ? text.slice(0, text.length / 2) : text)
   const headers = {
     ...renderers[format].headers(options.requestId),
@@ -130,7 +130,7 @@ function streamed(format: WireFormat, plan: WirePlan, options: PlanOptions): Wir
   const array = options.framing === 'json_array'
   const writer = array ? jsonArrayWriter() : frameWriter()
   const renderer = renderers[format]
-  // A leading wait holds back the answer as a whole, its first event included.
+  // A leading wait delays the whole answer, its first event included.
   const waits = plan.steps.findIndex((step) => step.type !== 'wait')
   const lead = waits === -1 ? plan.steps.length : waits
   for (const step of plan.steps.slice(0, lead)) if (step.type === 'wait') writer.wait(step.ms)
@@ -165,7 +165,7 @@ function take(step: PlanStep, stream: WireStream, writer: FrameWriter, named: bo
   }
 }
 
-/** An object goes out as it is; what no provider would send as an event is wrapped. */
+/** An object is sent as it is. Any other value is wrapped in an object. */
 function rawEvent(chunk: JsonValue, writer: FrameWriter, named: boolean): void {
   const event =
     typeof chunk === 'object' && chunk !== null && !Array.isArray(chunk)
@@ -197,7 +197,7 @@ function endStream(plan: WirePlan, stream: WireStream, writer: FrameWriter): Wir
   }
 }
 
-/** A writer whose first frame waits for all that the script waits. */
+/** A writer whose first frame waits for the sum of all waits. */
 function waitedWriter(plan: WirePlan): FrameWriter {
   const writer = frameWriter()
   for (const step of plan.steps) if (step.type === 'wait') writer.wait(step.ms)
@@ -208,19 +208,19 @@ function jsonType(format: WireFormat): string {
   return format === 'gemini' ? 'application/json; charset=UTF-8' : 'application/json'
 }
 
-/** What an answer is played with. */
+/** Options of `wireResponse`. */
 export interface ReplayOptions {
-  /** Waits go through it. */
+  /** The clock of all waits. */
   readonly clock?: Clock | undefined
-  /** The signal of the call: it ends a wait, a silence and the body. */
+  /** The signal of the call. It ends waits, stalls and the body. */
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * The answer as `fetch` would give it, without a network: one chunk for each frame, waits by the clock.
+ * Turns an answer into a `Response` as `fetch` would return it, without a network: one chunk per frame, with waits on the clock.
  *
- * What closes before a status rejects, as `fetch` does; what closes in the middle fails the body; a silence lasts until the
- * signal is aborted or the body is left.
+ * A connection that closes before the status rejects, as `fetch` does. One that closes later fails the body. A stall lasts until
+ * the signal is aborted or the body is cancelled.
  */
 export async function wireResponse(
   answer: WireAnswer,
@@ -269,7 +269,7 @@ function body(
   })
 }
 
-/** Waits for the signal alone, and rejects with its reason. */
+/** Waits until the signal is aborted, and rejects with its reason. */
 function untilAborted(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_, reject) => {
     if (signal?.aborted === true) reject(reasonOf(signal))
@@ -278,9 +278,7 @@ function untilAborted(signal: AbortSignal | undefined): Promise<never> {
 }
 
 /**
- * The same bytes, cut at other places. What has to wait keeps its wait, and nothing is joined across a wait.
- *
- * A cut falls anywhere, also inside an event or a character.
+ * The same bytes, cut at other places: anywhere, also inside an event or a character. Waits keep their places.
  */
 export function rechunk(
   frames: readonly WireFrame[],
@@ -302,7 +300,7 @@ export function rechunk(
   return result
 }
 
-/** The fewest frames that keep every wait: one for each run of frames between two waits. */
+/** Joins the frames between two waits to one frame. */
 export function joinFrames(frames: readonly WireFrame[]): readonly WireFrame[] {
   const runs: { readonly parts: Uint8Array[]; readonly delayMs: number | undefined }[] = []
   for (const { bytes, delayMs } of frames) {
@@ -326,56 +324,7 @@ function concat(parts: readonly Uint8Array[]): Uint8Array {
   return result
 }
 
-/**
- * The answer with its connection closed after some events. A body, which is one frame, is cut in its middle.
- *
- * An answer that has no more events than that is not changed.
- */
-export function cutAfterEvents(answer: WireAnswer, events: number): WireAnswer {
-  const { frames } = answer
-  if (frames.length === 1) return { ...answer, frames: frames.map(firstHalf), end: 'cut' }
-  if (events >= frames.length) return answer
-  return { ...answer, frames: frames.slice(0, Math.max(0, events)), end: 'cut' }
-}
-
-/**
- * The answer with one event that can not be read; the ones after it still come. A body is broken in its middle.
- *
- * An answer without such an event is not changed.
- */
-export function malformEvent(answer: WireAnswer, index: number): WireAnswer {
-  const { frames } = answer
-  const at = frames.length === 1 ? 0 : index
-  return { ...answer, frames: frames.map((frame, i) => (i === at ? malformed(frame) : frame)) }
-}
-
-/** The answer held back for some time, its status included. */
-export function slowAnswer(answer: WireAnswer, ms: number): WireAnswer {
-  const [first, ...rest] = answer.frames
-  if (first === undefined) return answer
-  return { ...answer, frames: [{ ...first, delayMs: (first.delayMs ?? 0) + ms }, ...rest] }
-}
-
-function firstHalf(frame: WireFrame): WireFrame {
-  return { ...frame, bytes: frame.bytes.subarray(0, frame.bytes.length / 2) }
-}
-
-const decoder = new TextDecoder()
-
-const encoder = new TextEncoder()
-
-/** An event keeps its end, so that what follows is read; its data stops in the middle. */
-function malformed(frame: WireFrame): WireFrame {
-  const text = decoder.decode(frame.bytes)
-  const data = text.indexOf('{')
-  const half =
-    data === -1 ? text.slice(0, text.length / 2) : text.slice(0, (data + text.length) / 2)
-  const end = text.endsWith('\n\n') ? '\n\n' : ''
-  // A text without an object, such as an end marker, gets one that does not close.
-  return { ...frame, bytes: encoder.encode(data === -1 ? `data: {${end}` : half + end) }
-}
-
-/** A small seeded generator: numbers in [0, 1), the same for the same seed on every platform. */
+/** A small seeded random generator: numbers in [0, 1), the same for the same seed on every platform. */
 export function seededRandom(seed: number): () => number {
   let state = Math.trunc(seed) | 0
   return () => {

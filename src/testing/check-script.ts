@@ -21,23 +21,30 @@ import {
   type Check,
 } from '../schema/checks.ts'
 import { toolCall, validateMessage } from '../schema/validate.ts'
-import { isScriptCursor, unknownTag, vocabularyOf, memoised, type ScriptOptions } from './script.ts'
+import {
+  isScriptCursor,
+  isTag,
+  unknownTag,
+  vocabularyOf,
+  type ScriptEntry,
+  type ScriptOptions,
+} from './script.ts'
 import type { Issue } from '../types/error-data.ts'
 import { finishReasons, usageFields } from '../types/response.ts'
 
 /**
- * Checks the scripts of a fake's options; `fake` does it when it is made. Returns when all is well.
+ * Checks the scripts in the options of a fake. `fake` calls it.
  *
- * Throws a `ValidationError` `invalid_script`. First, in this order: `script` and `scripts` are not both given, `script` is a
- * list, `scripts` is a list of lists, `streamScript` is one or the other, `scriptCursor` is a cursor. Then every problem of
- * every entry at once, each with its place.
+ * Throws a `ValidationError` `invalid_script`. It first checks, in this order, that `script` and `scripts` are not both given,
+ * `script` is a list, `scripts` is a list of lists, `streamScript` is one or the other, and `scriptCursor` is a cursor. Then it
+ * reports all problems of all entries at once, each with its path.
  */
 export function validateScript(options: ScriptOptions): void {
   const { script, scripts, streamScript, scriptCursor }: Unchecked = options
   if (script !== undefined && scripts !== undefined) {
     refuseScript(
       '',
-      'script and scripts are both given; script is one call, scripts is one list a call',
+      'script and scripts are both given; use script for one call, or scripts for one list per call',
     )
   }
   if (script !== undefined && !Array.isArray(script)) {
@@ -48,19 +55,24 @@ export function validateScript(options: ScriptOptions): void {
   if (scriptCursor !== undefined && !isScriptCursor(scriptCursor)) {
     refuseScript(
       'scriptCursor',
-      `must be made by createScriptCursor(), and is ${describe(scriptCursor)}`,
+      `must be made by createScriptCursor(), not ${describe(scriptCursor)}`,
     )
   }
-  const check = memoised(checkScript)
+  // A list often holds the same script many times.
+  const known = new Map<readonly unknown[], readonly Issue[]>()
   let issues = fine
-  for (const [path, list] of namedScripts(options)) issues = join(issues, at(path, check(list)))
+  for (const [path, list] of namedScripts(options)) {
+    const own = known.get(list) ?? checkScript(list)
+    known.set(list, own)
+    issues = join(issues, at(path, own))
+  }
   assertValid('invalid_script', issues)
 }
 
-/** What the options may hold before they are checked. */
+/** The options before they are checked. */
 type Unchecked = { readonly [K in keyof ScriptOptions]?: unknown }
 
-/** Whether a `streamScript` is one call: a list of entries, which begin with their tag. */
+/** Whether a `streamScript` is a single script: a list of entries, which begin with their tag. */
 export function isFlat(list: unknown): boolean {
   return Array.isArray(list) && list.every((entry) => Array.isArray(entry) && isEntry(entry))
 }
@@ -76,7 +88,7 @@ function listOfLists(path: string, value: unknown): void {
     if (!Array.isArray(list))
       refuseScript(place, `must be a list of entries, not ${describe(list)}`)
     if (isEntry(list as readonly unknown[])) {
-      refuseScript(place, 'is an entry, not a list of entries; one call alone goes into script')
+      refuseScript(place, 'is an entry, not a list of entries; use script for a single call')
     }
   }
 }
@@ -112,7 +124,7 @@ function checkScript(script: readonly unknown[]): readonly Issue[] {
   return mixed.length > 0 ? mixed : join(checkEnds(entries), checkCalls(entries))
 }
 
-/** The first entry that belongs to one vocabulary decides for the whole script. */
+/** The first entry that belongs to only one vocabulary decides for the whole script. */
 function mixedVocabularies(entries: readonly (readonly unknown[])[]): readonly Issue[] {
   let first: readonly unknown[] | undefined
   for (const [index, entry] of entries.entries()) {
@@ -120,7 +132,7 @@ function mixedVocabularies(entries: readonly (readonly unknown[])[]): readonly I
     if (vocabulary === 'shared') continue
     first ??= entry
     if (vocabulary === vocabularyOf(first)) continue
-    const problem = `mixes two vocabularies: ${named(entry)} can not stand in a script with ${named(first)}`
+    const problem = `mixes two vocabularies: ${named(entry)} cannot be in the same script as ${named(first)}`
     return within(index, [{ path: '', problem }])
   }
   return fine
@@ -131,26 +143,27 @@ function named(entry: readonly unknown[]): string {
   return `${String(entry[0])} (${of})`
 }
 
-/** What ends a call is its last entry; what fails before the first event, and what is a whole call, is its only one. */
+/** `finish` is the last entry, `preflight_error` the first, and `ok` the only one. */
 function checkEnds(entries: readonly (readonly unknown[])[]): readonly Issue[] {
   for (const [index, [tag]] of entries.entries()) {
     if (tag === 'finish' && index < entries.length - 1) {
       return within(index + 1, [{ path: '', problem: 'comes after finish, which ends the call' }])
     }
     if (tag === 'ok' && entries.length > 1) {
-      const problem = 'is a whole call and stands alone; a list for each call goes into scripts'
+      const problem =
+        'is a whole call, so it must be the only entry; use scripts for one list per call'
       return within(index, [{ path: '', problem }])
     }
     if (tag === 'preflight_error' && index > 0) {
       const problem =
-        'happens before the first event, so it comes first; later failures are error_event'
+        'fails the call before its first event, so it must come first; use error_event for later failures'
       return within(index, [{ path: '', problem }])
     }
   }
   return fine
 }
 
-/** A call is completed once, and nothing is added to it later. */
+/** A tool call is completed once, and no entry adds to it afterwards. */
 function checkCalls(entries: readonly (readonly unknown[])[]): readonly Issue[] {
   const completed = new Set<unknown>()
   let issues = fine
@@ -158,7 +171,7 @@ function checkCalls(entries: readonly (readonly unknown[])[]): readonly Issue[] 
     if ((tag !== 'tool_call' && tag !== 'tool_call_delta') || !isPlainObject(call)) continue
     const { id } = call
     if (completed.has(id)) {
-      const problem = `comes after the call ${String(id)} was completed; ids are unique within one call`
+      const problem = `comes after the tool call ${String(id)} was completed; use another id`
       issues = join(issues, within(index, [{ path: '', problem }]))
     }
     if (tag === 'tool_call') completed.add(id)
@@ -166,12 +179,11 @@ function checkCalls(entries: readonly (readonly unknown[])[]): readonly Issue[] 
   return issues
 }
 
-/** The problems of one entry: its tag, its length, and what it carries. */
+/** The problems of one entry: its tag, its length, and its elements. */
 function checkEntry(entry: unknown): readonly Issue[] {
   if (!Array.isArray(entry) || typeof entry[0] !== 'string') return notAnEntry(entry)
-  const items: readonly unknown[] = entry
-  const check = vocabularyOf(items) === undefined ? undefined : checkOf(items)
-  return check?.(items) ?? [{ path: '', problem: unknownTag(items[0]) }]
+  const tag: unknown = entry[0]
+  return isTag(tag) ? checks[tag](entry) : [{ path: '', problem: unknownTag(tag) }]
 }
 
 function notAnEntry(entry: unknown): readonly Issue[] {
@@ -179,17 +191,11 @@ function notAnEntry(entry: unknown): readonly Issue[] {
     return [
       {
         path: '',
-        problem: 'is a list of entries, not an entry; a list for each call goes into scripts',
+        problem: 'is a list of entries, not an entry; use scripts for one list per call',
       },
     ]
   }
   return [{ path: '', problem: 'must be an entry, such as ["text", "hello"]' }]
-}
-
-function checkOf(items: readonly unknown[]): Check | undefined {
-  if (items[0] === 'error') return items.length > 2 ? failure(adapterReason) : term
-  // vocabularyOf knows the tag, so it is a string.
-  return checks[items[0] as string]
 }
 
 const milliseconds: Check = must(
@@ -206,7 +212,7 @@ const toolCallDelta: Check = shape({ id: someText, argumentsDelta: text }, { nam
 
 const term: Check = tuple([must('a reason or any other value', (value) => value !== undefined)])
 
-/** A usage in our field names. A field that we do not have is refused by name, with the one that was probably meant. */
+/** A usage in the field names of this library. An unknown field is refused by name, with the field that was probably meant. */
 export const usageCheck: Check = (value) => {
   if (!isPlainObject(value)) return refuse('an object of token counts', value)
   let issues = fine
@@ -238,8 +244,8 @@ const responseCheck: Check = shape(
 )
 
 /**
- * The facts of a scripted failure. The fields of our errors have to have the right type; any other field is kept as
- * metadata, unless it is one of ours in another spelling.
+ * The details of a scripted failure. The fields of errors must have the right type; any other field is kept as metadata, unless
+ * it is the field of an error in another spelling.
  */
 const errorDetails: Check = (value) => {
   let issues = jsonObject(value)
@@ -258,7 +264,8 @@ const adapterReason: Check = reasonCheck(adapterErrorReasons)
 /** The reason of a scripted transport failure. */
 const streamReason: Check = reasonCheck(streamErrorReasons)
 
-const checks: Readonly<Record<string, Check>> = {
+/** The check of an entry, by its tag. */
+const checks: Readonly<Record<ScriptEntry[0], Check>> = {
   text: tuple([text]),
   reasoning: tuple([text], [shape({}, { opaque: json })]),
   tool_call: tuple([scriptedToolCall]),
@@ -273,19 +280,21 @@ const checks: Readonly<Record<string, Check>> = {
   preflight_error: failure(adapterReason),
   error_event: failure(adapterReason),
   stream_error: failure(streamReason),
+  error: (entry) =>
+    (Array.isArray(entry) && entry.length > 2 ? failure(adapterReason) : term)(entry),
 }
 
 function failure(reason: Check): Check {
   return tuple([reason, errorDetails])
 }
 
-/** An entry whose elements after the tag pass these checks; the last ones may be left out. */
+/** An entry whose elements after the tag pass these checks. The optional ones may be left out. */
 function tuple(required: readonly Check[], optional: readonly Check[] = []): Check {
   const all = [...required, ...optional]
   const least = required.length + 1
   const most = all.length + 1
   return (value) => {
-    // checkEntry hands on lists only.
+    // `checkEntry` passes lists only.
     const items = value as readonly unknown[]
     if (items.length < least || items.length > most) {
       const wanted = least === most ? `${most}` : `${least} or ${most}`
@@ -354,7 +363,7 @@ function unknownField(key: string): readonly Issue[] {
   return [{ path: '', problem: `has no field ${key}; ${advice}` }]
 }
 
-/** What providers call the fields whose names are too far from ours to be guessed. */
+/** The providers' names of fields, where they differ too much from ours to be guessed. */
 const providerNames: ReadonlyMap<string, string> = new Map([
   ['prompt_tokens', 'inputTokens'],
   ['promptTokens', 'inputTokens'],

@@ -1,7 +1,8 @@
 /**
- * Reads a stream to its end and gives its events in a list.
+ * Reads a stream to its end and returns its events as a list.
  *
- * Takes a run's stream of single events as well as an adapter's stream of batches. What the stream throws, this rejects with.
+ * The stream may be a run's stream of events or an adapter's stream of batches. If the stream throws, the promise rejects with the
+ * same error.
  */
 export async function collectEvents<Event extends { readonly type: string }>(
   stream: AsyncIterable<Event | readonly Event[]>,

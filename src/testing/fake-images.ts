@@ -24,8 +24,8 @@ import {
   type Check,
 } from '../schema/checks.ts'
 import { validateImage } from '../schema/validate.ts'
-import { callLog, withoutKey, type RecordedCall } from './fake.ts'
-import { plainCopy, createScriptCursor, isScriptCursor, type ScriptCursor } from './script.ts'
+import { callLog, plainCopy, withoutKey, type RecordedCall } from './fake.ts'
+import { createScriptCursor, isScriptCursor, type ScriptCursor } from './script.ts'
 import { stoppedBy } from './interpret.ts'
 import type { ErrorData, Issue } from '../types/error-data.ts'
 import { assertNever, defined } from '../types/guards.ts'
@@ -38,19 +38,17 @@ import {
 } from '../types/media.ts'
 
 /**
- * Makes an image adapter that answers from a script, whatever the request says.
+ * Makes an image adapter that answers from a script. The answer does not depend on the request.
  *
- * A call is captured, then its operation is looked at, then the script is read. Beyond the last entry a call fails with `unknown`
- * and `metadata.cause` `no_scripted_image`. The request's id and metadata are on the response unless the script has its own.
+ * A call is captured first, then its operation is checked, then the script is read. A call after the last entry fails with
+ * `unknown` and `metadata.cause` `no_scripted_image`. The response has the id and the metadata of the request, unless the script
+ * has its own.
  */
 export function fakeImages(options: FakeImagesOptions = {}): FakeImages {
   checkFakeImagesOptions(options)
   const { scriptCursor = createScriptCursor(), capture } = options
   const script: ImageScript = { entries: plainCopy(options.script ?? []), cursor: scriptCursor }
-  const log = callLog<ImageRequest, ImageRequest>({
-    hold: (request) => ({ ...request }),
-    restore: (request) => request,
-  })
+  const log = callLog<ImageRequest>()
   const remaining = (): number => Math.max(0, script.entries.length - scriptCursor.index)
   return {
     provider: 'fake',
@@ -62,7 +60,7 @@ export function fakeImages(options: FakeImagesOptions = {}): FakeImages {
       return remaining()
     },
     async generate(request, callOptions = {}) {
-      log.add(request, callOptions)
+      log.add({ ...request }, callOptions)
       capture?.({ request, options: withoutKey(callOptions) })
       const requestId =
         callOptions.requestId ?? callOptions.newId?.('request') ?? `fake-request-${log.count}`
@@ -79,13 +77,13 @@ export function fakeImages(options: FakeImagesOptions = {}): FakeImages {
   }
 }
 
-/** What an image fake is made of. Everything is checked when it is made. */
+/** Options of `fakeImages`. All of them are checked when the fake is made. */
 export interface FakeImagesOptions {
-  /** What the calls do, in order. */
+  /** One entry per call, in order. */
   readonly script?: readonly ImageScriptEntry[] | undefined
-  /** A place to share with other fakes, or to look at. Without one the fake has its own. */
+  /** A cursor to share with other fakes, or to read. Without one the fake has its own. */
   readonly scriptCursor?: ScriptCursor | undefined
-  /** Is told of every call, also of one that is refused. The options come without `apiKey`. */
+  /** Called for every call, also for one that is refused. The options come without `apiKey`. */
   readonly capture?:
     | ((call: { readonly request: ImageRequest; readonly options: AdapterOptions }) => void)
     | undefined
@@ -94,15 +92,15 @@ export interface FakeImagesOptions {
 /** An image adapter that plays a script. It needs no model and no key. */
 export interface FakeImages extends ImageAdapter {
   readonly provider: 'fake'
-  /** The calls that arrived, in order, as frozen plain data: no key, no signal, no clock. */
+  /** The calls so far, in order, as frozen plain data without key, signal and clock. */
   readonly calls: readonly RecordedCall<ImageRequest>[]
-  /** How many entries were not played. */
+  /** The number of entries that were not played. */
   readonly remaining: number
-  /** Throws a `ValidationError` when entries are left. */
+  /** Throws a `ValidationError` if there are entries that were not played. */
   assertDone(): void
 }
 
-/** Refuses a script that is not legal, with the place of every problem, and options that an image fake does not have. */
+/** Refuses an invalid script, with the path of every problem, and unknown options. */
 function checkFakeImagesOptions(options: unknown): void {
   const script = isPlainObject(options) ? (options['script'] ?? []) : []
   assertValid('invalid_script', within('script', checkImageScript(script)))
@@ -115,7 +113,7 @@ const check: Check = optionsOf({
   capture: must('a function', (value) => typeof value === 'function'),
 })
 
-/** The problems of an image script, each with its place. */
+/** The problems of an image script, each with its path. */
 const checkImageScript: Check = (value) => {
   if (!Array.isArray(value)) return refuse('a list of entries', value)
   let issues = fine
@@ -145,7 +143,7 @@ function checkImageEntry(entry: unknown): readonly Issue[] {
 }
 
 const grammar =
-  'image scripts say ["ok", images], ["ok", images, {usage}], ["error", error] and ["retry_until_call", n]'
+  'image scripts have ["ok", images], ["ok", images, {usage}], ["error", error] and ["retry_until_call", n]'
 
 function arity(entry: readonly unknown[], least: number, most: number): readonly Issue[] {
   if (entry.length >= least && entry.length <= most) return fine
@@ -190,7 +188,7 @@ const imageError: Check = (value) => {
   return known ? fine : within('reason', refuse(imageAdapterErrorReasons.join(', '), reason))
 }
 
-/** What a scripted image answer may say beside its images. */
+/** The facts of a scripted image answer beside its images. */
 export type ScriptedImageFacts = Partial<
   Pick<ImageResponse, 'requestId' | 'id' | 'model' | 'metadata'>
 > & { readonly usage?: Partial<ImageUsage> }
@@ -201,16 +199,16 @@ export type ImageScriptEntry =
   | readonly ['ok', readonly Image[], ScriptedImageFacts]
   /** The error that the call rejects with, or its JSON. */
   | readonly ['error', ImageAdapterError | ErrorData]
-  /** The first n−1 calls fail with `rate_limited`; the n-th goes on to the next entry. */
+  /** The first n−1 calls fail with `rate_limited`; the n-th takes the next entry. */
   | readonly ['retry_until_call', number]
 
-/** The entries of an image fake and the place in them. */
+/** The entries of an image fake and the position in them. */
 interface ImageScript {
   readonly entries: readonly ImageScriptEntry[]
   readonly cursor: ScriptCursor
 }
 
-/** Looks at the operation, then takes the next entry of the script and answers with it: the response, or a throw. */
+/** Checks the operation, then answers with the next entry of the script: returns the response or throws. */
 function playImageCall(
   script: ImageScript,
   request: ImageRequest,
@@ -224,7 +222,7 @@ function playImageCall(
     case 'ok':
       return imageResponse(entry, request, requestId)
     case 'error':
-      // An instance is thrown as it is; JSON makes a new one for each call.
+      // An instance is thrown as it is. JSON makes a new instance for each call.
       throw isAllmError(entry[1]) ? entry[1] : errorFromJSON(entry[1])
     default:
       return assertNever(entry)
@@ -263,14 +261,12 @@ function imageResponse(
 
 const provider = 'fake'
 
-/** The operation is none that the fake offers. */
 function unsupportedOperation({ operation }: ImageRequest, requestId: string): ImageAdapterError {
-  const message = `the fake has no operation ${JSON.stringify(operation)}`
+  const message = `the fake does not support the operation ${JSON.stringify(operation)}; it has ${imageOperations.join(', ')}`
   const metadata = { operation }
   return new ImageAdapterError('unsupported_operation', message, { provider, requestId, metadata })
 }
 
-/** There is no entry for this call. */
 function noScriptedImage(entryCount: number, requestId: string): ImageAdapterError {
   const entries = entryCount === 1 ? '1 entry' : `${entryCount} entries`
   const message = `no scripted image: the script has ${entries} and all were played`
@@ -278,7 +274,6 @@ function noScriptedImage(entryCount: number, requestId: string): ImageAdapterErr
   return new ImageAdapterError('unknown', message, { provider, requestId, metadata })
 }
 
-/** A failure that goes away by itself. */
 function tryAgain(firstGoodCall: number, requestId: string): ImageAdapterError {
   const message = `a scripted rate limit: the next entry is played from call ${firstGoodCall} on`
   return new ImageAdapterError('rate_limited', message, { provider, requestId, retryAfterMs: 0 })

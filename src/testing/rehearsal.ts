@@ -15,15 +15,16 @@ import { fake } from './fake.ts'
 import { createScriptCursor, type Script } from './script.ts'
 import { virtualClock } from './virtual-clock.ts'
 import type { StreamEvent } from '../types/events.ts'
+import { assertNever, isObject } from '../types/guards.ts'
 import type { Message } from '../types/message.ts'
 import type { Session } from '../types/session.ts'
 
 /**
- * Proves that a run can be cut anywhere: it is cut after every one of its events, saved as text, read back, and resumed by an
- * engine of its own. Every resumed run has to end in the thread and the status of the uncut one.
+ * Proves that a run survives a crash anywhere: it is cut after each of its events, saved as text, parsed, and resumed by a new
+ * engine. Every resumed run must end with the thread and the status of the uncut run.
  *
- * A handler whose result was stored must not run again. One that was started and left no result may run again only if its tool is
- * `idempotent`; else its call has to be answered as interrupted. Rejects with the first cut that diverges.
+ * A handler whose result was stored must not run again. A handler that was started and has no result may run again only if its tool
+ * is `idempotent`; otherwise its call must be answered as interrupted. Rejects with the first cut that diverges.
  */
 export async function crashAtEveryEvent(scenario: CrashScenario): Promise<CrashReport> {
   const runs: Runs = new Map()
@@ -39,7 +40,7 @@ export async function crashAtEveryEvent(scenario: CrashScenario): Promise<CrashR
   return { events: uncut.events, cuts: uncut.moments, toolRuns }
 }
 
-/** Runs a scenario to its end, through a crash at the moment `cut`. */
+/** Runs a scenario to its end, with a crash at the moment `cut`. */
 async function rehearse(scenario: CrashScenario, cut: number, runs: Runs): Promise<Ending> {
   const ran = (tool: Tool, id: string): void => {
     const known = runs.get(id)
@@ -55,39 +56,39 @@ async function rehearse(scenario: CrashScenario, cut: number, runs: Runs): Promi
   return { ...after, started: before.started }
 }
 
-/** What to do with a session that waits: answer its question, or its tool calls. */
+/** The answer to a session that waits: to its question, or to its tool calls. */
 export type SuspendAnswer =
   | { readonly reply: string }
   | { readonly toolResults: readonly ToolResultInput[] }
 
-/** A run to be cut after every one of its events. Either `scripts` or `engine` says what the model does. */
+/** A run to be cut after each of its events. The model is given by `scripts` or by `engine`. */
 export interface CrashScenario {
-  /** What each model call does, played by a fake. */
+  /** One script per model call, played by a fake. */
   readonly scripts?: readonly Script[] | undefined
-  /** An engine whose model goes on after so many completed calls, as a real one would after a restart. */
+  /** Makes an engine whose model continues after this number of completed calls, as a real model would after a restart. */
   readonly engine?: ((completedCalls: number) => Engine) | undefined
-  /** The tools; each run of a handler is counted. */
+  /** The tools. The runs of their handlers are counted. */
   readonly tools?: readonly Tool[] | undefined
   readonly messages: readonly Message[]
   readonly options?: CallOptions | undefined
-  /** Needed when the run asks the user or leaves calls to the caller. */
+  /** Required if the run asks the user, or leaves tool calls to the caller. */
   readonly onSuspend?: ((session: Session) => SuspendAnswer) | undefined
 }
 
-/** What was tried. */
+/** The result of `crashAtEveryEvent`. */
 export interface CrashReport {
-  /** Events of the uncut run. */
+  /** The number of events of the uncut run. */
   readonly events: number
-  /** Places where it was cut: before each piece of it (the start, each reply, each resume), and after each event. */
+  /** The number of cuts: before each piece of the run (the start, each reply, each resume), and after each event. */
   readonly cuts: number
-  /** How often each tool's handler ran in the uncut run. */
+  /** How often the handler of each tool ran in the uncut run. */
   readonly toolRuns: Readonly<Record<string, number>>
 }
 
-/** How often the handler of each call ran, and which tool it was. */
+/** The tool of each call, and how often its handler ran. */
 type Runs = Map<string, { readonly tool: Tool; times: number }>
 
-/** Refuses a resumed run that did not end as the uncut one did, or that ran a tool twice. */
+/** Throws if a resumed run did not end as the uncut run, or ran a tool twice. */
 function checkCut(uncut: Ending, resumed: Ending, cut: number, runs: Runs): void {
   const fail = (what: string, expected: unknown, actual: unknown): never => {
     const message = `the run that was cut at moment ${cut} of ${uncut.moments} diverges: ${what}`
@@ -117,12 +118,12 @@ function checkCut(uncut: Ending, resumed: Ending, cut: number, runs: Runs): void
   }
 }
 
-/** The calls that may be answered as interrupted: started, without a result, and not to be run twice. */
+/** The calls that may be answered as interrupted: they were started, have no result, and must not run twice. */
 function lostCalls({ started }: Ending, runs: Runs): ReadonlySet<string> {
   return new Set(started.filter((id) => runs.get(id)?.tool.idempotent !== true))
 }
 
-/** What follows a call that was answered as interrupted may differ: the model was told something else. */
+/** The messages that must be equal. Messages after an interrupted call may differ, because the model got another result. */
 function comparable({ session }: Ending, lost: ReadonlySet<string>): readonly Message[] {
   const { messages } = session.thread
   if (lost.size === 0) return messages
@@ -140,28 +141,28 @@ function mayDiffer(expected: Message, actual: Message, lost: ReadonlySet<string>
   )
 }
 
-/** Values as text with their keys in order, so that equal data gives equal text. */
+/** A value as JSON with sorted keys, so that equal data gives equal text. */
 function text(value: unknown): string {
   return JSON.stringify(value, (_key, member: unknown) =>
-    typeof member === 'object' && member !== null && !Array.isArray(member)
+    isObject(member)
       ? Object.fromEntries(Object.entries(member).toSorted(([a], [b]) => (a < b ? -1 : 1)))
       : member,
   )
 }
 
-/** One process's worth of a run: an engine, and the counts that the next life starts from. */
+/** The part of a run before or after the crash: an engine, and the counts that the next part starts from. */
 interface Life {
   readonly engine: Engine
   readonly tools: readonly Tool[]
-  /** Model calls that were completed, in this life and those before it. */
+  /** The number of completed model calls, in this life and the one before. */
   completedCalls(): number
-  /** A model call has begun, or has said its last word. */
+  /** Called when a model call begins, and when it ends. */
   onCall(phase: 'began' | 'ended'): void
-  /** Whether the model has more to say. */
+  /** Whether there are more scripts. */
   hasMore(): boolean
 }
 
-/** Starts a life in which the model goes on after so many completed calls. `ran` is told of every run of a handler. */
+/** Starts a life in which the model continues after this number of completed calls. `ran` is called for every run of a handler. */
 function startLife(
   scenario: CrashScenario,
   completedBefore: number,
@@ -172,7 +173,7 @@ function startLife(
   if (engine !== undefined) return realLife(engine(completedBefore), tools, completedBefore)
   if (scripts === undefined) {
     throw new ValidationError('invalid_options', [
-      { path: 'scripts', problem: 'are missing: give scripts, or an engine' },
+      { path: 'scripts', problem: 'is missing; pass scripts or engine' },
     ])
   }
   const rest = scripts.slice(completedBefore)
@@ -182,7 +183,7 @@ function startLife(
   return {
     engine: createEngine({ adapter, tools, clock: virtualClock() }),
     tools,
-    // A call that was cut is made again, the attempts that failed before it are not.
+    // A call that was cut is repeated, but not the failed attempts before it.
     completedCalls: () => completedBefore + scriptCursor.index - open,
     onCall: (phase) => {
       open = phase === 'began' ? 1 : 0
@@ -216,23 +217,22 @@ function counted(tool: Tool, ran: (tool: Tool, toolCallId: string) => void): Too
   }
 }
 
-/** Where a life has got to. */
+/** The state at the end of a life. */
 interface Ending {
   readonly session: Session
-  /** Events that were handed out. */
+  /** The number of events. */
   readonly events: number
-  /** Moments at which the session could be saved: before each piece of the run, and after each event. */
+  /** The number of moments at which the session could be saved: before each piece of the run, and after each event. */
   readonly moments: number
-  /** The run came to its own end; else it was cut. */
+  /** Whether the run ended by itself. Otherwise it was cut. */
   readonly ended: boolean
-  /** Calls whose handlers had started and had no result when the run was cut. */
+  /** The calls whose handlers had started and had no result when the run was cut. */
   readonly started: readonly string[]
 }
 
 /**
- * Lives through a run: from its messages, or from a session that an earlier life left. A session that waits is answered by
- * `onSuspend`, one that failed is resumed as long as the model has more to say. The life ends at the moment `cut`, counted
- * from 1.
+ * Runs a scenario from its messages, or from the session of an earlier life. A session that waits is answered by `onSuspend`; one
+ * that failed is resumed as long as there are more scripts. The life ends at the moment `cut`, counted from 1.
  */
 async function live(
   scenario: CrashScenario,
@@ -253,11 +253,11 @@ async function live(
     session = outcome.session
     if (outcome.cut) return { session, events, moments, ended: false, started: openCalls(session) }
   }
-  if (session === undefined) throw new Error('the run gave no session')
+  if (session === undefined) throw new Error('the run has no session')
   return { session, events, moments, ended: true, started: [] }
 }
 
-/** The next piece of the run, or `undefined` when it is over. */
+/** The next piece of the run; `undefined` at its end. */
 function next(
   scenario: CrashScenario,
   life: Life,
@@ -283,12 +283,14 @@ function next(
         ? streamResume(engine, submitted, options)
         : next(scenario, life, submitted)
     }
+    default:
+      return assertNever(session.status)
   }
 }
 
 function unanswered({ status }: Session): ValidationError {
   return new ValidationError('invalid_options', [
-    { path: 'onSuspend', problem: `is needed: the run has stopped in status ${status}` },
+    { path: 'onSuspend', problem: `is required, because the run waits in status ${status}` },
   ])
 }
 
@@ -306,7 +308,7 @@ async function follow(
       if (events === limit) return { events, session: stream.session, cut: true }
     }
   } catch (error) {
-    // A call that failed before its first event is in the session's record; anything else is a mistake of the scenario.
+    // The session records a call that failed before its first event. Any other error is a mistake of the scenario.
     if (stream.session.status !== 'error') throw error
     life.onCall('ended')
   }

@@ -2,16 +2,16 @@ import type { Engine } from '../contracts/engine.ts'
 import { EngineError } from '../errors/errors.ts'
 
 /**
- * Runs `work` with `engine` as the current engine and gives what it gives; everything that it starts, also later, sees it.
+ * Runs `work` with `engine` as the current engine and returns its result. All work that it starts, also later, sees the engine.
  *
- * Concurrent tests are kept apart where the runtime has `AsyncLocalStorage` (Node, Bun, Deno, workerd). Elsewhere there is one
- * current engine at a time, so asynchronous work has to be awaited before the next `withEngine`.
+ * Concurrent tests are independent if the runtime has `AsyncLocalStorage` (Node, Bun, Deno, workerd). Elsewhere there is only one
+ * current engine at a time, so asynchronous work must be awaited before the next `withEngine`.
  */
 export function withEngine<T>(engine: Engine, work: () => T): T {
   return scope.run(engine, work)
 }
 
-/** The engine of the innermost `withEngine` around this call. Outside of any it throws an `EngineError`. */
+/** Returns the engine of the innermost `withEngine` around this call. Throws an `EngineError` outside of `withEngine`. */
 export function currentEngine(): Engine {
   const engine = scope.current()
   if (engine !== undefined) return engine
@@ -23,7 +23,7 @@ export function currentEngine(): Engine {
 
 const scope: EngineScope = findScope()
 
-/** The part of Node's globals that is looked for. */
+/** The part of Node's globals that is used. */
 interface Runtime {
   readonly process?: {
     readonly getBuiltinModule?: (
@@ -39,21 +39,21 @@ function findScope(): EngineScope {
   return Storage === undefined ? stackScope() : asyncScope(new Storage())
 }
 
-/** Holds the engine that a piece of code was given without a parameter. */
+/** Holds the current engine. */
 interface EngineScope {
-  /** Runs `work` with `engine` as the current one, and gives what it gives. */
+  /** Runs `work` with `engine` as the current engine, and returns its result. */
   run<T>(engine: Engine, work: () => T): T
-  /** The innermost engine; `undefined` outside. */
+  /** The innermost engine; `undefined` outside of `run`. */
   current(): Engine | undefined
 }
 
-/** What is used of `AsyncLocalStorage`. */
+/** The part of `AsyncLocalStorage` that is used. */
 interface AsyncStorage {
   run<T>(engine: Engine, work: () => T): T
   getStore(): Engine | undefined
 }
 
-/** A scope that follows every asynchronous call, so that concurrent tests do not see each other's engines. */
+/** A scope that follows asynchronous calls, so that concurrent tests do not see each other's engines. */
 export function asyncScope(storage: AsyncStorage): EngineScope {
   return {
     run: (engine, work) => storage.run(engine, work),
@@ -62,9 +62,9 @@ export function asyncScope(storage: AsyncStorage): EngineScope {
 }
 
 /**
- * A scope for runtimes that can not follow asynchronous calls: one stack for all.
+ * A scope for runtimes that cannot follow asynchronous calls: one stack for all.
  *
- * It is right as long as one piece of asynchronous work is under way; of several, all see the engine that came last.
+ * It is correct as long as only one piece of asynchronous work is under way. If there are several, all see the last engine.
  */
 export function stackScope(): EngineScope {
   const open: Entry[] = []
@@ -84,7 +84,7 @@ interface Entry {
   readonly engine: Engine
 }
 
-/** Runs `work`, then `leave`: when it returns, throws, or its promise settles. */
+/** Runs `work`, then `leave`: after it returns or throws, or after its promise settles. */
 function leavingAfter<T>(work: () => T, leave: () => void): T {
   let later = false
   try {

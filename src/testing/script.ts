@@ -1,4 +1,3 @@
-import { isPlainObject } from '../schema/checks.ts'
 import { ValidationError } from '../errors/errors.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { ToolCall } from '../types/message.ts'
@@ -8,17 +7,17 @@ import type { FinishReason, ModelResponse, Usage } from '../types/response.ts'
 export type ScriptedToolCall = Pick<ToolCall, 'id' | 'name'> &
   Partial<Pick<ToolCall, 'arguments' | 'rawArguments' | 'opaque'>>
 
-/** A piece of a tool call's arguments; `name` stands on the first piece. */
+/** A piece of a tool call's arguments. The first piece has the `name`. */
 export interface ScriptedToolCallDelta {
   readonly id: string
   readonly argumentsDelta: string
   readonly name?: string
 }
 
-/** The facts of a scripted failure: `message`, `status`, `retryAfterMs` and the like. */
+/** The details of a scripted failure, such as `message`, `status` and `retryAfterMs`. */
 export type ScriptedErrorDetails = JsonObject
 
-/** The vocabulary of tests: what a model says, one entry after the other. */
+/** The vocabulary of tests: the output of a model, one entry after the other. */
 export type SpecEntry =
   | readonly ['text', string]
   | readonly ['reasoning', string]
@@ -30,7 +29,7 @@ export type SpecEntry =
   | readonly ['finish', FinishReason]
   | readonly ['error', JsonValue]
   | readonly ['delay', number]
-  /** Deprecated: say `delay`. */
+  /** Deprecated: use `delay`. */
   | readonly ['sleep', number]
 
 /** The vocabulary of conformance harnesses: whole answers, and failures of a chosen kind. */
@@ -47,64 +46,61 @@ export type HarnessEntry =
 /** One entry of a script. */
 export type ScriptEntry = SpecEntry | HarnessEntry
 
-/** What one call of a model does. A script is JSON. */
+/** The behaviour of one model call. A script is JSON. */
 export type Script = readonly ScriptEntry[]
 
-/** Which of the two vocabularies a script is written in: that of tests, or that of conformance harnesses. */
+/** The two vocabularies of scripts: that of tests, and that of conformance harnesses. */
 export type ScriptShape = 'spec31' | 'harness'
 
-const specTags: readonly SpecEntry[0][] = [
-  'text',
-  'reasoning',
-  'tool_call',
-  'tool_call_delta',
-  'usage',
-  'raw_chunk',
-  'finish',
-  'error',
-  'delay',
-  'sleep',
-]
-
-const harnessTags: readonly HarnessEntry[0][] = [
-  'ok',
-  'error',
-  'text_delta',
-  'preflight_error',
-  'error_event',
-  'stream_error',
-  'tool_call',
-  'finish',
-]
-
-/**
- * The vocabulary that an entry belongs to, by its tag; `shared` for what both have, `undefined` for what neither has.
- *
- * `error` is told apart by its length: two elements for tests, three for harnesses.
- */
-export function vocabularyOf(entry: readonly unknown[]): ScriptShape | 'shared' | undefined {
-  const tag = entry[0]
-  if (tag === 'error') return entry.length > 2 ? 'harness' : 'spec31'
-  const spec = specTags.some((known) => known === tag)
-  const harness = harnessTags.some((known) => known === tag)
-  if (spec && harness) return 'shared'
-  if (spec) return 'spec31'
-  return harness ? 'harness' : undefined
+/** The vocabulary of every tag. `error` is in both: with two elements in tests, with three in harnesses. */
+const vocabularies: Readonly<Record<ScriptEntry[0], ScriptShape | 'shared'>> = {
+  text: 'spec31',
+  reasoning: 'spec31',
+  usage: 'spec31',
+  raw_chunk: 'spec31',
+  tool_call_delta: 'spec31',
+  delay: 'spec31',
+  sleep: 'spec31',
+  ok: 'harness',
+  text_delta: 'harness',
+  preflight_error: 'harness',
+  error_event: 'harness',
+  stream_error: 'harness',
+  tool_call: 'shared',
+  finish: 'shared',
+  error: 'shared',
 }
 
-/** What to say about a tag that neither vocabulary has. It names both, so that a typing error is seen at once. */
+/** Whether a value is the tag of an entry. */
+export function isTag(tag: unknown): tag is ScriptEntry[0] {
+  return typeof tag === 'string' && Object.hasOwn(vocabularies, tag)
+}
+
+/** The vocabulary of an entry, by its tag and, for `error`, by its length. `undefined` for an unknown tag. */
+export function vocabularyOf(entry: readonly unknown[]): ScriptShape | 'shared' | undefined {
+  const [tag] = entry
+  if (tag === 'error') return entry.length > 2 ? 'harness' : 'spec31'
+  return isTag(tag) ? vocabularies[tag] : undefined
+}
+
+/** The problem of an unknown tag. It lists both vocabularies, so that a typing error is easy to see. */
 export function unknownTag(tag: unknown): string {
   const shown = typeof tag === 'string' ? JSON.stringify(tag) : `of type ${typeof tag}`
-  const words = `${specTags.join(', ')} (error with two elements)`
-  const harness = `${harnessTags.join(', ')} (error with three elements)`
-  return `has the unknown tag ${shown}; scripts say ${words}; harness scripts say ${harness}`
+  const words = `${tagsOf('spec31')} (error with two elements)`
+  const harness = `${tagsOf('harness')} (error with three elements)`
+  return `has the unknown tag ${shown}; scripts have ${words}; harness scripts have ${harness}`
+}
+
+function tagsOf(shape: ScriptShape): string {
+  const entries = Object.entries(vocabularies)
+  return entries.flatMap(([tag, of]) => (of === shape || of === 'shared' ? [tag] : [])).join(', ')
 }
 
 /**
- * Tells which vocabulary a script is written in, by its first entry alone, and gives the script back beside it.
+ * Returns the vocabulary of a script, judged by its first entry alone, and the script itself.
  *
- * Tags that both vocabularies have, and the empty script, count as `spec31`. A first tag that neither has throws a
- * `ValidationError` that names both vocabularies.
+ * Tags of both vocabularies, and the empty script, count as `spec31`. An unknown tag throws a `ValidationError` that lists both
+ * vocabularies.
  */
 export function detectShape(script: Script): readonly [ScriptShape, Script] {
   const first = script[0]
@@ -119,18 +115,18 @@ export function detectShape(script: Script): readonly [ScriptShape, Script] {
 /** Tells a cursor from any other object. */
 const cursorBrand: unique symbol = Symbol.for('allm-ts.script-cursor')
 
-/** A place in a list of scripts. Fakes that are given the same cursor take turns in one list. */
+/** A position in a list of scripts. Fakes that share a cursor share the position. */
 export interface ScriptCursor {
   readonly [cursorBrand]: true
-  /** How many scripts were taken: the place of the next one. */
+  /** The number of scripts that were taken, which is the index of the next one. */
   readonly index: number
-  /** Moves on to the next place. */
+  /** Moves to the next script. */
   advance(): void
-  /** Counts a call that stays at this place; gives how many there were, this one included. */
+  /** Counts a call that does not move the cursor. Returns the number of such calls at this position, this one included. */
   stay(): number
 }
 
-/** Makes a cursor at the start of a list. Give it to fakes as `scriptCursor` to share it, or to look at its `index`. */
+/** Makes a cursor at the start of a list. Pass it to fakes as `scriptCursor` to share it, or to read its `index`. */
 export function createScriptCursor(): ScriptCursor {
   let index = 0
   let stayed = 0
@@ -154,104 +150,14 @@ export function isScriptCursor(value: unknown): value is ScriptCursor {
   return typeof value === 'object' && value !== null && cursorBrand in value
 }
 
-/** What a runtime may have for "after everything that is ready now". */
-interface Runtime {
-  readonly setImmediate?: (work: () => void) => unknown
-  readonly MessageChannel?: new () => Channel
-}
-
-/** What is used of a `MessageChannel`. */
-interface Channel {
-  readonly port1: {
-    addEventListener(type: 'message', listener: () => void, options: { once: true }): void
-    start(): void
-    close(): void
-  }
-  readonly port2: { postMessage(message: number): void }
-}
-
-/**
- * Waits until all that is ready now has run: every promise, however long their chain, and one round of the event loop.
- *
- * The runtime's own functions are taken when this is loaded, so a test that replaces timers does not stop it.
- */
-export const nextTurn: () => Promise<void> = pickTurn(globalThis)
-
-/** The quickest way that a runtime has; `setTimeout` is there everywhere, and slow. */
-export function pickTurn(runtime: Runtime): () => Promise<void> {
-  const { setImmediate: immediate, MessageChannel: NewChannel } = runtime
-  if (immediate !== undefined) return () => new Promise((resolve) => void immediate(resolve))
-  if (NewChannel !== undefined) return () => messageTurn(new NewChannel())
-  const later = setTimeout
-  return () => new Promise((resolve) => void later(resolve, 0))
-}
-
-function messageTurn({ port1, port2 }: Channel): Promise<void> {
-  return new Promise((resolve) => {
-    const onMessage = (): void => {
-      // An open port would keep the process alive.
-      port1.close()
-      resolve()
-    }
-    port1.addEventListener('message', onMessage, { once: true })
-    port1.start()
-    port2.postMessage(0)
-  })
-}
-
 /** The scripts of a fake. */
 export interface ScriptOptions {
-  /** What one call does. */
+  /** The script of a single call. */
   readonly script?: Script | undefined
-  /** What each call does, one list a call. */
+  /** One script per call. */
   readonly scripts?: readonly Script[] | undefined
-  /** The same for `stream` alone, as one call or one list a call; `generate` then has `script` or `scripts` for itself. */
+  /** For `stream` alone: one script, or one per call. Then `script` or `scripts` is for `generate` alone. */
   readonly streamScript?: Script | readonly Script[] | undefined
-  /** A place to share with other fakes, or to look at. Without one the fake has its own. */
+  /** A cursor to share with other fakes, or to read. Without one the fake has its own. */
   readonly scriptCursor?: ScriptCursor | undefined
-}
-
-/** The same function, which works once for each object that it is given. */
-export function memoised<Key extends object, Value>(
-  work: (key: Key) => Value,
-): (key: Key) => Value {
-  const known = new Map<Key, Value>()
-  return (key) => {
-    const found = known.get(key)
-    if (found !== undefined) return found
-    const value = work(key)
-    known.set(key, value)
-    return value
-  }
-}
-
-/**
- * A deep, frozen copy of plain data, so that neither side sees what the other does to it later.
- *
- * Functions and `undefined` are left out, and class instances stay as they are: neither is data. Objects that were copied
- * before are found in `known` and shared.
- */
-export function plainCopy<T>(value: T, known: WeakMap<object, unknown> = new WeakMap()): T {
-  // The copy has the members of the original, save those that no data type has.
-  return copy(value, known) as T
-}
-
-function copy(value: unknown, known: WeakMap<object, unknown>): unknown {
-  if (typeof value !== 'object' || value === null) return value
-  if (!Array.isArray(value) && !isPlainObject(value)) return value
-  const earlier = known.get(value)
-  if (earlier !== undefined) return earlier
-  const result: unknown[] | Record<string, unknown> = Array.isArray(value) ? [] : {}
-  // Known before it is complete, so that a cycle ends.
-  known.set(value, result)
-  if (Array.isArray(result)) {
-    for (const item of value as readonly unknown[]) result.push(copy(item, known))
-  } else {
-    for (const [key, member] of Object.entries(value)) {
-      if (member === undefined || typeof member === 'function') continue
-      // Assigning would take a member called `__proto__` for something else.
-      Object.defineProperty(result, key, { value: copy(member, known), enumerable: true })
-    }
-  }
-  return Object.freeze(result)
 }

@@ -1,34 +1,33 @@
 import { reasonOf, type CancelTimer, type Clock } from '../core/clock.ts'
-import { nextTurn } from './script.ts'
 
 /** A clock for tests: nothing waits in real time. */
 export interface VirtualClock extends Clock {
   timer(ms: number, onTime: () => void): CancelTimer
-  /** How many are asleep. */
+  /** The number of sleeps and timers that are waiting. */
   readonly pending: number
-  /** Moves time on, waking on the way whoever's time has come, in order. Resolves when all that they started waits again. */
+  /** Moves time forward and wakes everything that is due, in order. Resolves when all the work that this started waits again. */
   advance(ms: number): Promise<void>
-  /** Moves time on until nobody is asleep. */
+  /** Moves time forward until nothing is waiting. */
   runAll(): Promise<void>
 }
 
-/** How a virtual clock behaves. */
+/** Options of `virtualClock`. */
 export interface VirtualClockOptions {
-  /** The time at the start (0). */
+  /** The start time (0). */
   readonly start?: number | undefined
-  /** `false`: time moves only by `advance` and `runAll`. */
+  /** With `false`, time moves only by `advance` and `runAll` (true). */
   readonly auto?: boolean | undefined
 }
 
-/** Rounds of the event loop without a change, after which everything counts as waiting. */
+/** After this many turns of the event loop without a change, everything counts as waiting. */
 const quietTurns = 4
 
 /**
- * Makes a clock whose time moves by itself: when everything waits, it jumps to whoever sleeps shortest, and wakes them one after
- * the other, those with the same time in the order in which they fell asleep.
+ * Makes a clock whose time moves by itself: when everything waits, it jumps to the next sleeper and wakes it. Sleepers that are due
+ * at the same time wake one after the other, in the order in which they fell asleep.
  *
- * It sees promises and its own sleepers. Code that waits for something else, such as a socket or `setTimeout`, looks idle to it:
- * for that, make the clock with `auto: false` and move it by hand.
+ * The clock sees promises and its own sleepers. Code that waits for something else, such as a socket or `setTimeout`, looks idle:
+ * for such code, make the clock with `auto: false` and move it by hand.
  */
 export function virtualClock({ start = 0, auto = true }: VirtualClockOptions = {}): VirtualClock {
   const queue = sleeperQueue()
@@ -56,7 +55,7 @@ export function virtualClock({ start = 0, auto = true }: VirtualClockOptions = {
       .catch(raise)
       .finally(() => {
         running = false
-        // Somebody may have fallen asleep since the last look.
+        // There may be a new sleeper since the last look.
         startRunning()
       })
   }
@@ -78,7 +77,8 @@ export function virtualClock({ start = 0, auto = true }: VirtualClockOptions = {
       return queue.size
     },
     async advance(ms) {
-      if (!(ms >= 0)) throw new RangeError(`time can not be moved by ${ms} ms`)
+      if (!(ms >= 0))
+        throw new RangeError(`advance(ms) needs a number of milliseconds, 0 or more, not ${ms}`)
       const until = now + ms
       await drive(until)
       now = Math.max(now, until)
@@ -87,7 +87,7 @@ export function virtualClock({ start = 0, auto = true }: VirtualClockOptions = {
   }
 }
 
-/** Waits until nobody has come, gone or woken for a while. */
+/** Waits until the queue has not changed for some turns. */
 async function settled(queue: SleeperQueue): Promise<void> {
   for (let quiet = 0, seen = queue.changes; quiet < quietTurns; quiet++) {
     await nextTurn()
@@ -127,27 +127,26 @@ function sleepOn(
   })
 }
 
-/** A timer's callback that throws is nobody's rejection: it is reported as a real timer's would be. */
+/** Throws outside of any promise, as a callback of a real timer does. */
 function raise(error: unknown): void {
   queueMicrotask(() => {
     throw error
   })
 }
 
-/** Who sleeps, in the order in which they wake. */
+/** The sleepers, in the order in which they wake. */
 interface SleeperQueue {
   readonly size: number
-  /** When the first one wakes; infinite when nobody does. */
+  /** The time at which the first one wakes; infinite if there is none. */
   readonly earliest: number
-  /** Counts everyone who came, went or woke, so that a change can be seen. */
+  /** Counts every change: added, removed or woken. */
   readonly changes: number
-  /** Adds a sleeper behind all that wake at the same time. Gives what takes it out again. */
+  /** Adds a sleeper behind all with the same time. Returns a function that removes it. */
   add(at: number, wake: () => void): () => void
-  /** Takes out the first one and wakes it. */
+  /** Removes the first one and wakes it. */
   wakeFirst(): void
 }
 
-/** A queue without sleepers. */
 function sleeperQueue(): SleeperQueue {
   const sleepers: { readonly at: number; readonly wake: () => void }[] = []
   let changes = 0
@@ -179,4 +178,49 @@ function sleeperQueue(): SleeperQueue {
       first?.wake()
     },
   }
+}
+
+/** The functions of a runtime that run a callback after all work that is ready now. */
+interface Runtime {
+  readonly setImmediate?: (work: () => void) => unknown
+  readonly MessageChannel?: new () => Channel
+}
+
+/** The part of `MessageChannel` that is used. */
+interface Channel {
+  readonly port1: {
+    addEventListener(type: 'message', listener: () => void, options: { once: true }): void
+    start(): void
+    close(): void
+  }
+  readonly port2: { postMessage(message: number): void }
+}
+
+/**
+ * Waits until all work that is ready now has run: every chain of promises, and one turn of the event loop.
+ *
+ * The runtime's functions are read when this module is loaded, so fake timers of a test do not affect it.
+ */
+export const nextTurn: () => Promise<void> = pickTurn(globalThis)
+
+/** The fastest way that a runtime has. `setTimeout` exists everywhere, but is slow. */
+export function pickTurn(runtime: Runtime): () => Promise<void> {
+  const { setImmediate: immediate, MessageChannel: NewChannel } = runtime
+  if (immediate !== undefined) return () => new Promise((resolve) => void immediate(resolve))
+  if (NewChannel !== undefined) return () => messageTurn(new NewChannel())
+  const later = setTimeout
+  return () => new Promise((resolve) => void later(resolve, 0))
+}
+
+function messageTurn({ port1, port2 }: Channel): Promise<void> {
+  return new Promise((resolve) => {
+    const onMessage = (): void => {
+      // An open port would keep the process alive.
+      port1.close()
+      resolve()
+    }
+    port1.addEventListener('message', onMessage, { once: true })
+    port1.start()
+    port2.postMessage(0)
+  })
 }

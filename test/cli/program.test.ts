@@ -76,7 +76,7 @@ describe('failures', () => {
   test('a missing key says which variable to set', async () => {
     const { code, stderr } = await allm(['tour', '--provider', 'anthropic'])
     expect(code).toBe(1)
-    expect(stderr).toMatch(/^allm: no key for anthropic[^\n]*set ANTHROPIC_API_KEY[^\n]*\n$/)
+    expect(stderr).toMatch(/^allm: no API key for anthropic[^\n]*set ANTHROPIC_API_KEY[^\n]*\n$/)
   })
 
   test('a key never reaches the terminal, even when the network throws it back', async () => {

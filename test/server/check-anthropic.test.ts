@@ -138,7 +138,7 @@ test.each<[string, JsonObject, string]>([
     'tools.0.custom.input_schema: Field required',
   ],
   [
-    'a schema that is no object',
+    'a schema that is not an object',
     { tools: [{ name: 'f', input_schema: { type: 'array' } }] },
     "input_schema.type: Input should be 'object'",
   ],

@@ -53,7 +53,7 @@ describe('listed faults', () => {
     await expect(response.text()).rejects.toThrow('terminated')
   })
 
-  test('one event can not be read', async () => {
+  test('one event is malformed', async () => {
     await using server = await createFakeServer({ script, faults: [{ malformedAt: 1 }] })
     const text = await (await call(server, 'gemini', { stream: true })).text()
     const parsed = text

@@ -106,7 +106,7 @@ describe('errors', () => {
     await expect(stream.next()).rejects.toThrow('UNAVAILABLE')
   })
 
-  test('a call beyond the last script says so', async () => {
+  test('a call after the last script says so', async () => {
     await using server = await createFakeServer({ scripts: [] })
     const call = client(server).models.generateContent(ask)
 

@@ -37,7 +37,7 @@ test('all options but the clock survive JSON', async () => {
   expect(server.geminiBaseUrl).toBe(`${server.url}/v1beta`)
 })
 
-test('requests are not looked at when the server is told so', async () => {
+test('requests are not checked with validateRequests: false', async () => {
   await using server = await createFakeServer({ script: [['text', 'a']], validateRequests: false })
   const response = await fetch(`${server.anthropicBaseUrl}/messages`, {
     method: 'POST',

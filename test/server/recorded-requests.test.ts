@@ -5,7 +5,7 @@ import { checkAnthropic } from '../../src/server/check-anthropic.ts'
 import { checkGemini } from '../../src/server/check-gemini.ts'
 import { checkOpenaiChat } from '../../src/server/check-openai-chat.ts'
 import { checkOpenaiResponses } from '../../src/server/check-openai-responses.ts'
-import type { RequestProblem } from '../../src/server/param-checks.ts'
+import type { RequestProblem } from '../../src/server/check-params.ts'
 import type { JsonObject } from '../../src/types/json.ts'
 import { hasShared, recordedCases } from '../support/recordings.ts'
 

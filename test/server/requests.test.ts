@@ -4,7 +4,7 @@ import { wireFormats } from '../../src/server/wire-format.ts'
 import { call, smallest } from './client.ts'
 
 describe('the record', () => {
-  test('has every request, with its body and what became of it', async () => {
+  test('has every request, with its body and the status of its answer', async () => {
     await using server = await createFakeServer({ script: [['text', 'a']] })
     await call(server, 'anthropic')
     await call(server, 'openai_chat', { body: { temperature: 'hot' } })
@@ -67,7 +67,7 @@ describe('keys', () => {
     expect(await response.text()).toContain(word)
   })
 
-  test('are not asked for when the server is told so', async () => {
+  test('are not required with requireKey: false', async () => {
     await using server = await createFakeServer({ script: [['text', 'a']], requireKey: false })
     const response = await fetch(`${server.openaiBaseUrl}/responses`, {
       method: 'POST',
@@ -96,7 +96,7 @@ describe('addresses', () => {
     },
   )
 
-  test('the models are listed in the shape of whoever asks', async () => {
+  test('the models are listed in the format of the provider', async () => {
     await using server = await createFakeServer({ models: ['m'] })
     const list = async (path: string, headers: Record<string, string>): Promise<unknown> =>
       (await fetch(server.url + path, { headers })).json()
@@ -115,7 +115,7 @@ describe('addresses', () => {
   })
 })
 
-test('Anthropic wants to be told its version', async () => {
+test('Anthropic requires its version header', async () => {
   await using server = await createFakeServer({ script: [['text', 'a']] })
   const response = await fetch(`${server.anthropicBaseUrl}/messages`, {
     method: 'POST',

@@ -83,7 +83,7 @@ test('scripts that are left are named', async () => {
   expect(() => server.assertDone()).toThrow('1 script was not played')
 })
 
-test('the same script gives the same bytes, whoever asks', async () => {
+test('the same script gives the same bytes to every client', async () => {
   await using server = await createFakeServer({ script: says('a'), repeat: true })
   const texts = await Promise.all(
     [1, 2, 3].map(async () => (await call(server, 'openai_responses', { stream: true })).text()),

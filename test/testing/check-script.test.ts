@@ -18,10 +18,10 @@ function problemsOf(options: unknown): readonly string[] {
 
 const entry = (value: unknown): readonly string[] => problemsOf({ script: [value] })
 
-describe('validateScript looks at the options in order', () => {
+describe('validateScript checks the options in order', () => {
   test('script and scripts together are refused before anything else', () => {
     expect(problemsOf({ script: 1, scripts: 2 })).toEqual([
-      ': script and scripts are both given; script is one call, scripts is one list a call',
+      ': script and scripts are both given; use script for one call, or scripts for one list per call',
     ])
   })
 
@@ -36,13 +36,13 @@ describe('validateScript looks at the options in order', () => {
     expect(problemsOf(options)).toEqual([expect.stringMatching(problem)])
   })
 
-  test('the first guard that fails speaks: script before streamScript, streamScript before the cursor', () => {
+  test('the first check that fails is reported: script before streamScript, streamScript before the cursor', () => {
     expect(problemsOf({ script: 1, streamScript: 2, scriptCursor: 3 })[0]).toMatch(/^script:/)
     expect(problemsOf({ streamScript: 2, scriptCursor: 3 })[0]).toMatch(/^streamScript:/)
     expect(problemsOf({ scriptCursor: 3, script: [['nope']] })[0]).toMatch(/^scriptCursor:/)
   })
 
-  test('legal options return, and a user may ask before making a fake', () => {
+  test('legal options pass, and a user may check them before making a fake', () => {
     expect(validateScript({})).toBeUndefined()
     expect(validateScript({ script: [] })).toBeUndefined()
     expect(validateScript({ scripts: [[['text', 'a']], []] })).toBeUndefined()
@@ -51,14 +51,16 @@ describe('validateScript looks at the options in order', () => {
     expect(validateScript({ script: [], scriptCursor: createScriptCursor() })).toBeUndefined()
   })
 
-  test('a list for each call given as script, and one call given as scripts, are told apart', () => {
-    expect(problemsOf({ script: [[['text', 'a']]] })[0]).toMatch(/goes into scripts/)
-    expect(problemsOf({ scripts: [['text', 'a']] })[0]).toMatch(/goes into script$/)
+  test('one list per call given as script, and one call given as scripts, are distinguished', () => {
+    expect(problemsOf({ script: [[['text', 'a']]] })[0]).toMatch(
+      /use scripts for one list per call/,
+    )
+    expect(problemsOf({ scripts: [['text', 'a']] })[0]).toMatch(/use script for a single call$/)
   })
 })
 
-describe('validateScript looks at every entry', () => {
-  test('all problems are told at once, each with its place', () => {
+describe('validateScript checks every entry', () => {
+  test('all problems are reported at once, each with its path', () => {
     const options = {
       scripts: [
         [['text', 1]],
@@ -76,7 +78,7 @@ describe('validateScript looks at every entry', () => {
 
   test('an unknown tag names both vocabularies', () => {
     expect(entry(['txt', 'a'])).toEqual([
-      expect.stringMatching(/"txt".*scripts say text, .*harness scripts say ok, /),
+      expect.stringMatching(/"txt".*scripts have text, .*harness scripts have ok, /),
     ])
   })
 
@@ -93,7 +95,7 @@ describe('validateScript looks at every entry', () => {
       /object/,
     ],
     [
-      'arguments that JSON can not hold',
+      'arguments that JSON cannot hold',
       ['tool_call', { id: 'c', name: 'n', arguments: { f() {} } }],
       /JSON/,
     ],
@@ -161,13 +163,13 @@ describe('validateScript looks at every entry', () => {
   })
 })
 
-describe('validateScript looks at the entries together', () => {
+describe('validateScript checks the entries together', () => {
   const script = (...entries: readonly unknown[]): readonly string[] =>
     problemsOf({ script: entries })
 
   test('a script that mixes the vocabularies is refused', () => {
     expect(script(['text', 'a'], ['error_event', 'timeout', {}])).toEqual([
-      'script[1]: mixes two vocabularies: error_event (of harness scripts) can not stand in a script with text (of scripts)',
+      'script[1]: mixes two vocabularies: error_event (of harness scripts) cannot be in the same script as text (of scripts)',
     ])
     expect(script(['text_delta', 'a'], ['delay', 1])[0]).toMatch(/mixes two vocabularies/)
   })
@@ -183,19 +185,19 @@ describe('validateScript looks at the entries together', () => {
     expect(script(['finish', 'stop'], ['text', 'a'])[0]).toMatch(/script\[1\]: comes after finish/)
   })
 
-  test('ok is a whole call and stands alone', () => {
-    expect(script(['ok', {}], ['ok', {}])[0]).toMatch(/stands alone.*scripts/)
+  test('ok is a whole call, so it is the only entry', () => {
+    expect(script(['ok', {}], ['ok', {}])[0]).toMatch(/must be the only entry; use scripts/)
   })
 
   test('preflight_error comes before the first event or not at all', () => {
     expect(script(['text_delta', 'a'], ['preflight_error', 'timeout', {}])[0]).toMatch(
-      /comes first/,
+      /must come first/,
     )
   })
 
   test('a call is completed once', () => {
     const call = ['tool_call', { id: 'c', name: 'n' }]
-    expect(script(call, call)[0]).toMatch(/ids are unique within one call/)
+    expect(script(call, call)[0]).toMatch(/completed; use another id/)
     expect(script(call, ['tool_call_delta', { id: 'c', argumentsDelta: '' }])[0]).toMatch(
       /completed/,
     )

@@ -22,7 +22,7 @@ describe('usage', () => {
     }
   })
 
-  test('in a stream it rides on message_completed, and the fold takes it from there', async () => {
+  test('in a stream it is on message_completed, and the fold takes it from there', async () => {
     const adapter = fake({ script: ok, usage: { inputTokens: 12 } })
     const events = await collectEvents(adapter.stream(request))
     expect(events.at(-1)).toMatchObject({ type: 'message_completed', usage: { inputTokens: 12 } })
@@ -57,7 +57,7 @@ describe('retryUntilCall', () => {
     expect(adapter.calls).toHaveLength(3)
   })
 
-  test('stream gives the failure as its last event and is not retried; the n-th call succeeds', async () => {
+  test('stream emits the failure as its last event and is not retried; the n-th call succeeds', async () => {
     const adapter = fake({ script: ok, retryUntilCall: 3 })
     for (let call = 0; call < 2; call++) {
       const events = await collectEvents(adapter.stream(request))
@@ -73,15 +73,15 @@ describe('retryUntilCall', () => {
     })
   })
 
-  test('the calls that fail use up no script', async () => {
+  test('the calls that fail take no script', async () => {
     const adapter = fake({ script: ok, retryUntilCall: 2 })
     await collectEvents(adapter.stream(request))
     expect(adapter.remaining).toBe(1)
   })
 })
 
-describe('generate tries again', () => {
-  test('what failed before the first event and may go away takes the next script', async () => {
+describe('generate retries', () => {
+  test('a retryable failure before the first event takes the next script', async () => {
     const adapter = fake({ scripts: [busy(), busy(), ok] })
     expect((await adapter.generate(request, { clock: virtualClock() })).outputText).toBe('ok')
     adapter.assertDone()
@@ -114,13 +114,13 @@ describe('generate tries again', () => {
     expect(adapter.calls).toHaveLength(1)
   })
 
-  test('what will not go away is not tried again', async () => {
+  test('a failure that is not retryable is not retried', async () => {
     const adapter = fake({ scripts: [[['preflight_error', 'invalid_request', {}]], ok] })
     await expect(adapter.generate(request)).rejects.toMatchObject({ reason: 'invalid_request' })
     expect(adapter.remaining).toBe(1)
   })
 
-  test('what failed after the first event is not tried again', async () => {
+  test('a failure after the first event is not retried', async () => {
     const adapter = fake({
       scripts: [
         [

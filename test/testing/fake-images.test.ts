@@ -85,7 +85,7 @@ describe('an image fake answers from its script', () => {
     },
   )
 
-  test('the images that it gives are data that nobody else can change', async () => {
+  test('the returned images are data that no other code can change', async () => {
     const mine = { ...image }
     const adapter = fakeImages({ script: [['ok', [mine]]] })
     Object.assign(mine, { base64: 'changed' })
@@ -173,7 +173,7 @@ describe('the place in the script', () => {
   })
 })
 
-describe('a response carries what the call brought', () => {
+describe('a response has the facts of the call', () => {
   test('the request id and the model', async () => {
     const adapter = fakeImages({ script: [['ok', [image]]] })
     const drawn = imageRequest('a kestrel', { model: 'painter-1' })
@@ -204,7 +204,7 @@ describe('a response carries what the call brought', () => {
   })
 })
 
-describe('a call is captured, then its operation is looked at, then the script is read', () => {
+describe('a call is captured, then its operation is checked, then the script is read', () => {
   // An operation that the types do not have, as JavaScript may bring it.
   const odd = { ...request, operation: 'upscale' } as unknown as ImageRequest
 
@@ -212,7 +212,7 @@ describe('a call is captured, then its operation is looked at, then the script i
     expect(fakeImages().supportedOperations()).toEqual(['generate', 'edit', 'variation'])
   })
 
-  test('another operation is refused by name and uses up no entry', async () => {
+  test('another operation is refused by name and takes no entry', async () => {
     const adapter = fakeImages({ script: [['ok', [image]]] })
     expect(await failureOf(adapter, odd)).toMatchObject({
       kind: 'image_adapter',
@@ -222,7 +222,7 @@ describe('a call is captured, then its operation is looked at, then the script i
     expect(adapter.remaining).toBe(1)
   })
 
-  test('capture is told of every call, also of one that is refused, and changes nothing', async () => {
+  test('capture is called for every call, also for one that is refused, and changes nothing', async () => {
     const capture = vi.fn<NonNullable<FakeImagesOptions['capture']>>()
     const adapter = fakeImages({ script: [['ok', [image]]], capture })
     await failureOf(adapter, odd)
@@ -253,7 +253,7 @@ describe('an image script is checked where the fake is made', () => {
   // What the types would refuse.
   const make = (options: unknown) => () => fakeImages(options as FakeImagesOptions)
 
-  test('every legal entry is taken', () => {
+  test('every legal entry is accepted', () => {
     const script: readonly ImageScriptEntry[] = [
       ['ok', []],
       ['ok', [image], { usage: { images: 1 } }],

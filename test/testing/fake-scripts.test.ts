@@ -17,14 +17,14 @@ async function streamed(adapter: Fake): Promise<string> {
   return text
 }
 
-describe('scripts are played one a call', () => {
+describe('each call plays one script', () => {
   test('script is one call', async () => {
     const adapter = fake({ script: says('a') })
     expect(await generated(adapter)).toBe('a')
     await expect(generated(adapter)).rejects.toThrow(AdapterError)
   })
 
-  test('scripts has a list for each call, and generate and stream take turns', async () => {
+  test('scripts has one list per call, and generate and stream share them', async () => {
     const adapter = fake({ scripts: [says('a'), says('b'), says('c')] })
     expect(await generated(adapter)).toBe('a')
     expect(await streamed(adapter)).toBe('b')
@@ -56,7 +56,7 @@ describe('scripts are played one a call', () => {
   })
 })
 
-describe('a call beyond the last script', () => {
+describe('a call after the last script', () => {
   test('is no_scripted_response, and says how many scripts there were and which call this is', async () => {
     const adapter = fake({ scripts: [says('a'), says('b')] })
     await generated(adapter)

@@ -65,7 +65,7 @@ describe('interpret', () => {
     expect(interpret(entry)).toEqual(events)
   })
 
-  test('finish gives message_completed alone: the end of the text is added when a script is played', () => {
+  test('finish gives only message_completed: the end of the text is added when a script is played', () => {
     expect(interpret(['finish', 'stop']).map(({ type }) => type)).toEqual(['message_completed'])
   })
 
@@ -97,7 +97,7 @@ describe('interpret', () => {
     ])
   })
 
-  test('each entry is seen alone: nothing is remembered between two', () => {
+  test('each entry is interpreted alone: no state is kept between two', () => {
     interpret(['text', 'a'])
     expect(interpret(['finish', 'stop'])).toEqual(interpret(['finish', 'stop']))
   })
@@ -107,14 +107,14 @@ describe('sleep', () => {
   const warned = Symbol.for('allm-ts.warned.sleep')
   afterEach(() => vi.restoreAllMocks())
 
-  test('it is a deprecated alias of delay that warns once a process', () => {
+  test('it is a deprecated alias of delay that warns once per process', () => {
     Reflect.deleteProperty(globalThis, warned)
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     expect(interpret(['sleep', 5])).toEqual(interpret(['delay', 5]))
     interpret(['sleep', 5])
     fake({ script: [['sleep', 5]] })
     expect(warn).toHaveBeenCalledTimes(1)
-    expect(warn).toHaveBeenCalledWith(expect.stringContaining('say "delay"'))
+    expect(warn).toHaveBeenCalledWith(expect.stringContaining('use "delay"'))
   })
 
   test('delay does not warn', () => {
@@ -197,7 +197,7 @@ describe('foldToResponse', () => {
     expect(foldToResponse([])).toMatchObject({ outputText: '', finishReason: 'stop' })
   })
 
-  test('deltas that no tool_call completes are completed at the end from what they add up to', () => {
+  test('deltas without a tool_call are completed at the end from their sum', () => {
     const { toolCalls, finishReason } = foldToResponse([
       ['tool_call_delta', { id: 'c1', name: 'add', argumentsDelta: '{"x":' }],
       ['tool_call_delta', { id: 'c2', name: 'sub', argumentsDelta: '{"y"' }],
@@ -220,7 +220,7 @@ describe('foldToResponse', () => {
     ])
   })
 
-  test('a call whose name was never told goes by its id', () => {
+  test('a call without a name gets its id as its name', () => {
     const { toolCalls } = foldToResponse([['tool_call_delta', { id: 'c1', argumentsDelta: '{}' }]])
     expect(toolCalls).toEqual([{ id: 'c1', name: 'c1', arguments: {}, rawArguments: '{}' }])
   })
@@ -233,7 +233,7 @@ describe('foldToResponse', () => {
     expect(usage).toEqual({ inputTokens: 5 })
   })
 
-  test('raw chunks have no place in a response, and delays take no time', () => {
+  test('raw chunks are not part of a response, and delays take no time', () => {
     const response = foldToResponse([
       ['raw_chunk', { any: 1 }],
       ['delay', 3_600_000],
@@ -242,7 +242,7 @@ describe('foldToResponse', () => {
     expect(response.outputText).toBe('a')
   })
 
-  test('a script that is not legal is refused', () => {
+  test('an invalid script is refused', () => {
     const misnamed: object = { prompt_tokens: 1 }
     expect(failureOf([['usage', misnamed]])).toBeInstanceOf(ValidationError)
   })
@@ -263,7 +263,7 @@ describe('foldToResponse of a script that fails', () => {
     },
   )
 
-  test('the error is thrown with what came before it, and nothing follows it', () => {
+  test('the error is thrown with the partial response, and nothing follows it', () => {
     const error = failureOf([
       ['text', 'half'],
       ['error', 'content_filter'],
@@ -275,7 +275,7 @@ describe('foldToResponse of a script that fails', () => {
     })
   })
 
-  test('a transport failure is a StreamError that says how many events had come', () => {
+  test('a transport failure is a StreamError with the number of events before it', () => {
     const error = failureOf([
       ['text_delta', 'half'],
       ['stream_error', 'truncated', { message: 'cut' }],
@@ -339,7 +339,7 @@ describe('foldToResponse of a whole answer', () => {
     expect(foldToResponse([['ok', { message }]])).toMatchObject({ message, outputText: 'hi' })
   })
 
-  test('ok with an error fails like the stream that it stands for', () => {
+  test('ok with an error fails like a stream', () => {
     const error = { kind: 'adapter', reason: 'timeout', message: 'too slow' } as const
     expect(failureOf([['ok', { outputText: 'half', error }]])).toMatchObject({
       reason: 'timeout',

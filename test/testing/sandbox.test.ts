@@ -7,12 +7,12 @@ import { asyncScope, stackScope } from '../../src/testing/sandbox.ts'
 const engine = (model: string): Engine => createEngine({ adapter: fake(), model })
 
 describe('the current engine', () => {
-  test('outside of withEngine there is none, and the error says what to do', () => {
+  test('outside of withEngine there is no engine, and the error says what to do', () => {
     expect(() => currentEngine()).toThrow(EngineError)
     expect(() => currentEngine()).toThrow(/inside withEngine\(engine, work\), or pass the engine/)
   })
 
-  test('inside it is the one that was given, and withEngine gives what the work gives', () => {
+  test('inside it is the given engine, and withEngine returns the result of the work', () => {
     const given = engine('a')
     expect(withEngine(given, () => currentEngine())).toBe(given)
     expect(() => currentEngine()).toThrow(EngineError)

@@ -36,12 +36,12 @@ describe('detectShape', () => {
     expect(detectShape(script)).toEqual([shape, script])
   })
 
-  test('the script itself is given back beside its shape', () => {
+  test('the script itself is returned beside its shape', () => {
     const script: Script = [['text', 'hi']]
     expect(detectShape(script)[1]).toBe(script)
   })
 
-  test('error is told apart by its length: two elements are spec31, three are harness', () => {
+  test('the length of error decides: two elements are spec31, three are harness', () => {
     expect(detectShape([['error', 'timeout']])[0]).toBe('spec31')
     expect(detectShape([['error', 'timeout', {}]])[0]).toBe('harness')
   })
@@ -51,7 +51,7 @@ describe('detectShape', () => {
     expect(detectShape([['tool_call', { id: 'c1', name: 'add' }]])[0]).toBe('spec31')
   })
 
-  test('only the leading entry is looked at', () => {
+  test('only the first entry counts', () => {
     expect(
       detectShape([
         ['finish', 'stop'],
@@ -68,7 +68,7 @@ describe('detectShape', () => {
     // A tag that the types do not have, as JavaScript or JSON may bring it.
     const script = [['txet', 'hi']] as unknown as Script
     expect(() => detectShape(script)).toThrow(ValidationError)
-    expect(() => detectShape(script)).toThrow(/"txet".*text, reasoning.*ok, error, text_delta/)
+    expect(() => detectShape(script)).toThrow(/"txet".*text, reasoning.*ok, text_delta/)
   })
 })
 

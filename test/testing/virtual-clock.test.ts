@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { virtualClock, type VirtualClock } from '../../src/testing.ts'
-import { pickTurn } from '../../src/testing/script.ts'
+import { pickTurn } from '../../src/testing/virtual-clock.ts'
 
 /** Notes who woke, and when. */
 function sleepers(clock: VirtualClock): {
@@ -26,12 +26,12 @@ describe('a virtual clock moves by itself', () => {
     expect(performance.now() - before).toBeLessThan(90_000)
   })
 
-  test('it starts where it is told', () => {
+  test('it starts at the given time', () => {
     expect(virtualClock().now()).toBe(0)
     expect(virtualClock({ start: 1_700_000_000_000 }).now()).toBe(1_700_000_000_000)
   })
 
-  test('whoever sleeps shortest wakes first', async () => {
+  test('the shortest sleep ends first', async () => {
     const clock = virtualClock()
     const { woken, sleep } = sleepers(clock)
     await Promise.all([sleep('c', 30), sleep('a', 10), sleep('b', 20)])
@@ -83,7 +83,7 @@ describe('a virtual clock moves by itself', () => {
     expect(woken).toEqual(['a@10', 'b@15', 'c@16'])
   })
 
-  test('it stands still when nobody sleeps, and moves again later', async () => {
+  test('it stands still when nothing sleeps, and moves again later', async () => {
     const clock = virtualClock()
     await clock.sleep(10)
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
@@ -99,7 +99,7 @@ describe('a virtual clock moves by itself', () => {
     expect([clock.now(), clock.pending]).toEqual([0, 0])
   })
 
-  test('whoever sleeps for ever is left alone', async () => {
+  test('an endless sleep is left alone', async () => {
     const clock = virtualClock()
     const endless = new AbortController()
     const forever = clock.sleep(Infinity, endless.signal)
@@ -143,7 +143,7 @@ describe('a virtual clock with auto: false', () => {
     await chain
   })
 
-  test('runAll moves on until nobody sleeps', async () => {
+  test('runAll moves on until nothing sleeps', async () => {
     const clock = virtualClock({ auto: false })
     const { woken, sleep } = sleepers(clock)
     const chain = sleep('a', 10).then(() => sleep('b', 90_000))
@@ -205,7 +205,7 @@ describe('timers', () => {
     expect([times, clock.pending]).toEqual([[10], 0])
   })
 
-  test('what one throws goes to whoever moves the clock, and the others still come', async () => {
+  test('an error of one rejects the call that moves the clock, and the others still run', async () => {
     const clock = virtualClock({ auto: false })
     const times: number[] = []
     clock.timer(10, () => {

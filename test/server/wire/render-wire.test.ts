@@ -58,19 +58,19 @@ describe.each(wireFormats)('%s', (format) => {
     expect(renderWire(format, late).frames[0]?.delayMs).toBe(60)
   })
 
-  test('a raw chunk that is an object is an event as it stands', () => {
+  test('a raw chunk that is an object is sent as an event', () => {
     const chunk = { type: 'brand_new', odd: [1, null] }
     expect(wireEvents(format, [['raw_chunk', chunk], ...said])).toContainEqual(chunk)
   })
 
-  test('a raw chunk that is no object is wrapped', () => {
+  test('a raw chunk that is not an object is wrapped', () => {
     expect(wireEvents(format, [['raw_chunk', 'odd'], ...said])).toContainEqual({
       type: 'raw_chunk',
       chunk: 'odd',
     })
   })
 
-  test('what ends without a finish ends as it would', () => {
+  test('a script without finish ends as with its default finish', () => {
     const calls: Script = [['tool_call', { id: 'c', name: 'f' }]]
 
     expect(wireText(format, [])).toBe(wireText(format, [['finish', 'stop']]))
@@ -102,7 +102,7 @@ describe.each(wireFormats)('%s', (format) => {
     expect(() => wireBody(format, cut)).toThrow(SyntaxError)
   })
 
-  test('a malformed event can not be parsed, and the connection stays', () => {
+  test('a malformed event cannot be parsed, and the connection stays', () => {
     const malformed: Script = [
       ['text_delta', 'a'],
       ['stream_error', 'malformed_event', {}],
@@ -133,7 +133,7 @@ describe.each(wireFormats)('%s', (format) => {
     expect(answer).toMatchObject({ status: 200, headers: { 'content-type': 'text/html' } })
   })
 
-  test('a script that is not legal is refused', () => {
+  test('an invalid script is refused', () => {
     const wrong = [['txt', 'a']] as unknown as Script
     expect(() => renderWire(format, wrong)).toThrow('unknown tag "txt"')
   })

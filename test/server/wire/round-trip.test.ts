@@ -13,7 +13,7 @@ import { endingScript, failingScript, harnessScript } from '../../support/script
 const runs = { numRuns: 60 }
 
 describe.each(wireFormats)('%s', (format) => {
-  test('a script arrives as the fake plays it, save what the limits list', async () => {
+  test('a script arrives as the fake plays it, except for the listed limits', async () => {
     await fc.assert(
       fc.asyncProperty(endingScript, fc.integer(), async (script, seed) => {
         const chunking = { seed, maxBytes: 40 }
@@ -24,7 +24,7 @@ describe.each(wireFormats)('%s', (format) => {
     )
   })
 
-  test('a script that fails arrives with what came before, and fails for the reason that the limits list', async () => {
+  test('a script that fails arrives with the events before the failure, and with the reason of the listed limits', async () => {
     const failing = fc
       .oneof(failingScript, harnessScript)
       .filter((script) => saysSomething(script) && !isSilent(script))

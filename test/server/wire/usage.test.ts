@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { messageUsage } from '../../../src/server/wire-anthropic.ts'
 import { usageMetadata } from '../../../src/server/wire-gemini.ts'
 import { carriedUsage } from '../../../src/server/wire-limits.ts'
-import { chatUsage, responsesUsage } from '../../../src/server/wire-openai-usage.ts'
+import { chatUsage } from '../../../src/server/wire-openai-chat.ts'
+import { responsesUsage } from '../../../src/server/wire-openai-responses.ts'
 import type { Usage } from '../../../src/types/response.ts'
 
 const all: Usage = {

@@ -102,7 +102,7 @@ test('a whole call after its pieces adds what is left of it', () => {
   expect(deltas).toEqual(['{"x":', '1}'])
 })
 
-test('a call that never gets a name goes by its id', async () => {
+test('a call without a name gets its id as its name', async () => {
   const script: Script = [['tool_call_delta', { id: 'f1', argumentsDelta: '{}' }]]
   const { toolCalls } = await decodeWire('openai_chat', script)
 

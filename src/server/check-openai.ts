@@ -3,14 +3,17 @@ import {
   kindOf,
   objectOf,
   objectsOf,
+  paramProblem,
   shown,
   type ParamKind,
+  type ParamTable,
   type ParamWords,
   type RequestProblem,
-} from './param-checks.ts'
+} from './check-params.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
+import type { ImageOperation } from '../types/media.ts'
 
-/** How OpenAI words what is wrong with a parameter. */
+/** OpenAI's error messages about parameters. */
 export const openaiWords: ParamWords = {
   nullable: true,
   unknown: (name) => ({
@@ -36,19 +39,18 @@ function article(kind: string): string {
   return articles[kind] ?? kind
 }
 
-/** A value of another kind than the one that the parameter takes. */
 export function wrongType(param: string, expected: string, actual: string): RequestProblem {
   const message = `Invalid type for '${param}': expected ${expected}, but got ${article(actual)} instead.`
   return { message, param, code: 'invalid_type' }
 }
 
-/** A parameter that has to be there. */
+/** A required parameter is missing. */
 export function missing(param: string): RequestProblem {
   const message = `Missing required parameter: '${param}'.`
   return { message, param, code: 'missing_required_parameter' }
 }
 
-/** A value has to be among those that the parameter takes. */
+/** Checks that a value is one of those that the parameter accepts. */
 export function wordProblem(
   param: string,
   value: JsonValue | undefined,
@@ -77,7 +79,7 @@ export function nameProblem(name: unknown, param: string): RequestProblem | unde
     : { message, param, code: 'invalid_value' }
 }
 
-/** The lowest and the highest value of the numbers that both endpoints know. */
+/** The smallest and the largest value of number parameters. */
 const ranges: readonly (readonly [string, number, number])[] = [
   ['temperature', 0, 2],
   ['top_p', 0, 1],
@@ -109,7 +111,7 @@ export function rangeProblem(body: JsonObject): RequestProblem | undefined {
   return undefined
 }
 
-/** What may be asked about tools, and when. */
+/** Some settings are allowed only with tools. */
 export function toolSettingProblem(
   body: JsonObject,
   toolCount: number,
@@ -124,7 +126,7 @@ export function toolSettingProblem(
   return undefined
 }
 
-/** The kinds of a list of parameters that share them. */
+/** Table rows for parameters of the same kinds. */
 export function params(
   kind: readonly ParamKind[],
   names: string,
@@ -132,17 +134,16 @@ export function params(
   return names.split(' ').map((name) => [name, kind])
 }
 
-/** Where a schema that shall be enforced stands. */
+/** The place of a strict schema in a request. */
 interface StrictPlace {
-  /** What the schema is of: `function 'get_weather'`. */
+  /** The owner of the schema, such as `function 'get_weather'`. */
   readonly of: string
   readonly param: string
   readonly code: string
 }
 
 /**
- * What OpenAI refuses in a schema that it shall enforce: every object names all its properties as required and allows no
- * others.
+ * Checks a strict schema: every object must list all its properties as required and forbid others.
  */
 export function strictSchemaProblem(
   schema: JsonValue | undefined,
@@ -180,18 +181,49 @@ function objectProblem(
   context: readonly string[],
 ): RequestProblem | undefined {
   const where = context.length === 0 ? '()' : `(${context.map((name) => `'${name}'`).join(', ')})`
-  const say = (rule: string): RequestProblem => ({
+  const problem = (rule: string): RequestProblem => ({
     message: `Invalid schema for ${of}: In context=${where}, ${rule}`,
     param,
     code,
   })
   if (schema['additionalProperties'] !== false)
-    return say("'additionalProperties' is required to be supplied and to be false.")
+    return problem("'additionalProperties' is required to be supplied and to be false.")
   const required = Array.isArray(schema['required']) ? schema['required'] : []
   const left = Object.keys(objectOf(schema['properties'])).find((name) => !required.includes(name))
   return left === undefined
     ? undefined
-    : say(
+    : problem(
         `'required' is required to be supplied and to be an array including every key in properties. Missing '${left}'.`,
       )
+}
+
+/** Numbers are not checked here, because the fields of a form are text. */
+const imageParams = [
+  ...params([], 'n output_compression partial_images stream'),
+  ...params(['string'], 'prompt model quality response_format output_format size'),
+  ...params(['string'], 'background user'),
+]
+
+const imageTables: Readonly<Record<ImageOperation, ParamTable>> = {
+  generate: Object.fromEntries([
+    ...imageParams,
+    ...params(['string'], 'moderation style'),
+    ...params(['integer'], 'n output_compression partial_images'),
+    ...params(['boolean'], 'stream'),
+  ]),
+  edit: Object.fromEntries([...imageParams, ...params([], 'image images mask input_fidelity')]),
+  variation: Object.fromEntries([...imageParams, ...params([], 'image')]),
+}
+
+/** Checks a request of the images endpoints: unknown fields, wrong kinds, a missing prompt or image. */
+export function checkOpenaiImages(
+  operation: ImageOperation,
+  body: JsonObject,
+): RequestProblem | undefined {
+  const image = body['image'] ?? body['images']
+  return (
+    paramProblem(body, imageTables[operation], openaiWords) ??
+    (operation !== 'variation' && body['prompt'] === undefined ? missing('prompt') : undefined) ??
+    (operation !== 'generate' && image === undefined ? missing('image') : undefined)
+  )
 }

@@ -1,20 +1,21 @@
+import { isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 
 /** The kinds of JSON values that parameters have. */
 export type ParamKind = 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object'
 
-/** The parameters that an API knows, each with the kinds that it takes; an empty list takes any. */
+/** The parameters of an API and the kinds that each accepts. An empty list accepts any kind. */
 export type ParamTable = Readonly<Record<string, readonly ParamKind[]>>
 
-/** How an API words what is wrong with a parameter. */
+/** The error messages of an API about parameters. */
 export interface ParamWords {
   unknown(name: string): RequestProblem
   wrongKind(name: string, expected: readonly ParamKind[], actual: string): RequestProblem
-  /** Whether `null` stands for a parameter that is left out. */
+  /** Whether `null` is the same as leaving the parameter out. */
   readonly nullable: boolean
 }
 
-/** The first parameter that the API does not know, or that is of another kind than it takes. */
+/** The problem of the first parameter that is unknown or of the wrong kind. */
 export function paramProblem(
   body: JsonObject,
   table: ParamTable,
@@ -36,10 +37,10 @@ function isOfKind(value: JsonValue, wanted: ParamKind): boolean {
   return kind === wanted || (wanted === 'number' && kind === 'integer')
 }
 
-/** Why a provider refuses a request: its sentence, and what it names beside it. */
+/** The reason why a provider refuses a request. */
 export interface RequestProblem {
   readonly message: string
-  /** OpenAI: the parameter that is at fault. */
+  /** OpenAI: the parameter with the problem. */
   readonly param?: string
   /** OpenAI: the code of the refusal. */
   readonly code?: string
@@ -58,7 +59,7 @@ export function firstProblem<Item>(
   return undefined
 }
 
-/** The name of a value's kind, as JSON has it. */
+/** The kind of a JSON value. */
 export function kindOf(value: JsonValue | undefined): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
@@ -66,19 +67,18 @@ export function kindOf(value: JsonValue | undefined): string {
   return typeof value
 }
 
-/** A value inside a sentence. */
+/** A value as text in a message. */
 export function shown(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'undefined')
 }
 
-/** The objects of a list; what is no object is an empty one, and what is no list has none. */
+/** The items of a list, each as an object: an item of another kind becomes an empty object. Empty for any other value. */
 export function objectsOf(value: JsonValue | undefined): readonly JsonObject[] {
   if (!Array.isArray(value)) return []
   return value.map((item: JsonValue) => objectOf(item))
 }
 
-/** The value when it is an object, else an empty one. */
+/** The value if it is an object, else an empty object. */
 export function objectOf(value: JsonValue | undefined): JsonObject {
-  // The kind was looked at, and a list is not of it.
-  return kindOf(value) === 'object' ? (value as JsonObject) : {}
+  return isObject(value) ? value : {}
 }
