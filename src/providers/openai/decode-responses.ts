@@ -256,7 +256,7 @@ function textOf(output: Output, event: JsonObject, isRefusal: boolean): TextBloc
   if (writing !== undefined && item === output.writingItem && part === output.writingPart) {
     return writing
   }
-  const block = textBlock(itemOfEvent(output, event), asCount(part) ?? 0, isRefusal)
+  const block = textBlock(output.state, itemOfEvent(output, event), asCount(part) ?? 0, isRefusal)
   output.writing = block
   output.writingItem = item
   output.writingPart = part
@@ -311,10 +311,16 @@ function typeOfOpen({ call, isReasoning }: OutputItem): string {
   return isReasoning ? 'reasoning' : 'message'
 }
 
-/** The text at a place of a message item. A refusal is text too: it is what the model answered. */
-function textBlock(item: OutputItem, contentIndex: number, isRefusal: boolean): TextBlock {
+/** The text at a place of a message item; a new one starts the message. A refusal is text too: the model answered it. */
+function textBlock(
+  state: ResponseState,
+  item: OutputItem,
+  contentIndex: number,
+  isRefusal: boolean,
+): TextBlock {
   const known = item.texts.get(contentIndex)
   if (known !== undefined) return known
+  startMessage(state)
   const block = { index: item.index, isRefusal, text: '', done: false }
   item.texts.set(contentIndex, block)
   return block
@@ -323,7 +329,6 @@ function textBlock(item: OutputItem, contentIndex: number, isRefusal: boolean): 
 function addText(state: ResponseState, block: TextBlock, delta: string): void {
   block.text += delta
   if (block.isRefusal) state.refusal += delta
-  startMessage(state)
   state.message.text(delta, block.index)
 }
 
@@ -344,7 +349,7 @@ function endMessageItem(state: ResponseState, item: OutputItem, wire: JsonObject
     const part = asObject(value) ?? {}
     const isRefusal = part['type'] === 'refusal'
     const whole = asText(isRefusal ? part['refusal'] : part['text'])
-    if (whole !== undefined) endText(state, textBlock(item, contentIndex, isRefusal), whole)
+    if (whole !== undefined) endText(state, textBlock(state, item, contentIndex, isRefusal), whole)
     noteList(state, 'annotations', part['annotations'])
     noteList(state, 'logprobs', part['logprobs'])
   })
