@@ -55,14 +55,14 @@ export type {
 export type { SessionReducer, SessionResult } from './session/reduce.ts'
 export type { SessionResultOf, SessionStream } from './session/operations.ts'
 export {
-  validateImageRequest,
   validateMessage,
   validateRequest,
-  validateSession,
   isSendable,
   validateThread,
   validateTool,
 } from './schema/validate.ts'
+export { validateImageRequest } from './schema/validate-images.ts'
+export { validateSession } from './schema/validate-session.ts'
 export {
   AdapterError,
   type AdapterErrorReason,

@@ -36,7 +36,7 @@ export function assistant(
   return message('assistant', textOrParts, options, assistantKeys)
 }
 
-const messageKeys = keysOf<MessageOptions>({ name: true, metadata: true })
+const messageKeys = /* @__PURE__ */ keysOf<MessageOptions>({ name: true, metadata: true })
 
 const assistantKeys = ['toolCalls', ...messageKeys]
 

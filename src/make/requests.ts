@@ -87,7 +87,7 @@ type ImageRequestOptions = {
   readonly [K in Exclude<keyof ImageRequest, 'prompt'>]?: ImageRequest[K] | undefined
 }
 
-const imageRequestKeys = keysOf<ImageRequestOptions>({
+const imageRequestKeys = /* @__PURE__ */ keysOf<ImageRequestOptions>({
   operation: true,
   model: true,
   n: true,

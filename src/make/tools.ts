@@ -54,7 +54,7 @@ interface ToolOptions<Schema extends AnySchema> {
   readonly strict?: boolean | undefined
 }
 
-const toolOptionKeys = keysOf<ToolOptions<AnySchema>>({
+const toolOptionKeys = /* @__PURE__ */ keysOf<ToolOptions<AnySchema>>({
   name: true,
   description: true,
   schema: true,

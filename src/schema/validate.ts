@@ -5,7 +5,6 @@ import {
   count,
   fine,
   flag,
-  integer,
   isPlainObject,
   join,
   json,
@@ -25,17 +24,9 @@ import {
   within,
   type Check,
 } from './checks.ts'
-import { errorKinds, type ErrorData, type Issue } from '../types/error-data.ts'
-import { assertNever, isObject } from '../types/guards.ts'
-import {
-  imageOperations,
-  type FileImage,
-  type Image,
-  type ImageOperation,
-  type ImageRequest,
-  type InlineImage,
-  type RemoteImage,
-} from '../types/media.ts'
+import type { Issue } from '../types/error-data.ts'
+import { isObject } from '../types/guards.ts'
+import type { FileImage, Image, InlineImage, RemoteImage } from '../types/media.ts'
 import {
   roles,
   type ImagePart,
@@ -55,16 +46,6 @@ import {
   type ResponseFormat,
   type ToolSpec,
 } from '../types/request.ts'
-import { finishReasons } from '../types/response.ts'
-import type { ToolHalt } from '../types/results.ts'
-import {
-  sessionStatuses,
-  sessionVersion,
-  type AnswerFacts,
-  type RunProgress,
-  type Session,
-  type StoredResult,
-} from '../types/session.ts'
 import { isStandardSchema } from '../types/standard-schema.ts'
 
 // Messages
@@ -287,9 +268,10 @@ export function isSendable(value: unknown): boolean {
 const thread = shapeOf<Thread>({ messages, metadata: jsonObject }, {})
 
 /** A conversation whose last tool calls may still be unanswered. */
-const openThread: Check = (value) => join(thread(value), threadTranscript(value, true))
+export const openThread: Check = (value) => join(thread(value), threadTranscript(value, true))
 
-function threadTranscript(value: unknown, openEnd: boolean): readonly Issue[] {
+/** The problems of a thread's messages as a conversation. With `openEnd`, the calls of the last turn may be unanswered. */
+export function threadTranscript(value: unknown, openEnd: boolean): readonly Issue[] {
   if (!isPlainObject(value) || !Array.isArray(value['messages'])) return fine
   return transcriptIssues(value['messages'], openEnd)
 }
@@ -359,141 +341,11 @@ function startTurn(turn: Turn, calls: readonly unknown[], index: number): void {
   })
 }
 
-// Sessions
-
-/**
- * The problems of a session: of its fields, of its thread, and of the fields that its status requires.
- *
- * Tool calls may be unanswered at the end of the thread only while the session waits or a run is in progress.
- */
-export function validateSession(value: unknown): readonly Issue[] {
-  const issues = session(value)
-  return isPlainObject(value) ? join(issues, statusIssues(value)) : issues
-}
-
-const version: Check = must(
-  `a version from 1 to ${sessionVersion} (a newer one needs a newer allm-ts)`,
-  (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= sessionVersion,
-)
-
-const error = shapeOf<ErrorData>(
-  { kind: oneOf(errorKinds), reason: someText, message: text },
-  {
-    metadata: jsonObject,
-    cause: json,
-    requestId: text,
-    provider: text,
-    status: integer,
-    retryAfterMs: between(0, Number.MAX_VALUE),
-    retryable: flag,
-    eventIndex: integer,
-    toolName: text,
-    toolCallId: text,
-    issues: listOf(shapeOf<Issue>({ path: text, problem: text }, {})),
-    partial: json,
-  },
-)
-
-const halt = shapeOf<ToolHalt>(
-  { reason: someText, toolCallId: someText },
-  { result: json, question: text, options: jsonObject, error },
-)
-
-const answer = shapeOf<AnswerFacts>(
-  {
-    requestId: text,
-    provider: text,
-    finishReason: oneOf(finishReasons),
-    usage: jsonObject,
-    metadata: jsonObject,
-  },
-  { id: text, model: text, rawFinishReason: text, error },
-)
-
-const storedResult = shapeOf<StoredResult>(
-  { toolCallId: someText },
-  {
-    value: json,
-    error,
-    question: shape({ question: text, options: jsonObject }),
-    haltReason: someText,
-  },
-)
-
-const run = shapeOf<RunProgress>(
-  {
-    mode: oneOf(['auto', 'manual']),
-    turns: integer,
-    phase: oneOf(['model', 'tools', 'between']),
-    started: listOf(someText),
-    halts: listOf(halt),
-  },
-  { answer, silent: must('true', (value) => value === true), results: listOf(storedResult) },
-)
-
-const session = shapeOf<Session>(
-  {
-    version,
-    id: someText,
-    status: oneOf(sessionStatuses),
-    thread: openThread,
-    pendingToolCalls: listOf(toolCall),
-    context: jsonObject,
-    metadata: jsonObject,
-  },
-  {
-    pendingQuestion: text,
-    pendingToolCallId: someText,
-    moreQuestions: listOf(halt),
-    error,
-    run,
-  },
-)
-
-function statusIssues(value: Readonly<Record<string, unknown>>): readonly Issue[] {
-  const { pendingToolCalls, pendingQuestion, run: progress } = value
-  const status = sessionStatuses.find((known) => known === value['status'])
-  switch (status) {
-    case 'awaiting_user':
-      return pendingQuestion === undefined ? needed('pendingQuestion', status) : fine
-    case 'awaiting_tools': {
-      const none = Array.isArray(pendingToolCalls) && pendingToolCalls.length === 0
-      return none ? needed('pendingToolCalls', status) : fine
-    }
-    case 'error':
-      if (value['error'] === undefined) return needed('error', status)
-      break
-    case 'idle':
-    case 'completed':
-    case undefined:
-      break
-    default:
-      return assertNever(status)
-  }
-  return progress === undefined ? unansweredCalls(value['thread']) : fine
-}
-
-function needed(path: string, status: string): readonly Issue[] {
-  return [{ path, problem: `is needed when the status is ${status}` }]
-}
-
-/** The problems of a thread that has no other problems than unanswered calls at its end. */
-function unansweredCalls(value: unknown): readonly Issue[] {
-  const other = threadTranscript(value, true)
-  return other.length > 0 ? fine : within('thread', threadTranscript(value, false))
-}
-
 // Images
 
 /** The problems of an image: its kind, its bytes, URL or path, its type. Nothing is fetched or read. */
 export function validateImage(value: unknown): readonly Issue[] {
   return image(value)
-}
-
-/** The problems of an image request: of its fields, and of the fields that its operation requires. */
-export function validateImageRequest(value: unknown): readonly Issue[] {
-  const issues = imageRequest(value)
-  return isPlainObject(value) ? join(issues, operationIssues(value)) : issues
 }
 
 /** The MIME type of an image. */
@@ -539,59 +391,3 @@ const image = tagged<Image>({
   url: shapeOf<RemoteImage>({ type: tag, url: imageUrl }, remoteFacts),
   file: shapeOf<FileImage>({ type: tag, path: someText }, remoteFacts),
 })
-
-const dimensions = shape({ width: count, height: count })
-
-const imageSize: Check = (value) => {
-  if (typeof value === 'object') return dimensions(value)
-  return typeof value === 'string' && value !== ''
-    ? fine
-    : refuse('auto, a size such as "1024x1024", or {width, height}', value)
-}
-
-const imageRequest = shapeOf<ImageRequest>(
-  {
-    operation: oneOf(imageOperations),
-    n: count,
-    responseFormat: oneOf(['base64', 'url']),
-    inputImages: listOf(validateImage),
-    providerOptions,
-    metadata,
-  },
-  {
-    model: someText,
-    prompt: text,
-    size: imageSize,
-    quality: someText,
-    style: someText,
-    background: oneOf(['transparent', 'opaque', 'auto']),
-    mask: validateImage,
-  },
-)
-
-/** The smallest and the largest number of input images of each operation. */
-const inputCounts: Readonly<Record<ImageOperation, readonly [number, number]>> = {
-  generate: [0, 0],
-  edit: [1, 16],
-  variation: [1, 1],
-}
-
-function operationIssues(value: Readonly<Record<string, unknown>>): readonly Issue[] {
-  const { prompt, inputImages, mask } = value
-  const operation = imageOperations.find((known) => known === value['operation'])
-  if (operation === undefined) return fine
-  const issues: Issue[] = []
-  if (operation !== 'variation' && (prompt === undefined || prompt === '')) {
-    issues.push({ path: 'prompt', problem: `is needed to ${operation} an image` })
-  }
-  if (mask !== undefined && operation !== 'edit') {
-    issues.push({ path: 'mask', problem: 'is for the operation edit only' })
-  }
-  const [least, most] = inputCounts[operation]
-  if (Array.isArray(inputImages) && (inputImages.length < least || inputImages.length > most)) {
-    const wanted = most === 0 ? 'none' : least === most ? `exactly ${least}` : `${least} to ${most}`
-    const problem = `must have ${wanted} for ${operation}, not ${inputImages.length}`
-    issues.push({ path: 'inputImages', problem })
-  }
-  return issues
-}

@@ -1,6 +1,6 @@
 import { SessionError } from '../errors/errors.ts'
 import { assertValid } from '../schema/checks.ts'
-import { validateSession } from '../schema/validate.ts'
+import { validateSession } from '../schema/validate-session.ts'
 import type { Issue } from '../types/error-data.ts'
 import { sessionVersion, type Session } from '../types/session.ts'
 

@@ -36,7 +36,7 @@ export interface ModelRequest {
 }
 
 /** The fields of a request. The list does not compile when one is missing. */
-export const requestKeys: readonly (keyof ModelRequest)[] = keysOf<ModelRequest>({
+export const requestKeys: readonly (keyof ModelRequest)[] = /* @__PURE__ */ keysOf<ModelRequest>({
   model: true,
   messages: true,
   tools: true,

@@ -1,20 +1,21 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { errorFromJSON, errorToJSON } from '../../src/errors/error-json.ts'
 import {
   isSendable,
   validateImage,
-  validateImageRequest,
   validateMessage,
   validateRequest,
-  validateSession,
   validateThread,
   validateTool,
 } from '../../src/schema/validate.ts'
+import { validateImageRequest } from '../../src/schema/validate-images.ts'
+import { validateSession } from '../../src/schema/validate-session.ts'
 import type { Issue } from '../../src/types/error-data.ts'
 import { isStreamEvent } from '../../src/types/events.ts'
-import * as data from '../support/arbitraries.ts'
 import { corrupted, pathOf, placesIn, without } from '../support/corruptions.ts'
+
+import fc from 'fast-check'
+import * as data from '../support/arbitraries.ts'
 import * as runs from '../support/run-arbitraries.ts'
 
 const everyType: Readonly<Record<string, fc.Arbitrary<unknown>>> = {

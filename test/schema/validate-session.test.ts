@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { assistant, toolResult, user } from '../../src/make/messages.ts'
-import { validateSession } from '../../src/schema/validate.ts'
+import { validateSession } from '../../src/schema/validate-session.ts'
 import type { Issue } from '../../src/types/error-data.ts'
 
 const call = { id: 'c1', name: 'look', arguments: {} }

@@ -4,12 +4,12 @@ import { assistant, toolResult, user } from '../../src/make/messages.ts'
 import { imageRequest, modelRequest } from '../../src/make/requests.ts'
 import {
   isSendable,
-  validateImageRequest,
   validateMessage,
   validateRequest,
   validateThread,
   validateTool,
 } from '../../src/schema/validate.ts'
+import { validateImageRequest } from '../../src/schema/validate-images.ts'
 import type { Issue } from '../../src/types/error-data.ts'
 
 const call = { id: 'c1', name: 'weather', arguments: {} }
