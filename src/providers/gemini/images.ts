@@ -1,11 +1,11 @@
-import type { AdapterOptions, ImageAdapter } from '../../contracts/adapter.ts'
+import type { ImageAdapter } from '../../contracts/adapter.ts'
 import { randomId } from '../../core/ids.ts'
 import {
   AdapterError,
   ImageAdapterError,
   type ImageAdapterErrorReason,
 } from '../../errors/errors.ts'
-import { guardCall, type HttpCall } from '../../http/call.ts'
+import { guardCall } from '../../http/call.ts'
 import { transportFailure } from '../../http/failure.ts'
 import { postForJson, type JsonAnswer } from '../../http/post.ts'
 import { secretFilter } from '../../http/secrets.ts'
@@ -26,7 +26,7 @@ import {
 } from '../../vision/load-images.ts'
 import { madeImage } from '../../vision/made-image.ts'
 import { imageFailure } from '../../vision/resolve-images.ts'
-import { keyOf, type Connection } from '../shared/call.ts'
+import { unsentCall, type Connection, type UnsentCall } from '../shared/call.ts'
 import { finishReasonOf, parseUsage, type WireAnswer, type WirePart } from './decode.ts'
 import { blockedPrompt, failureParser, reportedError } from './failure.ts'
 import { imageLimits, keyHeader, methodUrl, settle, type GeminiOptions } from './gemini.ts'
@@ -57,7 +57,9 @@ function imageCaller(connection: Connection): ImageAdapter['generate'] {
     const { provider } = connection
     const requestId = options.requestId ?? (options.newId ?? randomId)('request')
     assertSupported(request, { provider, requestId })
-    const call = imageHttpCall(connection, request.model, { ...options, requestId })
+    const url = methodUrl(connection, request.model, false)
+    const wire = { connection, keyHeader, parseFailure: failureParser(provider) }
+    const call = unsentCall(wire, url, { ...options, requestId, stream: false })
     try {
       const images = await inputImages(request, call)
       const body = imageBody(request, images, provider)
@@ -65,37 +67,6 @@ function imageCaller(connection: Connection): ImageAdapter['generate'] {
     } catch (error) {
       throw imageFailure(error, call)
     }
-  }
-}
-
-/** A call without its body. */
-type ImageHttpCall = Omit<HttpCall, 'body'> & { readonly requestId: string }
-
-/** The call of a request. A missing model or key is an `EngineError`. */
-function imageHttpCall(
-  connection: Connection,
-  model: string | undefined,
-  options: AdapterOptions & { readonly requestId: string },
-): ImageHttpCall {
-  const { provider, headers, fetch } = connection
-  const { apiKey, requestId, signal, requestTimeoutMs, streamTimeoutMs, clock } = options
-  const url = methodUrl(connection, model, false)
-  const key = keyOf(connection, apiKey, requestId)
-  return {
-    provider,
-    url,
-    headers: {
-      'content-type': 'application/json',
-      ...(key === undefined ? {} : keyHeader(key)),
-      ...headers,
-    },
-    parseFailure: failureParser(provider),
-    fetch,
-    requestId,
-    signal,
-    requestTimeoutMs,
-    streamTimeoutMs,
-    clock,
   }
 }
 
@@ -139,7 +110,7 @@ function refusalOf({ operation, size, mask, responseFormat }: ImageRequest): Ref
 /** The images of an edit, loaded and checked. The timeout of the call applies to fetching them too. */
 async function inputImages(
   request: ImageRequest,
-  call: ImageHttpCall,
+  call: UnsentCall,
 ): Promise<readonly LoadedImage[]> {
   if (request.operation !== 'edit') return []
   const { provider, fetch, requestId } = call
@@ -262,7 +233,7 @@ function nearestRatio(wanted: number): JsonObject | undefined {
 function parseImages(
   { value }: JsonAnswer,
   request: ImageRequest,
-  call: ImageHttpCall,
+  call: UnsentCall,
 ): ImageResponse {
   // Parsed from JSON; every member is checked where it is read.
   const answer = (value ?? {}) as WireAnswer
@@ -318,7 +289,7 @@ function isList<T>(value: readonly T[] | undefined): value is readonly T[] {
  * The error of a response without an image: Gemini's own error, a blocked prompt or image (`content_filter`), or a model that
  * wrote text instead (`malformed_response`, with the text).
  */
-function noImage(answer: WireAnswer, outputText: string, call: ImageHttpCall): AdapterError {
+function noImage(answer: WireAnswer, outputText: string, call: UnsentCall): AdapterError {
   const { provider, requestId, headers } = call
   const facts = { provider, requestId, clean: secretFilter(headers) }
   if (answer.error) return reportedError(answer.error, facts)

@@ -13,7 +13,7 @@ import { judgeFailure, parseFailure, readFailure } from './failure.ts'
 import { settleOptions, type OpenAiOptions, type OpenAiSettings } from './openai.ts'
 import { mergeOver, optionsFor } from './render-options.ts'
 import { asCount, asList, asObject, asText } from './wire.ts'
-import { callHeaders, urlOf } from '../shared/call.ts'
+import { unsentCall, urlOf, type UnsentCall } from '../shared/call.ts'
 import { requestBody } from '../shared/merge-options.ts'
 import { defined } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
@@ -65,7 +65,7 @@ function imageCaller(settings: OpenAiSettings): ImageAdapter['generate'] {
     const requestId = options.requestId ?? (options.newId ?? randomId)('request')
     const family = imageFamily(request.model)
     assertPossible(request, family, { provider, requestId })
-    const call = imageHttpCall(settings, request.operation, { ...options, requestId })
+    const call = imageCall(settings, request.operation, { ...options, requestId })
     try {
       const { body, leftOut } = await imageBody(request, family, call)
       return parseImages(await postForJson({ ...call, body }), { request, call, leftOut })
@@ -75,34 +75,25 @@ function imageCaller(settings: OpenAiSettings): ImageAdapter['generate'] {
   }
 }
 
-/** A call of the images API without its body. */
-type ImageHttpCall = Omit<HttpCall, 'body'> & { readonly requestId: string }
-
 /** Where and how an operation is sent. A missing key that is required is an `EngineError`. */
-function imageHttpCall(
+function imageCall(
   settings: OpenAiSettings,
   operation: ImageOperation,
-  { apiKey, ...options }: AdapterOptions & { readonly requestId: string },
-): ImageHttpCall {
+  options: AdapterOptions & { readonly requestId: string },
+): UnsentCall {
   const { connection } = settings
-  const { provider, fetch } = connection
-  const { requestId, signal, requestTimeoutMs, streamTimeoutMs, clock } = options
-  const headers = callHeaders(settings, { apiKey, stream: false, requestId })
-  // The platform sets the content type of a form, with its boundary.
-  const { 'content-type': _type, ...formHeaders } = headers
+  const { provider } = connection
   const edit = operation === 'edit'
-  return {
-    provider,
-    url: urlOf(connection, edit ? '/images/edits' : '/images/generations'),
-    headers: edit ? formHeaders : headers,
-    parseFailure: (status, body, answered) => parseFailure(provider, status, body, answered),
-    fetch,
-    requestId,
-    signal,
-    requestTimeoutMs,
-    streamTimeoutMs,
-    clock,
-  }
+  const url = urlOf(connection, edit ? '/images/edits' : '/images/generations')
+  const failures: HttpCall['parseFailure'] = (status, body, answered) =>
+    parseFailure(provider, status, body, answered)
+  const call = unsentCall({ ...settings, parseFailure: failures }, url, {
+    ...options,
+    stream: false,
+  })
+  // The platform sets the content type of a form, with its boundary.
+  const { 'content-type': _type, ...formHeaders } = call.headers
+  return edit ? { ...call, headers: formHeaders } : call
 }
 
 /** Throws if the model cannot answer the request. */
@@ -227,7 +218,7 @@ interface ImageBody {
 async function imageBody(
   request: ImageRequest,
   family: ImageFamily,
-  call: ImageHttpCall,
+  call: UnsentCall,
 ): Promise<ImageBody> {
   const { provider, requestId } = call
   const { fields, leftOut } = renderFields(request, family, provider)
@@ -242,7 +233,7 @@ async function imageBody(
 async function load(
   request: ImageRequest,
   { limits }: ImageFamily,
-  call: ImageHttpCall,
+  call: UnsentCall,
 ): Promise<LoadedInputs> {
   const { provider, fetch, requestId } = call
   const guard = guardCall({ ...call, body: null })
@@ -351,7 +342,7 @@ function dimensions({ width, height }: PngHeader): string {
 /** What is known of the call whose answer is read. */
 interface AnswerContext {
   readonly request: ImageRequest
-  readonly call: ImageHttpCall
+  readonly call: UnsentCall
   readonly leftOut: readonly string[]
 }
 
@@ -425,7 +416,7 @@ function parseUsage({ usage, size, quality }: JsonObject, images: number): Image
 }
 
 /** Why a successful answer has no image: it reports a failure, everything was filtered, or it is malformed. */
-function noImage(body: JsonObject, call: ImageHttpCall, status: number): AdapterError {
+function noImage(body: JsonObject, call: UnsentCall, status: number): AdapterError {
   const { provider, requestId, headers } = call
   const facts = { provider, requestId, status }
   if (body['error'] !== undefined) {

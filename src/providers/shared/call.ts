@@ -91,7 +91,7 @@ export function urlOf({ baseUrl }: Connection, path: string): string {
 }
 
 /** The key of a call: the call's own, else the adapter's. A missing key that is required is an `EngineError`. */
-export function keyOf(
+function keyOf(
   { provider, key, ownKey }: Connection,
   apiKey: string | undefined,
   requestId?: string,
@@ -213,56 +213,56 @@ async function httpCall(
   request: ModelRequest,
   { options, facts, stream }: CallContext,
 ): Promise<HttpCall> {
-  const { connection, requestIdHeader } = wire
+  const { requestIdHeader } = wire
   const { provider, requestId } = facts
   const sendable = hasImages(request)
     ? await resolveImages(request, { provider, ...wire.images })
     : request
   const { url, body, leftOut = [] } = open.render(sendable)
-  const headers = callHeaders(wire, { apiKey: options.apiKey, stream, requestId })
+  const call = unsentCall(wire, url, { ...options, requestId, stream })
   facts.leftOut = leftOut
-  facts.clean = secretFilter(headers)
-  const { signal, clock, requestTimeoutMs, streamTimeoutMs } = options
+  facts.clean = secretFilter(call.headers)
   return {
-    provider,
-    requestId,
-    url,
-    headers,
+    ...call,
     body: JSON.stringify(body),
-    parseFailure: wire.parseFailure,
     splitter: wire.splitter(facts),
     onResponse: (response) => {
       if (requestIdHeader === undefined) return
       facts.providerRequestId = response.headers.get(requestIdHeader) ?? undefined
     },
+  }
+}
+
+/** An HTTP call without its body. */
+export type UnsentCall = Omit<HttpCall, 'body'> & { readonly requestId: string }
+
+/** The call to an address: its headers with the key, its limits, and how its failures are read. */
+export function unsentCall(
+  wire: Pick<ProviderWire, 'connection' | 'headers' | 'keyHeader' | 'parseFailure'>,
+  url: string,
+  options: AdapterOptions & { readonly requestId: string; readonly stream: boolean },
+): UnsentCall {
+  const { connection, parseFailure } = wire
+  const { requestId, stream, signal, clock, requestTimeoutMs, streamTimeoutMs } = options
+  const key = keyOf(connection, options.apiKey, requestId)
+  return {
+    provider: connection.provider,
+    requestId,
+    url,
+    headers: {
+      'content-type': 'application/json',
+      accept: stream ? 'text/event-stream' : 'application/json',
+      ...wire.headers,
+      ...(key === undefined ? {} : wire.keyHeader(key)),
+      ...connection.headers,
+    },
+    parseFailure,
     fetch: connection.fetch,
     signal,
     clock,
     requestTimeoutMs,
     streamTimeoutMs,
   }
-}
-
-/** The headers of one call, with its key. Headers from the options override all others. */
-export function callHeaders(
-  { connection, headers, keyHeader }: Pick<ProviderWire, 'connection' | 'headers' | 'keyHeader'>,
-  { apiKey, stream, requestId }: HeaderContext,
-): Readonly<Record<string, string>> {
-  const key = keyOf(connection, apiKey, requestId)
-  return {
-    'content-type': 'application/json',
-    accept: stream ? 'text/event-stream' : 'application/json',
-    ...headers,
-    ...(key === undefined ? {} : keyHeader(key)),
-    ...connection.headers,
-  }
-}
-
-interface HeaderContext {
-  /** The key of the call, which takes precedence over the adapter's own. */
-  readonly apiKey: string | undefined
-  readonly stream: boolean
-  readonly requestId: string
 }
 
 function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
