@@ -10,6 +10,7 @@ import {
   type SessionContext,
 } from '../run/context.ts'
 import type { BatchSource } from '../run/run-stream.ts'
+import { describe } from '../schema/checks.ts'
 import { projectTools, toolTable } from '../tools/compact-tools.ts'
 import { defaultToolTimeoutMs, type ToolRun } from '../tools/execute.ts'
 import type { Message, Thread } from '../types/message.ts'
@@ -93,7 +94,7 @@ function toThread(input: ThreadInput): Thread {
   if (isMessages(input)) return { messages: input, metadata: {} }
   if (typeof input === 'object' && input !== null && Array.isArray(input.messages)) return input
   throw new ValidationError('invalid_thread', [
-    { path: '', problem: 'must be a thread or a list of messages' },
+    { path: '', problem: `must be a thread or a list of messages, not ${describe(input)}` },
   ])
 }
 

@@ -73,7 +73,7 @@ function textOf(value: unknown): string {
  */
 export const defaultPatienceMs = 30_000
 
-/** Turns of the event loop that a wait takes at least: time also passes while this process is not running. */
+/** The least number of event-loop turns of a wait. The wall clock alone is not enough, because it also runs while the process is suspended. */
 const leastTurns = 1000
 
 /** What a case waits for, and for how long. */

@@ -27,7 +27,7 @@ export const sessionStoreCases: readonly StoreCase[] = [
   {
     name: 'a session that was never saved is not there',
     run: (harness) =>
-      keeping(harness, async ({ store }) => {
+      withStore(harness, async ({ store }) => {
         const stored = await store.load('nobody')
         demand(stored === undefined, {
           expected: 'undefined',
@@ -39,7 +39,7 @@ export const sessionStoreCases: readonly StoreCase[] = [
   {
     name: 'a session comes back deep-equal',
     run: (harness) =>
-      keeping(harness, async ({ store }) => {
+      withStore(harness, async ({ store }) => {
         await store.save(waitingSession('s'))
         await demandStored(store, waitingSession('s'), 1)
       }),
@@ -47,7 +47,7 @@ export const sessionStoreCases: readonly StoreCase[] = [
   {
     name: 'the last save is what is there',
     run: (harness) =>
-      keeping(harness, async ({ store }) => {
+      withStore(harness, async ({ store }) => {
         await store.save(sessionOf('s', 'a long first text that the second one is shorter than'))
         await store.save(sessionOf('s', 'second'))
         await demandStored(store, sessionOf('s', 'second'), 2)
@@ -56,7 +56,7 @@ export const sessionStoreCases: readonly StoreCase[] = [
   {
     name: 'versions count the saves of each session',
     run: (harness) =>
-      keeping(harness, async ({ store }) => {
+      withStore(harness, async ({ store }) => {
         const versions = [
           await store.save(sessionOf('s')),
           await store.save(sessionOf('t')),
@@ -72,7 +72,7 @@ export const sessionStoreCases: readonly StoreCase[] = [
   {
     name: 'a save from the version that is there is taken',
     run: (harness) =>
-      keeping(harness, async ({ store }) => {
+      withStore(harness, async ({ store }) => {
         const first = await store.save(sessionOf('s', 'first'), { ifVersion: 0 })
         const second = await store.save(sessionOf('s', 'second'), { ifVersion: first })
         await demandStored(store, sessionOf('s', 'second'), second)
@@ -81,7 +81,7 @@ export const sessionStoreCases: readonly StoreCase[] = [
   {
     name: 'a save from an older version is refused and changes nothing',
     run: (harness) =>
-      keeping(harness, async ({ store }) => {
+      withStore(harness, async ({ store }) => {
         await store.save(sessionOf('s', 'first'))
         await store.save(sessionOf('s', 'second'))
         await demandRefused(store.save(sessionOf('s', 'third'), { ifVersion: 1 }), 'stale')
@@ -91,7 +91,7 @@ export const sessionStoreCases: readonly StoreCase[] = [
   {
     name: 'a first save over a session that is there is refused',
     run: (harness) =>
-      keeping(harness, async ({ store }) => {
+      withStore(harness, async ({ store }) => {
         await store.save(sessionOf('s', 'first'))
         await demandRefused(store.save(sessionOf('s', 'another'), { ifVersion: 0 }), 'stale')
       }),
@@ -99,7 +99,7 @@ export const sessionStoreCases: readonly StoreCase[] = [
   {
     name: 'of several saves from the same version one is taken',
     run: (harness) =>
-      keeping(harness, async ({ store }) => {
+      withStore(harness, async ({ store }) => {
         const version = await store.save(sessionOf('s'))
         const saves = ['a', 'b', 'c', 'd'].map((text) =>
           store.save(sessionOf('s', text), { ifVersion: version }).then(
@@ -121,7 +121,7 @@ export const sessionStoreCases: readonly StoreCase[] = [
   {
     name: 'saves at the same time all count',
     run: (harness) =>
-      keeping(harness, async ({ store }) => {
+      withStore(harness, async ({ store }) => {
         const saves = ['a', 'b', 'c', 'd'].map((text) => store.save(sessionOf('s', text)))
         const versions = await Promise.all(saves)
         demand(allDifferent(versions) && Math.max(...versions) === 4, {
@@ -134,7 +134,7 @@ export const sessionStoreCases: readonly StoreCase[] = [
   {
     name: 'sessions are kept apart, whatever their ids',
     run: (harness) =>
-      keeping(harness, async ({ store }) => {
+      withStore(harness, async ({ store }) => {
         for (const id of oddIds) await store.save(sessionOf(id, `the text of ${id}`))
         for (const id of oddIds) await demandStored(store, sessionOf(id, `the text of ${id}`), 1)
       }),
@@ -142,7 +142,7 @@ export const sessionStoreCases: readonly StoreCase[] = [
   {
     name: 'what was saved cannot be changed from outside',
     run: (harness) =>
-      keeping(harness, async ({ store }) => {
+      withStore(harness, async ({ store }) => {
         const session = structuredClone(sessionOf('s'))
         await store.save(session)
         Object.assign(session.metadata, { changed: 'after the save' })
@@ -155,7 +155,7 @@ export const sessionStoreCases: readonly StoreCase[] = [
     name: 'another store on the same place finds the session',
     capability: 'durable',
     run: (harness) =>
-      keeping(harness, async (started) => {
+      withStore(harness, async (started) => {
         await started.store.save(waitingSession('s'))
         const store = await provided(started.reopen, 'reopen')()
         await demandStored(store, waitingSession('s'), 1)
@@ -165,7 +165,7 @@ export const sessionStoreCases: readonly StoreCase[] = [
     name: 'another store on the same place refuses a stale save',
     capability: 'durable',
     run: (harness) =>
-      keeping(harness, async (started) => {
+      withStore(harness, async (started) => {
         await started.store.save(sessionOf('s', 'first'))
         const store = await provided(started.reopen, 'reopen')()
         await store.save(sessionOf('s', 'second'), { ifVersion: 1 })
@@ -176,7 +176,7 @@ export const sessionStoreCases: readonly StoreCase[] = [
     name: 'a session that cannot be read is unreadable, not absent',
     capability: 'damage',
     run: (harness) =>
-      keeping(harness, async ({ store, ...started }) => {
+      withStore(harness, async ({ store, ...started }) => {
         await store.save(sessionOf('s'))
         await provided(started.damage, 'damage')('s')
         await demandRefused(store.load('s'), 'unreadable')
@@ -186,7 +186,7 @@ export const sessionStoreCases: readonly StoreCase[] = [
     name: 'a save that is interrupted leaves the old session or the new one',
     capability: 'interruption',
     run: (harness) =>
-      keeping(harness, async ({ store, ...started }) => {
+      withStore(harness, async ({ store, ...started }) => {
         await store.save(sessionOf('s', 'old'))
         await provided(started.interruptNextSave, 'interruptNextSave')()
         const taken = await store.save(sessionOf('s', 'new')).then(
@@ -235,7 +235,7 @@ export interface StartedStore {
 export type StoreCase = ConformanceCase<StoreHarness, StoreCapability>
 
 /** Starts an empty store, runs `act`, and closes the store in any case. */
-async function keeping(
+async function withStore(
   harness: StoreHarness,
   act: (started: StartedStore) => Promise<void>,
 ): Promise<void> {

@@ -42,7 +42,7 @@ export interface CallOptions<Format extends FormatOption = FormatOption> {
   readonly mode?: 'auto' | 'manual' | undefined
   /** Model calls that a loop may make (8). */
   readonly maxTurns?: number | undefined
-  /** Ends the loop after a step that does not end it by itself. */
+  /** Called after each step that does not end the loop. The loop ends if it returns true. */
   readonly haltWhen?: ((step: StepResult) => boolean | Promise<boolean>) | undefined
   readonly onToolError?: OnToolError | undefined
   /** A hard deadline for each tool call (30 000). */

@@ -17,10 +17,10 @@ export interface RetryPlan {
   readonly respectRetryAfter: boolean
   readonly clock: Clock
   readonly signal?: AbortSignal | undefined
-  /** Judges a failure. */
-  readonly judge: (error: unknown) => Failure
+  /** Classifies a failure. */
+  readonly classify: (error: unknown) => Failure
   /** The other side asked for a longer wait than `maxDelayMs`: returns the error to fail with. */
-  readonly tooLong: (error: unknown, retryAfterMs: number) => unknown
+  readonly retryAfterTooLong: (error: unknown, retryAfterMs: number) => unknown
   /** Called before each wait. */
   readonly onRetry?: ((error: unknown, attempt: number, delayMs: number) => void) | undefined
   readonly random?: (() => number) | undefined
@@ -39,10 +39,10 @@ export async function retry<T>(makePlan: () => RetryPlan, attempt: () => Promise
       return await attempt()
     } catch (error) {
       plan ??= makePlan()
-      const failure = plan.judge(error)
+      const failure = plan.classify(error)
       if (!failure.transient || number >= plan.maxAttempts) throw error
       const asked = plan.respectRetryAfter ? (failure.retryAfterMs ?? 0) : 0
-      if (asked > plan.maxDelayMs) throw plan.tooLong(error, asked)
+      if (asked > plan.maxDelayMs) throw plan.retryAfterTooLong(error, asked)
       const delayMs = delayAfter(number, asked, plan)
       plan.onRetry?.(error, number, delayMs)
       await plan.clock.sleep(delayMs, plan.signal)

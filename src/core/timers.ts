@@ -12,7 +12,7 @@ export interface DeadlineTimer {
  * Calls `onDue` at the earliest of the armed deadlines. `onDue` handles what is due and returns the next deadline, or
  * `Infinity`.
  *
- * A deadline that is met in time costs nothing: the timer looks again when it fires.
+ * When the timer fires too early, because a deadline was met in the meantime, it is set again for the next one.
  */
 export function deadlineTimer(clock: Clock, onDue: (now: number) => number): DeadlineTimer {
   let cancel: CancelTimer | undefined

@@ -224,7 +224,7 @@ function truncated(call: HttpCall, { sent }: Progress, foreign: boolean): AllmEr
     const message = `${provider} answered with a body that is neither a stream of events nor an answer`
     return new AdapterError('malformed_response', message, { provider, requestId })
   }
-  const message = `the answer of ${provider} ended without its end marker`
+  const message = `the answer of ${provider} ended early, without its end marker`
   return new StreamError('truncated', message, { provider, requestId, eventIndex: sent })
 }
 

@@ -466,7 +466,7 @@ function emptyAnswer({ provider, requestId }: ModelCall): StreamError {
 
 function truncated({ call, state }: Run): StreamError {
   const { provider, requestId } = call
-  const message = `the answer of ${provider} ended without its last event`
+  const message = `the answer of ${provider} ended early, without message_completed`
   return new StreamError('truncated', message, { provider, requestId, eventIndex: state.count })
 }
 

@@ -22,13 +22,13 @@ interface RetryContext {
   readonly onRetry?: RetryPlan['onRetry']
 }
 
-/** The plan of a retry option, for `retry` of `core`. Which failures are retried is decided here. */
+/** The plan of a retry option, for `retry` of `core`. Which failures are retried is decided here, and by `retryable` of the error (see `isTransient` in `errors`). */
 export function retryPlan(option: RetryOption | undefined, context: RetryContext): RetryPlan {
   const policy = settlePolicy(option)
   return {
     ...policy,
     ...context,
-    judge: (error) => {
+    classify: (error) => {
       // An answer that ended before its first event is a network failure.
       const cut = error instanceof StreamError && error.reason === 'truncated'
       if (cut) return { transient: policy.retryOn.includes('network_error') }
@@ -38,7 +38,7 @@ export function retryPlan(option: RetryOption | undefined, context: RetryContext
       const listed = policy.retryOn.some((reason) => reason === error.reason)
       return { transient: listed && error.retryable, retryAfterMs: error.retryAfterMs }
     },
-    tooLong: (error, retryAfterMs) => tooLong(error, retryAfterMs, policy.maxDelayMs),
+    retryAfterTooLong: (error, retryAfterMs) => tooLong(error, retryAfterMs, policy.maxDelayMs),
   }
 }
 

@@ -20,7 +20,7 @@ export interface RunStream extends AsyncIterable<StreamEvent, void> {
   toResponse(init?: ResponseInit): Response
 }
 
-/** A source of batches. Inside the library every run is one. */
+/** An iterator of event batches. Every run inside the library is one. */
 export interface BatchSource {
   next(): Promise<IteratorResult<Batch, void>>
   return(): Promise<unknown>
@@ -68,8 +68,11 @@ type EventStep = IteratorResult<StreamEvent, void>
 type BatchStep = IteratorResult<Batch, void>
 
 /** Hands out single events. While a batch lasts, `next` returns an already resolved promise. */
-function eventIterator(source: BatchSource, door: StreamOptions): AsyncIterator<StreamEvent, void> {
-  const { keep, onPass } = door
+function eventIterator(
+  source: BatchSource,
+  options: StreamOptions,
+): AsyncIterator<StreamEvent, void> {
+  const { keep, onPass } = options
   let batch: Batch = []
   let at = 0
   let pending: Promise<EventStep> | undefined
@@ -114,8 +117,8 @@ function eventIterator(source: BatchSource, door: StreamOptions): AsyncIterator<
   }
 }
 
-function batchIterator(source: BatchSource, door: StreamOptions): AsyncIterator<Batch, void> {
-  const { keep, onPass } = door
+function batchIterator(source: BatchSource, options: StreamOptions): AsyncIterator<Batch, void> {
+  const { keep, onPass } = options
   const pass = (batch: Batch): Batch => {
     if (onPass !== undefined) batch.forEach((event) => onPass(event))
     return keep === undefined ? batch : batch.filter((event) => keep(event))

@@ -140,13 +140,13 @@ export const someText: Check = must(
 export const flag: Check = must('true or false', (value) => typeof value === 'boolean')
 
 /** An integer of at least 0. */
-export const integer: Check = must(
+export const nonNegativeInteger: Check = must(
   'an integer of at least 0',
   (value) => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0,
 )
 
 /** An integer of at least 1. */
-export const count: Check = must(
+export const positiveInteger: Check = must(
   'a positive integer',
   (value) => typeof value === 'number' && Number.isSafeInteger(value) && value > 0,
 )

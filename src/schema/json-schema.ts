@@ -85,7 +85,7 @@ const applicators: Readonly<Record<string, Applicator>> = {
     const { matched, issues } = oneOfMany(list(schemas), value, context)
     return matched < 2
       ? issues
-      : [{ path: '', problem: `must match exactly one alternative, not ${matched}` }]
+      : [{ path: '', problem: `must match exactly one schema of oneOf, not ${matched}` }]
   },
   not: (schema, value, context) =>
     check(schema, value, context).length > 0

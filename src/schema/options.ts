@@ -3,7 +3,7 @@ import { adapterErrorReasons, imageAdapterErrorReasons } from '../errors/errors.
 import {
   anyFunction,
   between,
-  count,
+  positiveInteger,
   fine,
   flag,
   join,
@@ -54,11 +54,11 @@ export const callOptionChecks: Readonly<Record<keyof CallOptions, Check>> = {
   responseFormat: (value) => (isStandardSchema(value) ? fine : responseFormat(value)),
   structuredFinalize: flag,
   mode: oneOf(['auto', 'manual']),
-  maxTurns: count,
+  maxTurns: positiveInteger,
   haltWhen: anyFunction,
   onToolError,
   toolTimeoutMs: timeoutMs,
-  maxConcurrency: count,
+  maxConcurrency: positiveInteger,
   requestTimeoutMs: timeoutMs,
   streamTimeoutMs: timeoutMs,
   signal,
@@ -119,7 +119,7 @@ const listOfTools = listOf(validateTool)
 const delayMs = between(0, 2_147_483_647)
 
 const policy = optionsOf({
-  maxAttempts: count,
+  maxAttempts: positiveInteger,
   baseDelayMs: delayMs,
   maxDelayMs: delayMs,
   jitterMs: delayMs,

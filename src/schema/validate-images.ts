@@ -1,5 +1,5 @@
 import {
-  count,
+  positiveInteger,
   fine,
   isPlainObject,
   join,
@@ -22,7 +22,7 @@ export function validateImageRequest(value: unknown): readonly Issue[] {
   return isPlainObject(value) ? join(issues, operationIssues(value)) : issues
 }
 
-const dimensions = shape({ width: count, height: count })
+const dimensions = shape({ width: positiveInteger, height: positiveInteger })
 
 const imageSize: Check = (value) => {
   if (typeof value === 'object') return dimensions(value)
@@ -34,7 +34,7 @@ const imageSize: Check = (value) => {
 const imageRequest = shapeOf<ImageRequest>(
   {
     operation: oneOf(imageOperations),
-    n: count,
+    n: positiveInteger,
     responseFormat: oneOf(['base64', 'url']),
     inputImages: listOf(validateImage),
     providerOptions: requestFields.providerOptions,

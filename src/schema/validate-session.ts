@@ -2,7 +2,7 @@ import {
   between,
   fine,
   flag,
-  integer,
+  nonNegativeInteger,
   isPlainObject,
   join,
   json,
@@ -53,10 +53,10 @@ const error = shapeOf<ErrorData>(
     cause: json,
     requestId: text,
     provider: text,
-    status: integer,
+    status: nonNegativeInteger,
     retryAfterMs: between(0, Number.MAX_VALUE),
     retryable: flag,
-    eventIndex: integer,
+    eventIndex: nonNegativeInteger,
     toolName: text,
     toolCallId: text,
     issues: listOf(shapeOf<Issue>({ path: text, problem: text }, {})),
@@ -93,7 +93,7 @@ const storedResult = shapeOf<StoredResult>(
 const run = shapeOf<RunProgress>(
   {
     mode: oneOf(['auto', 'manual']),
-    turns: integer,
+    turns: nonNegativeInteger,
     phase: oneOf(['model', 'tools', 'between']),
     started: listOf(someText),
     halts: listOf(halt),
@@ -144,7 +144,7 @@ function statusIssues(value: Readonly<Record<string, unknown>>): readonly Issue[
 }
 
 function needed(path: string, status: string): readonly Issue[] {
-  return [{ path, problem: `is needed when the status is ${status}` }]
+  return [{ path, problem: `is required when the status is ${status}` }]
 }
 
 /** The problems of a thread that has no other problems than unanswered calls at its end. */

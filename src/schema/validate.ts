@@ -2,7 +2,7 @@ import type { Tool } from '../contracts/tool.ts'
 import {
   anyFunction,
   between,
-  count,
+  positiveInteger,
   fine,
   flag,
   isPlainObject,
@@ -207,7 +207,7 @@ export const requestFields: Readonly<Record<SharedField, Check>> = {
   model: someText,
   toolChoice: someText,
   temperature: between(0, 2),
-  maxTokens: count,
+  maxTokens: positiveInteger,
   reasoning: shapeOf<ReasoningOptions>({ effort: oneOf(reasoningEfforts) }, { summary: flag }),
   promptCache,
   providerOptions: recordOf(jsonObject),
@@ -382,7 +382,12 @@ const imageUrl: Check = must(
   (value) => typeof value === 'string' && /^https?:\/\/[^\s/]/i.test(value),
 )
 
-const imageFacts = { width: count, height: count, revisedPrompt: text, metadata: jsonObject }
+const imageFacts = {
+  width: positiveInteger,
+  height: positiveInteger,
+  revisedPrompt: text,
+  metadata: jsonObject,
+}
 
 const remoteFacts = { ...imageFacts, mimeType: imageMimeType }
 

@@ -13,10 +13,10 @@ import { ValidationError } from '../errors/errors.ts'
 import {
   assertValid,
   between,
-  count,
+  positiveInteger,
   fine,
   flag,
-  integer,
+  nonNegativeInteger,
   listOf,
   must,
   oneOf,
@@ -189,9 +189,9 @@ const failures: Check = optionsOf({
   retryAfterMs: milliseconds,
   slowMs: milliseconds,
   rateSlow: share,
-  cutAfter: count,
+  cutAfter: positiveInteger,
   rateCut: share,
-  malformedAt: integer,
+  malformedAt: nonNegativeInteger,
   rateMalformed: share,
 } satisfies Readonly<Record<keyof SeededFailures, Check>>)
 
@@ -200,8 +200,8 @@ const fault: Check = optionsOf({
   retryAfterMs: milliseconds,
   message: text,
   slowMs: milliseconds,
-  cutAfter: integer,
-  malformedAt: integer,
+  cutAfter: nonNegativeInteger,
+  malformedAt: nonNegativeInteger,
 } satisfies Readonly<Record<keyof Fault, Check>>)
 
 const check: Check = optionsOf({
@@ -213,12 +213,12 @@ const check: Check = optionsOf({
   requireKey: flag,
   validateRequests: flag,
   models: listOf(someText),
-  chunking: shape({ seed, maxBytes: count }),
+  chunking: shape({ seed, maxBytes: positiveInteger }),
   failures,
   faults: listOf((value) => (value === null ? fine : fault(value))),
   port: must('a port', (value) => Number.isInteger(value) && between(0, 65_535)(value) === fine),
   host: someText,
-  requestLimit: count,
+  requestLimit: positiveInteger,
   clock: must('a clock with now and sleep', isClock),
 } satisfies Readonly<Record<keyof FakeServerOptions, Check>>)
 

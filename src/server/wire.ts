@@ -109,7 +109,7 @@ function silence(end: 'cut' | 'stall'): WireAnswer {
   return { status: 0, headers: {}, frames: [], end }
 }
 
-/** One JSON body. A failure in the middle of a stream is a refusal here. */
+/** One JSON body. A failure in the middle of a stream becomes an HTTP error response here. */
 function whole(format: WireFormat, plan: WirePlan, options: PlanOptions): WireAnswer {
   const { end } = plan
   if (end.type === 'failed') return refusal(format, plan, end.failure, options.requestId)

@@ -1,7 +1,7 @@
 import { adapterErrorReasons, streamErrorReasons, ValidationError } from '../errors/errors.ts'
 import {
   assertValid,
-  count,
+  positiveInteger,
   describe,
   fine,
   flag,
@@ -15,6 +15,7 @@ import {
   oneOf,
   refuse,
   shape,
+  shapeOf,
   someText,
   text,
   within,
@@ -30,7 +31,7 @@ import {
   type ScriptOptions,
 } from './script.ts'
 import type { Issue } from '../types/error-data.ts'
-import { finishReasons, usageFields } from '../types/response.ts'
+import { finishReasons, type ModelResponse, usageFields } from '../types/response.ts'
 
 /**
  * Checks the scripts in the options of a fake. `fake` calls it.
@@ -225,7 +226,7 @@ export const usageCheck: Check = (value) => {
 }
 
 /** A scripted response: any part of a `ModelResponse`. */
-const responseCheck: Check = shape(
+const responseCheck: Check = shapeOf<Partial<ModelResponse>>(
   {},
   {
     requestId: someText,
@@ -315,7 +316,7 @@ const retryAfter: Check = must(
 
 const detailChecks: Readonly<Record<string, Check>> = {
   message: text,
-  status: count,
+  status: positiveInteger,
   retryAfterMs: retryAfter,
   retryable: flag,
   provider: text,

@@ -8,7 +8,7 @@ import {
 } from '../errors/errors.ts'
 import {
   assertValid,
-  count,
+  positiveInteger,
   fine,
   isPlainObject,
   join,
@@ -136,7 +136,7 @@ function checkImageEntry(entry: unknown): readonly Issue[] {
     case 'error':
       return join(arity(entry, 2, 2), within(1, imageError(first)))
     case 'retry_until_call':
-      return join(arity(entry, 2, 2), within(1, count(first)))
+      return join(arity(entry, 2, 2), within(1, positiveInteger(first)))
     default:
       return [{ path: '', problem: `has the unknown tag ${JSON.stringify(tag)}; ${grammar}` }]
   }

@@ -10,7 +10,7 @@ import { failureOf } from '../run/collector.ts'
 import { retryPlan } from '../run/retry-policy.ts'
 import {
   assertValid,
-  count,
+  positiveInteger,
   fine,
   isPlainObject,
   must,
@@ -104,7 +104,7 @@ const checkOptions: Check = optionsOf({
   usage: usageCheck,
   record: callback,
   cleanupObserver: callback,
-  retryUntilCall: count,
+  retryUntilCall: positiveInteger,
 } satisfies Readonly<Record<keyof FakeOptions, Check>>)
 
 /** The two ways to call a fake. */
@@ -190,13 +190,13 @@ async function generateCall(call: FakeCall): Promise<ModelResponse> {
 function retryPlanFor({ fake, options }: FakeCall): RetryPlan {
   const { clock = systemClock, signal } = options
   const plan = retryPlan('default', { clock, signal })
-  const judge: RetryPlan['judge'] = (error) => {
+  const classify: RetryPlan['classify'] = (error) => {
     // An error after the first event holds the response so far.
     const preflight = isAllmError(error) && error.partial === undefined
     const another = isTransient(fake) || left(fake.lists.generate) > 0
-    return preflight && another ? plan.judge(error) : { transient: false }
+    return preflight && another ? plan.classify(error) : { transient: false }
   }
-  return { ...plan, judge }
+  return { ...plan, classify }
 }
 
 /** One attempt of `generate`. */
@@ -275,7 +275,7 @@ interface Pause {
   readonly requestId: string
 }
 
-/** Waits as long as the script says. The signal, the caller's timeout and a consumer that leaves end the wait early. */
+/** Waits as long as the script says. The signal, the caller's timeout and a consumer that stops reading end the wait early. */
 async function pause(
   { signal, clock = systemClock, requestTimeoutMs, streamTimeoutMs }: AdapterOptions,
   exit: Exit,

@@ -35,7 +35,7 @@ export interface ScriptCall {
   readonly includeRawChunks?: boolean | undefined
 }
 
-/** What one call of a script does. */
+/** A script, compiled into the events of one call. */
 export interface CompiledScript {
   /** The call fails with this error before its first event; then there are no sections. */
   readonly preflight?: AdapterError | StreamError

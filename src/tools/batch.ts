@@ -44,7 +44,7 @@ export function toolBatches(calls: readonly ToolCall[], run: ToolRun): ToolBatch
     answer = undefined
     pending = undefined
   }
-  live.onNews = () => {
+  live.onChange = () => {
     if (scheduled || answer === undefined) return
     scheduled = true
     // Calls that settle in the same turn are handed out together.
@@ -64,8 +64,11 @@ export function toolBatches(calls: readonly ToolCall[], run: ToolRun): ToolBatch
     next,
     async return() {
       live.events = []
-      stopBatch(live, new StreamError('cancelled', 'the stream of tool calls was left'))
-      live.onNews()
+      stopBatch(
+        live,
+        new StreamError('cancelled', 'the stream of tool calls was closed by its consumer'),
+      )
+      live.onChange()
       return over
     },
     wasCut: () => live.stopped && live.answered < calls.length,
@@ -81,7 +84,10 @@ function take(live: LiveBatch): Promise<Step> | undefined {
   } catch (error) {
     live.failure = undefined
     live.events = []
-    haltBatch(live, new StreamError('unknown', 'an observer of the run threw', { cause: error }))
+    haltBatch(
+      live,
+      new StreamError('unknown', 'onEvent or a telemetry listener threw', { cause: error }),
+    )
     return failed(error)
   }
 }
@@ -109,7 +115,7 @@ interface LiveBatch {
   /** What an observer threw between two reads; it ends the batch. */
   failure: { readonly error: unknown } | undefined
   /** Called when something happened between two reads. */
-  onNews: () => void
+  onChange: () => void
   /** Removes the listener on the run's signal. */
   unlink: (() => void) | undefined
 }
@@ -126,7 +132,7 @@ function newBatch(calls: readonly ToolCall[], run: ToolRun): LiveBatch {
     answered: 0,
     stopped: false,
     failure: undefined,
-    onNews: () => undefined,
+    onChange: () => undefined,
     unlink: undefined,
   }
   return live
@@ -231,14 +237,14 @@ function expireCall({ call, control, deadline, startedAt }: Execution): ToolOutc
   return { type: 'error', error }
 }
 
-/** An error that an observer throws reaches the reader of the batch. */
+/** Runs `act`. If an observer throws, the next read rejects with that error. */
 function guarded(live: LiveBatch, act: () => void): void {
   try {
     act()
   } catch (error) {
     live.failure ??= { error }
   }
-  live.onNews()
+  live.onChange()
 }
 
 function answer(live: LiveBatch, execution: Execution, outcome: ToolOutcome): void {

@@ -45,7 +45,7 @@ export function executeTool(execution: Execution): ToolOutcome | Promise<ToolOut
 
 /** A schema threw instead of reporting issues. */
 function unchecked({ call }: Execution, cause: unknown): ToolOutcome {
-  const message = 'the arguments could not be checked'
+  const message = `the arguments of ${call.name} could not be checked: its schema threw`
   return { type: 'error', error: toolFailure('invalid_arguments', call, message, { cause }) }
 }
 
@@ -136,9 +136,11 @@ function readArguments(call: ToolCall): CheckedArguments {
     const parsed: unknown = JSON.parse(text)
     return isPlainObject(parsed)
       ? { args: parsed as JsonObject } // It was parsed from JSON.
-      : { issues: [{ path: '', problem: 'they must be a JSON object' }] }
+      : { issues: [{ path: '', problem: 'the arguments must be a JSON object' }] }
   } catch {
-    return { issues: [{ path: '', problem: 'they are not valid JSON; send one JSON object' }] }
+    return {
+      issues: [{ path: '', problem: 'the arguments are not valid JSON; send one JSON object' }],
+    }
   }
 }
 

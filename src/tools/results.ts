@@ -93,7 +93,7 @@ function outcomeOf(call: ToolCall, stored: StoredResult): ToolOutcome {
 }
 
 /**
- * The answer to a call that failed, by the error policy. The call is always answered.
+ * The answer to a call that failed, as `onToolError` decides. The call is always answered.
  *
  * The caller gets the whole error. The model gets one sentence of it, or what the policy returned instead.
  */

@@ -57,7 +57,7 @@ export function streamToolCalls(
   const batches = toolBatches(calls, run)
   let left = false
 
-  /** The batches, and the error that ends them as the last event. Cancelled before its first event, the stream rejects. */
+  /** Yields the batches. A failure is yielded as the last event. A stream that is cancelled before its first event rejects. */
   async function* events(): AsyncGenerator<Batch, void> {
     if (unknown !== undefined) {
       yield [{ type: 'error', error: unknown.toJSON() }]
@@ -123,7 +123,7 @@ const toolOptionIssues: Check = optionsOf({
   clock: must('a clock, with now and sleep', (value) => isObject(value) && 'sleep' in value),
 } satisfies Readonly<Record<keyof ToolCallsOptions, Check>>)
 
-/** Settles the options of a batch, once. Throws a `ValidationError` that names every problem. */
+/** Checks the options of a batch and applies the defaults. Throws a `ValidationError` that names every problem. */
 function settleToolRun(tools: readonly Tool[], options: ToolCallsOptions): ToolRun {
   assertValid('invalid_options', toolOptionIssues(options))
   assertValid('invalid_tool', within('tools', callOptionChecks.tools(tools)))
@@ -154,9 +154,13 @@ function unknownTool(
   const call = calls.find(({ name }) => !tools.has(name))
   if (call === undefined) return undefined
   const { name } = call
-  return new EngineError('unknown_tool', `there is no tool ${name}`, {
-    metadata: { toolName: name },
-  })
+  return new EngineError(
+    'unknown_tool',
+    `there is no tool ${name}; known tools are ${[...tools.keys()].join(', ') || 'none'}`,
+    {
+      metadata: { toolName: name },
+    },
+  )
 }
 
 /** What a batch of tool calls gives. */

@@ -1,3 +1,4 @@
+import { assertNever } from './guards.ts'
 import type { JsonObject, JsonValue } from './json.ts'
 import type { Image } from './media.ts'
 
@@ -27,9 +28,20 @@ export interface Message {
 export function messageText(message: Message): string {
   const { content } = message
   if (typeof content === 'string') return content
-  let text = ''
-  for (const part of content) if (part.type === 'text') text += part.text
-  return text
+  return content.map(partText).join('')
+}
+
+/** Only text parts count as text. */
+function partText(part: Part): string {
+  switch (part.type) {
+    case 'text':
+      return part.text
+    case 'image':
+    case 'reasoning':
+      return ''
+    default:
+      return assertNever(part)
+  }
 }
 
 /** How closely a vision model looks. Only OpenAI knows the difference. */

@@ -67,19 +67,27 @@ test.each<[string, CallOptions]>([
 })
 
 /** For every option that ends in the request: a value for the call, for the request, and for the engine. */
-const layers: readonly (readonly [keyof ModelRequest, unknown, unknown, unknown])[] = [
-  ['model', 'call', 'request', 'engine'],
-  ['temperature', 0.1, 0.2, 0.3],
-  ['maxTokens', 1, 2, 3],
-  ['toolChoice', 'none', 'auto', 'required'],
-  ['responseFormat', { type: 'json_object' }, { type: 'text' }, { type: 'json_object' }],
-  ['reasoning', { effort: 'low' }, { effort: 'high' }, { effort: 'none' }],
-  ['promptCache', true, { retention: 'long' }, { retention: 'short' }],
-]
+const layers: Readonly<Record<LayeredField, readonly [unknown, unknown, unknown]>> = {
+  model: ['call', 'request', 'engine'],
+  temperature: [0.1, 0.2, 0.3],
+  maxTokens: [1, 2, 3],
+  toolChoice: ['none', 'auto', 'required'],
+  responseFormat: [{ type: 'json_object' }, { type: 'text' }, { type: 'json_object' }],
+  reasoning: [{ effort: 'low' }, { effort: 'high' }, { effort: 'none' }],
+  promptCache: [true, { retention: 'long' }, { retention: 'short' }],
+}
+
+/** The fields of a request that are replaced as a whole. Tools, provider options and metadata are merged; messages are the input. */
+type LayeredField = Exclude<
+  keyof ModelRequest,
+  'messages' | 'tools' | 'providerOptions' | 'metadata'
+>
 const a = tool({ name: 'a', description: 'a', schema: { type: 'object' } })
 
 describe('call > request > engine > default', () => {
-  test.each(layers)('%s', async (name, call, request, engine) => {
+  test.each(
+    Object.entries(layers).map(([name, values]) => [name as LayeredField, ...values] as const),
+  )('%s', async (name, call, request, engine) => {
     const sent = async (fromCall: boolean, fromRequest: boolean, fromEngine: boolean) => {
       const adapter = fake({ script })
       const options: EngineOptions = {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { ChatAdapter } from '../../src/contracts/adapter.ts'
+import type { CallOptions } from '../../src/contracts/options.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { tool } from '../../src/make/tools.ts'
 import { validateCallOptions, validateEngineOptions } from '../../src/schema/options.ts'
@@ -36,7 +37,7 @@ const legal = {
   apiKey: 'k',
   providerOptions: { openai: { seed: 1 } },
   metadata: { a: 1 },
-}
+} satisfies Record<keyof CallOptions, unknown>
 
 describe('the options of a call', () => {
   test('may be absent, empty, undefined one by one, or all there', () => {

@@ -6,7 +6,7 @@ import type { Message, Part, Thread, ToolCall } from '../../src/types/message.ts
 import type { ModelRequest, ResponseFormat, ToolSpec } from '../../src/types/request.ts'
 import type { Usage } from '../../src/types/response.ts'
 
-/** Arbitrary values of the data types, legal by construction, for the property tests of every room. */
+/** Arbitrary values of the data types, legal by construction, for the property tests of every folder. */
 
 export const text: fc.Arbitrary<string> = fc.string({ maxLength: 12 })
 export const word: fc.Arbitrary<string> = fc.stringMatching(/^[a-z][a-z0-9_]{0,7}$/)
@@ -147,29 +147,39 @@ export const responseFormat: fc.Arbitrary<ResponseFormat> = fc.oneof(
 
 const providerOptions = fc.dictionary(word, jsonObject, { maxKeys: 2, noNullPrototype: true })
 
-export const modelRequest: fc.Arbitrary<ModelRequest> = shaped<ModelRequest>(
-  {
-    messages: transcript,
-    tools: fc.uniqueArray(toolSpec, { maxLength: 3, selector: ({ name }) => name }),
-    providerOptions,
-    metadata: jsonObject,
-  },
-  {
-    model: word,
-    toolChoice: fc.constantFrom('auto', 'none'),
-    temperature: fc.double({ min: 0, max: 2, noNaN: true }).map((n) => (n === 0 ? 0 : n)),
-    maxTokens: count,
-    responseFormat,
-    reasoning: shaped(
-      { effort: fc.constantFrom('none', 'minimal', 'low', 'medium', 'high', 'max') },
-      { summary: fc.boolean() },
-    ),
-    promptCache: fc.oneof(
-      fc.constant(true),
-      shaped({}, { key: word, retention: fc.constantFrom('short', 'long') }),
-    ),
-  },
-)
+const requiredFields = {
+  messages: transcript,
+  tools: fc.uniqueArray(toolSpec, { maxLength: 3, selector: ({ name }) => name }),
+  providerOptions,
+  metadata: jsonObject,
+}
+
+const optionalFields = {
+  model: word,
+  toolChoice: fc.constantFrom('auto', 'none'),
+  temperature: fc.double({ min: 0, max: 2, noNaN: true }).map((n) => (n === 0 ? 0 : n)),
+  maxTokens: count,
+  responseFormat,
+  reasoning: shaped(
+    { effort: fc.constantFrom('none', 'minimal', 'low', 'medium', 'high', 'max') },
+    { summary: fc.boolean() },
+  ),
+  promptCache: fc.oneof(
+    fc.constant(true),
+    shaped({}, { key: word, retention: fc.constantFrom('short', 'long') }),
+  ),
+}
+
+/** A new field of a request needs an arbitrary value here. */
+const requestMembers = { ...requiredFields, ...optionalFields } satisfies Record<
+  keyof ModelRequest,
+  fc.Arbitrary<unknown>
+>
+
+export const modelRequest: fc.Arbitrary<ModelRequest> = fc.record(requestMembers, {
+  requiredKeys: ['messages', 'tools', 'providerOptions', 'metadata'],
+  noNullPrototype: true,
+}) as fc.Arbitrary<unknown> as fc.Arbitrary<ModelRequest>
 
 /** Counts of any size, except those whose total says that reasoning is not in the output: adapters add it there. */
 export const usage: fc.Arbitrary<Usage> = shaped<Usage>(

@@ -128,7 +128,17 @@ function resultContent({ content }: Message): JsonObject {
 
 function assistantImages({ content }: Message): readonly JsonObject[] {
   if (typeof content === 'string') return []
-  return content.flatMap((part) => (part.type === 'image' ? [renderImage(part.image)] : []))
+  return content.flatMap((part) => {
+    switch (part.type) {
+      case 'image':
+        return [renderImage(part.image)]
+      case 'text':
+      case 'reasoning':
+        return []
+      default:
+        return assertNever(part)
+    }
+  })
 }
 
 /** The user's turn after an answer that was cut, for models that do not continue it by themselves. */

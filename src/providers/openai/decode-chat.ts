@@ -53,7 +53,7 @@ export function chatDecoder(facts: CallFacts): SseDecoder<ModelEvent> {
   }
 }
 
-/** An answer under way, as far as Chat Completions differs from Responses. */
+/** The state of a partly received answer that only Chat Completions needs. */
 interface ChatState {
   readonly response: ResponseState
   finishWord: string | undefined

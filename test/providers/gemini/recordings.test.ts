@@ -60,7 +60,7 @@ const disagreements: Readonly<Record<string, string>> = {
   'gemini-partial-args-stream-01':
     'the arguments are streamed: theirs lists each piece as a call, ours puts the two calls together',
   'gemini-midstream-error-01':
-    'the body goes on with a bare error object that is no event: theirs passes over it',
+    'the body goes on with a bare error object that is not an event: the official client ignores it',
   'gemini-malformed-01':
     'the candidate has neither content nor an end: theirs reports an empty answer',
   'gemini-prompt-blocked-01': 'the prompt was blocked: ours fails, theirs reports an empty answer',
