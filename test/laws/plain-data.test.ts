@@ -48,7 +48,7 @@ test.each(Object.entries(everyType))('%s survives JSON deep-equal', (_name, arbi
   )
 })
 
-test('every arbitrary event is known as an event, and no other tag is', () => {
+test('every arbitrary event is recognized as an event, and no other tag is', () => {
   fc.assert(
     fc.property(runs.streamEvent, (event) => {
       expect(isStreamEvent(event)).toBe(true)
@@ -58,7 +58,7 @@ test('every arbitrary event is known as an event, and no other tag is', () => {
   )
 })
 
-test('an error in an event survives the way through its class', () => {
+test('an error in an event survives conversion to its class and back', () => {
   fc.assert(
     fc.property(runs.errorData, (error) => {
       const once = errorToJSON(errorFromJSON(error))
@@ -110,7 +110,7 @@ describe.each(Object.entries(validators))('%s', (_name, [validate, arbitrary, re
     ['undefined', undefined],
     ['a Map', new Map()],
     ['a symbol', Symbol('s')],
-  ])('names the place of %s, wherever it stands', (_kind, foreign) => {
+  ])('names the path of %s, wherever it is', (_kind, foreign) => {
     fc.assert(
       fc.property(arbitrary, fc.nat(), (value, choice) => {
         const places = placesIn(value)
@@ -130,7 +130,7 @@ describe.each(Object.entries(validators))('%s', (_name, [validate, arbitrary, re
     )
   })
 
-  test('names a key that does not belong', () => {
+  test('names an unknown key', () => {
     fc.assert(
       fc.property(arbitrary, (value) => {
         const [issue, ...others] = validate({ ...value, zzyzx: 1 })
@@ -157,7 +157,7 @@ describe.each(Object.entries(validators))('%s', (_name, [validate, arbitrary, re
   })
 })
 
-test('a legal thread is sendable; without any one of its tool results it is not', () => {
+test('a valid thread is sendable; without any one of its tool results it is not', () => {
   fc.assert(
     fc.property(data.thread, ({ messages, metadata }) => {
       expect(isSendable({ messages, metadata })).toBe(true)

@@ -6,7 +6,7 @@ import type { Message, Part, Thread, ToolCall } from '../../src/types/message.ts
 import type { ModelRequest, ResponseFormat, ToolSpec } from '../../src/types/request.ts'
 import type { Usage } from '../../src/types/response.ts'
 
-/** Arbitrary values of the data types, legal by construction, for the property tests of every room. */
+/** Arbitrary values of the data types, legal by construction, for the property tests of every folder. */
 
 export const text: fc.Arbitrary<string> = fc.string({ maxLength: 12 })
 export const word: fc.Arbitrary<string> = fc.stringMatching(/^[a-z][a-z0-9_]{0,7}$/)
@@ -39,7 +39,7 @@ export function shaped<T extends object>(
 ): fc.Arbitrary<T> {
   const members = { ...required, ...optional }
   const requiredKeys = Object.keys(required)
-  // The members are named by the caller, who also names the type.
+  // The caller names the members and the type.
   return fc.record(members, {
     requiredKeys,
     noNullPrototype: true,
@@ -171,7 +171,7 @@ export const modelRequest: fc.Arbitrary<ModelRequest> = shaped<ModelRequest>(
   },
 )
 
-/** Counts of any size, except those whose total says that reasoning is not in the output: adapters add it there. */
+/** Counts of any size, except totals that exclude reasoning from the output: adapters add it there. */
 export const usage: fc.Arbitrary<Usage> = shaped<Usage>(
   {},
   {
