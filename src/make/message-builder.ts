@@ -88,7 +88,10 @@ export function messageBuilder(
     text(delta, index) {
       start()
       growBlock(draft, 'text', index, delta)
-      if (delta !== '') sink(deltaEvent('text_delta', delta, index))
+      if (delta === '') return
+      sink(
+        index === undefined ? { type: 'text_delta', delta } : { type: 'text_delta', delta, index },
+      )
     },
     endText(index, whole) {
       const text = whole ?? openTextOf(draft, 'text', index)
@@ -100,7 +103,12 @@ export function messageBuilder(
     reasoning(delta, index) {
       start()
       growBlock(draft, 'reasoning', index, delta)
-      if (delta !== '') sink(deltaEvent('reasoning_delta', delta, index))
+      if (delta === '') return
+      sink(
+        index === undefined
+          ? { type: 'reasoning_delta', delta }
+          : { type: 'reasoning_delta', delta, index },
+      )
     },
     endReasoning(opaque, index, whole) {
       const text = whole ?? openTextOf(draft, 'reasoning', index)
@@ -148,14 +156,6 @@ export function messageBuilder(
 type Started = Extract<ModelEvent, { type: 'message_started' }>
 type TextCompleted = Extract<ModelEvent, { type: 'text_completed' }>
 type ReasoningCompleted = Extract<ModelEvent, { type: 'reasoning_completed' }>
-
-function deltaEvent(
-  type: 'text_delta' | 'reasoning_delta',
-  delta: string,
-  index: number | undefined,
-): ModelEvent {
-  return index === undefined ? { type, delta } : { type, delta, index }
-}
 
 /**
  * The assistant message that finished parts and calls make.

@@ -220,17 +220,18 @@ async function firstBatch(run: Run, apiKey: string | undefined): Promise<Batch> 
 
 function pull(run: Run): Promise<Step> {
   if (run.attempt === undefined) return Promise.resolve(over)
-  const handOut = (batch: Batch): Step | Promise<Step> => {
-    try {
-      return { done: false, value: take(run, batch) }
-    } catch (error) {
-      return failed(run, error)
-    }
-  }
   return nextBatch(run.attempt, run.call.streamTimeoutMs).then(
-    (batch) => handOut(batch ?? [failureEvent(truncated(run))]),
-    (error: AllmError) => handOut([failureEvent(error)]),
+    (batch) => handOut(run, batch ?? [failureEvent(truncated(run))]),
+    (error: AllmError) => handOut(run, [failureEvent(error)]),
   )
+}
+
+function handOut(run: Run, batch: Batch): Step | Promise<Step> {
+  try {
+    return { done: false, value: take(run, batch) }
+  } catch (error) {
+    return failed(run, error)
+  }
 }
 
 /** An observer of the caller threw. The caller gets the error, and the call is over. */
@@ -294,6 +295,9 @@ interface Attempt {
   readonly source: AsyncIterator<ModelBatch>
   readonly abort: AbortController
   readonly idle: IdleTimer
+  /** Answer the pending pull. They are made once, because there is a pull for every batch. */
+  readonly onResult: (result: IteratorResult<ModelBatch>) => void
+  readonly onError: (error: unknown) => void
   /** Why nothing more is asked of the adapter. */
   stopped: AllmError | undefined
   /** The pending pull. */
@@ -317,6 +321,8 @@ function openAttempt(call: ModelCall, apiKey: string | undefined): Attempt {
       const message = `${provider} was silent for ${ms} ms`
       stopAttempt(attempt, new AdapterError('timeout', message, { provider, requestId }))
     }),
+    onResult: ({ done, value }) => settle(attempt)?.resolve(done === true ? undefined : value),
+    onError: (error) => settle(attempt)?.reject(typed(error, call)),
     stopped: undefined,
     waiting: undefined,
   }
@@ -345,10 +351,7 @@ function nextBatch(
   return new Promise((resolve, reject) => {
     attempt.waiting = { resolve, reject }
     attempt.idle.reset(timeoutMs)
-    attempt.source.next().then(
-      ({ done, value }) => settle(attempt)?.resolve(done === true ? undefined : value),
-      (error: unknown) => settle(attempt)?.reject(typed(error, attempt.call)),
-    )
+    attempt.source.next().then(attempt.onResult, attempt.onError)
   })
 }
 
