@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-/** Stops a test that hangs. No test is late before that: a busy machine is slow, not wrong. */
+/** Stops a test that hangs. It is long, so that no test fails only because the machine is busy. */
 const hangMs = 120_000
 
 export default defineConfig({
@@ -8,7 +8,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     setupFiles: ['test/support/seed.ts'],
     reporters: ['default', './test/support/shared-reporter.ts'],
-    // No module here keeps state between tests, so files may share a worker; it is four times faster.
+    // No module keeps state between tests, so files may share a worker, which is four times faster.
     isolate: false,
     testTimeout: hangMs,
     hookTimeout: hangMs,

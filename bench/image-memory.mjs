@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const mebibyte = 1024 * 1024
-/** The most by which heap and buffers may grow for an image of 20 MiB; larger images get as much more. */
+/** How much heap and buffers may grow, relative to the size of the image: 80 MiB for an image of 20 MiB. */
 const bound = 80 / 20
 const cases = [
   'openai base64',
@@ -29,7 +29,7 @@ if (role === 'server') serve()
 else if (role === 'case') await measure(parameters)
 else runAll(role === 'all' ? 20 : Number(role))
 
-/** Runs every case and prints what it found. */
+/** Runs every case and prints the results. */
 function runAll(size) {
   const self = fileURLToPath(import.meta.url)
   const rows = cases.map((name) => {
@@ -80,12 +80,12 @@ async function imageOf(source, size, folder) {
   return { type: 'file', path: join(folder, 'image.png') }
 }
 
-/** The platform's `fetch`, with a public name that leads to the bench's own server. */
+/** The platform's `fetch`, with a public host name that is mapped to the server of the benchmark. */
 function rerouted(url) {
   return (address, init) => fetch(address.replace('http://images.example', `${url}/image`), init)
 }
 
-/** How far memory rises above where it was while a call lasts. */
+/** How far memory rises above its start while a call runs. */
 async function peakDuring(call) {
   for (let time = 0; time < 3; time++) globalThis.gc()
   const before = process.memoryUsage()
@@ -121,7 +121,7 @@ async function startServer() {
   return { url: `http://127.0.0.1:${port}`, stop: () => child.kill() }
 }
 
-/** Reads whatever comes, keeps nothing, and answers with a small image of either provider. */
+/** Reads and discards the request body, and answers with a small image in the format of either provider. */
 function serve() {
   const base64 = 'iVBORw0KGgo='
   const openai = { data: [{ b64_json: base64 }] }

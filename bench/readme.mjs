@@ -1,4 +1,4 @@
-/** Writes the table of the README out of `docs/bench/results.json`. */
+/** Writes the table of the README from `docs/bench/results.json`. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 

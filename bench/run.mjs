@@ -1,5 +1,5 @@
 /**
- * The benchmark: this library beside the floor, its peers and the vendors' clients, interleaved on one machine.
+ * The benchmark: this library compared with the floor, its peers and the vendors' clients, interleaved on one machine.
  *
  * `npm run bench` measures everything and writes `docs/bench/results.json` and `chart.svg`; names of sections after `--` limit it.
  * `QUICK=1` gives rough figures in minutes and writes nothing; `ONLY=ai-sdk,pi-ai` limits the field; `BENCH_NODE` is the Node to use.

@@ -1,6 +1,6 @@
-// Writes the doors once more for Node, each as one file, with what several doors share in chunks beside it.
-// Node takes a third of a millisecond for each of the hundreds of modules; bundlers are given the modules as they are,
-// because those can be shaken better.
+// Bundles the entry points for Node: one file each. Code that several entry points share goes into chunks in the same folder.
+// Node takes a third of a millisecond to load each of the hundreds of modules. Bundlers get the unbundled modules,
+// because tree shaking works better on them.
 // usage: node scripts/bundle.mjs [FOLDER]
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -8,11 +8,11 @@ import { build } from 'esbuild'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const outdir = process.argv[2] ?? `${root}dist/node`
-const doors = readdirSync(`${root}src`).filter((name) => name.endsWith('.ts'))
+const entryPoints = readdirSync(`${root}src`).filter((name) => name.endsWith('.ts'))
 
 const { outputFiles } = await build({
   absWorkingDir: root,
-  entryPoints: doors.map((name) => `src/${name}`),
+  entryPoints: entryPoints.map((name) => `src/${name}`),
   outdir,
   chunkNames: 'chunk-[hash]',
   bundle: true,
@@ -25,6 +25,6 @@ const { outputFiles } = await build({
 })
 mkdirSync(outdir, { recursive: true })
 for (const { path, text } of outputFiles) {
-  // No module does anything when it is loaded, so an import that takes nothing is left out.
+  // No module has side effects when it is loaded, so imports without bindings are removed.
   writeFileSync(path, path.endsWith('.js') ? text.replaceAll(/^import "[^"]+";\n/gm, '') : text)
 }

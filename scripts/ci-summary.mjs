@@ -1,9 +1,9 @@
 // usage: node scripts/ci-summary.mjs RUNS [EXPECTED_RUN...] [-- BROKEN_STEP...]
 //
 // RUNS is a text file with a line "NAME EXIT_CODE REPORT" for each run of tests. A report is the JSON of vitest, or
-// { passed, failed, skipped }. Prints the line that CI counts, last.
-// The reports alone are not honest: a file that does not load has no failed test in it, and a run with an unhandled rejection
-// says success. So an exit code that nothing else explains, a run without a single passed test, an expected run that is
+// { passed, failed, skipped }. The last line that is printed has the totals, which CI reads.
+// The reports alone are not enough: a file that does not load has no failed test in it, and a run with an unhandled rejection
+// reports success. So an exit code that nothing else explains, a run without a single passed test, an expected run that is
 // missing, and a broken step each count as one failure.
 import { existsSync, readFileSync } from 'node:fs'
 

@@ -1,4 +1,4 @@
-// tsc -b never deletes an output whose source is gone, so a build starts from nothing.
+// tsc -b never deletes an output whose source was removed, so a build starts with an empty folder.
 import { rmSync } from 'node:fs'
 
 rmSync(new URL('../dist/', import.meta.url), { recursive: true, force: true })

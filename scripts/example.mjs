@@ -34,13 +34,13 @@ if (name === undefined) {
   }
 }
 
-/** The doors of the package, as the files that they are made of. */
+/** Maps the entry points of the package to their source files. */
 function sources() {
-  const doors = readdirSync(join(root, 'src')).filter((file) => file.endsWith('.ts'))
+  const entryPoints = readdirSync(join(root, 'src')).filter((file) => file.endsWith('.ts'))
   return Object.fromEntries(
-    doors.map((file) => {
-      const door = file.slice(0, -'.ts'.length)
-      return [door === 'index' ? 'allm-ts' : `allm-ts/${door}`, join(root, 'src', file)]
+    entryPoints.map((file) => {
+      const entryPoint = file.slice(0, -'.ts'.length)
+      return [entryPoint === 'index' ? 'allm-ts' : `allm-ts/${entryPoint}`, join(root, 'src', file)]
     }),
   )
 }

@@ -1,4 +1,4 @@
-// Does what a new user does, in an empty folder and without keys: clone, npm ci, npm start, npm test.
+// Follows the steps of a new user, in an empty folder and without keys: clone, npm ci, npm start, npm test.
 // node scripts/fresh-clone.mjs [--quick]   (--quick runs the tests of the program, the examples and the documentation only)
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'

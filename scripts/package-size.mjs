@@ -1,4 +1,4 @@
-// Checks that the package that would be published stays within its limits. Needs a build.
+// Checks that the package, as it would be published, stays within its limits. Needs a build.
 // usage: node scripts/package-size.mjs
 import { execFileSync } from 'node:child_process'
 import { resolve } from 'node:path'

@@ -1,6 +1,6 @@
-// Packs the package as it would be published, installs it, and runs test/runtimes in every runtime that can be had: Node of each
-// supported line, Bun, Deno, and workerd with and without what it has of Node. Needs a build. Binaries are fetched once, into
-// a folder under the system's temporary one; a runtime that cannot be fetched is left out, and says so.
+// Packs the package as it would be published, installs it, and runs test/runtimes in every available runtime: Node of each
+// supported line, Bun, Deno, and workerd with and without its Node APIs. Needs a build. Binaries are fetched once, into
+// a folder under the system's temporary folder. A runtime that cannot be fetched is reported as skipped.
 // usage: node scripts/runtimes.mjs [REPORT]     (REPORT gets { passed, failed, skipped } as JSON)
 import { execFile } from 'node:child_process'
 import {
@@ -19,7 +19,7 @@ import { build } from 'esbuild'
 const root = resolve(import.meta.dirname, '..')
 const cache = join(tmpdir(), 'allm-ts-runtimes')
 const patienceMs = 120_000
-/** Without the keys of whoever runs this: what is tried here needs none, and looks for one in vain. */
+/** The environment without API keys. The cases need none, and one of them expects that no key is found. */
 const env = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/_API_KEY$/i.test(name))),
   NO_COLOR: '1',
@@ -48,7 +48,7 @@ const deno = {
   spec: '@deno/linux-x64-glibc@2.9.6',
   file: 'deno',
   runs: {
-    // It may open its own server, and may look at no variable and at no file.
+    // It may open its own server, but may not read environment variables or files.
     library: ['run', '--no-prompt', '--allow-net=127.0.0.1', 'main.mjs'],
     host: ['run', '--allow-all', 'host.mjs'],
   },
@@ -58,7 +58,7 @@ const workerd = {
   spec: '@cloudflare/workerd-linux-64@1.20261104.1',
   file: 'bin/workerd',
   runs: {
-    // As of then it had no process, Buffer, setImmediate or MessageChannel: nothing of Node at all.
+    // With this date it has no process, Buffer, setImmediate or MessageChannel: no Node APIs at all.
     'library, as of 2023': ['test', 'worker.capnp', '--no-verbose', '--compat-date', '2023-01-01'],
     'library, as of 2026': ['test', 'worker.capnp', '--no-verbose', '--compat-date', '2026-11-01'],
   },
@@ -77,19 +77,19 @@ try {
   rmSync(work, { recursive: true, force: true })
 }
 
-/** How every run came out. workerd waits more than it works, so its runs go beside those of the others. */
+/** The result of every run. workerd mostly waits, so its runs are concurrent with the others. */
 async function tryAll() {
   const edge = await withBinary(workerd)
   const others = [thisNode]
   for (const runtime of [...nodes, bun, deno]) others.push(await withBinary(runtime))
   const waiting = Promise.all(runsOf(edge).map((run) => tryRun(run)))
   const results = []
-  for (const run of others.flatMap(runsOf)) results.push(tell(await tryRun(run)))
-  for (const result of await waiting) results.push(tell(result))
+  for (const run of others.flatMap(runsOf)) results.push(print(await tryRun(run)))
+  for (const result of await waiting) results.push(print(result))
   return results
 }
 
-/** The package as it would be published, where nothing of this repository can be found by accident. */
+/** Installs the package as it would be published, in a folder from which no file of this repository can be resolved by accident. */
 async function install() {
   const pack = ['pack', '--json', '--ignore-scripts', '--pack-destination', work]
   const packed = await command('npm', pack, root)
@@ -102,12 +102,12 @@ async function install() {
   if (!unpacked.ok) throw new Error(`tar failed:\n${unpacked.text}`)
   writeFileSync(join(work, 'package.json'), '{ "type": "module", "private": true }')
   cpSync(join(root, 'test/runtimes'), work, { recursive: true })
-  // The renderer of wire bytes needs nothing of Node, but its entry point does; so it is imported directly.
+  // The renderer of wire bytes does not need Node, but its entry point does, so it is imported directly.
   const wire = `export * from './node_modules/allm-ts/dist/server/wire.js'\n`
   writeFileSync(join(work, 'wire.mjs'), wire)
 }
 
-/** One file for workerd. A Node module that the library imported would stop it here. */
+/** Bundles one file for workerd. Fails if the library imports a Node module. */
 async function bundle() {
   await build({
     absWorkingDir: work,
@@ -137,18 +137,18 @@ async function tryRun({ title, problem, path, args }) {
   const [counts = 'no count', good = 0, bad = 0] = /^(\d+) passed, (\d+) failed$/m.exec(text) ?? []
   const passed = ok && /^[1-9]\d* passed, 0 failed$/.test(counts)
   const line = `${passed ? 'ok' : 'NOT OK'} ${title}: ${counts}, in ${since(started)} s`
-  const told = { passed: Number(good), failed: Number(bad) }
+  const counted = { passed: Number(good), failed: Number(bad) }
   return passed
-    ? { state: 'ok', line, ...told }
-    : { state: 'failed', line: `${line}\n${text.replaceAll(/^/gm, '    ')}`, ...told }
+    ? { state: 'ok', line, ...counted }
+    : { state: 'failed', line: `${line}\n${text.replaceAll(/^/gm, '    ')}`, ...counted }
 }
 
-function tell(result) {
+function print(result) {
   console.log(result.line)
   return result
 }
 
-/** Says how it came out, and whether it came out well: a run in which nothing ran did not. */
+/** Prints the totals and returns whether all runs passed. At least one run must have passed. */
 function summarize(results) {
   const count = (wanted) => results.filter(({ state }) => state === wanted).length
   const [good, bad, skipped] = ['ok', 'failed', 'skipped'].map(count)
@@ -172,7 +172,7 @@ function since(started) {
   return ((performance.now() - started) / 1000).toFixed(1)
 }
 
-/** The binary of a runtime, out of its npm package; the rest of the package is not kept. */
+/** The binary of a runtime, from its npm package. The rest of the package is not kept. */
 async function fetched({ spec, file }) {
   if (`${process.platform}-${process.arch}` !== 'linux-x64') {
     return { problem: 'its binary is for Linux on x64' }
@@ -186,12 +186,12 @@ async function fetched({ spec, file }) {
     const patience = ['--fetch-retries=1', '--fetch-retry-mintimeout=1000']
     const options = ['--json', ...patience, '--pack-destination', fresh]
     const pack = await command('npm', ['pack', ...options, spec], fresh)
-    if (!pack.ok) return { problem: `it could not be fetched (${reasonIn(pack.text)})` }
+    if (!pack.ok) return { problem: `could not be fetched (${reasonIn(pack.text)})` }
     const [{ filename }] = JSON.parse(pack.stdout)
     const unpack = await command('tar', ['-xzf', filename, `package/${file}`], fresh)
-    if (!unpack.ok) return { problem: `it could not be unpacked (${reasonIn(unpack.text)})` }
+    if (!unpack.ok) return { problem: `could not be unpacked (${reasonIn(unpack.text)})` }
     rmSync(join(fresh, filename))
-    // Only a whole folder gets its name, so a fetch that is interrupted is made again.
+    // The folder is renamed when it is complete, so an interrupted fetch is repeated.
     if (!existsSync(home)) renameSync(fresh, home)
     return { path }
   } finally {

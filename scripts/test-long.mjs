@@ -1,5 +1,5 @@
-// The tests that take minutes: property tests with random seeds, the published types under every TypeScript that is supported,
-// and the package in every runtime. Needs a build. Every run runs, whatever the one before it said.
+// Runs the tests that take minutes: property tests with random seeds, the published types under every supported TypeScript,
+// and the package in every runtime. Needs a build. All of them run, even if an earlier one failed.
 // usage: node scripts/test-long.mjs [FOLDER]     (FOLDER gets the reports, and a line for each run in runs.txt)
 import { spawnSync } from 'node:child_process'
 import { appendFileSync, mkdirSync } from 'node:fs'

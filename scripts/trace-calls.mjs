@@ -1,4 +1,4 @@
-// Makes the calls that trace.mjs counts, in the folder of its two copies, and prints what they entered as JSON.
+// Makes the calls that trace.mjs counts, in the folder of its two copies, and prints the functions that they entered as JSON.
 import { join, posix } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
@@ -19,7 +19,7 @@ const weather = {
   handler: () => ({ celsius: 21 }),
 }
 
-/** What is traced. Messages and sessions are made inside, because that is where a reader begins; engines are not. */
+/** The traced calls. Messages and sessions are made inside, because that is where a reader begins. Engines are not. */
 const scenarios = {
   generate: (lib, { plain }) => lib.generate(plain, [lib.user(question)]),
   streamGenerate: (lib, { plain }) => read(lib.streamGenerate(plain, [lib.user(question)])),
@@ -58,7 +58,7 @@ async function traceCalls(folder) {
   const calls = []
   for (const [name, call] of Object.entries(scenarios)) {
     await call(lib, engines)
-    // A call closes its connection just after its result is there: that belongs to it, not to the next call.
+    // A call closes its connection just after it returns its result. That belongs to this call, not to the next one.
     await setImmediate()
     entered = []
     const result = await call(lib, engines)

@@ -1,10 +1,10 @@
 /**
- * Counts what a reader has to open to follow one call: npm run trace [-- --files] [--json] [--check] [--root DIR]
+ * Counts the files that a reader has to open to follow one call: npm run trace [-- --files] [--json] [--check] [--root DIR]
  *
  * Every source file is compiled on its own, and every function reports when it is entered. Two copies are made: the traced one is
  * the client, the plain one is the fake server that it calls over loopback HTTP (OpenAI's chat format, as server-sent
  * events). So only functions of the client are counted, and only those of a second call: nothing is import time or setup.
- * An async function or a generator is entered once a call, not once each time it goes on.
+ * An async function or a generator is entered once per call, not each time it resumes.
  *
  * The second part is the layout of `src`. A type import counts as an import there.
  *
@@ -49,7 +49,7 @@ export async function measure(root) {
   const folder = mkdtempSync(join(tmpdir(), 'allm-trace-'))
   try {
     writeCopies(sources, folder)
-    // A process of its own: the caller may be a test runner that loads modules in its own way.
+    // A separate process, because the caller may be a test runner with its own module loader.
     const caller = join(dirname(script), 'trace-calls.mjs')
     const { stdout } = await promisify(execFile)(process.execPath, [caller, folder])
     const calls = JSON.parse(stdout)

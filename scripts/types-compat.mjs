@@ -1,5 +1,5 @@
-// Packs the package as it would be published and compiles a small program against it, with the TypeScript of today, the one
-// before it, and the oldest that the README promises, libraries checked. Prints what each had to instantiate: a figure that jumps is a type that got out of hand.
+// Packs the package as it would be published and compiles a small program against it, with the current TypeScript, the version
+// before it, and the oldest that the README promises, libraries checked. Prints the type instantiations of each: a large increase points at a type that became too expensive.
 // usage: node scripts/types-compat.mjs [REPORT]     (REPORT gets { passed, failed } as JSON)
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** The door `allm-ts/testing`: scripted adapters, a clock without waiting, and a current engine for tests. */
+/** The entry point `allm-ts/testing`: scripted adapters, a clock without waiting, and a current engine for tests. */
 export { collectEvents } from './testing/collect-events.ts'
 export {
   detectShape,

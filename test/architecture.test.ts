@@ -53,19 +53,19 @@ const inFolders = sourceFiles.filter(({ folder }) => folder !== '')
 
 describe('folders', () => {
   test.each([...new Set(inFolders.map(({ folder }) => folder))])(
-    '%s imports only from its left',
+    '%s imports only from the folders in its row',
     (folder) => {
       const allowed = folders[folder]
-      expect(allowed, `give ${folder} a row in the table of folders`).toBeDefined()
-      const strangers = inFolders
+      expect(allowed, `add a row for ${folder} to the table of folders`).toBeDefined()
+      const forbidden = inFolders
         .filter((file) => file.folder === folder)
         .flatMap((file) => filesImportedBy(file).map((path) => [file.path, path] as const))
         .filter(([, path]) => folderOf(path) !== folder && !allowed?.includes(folderOf(path)))
-      expect(strangers.map((pair) => pair.join(' imports '))).toEqual([])
+      expect(forbidden.map((pair) => pair.join(' imports '))).toEqual([])
     },
   )
 
-  test('no file imports itself, however long the way round', () => {
+  test('there are no import cycles', () => {
     expect(cycles()).toEqual([])
   })
 
@@ -88,14 +88,14 @@ describe('folders', () => {
     expect(others.map(placeOf)).toEqual([])
   })
 
-  test('nothing is imported but our own files; Node only where it is at home', () => {
-    const strangers = sourceFiles.flatMap(({ path, folder, imports }) =>
+  test('source files import only source files, and Node modules only in the folders that need Node', () => {
+    const forbidden = sourceFiles.flatMap(({ path, folder, imports }) =>
       imports
         .filter((name) => !name.endsWith('.ts'))
         .filter((name) => !(name.startsWith('node:') && nodeFolders.has(folder)))
         .map((name) => `${path} imports ${name}`),
     )
-    expect(strangers).toEqual([])
+    expect(forbidden).toEqual([])
   })
 
   test('files are in kebab case, and no folder has an index', () => {
@@ -107,13 +107,13 @@ describe('folders', () => {
   })
 })
 
-describe('manners', () => {
-  test('no any, no non-null assertion, no default export', () => {
-    const shunned = sourceFiles.flatMap(({ tree }) => nodesOf(tree).filter(isShunned))
-    expect(shunned.map(placeOf)).toEqual([])
+describe('style', () => {
+  test('there is no any, no non-null assertion and no default export', () => {
+    const forbidden = sourceFiles.flatMap(({ tree }) => nodesOf(tree).filter(isForbidden))
+    expect(forbidden.map(placeOf)).toEqual([])
   })
 
-  test('classes are errors, and only errors are classes', () => {
+  test('every class is an error', () => {
     const others = inFolders
       .flatMap(({ tree }) => nodesOf(tree).filter((node) => ts.isClassLike(node)))
       .filter(
@@ -135,11 +135,11 @@ describe('manners', () => {
     expect([...new Set(bare)]).toEqual([])
   })
 
-  test('no test is left out, and titles are claims', () => {
-    const shunned =
+  test('no test is skipped or singled out, and no title contains should', () => {
+    const forbidden =
       /\b(?:test|it|describe)\.(?:skip|only|todo|fails)\b|\b(?:test|it)\(\s*['"`][^'"`]*\bshould\b/
     const found = testFiles().filter(
-      ([path, text]) => path !== 'architecture.test.ts' && shunned.test(text),
+      ([path, text]) => path !== 'architecture.test.ts' && forbidden.test(text),
     )
     expect(found.map(([path]) => path)).toEqual([])
   })
@@ -149,7 +149,7 @@ function filesImportedBy({ imports }: SourceFile): readonly string[] {
   return imports.filter((path) => path.endsWith('.ts'))
 }
 
-/** The first way round that is found from each file. */
+/** The first import cycle that is found from each file. */
 function cycles(): readonly string[] {
   const imports = new Map(sourceFiles.map((file) => [file.path, filesImportedBy(file)]))
   const done = new Set<string>()
@@ -164,7 +164,7 @@ function cycles(): readonly string[] {
   return found
 }
 
-function isShunned(node: ts.Node): boolean {
+function isForbidden(node: ts.Node): boolean {
   return (
     node.kind === ts.SyntaxKind.AnyKeyword ||
     ts.isNonNullExpression(node) ||
@@ -173,7 +173,7 @@ function isShunned(node: ts.Node): boolean {
   )
 }
 
-/** The exports of a file without a doc block, by way of the re-exports. */
+/** The exports of a file that have no doc block. Re-exports are followed. */
 function undocumented(file: SourceFile, seen: Set<string>): readonly string[] {
   if (seen.has(file.path)) return []
   seen.add(file.path)

@@ -38,7 +38,7 @@ beforeAll(() => {
 })
 
 describe.skipIf(blocks.length === 0)('the code in the documentation', () => {
-  test('compiles, every block', () => {
+  test('compiles in every block', () => {
     const tsc = join(root, 'node_modules/typescript/bin/tsc')
     const run = spawnSync(process.execPath, [tsc, '-p', folder], { cwd: root, encoding: 'utf8' })
     // The sources are checked by their own projects, with their own flags and platform.
@@ -48,9 +48,12 @@ describe.skipIf(blocks.length === 0)('the code in the documentation', () => {
     expect(problems).toEqual([])
   })
 
-  test.each(blocks.filter(({ runs }) => runs))('$place prints what it says', async (block) => {
-    expect(await printedBy(block.name)).toEqual(block.prints)
-  })
+  test.each(blocks.filter(({ runs }) => runs))(
+    '$place prints the output that its comments show',
+    async (block) => {
+      expect(await printedBy(block.name)).toEqual(block.prints)
+    },
+  )
 })
 
 const pages = ['', 'bench', 'docs', 'docs/guides', 'docs/decisions'].flatMap((directory) =>

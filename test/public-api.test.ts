@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { root } from './support/root.ts'
 import { exportsOf, sourceFiles } from './support/source-tree.ts'
 
-/** What a door offers: what exists when the program runs, and what only the compiler sees. */
+/** The exports of an entry point: values that exist at runtime, and types. */
 interface Surface {
   readonly values: readonly string[]
   readonly types: readonly string[]
@@ -17,9 +17,11 @@ const { exports: subpaths } = JSON.parse(readFileSync(join(root, 'package.json')
     Record<string, string | { readonly types: string; readonly default: string }>
   >
 }
-const doors = Object.keys(subpaths).filter((subpath) => subpath !== './package.json')
+const entryPoints = Object.keys(subpaths).filter((subpath) => subpath !== './package.json')
 const current = Object.fromEntries(
-  await Promise.all(doors.map(async (door) => [door, await surfaceOf(door)])),
+  await Promise.all(
+    entryPoints.map(async (entryPoint) => [entryPoint, await surfaceOf(entryPoint)]),
+  ),
 )
 
 if (process.env['UPDATE_API'] !== undefined) {
@@ -27,15 +29,15 @@ if (process.env['UPDATE_API'] !== undefined) {
   execFileSync(join(root, 'node_modules/.bin/oxfmt'), [pinned])
 }
 
-describe.each(doors)('%s', (door) => {
-  test('offers the names that are pinned; after a change on purpose: UPDATE_API=1 npx vitest run test/public-api', () => {
+describe.each(entryPoints)('%s', (entryPoint) => {
+  test('exports the pinned names; update them after an intended change: UPDATE_API=1 npx vitest run test/public-api', () => {
     const expected = JSON.parse(readFileSync(pinned, 'utf8')) as Record<string, Surface>
-    expect(current[door]).toEqual(expected[door])
+    expect(current[entryPoint]).toEqual(expected[entryPoint])
   })
 
-  test('names its types first, then modules for bundlers, then one file for Node, then what every runtime takes', () => {
-    const name = fileOf(door).replace('.ts', '')
-    expect(Object.entries(subpaths[door] ?? {})).toEqual([
+  test('lists its types first, then the module for bundlers, then the bundle for Node, then the default for every runtime', () => {
+    const name = fileOf(entryPoint).replace('.ts', '')
+    expect(Object.entries(subpaths[entryPoint] ?? {})).toEqual([
       ['types', `./dist/${name}.d.ts`],
       ['module', `./dist/${name}.js`],
       ['node', `./dist/node/${name}.js`],
@@ -44,12 +46,12 @@ describe.each(doors)('%s', (door) => {
   })
 })
 
-test('every file that is a door is in the package, and nothing else is', () => {
+test('the package exports every entry point file and nothing else', () => {
   const files = sourceFiles.filter(({ folder }) => folder === '').map(({ path }) => path)
-  expect(doors.map(fileOf).toSorted()).toEqual(files)
+  expect(entryPoints.map(fileOf).toSorted()).toEqual(files)
 })
 
-/** The names that programs outside of this repository are written against. */
+/** The names that programs outside this repository depend on. */
 const promised: Readonly<Record<string, string>> = {
   '.': `system user assistant toolResult textPart imagePart imageFromUrl imageFromBytes imageFromBase64 imageFromDataUri
     imageFromFile modelRequest jsonSchema imageRequest tool askUser halt fail createEngine extendEngine generate streamGenerate
@@ -67,24 +69,24 @@ const promised: Readonly<Record<string, string>> = {
   './server': 'createFakeServer',
 }
 
-test.each(Object.entries(promised))('%s keeps its promised names', (door, names) => {
-  expect(doors).toContain(door)
-  expect(current[door]?.values).toEqual(expect.arrayContaining(names.split(/\s+/)))
+test.each(Object.entries(promised))('%s keeps its promised names', (entryPoint, names) => {
+  expect(entryPoints).toContain(entryPoint)
+  expect(current[entryPoint]?.values).toEqual(expect.arrayContaining(names.split(/\s+/)))
 })
 
 test('the namespace Session keeps its promised names', async () => {
-  const door = (await import('../src/index.ts')) as { readonly Session?: object }
+  const index = (await import('../src/index.ts')) as { readonly Session?: object }
   const names = `create start reply resume step submitToolResult submitToolResults append pendingToolCalls streamStart streamReply
     streamResume streamStep reduce applyEvent finalize stringify parse`
-  expect(Object.keys(door.Session ?? {})).toEqual(expect.arrayContaining(names.split(/\s+/)))
+  expect(Object.keys(index.Session ?? {})).toEqual(expect.arrayContaining(names.split(/\s+/)))
 })
 
-function fileOf(door: string): string {
-  return door === '.' ? 'index.ts' : `${door.slice(2)}.ts`
+function fileOf(entryPoint: string): string {
+  return entryPoint === '.' ? 'index.ts' : `${entryPoint.slice(2)}.ts`
 }
 
-async function surfaceOf(door: string): Promise<Surface> {
-  const path = fileOf(door)
+async function surfaceOf(entryPoint: string): Promise<Surface> {
+  const path = fileOf(entryPoint)
   const file = sourceFiles.find((source) => source.path === path)
   if (file === undefined || !existsSync(join(root, 'src', path))) return { values: [], types: [] }
   const values = Object.keys((await import(`../src/${path}`)) as object).toSorted()

@@ -72,7 +72,7 @@ export const contestant = {
       doGenerate: async () => ({ content, finishReason: stopped('stop'), usage, warnings: [] }),
     })
     return async () => {
-      // Its call log would grow for ever.
+      // Its call log would grow without limit.
       if (model.doGenerateCalls.length > 1000) model.doGenerateCalls.length = 0
       return (await generateText({ model, prompt: 'Hello, test!' })).text
     }

@@ -1,4 +1,6 @@
-/** This library, as a user has it: an engine, an adapter, events. */
+import { peer } from '../lib/peer.mjs'
+import { words } from '../lib/wire.mjs'
+/** This library, used as a user would: an engine, an adapter, events. */
 import { anthropic } from '../node_modules/.allm/anthropic.js'
 import { gemini } from '../node_modules/.allm/gemini.js'
 import {
@@ -12,8 +14,6 @@ import {
 } from '../node_modules/.allm/index.js'
 import { openai } from '../node_modules/.allm/openai.js'
 import { fake } from '../node_modules/.allm/testing.js'
-import { peer } from '../lib/peer.mjs'
-import { words } from '../lib/wire.mjs'
 
 const { z } = await peer('zod')
 const messages = [user('Tell me about lighthouses.')]
@@ -49,7 +49,7 @@ async function readText(stream, onDelta) {
   return length
 }
 
-/** An engine on a fake with the same scripts again and again; a used up fake is replaced. */
+/** An engine on a fake that repeats the same scripts; a fake whose scripts are used up is replaced. */
 function fakeEngines(scripts, options = {}) {
   const times = Math.ceil(1000 / scripts.flat().length)
   let left = 0
@@ -120,7 +120,7 @@ export const contestant = {
       return runs
     }
   },
-  /** A loop on an adapter that does nothing but answer, so that what is measured is the loop. */
+  /** A loop on an adapter that only answers, so that only the loop is measured. */
   bareLoop({ steps, history }) {
     const handler = async () => 3
     const add = tool({ name: 'add', description: 'Adds.', schema: { type: 'object' }, handler })

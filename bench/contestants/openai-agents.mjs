@@ -1,4 +1,4 @@
-/** The OpenAI Agents SDK, tracing off. Its fake is `ScriptedModel`. It speaks OpenAI only. */
+/** The OpenAI Agents SDK, tracing off. Its fake is `ScriptedModel`. It supports OpenAI only. */
 import { peer } from '../lib/peer.mjs'
 
 const {

@@ -5,7 +5,7 @@ const { complete, fauxAssistantMessage, fauxToolCall, registerFauxProvider, stre
   await peer('@mariozechner/pi-ai')
 const { agentLoop } = await peer('@mariozechner/pi-agent-core')
 
-const said = (content) => ({ role: 'user', content, timestamp: 0 })
+const userMessage = (content) => ({ role: 'user', content, timestamp: 0 })
 const free = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
 const modelOf = (api, provider, id, baseUrl) => ({
   id,
@@ -33,7 +33,11 @@ export const contestant = {
     const model = models[wire](url)
     return async (onDelta) => {
       let length = 0
-      for await (const event of stream(model, { messages: [said('Tell me')] }, { apiKey: 'k' })) {
+      for await (const event of stream(
+        model,
+        { messages: [userMessage('Tell me')] },
+        { apiKey: 'k' },
+      )) {
         if (event.type === 'error') throw new Error(event.error.errorMessage)
         if (event.type !== 'text_delta') continue
         length += event.delta.length
@@ -46,7 +50,9 @@ export const contestant = {
     const faux = registerFauxProvider()
     return async () => {
       faux.appendResponses([fauxAssistantMessage('Hello, world!')])
-      const { content } = await complete(faux.getModel(), { messages: [said('Hello, test!')] })
+      const { content } = await complete(faux.getModel(), {
+        messages: [userMessage('Hello, test!')],
+      })
       return content[0].text
     }
   },
@@ -79,7 +85,7 @@ export const contestant = {
       faux.setResponses(answers())
       const context = { systemPrompt: '', messages: [], tools: [add] }
       const options = { model: faux.getModel(), convertToLlm: (messages) => messages, apiKey: 'k' }
-      for await (const _ of agentLoop([said('go')], context, options));
+      for await (const _ of agentLoop([userMessage('go')], context, options));
       return runs
     }
   },
@@ -89,7 +95,11 @@ export const contestant = {
     const tools = [{ name: 'write', description: 'Writes a file.', parameters }]
     return async () => {
       let length
-      for await (const event of stream(model, { messages: [said('go')], tools }, { apiKey: 'k' })) {
+      for await (const event of stream(
+        model,
+        { messages: [userMessage('go')], tools },
+        { apiKey: 'k' },
+      )) {
         if (event.type === 'error') throw new Error(event.error.errorMessage)
         if (event.type === 'toolcall_end') length = event.toolCall.arguments.content.length
       }

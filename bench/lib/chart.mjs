@@ -10,7 +10,7 @@ const names = {
   'ai-sdk': 'AI SDK',
 }
 
-/** The cost of a delta as bars, for OpenAI chat with one event a write. It has its own background, so it reads on any page. */
+/** The cost of a delta as bars, for OpenAI chat with one event a write. It has its own background, so it is readable on any page. */
 export function chartOf({ sections, environment }) {
   const row = sections.deltas.figures['openai-chat, 1 a write']
   const bars = Object.entries(row)

@@ -15,7 +15,7 @@ function newerNode() {
 
 const only = process.env.ONLY?.split(',')
 
-/** The contestants: the floor and we always, the others unless `ONLY` names some. */
+/** The contestants: the floor and this library always, the others unless `ONLY` selects some. */
 export const contestants = readdirSync(join(home, 'contestants'))
   .map((file) => file.replace('.mjs', ''))
   .filter((id) => only === undefined || ['floor', 'allm'].includes(id) || only.includes(id))
@@ -79,7 +79,7 @@ export async function provider() {
   const { port } = await message()
   return {
     url: (what) => `http://127.0.0.1:${port}/${what}`,
-    /** How many bytes the answer under way has written so far. */
+    /** How many bytes of the current response have been written so far. */
     async written() {
       const answer = message()
       child.send('written')

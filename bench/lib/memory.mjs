@@ -1,4 +1,4 @@
-/** What this library holds on to. `node --expose-gc lib/memory.mjs <figure> <parameter>` prints one figure as JSON. */
+/** The memory that this library retains. `node --expose-gc lib/memory.mjs <figure> <parameter>` prints one figure as JSON. */
 import { createEngine, Session, streamGenerate, user } from '../node_modules/.allm/index.js'
 import { openai } from '../node_modules/.allm/openai.js'
 import { fake, virtualClock } from '../node_modules/.allm/testing.js'
@@ -19,7 +19,7 @@ function heap() {
   return process.memoryUsage().heapUsed
 }
 
-/** The most that the heap held above its start, looked at after a collection now and then. */
+/** The highest heap size above the start, sampled after garbage collections. */
 async function highest(batches) {
   const start = heap()
   let most = 0
@@ -35,7 +35,7 @@ async function highest(batches) {
 const megabytes = (bytes) => Number((bytes / 1e6).toPrecision(3))
 const kibibytes = (bytes) => Number((bytes / 1024).toPrecision(3))
 
-/** Opens many streams, reads each to its first delta, and gives them, still open. */
+/** Opens many streams, reads each to its first delta, and returns them while they are still open. */
 async function openStreams(count) {
   const scripts = Array.from({ length: count }, () => script)
   const engine = createEngine({ adapter: fake({ scripts }), clock: virtualClock({ auto: false }) })
@@ -78,7 +78,7 @@ const figures = {
       const { session } = await Session.start(engine, [user(`Hello from ${index}`)])
       sessions.push(session)
     }
-    // The fake remembers its calls; what is left are the sessions.
+    // The fake records its calls. Without it only the sessions are left.
     engine = undefined
     const full = heap()
     sessions.length = 0

@@ -1,7 +1,7 @@
 /**
  * A provider in a process of its own, so that its CPU is not the client's.
  *
- * What it sends is said in the first part of the path: `n` deltas, `w` events a write, `call` for a tool call, `gap` milliseconds
+ * The first part of the path selects the response: `n` deltas, `w` events a write, `call` for a tool call, `gap` milliseconds
  * between headers and body, `pause` between two writes, `mb` megabytes of text without an end to prepare.
  */
 import { createServer } from 'node:http'

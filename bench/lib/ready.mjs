@@ -6,7 +6,7 @@ const home = resolve(import.meta.dirname, '..')
 const root = resolve(home, '..')
 const ours = join(home, 'node_modules/.allm')
 
-/** Installs the peers if they are not there, and compiles this library beside them. The project's own `dist` is left alone. */
+/** Installs the peers if they are missing, and compiles this library into the same folder. The project's own `dist` is not touched. */
 export function makeReady() {
   if (!existsSync(join(home, 'node_modules/ai'))) {
     console.log('installing the peers into bench/node_modules (once, some 500 MB)')
@@ -17,8 +17,8 @@ export function makeReady() {
   const settled = ['--composite', 'false', '--incremental', 'false', '--declaration']
   const args = [tsc, '-p', 'tsconfig.core.json', ...settled, '--outDir', ours]
   execFileSync(process.execPath, args, { cwd: root, stdio: 'inherit' })
-  // What Node loads of the published package; a bundler takes the modules.
+  // The bundles that Node loads from the published package. A bundler uses the modules.
   execFileSync(process.execPath, [join(root, 'scripts/bundle.mjs'), join(ours, 'node')])
-  // What the published package says about itself, so that bundlers treat it alike.
+  // The same fields as in the published package, so that bundlers treat it the same way.
   writeFileSync(join(ours, 'package.json'), '{ "type": "module", "sideEffects": false }\n')
 }

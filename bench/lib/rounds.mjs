@@ -7,7 +7,7 @@ const warmMs = quick ? 300 : 1200
 /**
  * Asks every contestant for short batches of one scenario, in turn and in changing order, for some rounds.
  *
- * Gives for each the samples of every round, by id. Whoever does not know the scenario, or fails its check, is left out.
+ * Returns the samples of every round by contestant id. A contestant that does not have the scenario or fails its check is left out.
  */
 export async function inRounds(
   scenario,
@@ -40,7 +40,7 @@ async function enter(scenario, { options, check, execArgv, times }) {
   return field
 }
 
-/** A contestant that is ready for a scenario and gives the right answer; `undefined` when there is none. */
+/** Starts a contestant and checks its answer for a scenario. Returns `undefined` if it does not have the scenario or the answer is wrong. */
 export async function prepared(id, scenario, { options = {}, check = () => true, execArgv } = {}) {
   const entrant = await worker(id, execArgv)
   try {

@@ -1,4 +1,4 @@
-/** The value below which a share of the samples lies. */
+/** The value below which a given share of the samples lies. */
 export function quantile(samples, share) {
   const sorted = samples.toSorted((a, b) => a - b)
   const at = (sorted.length - 1) * share
@@ -13,9 +13,9 @@ export const summary = (samples) => ({
   to: round(quantile(samples, 0.75)),
 })
 
-/** Three figures are all that a noisy machine can give. */
+/** Rounds to three significant figures: a noisy machine does not give more. */
 export const round = (value) => Number(value.toPrecision(3))
 
-/** Ratios taken within each round, so that what disturbs a round disturbs both sides of it. */
+/** Ratios taken within each round, so that a disturbance affects both sides. */
 export const ratios = (samples, base) =>
   summary(samples.map((sample, index) => sample / base[index]).filter(Number.isFinite))

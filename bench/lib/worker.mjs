@@ -10,7 +10,7 @@ let run
 async function latency(options) {
   const read = await contestant.deltas?.(options)
   if (read === undefined) return undefined
-  // The paced answers are few; quick ones get the code compiled as it is in a server that runs for long.
+  // There are few paced answers. Quick ones first let the runtime optimize the code, as in a long-running server.
   const warmUp = await contestant.deltas({ ...options, url: options.warmUrl })
   const start = performance.now()
   while (performance.now() - start < options.warmMs) await warmUp()

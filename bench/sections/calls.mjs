@@ -8,7 +8,7 @@ const check = (value) => value === 'Hello, world!'
 
 export async function measure() {
   const timed = await inRounds('fakeCall', { check })
-  // A young generation in which a whole batch fits: the heap grows by what is allocated.
+  // The young generation is large enough for a whole batch, so the heap grows by exactly the allocated bytes.
   const space = ['--expose-gc', '--max-semi-space-size=256', '--min-semi-space-size=256']
   const weighed = await inRounds('fakeCall', { check, execArgv: space, times: quick ? 200 : 500 })
   const rows = (samples, what, scale = 1) =>

@@ -1,5 +1,5 @@
-import { prepared } from '../lib/rounds.mjs'
 import { quick } from '../lib/field.mjs'
+import { prepared } from '../lib/rounds.mjs'
 import { round, summary } from '../lib/statistics.mjs'
 
 export const title = 'One more step of a loop behind a long history, CPU µs (ours)'
@@ -8,7 +8,7 @@ const lengths = [0, 100, 1000, 5000]
 const few = 10
 const many = 40
 
-/** The step's own cost: what 30 more of them add. What is done once a run, such as checking the history, falls out. */
+/** The cost of one step: 30 more steps are measured and divided. Work that is done once per run, such as checking the history, is not included. */
 export async function measure() {
   const field = []
   for (const history of lengths) {

@@ -1,5 +1,3 @@
-import { loopSource } from './loop.ts'
-import { createLoop, startAt, type LoopState, type ThreadInput } from './prepare.ts'
 import type { Engine } from '../contracts/engine.ts'
 import type { CallOptions, FormatOption } from '../contracts/options.ts'
 import { isAllmError } from '../errors/errors.ts'
@@ -8,6 +6,8 @@ import { keepEvent } from '../run/context.ts'
 import { outputSchema, parseOutput, type WithOutput } from '../run/output.ts'
 import { runStream, type RunStream } from '../run/run-stream.ts'
 import type { ChatResult, PartialResult, StepResult } from '../types/results.ts'
+import { loopSource } from './loop.ts'
+import { createLoop, startAt, type LoopState, type ThreadInput } from './prepare.ts'
 
 /** The result of a chat. With a schema as `responseFormat`, a completed one has its validated, typed `output`. */
 export type ChatResultOf<Format> = ChatResult & Partial<WithOutput<Format>>

@@ -1,10 +1,4 @@
 import { once } from 'node:events'
-import { exitCodes, failure, type Command, type CommandCall } from './command.ts'
-import { describeError } from './describe-error.ts'
-import { readSession, writeSession } from './files.ts'
-import { isInteractive, lineReader, styleFor, type Io } from './io.ts'
-import { narrator } from './narrator.ts'
-import { chooseProvider, demoAdapter, providerOptions, type ChosenProvider } from './provider.ts'
 import type { Engine } from '../contracts/engine.ts'
 import type { Tool } from '../contracts/tool.ts'
 import { systemClock } from '../core/clock.ts'
@@ -15,6 +9,12 @@ import { streamReply, streamResume, type SessionStream } from '../session/operat
 import { Session } from '../session/session.ts'
 import type { StreamEvent } from '../types/events.ts'
 import type { JsonValue } from '../types/json.ts'
+import { exitCodes, failure, type Command, type CommandCall } from './command.ts'
+import { describeError } from './describe-error.ts'
+import { readSession, writeSession } from './files.ts'
+import { isInteractive, lineReader, styleFor, type Io } from './io.ts'
+import { narrator } from './narrator.ts'
+import { chooseProvider, demoAdapter, providerOptions, type ChosenProvider } from './provider.ts'
 
 const help = [
   '/help     this list',

@@ -1,10 +1,10 @@
-import { CliError } from './command.ts'
-import type { Io } from './io.ts'
-import { providerNames } from './provider.ts'
 import { keyVariables } from '../core/keys.ts'
 import { isAllmError } from '../errors/errors.ts'
 import { redact } from '../errors/redact.ts'
 import type { ErrorData } from '../types/error-data.ts'
+import { CliError } from './command.ts'
+import type { Io } from './io.ts'
+import { providerNames } from './provider.ts'
 
 /** An error in one line: what happened and what to do. Without a stack, and without API keys. */
 export function describeError(error: unknown, env: Io['env']): string {

@@ -1,3 +1,4 @@
+import { keyVariables } from '../core/keys.ts'
 import { exitCodes, usageError, packageVersion, type Command, type CommandCall } from './command.ts'
 import { styleFor, type Io, type Style } from './io.ts'
 import {
@@ -8,7 +9,6 @@ import {
   type ProviderName,
 } from './provider.ts'
 import { playScripts } from './run.ts'
-import { keyVariables } from '../core/keys.ts'
 
 /** `allm doctor`: checks the keys and the endpoints. */
 export const doctorCommand: Command = {

@@ -1,12 +1,12 @@
 import { open, readFile, rename, rm } from 'node:fs/promises'
 import { text as textOf } from 'node:stream/consumers'
-import { failure } from './command.ts'
-import type { Io } from './io.ts'
 import { isAllmError } from '../errors/errors.ts'
 import { Session } from '../session/session.ts'
 import { isFlat, validateScript } from '../testing/check-script.ts'
 import type { Script } from '../testing/script.ts'
 import { isObject } from '../types/guards.ts'
+import { failure } from './command.ts'
+import type { Io } from './io.ts'
 
 /** The content of a script file: the scripts, and any other options. */
 interface ScriptFile {

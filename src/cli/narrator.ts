@@ -1,8 +1,8 @@
-import { describeFailure } from './describe-error.ts'
-import type { Io, Style } from './io.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { assertNever } from '../types/guards.ts'
 import type { Usage } from '../types/response.ts'
+import { describeFailure } from './describe-error.ts'
+import type { Io, Style } from './io.ts'
 
 /** Shows the events of a run to a person. */
 interface Narrator {

@@ -1,3 +1,6 @@
+import { parseArgs, type ParseArgsConfig } from 'node:util'
+import { nearest } from '../schema/checks.ts'
+import { chatCommand } from './chat.ts'
 import {
   packageVersion,
   CliError,
@@ -9,8 +12,6 @@ import {
   type OptionSpec,
   type OptionSpecs,
 } from './command.ts'
-import { parseArgs, type ParseArgsConfig } from 'node:util'
-import { chatCommand } from './chat.ts'
 import { describeError } from './describe-error.ts'
 import { doctorCommand } from './doctor.ts'
 import type { Io } from './io.ts'
@@ -18,7 +19,6 @@ import { runCommand } from './run.ts'
 import { serveCommand } from './serve.ts'
 import { sessionShowCommand } from './session-show.ts'
 import { tourCommand } from './tour.ts'
-import { nearest } from '../schema/checks.ts'
 
 /** Runs the program and returns its exit code. It never rejects: an error is one line on stderr. */
 export async function runProgram(io: Io): Promise<number> {

@@ -1,5 +1,3 @@
-import { usageError, type CommandCall, type OptionSpecs } from './command.ts'
-import type { Io } from './io.ts'
 import type { ChatAdapter } from '../contracts/adapter.ts'
 import { keyVariables } from '../core/keys.ts'
 import { anthropic } from '../providers/anthropic/anthropic.ts'
@@ -10,6 +8,8 @@ import { fake } from '../testing/fake.ts'
 import type { Script, ScriptEntry } from '../testing/script.ts'
 import { messageText, type Message } from '../types/message.ts'
 import type { ModelRequest } from '../types/request.ts'
+import { usageError, type CommandCall, type OptionSpecs } from './command.ts'
+import type { Io } from './io.ts'
 
 /** The chosen provider. */
 export interface ChosenProvider {

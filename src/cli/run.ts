@@ -1,7 +1,3 @@
-import { exitCodes, failure, type Command, type CommandCall } from './command.ts'
-import { describeFailure } from './describe-error.ts'
-import { readScriptFile } from './files.ts'
-import { eventFacts, json, usageFacts } from './narrator.ts'
 import { systemClock, type Clock } from '../core/clock.ts'
 import { user } from '../make/messages.ts'
 import { collect } from '../run/collect.ts'
@@ -12,6 +8,10 @@ import type { Script } from '../testing/script.ts'
 import { virtualClock } from '../testing/virtual-clock.ts'
 import type { StreamEvent } from '../types/events.ts'
 import type { ModelResponse } from '../types/response.ts'
+import { exitCodes, failure, type Command, type CommandCall } from './command.ts'
+import { describeFailure } from './describe-error.ts'
+import { readScriptFile } from './files.ts'
+import { eventFacts, json, usageFacts } from './narrator.ts'
 
 /** `allm run`: plays a script and prints the result. */
 export const runCommand: Command = {

@@ -1,9 +1,9 @@
-import { exitCodes, failure, integerOption, type Command, type CommandCall } from './command.ts'
-import { readScriptFile } from './files.ts'
-import type { Io } from './io.ts'
 import { isAllmError } from '../errors/errors.ts'
 import { createFakeServer, type FakeServer } from '../server/fake-server.ts'
 import type { FakeServerOptions } from '../server/request-handler.ts'
+import { exitCodes, failure, integerOption, type Command, type CommandCall } from './command.ts'
+import { readScriptFile } from './files.ts'
+import type { Io } from './io.ts'
 
 /** `allm serve`: a server that plays a script in the formats of three providers. */
 export const serveCommand: Command = {

@@ -1,12 +1,12 @@
+import { legalOperations } from '../session/changes.ts'
+import { assertNever } from '../types/guards.ts'
+import { messageText, type Message } from '../types/message.ts'
+import type { Session } from '../types/session.ts'
 import { exitCodes, failure, type Command, type CommandCall } from './command.ts'
 import { describeFailure } from './describe-error.ts'
 import { readSession } from './files.ts'
 import { styleFor, type Io, type Style } from './io.ts'
 import { json } from './narrator.ts'
-import { legalOperations } from '../session/changes.ts'
-import { assertNever } from '../types/guards.ts'
-import { messageText, type Message } from '../types/message.ts'
-import type { Session } from '../types/session.ts'
 
 /** The width of the longest role and a space. */
 const leadWidth = 10

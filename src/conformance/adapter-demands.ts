@@ -1,11 +1,11 @@
-import { runId, type Outcome } from './harness.ts'
-import type { ChatCapability } from './cases.ts'
-import { demand, show } from './demands.ts'
 import { isAllmError, type AdapterErrorReason } from '../errors/errors.ts'
 import { toJsonValue } from '../errors/to-json-value.ts'
 import type { Script } from '../testing/script.ts'
 import { keysOf } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
+import type { ChatCapability } from './cases.ts'
+import { demand, show } from './demands.ts'
+import { runId, type Outcome } from './harness.ts'
 
 /** A failure before the first event. */
 interface Refusal {

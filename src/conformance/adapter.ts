@@ -1,3 +1,10 @@
+import { isAllmError } from '../errors/errors.ts'
+import { json } from '../schema/checks.ts'
+import { sameJson } from '../schema/json-schema.ts'
+import type { Script } from '../testing/script.ts'
+import { defined } from '../types/guards.ts'
+import type { ToolCall } from '../types/message.ts'
+import type { ModelResponse } from '../types/response.ts'
 import {
   demandCancelled,
   demandNoKey,
@@ -9,6 +16,7 @@ import {
   refusals,
   scriptOf,
 } from './adapter-demands.ts'
+import { demand, show, turns } from './demands.ts'
 import {
   demandNoTimer,
   foldEvents,
@@ -28,14 +36,6 @@ import {
   type ChatHarness,
   type ChatFixture,
 } from './harness.ts'
-import { demand, show, turns } from './demands.ts'
-import { isAllmError } from '../errors/errors.ts'
-import { json } from '../schema/checks.ts'
-import { sameJson } from '../schema/json-schema.ts'
-import type { Script } from '../testing/script.ts'
-import { defined } from '../types/guards.ts'
-import type { ToolCall } from '../types/message.ts'
-import type { ModelResponse } from '../types/response.ts'
 
 /** The response of `generate`. */
 const responseCases: readonly ChatCase[] = [

@@ -1,3 +1,12 @@
+import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
+import type { Clock } from '../core/clock.ts'
+import { createCollector, foldEvent, toResponse } from '../run/collector.ts'
+import type { Script } from '../testing/script.ts'
+import { virtualClock, type VirtualClock } from '../testing/virtual-clock.ts'
+import { isStreamEvent, type ModelEvent } from '../types/events.ts'
+import type { Message } from '../types/message.ts'
+import type { ModelRequest, ToolSpec } from '../types/request.ts'
+import type { ModelResponse } from '../types/response.ts'
 import type { ChatCapability, ConformanceCase, Declares } from './cases.ts'
 import {
   ConformanceFailure,
@@ -8,15 +17,6 @@ import {
   until,
   within,
 } from './demands.ts'
-import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
-import type { Clock } from '../core/clock.ts'
-import { createCollector, foldEvent, toResponse } from '../run/collector.ts'
-import type { Script } from '../testing/script.ts'
-import { virtualClock, type VirtualClock } from '../testing/virtual-clock.ts'
-import { isStreamEvent, type ModelEvent } from '../types/events.ts'
-import type { Message } from '../types/message.ts'
-import type { ModelRequest, ToolSpec } from '../types/request.ts'
-import type { ModelResponse } from '../types/response.ts'
 
 /**
  * Starts a chat adapter whose wire plays a script. The harness of a fake is three lines; that of a provider renders the

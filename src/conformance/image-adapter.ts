@@ -1,7 +1,3 @@
-import { demandCancelled, demandNoKey, echoedKey, plainKey } from './adapter-demands.ts'
-import type { ConformanceCase, Declares, ImageCapability } from './cases.ts'
-import { ConformanceFailure, defaultPatienceMs, demand, within } from './demands.ts'
-import { runId } from './harness.ts'
 import type { AdapterOptions, ImageAdapter } from '../contracts/adapter.ts'
 import { isAllmError, type ImageAdapterErrorReason } from '../errors/errors.ts'
 import { json } from '../schema/checks.ts'
@@ -17,6 +13,10 @@ import {
   type ImageResponse,
   type InlineImage,
 } from '../types/media.ts'
+import { demandCancelled, demandNoKey, echoedKey, plainKey } from './adapter-demands.ts'
+import type { ConformanceCase, Declares, ImageCapability } from './cases.ts'
+import { ConformanceFailure, defaultPatienceMs, demand, within } from './demands.ts'
+import { runId } from './harness.ts'
 
 /** One pixel. */
 const pixel: InlineImage = {

@@ -1,8 +1,8 @@
-import type { ConformanceCase, Declares, StoreCapability } from './cases.ts'
-import { ConformanceFailure, demand } from './demands.ts'
 import { isAllmError } from '../errors/errors.ts'
 import { allDifferent, sameJson } from '../schema/json-schema.ts'
 import { sessionVersion, type Session } from '../types/session.ts'
+import type { ConformanceCase, Declares, StoreCapability } from './cases.ts'
+import { ConformanceFailure, demand } from './demands.ts'
 
 /** Ids that are problematic in file systems or queries. */
 const oddIds = [

@@ -1,3 +1,9 @@
+import { json } from '../schema/checks.ts'
+import type { Script } from '../testing/script.ts'
+import type { ModelEvent } from '../types/events.ts'
+import { keysOf } from '../types/guards.ts'
+import type { Message } from '../types/message.ts'
+import { usageFields, type FinishReason, type Usage } from '../types/response.ts'
 import type { ChatCapability } from './cases.ts'
 import { demand, show, within, type Wait } from './demands.ts'
 import {
@@ -16,12 +22,6 @@ import {
   type ChatCase,
   type ChatHarness,
 } from './harness.ts'
-import { json } from '../schema/checks.ts'
-import type { Script } from '../testing/script.ts'
-import type { ModelEvent } from '../types/events.ts'
-import { keysOf } from '../types/guards.ts'
-import type { Message } from '../types/message.ts'
-import { usageFields, type FinishReason, type Usage } from '../types/response.ts'
 
 /** Characters of one, two, three and four bytes, some of them combined. */
 const unicode = 'plain, é, ß, €, 漢字, 🦜, 👩‍👩‍👧, \u{1F1EB}\u{1F1F7}, "quoted" and \\ back\nnew line'

@@ -1,3 +1,7 @@
+import { sameJson } from '../schema/json-schema.ts'
+import type { Script } from '../testing/script.ts'
+import type { ModelEvent } from '../types/events.ts'
+import type { ModelRequest } from '../types/request.ts'
 import { demandCancelled, demandNoKey, echoedKey, plainKey } from './adapter-demands.ts'
 import { unhandledDuring } from './cases.ts'
 import { demand, show, turns, until, within, type Wait } from './demands.ts'
@@ -22,10 +26,6 @@ import {
   type ChatCase,
   type ChatFixture,
 } from './harness.ts'
-import { sameJson } from '../schema/json-schema.ts'
-import type { Script } from '../testing/script.ts'
-import type { ModelEvent } from '../types/events.ts'
-import type { ModelRequest } from '../types/request.ts'
 
 /** When a stream starts, and how it is stopped. */
 export const stoppingCases: readonly ChatCase[] = [

@@ -1,3 +1,8 @@
+import { isAllmError } from '../errors/errors.ts'
+import type { Script, ScriptEntry } from '../testing/script.ts'
+import type { ErrorData } from '../types/error-data.ts'
+import type { ModelEvent } from '../types/events.ts'
+import { defined } from '../types/guards.ts'
 import {
   demandOneRequest,
   demandOrigin,
@@ -6,6 +11,7 @@ import {
   refusals,
   scriptOf,
 } from './adapter-demands.ts'
+import { demand, show, type Finding } from './demands.ts'
 import {
   demandNoTimer,
   hello,
@@ -22,12 +28,6 @@ import {
   type ChatHarness,
   type ChatFixture,
 } from './harness.ts'
-import { demand, show, type Finding } from './demands.ts'
-import { isAllmError } from '../errors/errors.ts'
-import type { Script, ScriptEntry } from '../testing/script.ts'
-import type { ErrorData } from '../types/error-data.ts'
-import type { ModelEvent } from '../types/events.ts'
-import { defined } from '../types/guards.ts'
 
 /** Failures after the first event. */
 export const failureCases: readonly ChatCase[] = [

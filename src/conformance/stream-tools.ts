@@ -1,3 +1,7 @@
+import { sameJson } from '../schema/json-schema.ts'
+import type { Script, ScriptEntry } from '../testing/script.ts'
+import type { ModelEvent } from '../types/events.ts'
+import type { ToolCall } from '../types/message.ts'
 import { demand } from './demands.ts'
 import {
   eventsOfType,
@@ -10,10 +14,6 @@ import {
   type ChatCase,
   type ChatHarness,
 } from './harness.ts'
-import { sameJson } from '../schema/json-schema.ts'
-import type { Script, ScriptEntry } from '../testing/script.ts'
-import type { ModelEvent } from '../types/events.ts'
-import type { ToolCall } from '../types/message.ts'
 
 /** Complete tool calls. */
 export const toolCases: readonly ChatCase[] = [

@@ -1,5 +1,3 @@
-import { unhandledDuring, type ConformanceCase, type Declares } from './cases.ts'
-import { ConformanceFailure, defaultPatienceMs, demand, show, within } from './demands.ts'
 import { engineBrand } from '../contracts/engine.ts'
 import {
   outcomeBrand,
@@ -12,6 +10,8 @@ import { askUser, fail, halt } from '../make/tools.ts'
 import { sameJson } from '../schema/json-schema.ts'
 import { isObject } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
+import { unhandledDuring, type ConformanceCase, type Declares } from './cases.ts'
+import { ConformanceFailure, defaultPatienceMs, demand, show, within } from './demands.ts'
 
 const values: readonly unknown[] = [42, 0, '', false, null, [], { nested: [{ deep: true }] }]
 

@@ -1,8 +1,8 @@
-import type { ConformanceCase, Declares, EncoderCapability } from './cases.ts'
-import { demand, show } from './demands.ts'
 import type { ToolResultEncoder } from '../contracts/tool.ts'
 import { allDifferent, sameJson } from '../schema/json-schema.ts'
 import type { JsonValue } from '../types/json.ts'
+import type { ConformanceCase, Declares, EncoderCapability } from './cases.ts'
+import { demand, show } from './demands.ts'
 
 /** Different values of every kind that a handler may return. Each call returns new ones, in case an encoder changes them. */
 const samples = (): readonly JsonValue[] => [

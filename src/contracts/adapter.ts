@@ -1,6 +1,6 @@
-import type { KeyNeed } from '../core/keys.ts'
 import type { Clock } from '../core/clock.ts'
 import type { NewId } from '../core/ids.ts'
+import type { KeyNeed } from '../core/keys.ts'
 import type { ModelEvent } from '../types/events.ts'
 import type { ImageOperation, ImageRequest, ImageResponse } from '../types/media.ts'
 import type { ModelRequest } from '../types/request.ts'

@@ -1,8 +1,5 @@
-import type { ChatAdapter, ImageAdapter } from './adapter.ts'
-import type { ToolExecutor, ToolResultEncoder, Tool } from './tool.ts'
 import type { Clock } from '../core/clock.ts'
 import type { NewId } from '../core/ids.ts'
-import type { Engine } from './engine.ts'
 import type { KeySource } from '../core/keys.ts'
 import type { AdapterErrorReason, ImageAdapterErrorReason, ToolError } from '../errors/errors.ts'
 import type { StreamEvent } from '../types/events.ts'
@@ -10,6 +7,9 @@ import type { JsonObject, ProviderOptions } from '../types/json.ts'
 import type { ToolCall } from '../types/message.ts'
 import type { FormatOption, PromptCache, ReasoningOptions, ToolChoice } from '../types/request.ts'
 import type { StepResult } from '../types/results.ts'
+import type { ChatAdapter, ImageAdapter } from './adapter.ts'
+import type { Engine } from './engine.ts'
+import type { ToolExecutor, ToolResultEncoder, Tool } from './tool.ts'
 
 export type { FormatOption }
 

@@ -1,8 +1,8 @@
-import type { Engine } from './engine.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { ToolCall } from '../types/message.ts'
 import type { ToolSpec } from '../types/request.ts'
 import type { StandardSchema } from '../types/standard-schema.ts'
+import type { Engine } from './engine.ts'
 
 /** What a handler gets beside its arguments. */
 export interface HandlerOptions {

@@ -1,9 +1,9 @@
-import type { Clock } from './clock.ts'
 import { errorToJSON } from '../errors/error-json.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import { defined } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import type { Usage } from '../types/response.ts'
+import type { Clock } from './clock.ts'
 
 /** Called with every telemetry event. An error that it throws is not caught: it surfaces where the event was emitted. */
 type TelemetryListener = (event: TelemetryEvent) => void

@@ -1,3 +1,5 @@
+import type { ErrorData } from '../types/error-data.ts'
+import { assertNever } from '../types/guards.ts'
 import {
   AdapterError,
   adapterErrorReasons,
@@ -16,8 +18,6 @@ import {
   validationErrorReasons,
   type AllmError,
 } from './errors.ts'
-import type { ErrorData } from '../types/error-data.ts'
-import { assertNever } from '../types/guards.ts'
 
 /** Any thrown value as plain data. A foreign error becomes `stream`/`unknown`, with the original described as its cause. */
 export function errorToJSON(error: unknown): ErrorData {

@@ -1,9 +1,9 @@
-import { toJsonValue } from './to-json-value.ts'
-import { redact, redactJson, redactObject } from './redact.ts'
 import type { ErrorData, ErrorKind, Issue } from '../types/error-data.ts'
 import { defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { PartialResult } from '../types/results.ts'
+import { redact, redactJson, redactObject } from './redact.ts'
+import { toJsonValue } from './to-json-value.ts'
 
 /** Marks our errors across duplicate copies of the package, where `instanceof` does not work. */
 const brand: unique symbol = Symbol.for('allm-ts.error')

@@ -1,6 +1,6 @@
-import { guardCall, type HttpCall } from './call.ts'
 import { reasonOf } from '../core/clock.ts'
 import { AdapterError } from '../errors/errors.ts'
+import { guardCall, type HttpCall } from './call.ts'
 import { transportFailure } from './failure.ts'
 import { withoutSecrets } from './secrets.ts'
 

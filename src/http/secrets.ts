@@ -1,5 +1,5 @@
-import type { HttpFailure } from './call.ts'
 import type { JsonValue } from '../types/json.ts'
+import type { HttpFailure } from './call.ts'
 
 /** The headers that carry a key. */
 const keyHeaders: ReadonlySet<string> = new Set([

@@ -1,7 +1,7 @@
-import { guardCall, type GuardedCall, type HttpCall } from './call.ts'
 import { systemClock } from '../core/clock.ts'
 import { idleTimer } from '../core/timers.ts'
 import { AdapterError, isAllmError, StreamError, type AllmError } from '../errors/errors.ts'
+import { guardCall, type GuardedCall, type HttpCall } from './call.ts'
 import { transportFailure } from './failure.ts'
 import { post } from './post.ts'
 import { sseSplitter, type BodySplitter, type SseDecoder } from './sse.ts'

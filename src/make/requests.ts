@@ -1,5 +1,4 @@
 import type { CallOptions, FormatOption } from '../contracts/options.ts'
-import { toToolSpec } from './tools.ts'
 import { assertOptions, assertValid, describe, refusal } from '../schema/checks.ts'
 import { toJsonSchema, type AnySchema } from '../schema/derive-schema.ts'
 import { responseFormat } from '../schema/validate.ts'
@@ -14,6 +13,7 @@ import {
   type ToolSpec,
 } from '../types/request.ts'
 import { isStandardSchema } from '../types/standard-schema.ts'
+import { toToolSpec } from './tools.ts'
 
 /** The fields of a request besides its messages. Each is also an option of a call. */
 interface ModelRequestOptions extends Pick<

@@ -1,4 +1,8 @@
 import { AdapterError } from '../errors/errors.ts'
+import type { Batch, StreamEvent } from '../types/events.ts'
+import type { Thread } from '../types/message.ts'
+import type { ModelResponse } from '../types/response.ts'
+import type { ChatResult, StepResult } from '../types/results.ts'
 import {
   createCollector,
   failureOf,
@@ -8,10 +12,6 @@ import {
   toStepResult,
   type Collector,
 } from './collector.ts'
-import type { Batch, StreamEvent } from '../types/events.ts'
-import type { Thread } from '../types/message.ts'
-import type { ModelResponse } from '../types/response.ts'
-import type { ChatResult, StepResult } from '../types/results.ts'
 
 /** Events of a run: its stream, or a list that was saved. */
 export type EventSource = AsyncIterable<StreamEvent> | Iterable<StreamEvent>

@@ -1,7 +1,7 @@
 import { engineBrand, type Engine } from '../contracts/engine.ts'
-import { EngineError } from '../errors/errors.ts'
 import type { CallDefaults, CallOptions, EngineParts, FormatOption } from '../contracts/options.ts'
 import type { Tool } from '../contracts/tool.ts'
+import { EngineError } from '../errors/errors.ts'
 import { toResponseFormat } from '../make/requests.ts'
 import { toToolSpec } from '../make/tools.ts'
 import { assertValid } from '../schema/checks.ts'

@@ -1,4 +1,3 @@
-import { engineParts, mergeByName } from './context.ts'
 import { engineBrand, type Engine } from '../contracts/engine.ts'
 import type { CallDefaults, EngineOptions, EngineParts } from '../contracts/options.ts'
 import { systemClock } from '../core/clock.ts'
@@ -6,6 +5,7 @@ import { randomId } from '../core/ids.ts'
 import type { KeySource } from '../core/keys.ts'
 import { assertValid } from '../schema/checks.ts'
 import { validateEngineOptions } from '../schema/options.ts'
+import { engineParts, mergeByName } from './context.ts'
 
 /**
  * Makes an engine: an adapter, tools, and defaults for any call option. It is frozen and can be shared by any number of calls.

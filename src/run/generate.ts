@@ -2,6 +2,11 @@ import type { Engine } from '../contracts/engine.ts'
 import type { CallOptions, FormatOption } from '../contracts/options.ts'
 import { span } from '../core/telemetry.ts'
 import { isAllmError, ValidationError } from '../errors/errors.ts'
+import { assertOptions } from '../schema/checks.ts'
+import type { Message } from '../types/message.ts'
+import { requestKeys, type ModelRequest } from '../types/request.ts'
+import type { ModelResponse } from '../types/response.ts'
+import type { StandardSchema } from '../types/standard-schema.ts'
 import { failureOf, toResponse, type Collector } from './collector.ts'
 import {
   buildRequest,
@@ -13,11 +18,6 @@ import {
 import { checkRequest, modelCall, type ModelRun } from './model-call.ts'
 import { outputSchema, parseOutput, type WithOutput } from './output.ts'
 import { runStream, type RunStream } from './run-stream.ts'
-import { assertOptions } from '../schema/checks.ts'
-import type { Message } from '../types/message.ts'
-import { requestKeys, type ModelRequest } from '../types/request.ts'
-import type { ModelResponse } from '../types/response.ts'
-import type { StandardSchema } from '../types/standard-schema.ts'
 
 /** A response; with a schema as `responseFormat`, also its validated, typed `output`. */
 export type GenerateResult<Format> = ModelResponse & WithOutput<Format>

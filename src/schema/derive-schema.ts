@@ -1,7 +1,7 @@
 import type { ValidationErrorReason } from '../errors/errors.ts'
-import { refusal } from './checks.ts'
 import type { JsonObject } from '../types/json.ts'
 import { isStandardSchema, type StandardSchema } from '../types/standard-schema.ts'
+import { refusal } from './checks.ts'
 
 /** A schema as the caller passes it: JSON Schema, or a schema of Zod, Valibot or ArkType. */
 export type AnySchema = StandardSchema | JsonObject

@@ -1,7 +1,7 @@
-import { describe, fine, join, refuse, unknownKey, within } from './checks.ts'
 import type { Issue } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
+import { describe, fine, join, refuse, unknownKey, within } from './checks.ts'
 
 /**
  * The problems of a value by a JSON Schema (2020-12, the part that tools and formats use).

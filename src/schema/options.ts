@@ -1,5 +1,8 @@
 import type { CallOptions, EngineOptions, RetryPolicy } from '../contracts/options.ts'
 import { adapterErrorReasons, imageAdapterErrorReasons } from '../errors/errors.ts'
+import type { Issue } from '../types/error-data.ts'
+import { isObject } from '../types/guards.ts'
+import { isStandardSchema } from '../types/standard-schema.ts'
 import {
   anyFunction,
   between,
@@ -18,9 +21,6 @@ import {
   type Check,
 } from './checks.ts'
 import { repeatedNames, requestFields, responseFormat, validateTool } from './validate.ts'
-import type { Issue } from '../types/error-data.ts'
-import { isObject } from '../types/guards.ts'
-import { isStandardSchema } from '../types/standard-schema.ts'
 
 /**
  * The problems of a call's options: unknown keys and values of the wrong kind.

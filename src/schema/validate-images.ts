@@ -1,3 +1,5 @@
+import type { Issue } from '../types/error-data.ts'
+import { imageOperations, type ImageOperation, type ImageRequest } from '../types/media.ts'
 import {
   positiveInteger,
   fine,
@@ -12,8 +14,6 @@ import {
   text,
   type Check,
 } from './checks.ts'
-import type { Issue } from '../types/error-data.ts'
-import { imageOperations, type ImageOperation, type ImageRequest } from '../types/media.ts'
 import { requestFields, validateImage } from './validate.ts'
 
 /** The problems of an image request: of its fields, and of the fields that its operation requires. */

@@ -1,3 +1,15 @@
+import { errorKinds, type ErrorData, type Issue } from '../types/error-data.ts'
+import { assertNever } from '../types/guards.ts'
+import { finishReasons } from '../types/response.ts'
+import type { ToolHalt } from '../types/results.ts'
+import {
+  sessionStatuses,
+  sessionVersion,
+  type AnswerFacts,
+  type RunProgress,
+  type Session,
+  type StoredResult,
+} from '../types/session.ts'
 import {
   between,
   fine,
@@ -17,18 +29,6 @@ import {
   within,
   type Check,
 } from './checks.ts'
-import { errorKinds, type ErrorData, type Issue } from '../types/error-data.ts'
-import { assertNever } from '../types/guards.ts'
-import { finishReasons } from '../types/response.ts'
-import type { ToolHalt } from '../types/results.ts'
-import {
-  sessionStatuses,
-  sessionVersion,
-  type AnswerFacts,
-  type RunProgress,
-  type Session,
-  type StoredResult,
-} from '../types/session.ts'
 import { openThread, threadTranscript, toolCall } from './validate.ts'
 
 /**

@@ -1,4 +1,27 @@
 import type { Tool } from '../contracts/tool.ts'
+import type { Issue } from '../types/error-data.ts'
+import { isObject } from '../types/guards.ts'
+import type { FileImage, Image, InlineImage, RemoteImage } from '../types/media.ts'
+import {
+  roles,
+  type ImagePart,
+  type Message,
+  type Part,
+  type ReasoningPart,
+  type TextPart,
+  type Thread,
+  type ToolCall,
+} from '../types/message.ts'
+import {
+  reasoningEfforts,
+  type JsonSchemaFormat,
+  type ModelRequest,
+  type PromptCache,
+  type ReasoningOptions,
+  type ResponseFormat,
+  type ToolSpec,
+} from '../types/request.ts'
+import { isStandardSchema } from '../types/standard-schema.ts'
 import {
   anyFunction,
   between,
@@ -24,29 +47,6 @@ import {
   within,
   type Check,
 } from './checks.ts'
-import type { Issue } from '../types/error-data.ts'
-import { isObject } from '../types/guards.ts'
-import type { FileImage, Image, InlineImage, RemoteImage } from '../types/media.ts'
-import {
-  roles,
-  type ImagePart,
-  type Message,
-  type Part,
-  type ReasoningPart,
-  type TextPart,
-  type Thread,
-  type ToolCall,
-} from '../types/message.ts'
-import {
-  reasoningEfforts,
-  type JsonSchemaFormat,
-  type ModelRequest,
-  type PromptCache,
-  type ReasoningOptions,
-  type ResponseFormat,
-  type ToolSpec,
-} from '../types/request.ts'
-import { isStandardSchema } from '../types/standard-schema.ts'
 
 // Messages
 

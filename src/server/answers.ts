@@ -1,5 +1,10 @@
 import type { ImageAdapter } from '../contracts/adapter.ts'
 import { isAllmError, type AdapterErrorReason } from '../errors/errors.ts'
+import { fakeImages, type ImageScriptEntry } from '../testing/fake-images.ts'
+import { createScriptCursor, type Script, type ScriptCursor } from '../testing/script.ts'
+import { assertNever, defined } from '../types/guards.ts'
+import type { JsonObject } from '../types/json.ts'
+import type { ImageRequest } from '../types/media.ts'
 import type { RequestProblem } from './check-params.ts'
 import { applyFault, type Fault } from './faults.ts'
 import { planFailure, refusedPlan, type PlanFailure } from './plan.ts'
@@ -8,11 +13,6 @@ import { prepareAnswer, type PreparedAnswer } from './send-answer.ts'
 import { wireEpoch, type WireAnswer, type WireChunking, type WireFormat } from './wire-format.ts'
 import { renderImages, type ImageOutcome } from './wire-images.ts'
 import { rechunk, renderPlan, renderWire } from './wire.ts'
-import { fakeImages, type ImageScriptEntry } from '../testing/fake-images.ts'
-import { createScriptCursor, type Script, type ScriptCursor } from '../testing/script.ts'
-import { assertNever, defined } from '../types/guards.ts'
-import type { JsonObject } from '../types/json.ts'
-import type { ImageRequest } from '../types/media.ts'
 
 /** The request's wishes about its answer. */
 interface ChatAsk {

@@ -1,3 +1,4 @@
+import type { JsonObject, JsonValue } from '../types/json.ts'
 import {
   firstProblem,
   kindOf,
@@ -10,7 +11,6 @@ import {
   type ParamWords,
   type RequestProblem,
 } from './check-params.ts'
-import type { JsonObject, JsonValue } from '../types/json.ts'
 
 const table: ParamTable = {
   model: ['string'],

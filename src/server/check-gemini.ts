@@ -1,3 +1,4 @@
+import type { JsonObject, JsonValue } from '../types/json.ts'
 import {
   firstProblem,
   objectOf,
@@ -7,7 +8,6 @@ import {
   type ParamTable,
   type RequestProblem,
 } from './check-params.ts'
-import type { JsonObject, JsonValue } from '../types/json.ts'
 
 const requestNames = geminiNames({
   model: ['string'],

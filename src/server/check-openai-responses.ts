@@ -1,3 +1,4 @@
+import type { JsonObject, JsonValue } from '../types/json.ts'
 import {
   missing,
   nameProblem,
@@ -19,7 +20,6 @@ import {
   type ParamTable,
   type RequestProblem,
 } from './check-params.ts'
-import type { JsonObject, JsonValue } from '../types/json.ts'
 
 const table: ParamTable = Object.fromEntries([
   ...params(['string'], 'model previous_response_id service_tier truncation user'),

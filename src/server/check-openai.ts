@@ -1,3 +1,5 @@
+import type { JsonObject, JsonValue } from '../types/json.ts'
+import type { ImageOperation } from '../types/media.ts'
 import {
   firstProblem,
   kindOf,
@@ -10,8 +12,6 @@ import {
   type ParamWords,
   type RequestProblem,
 } from './check-params.ts'
-import type { JsonObject, JsonValue } from '../types/json.ts'
-import type { ImageOperation } from '../types/media.ts'
 
 /** OpenAI's error messages about parameters. */
 export const openaiWords: ParamWords = {

@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { assertNever } from '../types/guards.ts'
+import type { JsonObject } from '../types/json.ts'
 import { checkAnthropic } from './check-anthropic.ts'
 import { checkGemini } from './check-gemini.ts'
 import { checkOpenaiChat } from './check-openai-chat.ts'
 import { checkOpenaiResponses } from './check-openai-responses.ts'
 import type { RequestProblem } from './check-params.ts'
 import type { WireFormat } from './wire-format.ts'
-import { assertNever } from '../types/guards.ts'
-import type { JsonObject } from '../types/json.ts'
 
 /** The first problem that the provider would report for a request. */
 export function checkRequest(

@@ -1,9 +1,3 @@
-import {
-  requestHandler,
-  type FakeServerOptions,
-  type RequestHandler,
-  type ServerState,
-} from './request-handler.ts'
 import { once, setMaxListeners } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -26,11 +20,17 @@ import {
   text,
   type Check,
 } from '../schema/checks.ts'
-import { chatAnswers, scriptSource, type ScriptSource } from './answers.ts'
-import type { Fault, SeededFailures } from './faults.ts'
-import { requestLog, type RecordedRequest, type RequestLog } from './request.ts'
 import { validateScript } from '../testing/check-script.ts'
 import { fakeImages } from '../testing/fake-images.ts'
+import { chatAnswers, scriptSource, type ScriptSource } from './answers.ts'
+import type { Fault, SeededFailures } from './faults.ts'
+import {
+  requestHandler,
+  type FakeServerOptions,
+  type RequestHandler,
+  type ServerState,
+} from './request-handler.ts'
+import { requestLog, type RecordedRequest, type RequestLog } from './request.ts'
 
 /** A server that plays scripts in the formats of all providers. */
 export interface FakeServer {

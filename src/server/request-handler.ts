@@ -1,4 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { Clock } from '../core/clock.ts'
+import type { ImageScriptEntry } from '../testing/fake-images.ts'
+import type { Script } from '../testing/script.ts'
+import { assertNever, defined, isObject } from '../types/guards.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
 import {
   imageAnswer,
   modelsAnswer,
@@ -14,7 +19,6 @@ import {
 import { checkOpenaiImages } from './check-openai.ts'
 import { objectOf } from './check-params.ts'
 import { checkRequest, unreadable } from './check-request.ts'
-import type { Clock } from '../core/clock.ts'
 import { applyFault, faultOf, type Fault, type SeededFailures } from './faults.ts'
 import {
   apiKeyOf,
@@ -30,10 +34,6 @@ import {
 } from './request.ts'
 import { prepareAnswer, sendAnswer, type PreparedAnswer, type SendOptions } from './send-answer.ts'
 import type { WireAnswer, WireChunking, WireFormat } from './wire-format.ts'
-import type { ImageScriptEntry } from '../testing/fake-images.ts'
-import type { Script } from '../testing/script.ts'
-import { assertNever, defined, isObject } from '../types/guards.ts'
-import type { JsonObject, JsonValue } from '../types/json.ts'
 
 /** Records and answers requests. */
 export interface RequestHandler {

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import type { WireFormat } from './wire-format.ts'
 import { assertNever } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { ImageOperation } from '../types/media.ts'
+import type { WireFormat } from './wire-format.ts'
 
 /** The provider whose API a request is for. */
 export type Provider = 'openai' | 'anthropic' | 'gemini'

@@ -1,9 +1,9 @@
-import type { PlanBlock, WirePlan } from './plan.ts'
-import { wordsOf } from './wire-failure.ts'
-import { asString, parseJsonObject, type RenderContext, type WireRenderer } from './wire-format.ts'
 import { assertNever, defined, isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { FinishReason, Usage } from '../types/response.ts'
+import type { PlanBlock, WirePlan } from './plan.ts'
+import { wordsOf } from './wire-failure.ts'
+import { asString, parseJsonObject, type RenderContext, type WireRenderer } from './wire-format.ts'
 
 /** The finish reasons in the words of Anthropic, which has none for `error`. */
 const anthropicStopWords: Readonly<Record<FinishReason, string>> = {

@@ -1,8 +1,8 @@
 import type { AdapterErrorReason } from '../errors/errors.ts'
-import type { PlanFailure } from './plan.ts'
-import type { WireFormat } from './wire-format.ts'
 import { assertNever } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
+import type { PlanFailure } from './plan.ts'
+import type { WireFormat } from './wire-format.ts'
 
 /** A provider's refusal: status, body and headers. */
 interface RenderedFailure {

@@ -1,6 +1,6 @@
-import type { PlanFailure, WirePlan } from './plan.ts'
 import { isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
+import type { PlanFailure, WirePlan } from './plan.ts'
 
 /** Every format that a script can be rendered in. */
 export const wireFormats = ['openai_chat', 'openai_responses', 'anthropic', 'gemini'] as const

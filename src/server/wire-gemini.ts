@@ -1,9 +1,9 @@
-import type { PlanBlock, WirePlan } from './plan.ts'
-import { renderFailure } from './wire-failure.ts'
-import { asString, parseJsonObject, type RenderContext, type WireRenderer } from './wire-format.ts'
 import { assertNever, isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { FinishReason, Usage } from '../types/response.ts'
+import type { PlanBlock, WirePlan } from './plan.ts'
+import { renderFailure } from './wire-failure.ts'
+import { asString, parseJsonObject, type RenderContext, type WireRenderer } from './wire-format.ts'
 
 /** The finish reasons in the words of Gemini, which ends tool calls with STOP as well. */
 const geminiFinishWords: Readonly<Record<FinishReason, string>> = {

@@ -1,11 +1,11 @@
-import { refusedPlan, type PlanFailure, type WirePlan } from './plan.ts'
-import { openaiHeaders } from './wire-failure.ts'
-import type { WireAnswer } from './wire-format.ts'
-import { renderPlan, type PlanOptions } from './wire.ts'
 import { defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { Image, ImageUsage } from '../types/media.ts'
 import type { Usage } from '../types/response.ts'
+import { refusedPlan, type PlanFailure, type WirePlan } from './plan.ts'
+import { openaiHeaders } from './wire-failure.ts'
+import type { WireAnswer } from './wire-format.ts'
+import { renderPlan, type PlanOptions } from './wire.ts'
 
 /** The images of a call. */
 interface DrawnImages {

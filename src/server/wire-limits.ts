@@ -1,7 +1,7 @@
 import type { AdapterErrorReason, StreamErrorReason } from '../errors/errors.ts'
-import type { WireFormat } from './wire-format.ts'
 import { defined } from '../types/guards.ts'
 import type { FinishReason, Usage, usageFields } from '../types/response.ts'
+import type { WireFormat } from './wire-format.ts'
 
 type UsageField = (typeof usageFields)[number]
 

@@ -1,9 +1,9 @@
-import type { PlanBlock, WirePlan } from './plan.ts'
-import { openaiError, openaiHeaders, wordsOf } from './wire-failure.ts'
-import type { RenderContext, WireRenderer } from './wire-format.ts'
 import { assertNever, isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { FinishReason, Usage } from '../types/response.ts'
+import type { PlanBlock, WirePlan } from './plan.ts'
+import { openaiError, openaiHeaders, wordsOf } from './wire-failure.ts'
+import type { RenderContext, WireRenderer } from './wire-format.ts'
 
 /** The finish reasons in the words of Chat Completions. */
 const chatFinishWords: Readonly<Record<FinishReason, string>> = {

@@ -1,9 +1,9 @@
-import type { PlanBlock, PlanFailure, WirePlan } from './plan.ts'
-import { openaiError, openaiHeaders, wordsOf } from './wire-failure.ts'
-import { asString, type FrameWriter, type RenderContext, type WireRenderer } from './wire-format.ts'
 import { assertNever, isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { Usage } from '../types/response.ts'
+import type { PlanBlock, PlanFailure, WirePlan } from './plan.ts'
+import { openaiError, openaiHeaders, wordsOf } from './wire-failure.ts'
+import { asString, type FrameWriter, type RenderContext, type WireRenderer } from './wire-format.ts'
 
 /** Responses: one output item per block, with events for every stage of an item. */
 export const openaiResponses: WireRenderer = {

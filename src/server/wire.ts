@@ -1,4 +1,8 @@
 import { reasonOf, systemClock, type Clock } from '../core/clock.ts'
+import { validateScript } from '../testing/check-script.ts'
+import type { Script } from '../testing/script.ts'
+import { assertNever } from '../types/guards.ts'
+import type { JsonValue } from '../types/json.ts'
 import { planScript, type PlanFailure, type PlanStep, type WirePlan } from './plan.ts'
 import { anthropic } from './wire-anthropic.ts'
 import { renderFailure } from './wire-failure.ts'
@@ -19,10 +23,6 @@ import {
 import { gemini } from './wire-gemini.ts'
 import { openaiChat } from './wire-openai-chat.ts'
 import { openaiResponses } from './wire-openai-responses.ts'
-import { validateScript } from '../testing/check-script.ts'
-import type { Script } from '../testing/script.ts'
-import { assertNever } from '../types/guards.ts'
-import type { JsonValue } from '../types/json.ts'
 
 /**
  * Renders a script as the bytes that a provider would send for it.

@@ -5,11 +5,11 @@ import { toolResult, user } from '../make/messages.ts'
 import { questionMessage } from '../make/tool-messages.ts'
 import { assertValid, unknownKeys } from '../schema/checks.ts'
 import { validateSession } from '../schema/validate-session.ts'
-import { cleared } from './reduce.ts'
 import { defined } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import { appendMessages, type Message, type Part, type Thread } from '../types/message.ts'
 import { sessionVersion, type Session, type SessionStatus } from '../types/session.ts'
+import { cleared } from './reduce.ts'
 
 /** The options of a new session. A thread or messages, not both. */
 export interface SessionOptions {

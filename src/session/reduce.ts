@@ -1,3 +1,4 @@
+import { isAllmError, type AllmError } from '../errors/errors.ts'
 import {
   createCollector,
   applyEvent,
@@ -8,11 +9,10 @@ import {
   type MessageEnd,
   type Collector,
 } from '../run/collector.ts'
-import { appendMessages, type Message, type Thread, type ToolCall } from '../types/message.ts'
-import { isAllmError, type AllmError } from '../errors/errors.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
+import { appendMessages, type Message, type Thread, type ToolCall } from '../types/message.ts'
 import type { ModelResponse } from '../types/response.ts'
 import type { ChatResult, HaltedReason, ToolHalt } from '../types/results.ts'
 import type { AnswerFacts, RunProgress, Session } from '../types/session.ts'

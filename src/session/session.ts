@@ -1,3 +1,5 @@
+import type { ToolCall } from '../types/message.ts'
+import type { Session as SessionData } from '../types/session.ts'
 import { appended, createSession, submitToolResult, submitToolResults } from './changes.ts'
 import {
   reply,
@@ -11,8 +13,6 @@ import {
 } from './operations.ts'
 import { applySessionEvent, finalizeSession, reduceSession } from './reduce.ts'
 import { parseSession, stringifySession } from './saved.ts'
-import type { ToolCall } from '../types/message.ts'
-import type { Session as SessionData } from '../types/session.ts'
 
 /** A conversation that can wait: plain data. The functions of the same name work on it and never change it. */
 export type Session = SessionData

@@ -22,6 +22,8 @@ import {
   type Check,
 } from '../schema/checks.ts'
 import { toolCall, validateMessage } from '../schema/validate.ts'
+import type { Issue } from '../types/error-data.ts'
+import { finishReasons, type ModelResponse, usageFields } from '../types/response.ts'
 import {
   isScriptCursor,
   isTag,
@@ -30,8 +32,6 @@ import {
   type ScriptEntry,
   type ScriptOptions,
 } from './script.ts'
-import type { Issue } from '../types/error-data.ts'
-import { finishReasons, type ModelResponse, usageFields } from '../types/response.ts'
 
 /**
  * Checks the scripts in the options of a fake. `fake` calls it.

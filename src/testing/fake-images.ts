@@ -24,9 +24,6 @@ import {
   type Check,
 } from '../schema/checks.ts'
 import { validateImage } from '../schema/validate.ts'
-import { callLog, plainCopy, withoutKey, type RecordedCall } from './fake.ts'
-import { createScriptCursor, isScriptCursor, type ScriptCursor } from './script.ts'
-import { stoppedBy } from './interpret.ts'
 import type { ErrorData, Issue } from '../types/error-data.ts'
 import { assertNever, defined } from '../types/guards.ts'
 import {
@@ -36,6 +33,9 @@ import {
   type ImageResponse,
   type ImageUsage,
 } from '../types/media.ts'
+import { callLog, plainCopy, withoutKey, type RecordedCall } from './fake.ts'
+import { stoppedBy } from './interpret.ts'
+import { createScriptCursor, isScriptCursor, type ScriptCursor } from './script.ts'
 
 /**
  * Makes an image adapter that answers from a script. The answer does not depend on the request.

@@ -1,4 +1,3 @@
-import { createScriptCursor, type Script, type ScriptCursor, type ScriptOptions } from './script.ts'
 import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
 import { linkedAbort } from '../core/abort.ts'
 import { systemClock } from '../core/clock.ts'
@@ -17,11 +16,12 @@ import {
   optionsOf,
   type Check,
 } from '../schema/checks.ts'
-import { isFlat, usageCheck, validateScript } from './check-script.ts'
-import { compileScript, stoppedBy, type Section } from './interpret.ts'
 import type { ModelEvent } from '../types/events.ts'
 import type { ModelRequest } from '../types/request.ts'
 import type { ModelResponse, Usage } from '../types/response.ts'
+import { isFlat, usageCheck, validateScript } from './check-script.ts'
+import { compileScript, stoppedBy, type Section } from './interpret.ts'
+import { createScriptCursor, type Script, type ScriptCursor, type ScriptOptions } from './script.ts'
 
 /**
  * Makes an adapter that answers from scripts: the same script gives the same events, every time.

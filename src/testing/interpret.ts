@@ -1,4 +1,3 @@
-import type { HarnessEntry, Script, ScriptedToolCall, ScriptEntry, SpecEntry } from './script.ts'
 import {
   AdapterError,
   adapterErrorReasons,
@@ -17,12 +16,13 @@ import {
   type MessageBuilder,
 } from '../make/message-builder.ts'
 import { collectEventsSync } from '../run/collect.ts'
-import { detailFields, validateScript } from './check-script.ts'
 import type { ModelEvent } from '../types/events.ts'
 import { assertNever, defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { Message, Part, ToolCall } from '../types/message.ts'
 import type { FinishReason, ModelResponse, Usage } from '../types/response.ts'
+import { detailFields, validateScript } from './check-script.ts'
+import type { HarnessEntry, Script, ScriptedToolCall, ScriptEntry, SpecEntry } from './script.ts'
 
 /** The facts of the call that a script is played for. */
 export interface ScriptCall {

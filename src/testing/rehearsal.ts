@@ -11,13 +11,13 @@ import {
   type SessionStream,
 } from '../session/operations.ts'
 import { parseSession, stringifySession } from '../session/saved.ts'
-import { fake } from './fake.ts'
-import { createScriptCursor, type Script } from './script.ts'
-import { virtualClock } from './virtual-clock.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { assertNever, isObject } from '../types/guards.ts'
 import type { Message } from '../types/message.ts'
 import type { Session } from '../types/session.ts'
+import { fake } from './fake.ts'
+import { createScriptCursor, type Script } from './script.ts'
+import { virtualClock } from './virtual-clock.ts'
 
 /**
  * Proves that a run survives a crash anywhere: it is cut after each of its events, saved as text, parsed, and resumed by a new

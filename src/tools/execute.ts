@@ -12,14 +12,14 @@ import type { Span } from '../core/telemetry.ts'
 import type { ToolError } from '../errors/errors.ts'
 import { isPlainObject, within } from '../schema/checks.ts'
 import { schemaIssues } from '../schema/json-schema.ts'
-import { isToolHelp } from './compact-tools.ts'
-import { invalidArguments, messageOf, noSuchTool, raised, toolFailure } from './failures.ts'
-import { plainJson } from './json.ts'
 import type { Issue } from '../types/error-data.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { ToolCall } from '../types/message.ts'
 import { loopHaltReasons } from '../types/results.ts'
 import type { SchemaIssue, SchemaResult, StandardSchema } from '../types/standard-schema.ts'
+import { isToolHelp } from './compact-tools.ts'
+import { invalidArguments, messageOf, noSuchTool, raised, toolFailure } from './failures.ts'
+import { plainJson } from './json.ts'
 
 /**
  * Runs one call: checks its arguments, calls the handler, reads what it returned. Never throws and never rejects.

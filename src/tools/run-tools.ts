@@ -8,14 +8,14 @@ import { engineParts } from '../run/context.ts'
 import { runStream, type RunStream } from '../run/run-stream.ts'
 import { anyFunction, assertValid, must, optionsOf, within, type Check } from '../schema/checks.ts'
 import { callOptionChecks } from '../schema/options.ts'
-import { cancellation, toolBatches } from './batch.ts'
-import { defaultToolTimeoutMs, type ToolRun } from './execute.ts'
-import { toolTable } from './compact-tools.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
 import { defined, isObject } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { Message, ToolCall } from '../types/message.ts'
 import type { ToolHalt } from '../types/results.ts'
+import { cancellation, toolBatches } from './batch.ts'
+import { toolTable } from './compact-tools.ts'
+import { defaultToolTimeoutMs, type ToolRun } from './execute.ts'
 
 /**
  * Runs a batch of tool calls: one message for each, in the order of the calls. It is the fold of `streamToolCalls`.

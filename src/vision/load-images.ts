@@ -1,9 +1,9 @@
-import { fetchImage, type ImageLimits, type Download } from './fetch-image.ts'
 import { ImageAdapterError } from '../errors/errors.ts'
 import { base64Problem, base64ToBytes, bytesToBase64, sniffMimeType } from '../make/media.ts'
 import type { Issue } from '../types/error-data.ts'
 import { assertNever } from '../types/guards.ts'
 import type { FileImage, Image, ImageRequest, InlineImage } from '../types/media.ts'
+import { fetchImage, type ImageLimits, type Download } from './fetch-image.ts'
 
 /** The loaded images of an edit. */
 export interface LoadedInputs {

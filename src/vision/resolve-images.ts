@@ -11,8 +11,8 @@ import { assertNever } from '../types/guards.ts'
 import type { Image } from '../types/media.ts'
 import type { Message, Part } from '../types/message.ts'
 import type { ModelRequest } from '../types/request.ts'
-import { checkInlineImage, readFileImage, readImageFile, type ReadFile } from './load-images.ts'
 import type { ImageLimits } from './fetch-image.ts'
+import { checkInlineImage, readFileImage, readImageFile, type ReadFile } from './load-images.ts'
 
 /** Whether any message of a request has an image. */
 export function hasImages(request: ModelRequest): boolean {

@@ -57,13 +57,13 @@ describe('the loop', () => {
     expect(adapter.remaining).toBe(1)
   })
 
-  test('makes eight calls at the most by default', async () => {
+  test('makes at most eight calls by default', async () => {
     const { adapter, result } = run(Array.from({ length: 9 }, (_, index) => [call(`c${index}`)]))
     expect(await result).toMatchObject({ haltedReason: 'max_turns' })
     expect(adapter.calls).toHaveLength(8)
   })
 
-  test('stops when haltWhen says so, which sees only steps that do not end the loop by themselves', async () => {
+  test('stops when haltWhen returns true; haltWhen is called only after steps that do not end the loop themselves', async () => {
     const seen: number[] = []
     const haltWhen: CallOptions['haltWhen'] = async ({ thread }) => {
       seen.push(thread.messages.length)
@@ -95,7 +95,7 @@ describe('the loop', () => {
     },
   )
 
-  test('an answer whose finish reason is error ends the loop with an error that says so', async () => {
+  test('an answer with the finish reason error ends the loop with an error', async () => {
     const failed: Script = [['text', 'half'], call('c2'), ['finish', 'error']]
     const { result } = run([[call('c1')], failed])
     expect(await result).toMatchObject({
@@ -125,7 +125,7 @@ describe('the loop', () => {
     expect(toolResults?.[1]?.content).toBe('{"id":"c2"}')
   })
 
-  test('messages of tools stand in the order of the calls, whatever finishes first', async () => {
+  test('tool messages are in the order of the calls, not in the order in which they finish', async () => {
     const slow = named('slow', async (args) => {
       for (let turn = 0; turn < 20; turn++) await Promise.resolve()
       return args
@@ -162,7 +162,7 @@ describe('the loop', () => {
   })
 })
 
-describe('what a tool says ends the loop', () => {
+describe('an outcome of a tool ends the loop', () => {
   const ask = named('ask', (_args, { toolCall }) => askUser(`about ${toolCall.id}?`, { of: ['a'] }))
   const stop = named('stop', () => halt('found', { answer: 42 }))
   const broken = named('broken', () => fail('no luck'))
@@ -191,7 +191,7 @@ describe('what a tool says ends the loop', () => {
     })
   })
 
-  test('two questions in one turn: the first by the order of the calls is asked, and both calls are answered', async () => {
+  test('two questions in one turn: the question of the first call is asked, and both calls are answered', async () => {
     const { result } = run([[call('c1', 'ask'), call('c2', 'ask')]], {}, [ask])
     expect(await result).toMatchObject({
       pendingQuestion: 'about c1?',
@@ -199,7 +199,7 @@ describe('what a tool says ends the loop', () => {
     })
   })
 
-  test('a halt with its own word', async () => {
+  test('a halt with a custom reason', async () => {
     const { result } = run([[call('c1', 'stop'), call('c2')]], {}, [echo, stop])
     expect(await result).toMatchObject({
       haltedReason: 'found',
@@ -208,7 +208,7 @@ describe('what a tool says ends the loop', () => {
     })
   })
 
-  test('an error, by the policy halt, with the whole error for the caller', async () => {
+  test('an error under the policy halt; the caller gets the whole error', async () => {
     const { result } = run([[call('c1', 'broken'), call('c2')]], { onToolError: 'halt' }, [
       echo,
       broken,
@@ -220,7 +220,7 @@ describe('what a tool says ends the loop', () => {
     })
   })
 
-  test('a reserved word is no halt', async () => {
+  test('a halt with a reserved reason does not end the loop', async () => {
     const bad = named('bad', () => halt('completed', 1))
     const { result } = run([[call('c1', 'bad')], done], {}, [bad])
     expect(await result).toMatchObject({
@@ -280,20 +280,20 @@ test('the order of the events of a chat: each step with its step_completed, then
   })
 })
 
-test('tool_execution_started is said while the handler runs: here it waits until the consumer was told', async () => {
-  let told: () => void = () => undefined
-  const consumerWasTold = new Promise<void>((resolve) => {
-    told = resolve
+test('tool_execution_started is emitted while the handler runs: here the handler waits until the consumer has read it', async () => {
+  let read: () => void = () => undefined
+  const consumerHasRead = new Promise<void>((resolve) => {
+    read = resolve
   })
-  const wait = named('wait', () => consumerWasTold.then(() => 'told'))
+  const wait = named('wait', () => consumerHasRead.then(() => 'read'))
   const engine = createEngine({
     adapter: fake({ scripts: [[call('c1', 'wait')], done] }),
     tools: [wait],
   })
   const contents: string[] = []
   for await (const event of streamChat(engine, [system('s'), ...messages])) {
-    if (event.type === 'tool_execution_started') told()
+    if (event.type === 'tool_execution_started') read()
     if (event.type === 'tool_result_encoded') contents.push(event.content)
   }
-  expect(contents).toEqual(['told'])
+  expect(contents).toEqual(['read'])
 })

@@ -19,7 +19,7 @@ const done: Script = [
   ['finish', 'stop'],
 ]
 
-test('a compact tool is sent as a stub, its schema is asked for with tool_help, and it is run in full', async () => {
+test('a compact tool is sent as a stub, tool_help returns its schema, and it runs with its full schema', async () => {
   const adapter = fake({
     scripts: [
       [['tool_call', { id: 'c1', name: 'tool_help', arguments: { names: ['search'] } }]],
@@ -42,7 +42,7 @@ test('a compact tool is sent as a stub, its schema is asked for with tool_help, 
   expect(result.steps[1]?.toolResults[0]?.content).toBe('{"found":"x"}')
 })
 
-test('a call without what is required is refused with the help, and the handler does not run', async () => {
+test('a call without a required argument is refused with the help text, and the handler does not run', async () => {
   const adapter = fake({ scripts: [[['tool_call', { id: 'c1', name: 'search' }]], done] })
   const result = await chat(createEngine({ adapter, tools: [search] }), messages)
   expect(result.steps[0]?.toolResults[0]?.content).toMatch(
@@ -57,7 +57,7 @@ test('a forced tool is sent in full', async () => {
   expect(adapter.calls[0]?.request.tools[0]?.schema).toEqual(search.schema)
 })
 
-test('a single call offers tools as they are: nobody would answer tool_help', async () => {
+test('a single call sends tools in full, because tool_help would not be answered', async () => {
   const adapter = fake({ script: done })
   await generate(createEngine({ adapter, tools: [search] }), messages)
   expect(adapter.calls[0]?.request.tools).toEqual([
@@ -65,7 +65,7 @@ test('a single call offers tools as they are: nobody would answer tool_help', as
   ])
 })
 
-test('an own tool named tool_help beside compact ones is refused', async () => {
+test('a custom tool named tool_help is refused together with compact tools', async () => {
   const own = tool({ name: 'tool_help', description: 'mine', schema: { type: 'object' } })
   const engine = createEngine({ adapter: fake({ script: done }), tools: [search, own] })
   await expect(chat(engine, messages)).rejects.toThrow('tool_help')

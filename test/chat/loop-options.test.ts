@@ -4,7 +4,7 @@ import { collectEvents, fake, type Fake, type Script } from '../../src/testing.t
 import { call, done, echo, messages, named, run } from './support.ts'
 
 describe('manual control', () => {
-  test('in manual mode no tool runs and all calls are handed over', async () => {
+  test('in manual mode no tool runs and all calls are returned to the caller', async () => {
     const { result } = run([[call('c1'), call('c2')], done], { mode: 'manual' })
     expect(await result).toMatchObject({
       haltedReason: 'manual_tool_calls',
@@ -35,7 +35,7 @@ describe('toolChoice', () => {
     adapter.calls.map(({ request }) => request.toolChoice)
 
   test.each(['required', 'echo'])(
-    '%s holds for the first turn of a run, so that the loop can end',
+    '%s applies only to the first turn of a run, so that the loop can end',
     async (toolChoice) => {
       const { adapter, result } = run([[call('c1')], [call('c2')], done], { toolChoice })
       expect((await result).haltedReason).toBe('completed')
@@ -43,14 +43,14 @@ describe('toolChoice', () => {
     },
   )
 
-  test.each(['auto', 'none'])('%s holds for all turns', async (toolChoice) => {
+  test.each(['auto', 'none'])('%s applies to all turns', async (toolChoice) => {
     const { adapter, result } = run([[call('c1')], done], { toolChoice })
     await result
     expect(choices(adapter)).toEqual([toolChoice, toolChoice])
   })
 })
 
-describe('filters apply to what the consumer sees, never to the result', () => {
+describe('filters apply to the events that the consumer reads, never to the result', () => {
   test('emitTextDeltas and emitToolDeltas', async () => {
     const script: Script = [
       ['text', 'hm'],
@@ -71,7 +71,7 @@ describe('filters apply to what the consumer sees, never to the result', () => {
     )
   })
 
-  test('raw chunks come only when they are asked for', async () => {
+  test('raw chunks are emitted only when they are requested', async () => {
     const script: Script = [['raw_chunk', { x: 1 }], ...done]
     const types = async (options: CallOptions) =>
       (

@@ -26,14 +26,14 @@ const Place = z.object({ city: z.string(), n: z.number().transform((n) => String
 const engine = (...scripts: Script[]) => createEngine({ adapter: fake({ scripts }) })
 
 describe('generate with a schema', () => {
-  test('gives the validated, typed output beside the response', async () => {
+  test('returns the validated, typed output together with the response', async () => {
     const result = await generate(engine(answer), messages, { responseFormat: Place })
     expect(result.output).toEqual({ city: 'Paris', n: '3' })
     expect(result.outputText).toBe('{"city":"Paris","n":3}')
     expectTypeOf(result.output).toEqualTypeOf<{ city: string; n: string }>()
   })
 
-  test('takes a Valibot schema as well', async () => {
+  test('accepts a Valibot schema as well', async () => {
     const schema = toStandardJsonSchema(v.object({ city: v.string(), n: v.number() }))
     const result = await generate(engine(answer), messages, { responseFormat: schema })
     expect(result.output).toEqual({ city: 'Paris', n: 3 })
@@ -50,7 +50,7 @@ describe('generate with a schema', () => {
     })
   })
 
-  test('an answer that does not match is a ValidationError with the place, and the text is kept', async () => {
+  test('an answer that does not match is a ValidationError with the path, and the text is kept', async () => {
     const wrong: Script = [['text', '{"city":7,"n":1}']]
     await expect(
       generate(engine(wrong), messages, { responseFormat: Place }),
@@ -98,7 +98,7 @@ describe('chat with a schema', () => {
     expect(adapter.calls.every(({ request }) => request.responseFormat !== undefined)).toBe(true)
   })
 
-  test('structuredFinalize runs the loop freely, then asks once more with the format and without any tool', async () => {
+  test('structuredFinalize runs the loop without the format, then makes one more call with the format and without tools', async () => {
     const adapter = fake({ scripts: [calls, [['text', 'it is Paris']], answer] })
     const engineWithTools = createEngine({ adapter, tools: [look] })
     const result = await chat(engineWithTools, messages, {
@@ -161,7 +161,7 @@ describe('chat with a schema', () => {
     expect(result).toMatchObject({ haltedReason: 'completed', output: { city: 'Paris' } })
   })
 
-  test('structuredFinalize is left out when something else ended the loop', async () => {
+  test('structuredFinalize is skipped when something else ended the loop', async () => {
     const adapter = fake({ scripts: [calls, answer] })
     const result = await chat(
       createEngine({ adapter, tools: [{ ...look, manual: true }] }),
@@ -221,7 +221,7 @@ test('handler arguments are inferred from the schema and validated by it', async
   expect(result.steps[1]?.toolResults[0]?.content).toBe('3')
 })
 
-test('a single step has no second pass: its format holds, and structuredFinalize changes nothing', async () => {
+test('a single step has no second pass: its format applies, and structuredFinalize has no effect', async () => {
   const adapter = fake({ script: answer })
   await step(createEngine({ adapter, structuredFinalize: true, responseFormat: Place }), messages)
   expect(adapter.calls[0]?.request.responseFormat).toMatchObject({ type: 'json_schema' })

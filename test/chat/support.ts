@@ -1,7 +1,7 @@
 import { chat, createEngine, tool, user, type CallOptions, type Tool } from '../../src/index.ts'
 import { fake, type Fake, type Script } from '../../src/testing.ts'
 
-/** What the tests of the loop share: a tool, an answer, and a run of scripts. */
+/** Shared by the tests of the loop: a tool, an answer, and a run of scripts. */
 
 export const messages = [user('go')]
 export const call = (id: string, name = 'echo'): Script[number] => [

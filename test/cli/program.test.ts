@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { commands } from '../../src/cli/program.ts'
-import { allm, scratch } from './support.ts'
 import { root } from '../support/root.ts'
+import { allm, scratch } from './support.ts'
 
 const names = commands.map(({ name }) => name)
 

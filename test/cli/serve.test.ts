@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { expect, test, vi } from 'vitest'
-import { createEngine, generate, user } from '../../src/index.ts'
 import { anthropic } from '../../src/anthropic.ts'
 import { gemini } from '../../src/gemini.ts'
+import { createEngine, generate, user } from '../../src/index.ts'
 import { openai } from '../../src/openai.ts'
 import { allm, scratch, start } from './support.ts'
 

@@ -7,8 +7,8 @@ import { pacer } from '../../src/cli/tour.ts'
 import { Session } from '../../src/index.ts'
 import { createFakeServer } from '../../src/server.ts'
 import { virtualClock, type Script } from '../../src/testing.ts'
-import { allm, hastyClock, scratch } from './support.ts'
 import { root } from '../support/root.ts'
+import { allm, hastyClock, scratch } from './support.ts'
 
 describe('on the Fake', () => {
   test('the tour prints what the README shows, and exits 0', async () => {

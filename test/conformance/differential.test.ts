@@ -12,8 +12,8 @@ import { wireFormats } from '../../src/server/wire-format.ts'
 import { wireLimits } from '../../src/server/wire-limits.ts'
 import { fake, virtualClock, type Script, type VirtualClock } from '../../src/testing.ts'
 import type { ModelEvent } from '../../src/types/events.ts'
-import { carriedBy, comparable, ordered, type Comparable } from './comparable-events.ts'
 import { endingScript, failingScript, harnessScript } from '../support/scripts.ts'
+import { carriedBy, comparable, ordered, type Comparable } from './comparable-events.ts'
 
 const apiKey = 'test-key'
 

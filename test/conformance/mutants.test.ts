@@ -11,6 +11,7 @@ import {
   type Declares,
 } from '../../src/conformance.ts'
 import { countingMutants } from './mutants/counting-mutants.ts'
+import { encoderMutants, executorMutants } from './mutants/executor-mutants.ts'
 import { failingMutants } from './mutants/failing-mutants.ts'
 import { generateMutants } from './mutants/generate-mutants.ts'
 import { imageMutants } from './mutants/image-mutants.ts'
@@ -20,7 +21,6 @@ import { sayingMutants } from './mutants/saying-mutants.ts'
 import { stoppingMutants } from './mutants/stopping-mutants.ts'
 import { storeMutants } from './mutants/store-mutants.ts'
 import { toolMutants } from './mutants/tool-mutants.ts'
-import { encoderMutants, executorMutants } from './mutants/executor-mutants.ts'
 import { withoutRunner } from './without-runner.ts'
 
 const streamMutants = [

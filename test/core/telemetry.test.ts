@@ -62,7 +62,7 @@ describe('spans', () => {
     expect(spans()).toEqual(['stream start', 'stream stop'])
   })
 
-  test('a chat is a span around its steps, and each step one around its stream and its tools', async () => {
+  test('a chat is a span around its steps, and each step is a span around its stream and its tools', async () => {
     const echo = tool({
       name: 'echo',
       description: 'e',
@@ -91,7 +91,7 @@ describe('spans', () => {
     expect(events[10]).toMatchObject({ finishReason: 'stop', usage: { outputTokens: 2 } })
   })
 
-  test('a failure before the first event is an error, with its retries told', async () => {
+  test('a failure before the first event is an error, and its retries are reported', async () => {
     const failing: Script = [['preflight_error', 'timeout', {}]]
     await generate(engine(failing, failing, failing), messages).catch(() => undefined)
     expect(spans()).toEqual([
@@ -127,7 +127,7 @@ describe('spans', () => {
   })
 })
 
-test('no content is told unless it is asked for', async () => {
+test('content is reported only to listeners that request it', async () => {
   await generate(engine(slow), messages)
   await generate(
     engine([
@@ -144,7 +144,7 @@ test('no content is told unless it is asked for', async () => {
   expect(JSON.stringify(open)).toContain('a secret answer')
 })
 
-test('a listener that is gone is told nothing', async () => {
+test('a listener that was removed gets no events', async () => {
   off()
   await collectEvents(streamGenerate(engine(slow), messages))
   expect(events).toEqual([])

@@ -6,13 +6,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { createFakeServer } from '../../src/server.ts'
 import { root } from '../support/root.ts'
 
-// Below node_modules, so that what the examples import is found and the test runner leaves it alone.
+// Below node_modules, so that the imports of the examples resolve and the test runner ignores the folder.
 const folder = mkdtempSync(join(root, 'node_modules/.allm-examples-'))
 const names = readdirSync(join(root, 'examples')).filter((name) => /^\d/.test(name))
 
 /** Bundles every example with the sources in place of the package, so that no build of it is needed. */
 beforeAll(async () => {
-  const doors = readdirSync(join(root, 'src')).filter((file) => file.endsWith('.ts'))
+  const entryPoints = readdirSync(join(root, 'src')).filter((file) => file.endsWith('.ts'))
   await build({
     entryPoints: names.map((name) => join(root, 'examples', name)),
     outdir: folder,
@@ -23,7 +23,7 @@ beforeAll(async () => {
     packages: 'external',
     logLevel: 'silent',
     alias: Object.fromEntries(
-      doors.map((file) => [
+      entryPoints.map((file) => [
         file === 'index.ts' ? 'allm-ts' : `allm-ts/${file.replace('.ts', '')}`,
         join(root, 'src', file),
       ]),
@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 afterEach(() => vi.unstubAllEnvs())
 
-/** Runs an example and gives the lines that it prints. */
+/** Runs an example and returns the lines that it prints. */
 async function printedBy(name: string, mark: string): Promise<readonly string[]> {
   let printed = ''
   const log = vi.spyOn(console, 'log').mockImplementation((...values: unknown[]) => {
@@ -52,12 +52,14 @@ async function printedBy(name: string, mark: string): Promise<readonly string[]>
 }
 
 describe('on the Fake', () => {
-  test.each(names)('%s prints what it says at its end', async (name) => {
+  test.each(names)('%s prints the output that its comments show', async (name) => {
     vi.stubEnv('ALLM_PROVIDER', '')
     const source = readFileSync(join(root, 'examples', name), 'utf8')
-    const says = [...source.matchAll(/^\/\/ => ?(.*)$/gm)].map(([, line = '']) => line.trimEnd())
-    expect(says.length).toBeGreaterThan(0)
-    expect(await printedBy(name, 'fake')).toEqual(says)
+    const expected = [...source.matchAll(/^\/\/ => ?(.*)$/gm)].map(([, line = '']) =>
+      line.trimEnd(),
+    )
+    expect(expected.length).toBeGreaterThan(0)
+    expect(await printedBy(name, 'fake')).toEqual(expected)
   })
 })
 
@@ -77,7 +79,7 @@ describe('on a provider that is named in the environment', () => {
   })
 })
 
-test('there is an example for every job that the README names', () => {
+test('there is an example for every task that the README names', () => {
   expect(names.map((name) => name.replace(/^\d+-|\.ts$/g, ''))).toEqual([
     'plain',
     'streaming',

@@ -1,5 +1,5 @@
-import { build } from 'esbuild'
 import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
 import { root } from '../support/root.ts'
 
 /** A program as a browser or an edge function would load it: one file, minified. */

@@ -48,7 +48,7 @@ describe('over HTTP', () => {
   })
 })
 
-test('a delta of a fake makes two promises, and the stream but a few of its own', async () => {
+test('a delta of a fake makes two promises, and the stream itself only a few', async () => {
   const engine = createEngine({ adapter: fake({ scripts: [long, long] }) })
   const promises = await promisesOf(() => read(streamGenerate(engine, messages)))
   expect(promises / deltas).toBeLessThan(2.1)
@@ -91,7 +91,7 @@ describe('a step of the tool loop', () => {
   })
 })
 
-/** The answer's bytes, so many events at once. */
+/** The bytes of the answer, with a fixed number of events per chunk. */
 function chunksOf(format: WireFormat, events: number): readonly Uint8Array<ArrayBuffer>[] {
   const { frames } = renderWire(format, long, { stream: true })
   const chunks: Uint8Array<ArrayBuffer>[] = []

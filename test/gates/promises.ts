@@ -1,8 +1,8 @@
 import { createHook } from 'node:async_hooks'
 
-/** How many promises some work makes: counted by the runtime, so the figure is exact and no clock is in it. */
+/** How many promises some work makes. They are counted by the runtime, so the figure is exact and does not depend on time. */
 export async function promisesOf(work: () => Promise<unknown>): Promise<number> {
-  // What is made once, on the first use, is not counted.
+  // Promises that are made once, on the first use, are not counted.
   await work()
   let promises = 0
   const hook = createHook({

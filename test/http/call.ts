@@ -2,7 +2,7 @@ import type { HttpCall } from '../../src/http/call.ts'
 import type { SseDecoder } from '../../src/http/stream-http.ts'
 import type { ErrorData } from '../../src/types/error-data.ts'
 
-/** What the decoder of these tests makes of an event: its data, or an error. */
+/** The item that the decoder of these tests returns for an event: its data, or an error. */
 export type Item = string | { readonly error: ErrorData }
 
 /** A call to `url`; a refusal's body is its message. */
@@ -16,13 +16,13 @@ export function callTo(url: string, fields: Partial<HttpCall> = {}): HttpCall {
     parseFailure: (_status, body) => ({
       reason: 'unknown',
       message: body,
-      metadata: { said: body, nested: [{ said: body }] },
+      metadata: { echo: body, nested: [{ echo: body }] },
     }),
     ...fields,
   }
 }
 
-/** Gives every event's data; `END` ends the stream, `BAD` can not be read, `SKIP` says nothing. */
+/** Returns the data of every event. `END` ends the stream, `BAD` cannot be decoded, and `SKIP` has no item. */
 export function plainDecoder(): SseDecoder<Item> {
   let done = false
   return {

@@ -6,14 +6,18 @@ const date = 'Tue, 14 Oct 2025 01:34:30 GMT'
 test.each<[string, Record<string, string>, number | undefined]>([
   ['seconds', { 'retry-after': '20' }, 20_000],
   ['part of a second', { 'retry-after': '1.5' }, 1500],
-  ['milliseconds, which go before seconds', { 'retry-after-ms': '350', 'retry-after': '1' }, 350],
   [
-    'a date, against the date of the answer',
+    'milliseconds, which take precedence over seconds',
+    { 'retry-after-ms': '350', 'retry-after': '1' },
+    350,
+  ],
+  [
+    'a date, relative to the date of the response',
     { 'retry-after': date, date: 'Tue, 14 Oct 2025 01:34:00 GMT' },
     30_000,
   ],
-  ['a date that is over', { 'retry-after': date, date: 'Tue, 14 Oct 2025 01:35:00 GMT' }, 0],
-  ['a date, and nothing to hold it against but our own clock', { 'retry-after': date }, 0],
+  ['a date in the past', { 'retry-after': date, date: 'Tue, 14 Oct 2025 01:35:00 GMT' }, 0],
+  ['a date, relative to the local clock when the response has no date', { 'retry-after': date }, 0],
   ['nothing', {}, undefined],
   ['an empty value', { 'retry-after': ' ' }, undefined],
   ['a negative number', { 'retry-after': '-5' }, undefined],
@@ -22,6 +26,6 @@ test.each<[string, Record<string, string>, number | undefined]>([
   expect(retryAfterMs(new Headers(headers))).toBe(ms)
 })
 
-test('a time that is given takes the place of the answer’s own', () => {
+test('a time that is passed in replaces the date of the response', () => {
   expect(retryAfterMs(new Headers({ 'retry-after': date }), Date.parse(date) - 5)).toBe(5)
 })

@@ -3,20 +3,20 @@ import { AdapterError } from '../../src/errors/errors.ts'
 import { retryAfterMs } from '../../src/http/failure.ts'
 import { postForJson } from '../../src/http/post.ts'
 import { secretFilter } from '../../src/http/secrets.ts'
-import { callTo } from './call.ts'
 import { sendJson, serve } from '../support/http-server.ts'
+import { callTo } from './call.ts'
 
-/** What a call fails with. */
+/** The error that a call fails with. */
 async function failureOf(pending: Promise<unknown>): Promise<AdapterError> {
   const error = await pending.then(
     () => undefined,
     (thrown: unknown) => thrown,
   )
-  if (!(error instanceof AdapterError)) throw new Error(`no AdapterError: ${String(error)}`)
+  if (!(error instanceof AdapterError)) throw new Error(`not an AdapterError: ${String(error)}`)
   return error
 }
 
-test('an answer is given whole, with its status and headers', async () => {
+test('a response is returned as a whole, with its status and headers', async () => {
   await using server = await serve((_request, response) =>
     sendJson(response, { a: 1 }, { status: 201, headers: { 'x-request-id': 'req_1' } }),
   )
@@ -26,14 +26,14 @@ test('an answer is given whole, with its status and headers', async () => {
   expect(server.requests).toMatchObject([{ method: 'POST', path: '/v1/x?y=1', body: '{"b":2}' }])
 })
 
-test('an answer that is not JSON is a malformed response', async () => {
+test('a body that is not JSON is a malformed response', async () => {
   await using server = await serve((_request, response) => response.end('<html>'))
   const error = await failureOf(postForJson(callTo(server.url)))
   expect(error).toMatchObject({ reason: 'malformed_response', status: 200 })
   expect(error.message).toContain('<html>')
 })
 
-test('a redirect is refused, and nothing travels to where it points', async () => {
+test('a redirect is refused, and nothing is sent to its target', async () => {
   await using elsewhere = await serve((_request, response) => sendJson(response, {}))
   await using server = await serve((_request, response) =>
     response.writeHead(307, { location: elsewhere.url }).end(),
@@ -44,7 +44,7 @@ test('a redirect is refused, and nothing travels to where it points', async () =
   expect(elsewhere.requests).toEqual([])
 })
 
-test('a refusal is judged by the provider, by status, body and headers', async () => {
+test('the provider classifies an error response by its status, body and headers', async () => {
   await using server = await serve((_request, response) =>
     sendJson(response, 'slow down', { status: 429, headers: { 'retry-after': '2' } }),
   )
@@ -66,7 +66,7 @@ test('a refusal is judged by the provider, by status, body and headers', async (
   })
 })
 
-test('a refusal is read up to a bound, and then the connection is closed', async () => {
+test('an error response is read up to a limit, and then the connection is closed', async () => {
   await using server = await serve((_request, response) => {
     response.writeHead(500)
     const more = (): void => {
@@ -81,7 +81,7 @@ test('a refusal is read up to a bound, and then the connection is closed', async
   expect(error.message).toHaveLength(64 * 1024)
 })
 
-test('a key that a refusal echoes is taken out, whatever it looks like', async () => {
+test('a key that an error response echoes is redacted, whatever it looks like', async () => {
   await using server = await serve((_request, response) =>
     response.writeHead(401).end('your key is hidden-word, is it not?'),
   )
@@ -89,8 +89,8 @@ test('a key that a refusal echoes is taken out, whatever it looks like', async (
   expect(error.message).toBe('your key is [redacted], is it not?')
   expect(JSON.stringify(error)).not.toContain('hidden-word')
   expect(error.metadata).toEqual({
-    said: 'your key is [redacted], is it not?',
-    nested: [{ said: 'your key is [redacted], is it not?' }],
+    echo: 'your key is [redacted], is it not?',
+    nested: [{ echo: 'your key is [redacted], is it not?' }],
   })
 })
 
@@ -98,11 +98,14 @@ test.each([
   ['k', 'bad tokens: k', 'bad tokens: [redacted]'],
   ['te.t', 'a test of "te.t"', 'a test of "[redacted]"'],
   ['long.secret+', 'xlong.secret+x long-secret+', 'x[redacted]x long-secret+'],
-])('the key %j is found as it is, and a short one only by itself', (key, said, shown) => {
-  expect(secretFilter({ authorization: `Bearer ${key}` })(said)).toBe(shown)
-})
+])(
+  'the key %j is matched literally, and a short key only as a separate word',
+  (key, text, shown) => {
+    expect(secretFilter({ authorization: `Bearer ${key}` })(text)).toBe(shown)
+  },
+)
 
-test('a header that can not be sent is refused without being shown', async () => {
+test('a header that cannot be sent is refused, and the error does not show its value', async () => {
   const headers = { authorization: 'Bearer hidden-word\nx-evil: 1' }
   const error = await failureOf(postForJson(callTo('http://127.0.0.1:9', { headers })))
   expect(error).toMatchObject({ reason: 'invalid_request' })

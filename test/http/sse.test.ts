@@ -37,7 +37,7 @@ test.each<[string, string, readonly Event[]]>([
     ],
   ],
   [
-    'mixed line ends',
+    'mixed line endings',
     'event: x\ndata: a\r\n\rdata: b\n\r\n',
     [
       ['a', 'x'],
@@ -55,7 +55,11 @@ test.each<[string, string, readonly Event[]]>([
   ],
   ['comments', ': hello\n\n:\n\ndata: a\n: between\ndata: b\n\n', [['a\nb', undefined]]],
   ['ids and retries', 'id: 1\nretry: 5\ndata: a\n\n', [['a', undefined]]],
-  ['names that only begin alike', 'dataset: a\nevents: b\ndata: c\n\n', [['c', undefined]]],
+  [
+    'names that only have the same prefix',
+    'dataset: a\nevents: b\ndata: c\n\n',
+    [['c', undefined]],
+  ],
   ['a name without data', 'event: x\n\ndata: a\n\n', [['a', undefined]]],
   ['an empty name', 'event: x\nevent:\ndata: a\n\n', [['a', undefined]]],
   [
@@ -75,7 +79,7 @@ test.each<[string, string, readonly Event[]]>([
       ['b', 'x'],
     ],
   ],
-  ['a line end and no blank line', 'data: a\n', [['a', undefined]]],
+  ['a line ending and no blank line', 'data: a\n', [['a', undefined]]],
   ['nothing', '', []],
 ])('%s', (_name, text, events) => {
   expect(split([text])).toEqual(events)
@@ -85,7 +89,7 @@ test.each<[string, string, readonly Event[]]>([
   }
 })
 
-/** Lines that are easily misread, with every kind of end. */
+/** Lines that are easily misread, with every kind of line ending. */
 const hostileText = fc
   .array(
     fc.tuple(
@@ -101,14 +105,14 @@ const hostileText = fc
   .map((lines) => lines.flat().join(''))
 
 describe('against a second parser', () => {
-  test('hostile streams are read alike', () => {
+  test('hostile streams give the same events', () => {
     fc.assert(
       fc.property(hostileText, (text) => {
         const events: Event[] = []
         const parser = createParser({
           onEvent: ({ data, event }) => events.push([data, event === '' ? undefined : event]),
         })
-        // It keeps an event that has no blank line yet; ours gives it at the end, so both get their blank line.
+        // It holds back an event without a blank line; ours emits it at the end. So both get a blank line.
         const ended = `${text}\n\n`
         parser.feed(ended)
         expect(split([ended])).toEqual(events)
@@ -117,7 +121,7 @@ describe('against a second parser', () => {
     )
   })
 
-  test('where a stream is cut does not matter', () => {
+  test('the events do not depend on where the stream is cut', () => {
     fc.assert(
       fc.property(hostileText, fc.array(fc.nat({ max: 40 }), { maxLength: 6 }), (text, cuts) => {
         const at = [0, ...cuts, text.length].filter((cut) => cut <= text.length)
@@ -136,13 +140,13 @@ test('an event that grows beyond the limit is refused', () => {
   expect(split([`data: ${'a'.repeat(70)}\n\n`.repeat(10)], 80)).toHaveLength(10)
 })
 
-test('one event in very many chunks is put together once', () => {
+test('one event in very many chunks is joined once', () => {
   const pieces = Array.from({ length: 20_000 }, (_, index) => `${index},`)
   const [event] = split(['data: ', ...pieces, '\n\n'])
   expect(event?.[0]).toBe(pieces.join(''))
 })
 
-test('a body that is one document is one event, and nothing is no event', () => {
+test('a body that is one JSON document is one event, and an empty body has no event', () => {
   const given: Event[] = []
   const take = (data: string, event: string | undefined): void => {
     given.push([data, event])
@@ -161,7 +165,7 @@ test.each<[string, string, readonly Event[]]>([
   ['a list', '[1]', [['[1]', undefined]]],
   ['a stream', '\n: hi\n\ndata: a\n\n', [['a', undefined]]],
   ['nothing', ' \n', []],
-])('a body that begins like %s is taken for one', (_name, text, events) => {
+])('a body that begins like %s is read as such', (_name, text, events) => {
   const given: Event[] = []
   const take = (data: string, event: string | undefined): void => {
     given.push([data, event])

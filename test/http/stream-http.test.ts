@@ -2,10 +2,10 @@ import type { ServerResponse } from 'node:http'
 import { createServer } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { streamSse } from '../../src/http/stream-http.ts'
-import { callTo, plainDecoder, readItems, type Item } from './call.ts'
 import { sendSse, serve, serveByHand, sse, startSse } from '../support/http-server.ts'
+import { callTo, plainDecoder, readItems, type Item } from './call.ts'
 
-test('nothing is sent before the first batch is asked for, and leaving then sends nothing', async () => {
+test('nothing is sent before the first next(), and return() before it sends nothing', async () => {
   await using server = await serve((_request, response) => sendSse(response, sse('END')))
   const stream = streamSse(callTo(server.url), plainDecoder())
   await stream.return()
@@ -13,7 +13,7 @@ test('nothing is sent before the first batch is asked for, and leaving then send
   expect(server.requests).toEqual([])
 })
 
-test('a call can be made when the first batch is asked for, and what goes wrong then is thrown', async () => {
+test('a call can be built at the first next(), and a failure to build it is thrown', async () => {
   await using server = await serve((_request, response) => sendSse(response, sse('a', 'END')))
   let made = 0
   const make = async () => {
@@ -27,7 +27,7 @@ test('a call can be made when the first batch is asked for, and what goes wrong 
   await expect(failing.next()).rejects.toThrow('no key')
 })
 
-test('each read is a batch, whatever it holds', async () => {
+test('each network read is one batch, whatever it contains', async () => {
   let answer: ServerResponse | undefined
   await using server = await serve((_request, response) => {
     answer = response
@@ -49,7 +49,7 @@ test('leaving early closes the connection', async () => {
   await server.hungUp()
 })
 
-test('leaving while a batch is awaited closes the connection and ends the wait', async () => {
+test('return() while a batch is pending closes the connection and ends the pending next()', async () => {
   await using server = await serve((_request, response) => startSse(response, sse('a')))
   const stream = streamSse(callTo(server.url), plainDecoder())
   await stream.next()
@@ -59,7 +59,7 @@ test('leaving while a batch is awaited closes the connection and ends the wait',
   await server.hungUp()
 })
 
-test('leaving while the answer is awaited closes the connection', async () => {
+test('return() while the response is pending closes the connection', async () => {
   await using slow = await serveByHand()
   const stream = streamSse(callTo(slow.server.url), plainDecoder())
   const pending = stream.next()
@@ -82,7 +82,7 @@ test('a signal ends the stream as cancelled and closes the connection', async ()
   await server.hungUp()
 })
 
-test('a signal that is aborted beforehand sends nothing', async () => {
+test('a signal that is already aborted sends nothing', async () => {
   await using server = await serve((_request, response) => sendSse(response, sse('END')))
   const call = callTo(server.url, { signal: AbortSignal.abort() })
   await expect(streamSse(call, plainDecoder()).next()).rejects.toMatchObject({
@@ -112,7 +112,7 @@ test('a connection that breaks after the first event is truncated', async () => 
 
 test.each<[string, string, (response: ServerResponse) => void]>([
   ['nothing at all', 'stream truncated', (response) => sendSse(response, '')],
-  ['events that say nothing', 'stream truncated', (response) => sendSse(response, sse('SKIP'))],
+  ['events without items', 'stream truncated', (response) => sendSse(response, sse('SKIP'))],
   ['no events', 'adapter malformed_response', (response) => response.end('hello')],
   [
     'a page',
@@ -121,7 +121,7 @@ test.each<[string, string, (response: ServerResponse) => void]>([
   ],
   ['no body', 'adapter malformed_response', (response) => response.writeHead(204).end()],
   [
-    'an event that can not be read',
+    'an event that cannot be decoded',
     'adapter malformed_response',
     (response) => sendSse(response, sse('BAD')),
   ],
@@ -135,7 +135,7 @@ test.each<[string, string, (response: ServerResponse) => void]>([
   expect(error).toMatchObject({ kind, reason, provider: 'acme', requestId: 'run' })
 })
 
-test('what came before an event that can not be read is handed out', async () => {
+test('the items before an event that cannot be decoded are emitted', async () => {
   await using server = await serve((_request, response) => sendSse(response, sse('a', 'BAD', 'b')))
   expect(await readItems(streamSse(callTo(server.url), plainDecoder()))).toMatchObject([
     'a',
@@ -143,7 +143,7 @@ test('what came before an event that can not be read is handed out', async () =>
   ])
 })
 
-test('a server that is not there is a network error', async () => {
+test('a server that does not exist is a network error', async () => {
   const closed = createServer()
   await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve))
   const address = closed.address()
@@ -157,7 +157,7 @@ test('a server that is not there is a network error', async () => {
   })
 })
 
-test('a connection is used again after a stream that was read to its end', async () => {
+test('a connection is reused after a stream that was read to its end', async () => {
   await using server = await serve((_request, response) => sendSse(response, sse('a', 'END')))
   for (let calls = 0; calls < 5; calls++) {
     await readItems(streamSse(callTo(server.url), plainDecoder()))
@@ -167,12 +167,12 @@ test('a connection is used again after a stream that was read to its end', async
   expect(server.connections).toBeLessThan(5)
 })
 
-test('a server that keeps the connection open after the end marker holds nobody up', async () => {
+test('a server that keeps the connection open after the end marker does not delay the end of the stream', async () => {
   await using server = await serve((_request, response) => startSse(response, sse('a', 'END')))
   expect(await readItems(streamSse(callTo(server.url), plainDecoder()))).toEqual(['a'])
 })
 
-test('a letter that is cut in two arrives whole', async () => {
+test('a character whose bytes are split across chunks is decoded correctly', async () => {
   const bytes = Buffer.from(sse('häß 😀', 'END'))
   for (let at = 1; at < bytes.length; at++) {
     const pieces = [bytes.subarray(0, at), bytes.subarray(at)]
@@ -182,7 +182,7 @@ test('a letter that is cut in two arrives whole', async () => {
   }
 })
 
-describe('a fetch that does not listen to its signal', () => {
+describe('a fetch that ignores its signal', () => {
   const deaf = () => {
     const cancelled: unknown[] = []
     const body = new ReadableStream<Uint8Array>({
@@ -194,7 +194,7 @@ describe('a fetch that does not listen to its signal', () => {
     return { cancelled, fetch: () => Promise.resolve(new Response(body)) }
   }
 
-  test('is left all the same when its answer does not come', async () => {
+  test('is abandoned when its response does not arrive', async () => {
     const controller = new AbortController()
     const fetch = () => new Promise<Response>(() => undefined)
     const call = callTo('http://acme', { fetch, signal: controller.signal })
@@ -203,7 +203,7 @@ describe('a fetch that does not listen to its signal', () => {
     await expect(pending).rejects.toMatchObject({ reason: 'cancelled' })
   })
 
-  test('is left all the same in the middle of its body', async () => {
+  test('is abandoned in the middle of its body', async () => {
     const { fetch, cancelled } = deaf()
     const controller = new AbortController()
     const call = callTo('http://acme', { fetch, signal: controller.signal })
@@ -215,7 +215,7 @@ describe('a fetch that does not listen to its signal', () => {
     expect(cancelled).toHaveLength(1)
   })
 
-  test('is left all the same by whoever goes while a batch is awaited', async () => {
+  test('is abandoned by return() while a batch is pending', async () => {
     const { fetch, cancelled } = deaf()
     const stream = streamSse(callTo('http://acme', { fetch }), plainDecoder())
     await stream.next()
@@ -225,7 +225,7 @@ describe('a fetch that does not listen to its signal', () => {
     expect(cancelled).toHaveLength(1)
   })
 
-  test('is not called when the signal is aborted beforehand', async () => {
+  test('is not called when the signal is already aborted', async () => {
     const fetch = () => Promise.reject(new Error('called'))
     const call = callTo('http://acme', { fetch, signal: AbortSignal.abort() })
     await expect(streamSse(call, plainDecoder()).next()).rejects.toMatchObject({

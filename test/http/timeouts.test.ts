@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import { postForJson } from '../../src/http/post.ts'
 import { streamSse } from '../../src/http/stream-http.ts'
 import { virtualClock } from '../../src/testing/virtual-clock.ts'
-import { callTo, plainDecoder } from './call.ts'
 import { serveByHand, sse, startSse } from '../support/http-server.ts'
+import { callTo, plainDecoder } from './call.ts'
 
-test('no answer within requestTimeoutMs fails the call, and the connection is closed', async () => {
+test('without a response within requestTimeoutMs the call fails, and the connection is closed', async () => {
   await using slow = await serveByHand()
   const clock = virtualClock({ auto: false })
   const call = callTo(slow.server.url, { clock, requestTimeoutMs: 1000 })
@@ -23,7 +23,7 @@ test('no answer within requestTimeoutMs fails the call, and the connection is cl
   await slow.server.hungUp()
 })
 
-test('requestTimeoutMs lasts until the first event: headers and comments are none', async () => {
+test('requestTimeoutMs applies until the first event; headers and comments are not events', async () => {
   await using slow = await serveByHand()
   const clock = virtualClock({ auto: false })
   const call = callTo(slow.server.url, { clock, requestTimeoutMs: 1000, streamTimeoutMs: 5000 })
@@ -34,7 +34,7 @@ test('requestTimeoutMs lasts until the first event: headers and comments are non
   await failed
 })
 
-test('silence beyond streamTimeoutMs is the last event', async () => {
+test('a timeout error is the last event when nothing arrives for streamTimeoutMs', async () => {
   await using slow = await serveByHand()
   const clock = virtualClock({ auto: false })
   const call = callTo(slow.server.url, { clock, requestTimeoutMs: 50, streamTimeoutMs: 1000 })
@@ -50,7 +50,7 @@ test('silence beyond streamTimeoutMs is the last event', async () => {
   expect(clock.pending).toBe(0)
 })
 
-test('comments do not end a silence; events that say nothing to us do', async () => {
+test('events without items reset the idle timer; comments do not', async () => {
   await using slow = await serveByHand()
   const clock = virtualClock({ auto: false })
   const seen: string[] = []
@@ -72,7 +72,7 @@ test('comments do not end a silence; events that say nothing to us do', async ()
   await failed
 })
 
-test('a slow reader is no silence', async () => {
+test('the idle timer does not run while a slow consumer is not reading', async () => {
   await using slow = await serveByHand()
   const clock = virtualClock({ auto: false })
   const call = callTo(slow.server.url, { clock, streamTimeoutMs: 1000 })
@@ -87,7 +87,7 @@ test('a slow reader is no silence', async () => {
   expect((await stream.next()).done).toBe(true)
 })
 
-test('an answer that is not streamed has to be whole within requestTimeoutMs', async () => {
+test('a response that is not streamed must be complete within requestTimeoutMs', async () => {
   await using slow = await serveByHand()
   const clock = virtualClock({ auto: false })
   const pending = postForJson(callTo(slow.server.url, { clock, requestTimeoutMs: 1000 }))
@@ -113,7 +113,7 @@ test.each<[string, Error, string]>([
   })
 })
 
-test('the platform’s own time-out in the middle of a body is a StreamError that says whose limit it was', async () => {
+test('a timeout of the platform in the middle of a body is a StreamError that names the runtime', async () => {
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {
       if (sent) controller.error(undiciError('UND_ERR_BODY_TIMEOUT'))

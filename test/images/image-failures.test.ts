@@ -7,8 +7,8 @@ import { createEngine } from '../../src/run/engine.ts'
 import { fakeImages } from '../../src/testing/fake-images.ts'
 import { virtualClock } from '../../src/testing/virtual-clock.ts'
 import type { Image } from '../../src/types/media.ts'
-import { inline } from './support.ts'
 import { makePng } from '../vision/make-png.ts'
+import { inline } from './support.ts'
 
 const cat = inline(makePng({ width: 2, height: 2 }))
 const dog: Image = { type: 'url', url: 'https://example.com/dog.png' }

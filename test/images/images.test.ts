@@ -6,8 +6,8 @@ import { createEngine } from '../../src/run/engine.ts'
 import { fakeImages } from '../../src/testing/fake-images.ts'
 import { fake } from '../../src/testing/fake.ts'
 import type { Image } from '../../src/types/media.ts'
-import { inline, json, request, stubFetch } from './support.ts'
 import { makePng } from '../vision/make-png.ts'
+import { inline, json, request, stubFetch } from './support.ts'
 
 const cat = inline(makePng({ width: 2, height: 2 }))
 const dog: Image = { type: 'url', url: 'https://example.com/dog.png' }

@@ -19,7 +19,7 @@ import { fake, type Script } from '../../src/testing.ts'
 const messages = [user('go')]
 const secret = 'sk-test-0123456789abcdefghij'
 
-/** An adapter that needs a key, remembers which it was given, and plays a fake. */
+/** An adapter that needs a key, records the key that it was given, and otherwise acts as a fake. */
 function keyed(script: Script = [['text', 'ok']]) {
   const inner = fake({ script })
   const given: (string | undefined)[] = []
@@ -39,7 +39,7 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-describe('a key is looked for at the call, the engine, the process and the environment', () => {
+describe('a key is looked up in the call, the engine, the process and the environment', () => {
   test.each([
     [
       'call',
@@ -53,7 +53,7 @@ describe('a key is looked for at the call, the engine, the process and the envir
     ['process', {}, undefined, 'from-process', 'from-env', 'from-process'],
     ['environment', {}, undefined, undefined, 'from-env', 'from-env'],
     [
-      'process, past empty ones',
+      'process, when the call and the engine have empty keys',
       { apiKey: ' ' },
       { openai: '' },
       'from-process',
@@ -68,7 +68,7 @@ describe('a key is looked for at the call, the engine, the process and the envir
     expect(given).toEqual([expected])
   })
 
-  test('a function finds the key of a tenant at each call anew', async () => {
+  test('a key function is called for each call, so that it can return the key of a tenant', async () => {
     let tenant = 'a'
     const { adapter, given } = keyed()
     const adapterOf = keyed()
@@ -82,7 +82,7 @@ describe('a key is looked for at the call, the engine, the process and the envir
     expect([...given, ...adapterOf.given]).toEqual(['openai-a', 'openai-b'])
   })
 
-  test('a missing key is refused before anything is sent, and the error says what was looked at', async () => {
+  test('a missing key is refused before anything is sent, and the error lists the places that were searched', async () => {
     vi.stubEnv('OPENAI_API_KEY', undefined)
     const { adapter, given } = keyed()
     await expect(generate(createEngine({ adapter }), messages)).rejects.toMatchObject({
@@ -94,7 +94,7 @@ describe('a key is looked for at the call, the engine, the process and the envir
     expect(given).toEqual([])
   })
 
-  test('resolveKey and findKey say the same, and where', () => {
+  test('resolveKey and findKey return the same key, and findKey its source', () => {
     setKey('openai', 'k')
     expect(resolveKey('openai')).toBe('k')
     expect(findKey('openai')).toEqual({ key: 'k', source: 'process' })
@@ -108,7 +108,7 @@ describe('a key is looked for at the call, the engine, the process and the envir
     expect(() => setKey('openai', '')).toThrow('must be a non-empty string')
   })
 
-  test('an environment that may not be read has no keys', () => {
+  test('an environment that cannot be read has no keys', () => {
     const refuse = (): never => {
       throw new Error('not permitted')
     }
@@ -144,7 +144,7 @@ test('no key is in an engine, an event, a result, a session, a recording or tele
   expect(JSON.stringify(seen)).not.toContain(secret)
 })
 
-test('a provider that echoes a key is redacted in errors, also in their JSON', async () => {
+test('a key that a provider echoes is redacted in errors and in their JSON', async () => {
   const { adapter } = keyed([
     [
       'preflight_error',

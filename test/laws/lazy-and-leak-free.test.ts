@@ -37,7 +37,7 @@ describe.each<[string, (options?: object) => RunStream]>([
   ['streamGenerate', (options) => streamGenerate(engine, messages, options)],
   ['streamChat', (options) => streamChat(engine, messages, options)],
 ])('%s', (_name, open) => {
-  test('sends nothing before the first read, and a stream that nobody reads leaves nothing behind', async () => {
+  test('sends nothing before the first read, and a stream that is never read leaks nothing', async () => {
     const stream = open()
     await Promise.resolve()
     expect(adapter.calls).toHaveLength(0)
@@ -78,7 +78,7 @@ describe.each<[string, (options?: object) => RunStream]>([
     expect(cleanups).toBe(1)
   })
 
-  test('a signal ends the stream in a cancelled error, keeps what came, and closes the call', async () => {
+  test('a signal ends the stream with a cancelled error, keeps the partial answer, and closes the call', async () => {
     const controller = new AbortController()
     const events = []
     for await (const event of open({ signal: controller.signal, streamTimeoutMs: 1e9 })) {
@@ -92,7 +92,7 @@ describe.each<[string, (options?: object) => RunStream]>([
     expect(cleanups).toBe(1)
   })
 
-  test('silence beyond streamTimeoutMs ends the stream in a timeout error and closes the call', async () => {
+  test('a stream without events for streamTimeoutMs ends with a timeout error and closes the call', async () => {
     const events = []
     for await (const event of open({ streamTimeoutMs: 1000 })) events.push(event)
     expect(events.at(-1)).toMatchObject({
@@ -102,7 +102,7 @@ describe.each<[string, (options?: object) => RunStream]>([
     expect(cleanups).toBe(1)
   })
 
-  test('a consumer that is slow to read is no silence', async () => {
+  test('the idle timer does not run while a slow consumer is not reading', async () => {
     const clock = virtualClock({ auto: false })
     const script: Script = [
       ['text', 'a'],
@@ -124,7 +124,7 @@ describe.each<[string, (options?: object) => RunStream]>([
     expect(() => stream[Symbol.asyncIterator]()).toThrow('can be read only once')
   })
 
-  test('return() while a read is waiting ends that read at once', async () => {
+  test('return() while a read is pending ends that read at once', async () => {
     const stream = open({ streamTimeoutMs: 1e9 })
     const iterator = stream[Symbol.asyncIterator]()
     for (;;) {
@@ -148,7 +148,7 @@ test('a call that is already cancelled sends nothing', async () => {
   expect(adapter.calls.length).toBeLessThan(2)
 })
 
-test('an adapter that does not listen to its signal can not hold up a stop', async () => {
+test('an adapter that ignores its signal cannot delay a cancellation', async () => {
   const deaf: ChatAdapter = {
     provider: 'deaf',
     async *stream() {
@@ -167,7 +167,7 @@ test('an adapter that does not listen to its signal can not hold up a stop', asy
   expect(events).toEqual(['message_started', 'error'])
 })
 
-test('leaving a run while tools run tells their handlers to stop', async () => {
+test('leaving a run while tools run aborts the signals of their handlers', async () => {
   const seen: AbortSignal[] = []
   const wait = tool({
     name: 'wait',
@@ -186,7 +186,7 @@ test('leaving a run while tools run tells their handlers to stop', async () => {
   expect(seen.map(({ aborted }) => aborted)).toEqual([true])
 })
 
-test('an observer that throws ends the run, and the consumer gets what it threw', async () => {
+test('an observer that throws ends the run, and the consumer gets the thrown error', async () => {
   const onEvent = (): never => {
     throw new Error('observer')
   }

@@ -9,14 +9,14 @@ const done: Script = [
 ]
 const limited: Script = [['preflight_error', 'rate_limited', { retryAfterMs: 90_000 }]]
 
-/** Real milliseconds. The bound is the shortest wait that must not happen, so a busy machine stays far below it. */
+/** Real milliseconds. The limit is the shortest wait that must not happen, so a busy machine stays far below it. */
 async function realMs(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now()
   await work()
   return performance.now() - start
 }
 
-test('five refusals with Retry-After 90 s and a tool that hangs for 30 s take no real time', async () => {
+test('five error responses with Retry-After 90 s and a tool that hangs for 30 s take no real time', async () => {
   const clock = virtualClock()
   const hang = tool({
     name: 'hang',
@@ -47,7 +47,7 @@ test('five refusals with Retry-After 90 s and a tool that hangs for 30 s take no
   expect(ms).toBeLessThan(30_000)
 })
 
-test('waits double from half a second to thirty, and are told to telemetry', async () => {
+test('retry delays double from 0.5 s to 30 s, and telemetry reports them', async () => {
   const delays: number[] = []
   const off = onTelemetry((event) => {
     if (event.name === 'retry') delays.push(event.delayMs)
@@ -60,7 +60,7 @@ test('waits double from half a second to thirty, and are told to telemetry', asy
   expect(delays).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000])
 })
 
-test('a Retry-After beyond maxDelayMs fails at once and says so', async () => {
+test('a Retry-After beyond maxDelayMs fails at once with an error that names the limit', async () => {
   const adapter = fake({ scripts: [limited, done] })
   await expect(generate(createEngine({ adapter }), messages)).rejects.toMatchObject({
     reason: 'rate_limited',
@@ -70,7 +70,7 @@ test('a Retry-After beyond maxDelayMs fails at once and says so', async () => {
   expect(adapter.calls).toHaveLength(1)
 })
 
-test('a Retry-After is not honoured when the policy says so', async () => {
+test('a Retry-After is ignored when the policy says so', async () => {
   const clock = virtualClock()
   const adapter = fake({ scripts: [limited, done] })
   const retry = { respectRetryAfter: false, jitterMs: 0 }
@@ -93,7 +93,7 @@ test.each([
   expect(adapter.calls).toHaveLength(times)
 })
 
-test('nothing is tried again after the first event', async () => {
+test('a call is not retried after the first event', async () => {
   const adapter = fake({
     scripts: [
       [
@@ -111,7 +111,7 @@ test('nothing is tried again after the first event', async () => {
   expect(adapter.calls).toHaveLength(1)
 })
 
-test('requestTimeoutMs bounds the time to the first event, of each attempt, and not the time after it', async () => {
+test('requestTimeoutMs limits the time to the first event of each attempt, and not the time after it', async () => {
   const clock = virtualClock()
   const slow: Script = [
     ['delay', 9000],
@@ -131,7 +131,7 @@ test('requestTimeoutMs bounds the time to the first event, of each attempt, and 
   expect(clock.now() - start).toBe(1000 + 500 + 900 + 9000)
 })
 
-test('a stop during the wait between two attempts ends it', async () => {
+test('an abort during the delay between two attempts ends the delay', async () => {
   const controller = new AbortController()
   const adapter = fake({ scripts: [[['preflight_error', 'timeout', {}]], done] })
   const off = onTelemetry((event) => {
@@ -142,7 +142,7 @@ test('a stop during the wait between two attempts ends it', async () => {
   off()
 })
 
-test('an answer that breaks off before its first event is tried again, as the network’s doing', async () => {
+test('an answer that breaks off before its first event is retried as a network error', async () => {
   let calls = 0
   const inner = fake({ script: done })
   const adapter = {

@@ -56,7 +56,7 @@ const tools = [
 ]
 const engine = () => createEngine({ adapter: fake({ scripts }), tools, clock: virtualClock() })
 
-/** Everything that the events so far have said has to be found in the result again. */
+/** Checks that the result contains everything that the events so far have reported. */
 function expectNothingMissing(events: readonly StreamEvent[], result: ChatResult): void {
   const saved = JSON.stringify(result.thread)
   let used = {}
@@ -119,7 +119,7 @@ describe('a multi-turn run with parallel tools', () => {
         () => undefined,
         (reason: unknown) => reason,
       )
-      // The last answer arrives in one piece: a stop that comes with it comes too late to stop anything.
+      // The last answer arrives in one batch, so an abort at that point is too late to stop anything.
       if (error === undefined) {
         expect(cut).toBeGreaterThan(total - 7)
         return
@@ -131,7 +131,7 @@ describe('a multi-turn run with parallel tools', () => {
     },
   )
 
-  test('a failure in the third call keeps the first two steps and the half of the third', async () => {
+  test('a failure in the third call keeps the first two steps and the partial answer of the third', async () => {
     const failing = fake({
       scripts: [
         ...scripts.slice(0, 2),
@@ -166,7 +166,7 @@ describe('a multi-turn run with parallel tools', () => {
     expect(isSendable(result.thread)).toBe(true)
   })
 
-  test('a failure before the first event of the run rejects, and the partial has the input', async () => {
+  test('a failure before the first event of the run rejects, and the partial result has the input', async () => {
     const failing = fake({
       script: [['preflight_error', 'authentication_failed', { status: 401 }]],
     })
@@ -177,7 +177,7 @@ describe('a multi-turn run with parallel tools', () => {
   })
 })
 
-test('calls cut off by the length limit are answered by marked results and not run', async () => {
+test('calls cut off by the length limit are not run and are answered by marked results', async () => {
   let ran = 0
   const count = named('now', () => ++ran)
   const script: Script = [
@@ -211,7 +211,7 @@ test('a question keeps the thread sendable, and the answer follows it', async ()
   expect(isSendable(result.thread)).toBe(true)
 })
 
-test('a run that is left after its last step can be sent, also where that step left calls to the caller', async () => {
+test('the thread of a run that is left after its last step can be sent, even if that step returned calls to the caller', async () => {
   const hand: Tool = { ...named('hand', () => 'never'), manual: true }
   const adapter = fake({ script: [call('c1', 'now'), call('c2', 'hand')] })
   let state = createCollector(thread)

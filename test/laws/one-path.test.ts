@@ -42,14 +42,14 @@ const engineOf = (adapter: ChatAdapter, tools: readonly Tool[] = []): Engine =>
     tools,
     clock: virtualClock(),
     retry: false,
-    // Scripts may wait longer than the default.
+    // Delays in scripts may be longer than the default timeout.
     streamTimeoutMs: 10_000_000,
   })
 
-/** What a promise gives or is rejected with, as plain data. */
+/** The value or the rejection of a promise, as plain data. */
 async function settled(promise: Promise<unknown>): Promise<unknown> {
   try {
-    return { gives: await promise }
+    return { value: await promise }
   } catch (error) {
     if (!isAllmError(error)) throw error
     const { partial, ...data } = error.toJSON()
@@ -100,7 +100,7 @@ const names = [
   'nowhere',
 ]
 
-/** Tools that come out in every way that a tool can. */
+/** Tools with every possible outcome. */
 const tools: readonly Tool[] = [
   named('value', (args) => args),
   named('later', async (args) => args),
@@ -167,7 +167,7 @@ test('chat equals the fold of streamChat for multi-turn scripts whose tools succ
           metadata: {},
         }),
       )
-      expect(result).toEqual(isRejection(plain) ? { gives: partialOf(plain) } : plain)
+      expect(result).toEqual(isRejection(plain) ? { value: partialOf(plain) } : plain)
     }),
     { numRuns: 150 },
   )
@@ -182,13 +182,13 @@ test('step equals the fold of streamStep', async () => {
       const result = await settled(
         collectStep(streamStep(cut, messages, options), { messages, metadata: {} }),
       )
-      expect(result).toEqual(isRejection(plain) ? { gives: partialOf(plain) } : plain)
+      expect(result).toEqual(isRejection(plain) ? { value: partialOf(plain) } : plain)
     }),
     { numRuns: 150 },
   )
 })
 
-test('the same script gives the same events twice, to the byte', async () => {
+test('the same script gives byte-identical events twice', async () => {
   await fc.assert(
     fc.asyncProperty(scripts, async (turns) => {
       const run = async (): Promise<string> =>
@@ -213,7 +213,7 @@ function partialOf(value: unknown): unknown {
   return (value as { partial: unknown }).partial
 }
 function givenResponse(value: unknown): { error?: unknown } | undefined {
-  return (value as { gives?: { error?: unknown } }).gives
+  return (value as { value?: { error?: unknown } }).value
 }
 function withoutId({ requestId: _id, ...rest }: Record<string, unknown>): Record<string, unknown> {
   return rest

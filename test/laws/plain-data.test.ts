@@ -1,5 +1,8 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { errorFromJSON, errorToJSON } from '../../src/errors/error-json.ts'
+import { validateImageRequest } from '../../src/schema/validate-images.ts'
+import { validateSession } from '../../src/schema/validate-session.ts'
 import {
   isSendable,
   validateImage,
@@ -8,14 +11,10 @@ import {
   validateThread,
   validateTool,
 } from '../../src/schema/validate.ts'
-import { validateImageRequest } from '../../src/schema/validate-images.ts'
-import { validateSession } from '../../src/schema/validate-session.ts'
 import type { Issue } from '../../src/types/error-data.ts'
 import { isStreamEvent } from '../../src/types/events.ts'
-import { corrupted, pathOf, placesIn, without } from '../support/corruptions.ts'
-
-import fc from 'fast-check'
 import * as data from '../support/arbitraries.ts'
+import { corrupted, pathOf, placesIn, without } from '../support/corruptions.ts'
 import * as runs from '../support/run-arbitraries.ts'
 
 const everyType: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
@@ -48,7 +47,7 @@ test.each(Object.entries(everyType))('%s survives JSON deep-equal', (_name, arbi
   )
 })
 
-test('every arbitrary event is known as an event, and no other tag is', () => {
+test('every arbitrary event is recognized as an event, and no other tag is', () => {
   fc.assert(
     fc.property(runs.streamEvent, (event) => {
       expect(isStreamEvent(event)).toBe(true)
@@ -58,7 +57,7 @@ test('every arbitrary event is known as an event, and no other tag is', () => {
   )
 })
 
-test('an error in an event survives the way through its class', () => {
+test('an error in an event survives conversion to its class and back', () => {
   fc.assert(
     fc.property(runs.errorData, (error) => {
       const once = errorToJSON(errorFromJSON(error))
@@ -110,7 +109,7 @@ describe.each(Object.entries(validators))('%s', (_name, [validate, arbitrary, re
     ['undefined', undefined],
     ['a Map', new Map()],
     ['a symbol', Symbol('s')],
-  ])('names the place of %s, wherever it stands', (_kind, foreign) => {
+  ])('names the path of %s, wherever it is', (_kind, foreign) => {
     fc.assert(
       fc.property(arbitrary, fc.nat(), (value, choice) => {
         const places = placesIn(value)
@@ -130,7 +129,7 @@ describe.each(Object.entries(validators))('%s', (_name, [validate, arbitrary, re
     )
   })
 
-  test('names a key that does not belong', () => {
+  test('names an unknown key', () => {
     fc.assert(
       fc.property(arbitrary, (value) => {
         const [issue, ...others] = validate({ ...value, zzyzx: 1 })
@@ -157,7 +156,7 @@ describe.each(Object.entries(validators))('%s', (_name, [validate, arbitrary, re
   })
 })
 
-test('a legal thread is sendable; without any one of its tool results it is not', () => {
+test('a valid thread is sendable; without any one of its tool results it is not', () => {
   fc.assert(
     fc.property(data.thread, ({ messages, metadata }) => {
       expect(isSendable({ messages, metadata })).toBe(true)

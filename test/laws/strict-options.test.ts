@@ -58,7 +58,7 @@ test.each<[string, CallOptions]>([
   ['haltWhen', { haltWhen: 'yes' as never }],
   ['signal', { signal: {} as never }],
   ['retry', { retry: { maxAttempt: 3 } as never }],
-])('a value of the wrong kind for %s is refused before anything is sent', async (key, options) => {
+])('an invalid value for %s is refused before anything is sent', async (key, options) => {
   const adapter = fake({ script })
   const call = generate(createEngine({ adapter }), messages, options)
   await expect(call).rejects.toMatchObject({ kind: 'validation', reason: 'invalid_options' })
@@ -66,7 +66,7 @@ test.each<[string, CallOptions]>([
   expect(adapter.calls).toHaveLength(0)
 })
 
-/** For every option that ends in the request: a value for the call, for the request, and for the engine. */
+/** For every option that becomes part of the request: a value for the call, for the request, and for the engine. */
 const layers: Readonly<Record<LayeredField, readonly [unknown, unknown, unknown]>> = {
   model: ['call', 'request', 'engine'],
   temperature: [0.1, 0.2, 0.3],
@@ -167,7 +167,7 @@ describe('call > request > engine > default', () => {
 })
 
 describe('extendEngine', () => {
-  test('changes a copy: tools by name, context by key, everything else replaced', async () => {
+  test('returns a copy: tools are merged by name, context by key, and everything else is replaced', async () => {
     const base = createEngine({
       adapter: fake({ script }),
       model: 'm1',
@@ -188,7 +188,7 @@ describe('extendEngine', () => {
     })
   })
 
-  test('refuses what is not an engine, and unknown options', () => {
+  test('refuses a value that is not an engine, and unknown options', () => {
     expect(() => extendEngine({} as never, {})).toThrow('createEngine')
     expect(() => extendEngine(createEngine(), { modell: 'x' } as never)).toThrow(
       'did you mean model',
@@ -196,7 +196,7 @@ describe('extendEngine', () => {
   })
 })
 
-test('an engine is frozen, and a repeated tool name is refused', () => {
+test('an engine is frozen, and a duplicate tool name is refused', () => {
   const engine = createEngine({ adapter: fake({ script }), tools: [a] })
   expect(Object.isFrozen(engine)).toBe(true)
   expect(() => createEngine({ tools: [a, a] })).toThrow('used twice')
@@ -222,7 +222,7 @@ test.each([
   })
 })
 
-test('a request that was written by hand with a field that does not exist is refused by name', async () => {
+test('a request with an unknown field is refused, and the error names the field', async () => {
   const engine = createEngine({ adapter: fake({ script }) })
   const request = { messages, max_tokens: 5 } as never
   await expect(generate(engine, request)).rejects.toThrow(

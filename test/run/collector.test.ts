@@ -39,13 +39,13 @@ describe('the reducer', () => {
     expect(response.message.content).toBe('abxy')
   })
 
-  test('a completed block has the text that it says, whatever its deltas said', () => {
+  test('the text of text_completed replaces the deltas of its block', () => {
     expect(fold(text('a'), { type: 'text_completed', text: 'A!' }, text('b')).outputText).toBe(
       'A!b',
     )
   })
 
-  test('keeps reasoning beside text, with what has to be echoed and whose it is', () => {
+  test('keeps reasoning together with text, with its opaque data and its provider', () => {
     const response = fold(
       { type: 'reasoning_delta', delta: 'h' },
       { type: 'reasoning_completed', text: 'hm', opaque: 'sig' },
@@ -66,7 +66,7 @@ describe('the reducer', () => {
     ])
   })
 
-  test('keeps tool calls in the order in which they were first seen, and marks what was never completed', () => {
+  test('keeps tool calls in the order in which they were first seen, and keeps the raw arguments of calls that were never completed', () => {
     const response = fold(
       { type: 'tool_call_started', id: 'c1', name: 'a' },
       { type: 'tool_call_delta', id: 'c2', argumentsDelta: '{"x"' },
@@ -79,14 +79,14 @@ describe('the reducer', () => {
     ])
   })
 
-  test('an answer under way is marked partial and has no finish reason of its own', () => {
+  test('an incomplete answer is marked partial and has no finish reason of its own', () => {
     expect(fold(text('half'))).toMatchObject({
       finishReason: 'other',
       message: { metadata: { partial: true } },
     })
   })
 
-  test('the last word on usage wins, field by field', () => {
+  test('later usage overrides earlier usage field by field', () => {
     const withUsage: ModelEvent = { ...started, usage: { inputTokens: 5, outputTokens: 1 } }
     const end: ModelEvent = {
       type: 'message_completed',
@@ -100,7 +100,7 @@ describe('the reducer', () => {
     })
   })
 
-  test('an error keeps what came before it', () => {
+  test('an error keeps the content before it', () => {
     const error = { kind: 'adapter', reason: 'timeout', message: 'late' } as const
     expect(fold(text('half'), { type: 'error', error })).toMatchObject({
       outputText: 'half',
@@ -109,7 +109,7 @@ describe('the reducer', () => {
     })
   })
 
-  test('an adapter may leave the message of message_completed empty and trust the fold', () => {
+  test('an adapter may leave the message of message_completed empty; the fold fills it in', () => {
     const end: ModelEvent = {
       type: 'message_completed',
       message: { role: 'assistant', content: '' },
@@ -121,7 +121,7 @@ describe('the reducer', () => {
     })
   })
 
-  test('is pure: every earlier state stays as it was', () => {
+  test('is pure: earlier states do not change', () => {
     const states = [createCollector()]
     const events = [
       started,
@@ -147,7 +147,7 @@ describe('unwrap', () => {
     finishReason: 'stop',
   })
 
-  test('gives the text of an answer that ended well', () => {
+  test('returns the text of an answer that ended with stop', () => {
     expect(unwrap(base)).toBe('yes')
   })
 
@@ -179,7 +179,7 @@ describe('textDeltas', () => {
     yield* list
   }
 
-  test('gives the text, delta by delta', async () => {
+  test('yields the text, delta by delta', async () => {
     const deltas: string[] = []
     for await (const delta of textDeltas(events(started, text('a'), text('b')))) deltas.push(delta)
     expect(deltas).toEqual(['a', 'b'])
@@ -201,6 +201,6 @@ describe('textDeltas', () => {
   })
 })
 
-test('collect takes events that were saved', async () => {
+test('collect accepts saved events', async () => {
   expect((await collect([started, text('a')])).outputText).toBe('a')
 })

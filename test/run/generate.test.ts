@@ -3,10 +3,10 @@ import { createEngine, generate, type RequestInput } from '../../src/index.ts'
 import { fake } from '../../src/testing.ts'
 
 test.each([undefined, null, 'hello', 3])(
-  'generate refuses %o, which is neither a request nor messages, and says what it takes',
+  'generate refuses %o and says that it needs a request or messages',
   async (input) => {
     const engine = createEngine({ adapter: fake({ script: [] }) })
-    // A caller without types may give anything.
+    // A caller without types may pass anything.
     await expect(generate(engine, input as unknown as RequestInput)).rejects.toMatchObject({
       kind: 'validation',
       reason: 'invalid_request',

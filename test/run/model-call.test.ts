@@ -27,37 +27,40 @@ const engine = (...batches: unknown[]) =>
     } as unknown as ChatAdapter,
   })
 
-describe('an adapter that gives something else than events', () => {
+describe('an adapter that yields values that are not events', () => {
   test.each([
     ['an unknown tag', { type: 'bogus' }],
     ['nothing', null],
     ['an error event without its error', { type: 'error' }],
     ['a last event without its message', { type: 'message_completed', finishReason: 'stop' }],
-  ])('%s in the middle is the last event, and what came before is kept', async (_what, wrong) => {
-    const events = await collectEvents(
-      streamGenerate(engine([started, half, wrong, half]), messages),
-    )
-    expect(events.slice(0, 2)).toEqual([started, half])
-    expect(events.slice(2)).toMatchObject([
-      { type: 'error', error: { kind: 'stream', reason: 'malformed_event', eventIndex: 2 } },
-    ])
-    await expect(generate(engine([started, half, wrong]), messages)).rejects.toMatchObject({
-      reason: 'malformed_event',
-      partial: { outputText: 'half' },
-    })
-  })
+  ])(
+    '%s in the middle ends the stream with an error event, and the content before it is kept',
+    async (_what, wrong) => {
+      const events = await collectEvents(
+        streamGenerate(engine([started, half, wrong, half]), messages),
+      )
+      expect(events.slice(0, 2)).toEqual([started, half])
+      expect(events.slice(2)).toMatchObject([
+        { type: 'error', error: { kind: 'stream', reason: 'malformed_event', eventIndex: 2 } },
+      ])
+      await expect(generate(engine([started, half, wrong]), messages)).rejects.toMatchObject({
+        reason: 'malformed_event',
+        partial: { outputText: 'half' },
+      })
+    },
+  )
 
   test.each([
     ['an unknown tag', [{ type: 'bogus' }]],
     ['a text', 'hello'],
-  ])('%s at first rejects', async (_what, batch) => {
+  ])('%s at the start rejects', async (_what, batch) => {
     await expect(generate(engine(batch), messages)).rejects.toMatchObject({
       kind: 'stream',
       reason: 'malformed_event',
     })
   })
 
-  test('an error that can not be read rejects, and nothing hangs', async () => {
+  test('a malformed error event rejects, and nothing hangs', async () => {
     const unreadable = [{ type: 'error', error: { reason: 'x' } }]
     await expect(generate(engine(unreadable), messages)).rejects.toMatchObject({
       kind: 'stream',
@@ -65,7 +68,7 @@ describe('an adapter that gives something else than events', () => {
     })
   })
 
-  test('an event that is not in a list is told from a batch, at first and later', async () => {
+  test('an event that is not wrapped in a batch is reported, at the start and later', async () => {
     for (const batches of [[started], [[started, half], half]]) {
       await expect(generate(engine(...batches), messages)).rejects.toMatchObject({
         reason: 'malformed_event',
@@ -75,12 +78,12 @@ describe('an adapter that gives something else than events', () => {
   })
 })
 
-/** An adapter that never answers, and what it is told. */
+/** An adapter that never answers, and the abort reasons that it received. */
 function silent(): { readonly adapter: ChatAdapter; readonly reasons: unknown[] } {
   const reasons: unknown[] = []
   const adapter: ChatAdapter = {
     provider: 'silent',
-    // It has no event to give.
+    // It never yields an event.
     // oxlint-disable-next-line require-yield
     async *stream(_request, options = {}) {
       const { signal } = options
@@ -91,20 +94,20 @@ function silent(): { readonly adapter: ChatAdapter; readonly reasons: unknown[] 
   return { adapter, reasons }
 }
 
-/** An adapter that is busy for now, and how often it was asked. */
+/** An adapter that is always rate limited, and how often it was called. */
 function busy(): { readonly adapter: ChatAdapter; calls: number } {
-  const scene: { readonly adapter: ChatAdapter; calls: number } = {
+  const probe: { readonly adapter: ChatAdapter; calls: number } = {
     adapter: {
       provider: 'busy',
       async *stream() {
-        scene.calls++
+        probe.calls++
         const error = { kind: 'adapter', reason: 'rate_limited', message: 'later' } as const
         yield [{ type: 'error', error: { ...error, provider: 'busy', retryable: true } }]
       },
     },
     calls: 0,
   }
-  return scene
+  return probe
 }
 
 describe.each<[string, (adapter: ChatAdapter) => RunStream]>([
@@ -119,7 +122,7 @@ describe.each<[string, (adapter: ChatAdapter) => RunStream]>([
       streamChat(createEngine({ adapter, clock: virtualClock({ auto: false }) }), messages),
   ],
 ])('%s', (_name, open) => {
-  test('return() while the first event is waited for cancels the call and ends the wait', async () => {
+  test('return() while the first event is pending cancels the call and ends the pending read', async () => {
     const { adapter, reasons } = silent()
     const stream = open(adapter)
     const waiting = stream[Symbol.asyncIterator]().next()
@@ -129,15 +132,15 @@ describe.each<[string, (adapter: ChatAdapter) => RunStream]>([
     expect(reasons).toMatchObject([{ reason: 'cancelled' }])
   })
 
-  test('return() between two attempts ends the wait, and nothing more is tried', async () => {
-    const scene = busy()
-    const stream = open(scene.adapter)
+  test('return() between two attempts ends the delay, and there is no further attempt', async () => {
+    const probe = busy()
+    const stream = open(probe.adapter)
     const waiting = stream[Symbol.asyncIterator]().next()
     const refused = expect(waiting).rejects.toMatchObject({ kind: 'stream', reason: 'cancelled' })
-    while (scene.calls === 0) await Promise.resolve()
+    while (probe.calls === 0) await Promise.resolve()
     for (let turn = 0; turn < 20; turn++) await Promise.resolve()
     await stream.return()
     await refused
-    expect(scene.calls).toBe(1)
+    expect(probe.calls).toBe(1)
   })
 })

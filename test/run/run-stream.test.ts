@@ -24,8 +24,8 @@ const requestId = 'r'
 const open = (entries: Script = script) =>
   streamGenerate(createEngine({ adapter: fake({ script: entries }) }), messages, { requestId })
 
-describe('a run as something else', () => {
-  test('batches: the same events, as many at once as arrived together', async () => {
+describe('a run in other forms', () => {
+  test('batches: the same events, grouped as they arrived', async () => {
     const events: StreamEvent[] = []
     let batches = 0
     for await (const batch of open().batches()) {
@@ -36,7 +36,7 @@ describe('a run as something else', () => {
     expect(batches).toBe(1)
   })
 
-  test('batches that are asked for before the last one is there come in their order, none lost', async () => {
+  test('concurrent next() calls for batches are queued, and none is lost', async () => {
     const slow: Script = [
       ['text', 'a'],
       ['delay', 5],
@@ -80,7 +80,7 @@ describe('a run as something else', () => {
     expect(adapter.openStreams).toBe(0)
   })
 
-  test('an answer of server-sent events', async () => {
+  test('a response of server-sent events', async () => {
     const response = open().toResponse({ status: 201, headers: { 'x-mine': '1' } })
     expect(response.status).toBe(201)
     expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
@@ -96,7 +96,7 @@ describe('a run as something else', () => {
     expect(events.every(({ type, event }) => type === event.type)).toBe(true)
   })
 
-  test('a failure before the first event is an error event in an answer of server-sent events', async () => {
+  test('a failure before the first event is an error event in a response of server-sent events', async () => {
     const text = await open([['preflight_error', 'invalid_request', { message: 'no' }]])
       .toResponse()
       .text()
@@ -105,7 +105,7 @@ describe('a run as something else', () => {
   })
 })
 
-test('a consumer that asks again before it was answered gets every event, in order', async () => {
+test('concurrent next() calls are queued and get every event in order', async () => {
   const iterator = open()[Symbol.asyncIterator]()
   const asked = Array.from({ length: 8 }, () => iterator.next())
   const types = (await Promise.all(asked)).map(({ value }) => value?.type)
@@ -119,7 +119,7 @@ test('a consumer that asks again before it was answered gets every event, in ord
   expect(types.slice(5)).toEqual([undefined, undefined, undefined])
 })
 
-describe('adapters that do not keep the contract', () => {
+describe('adapters that break the contract', () => {
   const started = { type: 'message_started', requestId, provider: 'p' } as const
   const completed = {
     type: 'message_completed',
@@ -146,7 +146,7 @@ describe('adapters that do not keep the contract', () => {
     await expect(run(async function* () {})).rejects.toMatchObject({ reason: 'truncated' })
   })
 
-  test('what follows the last event is not handed out', async () => {
+  test('events after the last event are dropped', async () => {
     const events = await run(async function* () {
       yield [started, completed, { type: 'text_delta', delta: 'late' }]
       yield [{ type: 'text_delta', delta: 'later' }]
@@ -184,7 +184,7 @@ describe('adapters that do not keep the contract', () => {
     })
   })
 
-  test('an error event that comes first is a failure before the first event, and may be tried again', async () => {
+  test('an error event that comes first is a failure before the first event, and may be retried', async () => {
     let calls = 0
     const adapter = adapterOf(async function* () {
       if (++calls === 1) {
@@ -206,7 +206,7 @@ describe('adapters that do not keep the contract', () => {
     expect(calls).toBe(2)
   })
 
-  test('empty batches are passed over', async () => {
+  test('empty batches are skipped', async () => {
     const events = await run(async function* () {
       yield []
       yield [started]

@@ -1,4 +1,4 @@
-// Assertions without a runtime's own library: the same few lines have to run in every one of them.
+// Assertions that do not depend on a test library, because they have to run in every runtime.
 
 /** Fails unless both are the same JSON. */
 export function same(received, expected) {
@@ -17,16 +17,16 @@ export async function rejection(promise) {
   return error
 }
 
-/** Waits until something is true, by looking again and again; fails after two seconds. */
+/** Polls until a condition is true; fails after two seconds. */
 export async function until(isTrue, what) {
   for (let tries = 0; tries < 400; tries++) {
     if (isTrue()) return
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
-  throw new Error(`it did not happen: ${what}`)
+  throw new Error(`timed out waiting until ${what}`)
 }
 
-/** The `data` of an answer of server-sent events, as objects. */
+/** The `data` of a response of server-sent events, as objects. */
 export async function sentEvents(response) {
   same(response.headers.get('content-type'), 'text/event-stream; charset=utf-8')
   const text = await response.text()

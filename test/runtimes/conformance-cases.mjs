@@ -1,4 +1,4 @@
-// The conformance kit on the Fake, on every adapter and on the store in memory: one case here for each case there.
+// Runs the conformance kit on the Fake, on every adapter and on the memory store. Each conformance case is one case here.
 import { memoryStore } from 'allm-ts'
 import {
   adapterCases,
@@ -9,7 +9,7 @@ import {
 import { fake, fakeImages } from 'allm-ts/testing'
 import { wireHarness } from './wire-harness.mjs'
 
-/** What the wire of every provider can show, and what only some can. */
+/** The capabilities that the wire of every provider has, and those that only some have. */
 const wires = words(
   'requests connections several_calls chunking timeouts detailed_errors retry_after stream_failures',
   'finish_reasons tools parallel_tools reasoning usage cached_usage reasoning_usage raw_chunks',

@@ -1,4 +1,4 @@
-// What only a Node-like host has: CommonJS, sockets, files and the program. The rest runs in main.mjs.
+// Cases for features that only a Node-like host has: CommonJS, sockets, files and the CLI. The rest runs in main.mjs.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -24,7 +24,7 @@ const {
   user,
 } = imported
 const require = createRequire(import.meta.url)
-const doors = ['openai', 'anthropic', 'gemini', 'testing', 'conformance', 'server']
+const entryPoints = ['openai', 'anthropic', 'gemini', 'testing', 'conformance', 'server']
 const apiKey = 'a-key-for-nothing'
 const adapters = {
   openai: ({ openaiBaseUrl: baseUrl }) => openai({ baseUrl, apiKey }),
@@ -35,15 +35,17 @@ const hello = [user('hi')]
 const work = mkdtempSync(join(tmpdir(), 'allm-host-'))
 
 const cases = {
-  "require('allm-ts') gives what import gives": () => {
+  "require('allm-ts') returns the same exports as import": () => {
     const required = require('allm-ts')
     same(Object.keys(required).toSorted(), Object.keys(imported).toSorted())
     same(required.createEngine === imported.createEngine, true)
   },
 
-  'every door can be required': () => {
+  'every entry point can be required': () => {
     same(
-      doors.filter((door) => Object.keys(require(`allm-ts/${door}`)).length === 0),
+      entryPoints.filter(
+        (entryPoint) => Object.keys(require(`allm-ts/${entryPoint}`)).length === 0,
+      ),
       [],
     )
   },
@@ -75,7 +77,7 @@ const cases = {
     await server.close()
   },
 
-  'the program gives its tour': async () => {
+  'the CLI prints its tour': async () => {
     const program = join(import.meta.dirname, 'node_modules/allm-ts/dist/cli/main.js')
     const { stdout } = await promisify(execFile)(process.execPath, [program, 'tour'], { cwd: work })
     same(stdout.includes('It is resumed from the file, and finished'), true)

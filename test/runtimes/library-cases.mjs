@@ -1,5 +1,5 @@
-// The core of the library on the Fake. The engine, its adapter and its tools are made while the module loads, as users of
-// a worker do; a runtime that forbids random numbers and timers there has to take it.
+// Cases for the core of the library on the Fake. The engine, its adapter and its tools are made while the module loads, as users of
+// a worker do. This must work in a runtime that forbids random numbers and timers at load time.
 import {
   askUser,
   chat,
@@ -56,7 +56,7 @@ const early = createEngine({ adapter: fake({ scripts: rounds }), tools: [weather
 const question = [user('How warm is Ghent?')]
 const pixel = imageFromBytes(new Uint8Array([0x89, 0x50, 0x4e, 0x47]), 'image/png')
 
-const speaks = (...pieces) =>
+const engineFor = (...pieces) =>
   createEngine({ adapter: fake({ script: pieces.map((piece) => ['text', piece]) }) })
 
 export const libraryCases = {
@@ -69,20 +69,20 @@ export const libraryCases = {
     )
   },
 
-  'generate gives an answer': async () => {
-    const { outputText, finishReason } = await generate(speaks('Bonjour.'), question)
+  'generate returns an answer': async () => {
+    const { outputText, finishReason } = await generate(engineFor('Bonjour.'), question)
     same([outputText, finishReason], ['Bonjour.', 'stop'])
   },
 
-  'a stream gives text as it comes': async () => {
+  'a stream yields text as it arrives': async () => {
     const pieces = []
-    for await (const text of textDeltas(streamGenerate(speaks('One, ', 'two.'), question))) {
+    for await (const text of textDeltas(streamGenerate(engineFor('One, ', 'two.'), question))) {
       pieces.push(text)
     }
     same(pieces, ['One, ', 'two.'])
   },
 
-  'arguments that do not fit the schema do not reach the handler': async () => {
+  'arguments that do not match the schema do not reach the handler': async () => {
     const scripts = [[call('weather', { town: 'Ghent' })], [['text', 'Sorry.']]]
     const adapter = fake({ scripts })
     const { thread } = await chat(createEngine({ adapter, tools: [weather] }), question)
@@ -90,7 +90,7 @@ export const libraryCases = {
     adapter.assertDone()
   },
 
-  'a session is saved, read elsewhere and gone on with': async () => {
+  'a session is saved, loaded by another engine and continued': async () => {
     const before = createEngine({ adapter: fake({ script: [call('confirm')] }), tools: [confirm] })
     const { session } = await Session.start(before, [user('Find me a table.')])
     same([session.status, session.pendingQuestion], ['awaiting_user', 'Book the table?'])
@@ -121,14 +121,14 @@ export const libraryCases = {
     same([cuts > 5, toolRuns], [true, { weather: 1 }])
   },
 
-  'a stored session is found again': async () => {
+  'a stored session can be loaded': async () => {
     const store = memoryStore()
     const session = Session.create({ messages: [user('hi')] })
     const version = await store.save(session)
     same(await store.load(session.id), { session, version })
   },
 
-  'an abort ends a run at once and keeps what it had': async () => {
+  'an abort ends a run at once and keeps the partial result': async () => {
     const adapter = fake({
       script: [
         ['text', 'One, '],
@@ -147,7 +147,7 @@ export const libraryCases = {
     same(adapter.openStreams, 0)
   },
 
-  'an abort of a promise keeps what it had in the error': async () => {
+  'an abort of a promise keeps the partial result in the error': async () => {
     const adapter = fake({
       script: [
         ['text', 'One, '],
@@ -159,7 +159,7 @@ export const libraryCases = {
     same([error.reason, error.partial.outputText], ['cancelled', 'One, '])
   },
 
-  'retries wait by the clock that was given': async () => {
+  'retries wait on the injected clock': async () => {
     const clock = virtualClock()
     const scripts = [
       [['preflight_error', 'rate_limited', { retryAfterMs: 20_000 }]],
@@ -170,13 +170,13 @@ export const libraryCases = {
     same(clock.now(), 20_000)
   },
 
-  'toResponse() is an answer of server-sent events': async () => {
+  'toResponse() returns a response of server-sent events': async () => {
     const engine = createEngine({ adapter: fake({ scripts: rounds }), tools: [weather] })
     const events = await sentEvents(streamChat(engine, question).toResponse())
     same([events[0].type, events.at(-1).type], ['message_started', 'chat_completed'])
   },
 
-  'toResponse() that is left ends the run': async () => {
+  'cancelling the body of toResponse() ends the run': async () => {
     const adapter = fake({
       script: [
         ['text', 'One, '],
@@ -192,14 +192,14 @@ export const libraryCases = {
     await until(() => adapter.openStreams === 0, 'the stream of the adapter is closed')
   },
 
-  'toReadableStream() gives the events': async () => {
-    const reader = streamGenerate(speaks('hi'), question).toReadableStream().getReader()
+  'toReadableStream() yields the events': async () => {
+    const reader = streamGenerate(engineFor('hi'), question).toReadableStream().getReader()
     same((await reader.read()).value.type, 'message_started')
     await reader.cancel()
   },
 
   'the current engine follows asynchronous work': async () => {
-    const engine = speaks('hi')
+    const engine = engineFor('hi')
     const found = await withEngine(engine, async () => {
       await Promise.resolve()
       return currentEngine()
@@ -207,26 +207,25 @@ export const libraryCases = {
     same(found === engine, true)
   },
 
-  'bytes become an image of a message': async () => {
+  'bytes become an image part of a message': async () => {
     const adapter = fake({ script: [['text', 'A pixel.']] })
     await generate(createEngine({ adapter }), [user([imagePart(pixel)])])
     same(adapter.calls[0].request.messages[0].content[0].image.base64, 'iVBORw==')
   },
 
-  'images are made': async () => {
+  'images are generated': async () => {
     const engine = createEngine({ imageAdapter: fakeImages({ script: [['ok', [pixel]]] }) })
     same((await generateImage(engine, 'a pixel')).images, [pixel])
   },
 
-  'a key that is nowhere is a named error, also where the environment may not be read':
-    async () => {
-      same(findKey('nobody'), undefined)
-      const engine = createEngine({ adapter: openai({ fetch: unreachable }), model: 'gpt-5-mini' })
-      const error = await rejection(generate(engine, question))
-      same([error instanceof EngineError, error.reason], [true, 'missing_key'])
-    },
+  'a missing key is a typed error, even where the environment cannot be read': async () => {
+    same(findKey('nobody'), undefined)
+    const engine = createEngine({ adapter: openai({ fetch: unreachable }), model: 'gpt-5-mini' })
+    const error = await rejection(generate(engine, question))
+    same([error instanceof EngineError, error.reason], [true, 'missing_key'])
+  },
 
-  'an image whose file can not be read is a named error': async () => {
+  'an image file that cannot be read is a typed error': async () => {
     const image = imageFromFile('no-such-file.png')
     const adapter = openai({ apiKey: 'a-key-for-nothing', fetch: unreachable })
     const engine = createEngine({ adapter, model: 'gpt-5-mini' })

@@ -1,4 +1,4 @@
-// What Node, Bun and Deno run. It imports nothing of theirs; Bun and Deno also serve a run, with the server that they have.
+// The program for Node, Bun and Deno. It imports none of their modules. Bun and Deno also serve a run, with their own servers.
 import { runAll } from './run-all.mjs'
 import { handle, servedCases } from './served-cases.mjs'
 

@@ -1,4 +1,4 @@
-// The adapters of the providers, over a `fetch` that answers with their own bytes.
+// Cases for the provider adapters, over a `fetch` that answers with the bytes of each wire format.
 import { chat, createEngine, streamGenerate, tool, user } from 'allm-ts'
 import { rejection, same } from './check.mjs'
 import { adapters, wireFetch } from './wire-harness.mjs'
@@ -18,15 +18,15 @@ const rounds = [
     ['usage', { inputTokens: 7, outputTokens: 5 }],
   ],
 ]
-// Small enough that every character of more than one byte is cut through.
+// Small enough to split every multi-byte character.
 const chunking = { seed: 7, maxBytes: 3 }
 
 export const providerCases = Object.fromEntries(
   Object.keys(adapters).flatMap((format) => [
-    [`${format}: a tool loop over bytes that are cut anywhere`, () => loopOver(format)],
+    [`${format}: a tool loop over bytes that are split anywhere`, () => loopOver(format)],
     [`${format}: leaving a stream cancels its request`, () => leave(format)],
     [`${format}: an abort cancels its request`, () => abort(format)],
-    [`${format}: a refusal is a typed error`, () => refuse(format)],
+    [`${format}: an error response is a typed error`, () => refuse(format)],
   ]),
 )
 

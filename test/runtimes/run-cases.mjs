@@ -1,4 +1,4 @@
-/** Runs cases one after the other; prints each failure, then the count, and throws when one failed. */
+/** Runs the cases in sequence, prints each failure and then the counts, and throws if one failed. */
 export async function runCases(cases) {
   let passed = 0
   let failed = 0
@@ -12,5 +12,5 @@ export async function runCases(cases) {
     }
   }
   console.log(`${passed} passed, ${failed} failed`)
-  if (failed > 0) throw new Error('not every case has passed')
+  if (failed > 0) throw new Error('some cases failed')
 }

@@ -1,4 +1,4 @@
-// Runs that are served: `toResponse()` given to the HTTP server of the runtime, by one engine for all requests.
+// Cases for runs that are served over HTTP: the server of the runtime answers with `toResponse()`. One engine serves all requests.
 import { createEngine, streamGenerate, user } from 'allm-ts'
 import { fake } from 'allm-ts/testing'
 import { same, sentEvents, until } from './check.mjs'
@@ -27,14 +27,14 @@ export function handle(request) {
   return streamGenerate(engine, [user('hi')]).toResponse()
 }
 
-/** The cases, for a function that asks the server for a path. */
+/** The cases. They call a function that requests a path from the server. */
 export function servedCases(get) {
   return {
     'served: a run arrives as server-sent events': async () => {
       same(textOf(await sentEvents(await get('/quick'))), 'Hello, you.')
     },
 
-    'served: two requests at once have a run each': async () => {
+    'served: two concurrent requests have a run each': async () => {
       const answers = await Promise.all([get('/quick'), get('/quick')])
       const events = await Promise.all(answers.map((answer) => sentEvents(answer)))
       same(events.map(textOf), ['Hello, you.', 'Hello, you.'])

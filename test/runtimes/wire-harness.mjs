@@ -14,14 +14,14 @@ export const adapters = {
   gemini: (fetch) => gemini({ apiKey, fetch }),
 }
 
-/** A `fetch` that plays one script a call, and shows what was sent and how many answers are open. */
+/** A `fetch` that plays one script per call, and records the requests and the number of open responses. */
 export function wireFetch(format, scripts, { clock, chunking } = {}) {
   const wire = { requests: [], open: 0 }
   wire.fetch = async (url, { body, signal }) => {
     const request = { url: String(url), body: JSON.parse(body) }
     const script = scripts[wire.requests.length]
     wire.requests.push(request)
-    if (script === undefined) throw new TypeError('a call that nobody has scripted')
+    if (script === undefined) throw new TypeError('there is no script for this call')
     const stream = request.body.stream === true || request.url.includes('streamGenerateContent')
     const answer = renderWire(format, script, { stream, chunking })
     wire.open++
@@ -35,7 +35,7 @@ export function wireFetch(format, scripts, { clock, chunking } = {}) {
   return wire
 }
 
-/** What a provider's adapter is started with by the conformance kit. */
+/** The harness with which the conformance kit starts a provider's adapter. */
 export function wireHarness(format, capabilities) {
   return {
     capabilities,
@@ -50,7 +50,7 @@ export function wireHarness(format, capabilities) {
   }
 }
 
-/** The same answer, which says once that it is over: read to its end, failed or left. */
+/** The same response. It reports once that it is over: read to its end, failed or cancelled. */
 function counted(response, onOver) {
   const reader = response.body.getReader()
   let over = false

@@ -1,4 +1,4 @@
-// What workerd runs, as a bundle. It asks itself for the runs that it serves.
+// The program for workerd, which gets it as a bundle. It requests the runs that it serves from itself.
 import { runAll } from './run-all.mjs'
 import { handle, servedCases } from './served-cases.mjs'
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { assistant, toolResult, user } from '../../src/make/messages.ts'
 import { imageRequest, modelRequest } from '../../src/make/requests.ts'
+import { validateImageRequest } from '../../src/schema/validate-images.ts'
 import {
   isSendable,
   validateMessage,
@@ -9,7 +10,6 @@ import {
   validateThread,
   validateTool,
 } from '../../src/schema/validate.ts'
-import { validateImageRequest } from '../../src/schema/validate-images.ts'
 import type { Issue } from '../../src/types/error-data.ts'
 
 const call = { id: 'c1', name: 'weather', arguments: {} }

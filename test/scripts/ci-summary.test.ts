@@ -25,9 +25,9 @@ test.each<[string, object | undefined, string, readonly string[], string, number
   ['an unhandled rejection', run(5, 0), '1', [], '5 passed, 1 failed', 1],
   ['a broken step', run(5, 0), '0', ['check'], '5 passed, 1 failed', 1],
   ['no tests at all', run(0, 0), '0', [], '0 passed, 1 failed', 1],
-  ['the counts of another runner', { passed: 3, failed: 2 }, '1', [], '3 passed, 2 failed', 1],
+  ['the counts of another test runner', { passed: 3, failed: 2 }, '1', [], '3 passed, 2 failed', 1],
   ['no report', undefined, '1', ['install'], '0 passed, 2 failed', 1],
-])('the last line is honest about %s', (name, report, code, broken, line, status) => {
+])('the last line and the exit code reflect %s', (name, report, code, broken, line, status) => {
   const path = join(folder, `${name}.json`)
   if (report !== undefined) writeFileSync(path, JSON.stringify(report))
   const { lines, ...result } = summary(`test ${code} ${path}`, ['test', '--', ...broken])

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { sharedSummary } from '../support/shared-reporter.ts'
 
-test('skipped tests that need ../shared are counted, and a clone without it is called complete', () => {
+test('skipped tests that need ../shared are counted, and the summary says that a clone without it is complete', () => {
   const names = [
     'recorded (../shared/fixtures) > a',
     'schema (../shared/oracles) > b',
@@ -11,6 +11,6 @@ test('skipped tests that need ../shared are counted, and a clone without it is c
   expect(sharedSummary(names)).toContain('A clone without it is complete in itself')
 })
 
-test('nothing is said when none of them needs ../shared', () => {
+test('there is no summary when none of them needs ../shared', () => {
   expect(sharedSummary(['another > c'])).toBeUndefined()
 })

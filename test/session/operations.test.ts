@@ -46,9 +46,9 @@ const engineOf = (...scripts: Script[]): Engine =>
 const messages = [user('go')]
 
 test.each([undefined, null, 'hello'])(
-  'start refuses %o, which is nothing to start from, and says what it takes',
+  'start refuses %o and says that it needs messages, a thread or a session',
   async (input) => {
-    // A caller without types may give anything.
+    // A caller without types may pass anything.
     const start = Session.start(engineOf(done), input as unknown as Session)
     await expect(start).rejects.toMatchObject({
       kind: 'validation',
@@ -57,7 +57,7 @@ test.each([undefined, null, 'hello'])(
   },
 )
 
-/** A session in each status, made the way that it really comes about. */
+/** A session in each status, produced by real operations. */
 const sessions: Record<SessionStatus, () => Promise<Session>> = {
   idle: async () => Session.create({ messages }),
   completed: async () => (await Session.start(engineOf(done), messages)).session,
@@ -111,7 +111,7 @@ describe('every operation in every status', () => {
   const rows = (Object.keys(table) as SessionStatus[]).flatMap((status) =>
     (Object.keys(operations) as (keyof typeof operations)[]).map((name) => [status, name] as const),
   )
-  test.each(rows)('%s takes or refuses %s as the table says', async (status, name) => {
+  test.each(rows)('%s accepts or refuses %s as the table says', async (status, name) => {
     const session = await sessions[status]()
     expect(session.status).toBe(status)
     const before = JSON.stringify(session)
@@ -130,7 +130,7 @@ describe('every operation in every status', () => {
 })
 
 describe('a session', () => {
-  test('starts, completes and goes on with a reply', async () => {
+  test('starts, completes and continues with a reply', async () => {
     const adapter = fake({ scripts: [done, [['text', 'again']]] })
     const engine = createEngine({ adapter })
     const first = await Session.start(engine, messages)
@@ -148,7 +148,7 @@ describe('a session', () => {
     expect(second.session.id).toBe(first.session.id)
   })
 
-  test('is made with an id, a thread or messages, context and metadata; unknown keys are refused', () => {
+  test('is created with an id, a thread or messages, context and metadata; unknown keys are refused', () => {
     expect(Session.create({ id: 'x', messages, context: { a: 1 }, metadata: { b: 2 } })).toEqual({
       version: 1,
       id: 'x',
@@ -174,7 +174,7 @@ describe('a session', () => {
     expect(seen).toEqual([{ tenant: 'a', x: 2 }, 's'])
   })
 
-  test('its metadata is the caller’s: no run writes to it', async () => {
+  test('its metadata belongs to the caller: no run writes to it', async () => {
     const engine = engineOf([call('c1', 'ask')], done)
     const { session } = await Session.start(
       engine,
@@ -184,7 +184,7 @@ describe('a session', () => {
     expect([session.metadata, after.session.metadata]).toEqual([{ mine: 1 }, { mine: 1 }])
   })
 
-  test('a call that fails gives the session in status error, with everything, and can be tried again', async () => {
+  test('a call that fails returns the session in status error with the whole thread, and can be retried', async () => {
     const engine = engineOf(
       [
         ['text', 'half'],
@@ -207,7 +207,7 @@ describe('a session', () => {
     expect(again.session.thread.messages.map(({ content }) => content)).toEqual(['go', 'done'])
   })
 
-  test('a call that fails before its first event gives the session in status error, with the input', async () => {
+  test('a call that fails before its first event returns the session in status error, with the input', async () => {
     const engine = engineOf([['preflight_error', 'authentication_failed', { status: 401 }]], done)
     const { session } = await Session.start(engine, messages)
     expect(session).toMatchObject({
@@ -218,7 +218,7 @@ describe('a session', () => {
     expect((await Session.resume(engine, session)).session.status).toBe('completed')
   })
 
-  test('a mistake of the caller rejects and changes nothing', async () => {
+  test('a usage error rejects and changes nothing', async () => {
     await expect(Session.start(createEngine(), messages)).rejects.toMatchObject({
       reason: 'missing_adapter',
     })
@@ -227,7 +227,7 @@ describe('a session', () => {
     })
   })
 
-  test('a tool error that halts is an error that can be resumed: the model is asked again', async () => {
+  test('a session that was halted by a tool error can be resumed: the model is called again', async () => {
     const engine = engineOf([call('c1', 'broken')], done)
     const { session } = await Session.start(engine, messages, { onToolError: 'halt' })
     expect(session).toMatchObject({
@@ -237,7 +237,7 @@ describe('a session', () => {
     expect((await Session.resume(engine, session)).session.status).toBe('completed')
   })
 
-  test('a cancelled run keeps the user’s words and the partial answer, marked', async () => {
+  test('a cancelled run keeps the user message and the partial answer, which is marked partial', async () => {
     const controller = new AbortController()
     const script: Script = [
       ['text', 'half an '],
@@ -268,7 +268,7 @@ describe('a session', () => {
     ])
   })
 
-  test('goes on step by step', async () => {
+  test('continues step by step', async () => {
     const engine = engineOf([call('c1', 'echo')], done)
     const first = await Session.step(engine, Session.create({ messages }))
     expect(first.session.status).toBe('idle')
@@ -276,7 +276,7 @@ describe('a session', () => {
     expect(second).toMatchObject({ session: { status: 'completed' }, result: { done: true } })
   })
 
-  test('takes appended messages, after which it can be resumed', async () => {
+  test('accepts appended messages, after which it can be resumed', async () => {
     const { session } = await Session.start(engineOf(done), messages)
     const more = Session.append(session, user('one'), user('two'))
     expect(more.status).toBe('idle')
@@ -288,7 +288,7 @@ describe('a session', () => {
 })
 
 describe('questions', () => {
-  test('the user is asked one after the other, nothing is lost, and the model is called once at the end', async () => {
+  test('questions are asked one after the other, none is lost, and the model is called once at the end', async () => {
     const adapter = fake({
       scripts: [[call('c1', 'ask'), call('c2', 'echo'), call('c3', 'ask')], done],
     })
@@ -311,7 +311,7 @@ describe('questions', () => {
 })
 
 describe('calls for the caller', () => {
-  test('are pending, are answered in any order, and stand in the order of the calls', async () => {
+  test('are pending, can be answered in any order, and their results are in the order of the calls', async () => {
     const adapter = fake({
       scripts: [[call('c1', 'hand'), call('c2', 'echo'), call('c3', 'hand')], done],
     })
@@ -336,7 +336,7 @@ describe('calls for the caller', () => {
   test.each([
     ['an unknown id', [{ toolCallId: 'c9', content: 'x' }]],
     [
-      'a result given twice',
+      'a duplicate result',
       [
         { toolCallId: 'c1', content: 'x' },
         { toolCallId: 'c1', content: 'y' },
@@ -357,7 +357,7 @@ describe('calls for the caller', () => {
     expect(JSON.stringify(session)).toBe(before)
   })
 
-  test('a run that suspended in manual mode goes on in manual mode', async () => {
+  test('a run that was suspended in manual mode continues in manual mode', async () => {
     const engine = engineOf([call('c1', 'echo')], [call('c2', 'echo')], done)
     const first = await Session.start(engine, messages, { mode: 'manual' })
     const answered = Session.submitToolResult(first.session, 'c1', 'by hand')
@@ -374,7 +374,7 @@ describe('calls for the caller', () => {
     expect(third.session.status).toBe('completed')
   })
 
-  test('come before questions: the results have to follow the assistant’s message', async () => {
+  test('come before questions: the results must follow the assistant’s message', async () => {
     const engine = engineOf([call('c1', 'ask'), call('c2', 'hand')], done)
     const { session } = await Session.start(engine, messages)
     expect(session).toMatchObject({ status: 'awaiting_tools', pendingQuestion: 'about c1?' })
@@ -405,7 +405,7 @@ const engine = (): Engine =>
     tools: [ask],
   })
 
-test('a question that waits behind another one is in the session before the first event of a reply', async () => {
+test('a queued question is in the session before the first event of a reply', async () => {
   const { session } = await Session.start(engine(), [user('go')])
   const stream = Session.streamReply(engine(), session, 'one')
   const saved = Session.parse(Session.stringify(stream.session))
@@ -414,7 +414,7 @@ test('a question that waits behind another one is in the session before the firs
   expect(last.session).toMatchObject({ status: 'awaiting_user', pendingQuestion: 'about c3?' })
 })
 
-test('the reducer of such a reply keeps the questions that wait', async () => {
+test('the reducer of such a reply keeps the queued questions', async () => {
   const { session } = await Session.start(engine(), [user('go')])
   const stream = Session.streamReply(engine(), session, 'one')
   let reducer = Session.reduce(stream.session)

@@ -13,7 +13,7 @@ interface Life {
   readonly killed: boolean
 }
 
-/** Runs a worker; with `killAt`, it is killed with SIGKILL as soon as it has said so many lines. */
+/** Runs a worker; with `killAt`, it is killed with SIGKILL as soon as it has printed that many lines. */
 function live(args: readonly string[], killAt = Number.POSITIVE_INFINITY): Promise<Life> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [worker, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
@@ -32,7 +32,7 @@ function live(args: readonly string[], killAt = Number.POSITIVE_INFINITY): Promi
   })
 }
 
-/** Lives through the run in as many processes as it takes, each killed at the next of the given places. */
+/** Completes the run in as many processes as needed, each killed at the next of the given line counts. */
 async function history(kills: readonly number[]): Promise<{ session: Session; runs: string[] }> {
   const folder = mkdtempSync(join(tmpdir(), 'allm-processes-'))
   try {
@@ -49,7 +49,7 @@ async function history(kills: readonly number[]): Promise<{ session: Session; ru
   }
 }
 
-test('a process killed with SIGKILL at a random event is succeeded by one that resumes from the file', async () => {
+test('after a process is killed with SIGKILL at a random event, another process resumes from the file', async () => {
   const uncut = await history([])
   expect(uncut.session.status).toBe('completed')
   const places = Array.from({ length: 4 }, () => 1 + Math.floor(Math.random() * 30))

@@ -35,7 +35,7 @@ const tools = [named('echo', () => 1), named('later', async () => 2)]
 
 const engine = () => createEngine({ adapter: fake({ scripts }), tools, clock: virtualClock() })
 
-test('the session of the stream is legal, sendable and JSON at every event, and never loses the input', async () => {
+test('the session of the stream is valid, sendable and JSON at every event, and never loses the input', async () => {
   const stream = Session.streamStart(engine(), messages)
   const check = (session: Session): void => {
     expect(validateSession(session)).toEqual([])
@@ -51,7 +51,7 @@ test('the session of the stream is legal, sendable and JSON at every event, and 
   expect(stream.session.status).toBe('completed')
 })
 
-test('the reducer gives the same session as the stream, event for event, and is pure', async () => {
+test('the reducer returns the same session as the stream after every event, and is pure', async () => {
   const stream = Session.streamStart(engine(), messages)
   let reducer = Session.reduce(stream.session)
   const first = reducer
@@ -97,7 +97,7 @@ test('a stream that fails before its first event throws, and its session is in s
   })
 })
 
-test('a session that was left in the middle is idle, and says where it was', async () => {
+test('a session that was left in the middle is idle and records the phase of its run', async () => {
   const stream = Session.streamStart(engine(), messages)
   for await (const event of stream) if (event.type === 'tool_execution_started') break
   expect(stream.session).toMatchObject({
@@ -106,7 +106,7 @@ test('a session that was left in the middle is idle, and says where it was', asy
   })
 })
 
-test('a reply to a session that was left in the middle keeps what was said', async () => {
+test('a reply to a session that was left in the middle keeps the messages so far', async () => {
   const stream = Session.streamStart(engine(), messages)
   for await (const event of stream) if (event.type === 'text_delta') break
   const script: Script = [['text', 'fine']]
@@ -136,13 +136,13 @@ const call: Script[number] = ['tool_call', { id: 'c1', name: 'echo', arguments: 
 const engineOf = (...scripts: Script[]): Engine =>
   createEngine({ adapter: fake({ scripts }), tools: [echo] })
 
-test('an answer that said nothing is not asked for again, wherever the run was cut', async () => {
+test('an empty answer is not requested again, wherever the run was cut', async () => {
   const uncut = (await Session.start(engineOf([call], []), messages)).session
   const stream = Session.streamStart(engineOf([call], []), messages)
   for await (const { type } of stream) {
     if (type !== 'message_completed' || stream.session.thread.messages.length === 1) continue
     const saved = Session.parse(Session.stringify(stream.session))
-    // An engine whose model has nothing to say: another call would fail.
+    // An engine without scripts: another model call would fail.
     const answers = saved.run?.silent === true ? [] : [[]]
     const { session } = await Session.resume(engineOf(...answers), saved)
     expect(session.status).toBe('completed')
@@ -150,7 +150,7 @@ test('an answer that said nothing is not asked for again, wherever the run was c
   }
 })
 
-test('an answer that ended in an error is dropped and asked for again on resume, and kept on reply', async () => {
+test('an answer that ended in an error is dropped and requested again on resume, and kept on reply', async () => {
   const failed: Script = [
     ['text', 'half'],
     ['finish', 'error'],
@@ -166,7 +166,7 @@ test('an answer that ended in an error is dropped and asked for again on resume,
   expect(words(replied.session)).toEqual(['go', '', 'heard', 'half', 'again', 'whole'])
 })
 
-test('an answer that ended in an error without a word leaves nothing to drop', async () => {
+test('an empty answer that ended in an error leaves nothing to drop', async () => {
   const { session } = await Session.start(engineOf([call], [['finish', 'error']]), messages)
   expect(session.status).toBe('error')
   const resumed = await Session.resume(engineOf([['text', 'whole']]), session)
@@ -178,7 +178,7 @@ test('an answer that ended in an error without a word leaves nothing to drop', a
   ])
 })
 
-test('an answer that does not match its schema is dropped and asked for again on resume', async () => {
+test('an answer that does not match its schema is dropped and requested again on resume', async () => {
   const options = { responseFormat: z.object({ n: z.number() }) }
   const { session } = await Session.start(engineOf([['text', 'no JSON']]), messages, options)
   expect(session).toMatchObject({ status: 'error', error: { reason: 'invalid_output' } })
@@ -189,7 +189,7 @@ test('an answer that does not match its schema is dropped and asked for again on
   expect(result.thread.messages.map(({ content }) => content)).toEqual(['go', '{"n":1}'])
 })
 
-describe('a run that was cancelled ends on resume as one that was not', () => {
+describe('a cancelled run ends after resume with the same thread as a run that was not cancelled', () => {
   const scripts: Script[] = [[['text', 'look'], call], [['text', 'whole']]]
   const repeatable: Tool = { ...echo, idempotent: true }
   const engineAfter = (answers: number): Engine =>

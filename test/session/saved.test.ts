@@ -1,5 +1,5 @@
-import fc from 'fast-check'
 import { readdirSync, readFileSync } from 'node:fs'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Session, SessionError, validateSession } from '../../src/index.ts'
 
@@ -16,14 +16,14 @@ describe('every session ever saved stays readable', () => {
     expect(Session.parse(Session.stringify(session))).toEqual(session)
   })
 
-  test('there is one of each status, and of each place where a run can be cut', () => {
+  test('there is one for each status and for each point where a run can be cut', () => {
     const sessions = saved.map(([, text]) => Session.parse(text))
     expect(new Set(sessions.map(({ status }) => status)).size).toBe(5)
     expect(new Set(sessions.map(({ run }) => run?.phase)).size).toBe(4)
   })
 })
 
-describe('what can not be read says what and where', () => {
+describe('the error for an invalid session names the problem and its path', () => {
   test.each([
     ['', 'is not JSON'],
     ['{"version":1', 'is not JSON'],
@@ -41,7 +41,7 @@ describe('what can not be read says what and where', () => {
     expect(() => Session.parse(text)).toThrow(problem)
   })
 
-  test('a session that could not be read back is not written', () => {
+  test('a session that could not be parsed again is not stringified', () => {
     const session = Session.create({ id: 'x' })
     expect(() => Session.stringify({ ...session, context: { at: new Date() } as never })).toThrow(
       'context.at',
@@ -49,7 +49,7 @@ describe('what can not be read says what and where', () => {
   })
 })
 
-test('ten thousand random corruptions of saved sessions are read or refused, never a TypeError', () => {
+test('ten thousand random corruptions of saved sessions are parsed or refused, never with a TypeError', () => {
   const texts = saved.map(([, text]) => text)
   let read = 0
   let refused = 0

@@ -1,12 +1,12 @@
-// A worker of its own process: runs or resumes the session in a file and saves it after every event.
+// A worker in a separate process: runs or resumes the session in a file and saves it after every event.
 // usage: node worker.mjs FILE COUNTS [start]
 import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { createEngine, Session, tool, user } from '../../dist/index.js'
 import { fake } from '../../dist/testing.js'
 
 const [file, counts, mode] = process.argv.slice(2)
-const say = (line) => process.stdout.write(`${line}\n`)
-/** A handler runs as its start is told. What it does to the world waits here until that start is on disk. */
+const print = (line) => process.stdout.write(`${line}\n`)
+/** A handler is started when its start event is emitted. Its side effect waits here until that event is on disk. */
 const waiting = new Map()
 const isOnDisk = (id) => new Promise((resolve) => waiting.set(id, resolve))
 const named = (name, handler) =>
@@ -38,7 +38,7 @@ const scripts = [
   ],
 ]
 
-/** The scripts that are left: those of answers that are not in the thread yet. */
+/** An engine with the remaining scripts: those of the answers that are not in the thread yet. */
 function engineFor(session) {
   const answered = session.thread.messages.filter(
     ({ role, metadata }) => role === 'assistant' && metadata?.partial !== true,
@@ -61,12 +61,12 @@ if (session.status !== 'completed') {
       ? Session.streamStart(engineFor(session), session)
       : Session.streamResume(engineFor(session), session)
   save(stream.session)
-  say('ready')
+  print('ready')
   for await (const event of stream) {
     save(stream.session)
     if (event.type === 'tool_execution_started') waiting.get(event.id)?.()
-    say(event.type)
+    print(event.type)
     await pause()
   }
 }
-say('over')
+print('over')

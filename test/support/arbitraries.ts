@@ -39,7 +39,7 @@ export function shaped<T extends object>(
 ): fc.Arbitrary<T> {
   const members = { ...required, ...optional }
   const requiredKeys = Object.keys(required)
-  // The members are named by the caller, who also names the type.
+  // The caller names the members and the type.
   return fc.record(members, {
     requiredKeys,
     noNullPrototype: true,
@@ -181,7 +181,7 @@ export const modelRequest: fc.Arbitrary<ModelRequest> = fc.record(requestMembers
   noNullPrototype: true,
 }) as fc.Arbitrary<unknown> as fc.Arbitrary<ModelRequest>
 
-/** Counts of any size, except those whose total says that reasoning is not in the output: adapters add it there. */
+/** Counts of any size, except totals that exclude reasoning from the output: adapters add it there. */
 export const usage: fc.Arbitrary<Usage> = shaped<Usage>(
   {},
   {

@@ -1,7 +1,7 @@
 /** One place in a value: the keys that lead to it. */
 export type Place = readonly (string | number)[]
 
-/** Every place in a value, the value itself left out: members and items, however deep. */
+/** Every place in a value except the value itself: members and items at any depth. */
 export function placesIn(value: unknown, at: Place = []): readonly Place[] {
   if (typeof value !== 'object' || value === null) return []
   const keys = Array.isArray(value) ? value.map((_, index) => index) : Object.keys(value)
@@ -11,7 +11,7 @@ export function placesIn(value: unknown, at: Place = []): readonly Place[] {
   })
 }
 
-/** A place as an issue writes it: `messages[2].role`. */
+/** A place in the form of an issue path: `messages[2].role`. */
 export function pathOf(place: Place): string {
   let path = ''
   for (const key of place) {
@@ -22,7 +22,7 @@ export function pathOf(place: Place): string {
   return path
 }
 
-/** A copy of a value with something else in one place. */
+/** A copy of a value with another value in one place. */
 export function corrupted(value: unknown, place: Place, replacement: unknown): unknown {
   const [key, ...rest] = place
   if (key === undefined) return replacement

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
-/** A request as the server got it, its body read. */
+/** A request as the server received it, with its body. */
 export interface ReceivedRequest {
   readonly method: string
   readonly path: string
@@ -59,7 +59,7 @@ export async function serve(handler: Handler): Promise<TestServer> {
     socket.on('close', () => sockets.delete(socket))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  // A server that listens on a port has an address that is no path.
+  // A server that listens on a port has an address object, not a path.
   const { port } = server.address() as AddressInfo
   const close = async (): Promise<void> => {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
@@ -78,10 +78,10 @@ export async function serve(handler: Handler): Promise<TestServer> {
   }
 }
 
-/** A server whose first answer is written by the test, when it sees fit. */
+/** A server whose first response is written by the test itself. */
 export interface HandServer {
   readonly server: TestServer
-  /** The answer, as soon as the request has come. */
+  /** Resolves to the response when the request has arrived. */
   readonly answer: Promise<ServerResponse>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -105,20 +105,20 @@ export function sendJson(
   response.end(JSON.stringify(value))
 }
 
-/** Begins an answer of server-sent events and leaves it open; the text is written as it is. */
+/** Begins a response of server-sent events and leaves it open. The text is written unchanged. */
 export function startSse(response: ServerResponse, text = ''): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   response.flushHeaders()
   if (text !== '') response.write(text)
 }
 
-/** A whole answer of server-sent events. */
+/** A complete response of server-sent events. */
 export function sendSse(response: ServerResponse, text: string): void {
   startSse(response)
   response.end(text)
 }
 
-/** Server-sent events with these data lines; what is no string is sent as JSON. */
+/** Server-sent events with these data lines. Values other than strings are sent as JSON. */
 export function sse(...data: readonly unknown[]): string {
   return data
     .map((item) => `data: ${typeof item === 'string' ? item : JSON.stringify(item)}\n\n`)

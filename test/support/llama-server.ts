@@ -4,27 +4,27 @@ import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Puts a real llama.cpp server with tiny models together. It lies beside the repository, and not everywhere. */
+/** A tool that sets up a real llama.cpp server with tiny models. It is next to the repository, if it is present at all. */
 const tool = join(process.cwd(), '..', 'shared', 'tools', 'llama', 'up')
 
-/** Kept from run to run: what the tool fetches is fetched once. */
+/** Kept between runs, so that the tool fetches its files only once. */
 const directory = join(tmpdir(), 'allm-llama')
 
 /** The key that the servers ask for. */
 export const llamaKey = 'test-key'
 
-/** One that answers, one that calls a tool first, one that reasons first. */
+/** One model that answers, one that calls a tool first, and one that reasons first. */
 const models = { plain: 'tiny.gguf', tool: 'tiny--tool.gguf', think: 'tiny--think.gguf' } as const
 
 export type LlamaModel = keyof typeof models
 
-/** Whether the server is here, or the tool can bring it here. */
+/** Whether the server is installed or the tool can install it. */
 export function hasLlama(): boolean {
   if (!existsSync(tool)) return false
   const last = join(directory, models.think)
   if (!existsSync(last)) {
     spawnSync(tool, [directory], { stdio: 'ignore', timeout: 120_000 })
-    // It also starts servers, on ports that are always the same; ours have ports of their own.
+    // The tool also starts servers on fixed ports. These tests use other ports.
     spawnSync(tool, [directory, '--down'], { stdio: 'ignore' })
   }
   return existsSync(last)
@@ -36,15 +36,15 @@ export interface LlamaServers {
   stop(): void
 }
 
-/** Starts the servers. Those that were started are ended when one does not come up. */
+/** Starts the servers. If one does not start, the others are stopped. */
 export async function startLlama(): Promise<LlamaServers> {
   const running: ChildProcess[] = []
   const stop = (): void => running.forEach((server) => server.kill())
   const start = async (model: LlamaModel): Promise<number> => {
     const port = await freePort()
-    const place = ['--host', '127.0.0.1', '--port', `${port}`, '--alias', 'tiny']
-    const ways = ['--api-key', llamaKey, '--jinja', '--temp', '0', '-c', '4096']
-    const program = ['llama-server', '-m', models[model], ...place, ...ways]
+    const address = ['--host', '127.0.0.1', '--port', `${port}`, '--alias', 'tiny']
+    const options = ['--api-key', llamaKey, '--jinja', '--temp', '0', '-c', '4096']
+    const program = ['llama-server', '-m', models[model], ...address, ...options]
     const server = spawn(join(directory, 'run'), program, { cwd: directory })
     running.push(server)
     await listening(server)
@@ -62,7 +62,7 @@ export async function startLlama(): Promise<LlamaServers> {
 function freePort(): Promise<number> {
   return new Promise((resolve) => {
     const probe = createServer().listen(0, '127.0.0.1', () => {
-      // A server that listens on a port has an address that is no path.
+      // A server that listens on a port has an address object, not a path.
       const { port } = probe.address() as AddressInfo
       probe.close(() => resolve(port))
     })

@@ -1,6 +1,6 @@
 import type { ChatAdapter, ModelEvent } from '../../src/index.ts'
 
-/** The same adapter with its events cut into batches of other sizes. */
+/** The same adapter with its events split into batches of other sizes. */
 export function rechunked(adapter: ChatAdapter, sizes: readonly number[]): ChatAdapter {
   return {
     provider: adapter.provider,

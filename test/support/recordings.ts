@@ -23,10 +23,10 @@ const shared: RecordingRoot = {
   folder: join(root, '../shared/fixtures/open'),
 }
 
-/** Whether the recordings of others are present beside the repository. */
+/** Whether third-party recordings are present next to the repository. */
 export const hasShared: boolean = existsSync(shared.folder)
 
-/** The invented recordings of this repository and, where they are present, those beside it. */
+/** The invented recordings of this repository and, if present, those next to it. */
 export const recordingRoots: readonly RecordingRoot[] = [
   { name: 'test/fixtures', folder: join(root, 'test/fixtures/recordings') },
   ...(hasShared ? [shared] : []),

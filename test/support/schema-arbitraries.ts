@@ -24,7 +24,7 @@ const leaves: readonly JsonValue[] = [
 ]
 const leaf = fc.constantFrom(...leaves)
 
-/** JSON values of few forms, so that a schema has a chance to match. */
+/** JSON values with little variety, so that a schema has a chance to match. */
 export const sampleValue: fc.Arbitrary<JsonValue> = fc.letrec<{ value: JsonValue }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 3 },
@@ -42,7 +42,7 @@ type AnySchema = JsonObject | boolean
 /**
  * JSON Schemas of up to four keywords at each level. References point into `$defs`, at `one` and `t/wo`.
  *
- * `contains` is not among them: ajv passes over it for an empty list beside some other keywords.
+ * `contains` is not among them: ajv ignores it for an empty list together with some other keywords.
  */
 export const sampleSchema: fc.Arbitrary<AnySchema> = fc.letrec<{
   any: AnySchema

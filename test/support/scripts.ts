@@ -4,9 +4,9 @@ import type { HarnessEntry, Script, ScriptEntry, SpecEntry } from '../../src/tes
 import { finishReasons } from '../../src/types/response.ts'
 import { json, jsonObject, shaped, text, usage, word } from './arbitraries.ts'
 
-/** Arbitrary scripts, legal by construction, for the property tests of every room. */
+/** Arbitrary scripts, legal by construction, for the property tests of every folder. */
 
-/** Some entries that belong together; `id` is what the call in them is called. */
+/** Makes entries that belong together; `id` is the id of the call in them. */
 type Move = (id: string) => readonly SpecEntry[]
 
 const adapterReason = fc.constantFrom(...adapterErrorReasons)
@@ -49,23 +49,23 @@ const aside: fc.Arbitrary<Move> = fc.oneof(
 
 const wait: fc.Arbitrary<Move> = fc.nat({ max: 100_000 }).map((ms): Move => () => [['delay', ms]])
 
-function said(moves: readonly Move[]): readonly SpecEntry[] {
+function entriesOf(moves: readonly Move[]): readonly SpecEntry[] {
   return moves.flatMap((move, index) => move(`call_${index}`))
 }
 
-const saying = fc.array(fc.oneof(texts, reasoning, wholeCall, streamedCall, aside, wait), {
+const content = fc.array(fc.oneof(texts, reasoning, wholeCall, streamedCall, aside, wait), {
   maxLength: 6,
 })
 
-/** A script that ends well: by `finish`, or by having nothing more to say. */
+/** A script that ends without a failure: with `finish`, or after its last entry. */
 export const endingScript: fc.Arbitrary<Script> = fc
-  .tuple(saying, fc.option(finish, { nil: undefined }))
-  .map(([moves, end]) => (end === undefined ? said(moves) : [...said(moves), end]))
+  .tuple(content, fc.option(finish, { nil: undefined }))
+  .map(([moves, end]) => (end === undefined ? entriesOf(moves) : [...entriesOf(moves), end]))
 
 /** A script of the tests' vocabulary that fails after its first event. */
 export const failingScript: fc.Arbitrary<Script> = fc
-  .tuple(saying, fc.oneof(adapterReason, json))
-  .map(([moves, term]) => [...said(moves), ['error', term]])
+  .tuple(content, fc.oneof(adapterReason, json))
+  .map(([moves, term]) => [...entriesOf(moves), ['error', term]])
 
 /** A script of the harnesses' vocabulary: whole answers and failures of every kind. */
 export const harnessScript: fc.Arbitrary<Script> = fc.oneof(

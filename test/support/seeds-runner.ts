@@ -5,7 +5,7 @@ import { TestRunner, type RunnerTestCase } from 'vitest'
 const runs = Number(process.env['ALLM_SEEDS'] ?? '10')
 
 /**
- * Runs each test that checks a property with as many random seeds as `ALLM_SEEDS` says, and each other test once.
+ * Runs each property test with `ALLM_SEEDS` random seeds, and each other test once.
  * Every seed that fails is printed; the first failure is the result of the test.
  */
 export default class SeedsRunner extends TestRunner {

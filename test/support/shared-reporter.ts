@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Reporter, TestModule } from 'vitest/node'
 import { root } from './root.ts'
 
-/** Says at the end how many tests were skipped because they need `../shared`, where that folder is absent. */
+/** Prints at the end how many tests were skipped because they need `../shared`, if that folder is absent. */
 export default class SharedReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     if (existsSync(join(root, '../shared'))) return
@@ -13,12 +13,12 @@ export default class SharedReporter implements Reporter {
   }
 }
 
-/** What is said about skipped tests of these full names. A test that needs `../shared` says so in its full name. */
+/** The summary for skipped tests with these full names. A test that needs `../shared` has it in its full name. */
 export function sharedSummary(skipped: readonly string[]): string | undefined {
   const count = skipped.filter((name) => name.includes('../shared')).length
   if (count === 0) return undefined
   return `\
-${count} tests were skipped because they need ../shared, a folder of recordings and schemas of others beside the repository.
+${count} tests were skipped because they need ../shared, a folder next to the repository with third-party recordings and schemas.
 A clone without it is complete in itself: its own recordings in test/fixtures go through the same tests.
 `
 }

@@ -11,7 +11,7 @@ export interface SourceFile {
   readonly folder: string
   readonly text: string
   readonly tree: ts.SourceFile
-  /** What it imports or re-exports: files as paths from `src/`, anything else as it is written. Types count. */
+  /** Its imports and re-exports: files as paths from `src/`, other specifiers unchanged. Type imports count. */
   readonly imports: readonly string[]
 }
 
@@ -93,7 +93,7 @@ export interface Exported {
   readonly from?: { readonly path: string; readonly name: string }
 }
 
-/** What a file exports, re-exports included. `export * as Name` is one export that points at a whole file. */
+/** The exports of a file, including re-exports. `export * as Name` is one export that points at a whole file. */
 export function exportsOf(file: SourceFile): readonly Exported[] {
   return file.tree.statements.flatMap((statement) =>
     ts.isExportDeclaration(statement) ? reExports(file, statement) : declared(statement),

@@ -32,7 +32,7 @@ async function drain(source: ReturnType<typeof toolBatches>): Promise<readonly S
   return events
 }
 
-test('a call of a tool that does not exist is answered, by the policy, and the others run', async () => {
+test('a call of a tool that does not exist is answered according to the policy, and the others run', async () => {
   const calls = [call('c0', 'eco'), call('c1', 'echo', { x: 1 }), call('c2', 'weather')]
 
   const { messages, halt } = foldToolEvents(calls, await drain(toolBatches(calls, settled())))
@@ -50,7 +50,7 @@ test('a call of a tool that does not exist is answered, by the policy, and the o
   })
 })
 
-test('whoever asks again before the answer is there waits for his turn', async () => {
+test('concurrent next() calls are queued', async () => {
   const gate = deferred<string>()
   const slow = simple('slow', () => gate.promise)
   const run = settled({ tools: toolTable([slow]), maxConcurrency: 1 })
@@ -72,7 +72,7 @@ test('a batch that has ended stays ended', async () => {
   expect(source.wasCut()).toBe(false)
 })
 
-test('a batch that is left was cut, unless every call had its answer', async () => {
+test('wasCut() is true for a batch that was left before every call was answered', async () => {
   const source = toolBatches([call('c0', 'echo'), call('c1', 'echo')], settled())
   await source.next()
   await source.return()
@@ -81,7 +81,7 @@ test('a batch that is left was cut, unless every call had its answer', async () 
   expect(source.wasCut()).toBe(true)
 })
 
-test('a handler that passes its options on passes its signal on', async () => {
+test('a copy of the handler options includes the signal', async () => {
   const passed: unknown[] = []
   const inner = (options: { signal: AbortSignal }): number => passed.push(options.signal)
   const outer = simple('outer', (_args, options) => {
@@ -111,11 +111,11 @@ test.each([
   [8, 16],
   [0, 8],
   [Number.NaN, 8],
-])('%d processors run %d handlers at once', (processors, handlers) => {
+])('with %d processors %d handlers run at once', (processors, handlers) => {
   expect(defaultConcurrency(processors)).toBe(handlers)
 })
 
-test('unless told, as many handlers run at once as the processors suggest', async () => {
+test('by default the number of processors limits how many handlers run at once', async () => {
   const clock = virtualClock()
   const nap = simple('nap', () => clock.sleep(10))
   const calls = Array.from({ length: 3 * defaultConcurrency() }, (_, index) =>
@@ -127,7 +127,7 @@ test('unless told, as many handlers run at once as the processors suggest', asyn
   expect(clock.now()).toBe(30)
 })
 
-/** Waits for its signal, and keeps what it was stopped with. */
+/** Waits for its signal and records the abort reason. */
 function patient(stops: unknown[]): ToolHandler {
   return (_args, { signal }) =>
     new Promise((resolve) => {
@@ -152,7 +152,7 @@ test('leaving the stream aborts the signals of the handlers that still run', asy
   ])
 })
 
-test('leaving does not wait for a handler that ignores its signal, and stops its timer', async () => {
+test('return() does not wait for a handler that ignores its signal, and clears its timer', async () => {
   const clock = virtualClock({ auto: false })
   const deaf = simple('deaf', () => new Promise(() => undefined))
   const stream = streamToolCalls([call('c0', 'deaf')], [deaf], { clock })
@@ -167,7 +167,7 @@ test('leaving does not wait for a handler that ignores its signal, and stops its
   expect(clock.pending).toBe(0)
 })
 
-test('the signal ends the stream in one error, and keeps what had finished', async () => {
+test('the signal ends the stream with one error, and finished results are kept', async () => {
   const stops: unknown[] = []
   const controller = new AbortController()
   const tools = [simple('wait', patient(stops)), simple('quick', () => 'done')]
@@ -192,7 +192,7 @@ test('the signal ends the stream in one error, and keeps what had finished', asy
   expect(stops).toEqual([reason, reason])
 })
 
-test('a signal that is aborted before the start throws, and nothing runs', async () => {
+test('a signal that is already aborted throws, and nothing runs', async () => {
   let runs = 0
   const counted = simple('counted', () => ++runs)
   const stream = streamToolCalls([call('c0', 'counted')], [counted], {
@@ -203,7 +203,7 @@ test('a signal that is aborted before the start throws, and nothing runs', async
   expect(runs).toBe(0)
 })
 
-test('a handler that aborts the run itself is the last to run', async () => {
+test('no handler starts after one that aborts the run', async () => {
   const controller = new AbortController()
   const ran: string[] = []
   const pull = simple('pull', (_args, { toolCall }) => {
@@ -218,7 +218,7 @@ test('a handler that aborts the run itself is the last to run', async () => {
   expect(brief(events).slice(-2)).toEqual(['tool_result_encoded c1', 'error'])
 })
 
-test('a signal that outlives many batches keeps no listener', async () => {
+test('listeners on a signal that outlives many batches are removed', async () => {
   const controller = new AbortController()
   let listeners = 0
   const { signal } = controller
@@ -243,7 +243,7 @@ test('a signal that outlives many batches keeps no listener', async () => {
   expect(listeners).toBe(0)
 })
 
-test('wherever a reader stops, every handler that ever ran has been announced to him', async () => {
+test('wherever the consumer stops, it has read a start event for every handler that ran', async () => {
   const kinds = fc.constantFrom('sync', 'async', 'stuck')
   await fc.assert(
     fc.asyncProperty(

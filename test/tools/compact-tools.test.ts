@@ -33,8 +33,8 @@ function described(more: Partial<Tool>): string | undefined {
   return projectTools([{ ...weather, ...more }])[0]?.description
 }
 
-describe('what the model sees', () => {
-  test('tools that are not compact are sent as they are, without their code', () => {
+describe('the tools that are sent to the model', () => {
+  test('tools that are not compact are sent in full, without their handlers', () => {
     const strict = tool({ name: 'a', description: 'd', schema, strict: true, handler: () => 1 })
 
     expect(projectTools([strict, plain])).toEqual([
@@ -80,18 +80,26 @@ describe('what the model sees', () => {
 
   test.each([
     ['a summary goes first', { summary: 'Weather now' }, 'Weather now Args: day'],
-    ['a summary of several lines is one', { summary: 'Weather\n  now' }, 'Weather now Args: day'],
-    ['an empty summary is none', { summary: ' ' }, 'Gives the weather. Args: day'],
-    ['no sentence: the first line', { description: 'Weather\nand so on.' }, 'Weather Args: day'],
     [
-      'a dot inside a word ends nothing',
+      'a summary of several lines becomes one line',
+      { summary: 'Weather\n  now' },
+      'Weather now Args: day',
+    ],
+    ['an empty summary is ignored', { summary: ' ' }, 'Gives the weather. Args: day'],
+    [
+      'a description without a sentence: its first line',
+      { description: 'Weather\nand so on.' },
+      'Weather Args: day',
+    ],
+    [
+      'a dot inside a word does not end a sentence',
       { description: 'Uses v1.5 of it. Yes.' },
       'Uses v1.5 of it. Args',
     ],
     ['no properties: no arguments', { schema: {} }, 'Gives the weather. [compact]'],
     ['empty properties', { schema: { properties: {} } }, 'Gives the weather. Args: none [compact]'],
     [
-      'only optional ones',
+      'only optional arguments',
       { schema: { properties: { b: {}, a: {} } } },
       'Gives the weather. Args: [a, b] [compact]',
     ],
@@ -113,18 +121,18 @@ describe('tool_help', () => {
   }
   const section = `## weather\n${description}\nArguments (JSON Schema): ${JSON.stringify(schema)}`
 
-  test('is answered by the runner: a section for each name, each once, in the order asked', async () => {
+  test('is answered by the runner: one section for each name, without duplicates, in the requested order', async () => {
     expect(await ask({ names: ['plain', 'weather', 'plain'] })).toBe(
       `## plain\nDoes plain.\nArguments (JSON Schema): {}\n\n${section}`,
     )
   })
 
-  test('takes a single name too', async () => {
+  test('accepts a single name too', async () => {
     expect(await ask({ names: 'weather' })).toBe(section)
   })
 
   test.each([{}, { names: [] }, { names: 5 }, { names: [5] }])(
-    'explains how to ask when asked %j',
+    'explains its arguments when called with %j',
     async (args) => {
       expect(await ask(args)).toBe(
         'Send the tools to explain as {"names": ["…"]}. There are: weather, plain.',
@@ -132,14 +140,14 @@ describe('tool_help', () => {
     },
   )
 
-  test('names what there is when a name is unknown', async () => {
+  test('lists the existing tools when a name is unknown', async () => {
     expect(await ask({ names: ['wether'] })).toBe(
       '## wether\nThere is no tool of this name. There are: weather, plain.',
     )
     expect(helpText([], { names: ['a'] })).toMatch(/^## a/)
   })
 
-  test('is nothing that an executor sees', async () => {
+  test('is not passed to the executor', async () => {
     const seen: string[] = []
     const calls = [call('c0', 'tool_help', { names: ['weather'] }), call('c1', 'plain')]
 
@@ -154,14 +162,14 @@ describe('tool_help', () => {
     expect(messages[0]?.content).toBe(section)
   })
 
-  test('exists only beside compact tools', async () => {
+  test('exists only together with compact tools', async () => {
     expect(toolTable([plain]).has('tool_help')).toBe(false)
     await expect(runToolCalls([call('c0', 'tool_help')], [plain])).rejects.toMatchObject({
       reason: 'unknown_tool',
     })
   })
 
-  test('an own tool of that name is refused beside compact ones, and fine without them', async () => {
+  test('a custom tool of that name is refused together with compact tools, and accepted without them', async () => {
     const own = simple('tool_help', () => 'mine')
 
     expect(() => projectTools([own, weather])).toThrow(
@@ -173,7 +181,7 @@ describe('tool_help', () => {
   })
 })
 
-test('a compact tool runs by its whole schema, and refused arguments bring its help', async () => {
+test('a compact tool is checked against its full schema, and refused arguments add its help text', async () => {
   const calls = [call('c0', 'weather', { city: 'Oslo', day: 1 }), call('c1', 'weather', { day: 1 })]
 
   const { messages } = await runToolCalls(calls, [weather])

@@ -4,19 +4,19 @@ import { virtualClock } from '../../src/testing/virtual-clock.ts'
 import { runToolCalls } from '../../src/tools/run-tools.ts'
 import { call, deferred, sentence, simple } from './support.ts'
 
-const told: TelemetryEvent[] = []
-let deafen = (): void => undefined
+const reported: TelemetryEvent[] = []
+let stopListening = (): void => undefined
 
 function listen(): void {
-  deafen = onTelemetry((event) => told.push(event), { content: true })
+  stopListening = onTelemetry((event) => reported.push(event), { content: true })
 }
 
 afterEach(() => {
-  deafen()
-  told.length = 0
+  stopListening()
+  reported.length = 0
 })
 
-test('at the deadline a call is answered, though its handler ignores its signal', async () => {
+test('at the deadline a call is answered even if its handler ignores its signal', async () => {
   const clock = virtualClock()
   const deaf = simple('deaf', () => new Promise(() => undefined))
 
@@ -31,7 +31,7 @@ test('at the deadline a call is answered, though its handler ignores its signal'
   expect(halt?.error).toMatchObject({ kind: 'tool', reason: 'timeout', toolCallId: 'c0' })
 })
 
-test('at the deadline the signal of that handler is aborted, and of no other', async () => {
+test('at the deadline only the signal of that handler is aborted', async () => {
   const clock = virtualClock()
   const signals: AbortSignal[] = []
   const nap = simple('nap', async ({ ms }, { signal }) => {
@@ -48,7 +48,7 @@ test('at the deadline the signal of that handler is aborted, and of no other', a
   expect(messages[1]?.content).toBe('rested')
 })
 
-test('a handler that looks at its signal only after the deadline finds it aborted', async () => {
+test('a handler that reads its signal only after the deadline gets an aborted signal', async () => {
   const clock = virtualClock()
   const looked = deferred<boolean>()
   const late = simple('late', async (_args, options) => {
@@ -61,7 +61,7 @@ test('a handler that looks at its signal only after the deadline finds it aborte
   expect(await looked.promise).toBe(true)
 })
 
-test('a tool’s own timeoutMs goes before that of the call', async () => {
+test('timeoutMs of a tool takes precedence over toolTimeoutMs', async () => {
   const clock = virtualClock()
   const deaf = simple('deaf', () => new Promise(() => undefined), { timeoutMs: 70 })
   const deafer = simple('deafer', () => new Promise(() => undefined))
@@ -91,7 +91,7 @@ test.each([
     },
   ],
 ] as const)(
-  'a late answer is thrown away and reported as tool.unsettled: %s',
+  'a late answer is discarded and reported as tool.unsettled: %s',
   async (outcome, end) => {
     listen()
     const clock = virtualClock()
@@ -110,7 +110,7 @@ test.each([
     await clock.runAll()
 
     expect(messages).toEqual(answered)
-    expect(told.filter(({ name }) => name === 'tool.unsettled')).toEqual([
+    expect(reported.filter(({ name }) => name === 'tool.unsettled')).toEqual([
       {
         name: 'tool.unsettled',
         at: 175,
@@ -126,7 +126,7 @@ test.each([
   },
 )
 
-test('a handler that was stopped with its run is not reported', async () => {
+test('a handler that was cancelled with its run is not reported as unsettled', async () => {
   listen()
   const clock = virtualClock()
   const controller = new AbortController()
@@ -140,13 +140,13 @@ test('a handler that was stopped with its run is not reported', async () => {
 
   await expect(result).rejects.toMatchObject({ reason: 'cancelled' })
   await clock.runAll()
-  expect(told.map((event) => [event.name, 'phase' in event && event.phase])).toEqual([
+  expect(reported.map((event) => [event.name, 'phase' in event && event.phase])).toEqual([
     ['tool', 'start'],
     ['tool', 'error'],
   ])
 })
 
-test('a handler that answers at once needs no timer', async () => {
+test('no timer is started for a handler that returns at once', async () => {
   const clock = virtualClock()
   let timers = 0
   const counting = {
@@ -164,7 +164,7 @@ test('a handler that answers at once needs no timer', async () => {
   expect(timers).toBe(0)
 })
 
-test('many calls share one timer, and none stays when they are done', async () => {
+test('many calls share one timer, which is cleared when they are done', async () => {
   const clock = virtualClock({ auto: false })
   const gate = deferred<void>()
   const slow = simple('slow', () => gate.promise)
@@ -179,7 +179,7 @@ test('many calls share one timer, and none stays when they are done', async () =
   expect(clock.pending).toBe(0)
 })
 
-test('a clock that knows only sleep keeps deadlines too', async () => {
+test('deadlines also work with a clock that has only sleep', async () => {
   const clock = virtualClock()
   const deaf = simple('deaf', () => new Promise(() => undefined))
 
@@ -208,17 +208,17 @@ test('every call has a span, with its ids and its duration', async () => {
   })
 
   const facts = { name: 'tool', requestId: 'r1' }
-  expect(told).toMatchObject([
+  expect(reported).toMatchObject([
     { ...facts, phase: 'start', toolName: 'nap', toolCallId: 'c0' },
     { ...facts, phase: 'start', toolName: 'broken', toolCallId: 'c1' },
     { ...facts, phase: 'error', durationMs: 0, error: { reason: 'handler_raised' } },
     { ...facts, phase: 'stop', durationMs: 5, toolCallId: 'c0', content: { ok: 1 } },
   ])
-  expect(told[0]).not.toHaveProperty('sessionId')
+  expect(reported[0]).not.toHaveProperty('sessionId')
 })
 
-test('what a listener throws reaches whoever reads the batch', async () => {
-  deafen = onTelemetry((event) => {
+test('an error that a listener throws reaches the consumer of the batch', async () => {
+  stopListening = onTelemetry((event) => {
     if (event.name === 'tool' && event.phase === 'stop') throw new Error('a broken listener')
   })
   const stops: unknown[] = []
@@ -235,12 +235,12 @@ test('what a listener throws reaches whoever reads the batch', async () => {
   expect(stops).toHaveLength(1)
 })
 
-test('a listener that throws about a late result is no unhandled rejection', async () => {
+test('a listener that throws for a late result causes no unhandled rejection', async () => {
   const unhandled: unknown[] = []
   const note = (error: unknown): number => unhandled.push(error)
   process.on('unhandledRejection', note)
   const clock = virtualClock()
-  deafen = onTelemetry((event) => {
+  stopListening = onTelemetry((event) => {
     if (event.name === 'tool.unsettled') throw new Error('a broken listener')
   })
   const late = simple('late', () => clock.sleep(200))

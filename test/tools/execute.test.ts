@@ -13,7 +13,7 @@ import type { ToolCall } from '../../src/types/message.ts'
 import type { StandardSchema } from '../../src/types/standard-schema.ts'
 import { call, sentence, simple, textOf } from './support.ts'
 
-/** Runs one call by a tool that gives back what it was given, and tells what came of it. */
+/** Runs one call of a tool that returns its arguments, and returns its result or its error message. */
 async function given(made: Tool, toCall: ToolCall): Promise<unknown> {
   const { messages } = await runToolCalls([toCall], [made])
   const content = textOf(messages[0])
@@ -38,13 +38,13 @@ const byJsonSchema = tool({
 })
 
 describe('JSON Schema', () => {
-  test('legal arguments reach the handler', async () => {
+  test('valid arguments reach the handler', async () => {
     const args = { city: 'Oslo', days: [1, 2] }
 
     expect(await given(byJsonSchema, call('c0', 'weather', args))).toEqual(args)
   })
 
-  test('every place and its problem are named for the model, and the handler does not run', async () => {
+  test('the model gets every path and its problem, and the handler does not run', async () => {
     let runs = 0
     const counted = { ...byJsonSchema, handler: () => ++runs }
 
@@ -68,7 +68,7 @@ describe('JSON Schema', () => {
     })
   })
 
-  test('more problems than a sentence can hold are counted', async () => {
+  test('problems that do not fit into the message are counted', async () => {
     const args = Object.fromEntries(
       Array.from({ length: 30 }, (_, index) => [`unknown_argument_${index}`, 1]),
     )
@@ -79,7 +79,7 @@ describe('JSON Schema', () => {
     expect(text.length).toBeLessThanOrEqual(300)
   })
 
-  test('what a handler does to its arguments does not change the call', async () => {
+  test('a handler that changes its arguments does not change the call', async () => {
     const rude = simple('rude', (args) => {
       Object.assign(args, { list: 'gone' })
       return args
@@ -112,21 +112,21 @@ describe('arguments that an adapter could not parse', () => {
     expect(await given(anything, raw(text))).toBe(problem)
   })
 
-  test.each(['', '  ', '{}', ' {} \n', '{ }'])('%j is no arguments', async (text) => {
+  test.each(['', '  ', '{}', ' {} \n', '{ }'])('%j means no arguments', async (text) => {
     expect(await given(anything, raw(text))).toEqual({ ran: {} })
   })
 
-  test('a call without the raw text is run by its arguments', async () => {
+  test('a call without raw text runs with its arguments', async () => {
     const toCall = { id: 'c0', name: 'anything', arguments: { a: 1 } }
 
     expect(await given(anything, toCall)).toEqual({ ran: { a: 1 } })
   })
 
-  test('text that is an object after all is what the handler gets', async () => {
+  test('the handler gets the parsed raw text when it is a valid object', async () => {
     expect(await given(anything, raw('{"a":1}'))).toEqual({ ran: { a: 1 } })
   })
 
-  test('arguments that were decoded go before the text', async () => {
+  test('decoded arguments take precedence over the raw text', async () => {
     expect(await given(anything, raw('half {', { a: 1 }))).toEqual({ ran: { a: 1 } })
   })
 })
@@ -143,21 +143,21 @@ const libraries: readonly (readonly [string, StandardSchema])[] = [
 describe.each(libraries)('a schema of %s', (_library, schema) => {
   const made = tool({ name: 'weather', description: '', schema, handler: (args) => args })
 
-  test('gives the handler what it made of the arguments', async () => {
+  test('passes its output to the handler', async () => {
     const args = { city: 'Oslo' }
 
     expect(await given(made, call('c0', 'weather', args))).toEqual({ city: 'Oslo', days: 3 })
     expect(args).toEqual({ city: 'Oslo' })
   })
 
-  test('names the place of each problem', async () => {
+  test('names the path of each problem', async () => {
     const text = await given(made, call('c0', 'weather', { city: 5, days: 'many' }))
 
     expect(text).toMatch(/^invalid arguments: .*city: .*; days: /)
   })
 })
 
-describe('a schema of one’s own', () => {
+describe('a custom schema', () => {
   const schema = (
     validate: StandardSchema<unknown, JsonObject>['~standard']['validate'],
   ): Tool => ({
@@ -165,7 +165,7 @@ describe('a schema of one’s own', () => {
     input: { '~standard': { version: 1, vendor: 'own', validate } },
   })
 
-  test('does not reach into the call', async () => {
+  test('does not change the call', async () => {
     const rude = schema((value) => ({ value: Object.assign(value as object, { a: 2 }) }))
     const toCall = call('c0', 'own', { a: 1 })
 
@@ -173,7 +173,7 @@ describe('a schema of one’s own', () => {
     expect(toCall.arguments).toEqual({ a: 1 })
   })
 
-  test('may answer by a promise', async () => {
+  test('may return a promise', async () => {
     const later = schema(async (value) => ({ value: { ...(value as object), checked: true } }))
     const never = schema(async () => ({
       issues: [{ message: 'is odd', path: ['list', { key: 2 }, 'a b'] }],
@@ -241,7 +241,7 @@ test.each([
   expect(readOutcome(toCall, value)).toEqual({ type: 'value', value })
 })
 
-test('askUser, halt and fail are what they say', () => {
+test('the outcomes of askUser, halt and fail are recognized', () => {
   expect(readOutcome(toCall, askUser('which?', { a: [1] }))).toEqual({
     type: 'ask_user',
     question: 'which?',
@@ -262,7 +262,7 @@ test('askUser, halt and fail are what they say', () => {
 test.each([
   ['an unknown type', { type: 'nap' }, 'it was not made by askUser, halt or fail'],
   [
-    'a question that is no text',
+    'a question that is not a string',
     { type: 'ask_user', question: 5 },
     'the question must be a string',
   ],

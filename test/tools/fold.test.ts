@@ -14,7 +14,7 @@ import {
 import type { ToolCall } from '../../src/types/message.ts'
 import { call, simple } from './support.ts'
 
-/** What one call does, and after how long; 0 is at once, without a promise. */
+/** What one call does and after which delay; 0 means at once, without a promise. */
 interface Plan {
   readonly what: (typeof whats)[number]
   readonly afterMs: number
@@ -74,7 +74,7 @@ function act(what: Plan['what'], id: string): unknown {
   }
 }
 
-function scene(plans: readonly Plan[]): {
+function setUp(plans: readonly Plan[]): {
   readonly calls: readonly ToolCall[]
   readonly tools: (clock: VirtualClock) => readonly Tool[]
 } {
@@ -102,7 +102,7 @@ describe('for any mix of outcomes, under any policy and concurrency', () => {
   test('runToolCalls is the fold of streamToolCalls', async () => {
     await fc.assert(
       fc.asyncProperty(plans, policy, limit, async (mix, onToolError, maxConcurrency) => {
-        const { calls, tools } = scene(mix)
+        const { calls, tools } = setUp(mix)
         const options = (clock: VirtualClock): ToolCallsOptions => ({
           clock,
           onToolError,
@@ -127,7 +127,7 @@ describe('for any mix of outcomes, under any policy and concurrency', () => {
   test('the messages do not depend on the concurrency', async () => {
     await fc.assert(
       fc.asyncProperty(plans, policy, limit, async (mix, onToolError, maxConcurrency) => {
-        const { calls, tools } = scene(mix)
+        const { calls, tools } = setUp(mix)
         const run = (clock: VirtualClock, most: number): Promise<unknown> =>
           runToolCalls(calls, tools(clock), {
             clock,
@@ -142,21 +142,21 @@ describe('for any mix of outcomes, under any policy and concurrency', () => {
     )
   })
 
-  test('each call says started, completed and one answer, in this order and never more', async () => {
+  test('each call emits started, completed and exactly one answer, in this order', async () => {
     await fc.assert(
       fc.asyncProperty(plans, policy, limit, async (mix, onToolError, maxConcurrency) => {
-        const { calls, tools } = scene(mix)
+        const { calls, tools } = setUp(mix)
         const clock = virtualClock()
         const options = { clock, onToolError, maxConcurrency, toolTimeoutMs: 100 }
-        const said = new Map<string, string[]>(calls.map(({ id }) => [id, []]))
+        const emitted = new Map<string, string[]>(calls.map(({ id }) => [id, []]))
 
         for await (const event of streamToolCalls(calls, tools(clock), options)) {
           const id = 'id' in event ? event.id : 'toolCallId' in event ? event.toolCallId : undefined
-          said.get(id ?? '')?.push(event.type)
+          emitted.get(id ?? '')?.push(event.type)
         }
 
         const answers = 'tool_result_encoded|ask_user_requested|tool_halt'
-        for (const types of said.values()) {
+        for (const types of emitted.values()) {
           expect(types.join(' ')).toMatch(
             new RegExp(`^tool_execution_started tool_execution_completed (${answers})$`),
           )
@@ -167,7 +167,7 @@ describe('for any mix of outcomes, under any policy and concurrency', () => {
   })
 })
 
-test('the fold passes over what is no answer, and over answers to other calls', () => {
+test('the fold ignores other events and answers to other calls', () => {
   expect(
     foldToolEvents(
       [call('c0', 'a')],

@@ -27,7 +27,7 @@ class Secret {
 
 describe('the default encoder', () => {
   test.each([
-    ['a string as it is', 'plain "text"', 'plain "text"'],
+    ['a string unchanged', 'plain "text"', 'plain "text"'],
     ['an empty string', '', ''],
     ['undefined', undefined, 'null'],
     ['null', null, 'null'],
@@ -39,8 +39,8 @@ describe('the default encoder', () => {
     ['an item that is undefined', [undefined, 1], '[null,1]'],
     ['a date', new Date(0), '"1970-01-01T00:00:00.000Z"'],
     ['a date inside', { at: new Date(0) }, '{"at":"1970-01-01T00:00:00.000Z"}'],
-    ['an object that writes itself', { toJSON: () => ({ a: 1 }) }, '{"a":1}'],
-    ['an address', new URL('https://example.test/a'), '"https://example.test/a"'],
+    ['an object with toJSON', { toJSON: () => ({ a: 1 }) }, '{"a":1}'],
+    ['a URL', new URL('https://example.test/a'), '"https://example.test/a"'],
     ['an object of a class', new Point(), '{"x":1}'],
     ['an object without a prototype', Object.assign(Object.create(null), { a: 1 }), '{"a":1}'],
     ['a member named __proto__', JSON.parse('{"__proto__":{"a":1}}'), '{"__proto__":{"a":1}}'],
@@ -68,17 +68,21 @@ describe('the default encoder', () => {
     ['bytes', { bytes: new Uint8Array(2) }, 'bytes holds bytes; write them as base64'],
     ['a regular expression', [/x/], '[0] is a RegExp'],
     ['a boxed string', [new Object('abc')], '[0] is a String'],
-    ['an object that hides all', { s: new Secret() }, 's is a Secret without fields of its own'],
-    ['a key that is no word', { 'a b': new Map() }, '["a b"] is a Map'],
-  ])('refuses %s by its place', (_what, value, problem) => {
+    [
+      'an object with private fields only',
+      { s: new Secret() },
+      's is a Secret without fields of its own',
+    ],
+    ['a key that is not an identifier', { 'a b': new Map() }, '["a b"] is a Map'],
+  ])('refuses %s and names its path', (_what, value, problem) => {
     expect(() => encodeJson(value)).toThrow(new TypeError(problem))
   })
 
-  test('refuses what is nested beyond reason instead of running out of stack', () => {
+  test('refuses values that are nested too deeply instead of overflowing the stack', () => {
     expect(() => encodeJson(deep)).toThrow(/is nested too deeply$/)
   })
 
-  test('passes on what a getter or toJSON throws', () => {
+  test('rethrows errors of a getter or toJSON', () => {
     const broken = {
       get a(): number {
         throw new Error('no a')
@@ -88,7 +92,7 @@ describe('the default encoder', () => {
     expect(() => encodeJson(broken)).toThrow('no a')
   })
 
-  test('knows no negative zero, as JSON does not', () => {
+  test('writes negative zero as zero, as JSON does', () => {
     expect(plainJson([-0, { zero: -0, at: new Date(0) }])).toEqual([
       0,
       { zero: 0, at: '1970-01-01T00:00:00.000Z' },
@@ -107,11 +111,11 @@ describe('the default encoder', () => {
   })
 })
 
-describe('an encoder of one’s own', () => {
+describe('a custom encoder', () => {
   const given = (content: unknown): unknown =>
     content === 'rejecting' ? Promise.reject(new Error('nobody waits for this')) : content
 
-  test('writes what it likes, and events hold the value or a description of it', () => {
+  test('may return any string, and events have the value or a description of it', () => {
     expect(encodeResult({ a: 1 }, () => 'A')).toEqual({ content: 'A', json: { a: 1 } })
     expect(encodeResult(new Map([['a', 1]]), () => 'A')).toEqual({
       content: 'A',
@@ -124,7 +128,7 @@ describe('an encoder of one’s own', () => {
     ['null', null, 'null'],
     ['an object', {}, 'object'],
     ['a promise', 'rejecting', 'object'],
-  ])('has to give a string, not %s', (_what, content, word) => {
+  ])('must return a string, not %s', (_what, content, word) => {
     expect(() => encodeResult(1, () => given(content) as string)).toThrow(
       `toolResultEncoder must return a string, not ${word}`,
     )
@@ -135,22 +139,27 @@ const raised = (cause: unknown): ToolError => new ToolError('handler_raised', 'i
 
 const read = (error: ToolError): string => JSON.parse(errorContent(error)).error
 
-test.each(toolErrorReasons)('the model reads one sentence of %s, and no class name', (reason) => {
-  const content = errorContent(new ToolError(reason, 'what happened', { cause: new Error('why') }))
+test.each(toolErrorReasons)(
+  'the model gets one sentence for %s, without a class name',
+  (reason) => {
+    const content = errorContent(
+      new ToolError(reason, 'what happened', { cause: new Error('why') }),
+    )
 
-  expect(Object.keys(JSON.parse(content))).toEqual(['error'])
-  expect(content).not.toMatch(/Error|stack|cause/)
-})
+    expect(Object.keys(JSON.parse(content))).toEqual(['error'])
+    expect(content).not.toMatch(/Error|stack|cause/)
+  },
+)
 
 test.each([
   ['an error', new TypeError('no row'), 'the tool failed: no row'],
   ['an error of several lines', new Error('\n first\nsecond'), 'the tool failed: first'],
-  ['an error without words', new Error(''), 'the tool failed'],
+  ['an error without a message', new Error(''), 'the tool failed'],
   ['a string', 'no row', 'the tool failed: no row'],
   ['something with a message', { message: 'no row' }, 'the tool failed: no row'],
   ['anything else', { code: 1 }, 'the tool failed'],
   ['nothing', undefined, 'the tool failed'],
-])('of a handler that threw %s it reads the first line', (_what, cause, text) => {
+])('the model gets the first line when a handler throws %s', (_what, cause, text) => {
   expect(read(raised(cause))).toBe(text)
 })
 
@@ -160,20 +169,20 @@ test('keys are redacted', () => {
   expect(text).toBe('the tool failed: 401 for [redacted]')
 })
 
-test('a long sentence is cut at 300 characters, never within one', () => {
+test('a long message is cut at 300 characters, never inside a character', () => {
   const text = read(raised(new Error('😀'.repeat(400))))
 
   expect(text.length).toBeLessThanOrEqual(300)
   expect(text).toMatch(/😀…$/u)
 })
 
-test('a failure that a handler reports is read as it was written, in one line', () => {
+test('the message of fail() reaches the model without a prefix, in one line', () => {
   expect(read(new ToolError('handler_failed', 'sold out\n\ttry \u0007Monday'))).toBe(
     'sold out try Monday',
   )
 })
 
-test('a compact tool whose arguments were refused adds its help', () => {
+test('refused arguments of a compact tool add its help text', () => {
   const compact = simple('weather', () => 1, { compact: true })
   const refused = new ToolError('invalid_arguments', 'invalid arguments: city: is missing')
 
@@ -184,7 +193,7 @@ test('a compact tool whose arguments were refused adds its help', () => {
   expect(JSON.parse(errorContent(raised('x'), compact))).toEqual({ error: 'the tool failed: x' })
 })
 
-test('what was thrown has words only if they are a string', () => {
+test('the message of a thrown value is used only if it is a string', () => {
   expect(messageOf({ message: 5 })).toBe('')
   expect(messageOf(null)).toBe('')
 })
@@ -197,32 +206,32 @@ function run(onToolError: unknown, calls = [call('c0', 'broken')]): Promise<Tool
   return runToolCalls(calls, [broken, echo], { onToolError: onToolError as OnToolError })
 }
 
-test('continue: the model is told, and nothing halts', async () => {
+test('continue: the model gets the error, and nothing halts', async () => {
   const { messages, halt } = await run('continue')
 
   expect(messages[0]?.content).toBe('{"error":"sold out"}')
   expect(halt).toBeUndefined()
 })
 
-test('halt: the model is told, and the batch halts as tool_error', async () => {
+test('halt: the model gets the error, and the batch halts as tool_error', async () => {
   const { messages, halt } = await run('halt')
 
   expect(messages[0]?.content).toBe('{"error":"sold out"}')
   expect(halt).toMatchObject({ reason: 'tool_error', toolCallId: 'c0' })
 })
 
-test('a function is told the call and the whole error, once for each error', async () => {
-  const told: [ToolCall, ToolError][] = []
+test('a function gets the call and the whole error, once for each error', async () => {
+  const received: [ToolCall, ToolError][] = []
   const calls = [call('c0', 'broken', { seat: 1 }), call('c1', 'echo'), call('c2', 'broken')]
 
   await run((failed: ToolCall, error: ToolError) => {
-    told.push([failed, error])
+    received.push([failed, error])
     return 'halt'
   }, calls)
 
-  expect(told.map(([failed]) => failed)).toEqual([calls[0], calls[2]])
-  expect(told[0]?.[1]).toBeInstanceOf(ToolError)
-  expect(told[0]?.[1]).toMatchObject({ reason: 'handler_failed', message: 'sold out' })
+  expect(received.map(([failed]) => failed)).toEqual([calls[0], calls[2]])
+  expect(received[0]?.[1]).toBeInstanceOf(ToolError)
+  expect(received[0]?.[1]).toMatchObject({ reason: 'handler_failed', message: 'sold out' })
 })
 
 test.each([
@@ -230,7 +239,7 @@ test.each([
   ['a string', 'try again', 'try again'],
   ['undefined', undefined, 'null'],
 ])(
-  'a function that gives {continue: %s} puts it in the place of the error',
+  'a function that returns {continue: %s} replaces the error with it',
   async (_what, value, content) => {
     const { messages, halt } = await run(() => ({ continue: value }))
 
@@ -239,7 +248,7 @@ test.each([
   },
 )
 
-test('a replacement is written by the encoder', async () => {
+test('a replacement is encoded by the encoder', async () => {
   const { messages } = await runToolCalls([call('c0', 'broken')], [broken], {
     onToolError: () => ({ continue: 'x' }),
     toolResultEncoder: (value) => `<${String(value)}>`,
@@ -248,7 +257,7 @@ test('a replacement is written by the encoder', async () => {
   expect(messages[0]?.content).toBe('<x>')
 })
 
-test('a function that gives halt halts with the error itself', async () => {
+test('a function that returns halt halts with the error itself', async () => {
   const { halt } = await run(() => 'halt')
 
   expect(halt).toMatchObject({
@@ -258,7 +267,7 @@ test('a function that gives halt halts with the error itself', async () => {
   })
 })
 
-test('a function that throws halts as invalid_return, with what it threw as the cause', async () => {
+test('a function that throws halts as invalid_return, with the thrown error as the cause', async () => {
   let calls = 0
   const { messages, halt } = await run(() => {
     calls++
@@ -285,7 +294,7 @@ test.each([
   ['an object without continue', { replace: 1 }],
   ['a promise', Promise.resolve('halt')],
   ['a promise that rejects', 'rejecting'],
-])('a function that gives %s halts as invalid_return', async (_what, answer) => {
+])('a function that returns %s halts as invalid_return', async (_what, answer) => {
   let calls = 0
   const { halt } = await run(() => {
     calls++
@@ -296,7 +305,7 @@ test.each([
   expect(halt).toMatchObject({ reason: 'tool_error', error: { reason: 'invalid_return' } })
 })
 
-test('a replacement that cannot be encoded halts as encoding_failed, and the function is not asked again', async () => {
+test('a replacement that cannot be encoded halts as encoding_failed, and the function is not called again', async () => {
   let calls = 0
   const { messages, halt } = await run(() => {
     calls++
@@ -308,7 +317,7 @@ test('a replacement that cannot be encoded halts as encoding_failed, and the fun
   expect(halt).toMatchObject({ reason: 'tool_error', error: { reason: 'encoding_failed' } })
 })
 
-test('a function of three arguments is refused before anything runs', async () => {
+test('a function with three parameters is refused before anything runs', async () => {
   const wrong = (_call: unknown, _error: unknown, _third: unknown): string => 'halt'
 
   await expect(run(wrong)).rejects.toMatchObject({
@@ -318,8 +327,8 @@ test('a function of three arguments is refused before anything runs', async () =
 })
 
 test.each([
-  ['none', () => 'halt'],
-  ['one', (_call: unknown) => 'halt'],
-])('a function of %s is fine', async (_count, policy) => {
+  ['no parameters', () => 'halt'],
+  ['one parameter', (_call: unknown) => 'halt'],
+])('a function with %s is accepted', async (_count, policy) => {
   expect((await run(policy)).halt?.reason).toBe('tool_error')
 })

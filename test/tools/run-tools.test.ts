@@ -10,13 +10,13 @@ import { brief, call, deferred, simple, textOf } from './support.ts'
 const echo = simple('echo', (args) => args)
 
 describe('results', () => {
-  test('a result is a tool message of its call', async () => {
+  test('a result becomes the tool message of its call', async () => {
     expect(await runToolCalls([call('c0', 'echo', { x: 1 })], [echo])).toEqual({
       messages: [{ role: 'tool', content: '{"x":1}', toolCallId: 'c0' }],
     })
   })
 
-  test('messages come in the order of the calls, whatever finishes first', async () => {
+  test('messages are in the order of the calls, not in the order in which they finish', async () => {
     const clock = virtualClock()
     const nap = simple('nap', async ({ ms }) => {
       await clock.sleep(Number(ms))
@@ -33,7 +33,7 @@ describe('results', () => {
     ])
   })
 
-  test('no calls give no messages', async () => {
+  test('without calls there are no messages', async () => {
     expect(await runToolCalls([], [echo])).toEqual({ messages: [] })
   })
 
@@ -58,7 +58,7 @@ describe('options', () => {
     return JSON.parse(textOf(messages[0]))
   }
 
-  test('engine: gives what the options do not, and reaches the handler', async () => {
+  test('engine: supplies the options that are not given, and reaches the handler', async () => {
     const engine = createEngine({
       context: { tenant: 'a', plan: 'x' },
       toolResultEncoder: () => 'by the engine',
@@ -77,7 +77,7 @@ describe('options', () => {
     ).toMatchObject({ context: { tenant: 'a', plan: 'y' } })
   })
 
-  test('toolExecutor: takes the place of the handler, the engine’s too', async () => {
+  test('toolExecutor: replaces the handler; so does that of the engine', async () => {
     const engine = createEngine({ toolExecutor: () => 'the engine’s' })
     const calls = [call('c0', 'echo', { x: 1 })]
 
@@ -91,7 +91,7 @@ describe('options', () => {
     expect(byOption.messages[0]?.content).toBe('echo {"x":1}')
   })
 
-  test('toolResultEncoder: writes what the model reads', async () => {
+  test('toolResultEncoder: encodes the content for the model', async () => {
     const { messages } = await runToolCalls([call('c0', 'echo', { x: 1 })], [echo], {
       toolResultEncoder: (value) => `<${JSON.stringify(value)}>`,
     })
@@ -99,7 +99,7 @@ describe('options', () => {
     expect(messages[0]?.content).toBe('<{"x":1}>')
   })
 
-  test('context: is empty unless told', async () => {
+  test('context: is empty by default', async () => {
     expect(await handlerSees({})).toEqual({
       context: {},
       requestId: null,
@@ -115,7 +115,7 @@ describe('options', () => {
     })
   })
 
-  test('maxConcurrency: no more handlers than that run at once', async () => {
+  test('maxConcurrency: limits how many handlers run at once', async () => {
     const clock = virtualClock()
     let running = 0
     let most = 0
@@ -132,7 +132,7 @@ describe('options', () => {
     expect(clock.now()).toBe(30)
   })
 
-  test('toolTimeoutMs: is 30 seconds unless told', async () => {
+  test('toolTimeoutMs: is 30 seconds by default', async () => {
     const clock = virtualClock()
     const stuck = simple('stuck', () => new Promise(() => undefined))
 
@@ -141,7 +141,7 @@ describe('options', () => {
     expect(clock.now()).toBe(30_000)
   })
 
-  test('onToolError: is continue unless told', async () => {
+  test('onToolError: is continue by default', async () => {
     const broken = simple('broken', () => fail('no seats left'))
 
     expect(await runToolCalls([call('c0', 'broken')], [broken])).toEqual({
@@ -171,7 +171,7 @@ describe('options', () => {
   })
 })
 
-test('a batch that is cancelled rejects, and the error is the signal’s own where it is one of ours', async () => {
+test('a cancelled batch rejects; an abort reason that is an AllmError is thrown unchanged', async () => {
   const stuck = simple('stuck', () => new Promise(() => undefined))
   const run = (reason: unknown): Promise<unknown> => {
     const controller = new AbortController()
@@ -185,7 +185,7 @@ test('a batch that is cancelled rejects, and the error is the signal’s own whe
   await expect(run(own)).rejects.toBe(own)
 })
 
-test('a call says that it started, how it came out, and what the model reads', async () => {
+test('a call emits its start, its outcome, and the content for the model', async () => {
   const clock = virtualClock()
   const nap = simple('nap', async () => {
     await clock.sleep(5)
@@ -210,7 +210,7 @@ test.each([
   ['a halt', () => halt('enough', 1), 'tool_halt'],
   ['a failure', () => fail('no'), 'tool_result_encoded'],
   ['a value', () => 1, 'tool_result_encoded'],
-])('%s ends a call by exactly one event', async (_what, handler, type) => {
+])('%s ends a call with exactly one event', async (_what, handler, type) => {
   const events = await collectEvents(streamToolCalls([call('c0', 'x')], [simple('x', handler)]))
 
   expect(events.map((event) => event.type)).toEqual([
@@ -220,7 +220,7 @@ test.each([
   ])
 })
 
-test('a halt carries its reason, its result and what the model reads', async () => {
+test('the event of a halt has its reason, its result and the content for the model', async () => {
   const stop = simple('stop', () => halt('enough', { n: 1 }))
 
   expect((await collectEvents(streamToolCalls([call('c0', 'stop')], [stop]))).at(-1)).toEqual({
@@ -232,7 +232,7 @@ test('a halt carries its reason, its result and what the model reads', async () 
   })
 })
 
-test('an error that halts says so in the event that answers the call', async () => {
+test('the event that answers a call has the halt that its error caused', async () => {
   const broken = simple('broken', () => fail('no'))
   const stream = streamToolCalls([call('c0', 'broken')], [broken], { onToolError: 'halt' })
 
@@ -282,7 +282,7 @@ test('a call that waits for a free slot has not started', async () => {
   await events.return?.()
 })
 
-test('a handler runs when its start is seen', async () => {
+test('a handler has been started when the consumer reads its start event', async () => {
   let running = false
   const slow = simple('slow', () => {
     running = true
@@ -307,7 +307,7 @@ test('nothing runs before the stream is read', async () => {
   expect(runs).toBe(1)
 })
 
-test('a call of an unknown tool gives one error event, and nothing runs', async () => {
+test('a call of an unknown tool emits one error event, and nothing runs', async () => {
   let runs = 0
   const counted = simple('counted', () => ++runs)
   const calls = [call('c0', 'counted'), call('c1', 'nowhere')]
@@ -323,11 +323,11 @@ test('a call of an unknown tool gives one error event, and nothing runs', async 
   expect(runs).toBe(0)
 })
 
-test('no calls give no events', async () => {
+test('without calls there are no events', async () => {
   expect(await collectEvents(streamToolCalls([], [echo]))).toEqual([])
 })
 
-test('illegal options and tools throw at once', () => {
+test('invalid options and tools throw at once', () => {
   const bad = (_call: unknown, _error: unknown, _third: unknown): string => 'halt'
 
   expect(() => streamToolCalls([], [], { onToolError: bad as never })).toThrow(/onToolError/)
@@ -343,7 +343,7 @@ test('a stream has one consumer', async () => {
   await expect(collectEvents(stream)).rejects.toThrow(/one|consumer/)
 })
 
-test('events are plain data, whatever a handler gives', async () => {
+test('events are plain data, whatever a handler returns', async () => {
   const odd = simple('odd', () => ({
     at: new Date(0),
     none: undefined,
@@ -362,7 +362,7 @@ test('events are plain data, whatever a handler gives', async () => {
   expect(events[1]).toMatchObject({ result: { ok: { at: '1970-01-01T00:00:00.000Z', zero: 0 } } })
 })
 
-test('what a handler changes later does not change the event', async () => {
+test('a later change to a handler’s result does not change the event', async () => {
   const shared = { n: 1 }
   const events = await collectEvents(
     streamToolCalls([call('c0', 'x')], [simple('x', () => shared)]),
@@ -372,7 +372,7 @@ test('what a handler changes later does not change the event', async () => {
   expect(events[1]).toMatchObject({ result: { ok: { n: 1 } } })
 })
 
-test('everything that settles in one turn comes in one batch', async () => {
+test('calls that settle in the same turn are emitted in one batch', async () => {
   const gate = deferred<void>()
   const slow = simple('slow', () => gate.promise)
   const calls = Array.from({ length: 8 }, (_, index) => call(`c${index}`, 'slow'))

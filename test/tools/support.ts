@@ -9,12 +9,12 @@ export function call(id: string, name: string, args: JsonObject = {}): ToolCall 
   return { id, name, arguments: args, rawArguments: JSON.stringify(args) }
 }
 
-/** A tool that takes anything. */
+/** A tool that accepts any arguments. */
 export function simple(name: string, handler: ToolHandler, more: Partial<Tool> = {}): Tool {
   return tool({ name, description: `Does ${name}.`, schema: {}, handler, ...more })
 }
 
-/** Events in short, `type id`, for orders. */
+/** Events as `type id`, to compare their order. */
 export function brief(events: readonly StreamEvent[]): readonly string[] {
   return events.map((event) => {
     if ('id' in event) return `${event.type} ${event.id}`
@@ -31,7 +31,7 @@ export function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => voi
   return { promise, resolve }
 }
 
-/** What the model reads of a failure. */
+/** The error message that the model gets. */
 export function sentence(content: unknown): unknown {
   return typeof content === 'string' ? JSON.parse(content).error : undefined
 }

@@ -5,7 +5,7 @@ import { call, sentence, simple } from './support.ts'
 
 const echo = simple('echo', (args) => args)
 
-test('a tool that does not exist refuses the whole batch, and nothing runs', async () => {
+test('a call of a tool that does not exist rejects the whole batch, and nothing runs', async () => {
   let runs = 0
   const counted = simple('counted', () => ++runs)
   const refused = runToolCalls([call('c0', 'counted'), call('c1', 'nowhere')], [counted])
@@ -18,19 +18,21 @@ test('a tool that does not exist refuses the whole batch, and nothing runs', asy
   expect(runs).toBe(0)
 })
 
-test('an encoder that throws is encoding_failed, by the policy', async () => {
+test('an encoder that throws is encoding_failed, and the policy applies', async () => {
   const options = {
     toolResultEncoder: () => {
       throw new Error('no ink')
     },
   }
-  const told = await runToolCalls([call('c0', 'echo')], [echo], options)
+  const continued = await runToolCalls([call('c0', 'echo')], [echo], options)
   const halted = await runToolCalls([call('c0', 'echo')], [echo], {
     ...options,
     onToolError: 'halt',
   })
 
-  expect(sentence(told.messages[0]?.content)).toBe('the result of the tool could not be encoded')
+  expect(sentence(continued.messages[0]?.content)).toBe(
+    'the result of the tool could not be encoded',
+  )
   expect(halted.halt).toMatchObject({
     reason: 'tool_error',
     toolCallId: 'c0',
@@ -38,7 +40,7 @@ test('an encoder that throws is encoding_failed, by the policy', async () => {
   })
 })
 
-test('a value that has no JSON is encoding_failed, and the place is named', async () => {
+test('a value that is not JSON is encoding_failed, and the error names its path', async () => {
   const odd = simple('odd', () => ({ rows: [{ tags: new Set([1]) }] }))
 
   const { halt: halted } = await runToolCalls([call('c0', 'odd')], [odd], { onToolError: 'halt' })
@@ -51,7 +53,7 @@ test('a value that has no JSON is encoding_failed, and the place is named', asyn
   })
 })
 
-test('a handler that throws is handler_raised, and the model reads one line of it', async () => {
+test('a handler that throws is handler_raised, and the model gets one line of the message', async () => {
   const broken = simple('broken', () => {
     throw new TypeError('no such row\n    at db.ts:12')
   })
@@ -64,7 +66,7 @@ test('a handler that throws is handler_raised, and the model reads one line of i
   expect(halted?.error).toMatchObject({ kind: 'tool', reason: 'handler_raised' })
 })
 
-test('a promise that rejects is handler_raised, whatever it rejects with', async () => {
+test('a rejected promise is handler_raised, whatever its reason', async () => {
   // oxlint-disable-next-line prefer-promise-reject-errors
   const broken = simple('broken', () => Promise.reject({ code: 7 }))
 
@@ -93,7 +95,7 @@ test('a tool without a handler is not_found', async () => {
   expect(halt?.error).toMatchObject({ reason: 'not_found', message: 'tool bare has no handler' })
 })
 
-test('the caller of a halt by an error gets the whole error', async () => {
+test('the caller gets the whole error that caused a halt', async () => {
   const broken = simple('broken', () => fail({ code: 'sold_out', seats: 0 }))
 
   const { halt: halted } = await runToolCalls([call('c0', 'broken')], [broken], {

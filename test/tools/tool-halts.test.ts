@@ -10,7 +10,7 @@ const stop = simple('stop', ({ word }) =>
   halt(typeof word === 'string' ? word : '', { done: true }),
 )
 
-test('a question halts with its text and options, and is answered by a placeholder', async () => {
+test('a question halts with its text and options, and its call is answered by a placeholder', async () => {
   expect(await runToolCalls([call('c0', 'ask', { n: 1 })], [ask])).toEqual({
     messages: [
       {
@@ -24,7 +24,7 @@ test('a question halts with its text and options, and is answered by a placehold
   })
 })
 
-test('two tools that ask in one batch lose nothing', async () => {
+test('two questions in one batch are both kept', async () => {
   const calls = [call('c0', 'ask', { n: 1 }), call('c1', 'echo'), call('c2', 'ask', { n: 2 })]
 
   const { messages, halt: halted } = await runToolCalls(calls, [ask, echo])
@@ -38,14 +38,14 @@ test('two tools that ask in one batch lose nothing', async () => {
   expect(halted?.toolCallId).toBe('c0')
 })
 
-test('a handler’s halt has its own word and result', async () => {
+test('a halt of a handler has its own reason and result', async () => {
   expect(await runToolCalls([call('c0', 'stop', { word: 'shipped' })], [stop])).toEqual({
     messages: [{ role: 'tool', content: '{"done":true}', toolCallId: 'c0' }],
     halt: { reason: 'shipped', toolCallId: 'c0', result: { done: true } },
   })
 })
 
-test('the first halt by the order of the calls wins, also when a later one came first', async () => {
+test('the first halt in the order of the calls wins, even if a later call halts earlier', async () => {
   const gate = deferred<void>()
   const slow = simple('slow', async () => {
     await gate.promise
@@ -64,7 +64,7 @@ test('the first halt by the order of the calls wins, also when a later one came 
   expect(halted?.reason).toBe('slow_one')
 })
 
-test('siblings drain after a halt, a question and an error that halts', async () => {
+test('the other calls finish after a halt, a question and an error that halts', async () => {
   const finished: string[] = []
   const slow = simple('slow', async (_args, { toolCall, signal }) => {
     await Promise.resolve()
@@ -99,7 +99,7 @@ test.each([
   'tool_error',
   'error',
   'cancelled',
-])('the halt word %s belongs to the loop', async (word) => {
+])('the halt reason %s is reserved for the loop', async (word) => {
   const { messages, halt: halted } = await runToolCalls([call('c0', 'stop', { word })], [stop], {
     onToolError: 'halt',
   })

@@ -1,8 +1,6 @@
 import type { ChatAdapter } from '../../contracts/adapter.ts'
 import { sniffedBody } from '../../http/whole-body.ts'
-import { messageDecoder, type ExpectedAnswer } from './decode.ts'
-import { parseFailure } from './failure.ts'
-import { renderRequest } from './render-request.ts'
+import { assertValid, listOf, optionsOf, someText, type Check } from '../../schema/checks.ts'
 import {
   chatAdapter,
   connectionChecks,
@@ -10,7 +8,9 @@ import {
   urlOf,
   type ConnectionOptions,
 } from '../shared/call.ts'
-import { assertValid, listOf, optionsOf, someText, type Check } from '../../schema/checks.ts'
+import { messageDecoder, type ExpectedAnswer } from './decode.ts'
+import { parseFailure } from './failure.ts'
+import { renderRequest } from './render-request.ts'
 
 /**
  * An adapter for Anthropic's Messages API, and for servers that speak it.

@@ -1,6 +1,12 @@
 import { AdapterError } from '../../errors/errors.ts'
 import type { SseDecoder } from '../../http/sse.ts'
 import { messageBuilder, parseObject, type MessageBuilder } from '../../make/message-builder.ts'
+import type { ModelEvent } from '../../types/events.ts'
+import { assertNever, defined, isObject } from '../../types/guards.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
+import type { ToolCall } from '../../types/message.ts'
+import type { FinishReason, Usage } from '../../types/response.ts'
+import type { CallFacts } from '../shared/call.ts'
 import { errorFacts, parseStreamError, readError } from './failure.ts'
 import { callFields, type ReasoningOpaque } from './render-messages.ts'
 import { unwrapAnswer, type AnswerTool } from './render-request.ts'
@@ -12,12 +18,6 @@ import {
   type WireEvent,
   type WireMessage,
 } from './wire.ts'
-import type { CallFacts } from '../shared/call.ts'
-import type { ModelEvent } from '../../types/events.ts'
-import { assertNever, defined, isObject } from '../../types/guards.ts'
-import type { JsonObject, JsonValue } from '../../types/json.ts'
-import type { ToolCall } from '../../types/message.ts'
-import type { FinishReason, Usage } from '../../types/response.ts'
 
 /** What the rendering of a request decides about its answer. It is filled in before the answer comes. */
 export interface ExpectedAnswer {

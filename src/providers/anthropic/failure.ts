@@ -1,9 +1,9 @@
 import type { AdapterErrorReason } from '../../errors/errors.ts'
 import type { HttpFailure } from '../../http/call.ts'
 import { retryAfterMs } from '../../http/failure.ts'
-import type { WireError } from './wire.ts'
 import { defined, isObject } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
+import type { WireError } from './wire.ts'
 
 const byStatus: ReadonlyMap<number, AdapterErrorReason> = new Map([
   [400, 'invalid_request'],

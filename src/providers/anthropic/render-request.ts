@@ -1,9 +1,5 @@
 import { EngineError } from '../../errors/errors.ts'
 import { parseObject } from '../../make/message-builder.ts'
-import { modelTraits, type ModelTraits } from './model-traits.ts'
-import { renderMessages, wireName } from './render-messages.ts'
-import { strictSchema } from './strict-schema.ts'
-import { mergeOptions } from '../shared/merge-options.ts'
 import { assertNever, defined, isObject } from '../../types/guards.ts'
 import type { JsonObject, JsonValue, ProviderOptions } from '../../types/json.ts'
 import type { Message } from '../../types/message.ts'
@@ -16,6 +12,10 @@ import type {
   ToolChoice,
   ToolSpec,
 } from '../../types/request.ts'
+import { mergeOptions } from '../shared/merge-options.ts'
+import { modelTraits, type ModelTraits } from './model-traits.ts'
+import { renderMessages, wireName } from './render-messages.ts'
+import { strictSchema } from './strict-schema.ts'
 
 /** What the rendering depends on besides the request. */
 interface RenderContext {

@@ -1,5 +1,12 @@
 import type { SseDecoder } from '../../http/sse.ts'
 import { parseArguments } from '../../make/message-builder.ts'
+import type { ModelEvent } from '../../types/events.ts'
+import { defined } from '../../types/guards.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
+import type { Image } from '../../types/media.ts'
+import type { ToolCall } from '../../types/message.ts'
+import type { FinishReason } from '../../types/response.ts'
+import type { CallFacts } from '../shared/call.ts'
 import {
   finishMessage,
   noteHead,
@@ -10,13 +17,6 @@ import {
   type ResponseState,
 } from './response.ts'
 import { asCount, asList, asObject, asText, parseChunk } from './wire.ts'
-import type { CallFacts } from '../shared/call.ts'
-import type { ModelEvent } from '../../types/events.ts'
-import { defined } from '../../types/guards.ts'
-import type { JsonObject, JsonValue } from '../../types/json.ts'
-import type { Image } from '../../types/media.ts'
-import type { ToolCall } from '../../types/message.ts'
-import type { FinishReason } from '../../types/response.ts'
 
 /**
  * Decodes Chat Completions: the chunks of a stream, or a whole answer as if it were one chunk.

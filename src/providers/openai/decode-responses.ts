@@ -1,5 +1,11 @@
 import type { SseDecoder } from '../../http/sse.ts'
 import { parseArguments, type MessageEnd } from '../../make/message-builder.ts'
+import type { ModelEvent } from '../../types/events.ts'
+import { defined } from '../../types/guards.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
+import type { InlineImage } from '../../types/media.ts'
+import type { FinishReason } from '../../types/response.ts'
+import type { CallFacts } from '../shared/call.ts'
 import {
   finishMessage,
   noteHead,
@@ -10,12 +16,6 @@ import {
   type ResponseState,
 } from './response.ts'
 import { asCount, asList, asObject, asText, parseChunk } from './wire.ts'
-import type { CallFacts } from '../shared/call.ts'
-import type { ModelEvent } from '../../types/events.ts'
-import { defined } from '../../types/guards.ts'
-import type { JsonObject, JsonValue } from '../../types/json.ts'
-import type { InlineImage } from '../../types/media.ts'
-import type { FinishReason } from '../../types/response.ts'
 
 /**
  * Decodes the Responses API: the events of a stream, or a whole response as if its last event were the only one.

@@ -9,12 +9,6 @@ import { guardCall, type HttpCall } from '../../http/call.ts'
 import { transportFailure } from '../../http/failure.ts'
 import { postForJson, type JsonAnswer } from '../../http/post.ts'
 import { withoutSecrets } from '../../http/secrets.ts'
-import { judgeFailure, parseFailure, readFailure } from './failure.ts'
-import { settleOptions, type OpenAiOptions, type OpenAiSettings } from './openai.ts'
-import { mergeOver, optionsFor } from './render-options.ts'
-import { asCount, asList, asObject, asText } from './wire.ts'
-import { unsentCall, urlOf, type UnsentCall } from '../shared/call.ts'
-import { requestBody } from '../shared/merge-options.ts'
 import { defined } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
 import type {
@@ -37,6 +31,12 @@ import {
 import { madeImage, type MadeImageFacts } from '../../vision/made-image.ts'
 import { pngHeader, type PngHeader } from '../../vision/png-header.ts'
 import { imageFailure } from '../../vision/resolve-images.ts'
+import { unsentCall, urlOf, type UnsentCall } from '../shared/call.ts'
+import { requestBody } from '../shared/merge-options.ts'
+import { judgeFailure, parseFailure, readFailure } from './failure.ts'
+import { settleOptions, type OpenAiOptions, type OpenAiSettings } from './openai.ts'
+import { mergeOver, optionsFor } from './render-options.ts'
+import { asCount, asList, asObject, asText } from './wire.ts'
 
 /**
  * An adapter for OpenAI's images API, and for compatible servers: `generate`, and `edit` with several images and a mask.

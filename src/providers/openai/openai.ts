@@ -1,6 +1,16 @@
 import type { ChatAdapter } from '../../contracts/adapter.ts'
 import { EngineError } from '../../errors/errors.ts'
 import { sniffedBody } from '../../http/whole-body.ts'
+import { assertValid, oneOf, optionsOf, text, type Check } from '../../schema/checks.ts'
+import type { ModelRequest } from '../../types/request.ts'
+import {
+  chatAdapter,
+  connectionChecks,
+  settleConnection,
+  urlOf,
+  type ConnectionOptions,
+  type ProviderWire,
+} from '../shared/call.ts'
 import { chatDecoder } from './decode-chat.ts'
 import { responsesDecoder } from './decode-responses.ts'
 import { parseFailure } from './failure.ts'
@@ -13,16 +23,6 @@ import {
   type RenderOptions,
 } from './render-options.ts'
 import { renderResponses } from './render-responses.ts'
-import {
-  chatAdapter,
-  connectionChecks,
-  settleConnection,
-  urlOf,
-  type ConnectionOptions,
-  type ProviderWire,
-} from '../shared/call.ts'
-import { assertValid, oneOf, optionsOf, text, type Check } from '../../schema/checks.ts'
-import type { ModelRequest } from '../../types/request.ts'
 
 /**
  * A chat adapter for OpenAI's Responses and Chat Completions APIs, and for servers that are compatible with them.

@@ -1,4 +1,14 @@
 import { AdapterError } from '../../errors/errors.ts'
+import { assertNever, defined } from '../../types/guards.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
+import {
+  messageText,
+  type Message,
+  type ReasoningPart,
+  type ToolCall,
+} from '../../types/message.ts'
+import type { ModelRequest, ToolChoice } from '../../types/request.ts'
+import { requestBody } from '../shared/merge-options.ts'
 import {
   argumentsJson,
   imageAddress,
@@ -11,16 +21,6 @@ import {
   type ToolIds,
 } from './render-options.ts'
 import { asList, asObject } from './wire.ts'
-import { requestBody } from '../shared/merge-options.ts'
-import { assertNever, defined } from '../../types/guards.ts'
-import type { JsonObject, JsonValue } from '../../types/json.ts'
-import {
-  messageText,
-  type Message,
-  type ReasoningPart,
-  type ToolCall,
-} from '../../types/message.ts'
-import type { ModelRequest, ToolChoice } from '../../types/request.ts'
 
 /** Renders a request as the body of `/chat/completions`, which has no summaries of reasoning. */
 export function renderChat(request: ModelRequest, options: RenderOptions): RenderedRequest {

@@ -1,4 +1,10 @@
 import { AdapterError } from '../../errors/errors.ts'
+import { assertNever, defined } from '../../types/guards.ts'
+import type { JsonObject, JsonValue, ProviderOptions } from '../../types/json.ts'
+import type { Image } from '../../types/media.ts'
+import type { Message, Part, ToolCall } from '../../types/message.ts'
+import type { ModelRequest, ResponseFormat, ToolChoice, ToolSpec } from '../../types/request.ts'
+import { mergeOptions } from '../shared/merge-options.ts'
 import {
   refusesTemperature,
   wireEffort,
@@ -6,12 +12,6 @@ import {
   type WireEffort,
 } from './model-family.ts'
 import { strictSchema } from './strict-schema.ts'
-import { mergeOptions } from '../shared/merge-options.ts'
-import { assertNever, defined } from '../../types/guards.ts'
-import type { JsonObject, JsonValue, ProviderOptions } from '../../types/json.ts'
-import type { Image } from '../../types/media.ts'
-import type { Message, Part, ToolCall } from '../../types/message.ts'
-import type { ModelRequest, ResponseFormat, ToolChoice, ToolSpec } from '../../types/request.ts'
 
 /** What a renderer needs beside the request. */
 export interface RenderOptions {

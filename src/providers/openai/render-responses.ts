@@ -1,3 +1,14 @@
+import { assertNever, defined } from '../../types/guards.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
+import {
+  messageText,
+  type ImagePart,
+  type Message,
+  type ReasoningPart,
+  type ToolCall,
+} from '../../types/message.ts'
+import type { ModelRequest, ToolChoice } from '../../types/request.ts'
+import { requestBody } from '../shared/merge-options.ts'
 import {
   argumentsJson,
   imageAddress,
@@ -11,17 +22,6 @@ import {
   type ToolIds,
 } from './render-options.ts'
 import { asCount, asObject, asText } from './wire.ts'
-import { requestBody } from '../shared/merge-options.ts'
-import { assertNever, defined } from '../../types/guards.ts'
-import type { JsonObject, JsonValue } from '../../types/json.ts'
-import {
-  messageText,
-  type ImagePart,
-  type Message,
-  type ReasoningPart,
-  type ToolCall,
-} from '../../types/message.ts'
-import type { ModelRequest, ToolChoice } from '../../types/request.ts'
 
 /**
  * Renders a request as the body of `/responses`.

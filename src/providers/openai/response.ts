@@ -1,13 +1,13 @@
 import { AdapterError } from '../../errors/errors.ts'
 import { cleanMembers } from '../../http/secrets.ts'
 import { messageBuilder, type MessageBuilder, type MessageEnd } from '../../make/message-builder.ts'
-import { judgeFailure, readFailure } from './failure.ts'
-import { asCount, asList, asObject, asText } from './wire.ts'
-import type { CallFacts } from '../shared/call.ts'
 import type { ModelEvent } from '../../types/events.ts'
 import { defined } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Usage } from '../../types/response.ts'
+import type { CallFacts } from '../shared/call.ts'
+import { judgeFailure, readFailure } from './failure.ts'
+import { asCount, asList, asObject, asText } from './wire.ts'
 
 /** A response under way: the builder of its message, and what both endpoints gather beside the message. */
 export interface ResponseState {

@@ -1,6 +1,6 @@
-import { asList, asObject } from './wire.ts'
 import { assertNever } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
+import { asList, asObject } from './wire.ts'
 
 /**
  * A JSON Schema in the form in which OpenAI enforces it, or `undefined` when it cannot be enforced.

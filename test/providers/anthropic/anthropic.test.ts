@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { anthropic } from '../../../src/anthropic.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
+import { serve, startSse } from '../../support/http-server.ts'
 import {
   bodyOf,
   eventsOf,
@@ -13,7 +14,6 @@ import {
   stubFetch,
   text,
 } from './support.ts'
-import { serve, startSse } from '../../support/http-server.ts'
 
 const hello = stream(...text(0, 'Hello'))
 

@@ -5,13 +5,13 @@ import { collectEventsSync } from '../../../src/run/collect.ts'
 import type { Message } from '../../../src/types/message.ts'
 import type { ModelRequest } from '../../../src/types/request.ts'
 import type { ModelResponse } from '../../../src/types/response.ts'
-import { eventsOf, request } from './support.ts'
 import {
   hasLlama,
   startLlama,
   type LlamaModel,
   type LlamaServers,
 } from '../../support/llama-server.ts'
+import { eventsOf, request } from './support.ts'
 
 describe.skipIf(!hasLlama())(
   'a real llama.cpp server (../shared/tools/llama)',

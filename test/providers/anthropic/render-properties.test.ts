@@ -1,11 +1,11 @@
-import fc from 'fast-check'
 import { existsSync } from 'node:fs'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { renderRequest } from '../../../src/providers/anthropic/render-request.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
 import type { Message, Part } from '../../../src/types/message.ts'
-import { request, shared } from './support.ts'
 import { transcript } from '../../support/arbitraries.ts'
+import { request, shared } from './support.ts'
 
 const oracle = shared('oracles/validate.mjs')
 

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { gemini } from '../../../src/gemini.ts'
 import { collectEventsSync } from '../../../src/run/collect.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
+import { sendJson, serve, startSse } from '../../support/http-server.ts'
 import {
   chunk,
   eventsOf,
@@ -16,7 +17,6 @@ import {
   stubbed,
   stubFetch,
 } from './support.ts'
-import { sendJson, serve, startSse } from '../../support/http-server.ts'
 
 const answer = { body: sseBody([lastChunk([{ text: 'Hello' }])]) }
 

@@ -1,12 +1,12 @@
-import fc from 'fast-check'
 import { existsSync } from 'node:fs'
+import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { renderRequest } from '../../../src/providers/gemini/render-request.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
 import type { Message } from '../../../src/types/message.ts'
 import type { ModelRequest } from '../../../src/types/request.ts'
-import { request, shared } from './support.ts'
 import { toolSpec, transcript } from '../../support/arbitraries.ts'
+import { request, shared } from './support.ts'
 
 /** Checks a body against Google's own description of the API, unknown members included. */
 type Validate = (

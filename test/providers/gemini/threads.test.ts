@@ -5,8 +5,8 @@ import { collectEventsSync } from '../../../src/run/collect.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
 import { messageText, type Message } from '../../../src/types/message.ts'
-import { bareDecoder, chunk, lastChunk, request } from './support.ts'
 import { jsonObject, text, transcript, word } from '../../support/arbitraries.ts'
+import { bareDecoder, chunk, lastChunk, request } from './support.ts'
 
 interface Turn {
   readonly role: string

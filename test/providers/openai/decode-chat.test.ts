@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { openai } from '../../../src/openai.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
+import { sse } from '../../support/http-server.ts'
 import { call, chunk } from './chunk.ts'
 import { eventsOf, eventsOfBytes, generated, streamed } from './decode.ts'
 import { readAll, request } from './request.ts'
-import { sse } from '../../support/http-server.ts'
 
 /** A whole answer. */
 function whole(message: JsonObject, finish: string, beside: JsonObject = {}): JsonObject {

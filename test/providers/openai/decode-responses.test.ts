@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../../src/types/json.ts'
-import { eventsOf, eventsOfBytes, generated, streamed } from './decode.ts'
 import { sse } from '../../support/http-server.ts'
+import { eventsOf, eventsOfBytes, generated, streamed } from './decode.ts'
 
 const usage = {
   input_tokens: 10,

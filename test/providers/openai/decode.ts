@@ -8,8 +8,8 @@ import type { CallFacts } from '../../../src/providers/shared/call.ts'
 import { collectEventsSync } from '../../../src/run/collect.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
 import type { ModelResponse } from '../../../src/types/response.ts'
-import { readAll, request } from './request.ts'
 import { sse } from '../../support/http-server.ts'
+import { readAll, request } from './request.ts'
 
 export type Api = 'chat' | 'responses'
 

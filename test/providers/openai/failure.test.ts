@@ -5,10 +5,10 @@ import { AdapterError } from '../../../src/errors/errors.ts'
 import { openai } from '../../../src/openai.ts'
 import { virtualClock } from '../../../src/testing/virtual-clock.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
+import { sendJson, sendSse, serve, serveByHand, sse, startSse } from '../../support/http-server.ts'
 import { chunk } from './chunk.ts'
 import type { Api } from './decode.ts'
 import { readAll, request } from './request.ts'
-import { sendJson, sendSse, serve, serveByHand, sse, startSse } from '../../support/http-server.ts'
 
 const apis: readonly Api[] = ['chat', 'responses']
 

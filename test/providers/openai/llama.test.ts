@@ -5,7 +5,6 @@ import { openai } from '../../../src/openai.ts'
 import { collectEventsSync } from '../../../src/run/collect.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
 import type { ModelRequest } from '../../../src/types/request.ts'
-import { readAll, request, weather } from './request.ts'
 import {
   hasLlama,
   llamaKey,
@@ -13,6 +12,7 @@ import {
   type LlamaModel,
   type LlamaServers,
 } from '../../support/llama-server.ts'
+import { readAll, request, weather } from './request.ts'
 
 const greeting = 'Hello from one tiny llama file, with unicode 🌍 and an end.'
 

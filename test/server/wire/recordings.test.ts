@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { WireFormat } from '../../../src/server/wire-format.ts'
 import type { Script } from '../../../src/testing.ts'
-import { wireBody, wireEvents } from './decode.ts'
 import {
   recordedCases,
   recordingRoots,
   type RecordedCase,
   type RecordingRoot,
 } from '../../support/recordings.ts'
+import { wireBody, wireEvents } from './decode.ts'
 
 /** A script that makes every kind of event that the recordings have, and that a script can say. */
 const script: Script = [

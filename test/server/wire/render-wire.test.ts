@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { renderWire } from '../../../src/server.ts'
 import { wireFormats } from '../../../src/server/wire-format.ts'
 import type { Script } from '../../../src/testing.ts'
-import { wireBody, wireEvents, wireText } from './decode.ts'
 import { script } from '../../support/scripts.ts'
+import { wireBody, wireEvents, wireText } from './decode.ts'
 
 const said: Script = [
   ['text', 'a'],

@@ -7,8 +7,8 @@ import { carriedFinishReason, carriedUsage, wireLimits } from '../../../src/serv
 import type { Script } from '../../../src/testing.ts'
 import type { ErrorData } from '../../../src/types/error-data.ts'
 import type { ModelResponse } from '../../../src/types/response.ts'
-import { decodeFake, decodeWire, generateWire } from './decode.ts'
 import { endingScript, failingScript, harnessScript } from '../../support/scripts.ts'
+import { decodeFake, decodeWire, generateWire } from './decode.ts'
 
 const runs = { numRuns: 60 }
 
