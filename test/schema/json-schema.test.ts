@@ -100,7 +100,7 @@ const rows: readonly [string, JsonObject | boolean, unknown, readonly Issue[]][]
     'too many alternatives',
     { oneOf: [true, true, false] },
     1,
-    [{ path: '', problem: 'must match exactly one alternative, not 2' }],
+    [{ path: '', problem: 'must match exactly one schema of oneOf, not 2' }],
   ],
   [
     'alternatives of plain types',

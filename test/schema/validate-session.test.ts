@@ -46,17 +46,17 @@ const rows: readonly [string, object, readonly Issue[]][] = [
   [
     'a user who is asked nothing',
     { status: 'awaiting_user' },
-    [{ path: 'pendingQuestion', problem: 'is needed when the status is awaiting_user' }],
+    [{ path: 'pendingQuestion', problem: 'is required when the status is awaiting_user' }],
   ],
   [
     'tools that are none',
     { status: 'awaiting_tools' },
-    [{ path: 'pendingToolCalls', problem: 'is needed when the status is awaiting_tools' }],
+    [{ path: 'pendingToolCalls', problem: 'is required when the status is awaiting_tools' }],
   ],
   [
     'a failure without an error',
     { status: 'error' },
-    [{ path: 'error', problem: 'is needed when the status is error' }],
+    [{ path: 'error', problem: 'is required when the status is error' }],
   ],
   [
     'a newer version',

@@ -103,11 +103,11 @@ describe('arguments that an adapter could not parse', () => {
   })
 
   test.each([
-    ['{"city": "Par', 'invalid arguments: they are not valid JSON; send one JSON object'],
-    ['not json', 'invalid arguments: they are not valid JSON; send one JSON object'],
-    ['[1]', 'invalid arguments: they must be a JSON object'],
-    ['"text"', 'invalid arguments: they must be a JSON object'],
-    ['null', 'invalid arguments: they must be a JSON object'],
+    ['{"city": "Par', 'invalid arguments: the arguments are not valid JSON; send one JSON object'],
+    ['not json', 'invalid arguments: the arguments are not valid JSON; send one JSON object'],
+    ['[1]', 'invalid arguments: the arguments must be a JSON object'],
+    ['"text"', 'invalid arguments: the arguments must be a JSON object'],
+    ['null', 'invalid arguments: the arguments must be a JSON object'],
   ])('%s is never run as {}', async (text, problem) => {
     expect(await given(anything, raw(text))).toBe(problem)
   })
@@ -199,7 +199,9 @@ describe('a custom schema', () => {
       onToolError: 'halt',
     })
 
-    expect(sentence(messages[0]?.content)).toBe('the arguments could not be checked')
+    expect(sentence(messages[0]?.content)).toBe(
+      'the arguments of own could not be checked: its schema threw',
+    )
     expect(halt?.error).toMatchObject({
       reason: 'invalid_arguments',
       cause: { message: 'secret detail' },
