@@ -157,7 +157,7 @@ function letterPairs(): Uint16Array {
   return new Uint16Array(letters.buffer)
 }
 
-/** The bytes of a base64 text. Throws what `atob` throws; check with `base64Problem` first. */
+/** The bytes of a base64 text. Throws what `atob` throws; check with `base64Problem` first. (`Uint8Array<ArrayBuffer>` needs TypeScript 5.7.) */
 export function base64ToBytes(base64: string): ReturnType<typeof Uint8Array.from> {
   const binary = atob(base64)
   const bytes = new Uint8Array(binary.length)

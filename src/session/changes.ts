@@ -60,7 +60,7 @@ export function started(input: SessionInput): Session {
 }
 
 /** The session with the user's message added. If a question is open, the message answers it and follows the question. */
-export function replied(session: Session, text: Parameters<typeof user>[0]): Session {
+export function replied(session: Session, text: string | readonly Part[]): Session {
   checked(session, 'reply')
   const { thread, pendingQuestion, pendingToolCallId } = session
   const added: Message[] = [user(text)]

@@ -3,7 +3,8 @@ import { ValidationError } from '../errors/errors.ts'
 import { toToolSpec } from '../make/tools.ts'
 import { assertValid, within } from '../schema/checks.ts'
 import { repeatedNames } from '../schema/validate.ts'
-import type { JsonObject, JsonValue } from '../types/json.ts'
+import { isObject } from '../types/guards.ts'
+import type { JsonObject } from '../types/json.ts'
 import type { ToolChoice, ToolSpec } from '../types/request.ts'
 
 /**
@@ -60,10 +61,6 @@ function argumentsOf({ properties, required }: JsonObject): string {
   const words = needed.length > 0 ? [needed.join(', ')] : []
   if (optional.length > 0) words.push(`[${optional.toSorted().join(', ')}]`)
   return ` Args: ${words.length === 0 ? 'none' : words.join(' ')}`
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** The name of the built-in tool. */
