@@ -109,7 +109,10 @@ export function foldEvent(state: Collector, event: StreamEvent): void {
   state.count++
   switch (event.type) {
     case 'text_delta':
-      growBlock(state, 'text', event.index, event.delta)
+      // The path of most events: a delta of the open block is one append.
+      if (state.openKind === 'text' && state.openIndex === event.index) {
+        state.openText += event.delta
+      } else growBlock(state, 'text', event.index, event.delta)
       return
     case 'text_completed':
       closeBlock(state, 'text', event.index, event)
