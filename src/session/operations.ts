@@ -212,7 +212,7 @@ function sessionStream({ base, loop }: Prepared): SessionStream {
  * Adds the session to a stream of its events.
  *
  * The source folds a whole batch into `state` before its first event is handed out. A session that is read in the middle of
- * a batch is therefore built from the state before the batch and the events handed out since.
+ * a batch is therefore built from the state before the batch, into which the events handed out since are folded.
  */
 function withSession(
   base: Session,
@@ -223,11 +223,13 @@ function withSession(
   let before = { ...state }
   let batch: Batch | undefined
   let handedOut = 0
+  let folded = 0
   const reading: BatchSource = {
     async next() {
       before = { ...state }
       batch = undefined
       handedOut = 0
+      folded = 0
       try {
         const read = await source.next()
         batch = read.done === true ? [] : read.value
@@ -241,9 +243,9 @@ function withSession(
   }
   const current = (): Collector => {
     if (handedOut === batch?.length) return state
-    const partial = { ...before }
-    for (const event of batch?.slice(0, handedOut) ?? []) foldEvent(partial, event)
-    return partial
+    for (const event of batch?.slice(folded, handedOut) ?? []) foldEvent(before, event)
+    folded = handedOut
+    return before
   }
   const stream = runStream(reading, { ...options, onPass: () => handedOut++ })
   return Object.defineProperty(stream, 'session', {

@@ -8,7 +8,9 @@ import {
   SessionError,
   tool,
   user,
+  type ChatAdapter,
   type Engine,
+  type ModelEvent,
   type SessionStatus,
   type Tool,
 } from '../../src/index.ts'
@@ -421,4 +423,31 @@ test('the reducer of such a reply keeps the queued questions', async () => {
   for await (const event of stream) reducer = Session.applyEvent(reducer, event)
   expect(Session.finalize(reducer).session).toEqual(stream.session)
   expect(stream.session.moreQuestions).toMatchObject([{ toolCallId: 'c3' }])
+})
+
+test('a session stream folds each event once', async () => {
+  let reads = 0
+  const delta: ModelEvent = {
+    type: 'text_delta',
+    get delta() {
+      reads++
+      return 'word '
+    },
+  }
+  const adapter: ChatAdapter = {
+    provider: 'counting',
+    async *stream(_request, { requestId = 'r' } = {}) {
+      yield [{ type: 'message_started', requestId, provider: 'counting' }]
+      for (let batch = 0; batch < 5; batch++) yield [delta, delta]
+      const message = { role: 'assistant', content: 'word '.repeat(10) } as const
+      yield [{ type: 'message_completed', message, finishReason: 'stop' }]
+    },
+  }
+
+  const stream = Session.streamStart(createEngine({ adapter }), [user('go')])
+  let seen = 0
+  for await (const event of stream) if (event.type === 'text_delta') seen++
+
+  expect(stream.session.status).toBe('completed')
+  expect({ seen, reads }).toEqual({ seen: 10, reads: 10 })
 })
