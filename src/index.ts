@@ -36,7 +36,7 @@ export {
   type EventSource,
   unwrap,
   textDeltas,
-} from './run/collect.ts'
+} from './run/read-stream.ts'
 export {
   createCollector,
   type Collector,

@@ -4,16 +4,16 @@ import { systemClock } from '../core/clock.ts'
 import { retry, type RetryPlan } from '../core/retry.ts'
 import { idleTimer } from '../core/timers.ts'
 import { AdapterError, isAllmError, StreamError, ValidationError } from '../errors/errors.ts'
-import { collectBatches } from '../run/collect.ts'
 import { failureOf } from '../run/collector.ts'
+import { collectBatches } from '../run/read-stream.ts'
 import { retryPlan } from '../run/retry-policy.ts'
 import {
   assertValid,
-  positiveInteger,
   fine,
   isPlainObject,
   must,
   optionsOf,
+  positiveInteger,
   type Check,
 } from '../schema/checks.ts'
 import type { ModelEvent } from '../types/events.ts'

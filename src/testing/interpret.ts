@@ -15,7 +15,7 @@ import {
   parseObject,
   type MessageBuilder,
 } from '../make/message-builder.ts'
-import { collectEventsSync } from '../run/collect.ts'
+import { collectEventsSync } from '../run/read-stream.ts'
 import type { ModelEvent } from '../types/events.ts'
 import { assertNever, defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'

@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { describe, expect, test } from 'vitest'
 import { renderMessages } from '../../../src/providers/anthropic/render-messages.ts'
-import { collectEventsSync } from '../../../src/run/collect.ts'
+import { collectEventsSync } from '../../../src/run/read-stream.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
 import {
   block,

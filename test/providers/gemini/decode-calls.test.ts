@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { addPartialArg, partialArgs } from '../../../src/providers/gemini/decode-calls.ts'
-import { collectEventsSync } from '../../../src/run/collect.ts'
+import { collectEventsSync } from '../../../src/run/read-stream.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
 import type { ToolCall } from '../../../src/types/message.ts'
 import { chunk, decode, fold, lastChunk, request } from './support.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { finishReasonOf, parseUsage } from '../../../src/providers/gemini/decode.ts'
-import { collectEventsSync } from '../../../src/run/collect.ts'
+import { collectEventsSync } from '../../../src/run/read-stream.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
 import { chunk, decode, eventsOf, fold, lastChunk, request, sseBody, stubbed } from './support.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { renderRequest } from '../../../src/providers/gemini/render-request.ts'
-import { collectEventsSync } from '../../../src/run/collect.ts'
+import { collectEventsSync } from '../../../src/run/read-stream.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
 import { messageText, type Message } from '../../../src/types/message.ts'

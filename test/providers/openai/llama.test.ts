@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ChatAdapter } from '../../../src/contracts/adapter.ts'
 import { chat, createEngine, tool, user } from '../../../src/index.ts'
 import { openai } from '../../../src/openai.ts'
-import { collectEventsSync } from '../../../src/run/collect.ts'
+import { collectEventsSync } from '../../../src/run/read-stream.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
 import type { ModelRequest } from '../../../src/types/request.ts'
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { collectEventsSync } from '../../../src/run/collect.ts'
+import { collectEventsSync } from '../../../src/run/read-stream.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
 import type { ModelResponse, Usage } from '../../../src/types/response.ts'
 import { hasShared } from '../../support/recordings.ts'
