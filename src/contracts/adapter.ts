@@ -11,6 +11,8 @@ import type { ModelResponse } from '../types/response.ts'
  *
  * - **Lazy.** `stream` sends nothing; the first `next()` does.
  * - **Batches.** Each item holds all events of one read, at least one; the simplest adapter yields `[event]`.
+ * - **First content.** The first event comes with the first content: text, reasoning, a call, an image or the end.
+ *   `message_started` travels with it, so that a failure right after the provider's handshake can still be retried.
  * - **Pre-flight.** A failure before the first event (no key, a rejected request, a 401, a timeout) throws an
  *   `AdapterError`. Local problems throw `ValidationError` or `EngineError`.
  * - **Mid-stream.** A later failure is the last event, `{type: 'error', error}`: an `AdapterError` when the provider
@@ -26,6 +28,8 @@ import type { ModelResponse } from '../types/response.ts'
 export interface ChatAdapter {
   /** The provider's name: the key namespace, and `provider` in events and errors. */
   readonly provider: string
+  /** The model that the adapter was made with: the default of an engine, and of a request that goes to the adapter directly. */
+  readonly model?: string | undefined
   /** Whether a request without a model fails with `missing_model` before the adapter is called. */
   readonly needsModel?: boolean
   /** Whether a key has to be found before the adapter is called. Absent: no key is looked up. */
@@ -64,10 +68,19 @@ export interface AdapterOptions {
   readonly signal?: AbortSignal | undefined
   /** The key to use. Never stored, never in an event or an error. */
   readonly apiKey?: string | undefined
-  /** Milliseconds to the first event; beyond it the call fails with `timeout`. */
+  /** Headers of this call, which override the adapter's. Never stored, never in an event or an error. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Milliseconds to the first content; beyond it the call fails with `timeout`. */
   readonly requestTimeoutMs?: number | undefined
-  /** Milliseconds between two events; beyond it the stream ends with an `AdapterError` `timeout`. */
+  /** Milliseconds of silence after the first content; beyond it the stream ends with an `AdapterError` `timeout`. Whatever the provider sends ends a silence. */
   readonly streamTimeoutMs?: number | undefined
+  /** The longest answer in bytes (64 MiB), streamed or not. A longer one ends with `StreamError` `too_large`. */
+  readonly maxResponseBytes?: number | undefined
+  /**
+   * To be called when the provider has sent something, whatever it is: a ping or a comment makes no event, and is still a sign of
+   * life. The engine, which keeps the timeouts, hears of such things in no other way.
+   */
+  readonly onActivity?: (() => void) | undefined
   /** Also emit `raw_chunk` events. */
   readonly includeRawChunks?: boolean | undefined
   /** The default key of a prompt cache. */

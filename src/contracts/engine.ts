@@ -1,7 +1,8 @@
-import type { JsonObject } from '../types/json.ts'
-
 /** Tells an engine from any other object, also across copies of the package. */
 export const engineBrand: unique symbol = Symbol.for('allm-ts.engine')
+
+/** What a run carries for handlers and hooks: a record whose members may be anything. */
+export type EngineContext = Readonly<Record<string, unknown>>
 
 /**
  * A settled engine: frozen, without keys, safe to share between calls. Made by `createEngine`.
@@ -10,7 +11,9 @@ export const engineBrand: unique symbol = Symbol.for('allm-ts.engine')
  */
 export interface Engine {
   readonly [engineBrand]: true
+  /** The provider of the adapter, if there is one. */
+  readonly provider: string | undefined
   readonly model: string | undefined
   readonly imageModel: string | undefined
-  readonly context: JsonObject
+  readonly context: EngineContext
 }

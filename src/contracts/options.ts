@@ -3,21 +3,87 @@ import type { NewId } from '../core/ids.ts'
 import type { KeySource } from '../core/keys.ts'
 import type { AdapterErrorReason, ImageAdapterErrorReason, ToolError } from '../errors/errors.ts'
 import type { StreamEvent } from '../types/events.ts'
-import type { JsonObject, ProviderOptions } from '../types/json.ts'
-import type { ToolCall } from '../types/message.ts'
+import type { JsonObject } from '../types/json.ts'
+import type { Message, ToolCall } from '../types/message.ts'
+import type { ProviderOptions } from '../types/provider-options.ts'
 import type { FormatOption, PromptCache, ReasoningOptions, ToolChoice } from '../types/request.ts'
-import type { StepResult } from '../types/results.ts'
+import type { ChatStep, StepResult } from '../types/results.ts'
 import type { ChatAdapter, ImageAdapter } from './adapter.ts'
-import type { Engine } from './engine.ts'
-import type { ToolExecutor, ToolResultEncoder, Tool } from './tool.ts'
+import type { Engine, EngineContext } from './engine.ts'
+import type { HandlerOptions, NeedsOf, Tool, ToolExecutor, ToolResultEncoder } from './tool.ts'
 
 export type { FormatOption }
+
+/**
+ * A callback that returns a result, or a promise of it.
+ *
+ * It is `(...args: Args) => Result | Promise<Result>`. Against that type alone the compiler widens the literal of
+ * `async () => 'run'` to `string`. So that type is given here with two signatures, which are too many to be a context,
+ * and the context comes from the second member, whose result is a promise and a literal at once. No function has that type.
+ */
+type Callback<Args extends readonly unknown[], Result> =
+  | {
+      (...args: Args): Result | Promise<Result>
+      // oxlint-disable-next-line no-unnecessary-type-parameters
+      <_>(...args: Args): Result | Promise<Result>
+    }
+  | ((...args: Args) => Result & Promise<Result>)
 
 /** What to do when a tool call fails. */
 export type OnToolError =
   | 'continue'
   | 'halt'
-  | ((call: ToolCall, error: ToolError) => { readonly continue: unknown } | 'halt')
+  | Callback<[call: ToolCall, error: ToolError], ToolErrorDecision>
+
+/** What a failed call becomes: a value that the model reads instead of the error, or the end of the loop. */
+export type ToolErrorDecision = { readonly continue: unknown } | 'halt'
+
+/** What happens with a call: it runs, it waits for approval, or the model is told that it was denied. */
+export type ApprovalVerdict = 'run' | 'ask' | { readonly deny: string }
+
+/** Decides about each tool call before it runs. If it throws, or returns anything else, the call waits for approval. */
+export type ApprovePolicy = Callback<
+  [call: ToolCall, options: { readonly tool: Tool; readonly context: HandlerOptions['context'] }],
+  ApprovalVerdict
+>
+
+/** A decision about a call that waits: approved, approved with other arguments, or denied. */
+export type Approval = true | { readonly arguments: JsonObject } | { readonly deny: string }
+
+/** The system text of a call, or a function of the context that gives it. */
+export type Instructions<Context = EngineContext> =
+  | string
+  // A method's parameter is compared both ways, so the function may say what it needs of the context.
+  | { bivarianceHack(context: Context): string }['bivarianceHack']
+
+/** What `prepareStep` is told about the model call that is next. */
+export interface NextStep {
+  /** The messages that would be sent, without instructions. */
+  readonly messages: readonly Message[]
+  /** The number of model calls that the run has made before; 0 for the first. */
+  readonly stepNumber: number
+  /** The steps of this run so far. */
+  readonly steps: readonly ChatStep[]
+  readonly context: EngineContext
+}
+
+/** What `prepareStep` changes, for the next model call only. What is absent stays as it is. */
+export interface StepChanges {
+  readonly model?: string | undefined
+  /** The tools that the model may call: tools, or names of tools that the run has. */
+  readonly tools?: readonly (Tool | string)[] | undefined
+  readonly toolChoice?: ToolChoice | undefined
+  readonly instructions?: string | undefined
+  /** Sent instead of the thread. The thread itself does not change. */
+  readonly messages?: readonly Message[] | undefined
+  readonly maxTokens?: number | undefined
+  readonly reasoning?: ReasoningOptions | undefined
+}
+
+/** Called before each model call of a loop. A run that is resumed calls it again. */
+export type PrepareStep = (
+  step: NextStep,
+) => StepChanges | undefined | void | Promise<StepChanges | undefined | void>
 
 /**
  * Every option of a call. An unknown key throws a `ValidationError` that names it.
@@ -26,37 +92,61 @@ export type OnToolError =
  */
 export interface CallOptions<Format extends FormatOption = FormatOption> {
   readonly model?: string | undefined
+  /** Sent as the system text of every model call. It is not part of the thread, so no session holds it and it may change from turn to turn. */
+  readonly instructions?: Instructions | undefined
   /** Added to the engine's; a tool of the same name is replaced. */
   readonly tools?: readonly Tool[] | undefined
   /** In a loop, a forced choice holds for the first turn only, so that the loop can end. */
   readonly toolChoice?: ToolChoice | undefined
+  /** `false`: at most one tool call in an answer. */
+  readonly parallelToolCalls?: boolean | undefined
   readonly temperature?: number | undefined
+  readonly topP?: number | undefined
+  readonly topK?: number | undefined
   readonly maxTokens?: number | undefined
-  /** With a schema of Zod, Valibot or ArkType, the result has a validated, typed `output`; a stream only asks for the format. */
+  readonly stopSequences?: readonly string[] | undefined
+  readonly seed?: number | undefined
+  readonly presencePenalty?: number | undefined
+  readonly frequencyPenalty?: number | undefined
+  /** Headers of this call. They override those of the adapter, and are in no event and no saved data. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** With a schema of Zod, Valibot or ArkType, the result has a validated, typed `output`, and so has the last event of a stream. */
   readonly responseFormat?: Format | undefined
+  /** How often a model whose answer does not match its schema is told what is wrong and asked again (0). */
+  readonly repair?: number | undefined
   /** Run the loop without the format first, then once more with it and with no tools. For a loop, not for a single step. */
   readonly structuredFinalize?: boolean | undefined
   readonly reasoning?: ReasoningOptions | undefined
   readonly promptCache?: PromptCache | undefined
   /** `manual`: no tool is run, and the caller answers the calls. */
   readonly mode?: 'auto' | 'manual' | undefined
+  /** Decides which tool calls run, wait for approval or are denied. Without it, tools with `needsApproval` wait, and the others run. */
+  readonly approve?: ApprovePolicy | undefined
+  /** The decisions about calls that wait for approval at the end of the thread, by the id of the call. */
+  readonly approvals?: Readonly<Record<string, Approval>> | undefined
   /** Model calls that a loop may make (8). */
   readonly maxTurns?: number | undefined
   /** Called after each step that does not end the loop. The loop ends if it returns true. */
   readonly haltWhen?: ((step: StepResult) => boolean | Promise<boolean>) | undefined
+  /** May change the next model call of a loop: its model, tools, messages and a few settings. */
+  readonly prepareStep?: PrepareStep | undefined
+  /** Called with each completed step. The loop waits for it. */
+  readonly onStep?: ((step: StepResult) => void | Promise<void>) | undefined
   readonly onToolError?: OnToolError | undefined
   /** A hard deadline for each tool call (30 000). */
   readonly toolTimeoutMs?: number | undefined
-  /** Handlers that may run at once (twice the processors, or 8 if their number is unknown). */
+  /** Handlers that may run at once (8). */
   readonly maxConcurrency?: number | undefined
-  /** Milliseconds to the first event of each model call (none; Node's `fetch` gives up after 300 s of silence). */
+  /** Milliseconds to the first content of each model call (600 000). Node's own `fetch` gives up after 300 s without headers. */
   readonly requestTimeoutMs?: number | undefined
-  /** Milliseconds of silence between two events (60 000). */
+  /** Milliseconds of silence after the first content (60 000). Pings and comments of the provider end a silence. */
   readonly streamTimeoutMs?: number | undefined
+  /** The longest answer of a model call, in bytes as they arrive (64 MiB). A longer one ends in `too_large`, and what came before is kept. */
+  readonly maxResponseBytes?: number | undefined
   readonly signal?: AbortSignal | undefined
   readonly retry?: RetryOption | undefined
-  /** Merged over the engine's and the session's, and passed to tool handlers. */
-  readonly context?: JsonObject | undefined
+  /** Merged over the engine's and the session's, member by member, and passed to tool handlers. Its members may be anything. */
+  readonly context?: object | undefined
   /** `false` hides `text_delta` and `reasoning_delta` from the consumer; results do not change. */
   readonly emitTextDeltas?: boolean | undefined
   /** `false` hides `tool_call_delta` from the consumer; results do not change. */
@@ -91,7 +181,7 @@ export type RetryOption = 'default' | false | Partial<RetryPolicy>
 /** The call options that an engine may hold defaults for. A key is not among them. */
 export type CallDefaults = Omit<
   CallOptions,
-  'model' | 'tools' | 'context' | 'retry' | 'signal' | 'requestId' | 'apiKey'
+  'model' | 'tools' | 'context' | 'retry' | 'signal' | 'requestId' | 'apiKey' | 'approvals'
 >
 
 /** The options of an engine. All are optional; a call that needs a missing one fails with a typed error. */
@@ -101,8 +191,8 @@ export interface EngineOptions extends CallDefaults {
   readonly tools?: readonly Tool[] | undefined
   readonly imageAdapter?: ImageAdapter | undefined
   readonly imageModel?: string | undefined
-  /** Passed to tool handlers. */
-  readonly context?: JsonObject | undefined
+  /** Passed to tool handlers. Its members may be anything: a database handle, a logger, the current user. */
+  readonly context?: object | undefined
   readonly retry?: RetryOption | undefined
   /** A function, for many tenants, or a record. Neither is visible on the engine. */
   readonly keys?: KeySource | Readonly<Record<string, string>> | undefined
@@ -111,6 +201,17 @@ export interface EngineOptions extends CallDefaults {
   readonly toolExecutor?: ToolExecutor | undefined
   readonly toolResultEncoder?: ToolResultEncoder | undefined
 }
+
+/** The options of an engine with these tools and this context, which must have what the tools need. */
+export type EngineOptionsFor<Tools extends readonly Tool[], Context> = Omit<
+  EngineOptions,
+  'tools' | 'context' | 'instructions'
+> & {
+  readonly tools?: Tools | undefined
+  readonly instructions?: Instructions<NoInfer<Context>> | undefined
+} & (unknown extends NeedsOf<Tools>
+    ? { readonly context?: Context | undefined }
+    : { readonly context: Context })
 
 /** The inside of an engine. Only the library reads it. */
 export interface EngineParts extends Engine {

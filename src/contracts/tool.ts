@@ -1,38 +1,62 @@
 import type { JsonObject, JsonValue } from '../types/json.ts'
-import type { ToolCall } from '../types/message.ts'
+import type { FilePart, ImagePart, Part, TextPart, ToolCall } from '../types/message.ts'
 import type { ToolSpec } from '../types/request.ts'
 import type { StandardSchema } from '../types/standard-schema.ts'
-import type { Engine } from './engine.ts'
+import type { Engine, EngineContext } from './engine.ts'
 
-/** What a handler gets beside its arguments. */
-export interface HandlerOptions {
+/**
+ * What a handler gets beside its arguments.
+ *
+ * A handler that needs something of the context says so: `(args, { context }: HandlerOptions<{ db: Db }>) => …`. An engine
+ * with such a tool does not compile without it.
+ */
+export interface HandlerOptions<Needs extends object = EngineContext> {
   /** Aborted at the tool's deadline and when the run is stopped. */
   readonly signal: AbortSignal
-  /** The engine's context, with the session's and the call's merged over it. */
-  readonly context: JsonObject
+  /** The engine's context, with the session's and the call's merged over it, member by member. The record is this call's own. */
+  readonly context: Needs
   readonly toolCall: ToolCall
+  /** The same on every run of this call, also after a crash: pass it to services that must not act twice. */
+  readonly idempotencyKey: string
+  /**
+   * Emits `tool_progress`. The promise resolves when the consumer has asked for what follows; it need not be awaited. A value
+   * that is not JSON throws.
+   */
+  readonly progress: (data: unknown) => Promise<void>
+  /** The user's answer, when the handler is called again after `askUser(question, { resume: true })`. */
+  readonly answer?: string | readonly Part[]
   readonly sessionId?: string | undefined
   readonly requestId?: string | undefined
   readonly engine?: Engine | undefined
 }
 
 /**
- * The code of a tool. Its return value is the result; it may also return `askUser(…)`, `halt(…)` or `fail(…)`.
+ * The code of a tool. Its return value is the result; it may also return `askUser(…)`, `halt(…)`, `fail(…)` or `content(…)`.
  *
  * If it throws, the model gets the error as one short sentence.
  */
-export type ToolHandler<Args = JsonObject> = {
+export type ToolHandler<Args = JsonObject, Needs extends object = object> = {
   // A method's parameter is compared both ways, so a list may hold tools with different arguments.
-  bivarianceHack(args: Args, options: HandlerOptions): unknown
+  bivarianceHack(args: Args, options: HandlerOptions<Needs>): unknown
+}['bivarianceHack']
+
+/** Whether a call with these arguments waits for approval. If it throws, the call waits. */
+export type NeedsApproval<Args = JsonObject> = {
+  bivarianceHack(
+    args: Args,
+    options: { readonly context: HandlerOptions['context'] },
+  ): boolean | Promise<boolean>
 }['bivarianceHack']
 
 /** A tool: what the model sees, and what runs. Made by `tool({…})`. */
-export interface Tool<Args = JsonObject> extends ToolSpec {
+export interface Tool<Args = JsonObject, Needs extends object = object> extends ToolSpec {
   /** The schema of the library that the tool was made with; it validates and types the arguments. */
   readonly input?: StandardSchema<unknown, Args>
-  readonly handler?: ToolHandler<Args>
+  readonly handler?: ToolHandler<Args, Needs>
   /** The caller answers calls of this tool; it is never run by the loop. */
   readonly manual: boolean
+  /** Calls of this tool wait for approval, unless the `approve` policy decides. A function decides by the arguments. */
+  readonly needsApproval?: boolean | NeedsApproval<Args>
   /** Send a one-line stub instead of the schema, and let the model ask for it with `tool_help`. */
   readonly compact: boolean
   /** The line of the stub. Default: the first sentence of the description. */
@@ -43,6 +67,17 @@ export interface Tool<Args = JsonObject> extends ToolSpec {
   readonly idempotent: boolean
 }
 
+/** What the tools of a list need of the context, all together; `unknown` when that is nothing. */
+export type NeedsOf<Tools extends readonly Tool[]> = (
+  Tools[number] extends infer Each
+    ? Each extends Tool<infer _Args, infer Needs>
+      ? (context: EngineContext extends Needs ? unknown : Needs) => void
+      : never
+    : never
+) extends (context: infer All) => void
+  ? All
+  : unknown
+
 /** Runs a tool's handler. The default calls `tool.handler(args, options)`. */
 export type ToolExecutor = (tool: Tool, args: JsonObject, options: HandlerOptions) => unknown
 
@@ -52,7 +87,7 @@ export type ToolResultEncoder = (value: unknown) => string
 /** Marks an outcome, to tell it from a value that looks like one. */
 export const outcomeBrand: unique symbol = Symbol.for('allm-ts.outcome')
 
-/** What a handler may return instead of a value. Made by `askUser`, `halt` and `fail`. */
+/** What a handler may return instead of a value. Made by `askUser`, `halt`, `fail` and `content`. */
 export type HandlerOutcome =
   | {
       readonly [outcomeBrand]: true
@@ -67,3 +102,14 @@ export type HandlerOutcome =
       readonly result: unknown
     }
   | { readonly [outcomeBrand]: true; readonly type: 'fail'; readonly reason: JsonValue }
+  | ContentOutcome
+
+/** A result that is made of parts: texts, images and files. Made by `content`. */
+export interface ContentOutcome {
+  readonly [outcomeBrand]: true
+  readonly type: 'content'
+  readonly parts: readonly ResultPart[]
+}
+
+/** What a tool may answer with. */
+export type ResultPart = TextPart | ImagePart | FilePart

@@ -18,17 +18,12 @@ import {
   validationErrorReasons,
   type AllmError,
 } from './errors.ts'
+import { thrownText } from './to-json-value.ts'
 
 /** Any thrown value as plain data. A foreign error becomes `stream`/`unknown`, with the original described as its cause. */
 export function errorToJSON(error: unknown): ErrorData {
   if (isAllmError(error)) return error.toJSON()
   return new StreamError('unknown', thrownText(error), { cause: error }).toJSON()
-}
-
-/** The message of a thrown value. Not every value can be converted to a string; the cause describes it. */
-function thrownText(error: unknown): string {
-  if (error instanceof Error) return error.message
-  return typeof error === 'string' ? error : 'a value that is not an Error was thrown'
 }
 
 /** The error that `errorToJSON` wrote, as an instance of its class. An unknown reason becomes a general one of the same kind. */

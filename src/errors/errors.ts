@@ -2,7 +2,7 @@ import type { ErrorData, ErrorKind, Issue } from '../types/error-data.ts'
 import { defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { PartialResult } from '../types/results.ts'
-import { redact, redactJson, redactObject } from './redact.ts'
+import { redact, redactJson } from './redact.ts'
 import { toJsonValue } from './to-json-value.ts'
 
 /** Marks our errors across duplicate copies of the package, where `instanceof` does not work. */
@@ -35,7 +35,7 @@ export abstract class AllmError extends Error {
 
   constructor(message: string, details: ErrorDetails = {}) {
     super(redact(message), details.cause === undefined ? {} : { cause: details.cause })
-    this.metadata = redactObject(toJsonValue(details.metadata ?? {}) as JsonObject)
+    this.metadata = redactJson(toJsonValue(details.metadata ?? {}) as JsonObject)
     this.requestId = details.requestId
     this.partial = details.partial
     Object.defineProperty(this, brand, { value: true })
@@ -62,7 +62,12 @@ export abstract class AllmError extends Error {
 
 /** Whether a value is an error of this library, also when it comes from another copy of the package. */
 export function isAllmError(value: unknown): value is AllmError {
-  return typeof value === 'object' && value !== null && brand in value
+  try {
+    return typeof value === 'object' && value !== null && brand in value
+  } catch {
+    // A proxy may refuse to be asked.
+    return false
+  }
 }
 
 /** Every reason of an `AdapterError`. */
@@ -83,6 +88,29 @@ export const adapterErrorReasons = [
 
 /** Why a provider call failed. Closed. */
 export type AdapterErrorReason = (typeof adapterErrorReasons)[number]
+
+/** What each HTTP status of a refusal means, the same for every provider. A provider's own words may say more. */
+const reasonByStatus: Readonly<Record<number, AdapterErrorReason>> = {
+  400: 'invalid_request',
+  401: 'authentication_failed',
+  // The account cannot pay. Neither waiting nor another request helps.
+  402: 'authentication_failed',
+  403: 'authentication_failed',
+  404: 'invalid_request',
+  405: 'invalid_request',
+  408: 'timeout',
+  409: 'invalid_request',
+  411: 'invalid_request',
+  413: 'invalid_request',
+  415: 'invalid_request',
+  422: 'invalid_request',
+  429: 'rate_limited',
+}
+
+/** The reason of a refusal with this HTTP status. */
+export function reasonOfStatus(status: number): AdapterErrorReason {
+  return reasonByStatus[status] ?? (status >= 500 ? 'provider_unavailable' : 'unknown')
+}
 
 /** Whether another attempt may succeed, by reason. */
 const isTransient: Readonly<Record<AdapterErrorReason | ImageAdapterErrorReason, boolean>> = {
@@ -124,8 +152,8 @@ abstract class CallError<Reason extends keyof typeof isTransient> extends AllmEr
     super(message, details)
     this.reason = reason
     this.provider = details.provider
-    this.status = details.status
-    this.retryAfterMs = details.retryAfterMs
+    this.status = Number.isInteger(details.status) ? count(details.status) : undefined
+    this.retryAfterMs = count(details.retryAfterMs)
     this.retryable = details.retryable ?? isTransient[reason]
   }
 
@@ -133,6 +161,11 @@ abstract class CallError<Reason extends keyof typeof isTransient> extends AllmEr
     const { provider, status, retryAfterMs, retryable } = this
     return { provider, status, retryAfterMs, retryable }
   }
+}
+
+/** A number that may come from a provider: one that is negative or not finite says nothing. */
+function count(value: number | undefined): number | undefined {
+  return Number.isFinite(value) && Number(value) >= 0 ? value : undefined
 }
 
 /** A provider call failed. Branch on `reason`. */
@@ -166,6 +199,8 @@ export const streamErrorReasons = [
   'timeout',
   'malformed_event',
   'truncated',
+  'too_large',
+  'already_read',
   'adapter_error',
   'unknown',
 ] as const
@@ -192,7 +227,7 @@ export class StreamError extends AllmError {
     super(message, details)
     this.reason = reason
     this.provider = details.provider
-    this.eventIndex = details.eventIndex
+    this.eventIndex = Number.isInteger(details.eventIndex) ? count(details.eventIndex) : undefined
   }
 
   protected override facts(): OwnFields {
@@ -209,6 +244,31 @@ export function cancelledCall(call: {
   const { provider, requestId, signal } = call
   const message = `the call to ${provider} was cancelled`
   return new StreamError('cancelled', message, { provider, requestId, cause: signal?.reason })
+}
+
+/** The error of a call that waited too long: for its first content, or in a silence after it. */
+export function timedOutCall(
+  call: { readonly provider: string; readonly requestId?: string | undefined },
+  ms: number,
+  begun: boolean,
+): AdapterError {
+  const { provider, requestId } = call
+  const what = begun ? `was silent for ${ms} ms` : `sent no content within ${ms} ms`
+  return new AdapterError('timeout', `${provider} ${what}`, { provider, requestId })
+}
+
+/** How many bytes one answer may have, unless the call says otherwise. */
+export const defaultMaxResponseBytes: number = 64 * 1024 * 1024
+
+/** The error of an answer that is longer than its bound. */
+export function tooLongAnswer(
+  call: { readonly provider: string; readonly requestId?: string | undefined },
+  maxBytes: number,
+  eventIndex: number,
+): StreamError {
+  const { provider, requestId } = call
+  const message = `the answer of ${provider} is longer than ${maxBytes} bytes; the option maxResponseBytes sets the bound`
+  return new StreamError('too_large', message, { provider, requestId, eventIndex })
 }
 
 /** Every reason of a `ToolError`. */
@@ -296,6 +356,7 @@ export const validationErrorReasons = [
   'invalid_tool',
   'invalid_session',
   'invalid_image',
+  'invalid_file',
   'invalid_image_request',
   'invalid_options',
   'invalid_script',
@@ -313,7 +374,7 @@ export class ValidationError extends AllmError {
   readonly issues: readonly Issue[]
 
   constructor(reason: ValidationErrorReason, issues: readonly Issue[], details: ErrorDetails = {}) {
-    super(`${reason.replaceAll('_', ' ')}: ${issues.map(sentence).join('; ')}`, details)
+    super(`${reason.replaceAll('_', ' ')}: ${issueList(issues)}`, details)
     this.reason = reason
     this.issues = issues.map(({ path, problem }) => ({ path, problem: redact(problem) }))
   }
@@ -321,6 +382,12 @@ export class ValidationError extends AllmError {
   protected override facts(): OwnFields {
     return { issues: this.issues }
   }
+}
+
+/** Problems as one text. Checks stop at 50 problems, so there may be more than that. */
+export function issueList(issues: readonly Issue[]): string {
+  const sentences = issues.slice(0, 50).map(sentence).join('; ')
+  return issues.length < 50 ? sentences : `${sentences}; and perhaps more`
 }
 
 function sentence({ path, problem }: Issue): string {
@@ -334,6 +401,9 @@ export const sessionErrorReasons = [
   'session_in_error_state',
   'unreadable',
   'stale',
+  'busy',
+  'lease_lost',
+  'unavailable',
 ] as const
 
 /** Why a session refused an operation. Closed. */

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../types/json.ts'
+import type { JsonValue } from '../types/json.ts'
 
 /**
  * The formats of API keys: `sk-…`, `sk-ant-…`, `AIza…`, `xai-…`, `gsk_…`, bearer headers, `key=` in URLs, text after "api key:",
@@ -36,19 +36,21 @@ const keyNames =
   /^(?:(?:proxy-)?authorization|(?:x-)?(?:goog-)?api[-_]?key|access[-_]?token|(?:client[-_]?)?secret|password|(?:set-)?cookie)$/i
 
 /** Redacts every string in a JSON value, and the whole string of a property whose name stands for a secret. */
-export function redactJson(value: JsonValue): JsonValue {
-  if (typeof value === 'string') return redact(value)
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map((item: JsonValue) => redactJson(item))
-  return redactObject(value as JsonObject)
+export function redactJson<T extends JsonValue>(value: T): T {
+  return mapTexts(value, (text, name) => (keyNames.test(name) ? '[redacted]' : redact(text)))
 }
 
-/** `redactJson` for an object. */
-export function redactObject(value: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [
-      key,
-      keyNames.test(key) && typeof member === 'string' ? '[redacted]' : redactJson(member),
-    ]),
-  )
+/** A JSON value with every text in it replaced by `change(text, name)`. `name` is the property that has the text, or empty. */
+export function mapTexts<T extends JsonValue>(
+  value: T,
+  change: (text: string, name: string) => string,
+): T {
+  const mapped = (member: JsonValue, name: string): JsonValue => {
+    if (typeof member === 'string') return change(member, name)
+    if (typeof member !== 'object' || member === null) return member
+    if (Array.isArray(member)) return member.map((item: JsonValue) => mapped(item, ''))
+    return Object.fromEntries(Object.entries(member).map(([key, item]) => [key, mapped(item, key)]))
+  }
+  // The shape stays the same; only texts differ.
+  return mapped(value, '') as T
 }

@@ -11,7 +11,8 @@ export function toJsonValue(value: unknown, depth = 0, above: readonly unknown[]
     case 'boolean':
       return value
     case 'number':
-      return Number.isFinite(value) ? value : String(value)
+      // JSON does not keep the sign of -0.
+      return Number.isFinite(value) ? value + 0 : String(value)
     case 'bigint':
     case 'symbol':
     case 'undefined':
@@ -21,6 +22,17 @@ export function toJsonValue(value: unknown, depth = 0, above: readonly unknown[]
     case 'object':
       return value === null ? null : objectToJson(value, depth, above)
   }
+}
+
+/** A thrown value as a text: the message of an error, a text as it is. Never throws. */
+export function thrownText(thrown: unknown): string {
+  try {
+    if (thrown instanceof Error) return thrown.message
+    if (typeof thrown === 'string') return thrown
+  } catch {
+    // Its message cannot be read.
+  }
+  return 'a value that is not an Error was thrown'
 }
 
 function objectToJson(value: object, depth: number, above: readonly unknown[]): JsonValue {

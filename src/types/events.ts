@@ -2,9 +2,10 @@ import type { ErrorData } from './error-data.ts'
 import { isObject, keysOf } from './guards.ts'
 import type { JsonObject, JsonValue } from './json.ts'
 import type { Image } from './media.ts'
-import type { Message, ToolCall } from './message.ts'
+import type { Message, Source, ToolCall } from './message.ts'
 import type { FinishReason, ModelResponse, Usage } from './response.ts'
-import type { ChatResult, HaltedReason, ToolHalt } from './results.ts'
+import type { ChatOutcome, HaltedReason, ToolHalt } from './results.ts'
+import type { Warning } from './warning.ts'
 
 /**
  * Everything that a run can emit. The union is closed: a new member is a new major version.
@@ -30,7 +31,9 @@ const tags: Readonly<Record<StreamEvent['type'], true>> = {
   raw_chunk: true,
   message_completed: true,
   error: true,
+  approval_requested: true,
   tool_execution_started: true,
+  tool_progress: true,
   tool_execution_completed: true,
   tool_result_encoded: true,
   ask_user_requested: true,
@@ -40,7 +43,7 @@ const tags: Readonly<Record<StreamEvent['type'], true>> = {
 }
 
 /** The tags of every event, in the order of the union. */
-export const eventTypes: readonly StreamEvent['type'][] = keysOf(tags)
+export const eventTypes: readonly StreamEvent['type'][] = /* @__PURE__ */ keysOf(tags)
 
 /** Whether a value is an event, judged by its tag. */
 export function isStreamEvent(value: unknown): value is StreamEvent {
@@ -61,16 +64,29 @@ export type ModelEvent =
       readonly model?: string
       /** The usage that the provider has reported so far. */
       readonly usage?: Usage
+      /** The settings of the request that could not be sent. Absent when there are none. */
+      readonly warnings?: readonly Warning[]
     }
   | { readonly type: 'text_delta'; readonly delta: string; readonly index?: number }
   /** One text block is complete; `text` is all of that block. */
-  | { readonly type: 'text_completed'; readonly text: string; readonly index?: number }
+  | {
+      readonly type: 'text_completed'
+      readonly text: string
+      readonly index?: number
+      /** The sources that became known with this block. Their places are those in the text of the message. */
+      readonly sources?: readonly Source[]
+    }
   | { readonly type: 'reasoning_delta'; readonly delta: string; readonly index?: number }
   | {
       readonly type: 'reasoning_completed'
       readonly text: string
       readonly index?: number
       readonly opaque?: JsonValue
+      /**
+       * An item of the provider's own, such as a web search, is complete. There is no text then, and the message has a
+       * `provider_item` part in this place.
+       */
+      readonly item?: JsonObject
     }
   | { readonly type: 'tool_call_started'; readonly id: string; readonly name: string }
   | { readonly type: 'tool_call_delta'; readonly id: string; readonly argumentsDelta: string }
@@ -85,6 +101,8 @@ export type ModelEvent =
       readonly rawFinishReason?: string
       readonly usage?: Usage
       readonly metadata?: JsonObject
+      /** Set by `streamGenerate` with a schema as `responseFormat`: the validated answer, as plain data. */
+      readonly output?: JsonValue
     }
   | ErrorEvent
 
@@ -95,7 +113,13 @@ interface ErrorEvent {
 }
 
 /** The result of a tool call: its value, or the whole structured error. */
-export type ToolExecutionResult = { readonly ok: JsonValue } | { readonly error: ErrorData }
+export type ToolExecutionResult =
+  | {
+      readonly ok: JsonValue
+      /** `ok` is a list of parts, made by `content`, and not a JSON value that looks like one. */
+      readonly parts?: true
+    }
+  | { readonly error: ErrorData }
 
 /** What a handler asks of the loop: to ask the user, or to halt. */
 export type HandlerSignal =
@@ -105,16 +129,34 @@ export type HandlerSignal =
 /**
  * Everything that the tool runner can emit.
  *
- * Each call emits `tool_execution_started`, `tool_execution_completed`, and then exactly one of the others.
- * The events of different calls interleave.
+ * Each call that is run emits `tool_execution_started`, any number of `tool_progress`, `tool_execution_completed`, and then exactly one
+ * of `tool_result_encoded`, `ask_user_requested` and `tool_halt`. The events of different calls interleave. A call that no
+ * handler ran (denied, interrupted, not yet answered) emits `tool_result_encoded` alone, and one that waits for approval
+ * `approval_requested` alone.
  */
 export type ToolEvent =
-  /** The handler is about to run. */
+  /** The call is not run until it is approved. */
+  | {
+      readonly type: 'approval_requested'
+      readonly toolCallId: string
+      readonly toolName: string
+      readonly call: ToolCall
+      /** Why it is asked for, if the policy could not decide. */
+      readonly reason?: string
+    }
+  /** The handler is about to run: it starts when the consumer asks for what follows. */
   | {
       readonly type: 'tool_execution_started'
       readonly id: string
       readonly name: string
       readonly arguments: JsonObject
+    }
+  /** A handler called `progress(data)`. */
+  | {
+      readonly type: 'tool_progress'
+      readonly id: string
+      readonly name: string
+      readonly data: JsonValue
     }
   | {
       readonly type: 'tool_execution_completed'
@@ -129,7 +171,12 @@ export type ToolEvent =
   | {
       readonly type: 'tool_result_encoded'
       readonly id: string
-      readonly content: string
+      readonly content: Message['content']
+      /**
+       * The metadata of the message: `denied`, `approvedArguments` if the call was approved with other arguments than the model wrote,
+       * or `lateResultOf` for a result that follows the thread as a message of its own.
+       */
+      readonly metadata?: JsonObject
       /** Set when the content replaces a result that never came. */
       readonly interrupted?: InterruptedReason
       /** Set when the call failed and the error policy ends the loop after this batch. */
@@ -141,13 +188,17 @@ export type ToolEvent =
       readonly toolName: string
       readonly question: string
       readonly options: JsonObject
+      /** More metadata of the message: `approvedArguments`. */
+      readonly metadata?: JsonObject
     }
   | {
       readonly type: 'tool_halt'
       readonly toolCallId: string
       readonly reason: string
       readonly result: JsonValue
-      readonly content: string
+      readonly content: Message['content']
+      /** The metadata of the message: `approvedArguments`. */
+      readonly metadata?: JsonObject
     }
 
 /** The boundaries of the loop. */
@@ -159,11 +210,35 @@ export type RunEvent =
       readonly newMessages: readonly Message[]
       readonly manualToolCalls: readonly ToolCall[]
       readonly mode: 'auto' | 'manual'
+      /** The step goes on with the last answer of the thread: its messages replace that answer and the results after it. */
+      readonly continues?: true
       readonly halt?: ToolHalt
       /** Why the loop ends with this step. Absent when the loop continues, and for a single step. */
       readonly haltedReason?: HaltedReason
     }
-  | { readonly type: 'chat_completed'; readonly result: ChatResult }
+  | { readonly type: 'chat_completed'; readonly result: ChatOutcome }
 
 /** Why a tool call has a placeholder instead of a result. */
 export type InterruptedReason = 'length' | 'content_filter' | 'cancelled' | 'error' | 'interrupted'
+
+/** The events after which a save is worth its price: a resumed run would otherwise lose a result, or ask the model again. */
+const boundaries: ReadonlySet<StreamEvent['type']> = new Set<StreamEvent['type']>([
+  'message_completed',
+  'approval_requested',
+  'tool_execution_started',
+  'tool_execution_completed',
+  'tool_result_encoded',
+  'ask_user_requested',
+  'tool_halt',
+  'step_completed',
+  'chat_completed',
+  'error',
+])
+
+/**
+ * Whether a session should be saved after this event: the end of an answer, the start and the result of a tool, a question, an approval,
+ * the end of a step, a stop. Between boundaries a crash loses only a part of an answer, which is asked for again.
+ */
+export function isBoundary(event: StreamEvent): boolean {
+  return boundaries.has(event.type)
+}

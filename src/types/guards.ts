@@ -15,15 +15,33 @@ export function defined<T extends object>(fields: Loose<T>): T {
   const result: Record<string, unknown> = {}
   for (const key in fields) {
     const value = fields[key]
-    if (value !== undefined) result[key] = value
+    if (value !== undefined) setMember(result, key, value)
   }
   // The keys that remain are exactly those of T that have a value.
   return result as T
 }
 
+/** Sets a member whose name comes from outside: one named `__proto__` becomes a member like any other. */
+export function setMember<T>(target: Record<string, T>, name: string, value: T): void {
+  if (name !== '__proto__') target[name] = value
+  else {
+    const member = { value, writable: true, enumerable: true, configurable: true }
+    Object.defineProperty(target, name, member)
+  }
+}
+
 /** Whether a value is an object: not `null`, not an array. Class instances count; see `isPlainObject` for those that do not. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The JSON value in a text; `undefined` if the text is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 /** The keys of a table, typed. With `keysOf<T>({ … })` the list holds every key of `T`, or it does not compile. */

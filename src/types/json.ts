@@ -5,11 +5,3 @@ export type JsonValue = string | number | boolean | null | readonly JsonValue[] 
 export interface JsonObject {
   readonly [key: string]: JsonValue
 }
-
-/** Parameters for one provider's API, merged last into the body of its requests. */
-export interface ProviderOptions {
-  readonly openai?: JsonObject
-  readonly anthropic?: JsonObject
-  readonly gemini?: JsonObject
-  readonly [provider: string]: JsonObject | undefined
-}

@@ -1,4 +1,6 @@
-import type { JsonObject, ProviderOptions } from './json.ts'
+import type { JsonObject } from './json.ts'
+import type { ProviderOptions } from './provider-options.ts'
+import type { Warning } from './warning.ts'
 
 /** The image types that are recognized by their first bytes. Gemini does not accept GIF; the other providers accept all four. */
 export type ImageMimeType = 'image/png' | 'image/jpeg' | 'image/webp' | 'image/gif'
@@ -11,29 +13,54 @@ interface ImageFacts {
   readonly metadata?: JsonObject
 }
 
-/** An image that holds its bytes, as base64. */
-export interface InlineImage extends ImageFacts {
+/** Bytes, as base64. */
+interface InlineData {
   readonly type: 'base64'
   readonly base64: string
   readonly mimeType: string
+  readonly name?: string
 }
 
-/** An image that the provider or its adapter fetches. */
-export interface RemoteImage extends ImageFacts {
+/** Something at an address. The library passes the address on to the provider. */
+interface RemoteData {
   readonly type: 'url'
   readonly url: string
   readonly mimeType?: string
+  readonly name?: string
 }
 
-/** An image in a file. It is read when a request is sent, never before, and only on Node. */
-export interface FileImage extends ImageFacts {
-  readonly type: 'file'
-  readonly path: string
+/** Something that was uploaded to a provider before, by the provider's id for it. */
+interface StoredData {
+  readonly type: 'id'
+  readonly id: string
+  /** The provider that knows the id. No other provider is sent it. */
+  readonly provider: string
   readonly mimeType?: string
 }
 
-/** An image as plain data: inline bytes, a URL, or a path. */
-export type Image = InlineImage | RemoteImage | FileImage
+/** An image that holds its bytes, as base64. */
+export interface InlineImage extends InlineData, ImageFacts {}
+
+/** An image that the provider fetches. An image adapter fetches it only if it was told to; see `fetchImages`. */
+export interface RemoteImage extends RemoteData, ImageFacts {}
+
+/** An image that was uploaded to a provider before. */
+export interface StoredImage extends StoredData, ImageFacts {}
+
+/** An image as plain data: its bytes, a URL, or a provider's id. It never names a local path. */
+export type Image = InlineImage | RemoteImage | StoredImage
+
+/** A file that holds its bytes, as base64: a PDF, a recording, a film, a text, by its `mimeType`. */
+export interface InlineFile extends InlineData {}
+
+/** A file that the provider fetches. */
+export interface RemoteFile extends RemoteData {}
+
+/** A file that was uploaded to a provider before. */
+export interface StoredFile extends StoredData {}
+
+/** A file as plain data: its bytes, a URL, or a provider's id. It never names a local path. */
+export type MediaFile = InlineFile | RemoteFile | StoredFile
 
 /** Every image operation. */
 export const imageOperations = ['generate', 'edit', 'variation'] as const
@@ -82,5 +109,7 @@ export interface ImageResponse {
   readonly provider: string
   readonly images: readonly Image[]
   readonly usage: ImageUsage
+  /** The settings of the request that the provider or the model could not take. Empty when all were sent. */
+  readonly warnings: readonly Warning[]
   readonly metadata: JsonObject
 }

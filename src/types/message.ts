@@ -1,6 +1,6 @@
 import { assertNever } from './guards.ts'
 import type { JsonObject, JsonValue } from './json.ts'
-import type { Image } from './media.ts'
+import type { Image, MediaFile } from './media.ts'
 
 /** Every role. */
 export const roles = ['system', 'user', 'assistant', 'tool'] as const
@@ -8,8 +8,8 @@ export const roles = ['system', 'user', 'assistant', 'tool'] as const
 /** The author of a message. */
 export type Role = (typeof roles)[number]
 
-/** One turn of a conversation. */
-export interface Message {
+/** One turn of a conversation. Its `providerOptions` are for its last part, such as a cache breakpoint after the message. */
+export interface Message extends PartOptions {
   readonly role: Role
   readonly content: string | readonly Part[]
   /** The tool calls of an assistant message, in the model's order. */
@@ -17,6 +17,8 @@ export interface Message {
   /** The call that a tool message answers. */
   readonly toolCallId?: string
   readonly name?: string
+  /** Where the model's statements come from: citations, annotations and grounding, the same for every provider. */
+  readonly sources?: readonly Source[]
   /**
    * Yours, except for three keys that the library sets: `partial` on an answer that was cut off, `interrupted` on a
    * placeholder for a tool result that never came, `askUser` on a placeholder for the user's answer.
@@ -37,31 +39,62 @@ function partText(part: Part): string {
     case 'text':
       return part.text
     case 'image':
+    case 'file':
     case 'reasoning':
+    case 'provider_item':
       return ''
     default:
       return assertNever(part)
   }
 }
 
+/** Every type of source. */
+export const sourceTypes = ['url', 'file'] as const
+
+/** A source that a model cites: a page on the web, or a document. */
+export interface Source {
+  readonly type: (typeof sourceTypes)[number]
+  readonly url?: string
+  readonly title?: string
+  /** The passage of the source that is cited. */
+  readonly text?: string
+  /** Where the statement begins in the text of the message: `messageText(message).slice(start, end)`. */
+  readonly start?: number
+  readonly end?: number
+  /** The citation in the words of the provider's API, under the name of the provider. */
+  readonly providerMetadata?: JsonObject
+}
+
 /** How closely a vision model looks. Only OpenAI knows the difference. */
 export type ImageDetail = 'auto' | 'low' | 'high'
 
+/** What every part, message and tool may have. */
+export interface PartOptions {
+  /** Settings of one provider for this one alone, such as a cache breakpoint. Other providers ignore them. */
+  readonly providerOptions?: Readonly<Record<string, JsonObject>>
+}
+
 /** Text within a message. */
-export interface TextPart {
+export interface TextPart extends PartOptions {
   readonly type: 'text'
   readonly text: string
 }
 
 /** An image within a message. */
-export interface ImagePart {
+export interface ImagePart extends PartOptions {
   readonly type: 'image'
   readonly image: Image
   readonly detail?: ImageDetail
 }
 
+/** A file within a message: a PDF, audio, video or text, by its `mimeType`. */
+export interface FilePart extends PartOptions {
+  readonly type: 'file'
+  readonly file: MediaFile
+}
+
 /** Reasoning text of a model. Sent back only to the provider that it came from. */
-export interface ReasoningPart {
+export interface ReasoningPart extends PartOptions {
   readonly type: 'reasoning'
   readonly text: string
   /** The provider's signature or encrypted content, sent back unchanged. */
@@ -70,8 +103,21 @@ export interface ReasoningPart {
   readonly provider?: string
 }
 
+/**
+ * Something that only its provider understands: a web search, code that the provider ran, an approval request of its MCP
+ * client. It is sent back unchanged, in its place, to the provider that it came from, and left out for all others.
+ */
+export interface ProviderItemPart extends PartOptions {
+  readonly type: 'provider_item'
+  readonly provider: string
+  /** The item in the words of the provider's API. */
+  readonly item: JsonObject
+  /** The number of the message's tool calls that came before the item; absent when there were none. */
+  readonly callsBefore?: number
+}
+
 /** One piece of a message's content. */
-export type Part = TextPart | ImagePart | ReasoningPart
+export type Part = TextPart | ImagePart | FilePart | ReasoningPart | ProviderItemPart
 
 /** A tool call that the model made. */
 export interface ToolCall {
@@ -92,9 +138,17 @@ export interface Thread {
   readonly metadata: JsonObject
 }
 
+/** Messages, or a text, which is one user message. */
+export type MessagesInput = string | readonly Message[]
+
+/** The messages of an input. */
+export function toMessages(input: MessagesInput): readonly Message[] {
+  return typeof input === 'string' ? [{ role: 'user', content: input }] : input
+}
+
 /** A thread of the given messages. */
-export function thread(messages: readonly Message[] = [], metadata: JsonObject = {}): Thread {
-  return { messages, metadata }
+export function thread(messages: MessagesInput = [], metadata: JsonObject = {}): Thread {
+  return { messages: toMessages(messages), metadata }
 }
 
 /** A copy of the thread with messages added at its end. */

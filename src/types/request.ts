@@ -1,7 +1,8 @@
 import { keysOf } from './guards.ts'
-import type { ProviderOptions, JsonObject } from './json.ts'
-import type { Message } from './message.ts'
-import type { StandardSchema } from './standard-schema.ts'
+import type { JsonObject } from './json.ts'
+import type { Message, PartOptions } from './message.ts'
+import type { ProviderOptions } from './provider-options.ts'
+import type { SchemaWithJson } from './standard-schema.ts'
 
 /** Every reasoning effort, the least first. */
 export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'max'] as const
@@ -25,8 +26,22 @@ export interface ModelRequest {
   readonly messages: readonly Message[]
   readonly tools: readonly ToolSpec[]
   readonly toolChoice?: ToolChoice
+  /** `false`: at most one call in an answer. */
+  readonly parallelToolCalls?: boolean
   readonly temperature?: number
+  /** Only tokens that add up to this probability are considered: 0 to 1. */
+  readonly topP?: number
+  /** Only this many of the most probable tokens are considered. */
+  readonly topK?: number
   readonly maxTokens?: number
+  /** The answer ends before the first of these texts. */
+  readonly stopSequences?: readonly string[]
+  /** The same seed makes equal answers more probable. */
+  readonly seed?: number
+  /** -2 to 2: positive values avoid tokens that occurred. */
+  readonly presencePenalty?: number
+  /** -2 to 2: positive values avoid tokens the more often they occurred. */
+  readonly frequencyPenalty?: number
   readonly responseFormat?: ResponseFormat
   readonly reasoning?: ReasoningOptions
   readonly promptCache?: PromptCache
@@ -41,8 +56,15 @@ export const requestKeys: readonly (keyof ModelRequest)[] = /* @__PURE__ */ keys
   messages: true,
   tools: true,
   toolChoice: true,
+  parallelToolCalls: true,
   temperature: true,
+  topP: true,
+  topK: true,
   maxTokens: true,
+  stopSequences: true,
+  seed: true,
+  presencePenalty: true,
+  frequencyPenalty: true,
   responseFormat: true,
   reasoning: true,
   promptCache: true,
@@ -66,10 +88,10 @@ export type ResponseFormat =
   | JsonSchemaFormat
 
 /** The format of an answer as an option: a format, or a schema of a library, which also validates and types the answer. */
-export type FormatOption = ResponseFormat | StandardSchema
+export type FormatOption = ResponseFormat | SchemaWithJson
 
 /** A tool as the model sees it, as plain data. The handler stays in the engine. */
-export interface ToolSpec {
+export interface ToolSpec extends PartOptions {
   /** 1 to 64 letters, digits, `_` or `-`; not `auto`, `none` or `required`. */
   readonly name: string
   readonly description: string

@@ -2,6 +2,7 @@ import type { ErrorData } from './error-data.ts'
 import { keysOf } from './guards.ts'
 import type { JsonObject } from './json.ts'
 import type { Message, ToolCall } from './message.ts'
+import type { Warning } from './warning.ts'
 
 /** One call's output. */
 export interface ModelResponse {
@@ -19,6 +20,8 @@ export interface ModelResponse {
   readonly finishReason: FinishReason
   readonly rawFinishReason?: string
   readonly usage: Usage
+  /** The settings of the request that the provider or the model could not take. Empty when all were sent. */
+  readonly warnings: readonly Warning[]
   /** Set when the call failed after its first event; the rest of the response is what came before. */
   readonly error?: ErrorData
   /** What the provider reported besides the common fields. */

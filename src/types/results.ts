@@ -5,7 +5,7 @@ import type { ModelResponse, Usage } from './response.ts'
 
 /** Why a batch of tools stopped the loop. */
 export interface ToolHalt {
-  /** `ask_user`, `tool_error`, or the reason that a handler passed to `halt`. */
+  /** `ask_user`, `approval`, `tool_error`, or the reason that a handler passed to `halt`. */
   readonly reason: string
   readonly toolCallId: string
   readonly result?: JsonValue
@@ -28,14 +28,28 @@ export interface StepResult {
   readonly halt?: ToolHalt
 }
 
+/** One step of a chat: what it added. The thread of the whole run is in the result. */
+export interface ChatStep extends Omit<StepResult, 'thread' | 'done'> {
+  /** The messages that the step added to the thread: the answer, then its tool messages in the order of the calls. */
+  readonly newMessages: readonly Message[]
+}
+
+/** A call that is not run until it is approved. */
+export interface PendingApproval extends ToolCall {
+  /** Why it is asked for, if the policy could not decide. */
+  readonly reason?: string
+}
+
 /** The halt reasons of the loop itself. A handler's `halt` may use any other. */
 export const loopHaltReasons = [
   'completed',
   'max_turns',
   'halt_when',
   'ask_user',
+  'approval',
   'manual_tool_calls',
   'tool_error',
+  'provider_item',
   'error',
   'cancelled',
 ] as const
@@ -45,14 +59,22 @@ export type HaltedReason = (typeof loopHaltReasons)[number] | (string & {})
 
 /** A whole run of the loop. */
 export interface ChatResult {
-  /** Can be sent as it is: every tool call in it is answered, except those in `manualToolCalls`. */
+  /** Can be sent as it is: every tool call in it is answered, except those in `manualToolCalls` and `pendingApprovals`. */
   readonly thread: Thread
+  /** The text of the last answer, after that of the answers in which the provider paused before it; empty when there is none. */
+  readonly outputText: string
+  /** The answer as the schema in `responseFormat` gives it, once a chat with one is completed. */
+  readonly output?: unknown
   /** The last answer; absent when no model call completed one. */
   readonly finalResponse?: ModelResponse
-  readonly steps: readonly StepResult[]
+  readonly steps: readonly ChatStep[]
   readonly haltedReason: HaltedReason
   readonly pendingQuestion?: string
   readonly pendingToolCallId?: string
+  /** The options of the question: choices, or anything else that its handler passed on. */
+  readonly pendingQuestionOptions?: JsonObject
+  /** The calls that are not run until they are approved. */
+  readonly pendingApprovals: readonly PendingApproval[]
   readonly manualToolCalls: readonly ToolCall[]
   /** The result that a handler passed to `halt`. */
   readonly haltResult?: JsonValue
@@ -61,6 +83,12 @@ export interface ChatResult {
   readonly usage: Usage
   readonly metadata: JsonObject
 }
+
+/**
+ * The result of a chat as its last event carries it: without the thread, so that no event repeats the history. A fold that
+ * knows the thread which the run started from gives the whole result.
+ */
+export type ChatOutcome = Omit<ChatResult, 'thread'>
 
 /** The part of a result that was received before a failure. */
 export type PartialResult = ModelResponse | StepResult | ChatResult

@@ -1,35 +1,56 @@
 import type { ErrorData } from './error-data.ts'
 import type { JsonObject, JsonValue } from './json.ts'
-import type { Thread, ToolCall } from './message.ts'
+import type { Message, Part, Thread, ToolCall } from './message.ts'
 import type { ModelResponse } from './response.ts'
-import type { ToolHalt } from './results.ts'
+import type { HaltedReason, PendingApproval, ToolHalt } from './results.ts'
 
 /** Every session status. */
 export const sessionStatuses = [
   'idle',
   'awaiting_user',
+  'awaiting_approval',
   'awaiting_tools',
   'completed',
+  'halted',
   'error',
 ] as const
 
-/** What a session is waiting for, if anything. Closed. */
+/**
+ * What a session is waiting for, if anything. Closed. Of several things, the first one of the list.
+ *
+ * `halted` means that the run was stopped: by a signal, a limit or a handler. `error` means that something failed.
+ */
 export type SessionStatus = (typeof sessionStatuses)[number]
 
 /** The newest version of the saved format. Every older version stays readable. */
-export const sessionVersion = 1
+export const sessionVersion = 2
 
-/** An answer without its message, which is in the thread. */
-export type AnswerFacts = Omit<ModelResponse, 'message' | 'outputText' | 'toolCalls'>
+/** An answer without its message, which is in the thread. Without warnings the list is absent. */
+export type AnswerFacts = Omit<ModelResponse, 'message' | 'outputText' | 'toolCalls' | 'warnings'> &
+  Partial<Pick<ModelResponse, 'warnings'>>
 
 /** The result of a tool call before it is encoded as a message. */
 export interface StoredResult {
   readonly toolCallId: string
   readonly value?: JsonValue
+  /** The value is a list of parts, made by `content`. */
+  readonly parts?: true
   readonly error?: ErrorData
   /** The question of `askUser`, if the handler returned one. */
   readonly question?: { readonly question: string; readonly options: JsonObject }
   readonly haltReason?: string
+}
+
+/** What was decided about a call that waited: the next run settles it. */
+export interface CallDecision {
+  /** The call, with the arguments that were approved. */
+  readonly call: ToolCall
+  /** Why it was denied, if it was. */
+  readonly deny?: string
+  /** The user's answer to its question, for a handler that asked to be called again. */
+  readonly answer?: string | readonly Part[]
+  /** The model was told that there is no result yet. The result is told in a message of its own. */
+  readonly late?: true
 }
 
 /**
@@ -42,11 +63,11 @@ export interface RunProgress {
   readonly mode: 'auto' | 'manual'
   /** The number of model calls so far; `maxTurns` limits it. */
   readonly turns: number
-  /** Where the run is: waiting for an answer, running its tools, or between two steps. */
-  readonly phase: 'model' | 'tools' | 'between'
+  /** Where the run is: waiting for an answer, running its tools, waiting for somebody to settle a call, or between two steps. */
+  readonly phase: 'model' | 'tools' | 'waiting' | 'between'
   /**
-   * The answer whose tools are running, or (in phase `model`) an unusable one that is requested again. Its message is
-   * the last assistant message of the thread.
+   * The answer whose tools are running or waiting, or (in phase `model`) an unusable one that is requested again. Its
+   * message is the last assistant message of the thread.
    */
   readonly answer?: AnswerFacts
   /** The answer was empty, so it has no message in the thread. */
@@ -57,7 +78,25 @@ export interface RunProgress {
   readonly halts: readonly ToolHalt[]
   /** Results that are not encoded as messages yet. */
   readonly results?: readonly StoredResult[]
+  /** The calls that were settled while the run waited. */
+  readonly decisions?: readonly CallDecision[]
+  /** Messages that are added to the thread when the calls of the answer are answered. */
+  readonly late?: readonly Message[]
 }
+
+/** What may be done to a session, as data: it can be queued, stored and applied by another process. */
+export type SessionCommand =
+  /** The user's words: the answer to the first open question, or a user message. */
+  | { readonly type: 'send'; readonly content: string | readonly Part[] }
+  | { readonly type: 'approve'; readonly toolCallId: string; readonly arguments?: JsonObject }
+  | { readonly type: 'deny'; readonly toolCallId: string; readonly reason?: string }
+  | {
+      readonly type: 'submitToolResult'
+      readonly toolCallId: string
+      readonly content: JsonValue | readonly Part[]
+      readonly isError?: boolean
+    }
+  | { readonly type: 'resume' }
 
 /** A conversation that can be saved and resumed: plain data, saved with `JSON.stringify`, resumed on any machine. */
 export interface Session {
@@ -65,12 +104,18 @@ export interface Session {
   readonly id: string
   readonly status: SessionStatus
   readonly thread: Thread
-  /** The calls that the caller has to answer, when the status is `awaiting_tools`. */
+  /** The calls that the caller has to answer. */
   readonly pendingToolCalls: readonly ToolCall[]
+  /** The calls that are not run until they are approved. */
+  readonly pendingApprovals: readonly PendingApproval[]
   readonly pendingQuestion?: string
   readonly pendingToolCallId?: string
+  /** The options of the question: choices, or anything else that its handler passed on. */
+  readonly pendingQuestionOptions?: JsonObject
   /** Questions that wait behind `pendingQuestion`, in the order of the calls. */
   readonly moreQuestions?: readonly ToolHalt[]
+  /** Why the run was stopped, when the status is `halted`. */
+  readonly haltedReason?: HaltedReason
   readonly context: JsonObject
   /** Yours. A run never changes it. */
   readonly metadata: JsonObject

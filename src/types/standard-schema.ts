@@ -17,6 +17,22 @@ export interface StandardSchema<Input = unknown, Output = Input> {
   }
 }
 
+/** A schema that can tell its JSON Schema: of Zod from 4.2 on, ArkType, Valibot by `toStandardJsonSchema`, or `withJsonSchema`. */
+export interface SchemaWithJson<Input = unknown, Output = Input> extends StandardSchema<
+  Input,
+  Output
+> {
+  readonly '~standard': StandardSchema<Input, Output>['~standard'] &
+    Required<Pick<StandardSchema<Input, Output>['~standard'], 'jsonSchema'>>
+}
+
+/** What the compiler says of a schema that cannot tell its JSON Schema. Nothing, if it can. */
+export type NeedsJsonSchema<S> = S extends { readonly '~standard': infer Standard }
+  ? Standard extends { readonly jsonSchema: object }
+    ? unknown
+    : 'this schema cannot tell its JSON Schema: wrap it as withJsonSchema(schema, json), or use Zod 4.2 or later, or toStandardJsonSchema of @valibot/to-json-schema'
+  : unknown
+
 /** The result of a validation: the value, or its issues. */
 export type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
@@ -33,6 +49,11 @@ export type SchemaOutput<S> =
   S extends StandardSchema<infer _Input, infer _Output>
     ? NonNullable<S['~standard']['types']>['output']
     : never
+
+/** The type of a value before validation by the schema. */
+export type SchemaInput<S> = S extends StandardSchema
+  ? NonNullable<S['~standard']['types']>['input']
+  : never
 
 /** Whether a value is a schema of a library, not plain JSON Schema. The schemas of ArkType are functions. */
 export function isStandardSchema(value: unknown): value is StandardSchema {
