@@ -1,3 +1,42 @@
+/** The listeners of a signal, and the one that the signal itself has as long as the set is not empty. */
+interface Followers {
+  readonly listeners: Set<() => void>
+  readonly callAll: () => void
+}
+
+const followers = new WeakMap<AbortSignal, Followers>()
+
+/**
+ * Calls `listener` once when the signal is aborted, until the returned function is called.
+ *
+ * Any number of runs may share one signal: it gets one listener, so that Node does not warn of a leak.
+ */
+export function onAbort(signal: AbortSignal, listener: () => void): () => void {
+  const all = followers.get(signal) ?? follow(signal)
+  // A listener that is given twice is called twice.
+  const own = (): void => listener()
+  all.listeners.add(own)
+  return () => {
+    all.listeners.delete(own)
+    if (all.listeners.size > 0 || followers.get(signal) !== all) return
+    followers.delete(signal)
+    signal.removeEventListener('abort', all.callAll)
+  }
+}
+
+function follow(signal: AbortSignal): Followers {
+  const listeners = new Set<() => void>()
+  // Not every runtime calls a listener with the signal as `this`.
+  const callAll = (): void => {
+    followers.delete(signal)
+    for (const listener of listeners) listener()
+  }
+  const all = { listeners, callAll }
+  followers.set(signal, all)
+  signal.addEventListener('abort', callAll, { once: true })
+  return all
+}
+
 /** A controller that also follows another signal. `unlink` removes the listener, so nothing is left behind. */
 export interface LinkedAbort {
   readonly signal: AbortSignal
@@ -12,12 +51,12 @@ export interface LinkedAbort {
  */
 export function linkedAbort(parent: AbortSignal | undefined): LinkedAbort {
   const controller = new AbortController()
-  const follow = (): void => controller.abort(parent?.reason)
-  if (parent?.aborted === true) follow()
-  else parent?.addEventListener('abort', follow, { once: true })
+  const abort = (): void => controller.abort(parent?.reason)
+  if (parent?.aborted === true) abort()
+  const unlink = parent === undefined || parent.aborted ? () => undefined : onAbort(parent, abort)
   return {
     signal: controller.signal,
     abort: (reason) => controller.abort(reason),
-    unlink: () => parent?.removeEventListener('abort', follow),
+    unlink,
   }
 }

@@ -1,3 +1,5 @@
+import { thrownText } from '../errors/to-json-value.ts'
+
 /** The source of time. Everything that waits uses it, so that a test can replace it. */
 export interface Clock {
   /** Milliseconds since a fixed moment. */
@@ -6,6 +8,11 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   /** The same without a promise, if the clock can do it: calls back once, unless cancelled. */
   timer?(ms: number, onTime: () => void): CancelTimer
+  /**
+   * Only for a clock that moves by itself, in tests. Called before a tool handler starts, with its deadline: the clock must
+   * not reach it by itself while real work is in flight. The returned function is called when the handler is done.
+   */
+  hold?(until: number): () => void
 }
 
 /** Cancels a timer that has not fired yet. */
@@ -51,5 +58,5 @@ export function reasonOf(signal: AbortSignal): Error {
 
 /** A thrown value as an error: itself if it is one. */
 function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown })
+  return thrown instanceof Error ? thrown : new Error(thrownText(thrown), { cause: thrown })
 }

@@ -5,7 +5,7 @@ interface KeyPlaces {
   /** The key of this call. */
   readonly apiKey?: string | undefined
   /** The engine's source of keys. */
-  readonly keys?: KeySource | undefined
+  readonly keys?: ((provider: string) => string | undefined) | undefined
 }
 
 /** A key and where it was found. */
@@ -48,10 +48,22 @@ export function resolveKey(provider: string, places: KeyPlaces = {}): string {
 /** The key for a call of an adapter. `undefined` if the adapter needs none or has its own. */
 export function keyFor(
   adapter: { readonly provider: string; readonly key?: KeyNeed },
-  places: KeyPlaces,
-): string | undefined {
+  { apiKey, keys }: { readonly apiKey?: string | undefined; readonly keys?: KeySource | undefined },
+): string | undefined | Promise<string | undefined> {
   const { provider, key: need } = adapter
   if (need === undefined) return undefined
+  const key = isKey(apiKey) ? undefined : keys?.(provider)
+  if (!(key instanceof Promise)) return neededKey(provider, need, { apiKey, keys: () => key })
+  return key.then(
+    (later) => neededKey(provider, need, { apiKey, keys: () => later }),
+    (cause: unknown) => {
+      const message = `no API key for ${provider}: the engine's keys failed`
+      throw new EngineError('missing_key', message, { provider, cause })
+    },
+  )
+}
+
+function neededKey(provider: string, need: KeyNeed, places: KeyPlaces): string | undefined {
   if (need.own) return givenKey(provider, places)?.key
   return need.required ? resolveKey(provider, places) : findKey(provider, places)?.key
 }
@@ -59,7 +71,8 @@ export function keyFor(
 /** The environment variables that may hold a provider's key. The first that is set wins. */
 export function keyVariables(provider: string): readonly string[] {
   const own = `${provider.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}_API_KEY`
-  return provider === 'gemini' ? [own, 'GOOGLE_API_KEY'] : [own]
+  if (provider === 'gemini') return [own, 'GOOGLE_API_KEY']
+  return provider === 'azure' ? ['AZURE_OPENAI_API_KEY', own] : [own]
 }
 
 function givenKey(provider: string, places: KeyPlaces): FoundKey | undefined {
@@ -115,5 +128,5 @@ export interface KeyNeed {
   readonly own: boolean
 }
 
-/** Finds the key of a provider, at each call. `undefined` means: look elsewhere. */
-export type KeySource = (provider: string) => string | undefined
+/** Finds the key of a provider, at each call; it may be async. `undefined` means: look elsewhere. */
+export type KeySource = (provider: string) => string | undefined | Promise<string | undefined>

@@ -29,7 +29,7 @@ export interface RetryPlan {
 /**
  * The one retry loop of the library: tries `attempt` until it succeeds, fails for good, or the attempts are used up.
  *
- * Waits double from `baseDelayMs` to `maxDelayMs`, plus jitter. A longer wait that the other side asks for is honoured up to
+ * Waits double from `baseDelayMs` to `maxDelayMs`, plus jitter. A wait that the other side asks for is used instead, also one of 0, up to
  * `maxDelayMs`; beyond that the loop fails at once. The plan is made when it is first needed, because most calls succeed.
  */
 export async function retry<T>(makePlan: () => RetryPlan, attempt: () => Promise<T>): Promise<T> {
@@ -41,8 +41,8 @@ export async function retry<T>(makePlan: () => RetryPlan, attempt: () => Promise
       plan ??= makePlan()
       const failure = plan.classify(error)
       if (!failure.transient || number >= plan.maxAttempts) throw error
-      const asked = plan.respectRetryAfter ? (failure.retryAfterMs ?? 0) : 0
-      if (asked > plan.maxDelayMs) throw plan.retryAfterTooLong(error, asked)
+      const asked = plan.respectRetryAfter ? failure.retryAfterMs : undefined
+      if (asked !== undefined && asked > plan.maxDelayMs) throw plan.retryAfterTooLong(error, asked)
       const delayMs = delayAfter(number, asked, plan)
       plan.onRetry?.(error, number, delayMs)
       await plan.clock.sleep(delayMs, plan.signal)
@@ -50,8 +50,10 @@ export async function retry<T>(makePlan: () => RetryPlan, attempt: () => Promise
   }
 }
 
-function delayAfter(attempt: number, asked: number, plan: RetryPlan): number {
+function delayAfter(attempt: number, asked: number | undefined, plan: RetryPlan): number {
+  // "At once" is an answer too.
+  if (asked === 0) return 0
   const backOff = Math.min(plan.maxDelayMs, plan.baseDelayMs * 2 ** (attempt - 1))
   const jitter = Math.floor((plan.random ?? Math.random)() * (plan.jitterMs + 1))
-  return (asked > 0 ? asked : backOff) + jitter
+  return (asked ?? backOff) + jitter
 }

@@ -1,16 +1,23 @@
 import { errorToJSON } from '../errors/error-json.ts'
+import { redact } from '../errors/redact.ts'
+import { thrownText } from '../errors/to-json-value.ts'
 import type { ErrorData } from '../types/error-data.ts'
-import { defined } from '../types/guards.ts'
+import { defined, isObject } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import type { Usage } from '../types/response.ts'
 import type { Clock } from './clock.ts'
 
-/** Called with every telemetry event. An error that it throws is not caught: it surfaces where the event was emitted. */
-type TelemetryListener = (event: TelemetryEvent) => void
+/**
+ * Called with every telemetry event. It cannot break a run: what it throws, or rejects with, is reported once for each listener,
+ * as a warning of the process. A promise that it returns is not awaited.
+ */
+type TelemetryListener = (event: TelemetryEvent) => unknown
 
 interface Subscription {
   readonly listener: TelemetryListener
   readonly content: boolean
+  /** Whether a failure of this listener was reported. */
+  failed: boolean
 }
 
 /** A process has one set of listeners. Without any, telemetry costs one comparison. */
@@ -25,7 +32,7 @@ export function onTelemetry(
   listener: TelemetryListener,
   options: { readonly content?: boolean | undefined } = {},
 ): () => void {
-  const subscription = { listener, content: options.content ?? false }
+  const subscription: Subscription = { listener, content: options.content ?? false, failed: false }
   subscriptions.add(subscription)
   return () => {
     subscriptions.delete(subscription)
@@ -36,13 +43,40 @@ export function onTelemetry(
 export function emitTelemetry(said: TelemetryEvent): void {
   if (subscriptions.size === 0) return
   const event = defined<TelemetryEvent>(said)
-  for (const { listener, content } of subscriptions) {
-    if (content || !('content' in event)) listener(event)
+  for (const subscription of subscriptions) {
+    if (subscription.content || !('content' in event)) call(subscription, event)
     else {
       const { content: _hidden, ...rest } = event
-      listener(rest)
+      call(subscription, rest)
     }
   }
+}
+
+function call(subscription: Subscription, event: TelemetryEvent): void {
+  const fail = (error: unknown): void => reportOnce(subscription, error)
+  try {
+    const returned = subscription.listener(event)
+    if (isObject(returned) && 'then' in returned) Promise.resolve(returned).catch(fail)
+  } catch (error) {
+    fail(error)
+  }
+}
+
+/** The parts of the runtimes that report an error without stopping anything. */
+interface Host {
+  readonly process?: { emitWarning?(text: string, options: { readonly type: string }): void }
+  reportError?(error: unknown): void
+}
+
+function reportOnce(subscription: Subscription, error: unknown): void {
+  if (subscription.failed) return
+  subscription.failed = true
+  // Not every runtime has both, so their types are not used here.
+  const host = globalThis as Host
+  const text = `a telemetry listener failed: ${redact(thrownText(error))}`
+  if (host.process?.emitWarning !== undefined)
+    host.process.emitWarning(text, { type: 'AllmWarning' })
+  else host.reportError?.(error)
 }
 
 /** Whether there is a listener. Events that are costly to build are skipped without one. */

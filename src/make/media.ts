@@ -1,16 +1,35 @@
-import { assertOptions, assertValid, describe, refusal, within } from '../schema/checks.ts'
-import { base64Problem, imageMimeType, validateImage } from '../schema/validate.ts'
+import {
+  assertOptions,
+  assertValid,
+  describe,
+  refusal,
+  someText,
+  text,
+  within,
+} from '../schema/checks.ts'
+import { base64Problem, imageMimeType, validateFile, validateImage } from '../schema/validate.ts'
 import { defined } from '../types/guards.ts'
-import type { FileImage, ImageMimeType, InlineImage, RemoteImage } from '../types/media.ts'
+import type {
+  Image,
+  InlineFile,
+  InlineImage,
+  MediaFile,
+  RemoteFile,
+  RemoteImage,
+  StoredFile,
+  StoredImage,
+} from '../types/media.ts'
+import { readIssues, readLocalFile, type ReadOptions } from './read-file.ts'
+import { mimeTypeOf, sniffMimeType, typeProblem } from './sniff.ts'
 
-/** What is known about an image before it is loaded. */
+/** What is known about an image that is not here. */
 interface ImageOptions {
   /** The type, such as `image/png`. */
   readonly mimeType?: string | undefined
 }
 
 /**
- * An image at a URL. Nothing is fetched here; the provider or its adapter does that when the request is sent.
+ * An image at a URL. Nothing is fetched here: the URL is sent to the provider, which fetches it.
  *
  * Only `http` and `https` are accepted. For a data URI use `imageFromDataUri`.
  */
@@ -26,7 +45,10 @@ export function imageFromUrl(url: string | URL, options: ImageOptions = {}): Rem
   return image
 }
 
-/** An image from bytes, stored as base64. Without `mimeType`, the first bytes decide: png, jpeg, webp or gif. */
+/**
+ * An image from bytes, stored as base64. Without `mimeType`, the first bytes decide: png, jpeg, webp or gif. A `mimeType`
+ * that the bytes contradict is refused.
+ */
 export function imageFromBytes(bytes: Uint8Array | ArrayBuffer, mimeType?: string): InlineImage {
   const view = bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : bytes
   if (!(view instanceof Uint8Array) || view.length === 0) {
@@ -37,7 +59,7 @@ export function imageFromBytes(bytes: Uint8Array | ArrayBuffer, mimeType?: strin
   return { type: 'base64', base64: bytesToBase64(view), mimeType: type }
 }
 
-/** An image from base64. Line breaks, missing padding and the URL alphabet are refused. */
+/** An image from base64. Line breaks, missing padding, the URL alphabet and a `mimeType` that the bytes contradict are refused. */
 export function imageFromBase64(base64: string, mimeType?: string): InlineImage {
   if (typeof base64 !== 'string') {
     throw refusal('invalid_image', 'base64', `must be a base64 string, not ${describe(base64)}`)
@@ -60,58 +82,155 @@ export function imageFromDataUri(uri: string): InlineImage {
   return imageFromBase64(uri.slice(start.length), mimeType.toLowerCase() || undefined)
 }
 
-const typeByExtension: Readonly<Record<string, ImageMimeType>> = {
-  png: 'image/png',
-  jpg: 'image/jpeg',
-  jpeg: 'image/jpeg',
-  webp: 'image/webp',
-  gif: 'image/gif',
+/**
+ * An image from a file, which is read at once: the value holds the bytes and does not name the path. Node only.
+ *
+ * Only a regular file is read, of at most `maxBytes` (20 MiB) and within `timeoutMs` (30,000).
+ */
+export async function imageFromFile(
+  path: string,
+  options: ImageFileOptions = {},
+): Promise<InlineImage> {
+  assertValid('invalid_image', readIssues(options, { mimeType: text }))
+  const { mimeType, maxBytes = 20 * mebibyte } = options
+  const read = await readLocalFile(path, { ...options, maxBytes })
+  if (read.problem !== undefined) throw refusal('invalid_image', 'path', read.problem)
+  return imageFromBytes(read.bytes, mimeType)
 }
 
-/**
- * An image in a file. Nothing is read here; the file is read when a request with it is sent, and only on Node.
- *
- * The extension decides its type. With an unknown extension the type is found when the file is read.
- */
-export function imageFromFile(path: string, options: ImageOptions = {}): FileImage {
+const mebibyte = 1024 * 1024
+
+/** How an image is read from a file. */
+interface ImageFileOptions extends ImageOptions, ReadOptions {}
+
+/** An image that was uploaded to a provider before, by the provider's id for it. Only that provider is sent it. */
+export function imageFromId(id: string, provider: string, options: ImageOptions = {}): StoredImage {
   assertOptions('invalid_image', options, ['mimeType'])
-  const extension = /\.([a-z]+)$/i.exec(path)?.[1]?.toLowerCase() ?? ''
-  const mimeType = options.mimeType ?? typeByExtension[extension]
-  const image = defined<FileImage>({ type: 'file', path, mimeType })
+  const { mimeType } = options
+  const image = defined<StoredImage>({ type: 'id', id, provider, mimeType })
   assertValid('invalid_image', validateImage(image))
   return image
 }
 
-function typeOf(bytes: Uint8Array | string, given: string | undefined): string {
-  const mimeType = given ?? sniffMimeType(bytes)
+/** What a file may be called. */
+interface FileOptions {
+  /** The name that the model sees, such as `report.pdf`. */
+  readonly name?: string | undefined
+}
+
+/** A file from bytes, stored as base64. A `mimeType` that the bytes contradict is refused. */
+export function fileFromBytes(
+  bytes: Uint8Array | ArrayBuffer,
+  mimeType: string,
+  options: FileOptions = {},
+): InlineFile {
+  const view = bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : bytes
+  if (!(view instanceof Uint8Array) || view.length === 0) {
+    const problem = `must be a non-empty Uint8Array, not ${describe(bytes)}`
+    throw refusal('invalid_file', 'bytes', problem)
+  }
+  return fileFromBase64(bytesToBase64(view), mimeType, options)
+}
+
+/** A file from base64. Line breaks, missing padding, the URL alphabet and a `mimeType` that the bytes contradict are refused. */
+export function fileFromBase64(
+  base64: string,
+  mimeType: string,
+  options: FileOptions = {},
+): InlineFile {
+  const file = checkedFile<InlineFile>({ type: 'base64', base64, mimeType }, options)
+  const problem = typeProblem(file.mimeType, base64)
+  if (problem !== undefined) throw refusal('invalid_file', 'mimeType', problem)
+  return file
+}
+
+/** A file at a URL. Nothing is fetched here: the URL is sent to the provider, which fetches it. */
+export function fileFromUrl(
+  url: string | URL,
+  mimeType?: string,
+  options: FileOptions = {},
+): RemoteFile {
+  return checkedFile<RemoteFile>({ type: 'url', url: String(url), mimeType }, options)
+}
+
+/** A file that was uploaded to a provider before, by the provider's id for it. Only that provider is sent it. */
+export function fileFromId(
+  id: string,
+  provider: string,
+  options: { readonly mimeType?: string | undefined } = {},
+): StoredFile {
+  assertOptions('invalid_file', options, ['mimeType'])
+  const { mimeType } = options
+  const file = defined<StoredFile>({ type: 'id', id, provider, mimeType })
+  assertValid('invalid_file', validateFile(file))
+  return file
+}
+
+/** How a file is read. */
+interface PathOptions extends FileOptions, ReadOptions {
+  /** The type, such as `application/pdf`. By default the ending of the name decides. */
+  readonly mimeType?: string | undefined
+}
+
+/**
+ * A file from a path, which is read at once: the value holds the bytes, and of the path only the name. Node only.
+ *
+ * Only a regular file is read, of at most `maxBytes` (50 MiB) and within `timeoutMs` (30,000).
+ */
+export async function fileFromPath(path: string, options: PathOptions = {}): Promise<InlineFile> {
+  assertValid('invalid_file', readIssues(options, { mimeType: text, name: someText }))
+  const { maxBytes = 50 * mebibyte } = options
+  const read = await readLocalFile(path, { ...options, maxBytes })
+  if (read.problem !== undefined) throw refusal('invalid_file', 'path', read.problem)
+  const mimeType = options.mimeType ?? mimeTypeOf(path)
+  if (mimeType === undefined) {
+    const problem = 'is not known by the ending of the name; pass it, such as "application/pdf"'
+    throw refusal('invalid_file', 'mimeType', problem)
+  }
+  const name = options.name ?? path.split(/[\\/]/).pop()
+  return fileFromBytes(read.bytes, mimeType, { name })
+}
+
+type Loose<T> = { readonly [K in keyof T]: T[K] | undefined }
+
+function checkedFile<T extends InlineFile | RemoteFile>(
+  fields: Loose<Omit<T, 'name'>>,
+  options: FileOptions,
+): T {
+  assertOptions('invalid_file', options, ['name'])
+  // Every member of T but the name is in the fields.
+  const file = defined<T>({ ...fields, name: options.name } as Loose<T>)
+  assertValid('invalid_file', validateFile(file))
+  return file
+}
+
+/** The bytes of an image or file that holds them. */
+export function imageToBytes(image: Image | MediaFile): ReturnType<typeof Uint8Array.from> {
+  return base64ToBytes(inline(image).base64)
+}
+
+/** An image or file that holds its bytes as a `data:` URI. */
+export function imageToDataUri(image: Image | MediaFile): string {
+  const { mimeType, base64 } = inline(image)
+  return `data:${mimeType};base64,${base64}`
+}
+
+function inline(image: Image | MediaFile): InlineImage | InlineFile {
+  if (image.type === 'base64') return image
+  throw refusal('invalid_image', 'type', `must be base64, not ${describe(image.type)}`)
+}
+
+/** The type of an image: the given one if the bytes confirm it, else the one that its first bytes show. */
+function typeOf(content: Uint8Array | string, given: string | undefined): string {
+  const mimeType = given ?? sniffMimeType(content)
   if (mimeType === undefined) {
     const problem = 'cannot be recognized from the first bytes; pass it, such as "image/png"'
     throw refusal('invalid_image', 'mimeType', problem)
   }
   assertValid('invalid_image', within('mimeType', imageMimeType(mimeType)))
+  const problem = typeProblem(mimeType, content)
+  if (problem !== undefined) throw refusal('invalid_image', 'mimeType', problem)
   return mimeType
-}
-
-/** The type of an image by its first bytes, passed as bytes or as base64. Returns `undefined` for any other format. */
-export function sniffMimeType(image: Uint8Array | string): ImageMimeType | undefined {
-  const start = typeof image === 'string' ? decodeStart(image) : latin1(image.subarray(0, 12))
-  if (start.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png'
-  if (start.startsWith('\xff\xd8\xff')) return 'image/jpeg'
-  if (start.startsWith('GIF87a') || start.startsWith('GIF89a')) return 'image/gif'
-  return start.startsWith('RIFF') && start.endsWith('WEBP') ? 'image/webp' : undefined
-}
-
-/** The first twelve bytes, which are enough for every type: sixteen characters of base64. */
-function decodeStart(base64: string): string {
-  try {
-    return atob(base64.slice(0, 16))
-  } catch {
-    return ''
-  }
-}
-
-function latin1(bytes: Uint8Array): string {
-  return String.fromCharCode(...bytes)
 }
 
 export { base64Problem } from '../schema/validate.ts'

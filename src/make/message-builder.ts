@@ -1,9 +1,20 @@
+import { mapTexts } from '../errors/redact.ts'
 import type { ModelEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { Image } from '../types/media.ts'
-import type { Message, Part, ReasoningPart, ToolCall } from '../types/message.ts'
+import type {
+  Message,
+  Part,
+  ProviderItemPart,
+  ReasoningPart,
+  Source,
+  ToolCall,
+} from '../types/message.ts'
 import type { Usage } from '../types/response.ts'
+import type { Warning } from '../types/warning.ts'
+import { answerText, restoredCall, type AnswerForms, type AnswerText } from './answer-text.ts'
+import { maxCalls, readObject, tooManyCalls } from './gate.ts'
 
 /**
  * Builds one assistant message and emits its events: started, deltas, completed, the message itself last.
@@ -19,24 +30,35 @@ export interface MessageBuilder {
   readonly done: boolean
   /** The completed calls, in the order in which they began. */
   readonly calls: readonly ToolCall[]
-  /** Emits `message_started`, unless it was emitted before. */
-  start(facts?: StartFacts): void
+  /** Notes what `message_started` will say. Nothing is emitted. */
+  head(facts: StartFacts): void
+  /** Emits `message_started` without content, unless it was emitted before. Only a script that fails has a reason to. */
+  start(): void
   /** Emits a raw chunk; one that comes before `message_started` follows it. */
   raw(chunk: JsonValue): void
   /** Appends to a text block, and opens it if needed. An empty delta only opens the block, which keeps its place in the message. */
   text(delta: string, index?: number): void
-  /** Completes an open text block. `whole` replaces the sum of the deltas. Without an open block nothing is emitted. */
-  endText(index?: number, whole?: string): void
+  /**
+   * Completes an open text block. `whole` replaces the sum of the deltas. Without an open block nothing is emitted.
+   *
+   * `sources` are those that became known with the block; their places are those in the text of the message.
+   */
+  endText(index?: number, whole?: string, sources?: readonly Source[]): void
+  /** Where the last text block with this index begins in the text of the message. */
+  textStart(index?: number): number
   /** Appends to a reasoning block, as `text` does. */
   reasoning(delta: string, index?: number): void
   /** Completes a reasoning block with what has to be sent back. Without an open block only something to send back is emitted. */
   endReasoning(opaque?: JsonValue, index?: number, whole?: string): void
   image(image: Image): void
+  /** Adds an item that only the provider understands, to be sent back unchanged. */
+  item(item: JsonObject): void
   startCall(id: string, name: string): void
   callDelta(id: string, argumentsDelta: string): void
+  /** Completes a call. One that was not started is started first. */
   endCall(call: ToolCall): void
-  /** Emits `message_completed`. Blocks that are still open must be completed first. */
-  finish(end: MessageEnd): void
+  /** Emits `message_completed`. Blocks that are still open must be completed first. `sources` came after their texts. */
+  finish(end: MessageEnd, sources?: readonly Source[]): void
 }
 
 /** What `message_started` says beside the ids of the call. */
@@ -44,6 +66,7 @@ export interface StartFacts {
   readonly id?: string | undefined
   readonly model?: string | undefined
   readonly usage?: Usage | undefined
+  readonly warnings?: readonly Warning[] | undefined
 }
 
 type Completed = Extract<ModelEvent, { type: 'message_completed' }>
@@ -53,20 +76,51 @@ export type MessageEnd = {
   readonly [Key in Exclude<keyof Completed, 'type' | 'message'>]?: Completed[Key] | undefined
 } & Pick<Completed, 'finishReason'>
 
-/** Makes a builder that hands its events to `sink`. */
+/** The call that a message answers. */
+export interface AnsweredCall {
+  readonly provider: string
+  readonly requestId: string
+  /** Removes the secrets of the call from a text: from what the provider says about the message, not from its content. */
+  readonly clean?: (text: string) => string
+  /** The settings of the request that could not be sent, as far as they are known when the message starts. */
+  readonly warnings?: readonly Warning[]
+  /** The forms in which schemas were sent. They are known before the message starts. */
+  readonly forms?: AnswerForms | undefined
+  /** `false`: a message may have any number of calls. A script may ask for more than a model may. */
+  readonly bounded?: false
+}
+
+/** Makes a builder that hands its events to `sink`. Text and arguments are emitted in the form that the caller asked for. */
 export function messageBuilder(
-  { provider, requestId }: { readonly provider: string; readonly requestId: string },
+  call: AnsweredCall,
   sink: (event: ModelEvent) => void,
 ): MessageBuilder {
+  const { provider, requestId } = call
   const draft = messageDraft()
+  const completed = new Map<string, ToolCall>()
+  let answer: AnswerText | undefined
   let started = false
   let done = false
   let early: JsonValue[] = []
+  /** The length of the text in the first blocks, so that no block is counted twice. */
+  let counted = { blocks: 0, length: 0 }
 
-  const start = (facts?: StartFacts): void => {
+  let head: StartFacts = {}
+  const start = (): void => {
     if (started) return
     started = true
-    sink(defined<Started>({ type: 'message_started', requestId, provider, ...facts }))
+    const { id, model, usage, warnings = call.warnings ?? [] } = head
+    sink(
+      defined<Started>({
+        type: 'message_started',
+        requestId,
+        provider,
+        id: cleaned(call, id),
+        model: cleaned(call, model),
+        usage,
+        warnings: warnings.length === 0 ? undefined : warnings,
+      }),
+    )
     for (const chunk of early) sink({ type: 'raw_chunk', chunk })
     early = []
   }
@@ -78,32 +132,61 @@ export function messageBuilder(
       return done
     },
     get calls() {
-      return draft.calls.flatMap(({ call }) => call ?? [])
+      return [...completed.values()]
+    },
+    head(facts) {
+      head = facts
     },
     start,
     raw(chunk) {
       if (started) sink({ type: 'raw_chunk', chunk })
       else early.push(chunk)
     },
-    text(delta, index) {
-      start()
+    text(given, index) {
+      const form = call.forms?.answer
+      if (form !== undefined) answer ??= answerText(form)
+      const delta = answer === undefined ? given : answer.push(given)
       growBlock(draft, 'text', index, delta)
       if (delta === '') return
+      start()
       sink(
         index === undefined ? { type: 'text_delta', delta } : { type: 'text_delta', delta, index },
       )
     },
-    endText(index, whole) {
-      const text = whole ?? openTextOf(draft, 'text', index)
+    endText(index, whole, given = []) {
+      let text = whole ?? openTextOf(draft, 'text', index)
       if (text === undefined) return
       start()
+      const form = call.forms?.answer
+      if (form !== undefined) {
+        const read = (answer ?? answerText(form)).end(whole)
+        answer = undefined
+        text = read.text
+        if (read.rest !== '')
+          sink(defined<TextDelta>({ type: 'text_delta', delta: read.rest, index }))
+      }
       closeBlock(draft, 'text', index, { text })
-      sink(defined<TextCompleted>({ type: 'text_completed', text, index }))
+      // The places are those in the text that the provider sent, which is another one then.
+      const sources = form === undefined ? given : given.map(withoutPlace)
+      addSources(draft, sources)
+      const added = sources.length === 0 ? undefined : sources
+      sink(defined<TextCompleted>({ type: 'text_completed', text, index, sources: added }))
+    },
+    textStart(index) {
+      const { blocks } = draft
+      const at = blocks.findLastIndex((one) => one.kind === 'text' && one.index === index)
+      if (at < counted.blocks) counted = { blocks: 0, length: 0 }
+      let { length } = counted
+      for (const { kind, text } of blocks.slice(counted.blocks, Math.max(at, 0))) {
+        if (kind === 'text') length += text.length
+      }
+      counted = { blocks: Math.max(at, 0), length }
+      return length
     },
     reasoning(delta, index) {
-      start()
       growBlock(draft, 'reasoning', index, delta)
       if (delta === '') return
+      start()
       sink(
         index === undefined
           ? { type: 'reasoning_delta', delta }
@@ -129,9 +212,15 @@ export function messageBuilder(
       addImage(draft, image)
       sink({ type: 'image_completed', image })
     },
-    startCall(id, name) {
+    item(item) {
       start()
-      setCall(draft, { id, name, raw: '' })
+      addItem(draft, item)
+      sink({ type: 'reasoning_completed', text: '', item })
+    },
+    startCall(id, name) {
+      if (draft.calls.length === maxCalls && call.bounded !== false) throw tooManyCalls(call)
+      start()
+      openCall(draft, id, name)
       sink({ type: 'tool_call_started', id, name })
     },
     callDelta(id, argumentsDelta) {
@@ -139,21 +228,47 @@ export function messageBuilder(
       growCall(draft, id, argumentsDelta)
       sink({ type: 'tool_call_delta', id, argumentsDelta })
     },
-    endCall(call) {
-      start()
-      setCall(draft, { id: call.id, name: call.name, raw: '', call })
-      sink({ type: 'tool_call_completed', call })
+    endCall(given) {
+      const whole = call.forms === undefined ? given : restoredCall(given, call.forms)
+      if (!draft.calls.some(({ id }) => id === whole.id)) this.startCall(whole.id, whole.name)
+      setCall(draft, whole)
+      completed.set(whole.id, whole)
+      sink({ type: 'tool_call_completed', call: whole })
     },
-    finish(end) {
+    finish(end, sources = []) {
       start()
       done = true
+      addSources(draft, sources)
       const message = draftMessage(draft, provider)
-      sink(defined<Completed>({ type: 'message_completed', message, ...end }))
+      const rawFinishReason = cleaned(call, end.rawFinishReason)
+      const metadata = cleaned(call, end.metadata)
+      sink(
+        defined<Completed>({
+          type: 'message_completed',
+          message,
+          ...end,
+          rawFinishReason,
+          metadata,
+        }),
+      )
     },
   }
 }
 
+function withoutPlace({ start: _start, end: _end, ...source }: Source): Source {
+  return source
+}
+
+/** What a provider says about a message, without the secrets of the call. */
+function cleaned<T extends JsonValue>(
+  { clean }: AnsweredCall,
+  value: T | undefined,
+): T | undefined {
+  return value === undefined || clean === undefined ? value : mapTexts(value, clean)
+}
+
 type Started = Extract<ModelEvent, { type: 'message_started' }>
+type TextDelta = Extract<ModelEvent, { type: 'text_delta' }>
 type TextCompleted = Extract<ModelEvent, { type: 'text_completed' }>
 type ReasoningCompleted = Extract<ModelEvent, { type: 'reasoning_completed' }>
 
@@ -162,13 +277,20 @@ type ReasoningCompleted = Extract<ModelEvent, { type: 'reasoning_completed' }>
  *
  * Content is a string when there is nothing but text (blocks joined), else the parts in their order.
  */
-export function assistantMessage(parts: readonly Part[], toolCalls: readonly ToolCall[]): Message {
+export function assistantMessage(
+  parts: readonly Part[],
+  toolCalls: readonly ToolCall[],
+  sources: readonly Source[] = [],
+): Message {
   const content = parts.every((part) => part.type === 'text')
     ? parts.map((part) => part.text).join('')
     : parts
-  return toolCalls.length === 0
-    ? { role: 'assistant', content }
-    : { role: 'assistant', content, toolCalls }
+  return {
+    role: 'assistant',
+    content,
+    ...(toolCalls.length === 0 ? {} : { toolCalls }),
+    ...(sources.length === 0 ? {} : { sources }),
+  }
 }
 
 /**
@@ -182,42 +304,31 @@ export function parseArguments(raw: string): Pick<ToolCall, 'arguments' | 'rawAr
   return { arguments: parseObject(raw) ?? {}, rawArguments: raw }
 }
 
-/** The JSON object in a text, if it is one. */
+/** The JSON object in a text, if it is one that can be kept: its numbers are finite, and it is not nested too deeply. */
 export function parseObject(text: string): JsonObject | undefined {
-  try {
-    const value = JSON.parse(text) as JsonValue
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as JsonObject)
-      : undefined
-  } catch {
-    return undefined
-  }
+  return readObject(text).value
 }
 
 type BlockKind = 'text' | 'reasoning'
 
 interface Block {
-  readonly kind: BlockKind | 'image'
+  readonly kind: BlockKind | 'image' | 'item'
   readonly index: number | undefined
   readonly text: string
   readonly closed: boolean
   readonly opaque?: JsonValue | undefined
   readonly image?: Image
-}
-
-/** A tool call under way: the arguments streamed so far, or the whole call. */
-interface DraftCall {
-  readonly id: string
-  readonly name: string
-  readonly raw: string
-  readonly call?: ToolCall | undefined
+  readonly item?: JsonObject
+  /** The number of calls that began before an item. */
+  readonly callsBefore?: number | undefined
 }
 
 /**
  * A message under way: its content blocks and its calls, in the order in which they began.
  *
  * Both the builder and the fold of a run write to one. Its lists are replaced and never changed, so a shallow copy is a
- * snapshot. The block that grows is kept flat (`openKind`, `openIndex`, `openText`), so that a delta costs one string append.
+ * snapshot. The block that grows is kept flat (`openKind`, `openIndex`, `openText`), and so is the call that grows (`callAt`,
+ * `callText`), so that a delta costs one string append.
  */
 export interface MessageDraft {
   blocks: readonly Block[]
@@ -226,7 +337,12 @@ export interface MessageDraft {
   openText: string
   /** The position of the open block in `blocks`. */
   openAt: number
-  calls: readonly DraftCall[]
+  /** A call that is not complete has no arguments; its text is in `rawArguments`, or in `callText` while it grows. */
+  calls: readonly ToolCall[]
+  /** The position in `calls` of the call that grows, or -1. */
+  callAt: number
+  callText: string
+  sources: readonly Source[]
 }
 
 /** A message without content. */
@@ -238,6 +354,9 @@ export function messageDraft(): MessageDraft {
     openText: '',
     openAt: -1,
     calls: [],
+    callAt: -1,
+    callText: '',
+    sources: [],
   }
 }
 
@@ -271,23 +390,59 @@ export function addImage(draft: MessageDraft, image: Image): void {
   draft.blocks = [...draft.blocks, block]
 }
 
+/** Adds the sources of a text. */
+export function addSources(draft: MessageDraft, sources: readonly Source[]): void {
+  if (sources.length > 0) draft.sources = draft.sources.concat(sources)
+}
+
+/** Adds an item of the provider, which keeps its place among the calls. */
+export function addItem(draft: MessageDraft, item: JsonObject): void {
+  park(draft, false)
+  const callsBefore = draft.calls.length === 0 ? undefined : draft.calls.length
+  const block: Block = { kind: 'item', index: undefined, text: '', closed: true, item, callsBefore }
+  draft.blocks = [...draft.blocks, block]
+}
+
 /** Adds a call, or replaces the one with its id. */
-export function setCall(draft: MessageDraft, call: DraftCall): void {
-  const at = draft.calls.findIndex(({ id }) => id === call.id)
+export function setCall(draft: MessageDraft, call: ToolCall): void {
+  const at = findCall(draft, call.id)
+  if (at === draft.callAt) draft.callAt = -1
+  else parkCall(draft)
   draft.calls = at === -1 ? [...draft.calls, call] : replaced(draft.calls, at, call)
+}
+
+/** Adds a call whose arguments have not come. */
+export function openCall(draft: MessageDraft, id: string, name: string): void {
+  setCall(draft, { id, name, arguments: {}, rawArguments: '' })
 }
 
 /** Appends to the arguments of a call. */
 export function growCall(draft: MessageDraft, id: string, delta: string): void {
-  const last = draft.calls.length - 1
-  const at =
-    draft.calls[last]?.id === id ? last : draft.calls.findLastIndex((call) => call.id === id)
-  const known = draft.calls[at]
-  if (known === undefined) draft.calls = [...draft.calls, { id, name: '', raw: delta }]
-  else {
-    const { name, raw, call } = known
-    draft.calls = replaced(draft.calls, at, { id, name, raw: raw + delta, call })
+  if (draft.calls[draft.callAt]?.id === id) {
+    draft.callText += delta
+    return
   }
+  parkCall(draft)
+  if (findCall(draft, id) === -1) openCall(draft, id, 'unnamed')
+  draft.callAt = findCall(draft, id)
+  draft.callText = (draft.calls[draft.callAt]?.rawArguments ?? '') + delta
+}
+
+/** The position of a call. It is most often the last one. */
+function findCall({ calls }: MessageDraft, id: string): number {
+  return calls.findLastIndex((call) => call.id === id)
+}
+
+/** Writes the call that grows back to its position. */
+function parkCall(draft: MessageDraft): void {
+  draft.calls = wholeCalls(draft)
+  draft.callAt = -1
+}
+
+/** The calls, with the text of the one that grows. */
+function wholeCalls({ calls, callAt, callText }: Readonly<MessageDraft>): readonly ToolCall[] {
+  const open = calls[callAt]
+  return open === undefined ? calls : replaced(calls, callAt, { ...open, rawArguments: callText })
 }
 
 /**
@@ -295,19 +450,18 @@ export function growCall(draft: MessageDraft, id: string, delta: string): void {
  * that was never completed keeps its text and has no arguments; it is never run.
  */
 export function draftMessage(draft: Readonly<MessageDraft>, provider: string): Message {
-  const calls = draft.calls.map(
-    ({ id, name, raw, call }): ToolCall => call ?? { id, name, arguments: {}, rawArguments: raw },
-  )
-  return assistantMessage(draftParts(draft, provider), calls)
+  return assistantMessage(draftParts(draft, provider), wholeCalls(draft), draft.sources)
 }
 
 function draftParts(draft: Readonly<MessageDraft>, provider: string): readonly Part[] {
   const all = { ...draft }
   park(all, false)
   const parts: Part[] = []
-  for (const { kind, text, opaque, image } of all.blocks) {
+  for (const { kind, text, opaque, image, item, callsBefore } of all.blocks) {
     if (image !== undefined) parts.push({ type: 'image', image })
-    else if (kind === 'text' && text !== '') parts.push({ type: 'text', text })
+    else if (item !== undefined) {
+      parts.push(defined<ProviderItemPart>({ type: 'provider_item', provider, item, callsBefore }))
+    } else if (kind === 'text' && text !== '') parts.push({ type: 'text', text })
     else if (kind === 'reasoning' && (text !== '' || opaque !== undefined)) {
       parts.push(defined<ReasoningPart>({ type: 'reasoning', text, opaque, provider }))
     }

@@ -2,15 +2,30 @@ import { assertOptions, assertValid, json, within } from '../schema/checks.ts'
 import { part, validateMessage } from '../schema/validate.ts'
 import { defined, keysOf } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
-import type { Image } from '../types/media.ts'
-import type { ImageDetail, ImagePart, Message, Part, TextPart, ToolCall } from '../types/message.ts'
+import type { Image, MediaFile } from '../types/media.ts'
+import type {
+  FilePart,
+  ImageDetail,
+  ImagePart,
+  Message,
+  Part,
+  ProviderItemPart,
+  TextPart,
+  ToolCall,
+} from '../types/message.ts'
+import { typeIssues } from './sniff.ts'
 
 /** What a message may have besides its content. */
 interface MessageOptions {
   /** The author's name, for providers that support it. */
   readonly name?: string | undefined
   readonly metadata?: JsonObject | undefined
+  /** Settings of one provider for this message alone, such as a cache breakpoint after it. */
+  readonly providerOptions?: Message['providerOptions'] | undefined
 }
+
+/** What every part may have. */
+type PartSettings = Pick<MessageOptions, 'providerOptions'>
 
 /** What an assistant message may have besides its content. */
 interface AssistantOptions extends MessageOptions {
@@ -23,7 +38,7 @@ export function system(text: string | readonly Part[], options: MessageOptions =
   return message('system', text, options, messageKeys)
 }
 
-/** A user message: a text, or a list of `textPart` and `imagePart`. */
+/** A user message: a text, or a list of `textPart`, `imagePart` and `filePart`. */
 export function user(textOrParts: string | readonly Part[], options: MessageOptions = {}): Message {
   return message('user', textOrParts, options, messageKeys)
 }
@@ -33,12 +48,14 @@ export function assistant(
   textOrParts: string | readonly Part[],
   options: AssistantOptions = {},
 ): Message {
-  return message('assistant', textOrParts, options, assistantKeys)
+  return message('assistant', textOrParts, options, ['toolCalls', ...messageKeys])
 }
 
-const messageKeys = /* @__PURE__ */ keysOf<MessageOptions>({ name: true, metadata: true })
-
-const assistantKeys = ['toolCalls', ...messageKeys]
+const messageKeys = /* @__PURE__ */ keysOf<MessageOptions>({
+  name: true,
+  metadata: true,
+  providerOptions: true,
+})
 
 function message(
   role: 'system' | 'user' | 'assistant',
@@ -47,13 +64,14 @@ function message(
   knownKeys: readonly string[],
 ): Message {
   assertOptions('invalid_message', options, knownKeys)
-  const { name, metadata, toolCalls } = options
+  const { name, metadata, toolCalls, providerOptions } = options
   const made = defined<Message>({
     role,
     content,
     toolCalls: toolCalls?.length === 0 ? undefined : toolCalls,
     name,
     metadata,
+    providerOptions,
   })
   assertValid('invalid_message', validateMessage(made))
   return made
@@ -72,7 +90,10 @@ export function toolResult(toolCallId: string, content: JsonValue | readonly Par
 
 function encode(content: unknown): Message['content'] {
   if (typeof content === 'string') return content
-  if (isPartList(content)) return content
+  if (isPartList(content)) {
+    assertValid('invalid_message', within('content', typeIssues(content)))
+    return content
+  }
   assertValid('invalid_message', within('content', json(content)))
   return JSON.stringify(content)
 }
@@ -83,9 +104,10 @@ function isPartList(content: unknown): content is readonly Part[] {
   )
 }
 
-/** A text part of a message. */
-export function textPart(text: string): TextPart {
-  const made: TextPart = { type: 'text', text }
+/** A text part of a message. `providerOptions` are for this part alone, such as a cache breakpoint after it. */
+export function textPart(text: string, options: PartSettings = {}): TextPart {
+  assertOptions('invalid_message', options, ['providerOptions'])
+  const made = defined<TextPart>({ type: 'text', text, providerOptions: options.providerOptions })
   assertValid('invalid_message', part(made))
   return made
 }
@@ -93,10 +115,29 @@ export function textPart(text: string): TextPart {
 /** An image part of a message. `detail` sets the resolution that the model sees, for providers that support it. */
 export function imagePart(
   image: Image,
-  options: { readonly detail?: ImageDetail | undefined } = {},
+  options: PartSettings & { readonly detail?: ImageDetail | undefined } = {},
 ): ImagePart {
-  assertOptions('invalid_message', options, ['detail'])
-  const made = defined<ImagePart>({ type: 'image', image, detail: options.detail })
+  assertOptions('invalid_message', options, ['detail', 'providerOptions'])
+  const { detail, providerOptions } = options
+  const made = defined<ImagePart>({ type: 'image', image, detail, providerOptions })
+  assertValid('invalid_message', part(made))
+  return made
+}
+
+/** A file part of a message: a PDF, audio, video or text. An API that does not take it refuses the call by name. */
+export function filePart(file: MediaFile, options: PartSettings = {}): FilePart {
+  assertOptions('invalid_message', options, ['providerOptions'])
+  const made = defined<FilePart>({ type: 'file', file, providerOptions: options.providerOptions })
+  assertValid('invalid_message', part(made))
+  return made
+}
+
+/**
+ * An item in the words of one provider's API, for what only that API understands, such as the answer to an approval request. It
+ * is sent unchanged to that provider and left out for all others.
+ */
+export function providerItem(provider: string, item: JsonObject): ProviderItemPart {
+  const made: ProviderItemPart = { type: 'provider_item', provider, item }
   assertValid('invalid_message', part(made))
   return made
 }

@@ -4,7 +4,7 @@ import { toJsonSchema, type AnySchema } from '../schema/derive-schema.ts'
 import { responseFormat } from '../schema/validate.ts'
 import { defined, keysOf } from '../types/guards.ts'
 import type { ImageRequest } from '../types/media.ts'
-import type { Message } from '../types/message.ts'
+import { toMessages, type MessagesInput } from '../types/message.ts'
 import {
   requestKeys,
   type JsonSchemaFormat,
@@ -12,7 +12,7 @@ import {
   type ResponseFormat,
   type ToolSpec,
 } from '../types/request.ts'
-import { isStandardSchema } from '../types/standard-schema.ts'
+import { isStandardSchema, type NeedsJsonSchema } from '../types/standard-schema.ts'
 import { toToolSpec } from './tools.ts'
 
 /** The fields of a request besides its messages. Each is also an option of a call. */
@@ -24,20 +24,21 @@ interface ModelRequestOptions extends Pick<
   readonly tools?: readonly ToolSpec[] | undefined
 }
 
-const requestOptionKeys = requestKeys.filter((key) => key !== 'messages')
+const requestOptionKeys = /* @__PURE__ */ requestKeys.filter((key) => key !== 'messages')
 
 /**
- * One call's input, as plain data, with its defaults filled in.
+ * One call's input, as plain data, with its defaults filled in. A text is one user message.
  *
  * Unknown keys are refused here. The values are checked when the request is sent, or by `validateRequest`.
  */
 export function modelRequest(
-  messages: readonly Message[],
+  input: MessagesInput,
   options: ModelRequestOptions = {},
 ): ModelRequest {
   assertOptions('invalid_request', options, requestOptionKeys)
+  const messages = toMessages(input)
   if (!Array.isArray(messages)) {
-    const problem = `must be a list such as [user("…")], not ${describe(messages)}`
+    const problem = `must be a text or a list such as [user("…")], not ${describe(input)}`
     throw refusal('invalid_request', 'messages', problem)
   }
   const { tools = [], responseFormat, providerOptions = {}, metadata = {}, ...rest } = options
@@ -56,9 +57,9 @@ export function modelRequest(
  *
  * The name is for the provider: 1 to 64 letters, digits, `_` or `-`. `strict` (true) asks the provider to enforce the schema.
  */
-export function jsonSchema(
+export function jsonSchema<Schema extends AnySchema>(
   name: string,
-  schema: AnySchema,
+  schema: Schema & NeedsJsonSchema<Schema>,
   options: { readonly strict?: boolean | undefined } = {},
 ): JsonSchemaFormat {
   assertOptions('invalid_request', options, ['strict'])

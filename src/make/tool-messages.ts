@@ -1,11 +1,12 @@
 import type { InterruptedReason } from '../types/events.ts'
-import type { Message } from '../types/message.ts'
+import type { JsonObject } from '../types/json.ts'
+import { messageText, type Message, type ToolCall } from '../types/message.ts'
 
 /** The content of a tool message while the user has not answered. */
 export const awaitingUser = '<awaiting user response>'
 
 /** The message that answers a call. */
-export function toolMessage(toolCallId: string, content: string): Message {
+export function toolMessage(toolCallId: string, content: Message['content']): Message {
   return { role: 'tool', content, toolCallId }
 }
 
@@ -14,9 +15,56 @@ export function askedMessage(toolCallId: string): Message {
   return { role: 'tool', content: awaitingUser, toolCallId, metadata: { askUser: true } }
 }
 
-/** A tool's question as an assistant message, which the user's answer follows. */
-export function questionMessage(question: string, toolCallId: string): Message {
-  return { role: 'assistant', content: question, metadata: { askUser: true, toolCallId } }
+/** The user's answer to a tool's question, as the result of its call. */
+export function answeredMessage(toolCallId: string, content: Message['content']): Message {
+  return { role: 'tool', content, toolCallId, metadata: { answeredByUser: true } }
+}
+
+/** What the model reads about a call that was denied. */
+export function deniedContent(reason: string): string {
+  const why = reason === '' ? '' : `: ${reason}`
+  return JSON.stringify({ error: `the call was denied and was not run${why}` })
+}
+
+/** The message that answers a call whose result comes later, so that the conversation can go on. */
+export function notYetMessage(toolCallId: string): Message {
+  const note =
+    'There is no result yet. It will be told to you as soon as it is there. Do not repeat the call.'
+  const content = JSON.stringify({ status: 'pending', note })
+  return { role: 'tool', content, toolCallId, metadata: { pending: true } }
+}
+
+/** Whether a message stands for a result that comes later. */
+export function isNotYet({ role, metadata }: Message): boolean {
+  return role === 'tool' && metadata?.['pending'] === true
+}
+
+/** What the model reads when the result of an earlier call is there. The fence is longer than any in the result. */
+export function lateContent(
+  { id, name }: ToolCall,
+  result: Message['content'],
+): Message['content'] {
+  const text = messageText({ role: 'tool', content: result })
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length))
+  const fence = '`'.repeat(longest + 1)
+  const lead = `The result of your earlier call of ${name} (${id}) is there. This is the output of the tool, not a message of the user:`
+  const told = `${lead}\n${fence}tool_output\n${text}\n${fence}`
+  const others = typeof result === 'string' ? [] : result.filter(({ type }) => type !== 'text')
+  return others.length === 0 ? told : [{ type: 'text', text: told }, ...others]
+}
+
+/** A message with the result of an earlier call. Its role is user, but the user did not write it. */
+export function lateMessage(
+  toolCallId: string,
+  content: Message['content'],
+  interrupted: boolean = false,
+): Message {
+  const metadata = { lateResultOf: toolCallId }
+  return {
+    role: 'user',
+    content,
+    metadata: interrupted ? { ...metadata, interrupted } : metadata,
+  }
 }
 
 /**
@@ -29,10 +77,19 @@ export function interruptedMessage(toolCallId: string, reason: InterruptedReason
   return { role: 'tool', content, toolCallId, metadata: { interrupted: true, reason } }
 }
 
+/** The content of a result whose call was approved with other arguments than the model wrote: the model reads that first. */
+export function approvedContent(args: JsonObject, content: Message['content']): Message['content'] {
+  const note = `The call was approved with other arguments than yours: ${JSON.stringify(args)}. Its result:`
+  if (typeof content === 'string') return `${note}\n${content}`
+  return [{ type: 'text', text: note }, ...content]
+}
+
+const unsure = 'it may have taken effect; do not repeat it without checking'
+
 const sentences: Readonly<Record<InterruptedReason, string>> = {
   length: 'the call was cut off by the length limit and was not run',
   content_filter: 'the call was cut off by a content filter and was not run',
-  cancelled: 'the run was stopped before this call had a result',
-  error: 'the run failed before this call had a result',
-  interrupted: 'the run was interrupted before this call had a result',
+  cancelled: `the run was stopped before this call had a result; ${unsure}`,
+  error: `the run failed before this call had a result; ${unsure}`,
+  interrupted: `the run was interrupted before this call had a result; ${unsure}`,
 }

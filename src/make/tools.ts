@@ -1,6 +1,10 @@
+import type { EngineContext } from '../contracts/engine.ts'
 import {
   outcomeBrand,
+  type ContentOutcome,
   type HandlerOutcome,
+  type NeedsApproval,
+  type ResultPart,
   type Tool,
   type ToolHandler,
 } from '../contracts/tool.ts'
@@ -10,38 +14,71 @@ import {
   join,
   json,
   jsonObject,
+  refusal,
   someText,
   within,
 } from '../schema/checks.ts'
 import { toJsonSchema, type AnySchema } from '../schema/derive-schema.ts'
-import { validateTool } from '../schema/validate.ts'
-import { defined, keysOf } from '../types/guards.ts'
+import { describesObjects } from '../schema/flatten-schema.ts'
+import { resultParts, validateTool } from '../schema/validate.ts'
+import { defined, isObject, keysOf } from '../types/guards.ts'
+import type { FromSchema } from '../types/infer-schema.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { ToolSpec } from '../types/request.ts'
 import {
   isStandardSchema,
+  type NeedsJsonSchema,
+  type SchemaInput,
   type SchemaOutput,
   type StandardSchema,
 } from '../types/standard-schema.ts'
+import { typeIssues } from './sniff.ts'
 
-/** The type of a handler's arguments: the output of a library's schema, or a JSON object. */
-type ToolArgs<Schema> = Schema extends StandardSchema ? SchemaOutput<Schema> : JsonObject
+/** Marks a type argument that was not given, so that the schema says the type. */
+declare const inferred: unique symbol
+type Inferred = typeof inferred
+
+/** The type of a handler's arguments: the given one, the output of a library's schema, or what a literal JSON Schema describes. */
+type ToolArgs<Args, Schema> = [Args] extends [Inferred]
+  ? Schema extends StandardSchema
+    ? SchemaOutput<Schema>
+    : FromSchema<Schema> extends infer Value extends object
+      ? Value
+      : JsonObject
+  : Args
 
 /** The type of the tool: it has the type of its arguments only if that is JSON, so that every tool fits a list of tools. */
-type MadeTool<Schema> = ToolArgs<Schema> extends JsonObject ? Tool<ToolArgs<Schema>> : Tool
+type MadeTool<Args, Needs extends object> = Args extends JsonObject
+  ? Tool<Args, Needs>
+  : Tool<JsonObject, Needs>
+
+/** What the compiler says of a schema whose values need not be objects. Nothing, if they are. */
+type NeedsObject<Schema> =
+  unknown extends SchemaInput<Schema>
+    ? unknown
+    : [Exclude<SchemaInput<Schema>, object>] extends [never]
+      ? [Extract<SchemaInput<Schema>, readonly unknown[]>] extends [never]
+        ? unknown
+        : 'the arguments of a tool are an object: put the list into a property of one'
+      : 'the arguments of a tool are an object: put the value into a property of one'
 
 /** The options of `tool`. */
-interface ToolOptions<Schema extends AnySchema> {
+interface ToolOptions<Args, Needs extends object, Schema extends AnySchema> {
   /** 1 to 64 letters, digits, `_` or `-`; not `auto`, `none` or `required`. */
   readonly name: string
   /** What the tool does and when to use it, written for the model. */
   readonly description: string
   /** The schema of the arguments: JSON Schema, or a schema of Zod, Valibot or ArkType, which also types and validates them. */
-  readonly schema: Schema
-  /** The code. A tool without a handler is run by the engine's `toolExecutor`, or its calls are answered by the caller. */
-  readonly handler?: ToolHandler<ToolArgs<Schema>> | undefined
+  readonly schema: Schema & NeedsJsonSchema<Schema> & NeedsObject<Schema>
+  /**
+   * The code. A tool without a handler is run by the engine's `toolExecutor`. Without one its calls fail, and the model is told so,
+   * unless the caller answers them: `manual` here, or the option `mode: 'manual'`.
+   */
+  readonly handler?: ToolHandler<ToolArgs<Args, Schema>, Needs> | undefined
   /** The caller answers calls of this tool; the loop stops for them. */
   readonly manual?: boolean | undefined
+  /** Calls wait for approval before they run. A function decides by the arguments. */
+  readonly needsApproval?: boolean | NeedsApproval<ToolArgs<Args, Schema>> | undefined
   /** Send a one-line stub instead of the schema; the model can request the schema. */
   readonly compact?: boolean | undefined
   /** The line of the stub. */
@@ -52,53 +89,73 @@ interface ToolOptions<Schema extends AnySchema> {
   readonly idempotent?: boolean | undefined
   /** Ask the provider to enforce the schema, if it supports that. */
   readonly strict?: boolean | undefined
+  /** Settings of one provider for this tool alone, such as a cache breakpoint. */
+  readonly providerOptions?: ToolSpec['providerOptions'] | undefined
 }
 
-const toolOptionKeys = /* @__PURE__ */ keysOf<ToolOptions<AnySchema>>({
+const toolOptionKeys = /* @__PURE__ */ keysOf<ToolOptions<JsonObject, object, AnySchema>>({
   name: true,
   description: true,
   schema: true,
   handler: true,
   manual: true,
+  needsApproval: true,
   compact: true,
   summary: true,
   timeoutMs: true,
   idempotent: true,
   strict: true,
+  providerOptions: true,
 })
 
 /**
- * A tool: what the model sees, and what runs. The handler's arguments are typed by the schema.
+ * A tool: what the model sees, and what runs. The handler's arguments are typed by the schema, or by `tool<Args>({…})`. What the
+ * handler needs of the context is the type of its second parameter, `HandlerOptions<{ db: Db }>`, or `tool<Args, { db: Db }>`.
  *
- * An invalid name, an unknown key and a schema that cannot be converted to JSON Schema are refused here.
+ * An invalid name, an unknown key, a schema that cannot be converted to JSON Schema and one whose values need not be objects
+ * are refused here.
  */
-export function tool<Schema extends AnySchema>(options: ToolOptions<Schema>): MadeTool<Schema> {
+export function tool<
+  Args = Inferred,
+  Needs extends object = EngineContext,
+  const Schema extends AnySchema = AnySchema,
+>(options: ToolOptions<Args, Needs, Schema>): MadeTool<ToolArgs<Args, Schema>, Needs> {
   assertOptions('invalid_tool', options, toolOptionKeys)
+  type Typed = ToolArgs<Args, Schema>
   const { schema, manual = false, compact = false, idempotent = false, ...rest } = options
-  const made = defined<Tool<unknown>>({
+  const json = toJsonSchema(schema, 'invalid_tool')
+  if (isObject(json) && !describesObjects(json)) {
+    const problem = 'must describe an object, because the arguments of a tool are one'
+    throw refusal('invalid_tool', 'schema', problem)
+  }
+  // The schema is what types the arguments.
+  const input = isStandardSchema(schema) ? (schema as StandardSchema<unknown, Typed>) : undefined
+  const made = defined<Tool<Typed, Needs>>({
     ...rest,
-    schema: toJsonSchema(schema, 'invalid_tool'),
-    input: isStandardSchema(schema) ? schema : undefined,
+    schema: json,
+    input,
     manual,
     compact,
     idempotent,
   })
   assertValid('invalid_tool', validateTool(made))
-  // The schema is what types the arguments, and it is the tool's `input`.
-  return made as MadeTool<Schema>
+  // Arguments that are not JSON are typed for the handler alone.
+  return made as MadeTool<Typed, Needs>
 }
 
 /** The part of a tool that a model sees, as plain data. */
 export function toToolSpec(from: ToolSpec): ToolSpec {
-  const { name, description, schema, strict } = from
-  const spec = { name, description, schema, strict } satisfies Record<keyof ToolSpec, unknown>
-  return defined<ToolSpec>(spec)
+  const { name, description, schema, strict, providerOptions } = from
+  const spec = { name, description, schema, strict, providerOptions }
+  return defined<ToolSpec>(spec satisfies Record<keyof ToolSpec, unknown>)
 }
 
 /**
- * Returned by a handler to ask the user. The loop stops, and the user's answer becomes the tool's result.
+ * Returned by a handler to ask the user. The loop stops, and the user's answer becomes the tool's result, marked `answeredByUser`.
+ * With `resume: true` among the options, the handler is called again with the `answer` instead, and what it returns is the result.
  *
- * `options` is for the code that shows the question: choices, a placeholder, or anything else.
+ * The other options are for the code that shows the question: choices, a placeholder, or anything else. A question is not an
+ * approval: the handler has run already. Use `needsApproval` for a call that must not run before somebody agrees.
  */
 export function askUser(question: string, options: JsonObject = {}): HandlerOutcome {
   assertValid(
@@ -118,4 +175,15 @@ export function halt(reason: string, result: unknown = null): HandlerOutcome {
 export function fail(reason: JsonValue): HandlerOutcome {
   assertValid('invalid_options', within('reason', json(reason)))
   return { [outcomeBrand]: true, type: 'fail', reason }
+}
+
+/**
+ * Returned by a handler, or given to `halt`, for a result of texts, images and files instead of a JSON value.
+ *
+ * Images and files that an API does not take in a tool result are sent to it right after the result.
+ */
+export function content(parts: readonly ResultPart[]): ContentOutcome {
+  assertValid('invalid_message', within('parts', resultParts(parts)))
+  assertValid('invalid_message', within('parts', typeIssues(parts)))
+  return { [outcomeBrand]: true, type: 'content', parts }
 }

@@ -1,4 +1,5 @@
 import { ImageAdapterError } from '../errors/errors.ts'
+import { must, type Check } from '../schema/checks.ts'
 
 /** The part of `fetch` that is used here. */
 export type FetchImage = (url: string, init: RequestInit) => Promise<Response>
@@ -12,9 +13,37 @@ export interface Download {
   readonly fetch?: FetchImage | undefined
   /** Used before the platform's own `fetch`. With an injected `fetch` it is not called. */
   readonly lookup?: Lookup | undefined
+  /** Which addresses may be fetched; none by default. */
+  readonly fetchImages?: FetchImages | undefined
   readonly signal?: AbortSignal | undefined
   /** The id of the run, for errors. */
   readonly requestId?: string | undefined
+}
+
+/**
+ * Which image URLs an adapter fetches itself, for a provider that takes only bytes: none, all that are public, or those of
+ * which a function says so.
+ */
+export type FetchImages = boolean | ((url: URL) => boolean)
+
+/** The problems of the option `fetchImages`. */
+export const fetchImagesIssues: Check = must(
+  'true, false or a function of a URL',
+  (value) => value === undefined || typeof value === 'boolean' || typeof value === 'function',
+)
+
+/** Why an address may not be fetched although it could be, as a sentence that follows the image's path. */
+export function addressRefusal(
+  address: string,
+  fetchImages: FetchImages = false,
+): string | undefined {
+  if (fetchImages === false) {
+    return 'is a URL that this adapter would have to fetch itself, which it does only with the option fetchImages'
+  }
+  if (fetchImages === true || !URL.canParse(address)) return undefined
+  // A promise would be truthy whatever it resolves to.
+  const allowed: unknown = fetchImages(new URL(address))
+  return allowed === true ? undefined : 'is a URL that the option fetchImages does not allow'
 }
 
 /** The downloaded image, or its problem as a sentence that follows the image's path. */

@@ -1,9 +1,10 @@
 import { ImageAdapterError } from '../errors/errors.ts'
-import { base64Problem, base64ToBytes, bytesToBase64, sniffMimeType } from '../make/media.ts'
+import { base64Problem, base64ToBytes, bytesToBase64 } from '../make/media.ts'
+import { sniffMimeType, typeProblem } from '../make/sniff.ts'
 import type { Issue } from '../types/error-data.ts'
 import { assertNever } from '../types/guards.ts'
-import type { FileImage, Image, ImageRequest, InlineImage } from '../types/media.ts'
-import { fetchImage, type ImageLimits, type Download } from './fetch-image.ts'
+import type { Image, ImageRequest, InlineImage } from '../types/media.ts'
+import { addressRefusal, fetchImage, type Download, type ImageLimits } from './fetch-image.ts'
 
 /** The loaded images of an edit. */
 export interface LoadedInputs {
@@ -70,16 +71,15 @@ export async function loadImage(
       if (type.problem !== undefined) return type
       return { loaded: { mimeType: type.mimeType, content: image.base64 } }
     }
-    case 'file': {
-      const file = await readFileImage(image, limits, readImageFile)
-      if (file.problem !== undefined) return file
-      return { loaded: { mimeType: file.mimeType, content: [file.bytes] } }
-    }
+    case 'id':
+      return { problem: 'is a file at the provider; pass its bytes' }
     case 'url': {
+      const refused = addressRefusal(image.url, download.fetchImages)
+      if (refused !== undefined) return { problem: refused }
       const got = await fetchImage(image.url, limits, download)
       if (got.problem !== undefined) return got
-      const found = sniffMimeType(imageHead({ content: got.pieces }, 16))
-      const type = settleMimeType(image.mimeType ?? got.mimeType, found, limits)
+      const head = imageHead({ content: got.pieces }, 16)
+      const type = settleMimeType(image.mimeType ?? got.mimeType, head, limits)
       if (type.problem !== undefined) return type
       return { loaded: { mimeType: type.mimeType, content: got.pieces } }
     }
@@ -169,9 +169,14 @@ function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
 /**
  * Checks an image against a provider's limits without decoding it: its size, that it is base64, and its type.
  *
- * Returns the type: the declared one, or else the one that its first bytes show.
+ * Returns the type: the declared one, or else the one that its first bytes show. Of an image that a model made (`isOwn`)
+ * the declared type is believed.
  */
-export function checkInlineImage(image: InlineImage, limits: ImageLimits): TypeOutcome {
+export function checkInlineImage(
+  image: InlineImage,
+  limits: ImageLimits,
+  isOwn: boolean = false,
+): TypeOutcome {
   const { base64, mimeType } = image
   // A saved message is JSON of unknown origin, so the text may be missing.
   if (typeof base64 !== 'string' || base64 === '') return { problem: 'has no bytes' }
@@ -179,31 +184,7 @@ export function checkInlineImage(image: InlineImage, limits: ImageLimits): TypeO
   if (size > limits.maxBytes) return { problem: tooLarge(size, limits) }
   const problem = base64Problem(base64)
   if (problem !== undefined) return { problem }
-  return settleMimeType(mimeType, sniffMimeType(base64), limits)
-}
-
-/** The image in a file, or its problem. */
-type FileOutcome =
-  | { readonly bytes: Uint8Array; readonly mimeType: string; readonly problem?: undefined }
-  | { readonly problem: string }
-
-/** Reads an image from its file and checks it. Every failure is a problem; nothing throws. */
-export async function readFileImage(
-  image: FileImage,
-  limits: ImageLimits,
-  readFile: ReadFile,
-): Promise<FileOutcome> {
-  let bytes: Uint8Array
-  try {
-    bytes = await readFile(image.path, limits.maxBytes)
-  } catch (error) {
-    const text = error instanceof Error ? error.message : String(error)
-    return { problem: `cannot be read from ${image.path}: ${text}` }
-  }
-  if (bytes.byteLength === 0) return { problem: `is an empty file, ${image.path}` }
-  if (bytes.byteLength > limits.maxBytes) return { problem: tooLarge(bytes.byteLength, limits) }
-  const type = settleMimeType(image.mimeType, sniffMimeType(bytes), limits)
-  return type.problem === undefined ? { bytes, mimeType: type.mimeType } : type
+  return settleMimeType(mimeType, base64, limits, isOwn)
 }
 
 /** The first bytes of an inline image, at most `length`; the rest is not decoded. */
@@ -212,51 +193,17 @@ export function inlineHead(base64: string, length: number): Uint8Array {
 }
 
 /** The number of bytes that a base64 text encodes. */
-function decodedSize(base64: string): number {
+export function decodedSize(base64: string): number {
   const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0
   return Math.floor((base64.length * 3) / 4) - padding
 }
 
-function tooLarge(size: number, { provider, maxBytes }: ImageLimits): string {
+/** A file that a provider does not accept because of its size, as a sentence that follows its path. */
+export function tooLarge(
+  size: number,
+  { provider, maxBytes }: Pick<ImageLimits, 'provider' | 'maxBytes'>,
+): string {
   return `has ${size} bytes; ${provider} accepts at most ${maxBytes}`
-}
-
-/**
- * Reads a file. It may refuse a file longer than `maxBytes` without reading it; the caller checks the length again.
- */
-export type ReadFile = (path: string, maxBytes: number) => Promise<Uint8Array>
-
-/** The part of `node:fs/promises` that is used. */
-interface FileSystem {
-  open(path: string, flags: 'r'): Promise<FileHandle>
-}
-
-interface FileHandle {
-  stat(): Promise<{ readonly size: number; isFile(): boolean }>
-  readFile(): Promise<Uint8Array>
-  close(): Promise<void>
-}
-
-interface Host {
-  readonly process?: { readonly getBuiltinModule?: (name: string) => FileSystem | undefined }
-}
-
-/** Reads a file through Node's file system. Throws on a runtime without one. */
-export const readImageFile: ReadFile = async (path, maxBytes) => {
-  // Node is optional here, so its global is looked up, not declared.
-  const files = (globalThis as Host).process?.getBuiltinModule?.('node:fs/promises')
-  if (files === undefined) {
-    throw new Error('this runtime has no file system; pass the bytes with imageFromBytes')
-  }
-  const file = await files.open(path, 'r')
-  try {
-    const facts = await file.stat()
-    if (!facts.isFile()) throw new Error('it is not a regular file')
-    if (facts.size > maxBytes) throw new Error(`it has ${facts.size} bytes`)
-    return await file.readFile()
-  } finally {
-    await file.close()
-  }
 }
 
 /** The type of an image, or its problem as a sentence that follows the image's path. */
@@ -267,15 +214,15 @@ type TypeOutcome =
 /**
  * Decides the type of an image from the declared type and from its first bytes.
  *
- * A type that the provider does not accept is a problem, and so are bytes that are known to be of another type than
- * declared. If the bytes are of an unknown type, the declared type is used and the provider decides.
+ * A type that the provider does not accept is a problem, and so are bytes that are not of the declared type.
  */
 function settleMimeType(
   declared: string | undefined,
-  found: string | undefined,
+  content: Uint8Array | string,
   limits: ImageLimits,
+  isOwn: boolean = false,
 ): TypeOutcome {
-  const mimeType = declared === undefined || declared === '' ? found : declared
+  const mimeType = declared === undefined || declared === '' ? sniffMimeType(content) : declared
   if (mimeType === undefined)
     return { problem: 'has no mimeType, and its bytes are of no known type' }
   if (!limits.mimeTypes.includes(mimeType)) {
@@ -283,8 +230,6 @@ function settleMimeType(
       problem: `is ${mimeType}; ${limits.provider} accepts ${limits.mimeTypes.join(', ')}`,
     }
   }
-  if (found !== undefined && found !== mimeType) {
-    return { problem: `is declared as ${mimeType}, but its bytes are ${found}` }
-  }
-  return { mimeType }
+  const problem = isOwn ? undefined : typeProblem(mimeType, content)
+  return problem === undefined ? { mimeType } : { problem }
 }

@@ -1,4 +1,5 @@
-import { base64Problem, sniffMimeType } from '../make/media.ts'
+import { base64Problem } from '../make/media.ts'
+import { sniffMimeType } from '../make/sniff.ts'
 import { defined } from '../types/guards.ts'
 import type { InlineImage } from '../types/media.ts'
 import { inlineHead } from './load-images.ts'

@@ -5,41 +5,45 @@ import {
   ValidationError,
   type AllmError,
 } from '../errors/errors.ts'
-import { bytesToBase64 } from '../make/media.ts'
+import { thrownText } from '../errors/to-json-value.ts'
+import { typeProblem } from '../make/sniff.ts'
+import { base64Problem, validateImage } from '../schema/validate.ts'
 import type { Issue } from '../types/error-data.ts'
 import { assertNever } from '../types/guards.ts'
-import type { Image } from '../types/media.ts'
-import type { Message, Part } from '../types/message.ts'
+import type { Image, MediaFile, StoredFile, StoredImage } from '../types/media.ts'
+import type { Message, Part, Role } from '../types/message.ts'
 import type { ModelRequest } from '../types/request.ts'
 import type { ImageLimits } from './fetch-image.ts'
-import { checkInlineImage, readFileImage, readImageFile, type ReadFile } from './load-images.ts'
+import { checkInlineImage, decodedSize, tooLarge } from './load-images.ts'
 
-/** Whether any message of a request has an image. */
-export function hasImages(request: ModelRequest): boolean {
+/** Whether any message of a request has an image or a file. */
+export function hasMedia(request: ModelRequest): boolean {
   for (const { content } of request.messages) {
     if (typeof content === 'string') continue
-    for (const part of content) if (part.type === 'image') return true
+    for (const part of content) if (part.type === 'image' || part.type === 'file') return true
   }
   return false
 }
 
+/** Which images and files a provider accepts. */
+export interface MediaLimits extends ImageLimits {
+  /** The maximum size of a decoded file. */
+  readonly maxFileBytes: number
+}
+
 /**
- * Checks every image of a request against a provider's limits, and reads those that are in files.
+ * Checks every image and file of a request against a provider's limits. Nothing is read or fetched: URLs are passed on.
  *
- * Returns the request with the images in files made inline. URLs are passed on and never fetched. All problems are in
- * one `ValidationError` whose issues name message and part.
+ * Returns the request, with the type of an inline image that had none. All problems are in one `ValidationError` whose
+ * issues name message and part.
  */
-export async function resolveImages(
-  request: ModelRequest,
-  limits: ImageLimits,
-  readFile: ReadFile = readImageFile,
-): Promise<ModelRequest> {
+export function resolveMedia(request: ModelRequest, limits: MediaLimits): ModelRequest {
   const issues: Issue[] = []
   let messages: Message[] | undefined
   for (const [index, message] of request.messages.entries()) {
     if (typeof message.content === 'string') continue
-    const check: PartCheck = { limits, readFile, issues, path: `messages[${index}].content` }
-    const content = await resolveParts(message.content, message.role === 'system', check)
+    const path = `messages[${index}].content`
+    const content = resolveParts(message.content, message.role, { limits, issues, path })
     if (content === message.content) continue
     messages ??= [...request.messages]
     messages[index] = { ...message, content }
@@ -49,24 +53,28 @@ export async function resolveImages(
 }
 
 interface PartCheck {
-  readonly limits: ImageLimits
-  readonly readFile: ReadFile
+  readonly limits: MediaLimits
   readonly issues: Issue[]
   readonly path: string
 }
 
-/** The parts, with images from files inline. The same array when none was replaced. */
-async function resolveParts(
+/** The parts, with the types of images that had none. The same array when none was replaced. */
+function resolveParts(
   parts: readonly Part[],
-  inSystem: boolean,
-  { limits, readFile, issues, path }: PartCheck,
-): Promise<readonly Part[]> {
+  role: Role,
+  { limits, issues, path }: PartCheck,
+): readonly Part[] {
   let resolved: Part[] | undefined
   for (const [index, part] of parts.entries()) {
+    if (part.type === 'file') {
+      const problem = fileProblem(part.file, role, limits)
+      if (problem !== undefined) issues.push({ path: `${path}[${index}]`, problem })
+    }
     if (part.type !== 'image') continue
-    const outcome = inSystem
-      ? { problem: 'is an image; a system message can contain only text' }
-      : await resolveImage(part.image, limits, readFile)
+    const outcome =
+      role === 'system'
+        ? { problem: 'is an image; a system message can contain only text' }
+        : resolveImage(part.image, limits, role === 'assistant')
     if (outcome.problem !== undefined) {
       issues.push({ path: `${path}[${index}]`, problem: outcome.problem })
     } else if (outcome.image !== part.image) {
@@ -77,24 +85,47 @@ async function resolveParts(
   return resolved ?? parts
 }
 
+/** Why a provider cannot be sent a file, as a sentence that follows the file's path. What an API takes, its renderer knows. */
+function fileProblem(file: MediaFile, role: Role, limits: MediaLimits): string | undefined {
+  if (role === 'system') return 'is a file; a system message can contain only text'
+  switch (file.type) {
+    case 'base64': {
+      const { base64 } = file
+      if (typeof base64 !== 'string' || base64 === '') return 'has no bytes'
+      const size = decodedSize(base64)
+      const { provider, maxFileBytes: maxBytes } = limits
+      if (size > maxBytes) return tooLarge(size, { provider, maxBytes })
+      return base64Problem(base64) ?? typeProblem(file.mimeType, base64)
+    }
+    case 'url':
+      return isWebUrl(file.url) ? undefined : 'has a URL that is not http or https'
+    case 'id':
+      return foreignId(file, limits)
+    default:
+      return assertNever(file)
+  }
+}
+
+/** Only the provider that knows an id is sent it. */
+function foreignId(
+  stored: StoredImage | StoredFile,
+  { provider }: ImageLimits,
+): string | undefined {
+  return stored.provider === provider
+    ? undefined
+    : `is a file at ${stored.provider}; ${provider} cannot see it`
+}
+
 /** An image that the provider accepts, or its problem as a sentence that follows the image's path. */
 type ImageOutcome =
   | { readonly image: Image; readonly problem?: undefined }
   | { readonly problem: string }
 
-/**
- * Checks one image and, if it is in a file, reads it.
- *
- * An inline image is returned unchanged unless its type had to be found. A URL is not fetched.
- */
-async function resolveImage(
-  image: Image,
-  limits: ImageLimits,
-  readFile: ReadFile,
-): Promise<ImageOutcome> {
+/** Checks one image. An inline image is returned unchanged unless its type had to be found. */
+function resolveImage(image: Image, limits: ImageLimits, isOwn: boolean): ImageOutcome {
   switch (image.type) {
     case 'base64': {
-      const type = checkInlineImage(image, limits)
+      const type = checkInlineImage(image, limits, isOwn)
       if (type.problem !== undefined) return type
       return {
         image: type.mimeType === image.mimeType ? image : { ...image, mimeType: type.mimeType },
@@ -102,16 +133,19 @@ async function resolveImage(
     }
     case 'url':
       return isWebUrl(image.url) ? { image } : { problem: 'has a URL that is not http or https' }
-    case 'file': {
-      const file = await readFileImage(image, limits, readFile)
-      if (file.problem !== undefined) return file
-      const { path: _path, ...facts } = image
-      const { bytes, mimeType } = file
-      return { image: { ...facts, type: 'base64', base64: bytesToBase64(bytes), mimeType } }
+    case 'id': {
+      const problem = foreignId(image, limits)
+      return problem === undefined ? { image } : { problem }
     }
     default:
-      return assertNever(image)
+      return unknownImage(image)
   }
+}
+
+/** A message of unknown origin may have anything for an image, such as one that names a local file. */
+function unknownImage(image: never): ImageOutcome {
+  const [issue] = validateImage(image)
+  return { problem: `is not an image: ${issue?.path} ${issue?.problem}` }
 }
 
 function isWebUrl(address: string): boolean {
@@ -139,7 +173,6 @@ export function imageFailure(
     )
   }
   if (isAllmError(error)) return error
-  const text = error instanceof Error ? error.message : String(error)
   const facts = { provider, requestId, cause: error }
-  return new ImageAdapterError('unknown', `${provider} failed: ${text}`, facts)
+  return new ImageAdapterError('unknown', `${provider} failed: ${thrownText(error)}`, facts)
 }

@@ -1,0 +1,533 @@
+import type { NewId } from '../core/ids.ts'
+import { errorFromJSON } from '../errors/error-json.ts'
+import { defaultMaxResponseBytes, StreamError, tooLongAnswer } from '../errors/errors.ts'
+import { isPlainObject, listOf, maxDepth } from '../schema/checks.ts'
+import { source, validateImage, validateMessage } from '../schema/validate.ts'
+import type { ErrorData } from '../types/error-data.ts'
+import { isStreamEvent, type ModelEvent } from '../types/events.ts'
+import { defined, isObject, parseJson } from '../types/guards.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
+import type { Message, Part, ToolCall } from '../types/message.ts'
+import { finishReasons, usageFields, type FinishReason, type Usage } from '../types/response.ts'
+
+/** How many tool calls one answer may have. */
+export const maxCalls = 512
+
+/**
+ * The gate that everything passes that an adapter says. Whatever passes it can be saved, read and sent again.
+ *
+ * - A number that is not finite, a negative zero and what JSON cannot hold are dropped or settled. In the arguments of a call they
+ *   leave nothing to run: `arguments` is `{}`, and `rawArguments` keeps the text.
+ * - Every call of an answer has an id of its own, and a `tool_call_started` before its other events.
+ * - An image that is not legal is left out, and named in the metadata of the answer.
+ * - An answer of too many calls or bytes, and a value nested too deeply, end in `too_large`; what came before is kept.
+ *
+ * Most events pass unchanged, and a batch of such events is not copied.
+ */
+export interface EventGate {
+  /** Why the answer ends here, if it does. The batch that `settle` returned holds what came before. */
+  readonly problem: StreamError | undefined
+  settle(batch: readonly ModelEvent[]): readonly ModelEvent[]
+}
+
+/** The call that a gate is for. */
+export interface GateFacts {
+  readonly provider: string
+  readonly requestId: string
+  readonly newId: NewId
+  /** The longest answer. The gate counts the characters of its deltas, each of which is at least one byte. */
+  readonly maxResponseBytes?: number | undefined
+}
+
+export function eventGate(facts: GateFacts): EventGate {
+  const gate: Gate = {
+    facts,
+    count: 0,
+    characters: 0,
+    ids: new Map(),
+    taken: new Set(),
+    before: undefined,
+    invalidImages: [],
+  }
+  let problem: StreamError | undefined
+  return {
+    get problem() {
+      return problem
+    },
+    settle(batch) {
+      let kept: ModelEvent[] | undefined
+      for (let index = 0; index < batch.length; index++) {
+        const event = batch[index]
+        if (event === undefined) continue
+        try {
+          const settled = pass(gate, event)
+          gate.count++
+          if (settled === event && gate.before === undefined) {
+            kept?.push(event)
+            continue
+          }
+          kept ??= batch.slice(0, index)
+          if (gate.before !== undefined) kept.push(gate.before)
+          if (settled !== undefined) kept.push(settled)
+          gate.before = undefined
+        } catch (error) {
+          problem = asProblem(gate, error)
+          return kept ?? batch.slice(0, index)
+        }
+      }
+      return kept ?? batch
+    },
+  }
+}
+
+interface Gate {
+  readonly facts: GateFacts
+  /** The events so far. */
+  count: number
+  characters: number
+  /** The calls by the ids that the adapter gave them. */
+  readonly ids: Map<string, SharedId>
+  readonly taken: Set<string>
+  /** An event that was missing before the one that passes. */
+  before: ModelEvent | undefined
+  readonly invalidImages: string[]
+}
+
+/** The calls that the adapter gave the same id, and how many of them were started and completed. */
+interface SharedId {
+  readonly names: string[]
+  started: number
+  completed: number
+}
+
+class Refusal extends Error {
+  readonly reason: 'malformed_event' | 'too_large'
+  constructor(reason: Refusal['reason'], message: string) {
+    super(message)
+    this.reason = reason
+  }
+}
+
+function asProblem({ facts, count }: Gate, error: unknown): StreamError {
+  if (error instanceof StreamError) return error
+  const { provider, requestId } = facts
+  const details = { provider, requestId, eventIndex: count }
+  if (error instanceof Refusal) return new StreamError(error.reason, error.message, details)
+  const message = `adapter ${provider} yielded an event that cannot be read`
+  return new StreamError('malformed_event', message, { ...details, cause: error })
+}
+
+/** An event as it may be handed out: the same, a corrected one, or none. */
+function pass(gate: Gate, event: ModelEvent): ModelEvent | undefined {
+  switch (event.type) {
+    case 'text_delta':
+    case 'reasoning_delta':
+      grow(gate, event.delta)
+      return isIndex(event.index) ? event : { type: event.type, delta: event.delta }
+    case 'tool_call_delta':
+      grow(gate, event.argumentsDelta)
+      return callDelta(gate, event)
+    case 'text_completed':
+    case 'reasoning_completed':
+      mustBeText(event.text, `the text of ${event.type}`)
+      return settleBlock(settleFields(event))
+    case 'tool_call_started':
+      return startCall(gate, event)
+    case 'tool_call_completed':
+      return endCall(gate, event)
+    case 'image_completed':
+      return isLegalImage(gate, event.image) ? event : undefined
+    case 'raw_chunk': {
+      const settledEvent = settleFields(event)
+      return 'chunk' in settledEvent ? settledEvent : undefined
+    }
+    case 'message_started':
+      return startMessage(gate, event)
+    case 'message_completed':
+      return endMessage(gate, event)
+    case 'error':
+      return settleError(event)
+    default:
+      return foreign(gate, event)
+  }
+}
+
+/** A value that is not an event of a model. The fold reports what is no event at all; the loop's own events are not for adapters. */
+function foreign({ facts }: Gate, event: never): ModelEvent {
+  const value: unknown = event
+  if (!isStreamEvent(value)) return event
+  const message = `adapter ${facts.provider} yielded ${value.type}, which is not an event of a model`
+  throw new Refusal('malformed_event', message)
+}
+
+/** Without sources or an item that are not legal. */
+function settleBlock(event: EventOf<'text_completed' | 'reasoning_completed'>): ModelEvent {
+  if (event.type === 'reasoning_completed') {
+    const item = isPlainObject(event.item) ? event.item : undefined
+    return sameOr(event, defined<typeof event>({ ...event, item }))
+  }
+  const isLegal = sourceIssues(event.sources).length === 0
+  const sources = isLegal ? event.sources : undefined
+  return sameOr(event, defined<typeof event>({ ...event, sources }))
+}
+
+const sourceIssues = /* @__PURE__ */ listOf(source)
+
+function grow(gate: Gate, delta: string): void {
+  mustBeText(delta, 'a delta')
+  gate.characters += delta.length
+  const { maxResponseBytes = defaultMaxResponseBytes } = gate.facts
+  if (gate.characters > maxResponseBytes) {
+    throw tooLongAnswer(gate.facts, maxResponseBytes, gate.count)
+  }
+}
+
+function mustBeText(value: unknown, what: string): void {
+  if (typeof value !== 'string') {
+    throw new Refusal('malformed_event', `an adapter yielded an event in which ${what} is not text`)
+  }
+}
+
+function isIndex(index: unknown): boolean {
+  return index === undefined || (Number.isFinite(index) && !Object.is(index, -0))
+}
+
+// Calls
+
+type EventOf<Type extends ModelEvent['type']> = Extract<ModelEvent, { readonly type: Type }>
+
+function sharedId({ ids }: Gate, given: string): SharedId {
+  let shared = ids.get(given)
+  if (shared === undefined) {
+    shared = { names: [], started: 0, completed: 0 }
+    ids.set(given, shared)
+  }
+  return shared
+}
+
+/** The id of the nth call that has this id on the wire. The first keeps it, if no other call has it. */
+function idOf(gate: Gate, given: string, nth: number): string {
+  const { names } = sharedId(gate, given)
+  while (names.length < nth) names.push(freeId(gate, given))
+  return names[nth - 1] ?? given
+}
+
+function freeId({ taken, facts }: Gate, given: string): string {
+  if (taken.size === maxCalls) throw tooManyCalls(facts)
+  let id = given
+  for (let attempt = 0; id === '' || taken.has(id); attempt++) {
+    // A `newId` that repeats itself would never give a free id.
+    id = attempt < 8 ? facts.newId('call') : `${given}_${taken.size}_${attempt}`
+  }
+  taken.add(id)
+  return id
+}
+
+/** The error of an answer that calls too many tools. */
+export function tooManyCalls({ provider, requestId }: Omit<GateFacts, 'newId'>): StreamError {
+  const message = `the answer of ${provider} has more than ${maxCalls} tool calls`
+  return new StreamError('too_large', message, { provider, requestId })
+}
+
+function textOr(value: unknown, otherwise: string): string {
+  return typeof value === 'string' && value !== '' ? value : otherwise
+}
+
+function startCall(gate: Gate, event: EventOf<'tool_call_started'>): ModelEvent {
+  const given = textOr(event.id, '')
+  const shared = sharedId(gate, given)
+  const id = idOf(gate, given, ++shared.started)
+  return sameOr(event, { ...event, id, name: textOr(event.name, 'unnamed') })
+}
+
+function callDelta(gate: Gate, event: EventOf<'tool_call_delta'>): ModelEvent | undefined {
+  const given = textOr(event.id, '')
+  const shared = sharedId(gate, given)
+  if (shared.started === 0) addStart(gate, given, 'unnamed')
+  // The arguments of a complete call cannot grow.
+  if (shared.completed === shared.started) return undefined
+  const id = idOf(gate, given, shared.started)
+  return id === event.id ? event : { ...event, id }
+}
+
+function endCall(gate: Gate, event: EventOf<'tool_call_completed'>): ModelEvent {
+  const { call } = event
+  if (!isObject(call))
+    throw new Refusal('malformed_event', 'an adapter yielded a call without data')
+  const given = textOr(call.id, '')
+  const shared = sharedId(gate, given)
+  if (shared.completed === shared.started) addStart(gate, given, textOr(call.name, 'unnamed'))
+  const settled = settleCall(call, idOf(gate, given, ++shared.completed))
+  return settled === call ? event : { type: 'tool_call_completed', call: settled }
+}
+
+function addStart(gate: Gate, given: string, name: string): void {
+  const id = idOf(gate, given, ++sharedId(gate, given).started)
+  gate.before = { type: 'tool_call_started', id, name }
+}
+
+function settleCall(call: ToolCall, id: string): ToolCall {
+  const { opaque, rawArguments } = call
+  const legal = defined<ToolCall>({
+    ...call,
+    id,
+    name: textOr(call.name, 'unnamed'),
+    rawArguments: undefined,
+    ...settleArguments(call.arguments, rawArguments),
+    opaque: settleJson(opaque),
+  })
+  return sameOr(call, legal)
+}
+
+/** Arguments that can be run as they are, or none beside the text of those that cannot. */
+function settleArguments(
+  given: unknown,
+  text: unknown,
+): Pick<ToolCall, 'arguments' | 'rawArguments'> {
+  const raw = typeof text === 'string' ? { rawArguments: text } : {}
+  const flaw = isPlainObject(given) ? flawOf(given, 0) : notFinite
+  // A plain object stays one.
+  if (flaw === plain) return { arguments: given as JsonObject, ...raw }
+  if (flaw === loose) return { arguments: settled(given) as JsonObject, ...raw }
+  if (given === undefined || given === null) return { arguments: {}, ...raw }
+  const unusable = typeof text === 'string' && readObject(text).value === undefined
+  return { arguments: {}, rawArguments: unusable ? text : writtenAs(given) }
+}
+
+/** The JSON text of a value whose numbers may be too large for JSON. */
+function writtenAs(value: unknown): string {
+  try {
+    const text = JSON.stringify(value, (_, member: unknown) =>
+      typeof member === 'number' && !Number.isFinite(member) ? `\u{F0000}${member}` : member,
+    )
+    return text.replaceAll(/"\u{F0000}(-?)[^"]*"/gu, '$11e999')
+  } catch {
+    return `nested deeper than ${maxDepth} levels`
+  }
+}
+
+/** The JSON object in a text, or why it cannot be taken. */
+export function readObject(
+  text: string,
+): { readonly value: JsonObject; readonly problem?: undefined } | ArgumentsProblem {
+  const value = parseJson(text)
+  if (value === undefined) return { problem: 'are not valid JSON; send one JSON object' }
+  if (!isObject(value)) return { problem: 'must be a JSON object' }
+  const flaw = flawOf(value, 0)
+  if (flaw === deep) return { problem: `are nested deeper than ${maxDepth} levels` }
+  if (flaw === notFinite) return { problem: 'have a number that is too large' }
+  // Parsed from JSON.
+  return { value: (flaw === plain ? value : settled(value)) as JsonObject }
+}
+
+interface ArgumentsProblem {
+  readonly value?: undefined
+  /** Completes the sentence "the arguments …". */
+  readonly problem: string
+}
+
+// Messages
+
+function startMessage({ facts }: Gate, event: EventOf<'message_started'>): ModelEvent {
+  const { requestId, provider, id, model, usage } = event
+  const legal = defined<typeof event>({
+    ...settleFields(event),
+    requestId: textOf(requestId) ?? facts.requestId,
+    provider: textOf(provider) ?? facts.provider,
+    id: textOf(id),
+    model: textOf(model),
+    usage: settleUsage(usage),
+  })
+  return sameOr(event, legal)
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+function endMessage(gate: Gate, event: EventOf<'message_completed'>): ModelEvent {
+  const { message: given, usage, metadata, ...rest } = event
+  const { finishReason, rawFinishReason } = event
+  const legal = defined<typeof event>({
+    ...settleFields(rest),
+    message: settleMessage(gate, given),
+    finishReason: finishReasons.includes(finishReason) ? finishReason : 'other',
+    rawFinishReason: endWord(finishReason, rawFinishReason),
+    usage: settleUsage(usage),
+    metadata: endMetadata(gate, metadata),
+  })
+  return sameOr(event, legal)
+}
+
+/** The provider's own word. A finish reason that is not one of ours is such a word. */
+function endWord(reason: FinishReason, word: string | undefined): string | undefined {
+  if (typeof word === 'string') return word
+  return typeof reason === 'string' && !finishReasons.includes(reason) ? reason : undefined
+}
+
+function endMetadata({ invalidImages }: Gate, given: unknown): JsonObject | undefined {
+  const metadata = isPlainObject(given) ? (settleJson(given) as JsonObject) : undefined
+  return invalidImages.length === 0 ? metadata : { ...metadata, invalidImages }
+}
+
+function settleMessage(gate: Gate, message: Message): Message {
+  if (!isObject(message)) throw new Refusal('malformed_event', 'an adapter yielded no message')
+  const { content, toolCalls, ...rest } = message
+  const { role } = message
+  const isText = typeof content === 'string' && role === 'assistant'
+  // Most messages are text and nothing else.
+  if (isText && Object.keys(message).length === 2) return message
+  const parts = Array.isArray(content) ? settleParts(gate, content) : content
+  const calls = Array.isArray(toolCalls) ? settleCalls(gate, toolCalls) : undefined
+  const settledMessage = { ...settleFields(rest), content: parts, toolCalls: calls }
+  const legal = sameOr(message, defined<Message>(settledMessage))
+  const [issue] = validateMessage(legal)
+  if (issue === undefined && role === 'assistant') return legal
+  const problem =
+    issue === undefined ? 'its role is not assistant' : `${issue.path} ${issue.problem}`
+  throw new Refusal('malformed_event', `an adapter yielded a message that is not legal: ${problem}`)
+}
+
+function settleParts(gate: Gate, parts: readonly Part[]): Message['content'] {
+  const legal = parts.flatMap((part) => {
+    if (!isObject(part)) return [part]
+    const isLegal = part.type !== 'image' || isLegalImage(gate, part.image)
+    return isLegal ? [settleFields(part)] : []
+  })
+  if (sameOr(parts, legal) === parts) return parts
+  // As in every message, nothing but text is a string.
+  return legal.every((part) => part.type === 'text')
+    ? legal.map(({ text }) => text).join('')
+    : legal
+}
+
+/** The calls of a message, with the ids that their events have. */
+function settleCalls(gate: Gate, calls: readonly ToolCall[]): readonly ToolCall[] | undefined {
+  const seen = new Map<string, number>()
+  const legal = calls.map((call) => {
+    const given = textOr(call.id, '')
+    const nth = (seen.get(given) ?? 0) + 1
+    seen.set(given, nth)
+    return settleCall(call, idOf(gate, given, nth))
+  })
+  return legal.length === 0 ? undefined : sameOr(calls, legal)
+}
+
+function isLegalImage({ invalidImages }: Gate, image: unknown): boolean {
+  const [issue] = validateImage(image)
+  if (issue === undefined) return true
+  const problem = `${issue.path} ${issue.problem}`
+  if (!invalidImages.includes(problem)) invalidImages.push(problem)
+  return false
+}
+
+/** Counts that can be added up without end: a count beyond the safe integers is dropped. */
+function settleUsage(usage: unknown): Usage | undefined {
+  if (!isPlainObject(usage)) return undefined
+  const json = settleJson(usage) as JsonObject
+  const isLegal = usageFields.every((field) => isCount(usage[field]))
+  if (isLegal) return json
+  return Object.fromEntries(
+    Object.entries(json).filter(([name, value]) => name === 'extra' || isCount(value)),
+  )
+}
+
+function isCount(value: unknown): boolean {
+  return (
+    value === undefined || (typeof value === 'number' && Math.abs(value) <= Number.MAX_SAFE_INTEGER)
+  )
+}
+
+function settleError(event: EventOf<'error'>): ModelEvent {
+  const error = errorFromJSON(event.error).toJSON()
+  const words = new Set(['requestId', 'provider', 'toolName', 'toolCallId'])
+  const legal = Object.entries(error).filter(
+    ([name, value]) => !words.has(name) || typeof value === 'string',
+  )
+  return { type: 'error', error: settleJson(Object.fromEntries(legal)) as unknown as ErrorData }
+}
+
+// JSON
+
+const plain = 0
+
+/** It holds something that JSON writes in another way or not at all. */
+const loose = 1
+
+/** It holds a number that is not finite. */
+const notFinite = 2
+
+const deep = 3
+
+/** The worst flaw in a value. It looks no further when the value is nested too deeply. */
+function flawOf(value: unknown, depth: number): number {
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return plain
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) return notFinite
+    return Object.is(value, -0) ? loose : plain
+  }
+  if (typeof value !== 'object') return loose
+  if (depth === maxDepth) return deep
+  let worst = plain
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length && worst !== deep; index++) {
+      worst = Math.max(worst, flawOf(value[index], depth + 1))
+    }
+    return worst
+  }
+  if (!isPlainObject(value)) worst = loose
+  for (const key of Object.keys(value)) {
+    worst = Math.max(worst, flawOf(Reflect.get(value, key), depth + 1))
+    if (worst === deep) return deep
+  }
+  return worst
+}
+
+/** The value itself if it is plain JSON, else a copy without what JSON cannot hold. Throws when it is nested too deeply. */
+function settleJson(value: unknown): JsonValue | undefined {
+  const flaw = flawOf(value, 0)
+  if (flaw === deep) {
+    const message = `a value of the answer is nested deeper than ${maxDepth} levels`
+    throw new Refusal('too_large', message)
+  }
+  // Just judged to be JSON.
+  return flaw === plain ? (value as JsonValue) : settled(value)
+}
+
+function settled(value: unknown): JsonValue | undefined {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return value
+    case 'number':
+      return Number.isFinite(value) ? value + 0 : undefined
+    case 'object':
+      break
+    default:
+      return undefined
+  }
+  if (value === null) return null
+  if (Array.isArray(value)) return value.map((item) => settled(item) ?? null)
+  const members = Object.keys(value).flatMap((key): [string, JsonValue][] => {
+    const member = settled(Reflect.get(value, key))
+    return member === undefined ? [] : [[key, member]]
+  })
+  // `fromEntries` defines members, so one named `__proto__` stays a member.
+  return Object.fromEntries(members)
+}
+
+/** An object with each member settled by itself, so that the depth of a value is counted from that value. */
+function settleFields<T extends object>(object: T): T {
+  const members = Object.entries(object).map(([name, value]) => [name, settleJson(value)] as const)
+  // The members are the same, as JSON.
+  return sameOr(object, Object.fromEntries(members.filter(([, value]) => value !== undefined)) as T)
+}
+
+/** The given object or list if the settled one has the same members, so that most values pass without a copy. */
+function sameOr<T extends object>(given: T, legal: T): T {
+  const members = Object.entries(legal)
+  const isSame =
+    members.length === Object.keys(given).length &&
+    members.every(([name, value]) => Object.is(Reflect.get(given, name), value))
+  return isSame ? given : legal
+}

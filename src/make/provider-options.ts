@@ -1,0 +1,86 @@
+import { nearest } from '../schema/checks.ts'
+import type { Issue } from '../types/error-data.ts'
+import { isObject } from '../types/guards.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
+import type { ProviderOptions } from '../types/provider-options.ts'
+
+/** The providers of this package. Their options may be in any request, whichever adapter it goes to. */
+export const builtInProviders = ['openai', 'anthropic', 'gemini'] as const
+
+/**
+ * A body with provider options merged over it, by the one rule for all providers and all layers of options.
+ *
+ * Objects are merged member by member, all the way down; one whose `type` differs replaces the other. Lists are replaced,
+ * except the `tools` and the `include` of a body, which are added to: a hosted tool does not replace the tools of the request.
+ */
+export function mergeOptions(body: JsonObject, options: JsonObject | undefined): JsonObject {
+  if (options === undefined) return body
+  const merged: Record<string, JsonValue> = { ...body }
+  for (const [key, value] of Object.entries(options)) {
+    const known = merged[key]
+    const adds = (key === 'tools' || key === 'include') && isList(known) && isList(value)
+    merged[key] = adds
+      ? [...known, ...value.filter((item) => !known.includes(item))]
+      : mergeValue(known, value)
+  }
+  return merged
+}
+
+function mergeValue(known: JsonValue | undefined, over: JsonValue): JsonValue {
+  if (!isObject(known) || !isObject(over)) return over
+  if ('type' in over && known['type'] !== over['type']) return over
+  const merged: Record<string, JsonValue> = { ...known }
+  for (const [key, value] of Object.entries(over)) merged[key] = mergeValue(merged[key], value)
+  return merged
+}
+
+function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
+  return Array.isArray(value)
+}
+
+/** The options for an adapter: those of the API that it speaks, then those under the adapter's own name when it has another. */
+export function optionsFor(
+  api: (typeof builtInProviders)[number],
+  provider: string,
+  options: ProviderOptions,
+): JsonObject {
+  // They were checked to be JSON objects.
+  const { [api]: shared = {}, [provider]: own } = options as Readonly<Record<string, JsonObject>>
+  return provider === api ? shared : mergeOptions(shared, own)
+}
+
+/**
+ * The problem of options for a provider that nobody reads: a name that is neither the adapter's nor one of the built-in ones.
+ * The nearest legal name is suggested.
+ */
+export function unknownProviders(options: ProviderOptions, provider: string): readonly Issue[] {
+  const legal = [...new Set([provider, ...builtInProviders])]
+  return Object.keys(options)
+    .filter((name) => !legal.includes(name))
+    .map((name) => {
+      const near = nearest(name, legal)
+      const advice =
+        near === undefined ? `it is one of ${legal.join(', ')}` : `did you mean ${near}?`
+      return { path: `providerOptions.${name}`, problem: `is not a provider: ${advice}` }
+    })
+}
+
+const none: ProviderOptions = {}
+
+/** Each provider's parameters: the call's over the request's over the engine's. */
+export function mergeProviderOptions(
+  ...layers: readonly (ProviderOptions | undefined)[]
+): ProviderOptions {
+  const given = layers.filter((layer) => layer !== undefined)
+  if (given.length < 2) return given[0] ?? none
+  const merged: Record<string, JsonObject> = {}
+  for (const layer of given) {
+    for (const [provider, options] of Object.entries(layer)) {
+      // They were checked to be JSON objects.
+      if (options !== undefined) {
+        merged[provider] = mergeOptions(merged[provider] ?? {}, options as JsonObject)
+      }
+    }
+  }
+  return merged
+}
