@@ -2,8 +2,19 @@ import { ValidationError, type ValidationErrorReason } from '../errors/errors.ts
 import type { Issue } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
 
-/** Returns the problems of a value, with paths relative to it. A valid value costs no allocation. */
+/**
+ * Returns the problems of a value, with paths relative to it. A valid value makes no list.
+ *
+ * At most `maxIssues` problems are returned, and a check stops looking when it has found them. So a check is linear in the
+ * size of the value, and its problems are few and short, however bad the value is.
+ */
 export type Check = (value: unknown) => readonly Issue[]
+
+/** How many problems of a value are reported. */
+export const maxIssues = 50
+
+/** How deep a JSON value may be nested. */
+export const maxDepth = 500
 
 /** The result of a check that found no problem. */
 export const fine: readonly Issue[] = Object.freeze([])
@@ -25,17 +36,36 @@ export function refuse(wording: string, value: unknown): readonly Issue[] {
 export function within(key: string | number, issues: readonly Issue[]): readonly Issue[] {
   if (issues.length === 0) return fine
   const name = typeof key === 'string' && /^[A-Za-z_$][\w$]*$/.test(key)
-  const place = name ? key : `[${JSON.stringify(key)}]`
+  const place = name
+    ? brief(key)
+    : `[${JSON.stringify(typeof key === 'string' ? brief(key) : key)}]`
   return issues.map(({ path, problem }) => ({
-    path: path === '' || path.startsWith('[') ? place + path : `${place}.${path}`,
+    path: shortPath(path === '' || path.startsWith('[') ? place + path : `${place}.${path}`),
     problem,
   }))
 }
 
-/** Both lists as one. No new list is created when one of them is empty. */
+/** Both lists as one, of at most `maxIssues`. No new list is created when one of them is empty. */
 export function join(left: readonly Issue[], right: readonly Issue[]): readonly Issue[] {
   if (right.length === 0) return left
-  return left.length === 0 ? right : [...left, ...right]
+  if (left.length === 0) return right
+  const room = maxIssues - left.length
+  return room <= 0 ? left : [...left, ...right.slice(0, room)]
+}
+
+/** Whether there are so many problems that a check stops looking for more. */
+export function isFull(issues: readonly Issue[]): boolean {
+  return issues.length >= maxIssues
+}
+
+/** A name or id of the checked value, short enough for a problem. */
+export function brief(text: string): string {
+  return text.length > 64 ? `${text.slice(0, 64)}…` : text
+}
+
+/** Paths are cut at their end: where a problem begins is what helps. */
+function shortPath(path: string): string {
+  return path.length > 240 ? `${path.slice(0, 240)}…` : path
 }
 
 /** The checks of an object's members, by name. */
@@ -79,6 +109,7 @@ function members(table: Checks, onUndefined: Check): Check {
     if (!isPlainObject(value)) return refuse('an object', value)
     let issues = fine
     for (const key in value) {
+      if (isFull(issues)) break
       const member = value[key]
       const check = checks.get(key)
       if (check === undefined) issues = join(issues, [unknownKey(key, [...checks.keys()])])
@@ -93,7 +124,7 @@ export function listOf(item: Check): Check {
   return (value) => {
     if (!Array.isArray(value)) return refuse('a list', value)
     let issues = fine
-    for (let index = 0; index < value.length; index++) {
+    for (let index = 0; index < value.length && !isFull(issues); index++) {
       issues = join(issues, within(index, item(value[index])))
     }
     return issues
@@ -105,7 +136,10 @@ export function recordOf(member: Check): Check {
   return (value) => {
     if (!isPlainObject(value)) return refuse('an object', value)
     let issues = fine
-    for (const key in value) issues = join(issues, within(key, member(value[key])))
+    for (const key in value) {
+      if (isFull(issues)) break
+      issues = join(issues, within(key, member(value[key])))
+    }
     return issues
   }
 }
@@ -173,33 +207,41 @@ export const timeoutMs: Check = must(
   (value) => typeof value === 'number' && value > 0 && value <= 2_147_483_647,
 )
 
-/** A JSON value. Everything that JSON cannot hold is reported with its path: a `Map`, `NaN`, a function, a cycle. */
-export const json: Check = (value) => jsonIssues(value, [])
+/**
+ * A JSON value. Everything that JSON cannot hold is reported with its path: a `Map`, `NaN`, a function, a cycle. So is a value
+ * nested deeper than `maxDepth`.
+ */
+export const json: Check = (value) => jsonIssues(value, new Set())
 
 /** A JSON object. */
 export const jsonObject: Check = (value) =>
-  isPlainObject(value) ? jsonIssues(value, []) : refuse('a JSON object', value)
+  isPlainObject(value) ? jsonIssues(value, new Set()) : refuse('a JSON object', value)
 
-function jsonIssues(value: unknown, above: readonly unknown[]): readonly Issue[] {
+function jsonIssues(value: unknown, above: Set<unknown>): readonly Issue[] {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return fine
   if (typeof value === 'number' && Number.isFinite(value)) return fine
   const list = Array.isArray(value)
-  if (!list && !isPlainObject(value)) {
-    return [{ path: '', problem: `must be a JSON value, not ${describe(value)}` }]
-  }
-  if (above.includes(value)) {
-    return [{ path: '', problem: 'must be a JSON value, not a cycle: it contains itself' }]
-  }
-  const path = [...above, value]
+  if (!list && !isPlainObject(value)) return notJson(describe(value))
+  if (above.has(value)) return notJson('a cycle: it contains itself')
+  if (above.size >= maxDepth) return notJson(`one nested deeper than ${maxDepth} levels`)
+  above.add(value)
   let issues = fine
   if (list) {
-    for (let index = 0; index < value.length; index++) {
-      issues = join(issues, within(index, jsonIssues(value[index], path)))
+    for (let index = 0; index < value.length && !isFull(issues); index++) {
+      issues = join(issues, within(index, jsonIssues(value[index], above)))
     }
   } else {
-    for (const key in value) issues = join(issues, within(key, jsonIssues(value[key], path)))
+    for (const key in value) {
+      if (isFull(issues)) break
+      issues = join(issues, within(key, jsonIssues(value[key], above)))
+    }
   }
+  above.delete(value)
   return issues
+}
+
+function notJson(what: string): readonly Issue[] {
+  return [{ path: '', problem: `must be a JSON value, not ${what}` }]
 }
 
 /**
@@ -215,6 +257,7 @@ export function unknownKeys(
   if (!isObject(value)) return []
   return Object.keys(value)
     .filter((key) => !knownKeys.includes(key))
+    .slice(0, maxIssues)
     .map((key) => unknownKey(key, knownKeys, path))
 }
 
@@ -223,7 +266,7 @@ export function unknownKey(key: string, knownKeys: readonly string[], path: stri
   const near = nearest(key, knownKeys)
   const advice =
     near === undefined ? `known keys are ${knownKeys.join(', ')}` : `did you mean ${near}?`
-  return { path, problem: `unknown key ${key}; ${advice}` }
+  return { path, problem: `unknown key ${brief(key)}; ${advice}` }
 }
 
 /** The word that was probably meant, or `undefined`. Case, `_` and `-` are ignored. */

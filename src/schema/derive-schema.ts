@@ -1,10 +1,40 @@
 import type { ValidationErrorReason } from '../errors/errors.ts'
 import type { JsonObject } from '../types/json.ts'
-import { isStandardSchema, type StandardSchema } from '../types/standard-schema.ts'
-import { refusal } from './checks.ts'
+import {
+  isStandardSchema,
+  type SchemaInput,
+  type SchemaOutput,
+  type SchemaWithJson,
+  type StandardSchema,
+} from '../types/standard-schema.ts'
+import { describe, isPlainObject, refusal } from './checks.ts'
 
 /** A schema as the caller passes it: JSON Schema, or a schema of Zod, Valibot or ArkType. */
 export type AnySchema = StandardSchema | JsonObject
+
+/**
+ * Adds a JSON Schema to a schema whose library does not give one: Zod 3, Zod 4.0 and 4.1, Valibot.
+ *
+ * The JSON Schema is what the model sees, made by the converter of your choice; it describes the input. The schema validates
+ * and types the value.
+ */
+export function withJsonSchema<S extends StandardSchema>(
+  schema: S,
+  json: object,
+): SchemaWithJson<SchemaInput<S>, SchemaOutput<S>> {
+  if (!isStandardSchema(schema)) {
+    const problem = `must be a schema of a library, not ${describe(schema)}`
+    throw refusal('invalid_request', 'schema', problem)
+  }
+  if (!isPlainObject(json)) {
+    throw refusal('invalid_request', 'json', `must be a JSON Schema, not ${describe(json)}`)
+  }
+  const { version, vendor, validate } = schema['~standard']
+  const told = (): Record<string, unknown> => ({ ...json })
+  const standard = { version, vendor, validate, jsonSchema: { input: told, output: told } }
+  // The types of a schema exist only for the compiler.
+  return { '~standard': standard } as SchemaWithJson<SchemaInput<S>, SchemaOutput<S>>
+}
 
 /**
  * The JSON Schema of any schema. JSON Schema is returned unchanged.
@@ -37,6 +67,6 @@ function advice(vendor: string): string {
   const way =
     vendor === 'valibot'
       ? 'wrap it with toStandardJsonSchema of @valibot/to-json-schema'
-      : 'use a version of the library that has ~standard.jsonSchema, or pass plain JSON Schema'
+      : 'use withJsonSchema(schema, json), or a version of the library that has ~standard.jsonSchema (Zod 4.2)'
   return `of ${vendor} cannot be converted to JSON Schema; ${way}`
 }

@@ -1,4 +1,4 @@
-import type { CallOptions, EngineOptions, RetryPolicy } from '../contracts/options.ts'
+import type { CallOptions, EngineOptions, RetryPolicy, StepChanges } from '../contracts/options.ts'
 import { adapterErrorReasons, imageAdapterErrorReasons } from '../errors/errors.ts'
 import type { Issue } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
@@ -9,18 +9,29 @@ import {
   positiveInteger,
   fine,
   flag,
+  isPlainObject,
   join,
   jsonObject,
   listOf,
   must,
+  nonNegativeInteger,
   oneOf,
   optionsOf,
   refuse,
+  shape,
   someText,
+  text,
   timeoutMs,
+  within,
   type Check,
 } from './checks.ts'
-import { repeatedNames, requestFields, responseFormat, validateTool } from './validate.ts'
+import {
+  repeatedNames,
+  requestFields,
+  responseFormat,
+  validateMessage,
+  validateTool,
+} from './validate.ts'
 
 /**
  * The problems of a call's options: unknown keys and values of the wrong kind.
@@ -31,7 +42,16 @@ export function validateCallOptions(value: unknown): readonly Issue[] {
   return value === undefined ? fine : callOptions(value)
 }
 
-const tools: Check = (value) => join(listOfTools(value), repeatedNames(value))
+/** A list of tools. An object of tools is refused with the list that was meant. */
+const tools: Check = (value) =>
+  isPlainObject(value)
+    ? [
+        {
+          path: '',
+          problem: `must be a list, such as [${Object.keys(value).join(', ')}], not an object`,
+        },
+      ]
+    : join(listOfTools(value), repeatedNames(value))
 
 const onToolError = must(
   '"continue", "halt" or a function of the call and the error',
@@ -47,28 +67,59 @@ const retryOption: Check = (value) => {
   return isObject(value) ? policy(value) : refuse('"default", false or a policy', value)
 }
 
+/** The decisions about calls, by their ids. */
+const approvals: Check = (value) =>
+  isObject(value)
+    ? Object.entries(value).flatMap(([id, decision]) => within(id, approval(decision)))
+    : refuse('an object of decisions by call id', value)
+
+const approval: Check = (value) => {
+  if (value === true) return fine
+  if (!isObject(value)) return refuse('true, {arguments} or {deny: reason}', value)
+  return 'deny' in value ? denial(value) : change(value)
+}
+
+const denial = shape({ deny: text })
+
+const change = shape({ arguments: jsonObject })
+
 /** The check of every call option. The table does not compile when one is missing. */
 export const callOptionChecks: Readonly<Record<keyof CallOptions, Check>> = {
   ...requestFields,
   tools,
   responseFormat: (value) => (isStandardSchema(value) ? fine : responseFormat(value)),
   structuredFinalize: flag,
+  repair: nonNegativeInteger,
   mode: oneOf(['auto', 'manual']),
+  approve: anyFunction,
+  approvals,
   maxTurns: positiveInteger,
   haltWhen: anyFunction,
+  prepareStep: anyFunction,
+  onStep: anyFunction,
+  instructions: must(
+    'a text or a function of the context',
+    (value) => typeof value === 'string' || typeof value === 'function',
+  ),
   onToolError,
   toolTimeoutMs: timeoutMs,
   maxConcurrency: positiveInteger,
   requestTimeoutMs: timeoutMs,
   streamTimeoutMs: timeoutMs,
+  maxResponseBytes: positiveInteger,
   signal,
   retry: retryOption,
-  context: jsonObject,
+  context: must('a plain object, whose members may be anything', isPlainObject),
   emitTextDeltas: flag,
   emitToolDeltas: flag,
   includeRawChunks: flag,
   onEvent: anyFunction,
   requestId: someText,
+  // The messages must not contain a value.
+  headers: must(
+    'an object of strings',
+    (value) => isObject(value) && Object.values(value).every((text) => typeof text === 'string'),
+  ),
   // The message must not contain the value.
   apiKey: (value) =>
     typeof value === 'string' ? fine : [{ path: '', problem: 'must be a string' }],
@@ -76,9 +127,34 @@ export const callOptionChecks: Readonly<Record<keyof CallOptions, Check>> = {
 
 const callOptions = optionsOf(callOptionChecks)
 
+/** The problems of what `prepareStep` returned. */
+export function validateStepChanges(value: unknown): readonly Issue[] {
+  const { model, toolChoice, maxTokens, reasoning } = requestFields
+  const changes = optionsOf({
+    model,
+    tools: listOf((item) => (typeof item === 'string' ? fine : validateTool(item))),
+    toolChoice,
+    instructions: text,
+    messages: listOf(validateMessage),
+    maxTokens,
+    reasoning,
+  } satisfies Readonly<Record<keyof StepChanges, Check>>)
+  return changes(value)
+}
+
 /** The problems of an engine's options. `apiKey` is refused: an engine holds no key. */
 export function validateEngineOptions(value: unknown): readonly Issue[] {
-  return value === undefined ? fine : engineOptions(value)
+  if (value === undefined) return fine
+  const slot = slotOf(value)
+  if (slot === undefined) return engineOptions(value)
+  return [{ path: '', problem: `this is an adapter; pass it as createEngine({ ${slot} })` }]
+}
+
+/** The option that a value belongs to when it is an adapter instead of options. */
+function slotOf(value: unknown): 'adapter' | 'imageAdapter' | undefined {
+  if (!isObject(value) || typeof value['provider'] !== 'string') return undefined
+  if (typeof value['stream'] === 'function') return 'adapter'
+  return typeof value['supportedOperations'] === 'function' ? 'imageAdapter' : undefined
 }
 
 /** A plain object or class instance that has these methods. */
@@ -97,7 +173,12 @@ const keys: Check = (value) => {
   return legal ? fine : [{ path: '', problem: 'must be a function or an object of strings' }]
 }
 
-const { signal: _signal, requestId: _requestId, ...callDefaults } = callOptionChecks
+const {
+  signal: _signal,
+  requestId: _requestId,
+  approvals: _approvals,
+  ...callDefaults
+} = callOptionChecks
 
 const engineOptions = optionsOf({
   ...callDefaults,

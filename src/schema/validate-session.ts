@@ -1,15 +1,17 @@
 import { errorKinds, type ErrorData, type Issue } from '../types/error-data.ts'
 import { assertNever } from '../types/guards.ts'
 import { finishReasons } from '../types/response.ts'
-import type { ToolHalt } from '../types/results.ts'
+import type { PendingApproval, ToolHalt } from '../types/results.ts'
 import {
   sessionStatuses,
   sessionVersion,
   type AnswerFacts,
+  type CallDecision,
   type RunProgress,
   type Session,
   type StoredResult,
 } from '../types/session.ts'
+import type { Warning } from '../types/warning.ts'
 import {
   between,
   fine,
@@ -29,7 +31,7 @@ import {
   within,
   type Check,
 } from './checks.ts'
-import { openThread, threadTranscript, toolCall } from './validate.ts'
+import { content, openThread, threadTranscript, toolCall, validateMessage } from './validate.ts'
 
 /**
  * The problems of a session: of its fields, of its thread, and of the fields that its status requires.
@@ -37,9 +39,19 @@ import { openThread, threadTranscript, toolCall } from './validate.ts'
  * Tool calls may be unanswered at the end of the thread only while the session waits or a run is in progress.
  */
 export function validateSession(value: unknown): readonly Issue[] {
+  if (isRunResult(value)) return [{ path: '', problem: runResultProblem }]
   const issues = session(value)
   return isPlainObject(value) ? join(issues, statusIssues(value)) : issues
 }
+
+/** Whether a value is what a run of a session gives, and not the session itself. */
+export function isRunResult(value: unknown): boolean {
+  return isPlainObject(value) && !('status' in value) && isPlainObject(value['session'])
+}
+
+/** What is wrong with it. */
+export const runResultProblem =
+  'must be a session, not what a run of one gave: pass its `session`, as in `const { session } = await Session.start(…)`'
 
 const version: Check = must(
   `a version from 1 to ${sessionVersion} (a newer one needs a newer allm-ts)`,
@@ -77,28 +89,51 @@ const answer = shapeOf<AnswerFacts>(
     usage: jsonObject,
     metadata: jsonObject,
   },
-  { id: text, model: text, rawFinishReason: text, error },
+  {
+    id: text,
+    model: text,
+    rawFinishReason: text,
+    error,
+    warnings: listOf(shapeOf<Warning>({ setting: text, problem: text }, {})),
+  },
 )
 
 const storedResult = shapeOf<StoredResult>(
   { toolCallId: someText },
   {
     value: json,
+    parts: must('true', (value) => value === true),
     error,
     question: shape({ question: text, options: jsonObject }),
     haltReason: someText,
   },
 )
 
+const decision = shapeOf<CallDecision>(
+  { call: toolCall },
+  { deny: text, answer: content, late: must('true', (value) => value === true) },
+)
+
 const run = shapeOf<RunProgress>(
   {
     mode: oneOf(['auto', 'manual']),
     turns: nonNegativeInteger,
-    phase: oneOf(['model', 'tools', 'between']),
+    phase: oneOf(['model', 'tools', 'waiting', 'between']),
     started: listOf(someText),
     halts: listOf(halt),
   },
-  { answer, silent: must('true', (value) => value === true), results: listOf(storedResult) },
+  {
+    answer,
+    silent: must('true', (value) => value === true),
+    results: listOf(storedResult),
+    decisions: listOf(decision),
+    late: listOf(validateMessage),
+  },
+)
+
+const pendingApproval = shapeOf<PendingApproval>(
+  { id: someText, name: someText, arguments: jsonObject },
+  { rawArguments: text, opaque: json, reason: text },
 )
 
 const session = shapeOf<Session>(
@@ -108,28 +143,42 @@ const session = shapeOf<Session>(
     status: oneOf(sessionStatuses),
     thread: openThread,
     pendingToolCalls: listOf(toolCall),
+    pendingApprovals: listOf(pendingApproval),
     context: jsonObject,
     metadata: jsonObject,
   },
   {
     pendingQuestion: text,
     pendingToolCallId: someText,
+    pendingQuestionOptions: jsonObject,
     moreQuestions: listOf(halt),
+    haltedReason: someText,
     error,
     run,
   },
 )
 
 function statusIssues(value: Readonly<Record<string, unknown>>): readonly Issue[] {
-  const { pendingToolCalls, pendingQuestion, run: progress } = value
+  const { pendingToolCalls, pendingApprovals, pendingQuestion, run: progress } = value
   const status = sessionStatuses.find((known) => known === value['status'])
+  /** The calls that may be unanswered although no run is in progress. */
+  const waiting: unknown[] = []
   switch (status) {
     case 'awaiting_user':
-      return pendingQuestion === undefined ? needed('pendingQuestion', status) : fine
-    case 'awaiting_tools': {
-      const none = Array.isArray(pendingToolCalls) && pendingToolCalls.length === 0
-      return none ? needed('pendingToolCalls', status) : fine
-    }
+      if (pendingQuestion === undefined) return needed('pendingQuestion', status)
+      waiting.push(pendingToolCalls, pendingApprovals)
+      break
+    case 'awaiting_approval':
+      if (isEmpty(pendingApprovals)) return needed('pendingApprovals', status)
+      waiting.push(pendingToolCalls, pendingApprovals)
+      break
+    case 'awaiting_tools':
+      if (isEmpty(pendingToolCalls)) return needed('pendingToolCalls', status)
+      waiting.push(pendingToolCalls)
+      break
+    case 'halted':
+      if (value['haltedReason'] === undefined) return needed('haltedReason', status)
+      break
     case 'error':
       if (value['error'] === undefined) return needed('error', status)
       break
@@ -140,15 +189,24 @@ function statusIssues(value: Readonly<Record<string, unknown>>): readonly Issue[
     default:
       return assertNever(status)
   }
-  return progress === undefined ? unansweredCalls(value['thread']) : fine
+  // Between two steps, every call of the step before has its answer.
+  const isSettled =
+    progress === undefined || (isPlainObject(progress) && progress['phase'] === 'between')
+  return isSettled ? unansweredCalls(value['thread'], waiting.flat()) : fine
+}
+
+function isEmpty(list: unknown): boolean {
+  return Array.isArray(list) && list.length === 0
 }
 
 function needed(path: string, status: string): readonly Issue[] {
   return [{ path, problem: `is required when the status is ${status}` }]
 }
 
-/** The problems of a thread that has no other problems than unanswered calls at its end. */
-function unansweredCalls(value: unknown): readonly Issue[] {
+/** The problems of a thread that has no other problems than unanswered calls at its end. Pending calls may be unanswered. */
+function unansweredCalls(value: unknown, pending: readonly unknown[]): readonly Issue[] {
   const other = threadTranscript(value, true)
-  return other.length > 0 ? fine : within('thread', threadTranscript(value, false))
+  if (other.length > 0) return fine
+  const ids = new Set(pending.map((call) => (isPlainObject(call) ? call['id'] : undefined)))
+  return within('thread', threadTranscript(value, ids))
 }

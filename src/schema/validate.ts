@@ -1,13 +1,26 @@
 import type { Tool } from '../contracts/tool.ts'
 import type { Issue } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
-import type { FileImage, Image, InlineImage, RemoteImage } from '../types/media.ts'
+import type {
+  Image,
+  InlineFile,
+  InlineImage,
+  MediaFile,
+  RemoteFile,
+  RemoteImage,
+  StoredFile,
+  StoredImage,
+} from '../types/media.ts'
 import {
   roles,
+  sourceTypes,
+  type FilePart,
   type ImagePart,
   type Message,
   type Part,
+  type ProviderItemPart,
   type ReasoningPart,
+  type Source,
   type TextPart,
   type Thread,
   type ToolCall,
@@ -25,15 +38,19 @@ import { isStandardSchema } from '../types/standard-schema.ts'
 import {
   anyFunction,
   between,
+  brief,
   positiveInteger,
   fine,
   flag,
+  isFull,
   isPlainObject,
   join,
   json,
   jsonObject,
   listOf,
+  maxIssues,
   must,
+  nonNegativeInteger,
   oneOf,
   recordOf,
   refuse,
@@ -62,22 +79,56 @@ export const toolCall: Check = shapeOf<ToolCall>(
   { rawArguments: text, opaque: json },
 )
 
+const partOptions = { providerOptions: recordOf(jsonObject) }
+
 /** One part of a message's content. */
 export const part: Check = tagged<Part>({
-  text: shapeOf<TextPart>({ type: tag, text }, {}),
+  text: shapeOf<TextPart>({ type: tag, text }, partOptions),
   image: shapeOf<ImagePart>(
     { type: tag, image: validateImage },
-    { detail: oneOf(['auto', 'low', 'high']) },
+    { detail: oneOf(['auto', 'low', 'high']), ...partOptions },
   ),
-  reasoning: shapeOf<ReasoningPart>({ type: tag, text }, { opaque: json, provider: text }),
+  file: shapeOf<FilePart>({ type: tag, file: validateFile }, partOptions),
+  reasoning: shapeOf<ReasoningPart>(
+    { type: tag, text },
+    { opaque: json, provider: text, ...partOptions },
+  ),
+  provider_item: shapeOf<ProviderItemPart>(
+    { type: tag, provider: someText, item: jsonObject },
+    { callsBefore: positiveInteger, ...partOptions },
+  ),
 })
 
 const parts = listOf(part)
 
-const content: Check = (value) => {
+/** The parts of a tool's result: at least one, none of them the model's own. */
+export const resultParts: Check = (value) => {
+  const issues = parts(value)
+  if (issues.length > 0 || !Array.isArray(value)) return issues
+  if (value.length === 0) return refuse('a list of at least one part', value)
+  const at = value.findIndex((item: Part) => !resultTypes.includes(item.type))
+  return at === -1 ? fine : [{ path: `[${at}].type`, problem: `must be ${resultTypes.join(', ')}` }]
+}
+
+const resultTypes: readonly string[] = ['text', 'image', 'file']
+
+export const content: Check = (value) => {
   if (typeof value === 'string') return fine
   return Array.isArray(value) ? parts(value) : refuse('a string or a list of parts', value)
 }
+
+/** A source that a message cites. */
+export const source: Check = shapeOf<Source>(
+  { type: oneOf(sourceTypes) },
+  {
+    url: text,
+    title: text,
+    text,
+    start: nonNegativeInteger,
+    end: nonNegativeInteger,
+    providerMetadata: jsonObject,
+  },
+)
 
 const message = shapeOf<Message>(
   { role: oneOf(roles), content },
@@ -85,7 +136,9 @@ const message = shapeOf<Message>(
     toolCalls: listOf(toolCall),
     toolCallId: someText,
     name: someText,
+    sources: listOf(source),
     metadata: jsonObject,
+    ...partOptions,
   },
 )
 
@@ -119,7 +172,7 @@ function repeated(list: unknown, member: string): readonly (readonly [number, st
   list.forEach((item: unknown, index) => {
     const word = isPlainObject(item) ? item[member] : undefined
     if (typeof word !== 'string') return
-    if (seen.has(word)) found.push([index, word])
+    if (seen.has(word) && found.length < maxIssues) found.push([index, brief(word)])
     seen.add(word)
   })
   return found
@@ -154,13 +207,18 @@ const toolName: Check = (value) => {
 
 const specFields = { name: toolName, description: text, schema: jsonObject }
 
-const toolSpec = shapeOf<ToolSpec>(specFields, { strict: flag })
+const toolSpec = shapeOf<ToolSpec>(specFields, { strict: flag, ...partOptions })
 
 const tool = shapeOf<ToolSpec & Partial<Tool>>(specFields, {
+  ...partOptions,
   strict: flag,
   input: must('a Standard Schema', isStandardSchema),
   handler: anyFunction,
   manual: flag,
+  needsApproval: must(
+    'a boolean or a function of the arguments',
+    (value) => typeof value === 'boolean' || typeof value === 'function',
+  ),
   compact: flag,
   summary: text,
   timeoutMs,
@@ -206,8 +264,15 @@ type SharedField = Exclude<keyof ModelRequest, 'messages' | 'tools' | 'responseF
 export const requestFields: Readonly<Record<SharedField, Check>> = {
   model: someText,
   toolChoice: someText,
+  parallelToolCalls: flag,
   temperature: between(0, 2),
+  topP: between(0, 1),
+  topK: positiveInteger,
   maxTokens: positiveInteger,
+  stopSequences: listOf(someText),
+  seed: must('an integer', (value) => Number.isSafeInteger(value)),
+  presencePenalty: between(-2, 2),
+  frequencyPenalty: between(-2, 2),
   reasoning: shapeOf<ReasoningOptions>({ effort: oneOf(reasoningEfforts) }, { summary: flag }),
   promptCache,
   providerOptions: recordOf(jsonObject),
@@ -270,8 +335,8 @@ const thread = shapeOf<Thread>({ messages, metadata: jsonObject }, {})
 /** A conversation whose last tool calls may still be unanswered. */
 export const openThread: Check = (value) => join(thread(value), threadTranscript(value, true))
 
-/** The problems of a thread's messages as a conversation. With `openEnd`, the calls of the last turn may be unanswered. */
-export function threadTranscript(value: unknown, openEnd: boolean): readonly Issue[] {
+/** The problems of a thread's messages as a conversation. `openEnd`: the calls of the last turn that may be unanswered. */
+export function threadTranscript(value: unknown, openEnd: OpenEnd): readonly Issue[] {
   if (!isPlainObject(value) || !Array.isArray(value['messages'])) return fine
   return transcriptIssues(value['messages'], openEnd)
 }
@@ -283,18 +348,17 @@ interface Turn {
   readonly answered: Set<string>
 }
 
-/**
- * The problems of messages as a conversation: each tool call must be answered exactly once, before any other message.
- *
- * With `openEnd`, the calls of the last turn may still be unanswered.
- */
+/** Which calls of the last turn may be unanswered: all, those with these ids, or none. */
+type OpenEnd = boolean | ReadonlySet<unknown>
+
+/** The problems of messages as a conversation: each tool call must be answered exactly once, before any other message. */
 function transcriptIssues(
   messages: readonly unknown[],
-  openEnd: boolean = false,
+  openEnd: OpenEnd = false,
 ): readonly Issue[] {
   const turn: Turn = { index: 0, calls: new Map(), answered: new Set() }
   let issues = fine
-  for (let index = 0; index < messages.length; index++) {
+  for (let index = 0; index < messages.length && !isFull(issues); index++) {
     const message = messages[index]
     if (!isObject(message)) continue
     const { role, toolCalls, toolCallId } = message
@@ -305,7 +369,8 @@ function transcriptIssues(
     if (turn.calls.size > 0) issues = join(issues, endTurn(turn))
     if (Array.isArray(toolCalls)) startTurn(turn, toolCalls, index)
   }
-  return openEnd ? issues : join(issues, endTurn(turn))
+  if (openEnd === true) return issues
+  return join(issues, endTurn(turn, openEnd === false ? undefined : openEnd))
 }
 
 function takeAnswer(turn: Turn, id: unknown, index: number): readonly Issue[] {
@@ -315,18 +380,19 @@ function takeAnswer(turn: Turn, id: unknown, index: number): readonly Issue[] {
     return fine
   }
   const problem = turn.calls.has(id)
-    ? `answers ${id} a second time`
-    : `answers ${id}, which is not a call of the assistant message before it`
+    ? `answers ${brief(id)} a second time`
+    : `answers ${brief(id)}, which is not a call of the assistant message before it`
   return [{ path: `messages[${index}].toolCallId`, problem }]
 }
 
-function endTurn({ index, calls, answered }: Turn): readonly Issue[] {
+function endTurn({ index, calls, answered }: Turn, open?: ReadonlySet<unknown>): readonly Issue[] {
   let issues = fine
   if (answered.size < calls.size) {
     for (const [id, at] of calls) {
-      if (answered.has(id)) continue
+      if (answered.has(id) || open?.has(id) === true) continue
+      if (isFull(issues)) break
       const path = `messages[${index}].toolCalls[${at}]`
-      issues = join(issues, [{ path, problem: `tool call ${id} is not answered` }])
+      issues = join(issues, [{ path, problem: `tool call ${brief(id)} is not answered` }])
     }
   }
   calls.clear()
@@ -341,12 +407,26 @@ function startTurn(turn: Turn, calls: readonly unknown[], index: number): void {
   })
 }
 
-// Images
+// Images and files
 
-/** The problems of an image: its kind, its bytes, URL or path, its type. Nothing is fetched or read. */
+/** The problems of an image: its kind, its bytes, URL or id, its type. Nothing is fetched. */
 export function validateImage(value: unknown): readonly Issue[] {
-  return image(value)
+  if (!isObject(value) || value['type'] !== 'file') return image(value)
+  const problem =
+    'must not be a file: no value names a local path; read it with await imageFromFile(path)'
+  return [{ path: 'type', problem }]
 }
+
+/** The problems of a file: its kind, its bytes, URL or id, its type. Nothing is fetched. */
+export function validateFile(value: unknown): readonly Issue[] {
+  return file(value)
+}
+
+/** A MIME type without parameters. */
+const mimeType: Check = must(
+  'a media type such as "application/pdf"',
+  (value) => typeof value === 'string' && /^[a-z0-9][\w.+-]*\/[\w.+-]+$/.test(value),
+)
 
 /** The MIME type of an image. */
 export const imageMimeType: Check = must(
@@ -377,7 +457,7 @@ const base64: Check = (value) => {
   return problem === undefined ? fine : [{ path: '', problem }]
 }
 
-const imageUrl: Check = must(
+const webUrl: Check = must(
   'an http or https URL',
   (value) => typeof value === 'string' && /^https?:\/\/[^\s/]/i.test(value),
 )
@@ -389,10 +469,23 @@ const imageFacts = {
   metadata: jsonObject,
 }
 
-const remoteFacts = { ...imageFacts, mimeType: imageMimeType }
-
 const image = tagged<Image>({
-  base64: shapeOf<InlineImage>({ type: tag, base64, mimeType: imageMimeType }, imageFacts),
-  url: shapeOf<RemoteImage>({ type: tag, url: imageUrl }, remoteFacts),
-  file: shapeOf<FileImage>({ type: tag, path: someText }, remoteFacts),
+  base64: shapeOf<InlineImage>(
+    { type: tag, base64, mimeType: imageMimeType },
+    { name: someText, ...imageFacts },
+  ),
+  url: shapeOf<RemoteImage>(
+    { type: tag, url: webUrl },
+    { mimeType: imageMimeType, name: someText, ...imageFacts },
+  ),
+  id: shapeOf<StoredImage>(
+    { type: tag, id: someText, provider: someText },
+    { mimeType: imageMimeType, ...imageFacts },
+  ),
+})
+
+const file = tagged<MediaFile>({
+  base64: shapeOf<InlineFile>({ type: tag, base64, mimeType }, { name: someText }),
+  url: shapeOf<RemoteFile>({ type: tag, url: webUrl }, { mimeType, name: someText }),
+  id: shapeOf<StoredFile>({ type: tag, id: someText, provider: someText }, { mimeType }),
 })

@@ -1,0 +1,239 @@
+import { AdapterError } from '../errors/errors.ts'
+import { isObject } from '../types/guards.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
+
+/** Where a schema is: its path for messages, the schema that its references start at, and how it was reached. */
+export interface SchemaPosition {
+  readonly provider: string
+  /** As in code: `tools[0].schema.properties.name`. */
+  readonly path: string
+  readonly root: JsonObject
+  /** The references that led here, outermost first. */
+  readonly refs: readonly Reference[]
+}
+
+interface Reference {
+  readonly pointer: string
+  /** What was passed since: nothing (it is the same value), a member of the value, or a member that may be left out. */
+  readonly passed: Passed
+}
+
+type Passed = 'nothing' | 'member' | 'optional'
+
+/** The position of a part of a schema. */
+export function inside<At extends SchemaPosition>(
+  at: At,
+  passed: Passed,
+  ...keys: readonly (string | number)[]
+): At {
+  let { path } = at
+  for (const key of keys) {
+    path +=
+      typeof key === 'string' && /^[A-Za-z_$][\w$]*$/.test(key)
+        ? `.${key}`
+        : `[${JSON.stringify(key)}]`
+  }
+  const move = (ref: Reference): Reference =>
+    passed === 'nothing' || ref.passed === 'optional' ? ref : { ...ref, passed }
+  return { ...at, path, refs: at.refs.map(move) }
+}
+
+/** The error of a schema that cannot be expressed. Nothing was sent. */
+export function unsupported({ provider, path }: SchemaPosition, problem: string): AdapterError {
+  const message = `${provider} does not support this schema: ${path} ${problem}`
+  return new AdapterError('unsupported_feature', message, { provider, metadata: { path, problem } })
+}
+
+/** Keywords that say nothing about the value. */
+export const annotations: ReadonlySet<string> = new Set(
+  'title description default examples example deprecated readOnly writeOnly $schema $id $comment $anchor $defs definitions'.split(
+    ' ',
+  ),
+)
+
+/** The keywords of a schema that say something about the value. */
+export function constraintsOf(schema: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(schema).filter(([key]) => !annotations.has(key)))
+}
+
+/**
+ * A schema without `allOf` and without references: they are merged into it.
+ *
+ * Only a reference to a schema that contains this place stays, alone, as a pointer.
+ */
+export function flatten<At extends SchemaPosition>(
+  node: JsonValue | undefined,
+  at: At,
+): { readonly schema: JsonObject; readonly at: At } {
+  if (node === true) return { schema: {}, at }
+  if (!isObject(node)) throw unsupported(at, 'allows no value')
+  const { $ref, allOf, ...own } = node
+  if ($ref === undefined && allOf === undefined) return { schema: own, at }
+  const parts = listOf(allOf)
+  const isAlone = Object.keys(constraintsOf(own)).length === 0
+  if ($ref === undefined && isAlone && parts.length === 1) {
+    const { schema, ...rest } = flatten(parts[0], at)
+    return '$ref' in schema ? { schema, ...rest } : { schema: merge(schema, own, at), ...rest }
+  }
+  let flat: JsonObject = {}
+  let { refs } = at
+  if ($ref !== undefined) {
+    const { pointer, target } = resolve($ref, at)
+    const open = refs.find((ref) => ref.pointer === pointer)
+    if (open !== undefined) {
+      if (isAlone && parts.length === 0 && open.passed !== 'nothing') {
+        return { schema: { $ref: pointer }, at }
+      }
+      throw unsupported(at, `is recursive: ${JSON.stringify($ref)} contains itself`)
+    }
+    const base = flatten(target, { ...at, refs: [...refs, { pointer, passed: 'nothing' }] })
+    if ('$ref' in base.schema) {
+      if (isAlone && parts.length === 0) return base
+      throw unsupported(at, `is recursive: ${JSON.stringify($ref)} contains itself`)
+    }
+    refs = base.at.refs
+    flat = base.schema
+  }
+  for (const part of parts) {
+    const base = flatten(part, { ...at, refs })
+    if ('$ref' in base.schema) throw unsupported(at, 'is recursive: it contains itself in allOf')
+    refs = base.at.refs
+    flat = merge(flat, base.schema, at)
+  }
+  // Keywords beside a reference come last, so their annotations hold.
+  return { schema: merge(flat, own, at), at: { ...at, refs } }
+}
+
+/** Whether all values of a schema are objects. One that names no type is taken for an object's. */
+export function describesObjects(schema: JsonObject): boolean {
+  const look = (node: JsonValue | undefined, at: SchemaPosition): boolean => {
+    const { schema: flat, at: inner } = flatten(node, at)
+    const types = typesOf(flat['type'])
+    const choices = listOf(flat['anyOf'] ?? flat['oneOf'])
+    if (types.some((type) => type !== 'object')) return false
+    if (['items', 'prefixItems', 'enum', 'const'].some((key) => key in flat))
+      return types.length > 0
+    return types.length > 0 || choices.every((choice) => look(choice, inside(inner, 'nothing')))
+  }
+  try {
+    return look(schema, { provider: '', path: '', root: schema, refs: [] })
+  } catch {
+    // What cannot be read is for the provider to judge.
+    return true
+  }
+}
+
+/** The target of a `$ref` inside its own schema: `#`, `#/$defs/Name`. A target elsewhere is refused. */
+export function resolve(
+  ref: JsonValue,
+  at: SchemaPosition,
+): { readonly pointer: string; readonly target: JsonValue } {
+  const pointer = typeof ref === 'string' ? decode(ref) : undefined
+  if (pointer !== '#' && pointer?.startsWith('#/') !== true) {
+    throw unsupported(at, `refers to ${JSON.stringify(ref)}, which is outside the schema`)
+  }
+  let target: JsonValue | undefined = at.root
+  for (const step of pointer.split('/').slice(1)) {
+    target = member(target, step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  }
+  if (target === undefined) throw unsupported(at, `refers to ${pointer}, which does not exist`)
+  return { pointer, target }
+}
+
+function decode(ref: string): string | undefined {
+  try {
+    return decodeURIComponent(ref)
+  } catch {
+    return undefined
+  }
+}
+
+function member(value: JsonValue | undefined, key: string): JsonValue | undefined {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
+  // A list is indexed by the digits of the pointer, as an object by its keys.
+  return (value as JsonObject)[key]
+}
+
+/** One schema that means the same as two. Annotations are those of the second. */
+function merge(left: JsonObject, right: JsonObject, at: SchemaPosition): JsonObject {
+  const result: Record<string, JsonValue> = { ...left }
+  for (const [key, value] of Object.entries(right)) {
+    const known = result[key]
+    const merged = known === undefined ? value : mergeKeyword(key, known, value)
+    if (merged === undefined) throw unsupported(at, `combines two different values of ${key}`)
+    result[key] = merged
+  }
+  return result
+}
+
+function mergeKeyword(key: string, left: JsonValue, right: JsonValue): JsonValue | undefined {
+  if (annotations.has(key) || JSON.stringify(left) === JSON.stringify(right)) return right
+  switch (key) {
+    case 'properties':
+      return isObject(left) && isObject(right) ? mergeProperties(left, right) : undefined
+    case 'required':
+      return [...new Set([...listOf(left), ...listOf(right)])]
+    case 'items':
+    case 'propertyNames':
+      return { allOf: [left, right] }
+    case 'additionalProperties':
+      // Each side closes its own object and means the merged one: properties of the other side stay legal.
+      return left !== false && right !== false && { allOf: [left, right] }
+    case 'enum':
+      return listOf(left).filter((value) => listOf(right).includes(value))
+    case 'type': {
+      const types = typesOf(left).flatMap((one) =>
+        typesOf(right).flatMap((two) => common(one, two)),
+      )
+      return types.length === 0 ? undefined : [...new Set(types)]
+    }
+    default:
+      if (typeof left !== 'number' || typeof right !== 'number') return undefined
+      if (/^min|Minimum$/.test(key)) return Math.max(left, right)
+      return /^max|Maximum$/.test(key) ? Math.min(left, right) : undefined
+  }
+}
+
+function mergeProperties(left: JsonObject, right: JsonObject): JsonObject {
+  const result: Record<string, JsonValue> = { ...left }
+  for (const [name, schema] of Object.entries(right)) {
+    const known = Object.hasOwn(left, name) ? left[name] : undefined
+    result[name] = known === undefined ? schema : { allOf: [known, schema] }
+  }
+  return result
+}
+
+function common(one: string, two: string): readonly string[] {
+  if (one === two) return [one]
+  const numbers = new Set(['number', 'integer'])
+  return numbers.has(one) && numbers.has(two) ? ['integer'] : []
+}
+
+/** The types that a keyword `type` names. */
+export function typesOf(type: JsonValue | undefined): readonly string[] {
+  return (isList(type) ? type : [type]).filter((name) => typeof name === 'string')
+}
+
+/** Whether a value has one of the types. No types allow every value. */
+export function hasType(value: JsonValue, types: readonly string[]): boolean {
+  const type = isList(value) ? 'array' : typeOf(value)
+  return (
+    types.length === 0 ||
+    types.includes(type) ||
+    (types.includes('integer') && Number.isInteger(value))
+  )
+}
+
+/** The type of a value, as JavaScript names it; `null` has its own. */
+export function typeOf(value: JsonValue): string {
+  return value === null ? 'null' : typeof value
+}
+
+/** The items of a list; of any other value none. */
+export function listOf(value: JsonValue | undefined): readonly JsonValue[] {
+  return isList(value) ? value : []
+}
+
+export function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
+  return Array.isArray(value)
+}
