@@ -2,7 +2,7 @@ import { linkedAbort } from '../core/abort.ts'
 import { systemClock, type Clock } from '../core/clock.ts'
 import { idleTimer } from '../core/timers.ts'
 import {
-  AdapterError,
+  timedOutCall,
   type AdapterErrorDetails,
   type AdapterErrorReason,
 } from '../errors/errors.ts'
@@ -17,7 +17,8 @@ export interface HttpFailure extends Pick<
   'retryAfterMs' | 'retryable' | 'metadata'
 > {
   readonly reason: AdapterErrorReason
-  readonly message: string
+  /** What the provider said. Without it, the message of the error is the status and the beginning of the body. */
+  readonly message?: string | undefined
 }
 
 /** One POST to a provider, and how to read its response. */
@@ -26,20 +27,29 @@ export interface HttpCall {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: RequestInit['body']
-  /** Reads status, body and headers of an error response. A long body is cut. */
-  readonly parseFailure: (status: number, body: string, headers: Headers) => HttpFailure
-  /** How the body is split into events: server-sent events by default. */
-  readonly splitter?: ((response: Response) => BodySplitter) | undefined
+  /** Reads an error response. A long body is cut. `now` is the time of the call's clock, for dates in headers. */
+  readonly parseFailure: (
+    status: number,
+    body: string,
+    headers: Headers,
+    now: number,
+  ) => HttpFailure
+  /** How the body is split into events, none of which is longer than `limit`: server-sent events by default. */
+  readonly splitter?: ((response: Response, limit: number) => BodySplitter) | undefined
+  /** The longest body of a successful response, in bytes (64 MiB). */
+  readonly maxResponseBytes?: number | undefined
   /** Called with a successful response before its body is read, for its headers. */
   readonly onResponse?: ((response: Response) => void) | undefined
   readonly fetch?: Fetch | undefined
   readonly signal?: AbortSignal | undefined
   readonly requestId?: string | undefined
-  /** Milliseconds to the first event, or to the end of a response that is not streamed. */
+  /** Milliseconds to the first content, or to the end of a response that is not streamed. */
   readonly requestTimeoutMs?: number | undefined
-  /** Milliseconds of silence between two events. Comments do not end a silence. */
+  /** Milliseconds of silence after it. Every byte that arrives ends a silence. */
   readonly streamTimeoutMs?: number | undefined
   readonly clock?: Clock | undefined
+  /** Called for every read that gave bytes. */
+  readonly onActivity?: (() => void) | undefined
 }
 
 /** A call under way: its signal and its idle timer. */
@@ -47,23 +57,27 @@ export interface GuardedCall {
   readonly signal: AbortSignal
   /** Events are being handed out. The timer pauses, so that a slow reader does not count as silence. */
   handOut(): void
-  /** The provider is waited for again, or it sent something that is not an event of ours. */
+  /** The provider is waited for again, or it has shown that it is alive. */
   wait(): void
+  /** The answer said how it ended. What may still follow is waited for only shortly. */
+  waitForEnd(): void
   /** Aborts the call if it is still open, and releases everything. */
   close(): void
 }
 
-/** Starts the idle timer of a call: `requestTimeoutMs` until the first event, `streamTimeoutMs` for every silence after it. */
+/** How long token counts and an end marker may take after the finish reason. */
+const lastEventsMs = 5000
+
+/** Starts the idle timer of a call: `requestTimeoutMs` until the first content, `streamTimeoutMs` for every silence after it. */
 export function guardCall(call: HttpCall): GuardedCall {
-  const { provider, requestId, requestTimeoutMs, streamTimeoutMs } = call
+  const { requestTimeoutMs, streamTimeoutMs } = call
   const abort = linkedAbort(call.signal)
   const timed = requestTimeoutMs !== undefined || streamTimeoutMs !== undefined
+  let begun = false
   const idle = idleTimer(call.clock ?? systemClock, (ms) => {
-    const message = `${provider} was silent for ${ms} ms`
-    abort.abort(new AdapterError('timeout', message, { provider, requestId }))
+    abort.abort(timedOutCall(call, ms, begun))
   })
-  if (timed) idle.reset(requestTimeoutMs ?? streamTimeoutMs)
-  let begun = requestTimeoutMs === undefined
+  if (timed) idle.reset(requestTimeoutMs)
   return {
     signal: abort.signal,
     handOut() {
@@ -72,6 +86,10 @@ export function guardCall(call: HttpCall): GuardedCall {
     },
     wait() {
       if (timed && begun) idle.reset(streamTimeoutMs)
+    },
+    waitForEnd() {
+      // Less than the limit of whoever reads the events, who does not know that the end was said.
+      idle.reset(Math.min(lastEventsMs, (streamTimeoutMs ?? Number.POSITIVE_INFINITY) / 2))
     },
     close() {
       idle.stop()

@@ -1,5 +1,7 @@
 import { AdapterError, cancelledCall, isAllmError, type AllmError } from '../errors/errors.ts'
+import { thrownText } from '../errors/to-json-value.ts'
 import type { HttpCall } from './call.ts'
+import type { Secrets } from './secrets.ts'
 
 /** The codes of undici's own timeouts, which our options do not control. */
 const platformTimeouts: ReadonlySet<string> = new Set([
@@ -14,11 +16,12 @@ const timeoutCodes: ReadonlySet<string> = new Set([
   'TimeoutError',
 ])
 
-/** The error of a failed `fetch` or read: a timeout, a cancellation, or a network failure. */
+/** The error of a failed `fetch` or, once the answer is `reading`, of a failed read: a timeout, a cancellation, or a network failure. */
 export function transportFailure(
   error: unknown,
   call: Pick<HttpCall, 'provider' | 'requestId'>,
   signal: AbortSignal,
+  reading = false,
 ): AllmError {
   const { provider, requestId } = call
   if (signal.aborted) {
@@ -33,7 +36,10 @@ export function transportFailure(
     code !== undefined && platformTimeouts.has(code)
       ? '; the limit is that of this runtime, and only a fetch of your own can raise it'
       : ''
-  const message = `${provider} could not be reached: ${text}${advice}`
+  const what = reading
+    ? `the connection to ${provider} broke while the answer was being read`
+    : `${provider} could not be reached`
+  const message = `${what}: ${text}${advice}`
   return new AdapterError(timedOut ? 'timeout' : 'network_error', message, {
     provider,
     requestId,
@@ -44,7 +50,7 @@ export function transportFailure(
 
 /** undici puts the reason into the cause of a bare "fetch failed". */
 function describe(error: unknown): { readonly code: string | undefined; readonly text: string } {
-  if (!(error instanceof Error)) return { code: undefined, text: String(error) }
+  if (!(error instanceof Error)) return { code: undefined, text: thrownText(error) }
   const inner = error.cause instanceof Error ? error.cause : error
   const text = inner.message === '' ? error.message : inner.message
   if ('code' in inner && typeof inner.code === 'string') {
@@ -53,11 +59,47 @@ function describe(error: unknown): { readonly code: string | undefined; readonly
   return { code: inner.name === 'TimeoutError' ? inner.name : undefined, text }
 }
 
+/** How much of a foreign body an error quotes. */
+const quotedLength = 200
+
+/**
+ * The beginning of a body that is not an answer, to end a message with: `: ` and one line without secrets, or nothing.
+ *
+ * Of a page of HTML or XML only the text is left, if it has any. Secrets are removed before the text is cut, so that no piece of one is left.
+ */
+export function beginning(body: string, { clean }: Pick<Secrets, 'clean'>): string {
+  const shown = body.trimStart().startsWith('<') ? oneLine(pageText(body)) : ''
+  const line = clean(shown === '' ? oneLine(body) : shown)
+  if (line === '') return ''
+  if (line.length <= quotedLength) return `: ${line}`
+  return `: ${line.slice(0, quotedLength).replace(/[\uD800-\uDBFF]$/, '')}…`
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/[\s\p{C}]+/gu, ' ').trim()
+}
+
+/** What a page shows. Each pattern takes time linear in the page, whatever is in it. */
+function pageText(page: string): string {
+  return page
+    .replaceAll(/<!--[^]*?(?:-->|$)|<(script|style)\b[^]*?(?:<\/\1\s*>|$)|<[^<>]*>/gi, ' ')
+    .replaceAll(/&(?:amp|lt|gt|quot|apos|nbsp|#39);/g, (entity) => entities[entity] ?? ' ')
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&amp;': '&',
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&apos;': "'",
+  '&#39;': "'",
+}
+
 /**
  * How long a response asks to wait: `retry-after-ms`, or `retry-after` in seconds or as a date.
  *
- * A date is compared with the response's own `date`, so that clocks do not have to agree. A date in the past is 0.
- * Returns `undefined` when the header is absent or invalid.
+ * A date is compared with the response's own `date`, so that clocks do not have to agree, and with `now` if it has none. A
+ * date in the past is 0. Returns `undefined` when the header is absent or invalid.
  */
 export function retryAfterMs(headers: Headers, now?: number): number | undefined {
   const ms = number(headers.get('retry-after-ms'))
@@ -68,7 +110,8 @@ export function retryAfterMs(headers: Headers, now?: number): number | undefined
   if (seconds !== undefined) return Math.round(seconds * 1000)
   // An HTTP date has letters. A lenient parser would also accept other texts.
   const date = /[a-z]/i.test(value) ? Date.parse(value) : Number.NaN
-  return Number.isNaN(date) ? undefined : Math.max(0, date - (now ?? sentAt(headers)))
+  const since = sentAt(headers) ?? now
+  return Number.isNaN(date) || since === undefined ? undefined : Math.max(0, date - since)
 }
 
 function number(value: string | null): number | undefined {
@@ -76,7 +119,7 @@ function number(value: string | null): number | undefined {
   return Number(value)
 }
 
-function sentAt(headers: Headers): number {
+function sentAt(headers: Headers): number | undefined {
   const date = Date.parse(headers.get('date') ?? '')
-  return Number.isNaN(date) ? Date.now() : date
+  return Number.isNaN(date) ? undefined : date
 }

@@ -1,8 +1,8 @@
-import { reasonOf } from '../core/clock.ts'
+import { reasonOf, systemClock } from '../core/clock.ts'
 import { AdapterError } from '../errors/errors.ts'
 import { guardCall, type HttpCall } from './call.ts'
-import { transportFailure } from './failure.ts'
-import { withoutSecrets } from './secrets.ts'
+import { beginning, transportFailure } from './failure.ts'
+import { secretsOf, type Secrets } from './secrets.ts'
 
 /** How much of an error response's body is read. */
 const maxFailureBytes = 64 * 1024
@@ -70,16 +70,41 @@ async function refusal(
     const message = `${call.provider} answered with a redirect, which is not followed: correct baseUrl`
     return new AdapterError('invalid_request', message, { ...facts, status })
   }
-  let body: string
+  const body = await failureText(response, call, signal)
+  const now = (call.clock ?? systemClock).now()
+  const secrets = secretsOf(call)
+  const known = secrets.bodyFilter()(body, true)
+  const { reason, message, ...rest } = call.parseFailure(status, known, headers, now)
+  const text = message ?? `${call.provider} answered ${status}${beginning(known, secrets)}`
+  return new AdapterError(reason, text, { ...facts, status, ...rest })
+}
+
+/** The text of a response that is not an answer. One that breaks off is not quoted. */
+async function failureText(
+  response: Response,
+  call: HttpCall,
+  signal: AbortSignal,
+): Promise<string> {
   try {
-    body = await readBounded(response, maxFailureBytes)
+    return (await readBounded(response, maxFailureBytes)).text
   } catch (error) {
     if (signal.aborted) throw transportFailure(error, call, signal)
-    body = ''
+    return ''
   }
-  const failure = withoutSecrets(call.parseFailure(status, body, headers), call.headers)
-  const { reason, message, ...rest } = failure
-  return new AdapterError(reason, message, { ...facts, status, ...rest })
+}
+
+/** The error for a success that is a page, or nothing. It names the beginning of the page's text. */
+export async function foreignPage(
+  response: Response,
+  call: HttpCall,
+  signal: AbortSignal,
+): Promise<AdapterError> {
+  const { provider, requestId } = call
+  const { status, headers, body } = response
+  const found = body === null ? 'no body' : headers.get('content-type')
+  const start = beginning(await failureText(response, call, signal), secretsOf(call))
+  const message = `${provider} answered ${status} with ${found} instead of a stream${start}`
+  return new AdapterError('malformed_response', message, { provider, requestId, status })
 }
 
 /** A whole JSON response. */
@@ -92,47 +117,69 @@ export interface JsonAnswer {
 /** Sends a call and reads the whole response as JSON. A body that is not JSON is `malformed_response`. */
 export async function postForJson(call: HttpCall): Promise<JsonAnswer> {
   const guard = guardCall(call)
+  const secrets = secretsOf(call)
+  let reading = false
   try {
     const response = await post(call, guard.signal)
-    const text = await response.text()
+    reading = true
+    const text = secrets.bodyFilter()(await wholeText(response, call), true)
     return {
-      value: parse(text, call, response.status),
+      value: parse(text, call, response.status, secrets),
       status: response.status,
       headers: response.headers,
     }
   } catch (error) {
-    throw transportFailure(error, call, guard.signal)
+    throw secrets.cleanError(transportFailure(error, call, guard.signal, reading))
   } finally {
     guard.close()
   }
 }
 
-function parse(text: string, call: HttpCall, status: number): unknown {
+/** The error of the platform quotes a piece of the text, which may be a piece of a key. It is not kept. */
+function parse(text: string, call: HttpCall, status: number, secrets: Secrets): unknown {
   try {
     return JSON.parse(text)
-  } catch (cause) {
+  } catch {
     const { provider, requestId } = call
-    const message = `${provider} answered ${status} with a body that is not JSON: ${text.slice(0, 120)}`
-    throw new AdapterError('malformed_response', message, { provider, requestId, status, cause })
+    const message = `${provider} answered ${status} with a body that is not JSON${beginning(text, secrets)}`
+    throw new AdapterError('malformed_response', message, { provider, requestId, status })
   }
 }
 
+/** The longest body that is read as one document, such as images as base64. A string of JavaScript can hold about as much. */
+const maxDocumentBytes = 384 * 1024 * 1024
+
+/** The text of a body. One that is too long is not an answer; it is not read to its end. */
+async function wholeText(response: Response, call: HttpCall): Promise<string> {
+  const { provider, requestId, maxResponseBytes = maxDocumentBytes } = call
+  const { text, isWhole } = await readBounded(response, maxResponseBytes)
+  if (isWhole) return text
+  const { status } = response
+  const message = `${provider} answered ${status} with more than ${maxResponseBytes} bytes`
+  throw new AdapterError('malformed_response', message, { provider, requestId, status })
+}
+
 /** The text of a body, cut at `maxBytes`. The rest is not read, and the connection is closed. */
-async function readBounded(response: Response, maxBytes: number): Promise<string> {
+async function readBounded(response: Response, maxBytes: number): Promise<BoundedText> {
   const reader = response.body?.getReader()
-  if (reader === undefined) return ''
+  if (reader === undefined) return { text: '', isWhole: true }
   const decoder = new TextDecoder()
   let text = ''
   let size = 0
   try {
-    while (size < maxBytes) {
+    while (size <= maxBytes) {
       const { done, value } = await reader.read()
-      if (done) return text + decoder.decode()
+      if (done) return { text: text + decoder.decode(), isWhole: true }
       text += decoder.decode(value.subarray(0, maxBytes - size), { stream: true })
       size += value.byteLength
     }
-    return text
+    return { text, isWhole: false }
   } finally {
     await reader.cancel().catch(() => undefined)
   }
+}
+
+interface BoundedText {
+  readonly text: string
+  readonly isWhole: boolean
 }

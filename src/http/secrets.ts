@@ -1,61 +1,141 @@
-import type { JsonValue } from '../types/json.ts'
-import type { HttpFailure } from './call.ts'
-
-/** The headers that carry a key. */
-const keyHeaders: ReadonlySet<string> = new Set([
-  'authorization',
-  'api-key',
-  'x-api-key',
-  'x-goog-api-key',
-])
+import type { AllmError } from '../errors/errors.ts'
+import { mapTexts } from '../errors/redact.ts'
+import { toJsonValue } from '../errors/to-json-value.ts'
+import type { HttpCall } from './call.ts'
 
 /**
- * Makes a filter that removes the keys of a call from a text, whatever they look like.
+ * The one filter around everything that leaves a call: it knows the secrets of the call by value, whatever they look like.
  *
- * Errors redact everything that looks like a key. This filter also finds a key that does not look like one.
+ * Secrets are the values of the headers and of the query parameters that carry credentials. A value of fewer than 4 characters,
+ * or one that is the provider's name, is not a secret: removing it would only make messages unreadable.
  */
-export function secretFilter(headers: Readonly<Record<string, string>>): (text: string) => string {
-  const secrets = Object.entries(headers)
-    .filter(([name]) => keyHeaders.has(name.toLowerCase()))
-    .map(([, value]) => value.replace(/^(?:Bearer|Basic)\s+/i, ''))
-    .filter((secret) => secret !== '')
-    .map(secretPattern)
-  return (text) => secrets.reduce((rest, secret) => rest.replace(secret, '[redacted]'), text)
+export interface Secrets {
+  /** Removes the secrets from a text. One of fewer than 8 characters is found as a whole word only. */
+  readonly clean: (text: string) => string
+  /** Removes the secrets from message, stack, metadata and cause of an error, and returns the error. */
+  readonly cleanError: <E extends AllmError>(error: E) => E
+  /**
+   * Makes the filter of a body's text, which is fed chunk by chunk. It removes secrets of at least 16 characters, so that
+   * nothing decoded from the body has one, and costs one search of each chunk. Shorter ones may be words of an answer.
+   */
+  readonly bodyFilter: () => BodyFilter
 }
 
-/** A short key, such as a test server's, may be part of any word. It is only found as a whole word. */
+const mark = '[redacted]'
+
+/** The names of headers and query parameters whose values are secret. */
+const secretNames =
+  /(?:^|[-_])(?:authorization|auth|key|apikey|token|secret|password|cookie|signature|sig|credentials?)$/i
+
+/** Returns the text that is clean so far. A chunk that may end inside a secret is held back until the next one. */
+export type BodyFilter = (chunk: string, last: boolean) => string
+
+/** The secrets of a call. */
+export function secretsOf(call: Pick<HttpCall, 'provider' | 'url' | 'headers'>): Secrets {
+  const values = secretValues(call)
+  const patterns = values.flatMap(spellings).map(secretPattern)
+  const clean = (text: string): string =>
+    patterns.reduce((rest, secret) => rest.replace(secret, mark), text)
+  return {
+    clean,
+    cleanError: (error) => (patterns.length === 0 ? error : cleanError(error, clean)),
+    bodyFilter: () => bodyFilter(values.filter(({ length }) => length >= 16).flatMap(spellings)),
+  }
+}
+
+/** The filter of a text that belongs to no call. */
+export const noSecrets: Secrets = secretsOf({ provider: '', url: '', headers: {} })
+
+/** The values that must not leave the call, the longest first: one may be a part of another. */
+function secretValues({ provider, url, headers }: Parameters<typeof secretsOf>[0]): string[] {
+  const values = Object.entries(headers)
+  if (URL.canParse(url)) {
+    const { searchParams, password } = new URL(url)
+    values.push(...searchParams, ['password', decodeURIComponent(password)])
+  }
+  const secrets = values
+    .filter(([name]) => secretNames.test(name))
+    .map(([, value]) => value.replace(/^(?:Bearer|Basic)\s+/i, '').trim())
+    .filter((secret) => secret.length >= 4 && secret !== provider)
+  return [...new Set(secrets)].toSorted((a, b) => b.length - a.length)
+}
+
+/** A secret as it may be written: in JSON, in JSON with escaped slashes, in a URL, as it is. */
+function spellings(secret: string): readonly string[] {
+  const json = JSON.stringify(secret).slice(1, -1)
+  const all = [json.replaceAll('/', String.raw`\/`), json, encoded(secret), secret]
+  return [...new Set(all)]
+}
+
+function encoded(secret: string): string {
+  try {
+    return encodeURIComponent(secret)
+  } catch {
+    // A lone surrogate has no URL form.
+    return secret
+  }
+}
+
+/** A short secret, such as a test server's, may be part of any word. */
 function secretPattern(secret: string): RegExp {
   const literal = secret.replaceAll(/[^\w\s]/g, String.raw`\$&`)
   return new RegExp(secret.length < 8 ? String.raw`(?<!\w)${literal}(?!\w)` : literal, 'g')
 }
 
-/** A failure with the keys of its call removed from message and metadata. */
-export function withoutSecrets(
-  failure: HttpFailure,
-  headers: Readonly<Record<string, string>>,
-): HttpFailure {
-  const clean = secretFilter(headers)
-  const { metadata } = failure
-  return {
-    ...failure,
-    message: clean(failure.message),
-    ...(metadata === undefined ? {} : { metadata: cleanMembers(metadata, clean) }),
+/** Cleans an error in place, so that it stays the same error. The stack repeats the message. */
+function cleanError<E extends AllmError>(error: E, clean: (text: string) => string): E {
+  const { message, stack, metadata, cause } = error
+  const changes: Record<string, unknown> = {}
+  if (clean(message) !== message) changes['message'] = clean(message)
+  if (stack !== undefined && clean(stack) !== stack) changes['stack'] = clean(stack)
+  if (mentions(metadata, clean)) changes['metadata'] = mapTexts(metadata, clean)
+  // The cause may be the error of a foreign library: it is not changed but replaced by its description.
+  if (mentions(cause, clean)) changes['cause'] = mapTexts(toJsonValue(cause), clean)
+  return Object.assign(error, changes)
+}
+
+/** How much of a value is searched. Larger ones, such as a socket with all that it holds, count as secret. */
+const mostValues = 2000
+
+/** Whether a secret is anywhere in a value, also in properties that only a printed value shows. */
+function mentions(
+  value: unknown,
+  clean: (text: string) => string,
+  seen: Set<unknown> = new Set(),
+): boolean {
+  if (typeof value === 'string') return clean(value) !== value
+  if (typeof value !== 'object' || value === null || seen.has(value)) return false
+  if (seen.add(value).size > mostValues) return true
+  try {
+    return Object.getOwnPropertyNames(value).some((name) =>
+      mentions(Reflect.get(value, name), clean, seen),
+    )
+  } catch {
+    return true
   }
 }
 
-/** An object with the keys removed from its texts, at any depth. */
-export function cleanMembers(
-  members: Readonly<Record<string, unknown>>,
-  clean: (text: string) => string,
-): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(members).map(([name, value]) => [name, cleanValue(value, clean)]),
-  )
+function bodyFilter(secrets: readonly string[]): BodyFilter {
+  if (secrets.length === 0) return (chunk) => chunk
+  let held = ''
+  return (chunk, last) => {
+    let text = held + chunk
+    held = ''
+    for (const secret of secrets) {
+      if (text.includes(secret)) text = text.replaceAll(secret, mark)
+    }
+    const cut = last ? 0 : Math.max(...secrets.map((secret) => begunAtEnd(text, secret)))
+    if (cut === 0) return text
+    held = text.slice(-cut)
+    return text.slice(0, -cut)
+  }
 }
 
-function cleanValue(value: unknown, clean: (text: string) => string): unknown {
-  if (typeof value === 'string') return clean(value)
-  if (Array.isArray(value)) return value.map((item: JsonValue) => cleanValue(item, clean))
-  if (typeof value !== 'object' || value === null) return value
-  return cleanMembers({ ...value }, clean)
+/** The number of characters at the end of a text that a secret begins with. Most chunks end with a line, and no secret has one. */
+function begunAtEnd(text: string, secret: string): number {
+  if (text.endsWith('\n')) return 0
+  for (let count = Math.min(secret.length - 1, text.length); count > 0; count--) {
+    if (text.endsWith(secret.slice(0, count))) return count
+  }
+  return 0
 }

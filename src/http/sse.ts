@@ -1,3 +1,4 @@
+import { defaultMaxResponseBytes } from '../errors/errors.ts'
 import type { ErrorData } from '../types/error-data.ts'
 
 /** Called with one server-sent event: its data lines joined, and its name if it has one. */
@@ -11,9 +12,6 @@ export interface BodySplitter {
   /** Whether the body is one document instead of a stream of events. */
   readonly isDocument?: boolean
 }
-
-/** A body that never ends a line must not fill the memory: beyond this many characters it throws. */
-export const maxBufferedCharacters: number = 32 * 1024 * 1024
 
 const lineFeed = 10
 
@@ -29,7 +27,7 @@ const byteOrderMark = 0xfeff
  * LF, CRLF and CR end lines; comments, `id` and `retry` are ignored; a byte order mark is dropped. An event that grows
  * beyond `limit` characters throws a `RangeError`. The cost is linear in the text, also for one event in many chunks.
  */
-export function sseSplitter(limit: number = maxBufferedCharacters): BodySplitter {
+export function sseSplitter(limit: number = defaultMaxResponseBytes): BodySplitter {
   const state: SplitterState = {
     limit,
     rest: '',
@@ -150,6 +148,8 @@ export interface SseDecoder<Out> {
   end(out: Out[]): void
   /** Whether the provider's end marker was seen. Nothing after it is decoded. */
   readonly done: boolean
+  /** Whether the answer said how it ended, and only its end marker is missing: then silence or a broken connection ends it too. */
+  readonly ended?: boolean
   /** Wraps an error as the last event. */
   failure(error: ErrorData): Out
 }

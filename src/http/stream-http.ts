@@ -1,9 +1,17 @@
 import { systemClock } from '../core/clock.ts'
 import { idleTimer } from '../core/timers.ts'
-import { AdapterError, isAllmError, StreamError, type AllmError } from '../errors/errors.ts'
+import {
+  AdapterError,
+  defaultMaxResponseBytes,
+  isAllmError,
+  StreamError,
+  tooLongAnswer,
+  type AllmError,
+} from '../errors/errors.ts'
 import { guardCall, type GuardedCall, type HttpCall } from './call.ts'
-import { transportFailure } from './failure.ts'
-import { post } from './post.ts'
+import { beginning, transportFailure } from './failure.ts'
+import { foreignPage, post } from './post.ts'
+import { noSecrets, secretsOf, type Secrets } from './secrets.ts'
 import { sseSplitter, type BodySplitter, type SseDecoder } from './sse.ts'
 
 export type { SseDecoder } from './sse.ts'
@@ -15,14 +23,15 @@ export type CallSource = HttpCall | (() => HttpCall | Promise<HttpCall>)
  * Sends a call and yields one batch for each read of its body. Nothing happens before the first `next()`.
  *
  * A failure before the first batch throws. A later failure is emitted as the last event. A body that ends without the
- * provider's end marker is `truncated`. Leaving early closes the connection, also while a `next()` is pending.
+ * provider's end marker is `truncated`, unless its decoder has `ended`. Leaving early closes the connection, also while a `next()` is pending.
  */
 export function streamSse<Out>(
   source: CallSource,
   decoder: SseDecoder<Out>,
+  settle?: Settle<Out>,
 ): AsyncGenerator<readonly Out[], void> {
   const exit: Exit = { left: false, guard: undefined }
-  const batches = readBatches(source, decoder, exit)
+  const batches = readBatches(source, decoder, exit, settle)
   const finish = batches.return.bind(batches)
   // A generator handles `return` only after its pending read, and the abort ends that read.
   batches.return = (value) => {
@@ -42,46 +51,72 @@ async function* readBatches<Out>(
   source: CallSource,
   decoder: SseDecoder<Out>,
   exit: Exit,
+  settle: Settle<Out> | undefined,
 ): AsyncGenerator<readonly Out[], void> {
   const call = typeof source === 'function' ? await source() : source
   if (exit.left) return
   const guard = guardCall(call)
   exit.guard = guard
+  const secrets = secretsOf(call)
   let reader: BodyReader | undefined
+  const { maxResponseBytes: limit = defaultMaxResponseBytes } = call
   let sent = 0
   let seen = 0
+  let received = 0
   try {
     const response = await post(call, guard.signal)
-    reader = bodyReader(response, call, guard.signal)
-    const body = bodyDecoder(decoder, call.splitter?.(response) ?? sseSplitter())
+    reader = bodyReader(response, guard.signal)
+    if (reader === undefined) throw await foreignPage(response, call, guard.signal)
+    const splitter = call.splitter?.(response, limit) ?? sseSplitter(limit)
+    const body = bodyDecoder(decoder, splitter, { secrets, settle })
     let hadText = false
     while (!decoder.done) {
-      const { done, value } = await reader.read()
-      if (guard.signal.aborted) throw guard.signal.reason
+      let read: Awaited<ReturnType<BodyReader['read']>>
+      let broken = false
+      try {
+        read = await reader.read()
+        if (guard.signal.aborted) throw guard.signal.reason
+      } catch (error) {
+        if (decoder.ended !== true || exit.left || call.signal?.aborted === true) throw error
+        // The answer is whole: only its end marker is missing.
+        read = { done: true, value: undefined }
+        broken = true
+      }
+      const { done, value } = read
       hadText ||= !done
+      if (!done) call.onActivity?.()
+      received += value?.byteLength ?? 0
+      if (received > limit) throw tooLongAnswer(call, limit, sent)
       const out: Out[] = []
-      const stopped = body.take(value, out)
+      const stopped = body.take(value, out, broken)
       if (out.length > 0) {
         guard.handOut()
         sent += out.length
         yield out
       }
-      if (!decoder.done && (out.length > 0 || body.seen !== seen)) guard.wait()
+      // Whatever arrives is a sign of life: pings, comments, half an event.
+      if (!decoder.done && !done) {
+        if (decoder.ended !== true) guard.wait()
+        else if (body.seen > seen) guard.waitForEnd()
+      }
       seen = body.seen
       if (stopped !== undefined) {
         // An event that cannot be parsed at the end of a stream was cut off.
         const cut = done && stopped.problem instanceof SyntaxError && !body.isDocument
         throw cut
-          ? truncated(call, { sent, seen }, false)
+          ? truncated(call, { sent, seen })
           : unreadable(stopped.problem, call, { sent, seen })
       }
       if (done && !decoder.done) {
-        throw truncated(call, { sent, seen }, hadText && (seen === 0 || body.isDocument))
+        const foreign = hadText && (seen === 0 || body.isDocument)
+        throw truncated(call, { sent, seen }, foreign ? beginning(body.head, secrets) : undefined)
       }
     }
   } catch (error) {
     if (exit.left) return
-    const failure = brokenRead(error, call, guard.signal, { sent, seen })
+    const failure = secrets.cleanError(
+      brokenRead(error, call, guard.signal, { sent, seen, reading: reader !== undefined }),
+    )
     if (sent === 0) throw failure
     yield [decoder.failure(failure.toJSON())]
   } finally {
@@ -90,21 +125,17 @@ async function* readBatches<Out>(
   }
 }
 
-function bodyReader(response: Response, call: HttpCall, signal: AbortSignal): BodyReader {
+/** The reader of a body that may be an answer. A page of HTML is none. */
+function bodyReader(response: Response, signal: AbortSignal): BodyReader | undefined {
   const type = response.headers.get('content-type') ?? ''
-  if (response.body !== null && !type.includes('text/html')) {
-    const reader = response.body.getReader()
-    // The body of an injected fetch may ignore the signal; a cancelled reader does not.
-    const stop = (): void => {
-      reader.cancel().catch(() => undefined)
-    }
-    signal.addEventListener('abort', stop, { once: true })
-    return reader
+  if (response.body === null || type.includes('text/html')) return undefined
+  const reader = response.body.getReader()
+  // The body of an injected fetch may ignore the signal; a cancelled reader does not.
+  const stop = (): void => {
+    reader.cancel().catch(() => undefined)
   }
-  const { provider, requestId } = call
-  const { status } = response
-  const message = `${provider} answered ${status} with ${type || 'no body'} instead of a stream`
-  throw new AdapterError('malformed_response', message, { provider, requestId, status })
+  signal.addEventListener('abort', stop, { once: true })
+  return reader
 }
 
 /** A body under way: bytes in, events out. */
@@ -113,33 +144,67 @@ interface BodyDecoder<Out> {
   readonly seen: number
   /** Whether the body is one document instead of a stream of events. */
   readonly isDocument: boolean
+  /** The beginning of the text, until an event has come. */
+  readonly head: string
   /**
    * Decodes one chunk into `out`; `undefined` is the end of the body.
    *
-   * A problem is returned instead of thrown, so that the events decoded before it can be handed out first.
+   * A problem is returned instead of thrown, so that the events decoded before it can be handed out first. At the end of a body
+   * that is `broken`, half an event is not read.
    */
-  take(chunk: Uint8Array | undefined, out: Out[]): { readonly problem: unknown } | undefined
+  take(
+    chunk: Uint8Array | undefined,
+    out: Out[],
+    broken?: boolean,
+  ): { readonly problem: unknown } | undefined
 }
 
-/** Connects a splitter and a decoder. */
+/** Judges the events of one read, in place. It may throw an `AllmError`; what it left is handed out first. */
+type Settle<Out> = (out: Out[]) => void
+
+interface BodyRules<Out> {
+  readonly secrets?: Secrets
+  readonly settle?: Settle<Out> | undefined
+}
+
+/** How many characters of a body are kept to describe it, until an event has come. */
+const headLength = 8192
+
+/** Connects a splitter and a decoder. The secrets of the call are removed from the text before it is split. */
 export function bodyDecoder<Out>(
   decoder: SseDecoder<Out>,
   splitter: BodySplitter,
+  { secrets: { bodyFilter, clean } = noSecrets, settle }: BodyRules<Out> = {},
 ): BodyDecoder<Out> {
   const text = new TextDecoder()
+  const filter = bodyFilter()
   let seen = 0
+  let head = ''
   let target: Out[] = []
   const onEvent = (data: string, event: string | undefined): void => {
     seen++
-    if (!decoder.done) decoder.push(data, event, target)
+    if (decoder.done) return
+    try {
+      decoder.push(data, event, target)
+    } catch (error) {
+      // The platform's error quotes a piece of the text, which may be a piece of a key.
+      if (!(error instanceof SyntaxError)) throw error
+      throw new SyntaxError(`it is not JSON: ${clean(data.slice(0, 2000)).slice(0, 120)}`)
+    }
   }
-  const decode = (chunk: Uint8Array | undefined): void => {
+  const feed = (piece: string): void => {
+    if (seen === 0 && head.length < headLength) head += piece.slice(0, headLength)
+    splitter.feed(piece, onEvent)
+  }
+  const decode = (chunk: Uint8Array | undefined, broken: boolean): void => {
     if (chunk !== undefined) {
-      splitter.feed(text.decode(chunk, { stream: true }), onEvent)
+      feed(filter(text.decode(chunk, { stream: true }), false))
       return
     }
-    splitter.feed(text.decode(), onEvent)
-    splitter.end(onEvent)
+    if (!broken) {
+      feed(filter(text.decode(), true))
+      splitter.end(onEvent)
+    }
     if (!decoder.done) decoder.end(target)
   }
   return {
@@ -149,11 +214,20 @@ export function bodyDecoder<Out>(
     get isDocument() {
       return splitter.isDocument === true
     },
-    take(chunk, out) {
+    get head() {
+      return head
+    },
+    take(chunk, out, broken = false) {
       target = out
+      let found: { readonly problem: unknown } | undefined
       try {
-        decode(chunk)
-        return undefined
+        decode(chunk, broken)
+      } catch (problem) {
+        found = { problem }
+      }
+      try {
+        settle?.(out)
+        return found
       } catch (problem) {
         return { problem }
       }
@@ -205,6 +279,10 @@ function unreadable(problem: unknown, call: HttpCall, { sent }: Progress): AllmE
   const { provider, requestId } = call
   const text = problem instanceof Error ? problem.message : String(problem)
   const message = `${provider} sent an event that cannot be read: ${text}`
+  // A text or a nesting that the runtime cannot hold.
+  if (problem instanceof RangeError) {
+    return new StreamError('too_large', message, { provider, requestId, eventIndex: sent })
+  }
   if (sent === 0) {
     return new AdapterError('malformed_response', message, { provider, requestId, cause: problem })
   }
@@ -218,10 +296,10 @@ function unreadable(problem: unknown, call: HttpCall, { sent }: Progress): AllmE
 }
 
 /** The error for a body without the provider's end marker: it was cut, or it was not an answer at all. */
-function truncated(call: HttpCall, { sent }: Progress, foreign: boolean): AllmError {
+function truncated(call: HttpCall, { sent }: Progress, foreign?: string): AllmError {
   const { provider, requestId } = call
-  if (foreign && sent === 0) {
-    const message = `${provider} answered with a body that is neither a stream of events nor an answer`
+  if (foreign !== undefined && sent === 0) {
+    const message = `${provider} answered with a body that is neither a stream of events nor an answer${foreign}`
     return new AdapterError('malformed_response', message, { provider, requestId })
   }
   const message = `the answer of ${provider} ended early, without its end marker`
@@ -233,9 +311,9 @@ function brokenRead(
   error: unknown,
   call: HttpCall,
   signal: AbortSignal,
-  { sent }: Progress,
+  { sent, reading }: Progress & { readonly reading: boolean },
 ): AllmError {
-  const failure = transportFailure(error, call, signal)
+  const failure = transportFailure(error, call, signal, reading)
   if (sent === 0 || isAllmError(error) || signal.aborted || failure.kind !== 'adapter') {
     return failure
   }

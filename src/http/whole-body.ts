@@ -1,11 +1,12 @@
-import { maxBufferedCharacters, sseSplitter, type BodySplitter } from './sse.ts'
+import { defaultMaxResponseBytes } from '../errors/errors.ts'
+import { sseSplitter, type BodySplitter } from './sse.ts'
 
 /**
  * A splitter that looks at the body: some servers stream when not asked to, or do not stream when asked.
  *
  * A body that begins like a JSON document is one, whatever its content type. Any other is a stream of server-sent events.
  */
-export function sniffedBody(): BodySplitter {
+export function sniffedBody(_response?: Response, limit?: number): BodySplitter {
   let chosen: BodySplitter | undefined
   return {
     get isDocument() {
@@ -14,7 +15,8 @@ export function sniffedBody(): BodySplitter {
     feed(chunk, onEvent) {
       const start = chunk.trimStart()
       if (chosen === undefined && start === '') return
-      chosen ??= start.startsWith('{') || start.startsWith('[') ? wholeBody() : sseSplitter()
+      chosen ??=
+        start.startsWith('{') || start.startsWith('[') ? wholeBody(limit) : sseSplitter(limit)
       chosen.feed(chunk, onEvent)
     },
     end(onEvent) {
@@ -28,7 +30,7 @@ export function sniffedBody(): BodySplitter {
  *
  * Some servers answer a streaming call with a plain document. Beyond `limit` characters it throws a `RangeError`.
  */
-export function wholeBody(limit: number = maxBufferedCharacters): BodySplitter {
+export function wholeBody(limit: number = defaultMaxResponseBytes): BodySplitter {
   let text = ''
   return {
     isDocument: true,
