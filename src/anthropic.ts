@@ -1,1 +1,2 @@
 export { anthropic, type AnthropicOptions } from './providers/anthropic/anthropic.ts'
+export type { AnthropicProviderOptions } from './types/provider-options.ts'

@@ -1,2 +1,3 @@
 export { gemini, type GeminiOptions } from './providers/gemini/gemini.ts'
-export { geminiImages } from './providers/gemini/images.ts'
+export { geminiImages, type GeminiImagesOptions } from './providers/gemini/images.ts'
+export type { GeminiProviderOptions } from './types/provider-options.ts'

@@ -1,2 +1,11 @@
-export { openaiImages } from './providers/openai/images.ts'
-export { openai, type OpenAiOptions } from './providers/openai/openai.ts'
+export { openaiImages, type OpenAiImagesOptions } from './providers/openai/images.ts'
+export {
+  azure,
+  openai,
+  openaiChat,
+  openaiResponses,
+  type AzureOptions,
+  type OpenAiOptions,
+} from './providers/openai/openai.ts'
+export type { OpenAiCompat } from './providers/openai/model-family.ts'
+export type { OpenAiProviderOptions } from './types/provider-options.ts'

@@ -8,20 +8,21 @@ import {
   urlOf,
   type ConnectionOptions,
 } from '../shared/call.ts'
-import { messageDecoder, type ExpectedAnswer } from './decode.ts'
+import { messageDecoder } from './decode.ts'
 import { parseFailure } from './failure.ts'
 import { renderRequest } from './render-request.ts'
 
 /**
- * An adapter for Anthropic's Messages API, and for servers that speak it.
+ * An adapter for Anthropic's Messages API, and for servers that speak it. A text is the name of the model.
  *
  * `maxTokens`, which the API requires, defaults to the longest answer of the model. A setting that a model does not take as
  * it is (a temperature, a forced tool, a kind of thinking) is left out or replaced by the nearest one, and named in the
- * response's `metadata.adjusted`. Reasoning is sent back with its signatures; reasoning of other providers is not sent.
+ * response's `warnings`. Reasoning is sent back with its signatures; reasoning of other providers is not sent.
  */
-export function anthropic(options: AnthropicOptions = {}): ChatAdapter {
+export function anthropic(given: AnthropicOptions | string = {}): ChatAdapter {
+  const options = typeof given === 'string' ? { model: given } : given
   assertValid('invalid_options', optionIssues(options))
-  const { version = '2023-06-01', beta = [] } = options
+  const { version = '2023-06-01', beta = [] }: AnthropicOptions = options
   const connection = settleConnection(options, {
     provider: 'anthropic',
     baseUrl: 'https://api.anthropic.com/v1',
@@ -30,24 +31,24 @@ export function anthropic(options: AnthropicOptions = {}): ChatAdapter {
   const { provider } = connection
   return chatAdapter({
     connection,
-    images: { maxBytes: maxImageBytes, mimeTypes },
+    media: { maxBytes: maxImageBytes, maxFileBytes, mimeTypes },
     headers: {
       'anthropic-version': version,
       ...(beta.length === 0 ? {} : { 'anthropic-beta': beta.join(',') }),
     },
+    listHeader: 'anthropic-beta',
     keyHeader: (key) => ({ 'x-api-key': key }),
     requestIdHeader: 'request-id',
     parseFailure,
     splitter: () => sniffedBody,
     open(_request, facts, { stream }) {
-      const expected: ExpectedAnswer = { tool: undefined }
       return {
         render(request) {
-          const { body, answerTool, leftOut } = renderRequest(request, { provider, version })
-          expected.tool = answerTool
-          return { url: urlOf(connection, '/messages'), body: { ...body, stream }, leftOut }
+          const context = { provider, version, warn: facts.warn }
+          const { body, forms } = renderRequest(request, context)
+          return { url: urlOf(connection, '/messages'), body: { ...body, stream }, forms }
         },
-        decoder: messageDecoder(facts, expected),
+        decoder: messageDecoder(facts),
       }
     },
   })
@@ -62,7 +63,7 @@ export function anthropic(options: AnthropicOptions = {}): ChatAdapter {
 export interface AnthropicOptions extends ConnectionOptions {
   /** The `anthropic-version` header (`2023-06-01`). From `2026-10-21` on the API takes no `temperature`, and none is sent. */
   readonly version?: string | undefined
-  /** The features to turn on, for the `anthropic-beta` header. */
+  /** The features to turn on, for the `anthropic-beta` header. Those of a call's own header are added. */
   readonly beta?: readonly string[] | undefined
 }
 
@@ -74,5 +75,8 @@ const optionIssues = optionsOf({
 
 /** The API takes up to 10 MiB of base64 for an image. */
 const maxImageBytes = (10 * 1024 * 1024 * 3) / 4
+
+/** A request has at most 32 MB, with its files as base64. */
+const maxFileBytes = (32_000_000 * 3) / 4
 
 const mimeTypes: readonly string[] = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']

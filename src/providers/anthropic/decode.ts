@@ -2,14 +2,13 @@ import { AdapterError } from '../../errors/errors.ts'
 import type { SseDecoder } from '../../http/sse.ts'
 import { messageBuilder, parseObject, type MessageBuilder } from '../../make/message-builder.ts'
 import type { ModelEvent } from '../../types/events.ts'
-import { assertNever, defined, isObject } from '../../types/guards.ts'
+import { assertNever, defined, isObject, setMember } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
-import type { ToolCall } from '../../types/message.ts'
+import type { Source, ToolCall } from '../../types/message.ts'
 import type { FinishReason, Usage } from '../../types/response.ts'
 import type { CallFacts } from '../shared/call.ts'
 import { errorFacts, parseStreamError, readError } from './failure.ts'
 import { callFields, type ReasoningOpaque } from './render-messages.ts'
-import { unwrapAnswer, type AnswerTool } from './render-request.ts'
 import {
   someText,
   textOf,
@@ -19,25 +18,19 @@ import {
   type WireMessage,
 } from './wire.ts'
 
-/** What the rendering of a request decides about its answer. It is filled in before the answer comes. */
-export interface ExpectedAnswer {
-  /** The tool whose arguments are the answer. */
-  tool: AnswerTool | undefined
-}
-
 /**
  * Makes the decoder of one answer, streamed or whole.
  *
  * Each delta costs one `JSON.parse` and one small object. Events of unknown types are ignored. Blocks of unknown types are
  * kept in the message, so that they can be sent back.
  */
-export function messageDecoder(facts: CallFacts, expected: ExpectedAnswer): SseDecoder<ModelEvent> {
+export function messageDecoder(facts: CallFacts): SseDecoder<ModelEvent> {
   let target: ModelEvent[] = []
   const builder = messageBuilder(facts, (event) => target.push(event))
   const state: DecoderState = {
     facts,
-    expected,
     builder,
+    begun: false,
     open: [],
     blocks: 0,
     callIds: [],
@@ -45,7 +38,6 @@ export function messageDecoder(facts: CallFacts, expected: ExpectedAnswer): SseD
     stopReason: undefined,
     metadata: {},
     citations: [],
-    serverTools: [],
   }
   return {
     get done() {
@@ -70,8 +62,9 @@ export function messageDecoder(facts: CallFacts, expected: ExpectedAnswer): SseD
 /** An answer under way. Its parts and calls are in the builder. */
 interface DecoderState {
   readonly facts: CallFacts
-  readonly expected: ExpectedAnswer
   readonly builder: MessageBuilder
+  /** Whether the message has begun. Its first content emits `message_started`. */
+  begun: boolean
   /** The blocks that have not ended, in the order in which they began. */
   readonly open: OpenBlock[]
   /** The number of blocks so far. */
@@ -83,14 +76,11 @@ interface DecoderState {
   readonly metadata: Record<string, JsonValue>
   /** Each with the index of the block that it supports. */
   readonly citations: JsonValue[]
-  readonly serverTools: JsonValue[]
 }
 
 function decodeEvent(state: DecoderState, event: WireEvent, type: string | undefined): void {
-  const { builder } = state
   switch (type ?? '') {
     case 'content_block_delta':
-      builder.start()
       growBlock(state, event)
       return
     case 'content_block_start':
@@ -105,7 +95,6 @@ function decodeEvent(state: DecoderState, event: WireEvent, type: string | undef
       startMessage(state, event.message ?? {})
       return
     case 'message_delta':
-      builder.start()
       growMessage(state, event)
       return
     case 'message_stop':
@@ -144,16 +133,17 @@ function streamError(facts: CallFacts, event: WireEvent | WireMessage): AdapterE
   const error = readError(event.error ?? event.message)
   const { reason, message } = parseStreamError(error)
   const metadata = errorFacts(error, facts.providerRequestId ?? event.request_id)
-  return new AdapterError(reason, facts.clean(message), { provider, requestId, metadata })
+  return new AdapterError(reason, message, { provider, requestId, metadata })
 }
 
 /** The message begins. A second beginning, which some proxies send, is ignored. */
 function startMessage(state: DecoderState, message: WireMessage): void {
-  if (state.builder.started) return
+  if (state.begun) return
+  state.begun = true
   const { id, model, usage } = message
   state.counts = mergeCounts(state.counts, usage)
   addFacts(state, message)
-  state.builder.start({
+  state.builder.head({
     id: someText(id),
     model: someText(model),
     usage: usage === undefined || usage === null ? undefined : parseUsage(state.counts),
@@ -173,6 +163,7 @@ function growMessage(state: DecoderState, { delta, usage, ...rest }: WireEvent):
 function completeMessage(state: DecoderState): void {
   const { builder, counts } = state
   for (const block of state.open.slice()) completeBlock(state, block)
+  if (state.stopReason === 'pause_turn') state.metadata['paused'] = true
   const metadata = responseMetadata(state)
   builder.finish({
     finishReason: finishReason(state, builder.calls.length),
@@ -192,7 +183,7 @@ const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
 ])
 
 /**
- * Why the message ended. `pause_turn` and unknown reasons are `other`.
+ * Why the message ended. `pause_turn` and unknown reasons are `other`; the loop sends a paused answer back.
  *
  * A message that only calls the answer tool has stopped. A message with calls to run ended for them, even when the server
  * says that it stopped.
@@ -222,13 +213,11 @@ function addFacts({ metadata }: DecoderState, from: Readonly<Record<string, unkn
   }
 }
 
-function responseMetadata({ facts, metadata, citations, serverTools }: DecoderState): JsonObject {
-  const { leftOut, providerRequestId } = facts
+function responseMetadata({ facts, metadata, citations }: DecoderState): JsonObject {
+  const { providerRequestId } = facts
   return defined<JsonObject>({
     ...metadata,
     citations: citations.length === 0 ? undefined : citations,
-    serverTools: serverTools.length === 0 ? undefined : serverTools,
-    adjusted: leftOut.length === 0 ? undefined : leftOut,
     providerRequestId,
   })
 }
@@ -247,7 +236,10 @@ interface OpenBlock {
   readonly callId: string
   /** The number of calls that began before this block. */
   readonly callsBefore: number
+  textLength: number
   hasText: boolean
+  /** The citations of a text. */
+  readonly cited: JsonObject[]
   hasThinking: boolean
   signature: string
   /** The JSON of an input so far. */
@@ -303,7 +295,7 @@ function findBlock({ open }: DecoderState, index: number | undefined): OpenBlock
 /** Adds a block, and opens its part or its call in the message, so that it keeps its place there. */
 function addBlock(state: DecoderState, head: WireBlock, given: number | undefined): OpenBlock {
   const { builder, callIds } = state
-  const kind = kindOf(head, state.expected.tool?.name)
+  const kind = kindOf(head, state.facts.forms?.answerTool)
   const index = typeof given === 'number' ? given : state.blocks
   const callsBefore = callIds.length
   const callId = kind === 'tool' ? newCallId(state, head) : ''
@@ -313,7 +305,9 @@ function addBlock(state: DecoderState, head: WireBlock, given: number | undefine
     head,
     callId,
     callsBefore,
+    textLength: 0,
     hasText: false,
+    cited: [],
     hasThinking: false,
     signature: '',
     input: '',
@@ -323,7 +317,7 @@ function addBlock(state: DecoderState, head: WireBlock, given: number | undefine
   state.open.push(block)
   if (kind === 'tool') builder.startCall(callId, callName(head))
   else if (kind === 'text' || kind === 'answer') builder.text('', index)
-  else builder.reasoning('', index)
+  else if (kind !== 'server') builder.reasoning('', index)
   return block
 }
 
@@ -362,6 +356,7 @@ function callName({ name }: WireBlock): string {
 function growText({ builder }: DecoderState, block: OpenBlock, delta: string): void {
   if (delta === '') return
   block.hasText = true
+  block.textLength += delta.length
   builder.text(delta, block.index)
 }
 
@@ -371,13 +366,11 @@ function growThinking({ builder }: DecoderState, block: OpenBlock, delta: string
   builder.reasoning(delta, block.index)
 }
 
-function growInput({ builder, expected }: DecoderState, block: OpenBlock, delta: string): void {
+function growInput({ builder }: DecoderState, block: OpenBlock, delta: string): void {
   if (delta === '') return
   block.input += delta
   if (block.kind === 'tool') builder.callDelta(block.callId, delta)
-  else if (block.kind === 'answer' && expected.tool?.wrapped === false) {
-    builder.text(delta, block.index)
-  }
+  else if (block.kind === 'answer') builder.text(delta, block.index)
 }
 
 /** Keeps an unknown delta of a block: a text is appended, any other value replaces the known one. */
@@ -387,16 +380,38 @@ function growFields({ fields, head }: OpenBlock, delta: WireDelta): void {
     const known = fields[name] ?? head[name]
     const grows = typeof value === 'string' && typeof known === 'string'
     // A delta was made by JSON.parse.
-    fields[name] = grows ? known + value : (value as JsonValue)
+    setMember(fields, name, grows ? known + value : (value as JsonValue))
   }
 }
 
 function addCitation(
   { citations }: DecoderState,
-  { index }: OpenBlock,
+  { index, cited }: OpenBlock,
   citation: JsonValue | undefined,
 ): void {
-  if (citation !== undefined && citation !== null) citations.push({ index, citation })
+  if (citation === undefined || citation === null) return
+  citations.push({ index, citation })
+  if (isObject(citation)) cited.push(citation)
+}
+
+/** The citations of a text block as sources. They support all of its text. */
+function blockSources({ builder, facts }: DecoderState, block: OpenBlock): readonly Source[] {
+  if (block.cited.length === 0) return []
+  const start = builder.textStart(block.index)
+  const end = start + block.textLength
+  return block.cited.map((citation) => {
+    const { url, source, title, document_title, cited_text } = citation
+    const address = someText(url) ?? (URL.canParse(textOf(source)) ? textOf(source) : undefined)
+    return defined<Source>({
+      type: address === undefined ? 'file' : 'url',
+      url: address,
+      title: someText(title) ?? someText(document_title),
+      text: someText(cited_text),
+      start,
+      end,
+      providerMetadata: { [facts.provider]: citation },
+    })
+  })
 }
 
 /** A block ends. Nothing is emitted for a block without content. */
@@ -419,17 +434,14 @@ function completeBlock(state: DecoderState, block: OpenBlock): void {
     case 'answer':
       completeAnswer(state, block)
       break
-    case 'server': {
-      const whole = wholeBlock(block)
-      state.serverTools.push(whole)
-      completeReasoning(state, block, { block: whole })
+    case 'server':
+      builder.item(wholeBlock(block))
       break
-    }
     default:
       assertNever(kind)
   }
   if (block.hasThinking) builder.endReasoning(undefined, index)
-  if (block.hasText) builder.endText(index)
+  if (block.hasText) builder.endText(index, undefined, blockSources(state, block))
 }
 
 /** Completes a reasoning part with what the API wants back. */
@@ -459,11 +471,9 @@ function completeCall({ builder }: DecoderState, block: OpenBlock): void {
 }
 
 /** The arguments of the answer tool are the text of the answer. */
-function completeAnswer({ builder, expected, metadata }: DecoderState, block: OpenBlock): void {
-  const raw = inputText(block)
-  const wrapped = expected.tool?.wrapped === true
-  const text = wrapped ? unwrapAnswer(raw) : raw
-  if (wrapped || block.input === '') builder.text(text, block.index)
+function completeAnswer({ builder, metadata }: DecoderState, block: OpenBlock): void {
+  const text = inputText(block)
+  if (block.input === '') builder.text(text, block.index)
   metadata['structuredOutput'] = 'tool'
   builder.endText(block.index, text)
 }
@@ -482,7 +492,9 @@ function wholeBlock({ head, fields, input }: OpenBlock): JsonObject {
 /** The counts of an earlier event, replaced by those of a later one. A count that is `null` is ignored. */
 function mergeCounts(earlier: JsonObject, later: JsonObject | null | undefined): JsonObject {
   const merged: Record<string, JsonValue> = { ...earlier }
-  for (const [name, value] of Object.entries(later ?? {})) if (value !== null) merged[name] = value
+  for (const [name, value] of Object.entries(later ?? {})) {
+    if (value !== null) setMember(merged, name, value)
+  }
   return merged
 }
 

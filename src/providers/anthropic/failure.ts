@@ -1,22 +1,9 @@
-import type { AdapterErrorReason } from '../../errors/errors.ts'
+import { reasonOfStatus, type AdapterErrorReason } from '../../errors/errors.ts'
 import type { HttpFailure } from '../../http/call.ts'
 import { retryAfterMs } from '../../http/failure.ts'
-import { defined, isObject } from '../../types/guards.ts'
+import { defined, isObject, parseJson } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
 import type { WireError } from './wire.ts'
-
-const byStatus: ReadonlyMap<number, AdapterErrorReason> = new Map([
-  [400, 'invalid_request'],
-  [401, 'authentication_failed'],
-  [402, 'authentication_failed'],
-  [403, 'authentication_failed'],
-  [404, 'invalid_request'],
-  [408, 'timeout'],
-  [409, 'invalid_request'],
-  [413, 'invalid_request'],
-  [422, 'invalid_request'],
-  [429, 'rate_limited'],
-])
 
 const byType: ReadonlyMap<string, AdapterErrorReason> = new Map([
   ['invalid_request_error', 'invalid_request'],
@@ -33,24 +20,31 @@ const byType: ReadonlyMap<string, AdapterErrorReason> = new Map([
 ])
 
 /** Reads a refusal. The status decides, then the error's type, and for some errors the message. */
-export function parseFailure(status: number, body: string, headers: Headers): HttpFailure {
+export function parseFailure(
+  status: number,
+  body: string,
+  headers: Headers,
+  now: number,
+): HttpFailure {
   const { request_id, ...refused } = parseBody(body)
   const error = readError(refused.error ?? refused.message ?? refused.detail)
-  const reason = byStatus.get(status) ?? (status >= 500 ? 'provider_unavailable' : undefined)
+  const reason = reasonOfStatus(status)
   const retry = headers.get('x-should-retry')
   return defined<HttpFailure>({
-    ...parseError(error, reason, `the provider answered ${status}`),
-    retryAfterMs: retryAfterMs(headers),
+    ...parseError(error, reason === 'unknown' ? undefined : reason),
+    retryAfterMs: retryAfterMs(headers, now),
     retryable: retry === 'true' || retry === 'false' ? retry === 'true' : undefined,
     metadata: errorFacts(error, headers.get('request-id') ?? request_id),
   })
 }
 
 /** Reads an error that came inside an answer. The error's type decides. */
-export function parseStreamError(
-  error: WireError | undefined,
-): Pick<HttpFailure, 'reason' | 'message'> {
-  return parseError(error, undefined, 'the provider reported an error')
+export function parseStreamError(error: WireError | undefined): {
+  readonly reason: AdapterErrorReason
+  readonly message: string
+} {
+  const { reason, message = 'the provider reported an error' } = parseError(error, undefined)
+  return { reason, message }
 }
 
 /** The error of an answer: an object, or with some proxies only its message. */
@@ -74,12 +68,11 @@ export function errorFacts(
 function parseError(
   error: WireError | undefined,
   known: AdapterErrorReason | undefined,
-  fallback: string,
 ): Pick<HttpFailure, 'reason' | 'message'> {
   const message =
-    typeof error?.message === 'string' && error.message !== '' ? error.message : fallback
+    typeof error?.message === 'string' && error.message !== '' ? error.message : undefined
   const reason = known ?? byType.get(error?.type ?? '') ?? 'unknown'
-  return { reason: byMessage(message, reason), message }
+  return { reason: byMessage(message ?? '', reason), message }
 }
 
 /** Some failures differ only in their message. */
@@ -99,10 +92,6 @@ interface Refusal {
 
 /** The members of a refusal's body. A body that is not a JSON object, such as a proxy's page, has none. */
 function parseBody(body: string): Refusal {
-  try {
-    const value: unknown = JSON.parse(body)
-    return isObject(value) ? value : {}
-  } catch {
-    return {}
-  }
+  const value = parseJson(body)
+  return isObject(value) ? value : {}
 }

@@ -8,6 +8,8 @@ export interface ModelTraits {
   readonly thinkingOff: 'omit' | 'disabled' | 'between_tools' | 'low_effort'
   /** Whether it takes `temperature`. */
   readonly sampling: boolean
+  /** Whether it takes `temperature` or `top_p`, and not both. */
+  readonly oneSampler: boolean
   /** Whether it takes a tool choice that forces a call. */
   readonly forcedTools: boolean
   /** Whether it has `output_config.format` and strict tools. */
@@ -22,12 +24,18 @@ const compatible: ModelTraits = {
   thinking: 'budget',
   thinkingOff: 'omit',
   sampling: true,
+  oneSampler: false,
   forcedTools: true,
   structuredOutput: false,
   prefill: true,
 }
 
-const claude45: ModelTraits = { ...compatible, maxTokens: 64_000, structuredOutput: true }
+const claude45: ModelTraits = {
+  ...compatible,
+  maxTokens: 64_000,
+  oneSampler: true,
+  structuredOutput: true,
+}
 const claude46: ModelTraits = { ...claude45, thinking: 'adaptive', prefill: false }
 const claude47: ModelTraits = { ...claude46, maxTokens: 128_000, sampling: false }
 const claude5: ModelTraits = { ...claude47, thinkingOff: 'disabled' }
@@ -48,6 +56,7 @@ const rows: readonly (readonly [families: string, from: number, traits: ModelTra
   ['opus', 406, { ...claude46, maxTokens: 128_000 }],
   ['any', 406, claude46],
   ['any', 405, claude45],
+  ['opus', 401, { ...compatible, maxTokens: 32_000, oneSampler: true }],
   ['opus', 400, { ...compatible, maxTokens: 32_000 }],
   ['any', 307, { ...compatible, maxTokens: 64_000 }],
   ['any', 305, { ...compatible, thinking: 'none' }],

@@ -2,18 +2,22 @@ import { ValidationError } from '../../errors/errors.ts'
 import { parseObject } from '../../make/message-builder.ts'
 import { assertNever, isObject } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
-import type { Image } from '../../types/media.ts'
+import type { Image, MediaFile } from '../../types/media.ts'
 import {
   messageText,
   type Message,
   type Part,
+  type PartOptions,
+  type ProviderItemPart,
   type ReasoningPart,
   type ToolCall,
 } from '../../types/message.ts'
+import { fileKind, fileText, unsupportedFile, type FileKind } from '../shared/files.ts'
+import { toolIds, type ToolIds } from '../shared/tool-ids.ts'
 
 /** The messages of a request, in the API's form. */
 interface RenderedMessages {
-  readonly system?: string
+  readonly system?: string | readonly JsonObject[]
   readonly messages: readonly JsonObject[]
 }
 
@@ -30,30 +34,46 @@ interface MessageContext {
  * tool results come first in the user's turn.
  *
  * Everything in a legal thread is sent, except reasoning of another provider and reasoning that was cut before it was
- * signed. Images of the assistant, which the API does not take, open the user's next turn.
+ * signed. Images and files of the assistant, which the API does not take, open the user's next turn.
  */
 export function renderMessages(
   messages: readonly Message[],
   context: MessageContext,
 ): RenderedMessages {
-  const system = messages.filter(({ role }) => role === 'system').map(messageText)
+  const { provider, prefill } = context
+  const system = messages.filter(({ role }) => role === 'system')
   const turns = renderTurns(
     messages.filter(({ role }) => role !== 'system'),
-    context.provider,
+    provider,
   )
   // The API requires a message: instructions without one are sent as the user's.
-  const alone = turns.length === 0 ? (system.pop() ?? '') : ''
-  if (alone !== '') turns.push({ role: 'user', content: [...renderContent(alone)] })
+  const alone = turns.length === 0 ? system.pop() : undefined
+  if (alone !== undefined) addBlocks(turns, 'user', renderContent(alone, provider))
   if (turns.length === 0) {
     const problem = 'must contain text or an image: every message is empty'
     throw new ValidationError('invalid_request', [{ path: 'messages', problem }])
   }
-  endTurns(turns, context.prefill)
-  const lifted = system.filter((text) => text.trim() !== '').join('\n\n')
-  return {
-    ...(lifted === '' ? {} : { system: lifted }),
-    messages: turns.map(toWire),
-  }
+  endTurns(turns, prefill)
+  return { ...renderSystem(system, provider), messages: turns.map(toWire) }
+}
+
+/** One text, or blocks if one of them has options, such as a cache breakpoint. */
+function renderSystem(
+  messages: readonly Message[],
+  provider: string,
+): Pick<RenderedMessages, 'system'> {
+  const blocks = messages
+    .flatMap((message) => renderContent(message, provider))
+    .filter(({ type }) => type === 'text')
+  if (blocks.length === 0) return {}
+  if (!blocks.every(isPlainText)) return { system: blocks }
+  const texts = messages.map(messageText).filter((text) => text.trim() !== '')
+  return { system: texts.join('\n\n') }
+}
+
+/** Whether a block is a text and nothing else. */
+function isPlainText(block: JsonObject): boolean {
+  return typeof block['text'] === 'string' && Object.keys(block).length === 2
 }
 
 /** A turn of the wire: consecutive messages of one role. */
@@ -64,12 +84,14 @@ interface Turn {
 
 function renderTurns(messages: readonly Message[], provider: string): Turn[] {
   const turns: Turn[] = []
-  const ids = toolIds()
+  // The API takes letters, digits, `_` and `-`.
+  const ids = toolIds((id) => wireName(id, 'call'))
   const toolsets = new Map<string, JsonObject>()
+  const serverTools = serverToolIds(messages, provider)
   messages.forEach((message, index) => {
     switch (message.role) {
       case 'user':
-        addBlocks(turns, 'user', renderContent(message.content))
+        addBlocks(turns, 'user', renderContent(message, provider))
         return
       case 'tool': {
         const id = message.toolCallId ?? ''
@@ -77,18 +99,25 @@ function renderTurns(messages: readonly Message[], provider: string): Turn[] {
         const block = {
           type: 'tool_result',
           tool_use_id: ids.result(id),
-          ...resultContent(message),
+          ...resultContent(message, provider),
+          ...(message.metadata?.['isError'] === true ? { is_error: true } : {}),
+          ...ownOptions(message, provider),
         }
         addResult(turns, toolset_name === undefined ? block : { ...block, toolset_name })
         return
       }
       case 'assistant': {
-        const isLast = index === messages.length - 1
-        addBlocks(turns, 'assistant', renderAssistant(message, { provider, ids, isLast }))
+        const media = assistantMedia(message, provider)
+        const isLast = index === messages.length - 1 && media.length === 0
+        addBlocks(
+          turns,
+          'assistant',
+          renderAssistant(message, { provider, ids, isLast, serverTools }),
+        )
         for (const { id, opaque } of message.toolCalls ?? []) {
           toolsets.set(id, isObject(opaque) ? callFields(opaque) : {})
         }
-        addBlocks(turns, 'user', assistantImages(message))
+        addBlocks(turns, 'user', media)
         return
       }
       case 'system':
@@ -120,20 +149,24 @@ function addResult(turns: Turn[], block: JsonObject): void {
   content.splice(at === -1 ? content.length : at, 0, block)
 }
 
-function resultContent({ content }: Message): JsonObject {
+function resultContent({ role, content }: Message, provider: string): JsonObject {
   if (typeof content === 'string') return content.trim() === '' ? {} : { content }
-  const blocks = renderContent(content)
+  // The options of the message are for the result as a whole.
+  const blocks = renderContent({ role, content }, provider)
   return blocks.length === 0 ? {} : { content: blocks }
 }
 
-function assistantImages({ content }: Message): readonly JsonObject[] {
+function assistantMedia({ content }: Message, provider: string): readonly JsonObject[] {
   if (typeof content === 'string') return []
   return content.flatMap((part) => {
     switch (part.type) {
       case 'image':
         return [renderImage(part.image)]
+      case 'file':
+        return [renderFile(part.file, provider)]
       case 'text':
       case 'reasoning':
+      case 'provider_item':
         return []
       default:
         return assertNever(part)
@@ -148,20 +181,20 @@ const continuation = 'Continue.'
 function endTurns(turns: Turn[], prefill: boolean): void {
   const last = turns.at(-1)
   const block = last?.content.at(-1)
-  if (last?.role !== 'assistant' || isServerToolUse(block)) return
+  // A turn that paused for a tool of the provider is sent back as it is.
+  if (last?.role !== 'assistant' || isServerBlock(block)) return
   if (!prefill) {
     turns.push({ role: 'user', content: [{ type: 'text', text: continuation }] })
   } else if (typeof block?.['text'] === 'string') {
-    last.content[last.content.length - 1] = { type: 'text', text: block['text'].trimEnd() }
+    last.content[last.content.length - 1] = { ...block, text: block['text'].trimEnd() }
   }
 }
 
 /** A single text is written as a string. */
 function toWire({ role, content }: Turn): JsonObject {
   const [only] = content
-  const { type, text } = only ?? {}
-  return content.length === 1 && type === 'text' && text !== undefined
-    ? { role, content: text }
+  return content.length === 1 && only !== undefined && isPlainText(only)
+    ? { role, content: only['text'] ?? '' }
     : { role, content }
 }
 
@@ -169,8 +202,15 @@ function toWire({ role, content }: Turn): JsonObject {
 interface AssistantContext {
   readonly provider: string
   readonly ids: ToolIds
-  /** Whether the message is the last one, so that a tool that runs at the provider may still be running. */
+  /** Whether nothing follows the message, so that a tool that runs at the provider may still be running. */
   readonly isLast: boolean
+  readonly serverTools: ServerToolIds
+}
+
+/** The ids of the server tool calls and of their results, in any message: a paused turn goes on in the next one. */
+interface ServerToolIds {
+  readonly called: ReadonlySet<unknown>
+  readonly answered: ReadonlySet<unknown>
 }
 
 /**
@@ -182,8 +222,8 @@ function renderAssistant(message: Message, context: AssistantContext): JsonObjec
   const { content, toolCalls = [] } = message
   const parts: readonly Part[] =
     typeof content === 'string' ? [{ type: 'text', text: content }] : content
-  const answered = answeredServerTools(parts, context)
   const blocks: JsonObject[] = []
+  const citations = citationsOf(message, context.provider)
   let placed = 0
   const placeCalls = (until: number): void => {
     for (const call of toolCalls.slice(placed, until)) blocks.push(renderCall(call, context.ids))
@@ -192,25 +232,102 @@ function renderAssistant(message: Message, context: AssistantContext): JsonObjec
   for (const part of parts) {
     switch (part.type) {
       case 'text':
-        blocks.push(...renderText(part.text))
+        blocks.push(...renderCited(part.text, citations, ownOptions(part, context.provider)))
         break
-      case 'reasoning': {
+      case 'reasoning':
+      case 'provider_item': {
         const echo = echoedBlock(part, context.provider)
-        if (echo === undefined || !isComplete(echo.block, answered, context.isLast)) break
+        if (echo === undefined || isOrphan(echo.block, context)) break
         placeCalls(echo.toolCalls)
-        blocks.push(echo.block)
+        blocks.push({ ...echo.block, ...ownOptions(part, context.provider) })
         break
       }
       case 'image':
+      case 'file':
         break
       default:
         assertNever(part)
     }
   }
   placeCalls(toolCalls.length)
-  // The API refuses a message that ends in thinking, such as one that was cut during its thinking.
-  while (isThinking(blocks.at(-1))) blocks.pop()
-  return blocks
+  return withLast(legalBlocks(blocks, toolCalls, context), ownOptions(message, context.provider))
+}
+
+/**
+ * The blocks that the API takes back. It refuses a message that ends in thinking, such as one that was cut during its
+ * thinking, and a call of a server tool without its result, except in a last message that paused for the tool.
+ */
+function legalBlocks(
+  blocks: readonly JsonObject[],
+  toolCalls: readonly ToolCall[],
+  context: AssistantContext,
+): JsonObject[] {
+  const end = blocks.findLastIndex((block) => !isThinking(block)) + 1
+  const isPaused = context.isLast && isServerBlock(blocks[end - 1])
+  const complete = blocks.filter((block) => isComplete(block, toolCalls, context))
+  if (isPaused || complete.length === blocks.length) return blocks.slice(0, end)
+  return complete.slice(0, complete.findLastIndex((block) => !isThinking(block)) + 1)
+}
+
+/** The citations of an answer that are sent back, in the order of their texts, and how far the answer was rendered. */
+interface Citations {
+  readonly list: readonly {
+    readonly start: number
+    readonly end: number
+    readonly citation: JsonObject
+  }[]
+  /** The first that was not rendered. */
+  next: number
+  /** Where the next text part begins in the text of the answer. */
+  offset: number
+}
+
+/** Citations of web searches have to be sent back. Those of documents are left out: the API knows them by the documents' numbers. */
+function citationsOf({ sources = [] }: Message, provider: string): Citations {
+  const list = sources.flatMap(({ start, end, providerMetadata }) => {
+    const citation = providerMetadata?.[provider]
+    const isSearch = isObject(citation) && citation['type'] === 'web_search_result_location'
+    return isSearch && start !== undefined && end !== undefined ? [{ start, end, citation }] : []
+  })
+  list.sort((left, right) => left.start - right.start || left.end - right.end)
+  return { list, next: 0, offset: 0 }
+}
+
+/** A text of the answer: a block for each piece that has citations of its own, and for what is between them. */
+function renderCited(text: string, citations: Citations, options: JsonObject): JsonObject[] {
+  const { list, offset } = citations
+  const pieces: { text: string; citations?: readonly JsonObject[] }[] = []
+  let at = 0
+  const add = (until: number, cited?: readonly JsonObject[]): void => {
+    const piece = text.slice(at, until)
+    const last = pieces.at(-1)
+    at = until
+    // The API refuses a block of nothing but white space.
+    if (last !== undefined && (piece.trim() === '' || last.text.trim() === '')) {
+      last.text += piece
+      if (cited !== undefined) last.citations = cited
+    } else pieces.push(cited === undefined ? { text: piece } : { text: piece, citations: cited })
+  }
+  for (;;) {
+    const first = list[citations.next]
+    if (first === undefined || first.start >= offset + text.length) break
+    const cited: JsonObject[] = []
+    for (; ; citations.next++) {
+      const same = list[citations.next]
+      if (same?.start !== first.start || same.end !== first.end) break
+      cited.push(same.citation)
+    }
+    const [start, end] = [first.start - offset, first.end - offset]
+    if (start < at || end <= start || end > text.length) continue
+    if (start > at) add(start)
+    add(end, cited)
+  }
+  if (at < text.length) add(text.length)
+  citations.offset += text.length
+  const blocks = pieces.flatMap((piece) =>
+    piece.text.trim() === '' ? [] : [{ type: 'text', ...piece }],
+  )
+  return withLast(blocks, options)
 }
 
 /** Whether a block is a call of a tool that runs at the provider. */
@@ -224,20 +341,47 @@ function isThinking(block: JsonObject | undefined): boolean {
   return type === 'thinking' || type === 'redacted_thinking'
 }
 
-/** The API refuses a server tool call without its result, except in the last message, where it paused for the tool. */
-function isComplete(block: JsonObject, answered: ReadonlySet<unknown>, isLast: boolean): boolean {
-  return isLast || !isServerToolUse(block) || answered.has(block['id'])
+/** Whether a block is one of the provider's own: a call of a tool that runs there, or its result. */
+function isServerBlock(block: JsonObject | undefined): boolean {
+  const type = block?.['type']
+  return isServerToolUse(block) || (typeof type === 'string' && /._tool_result$/.test(type))
 }
 
-function answeredServerTools(
-  parts: readonly Part[],
-  { provider }: AssistantContext,
-): ReadonlySet<unknown> {
+/** Whether a block is no server tool call without its result. A tool that waits for one of the message's calls has none yet. */
+function isComplete(
+  block: JsonObject,
+  toolCalls: readonly ToolCall[],
+  { serverTools }: AssistantContext,
+): boolean {
+  const { id } = block
+  if (!isServerToolUse(block) || serverTools.answered.has(id)) return true
+  return toolCalls.some(({ opaque }) => isObject(opaque) && callerOf(opaque)?.['tool_id'] === id)
+}
+
+function callerOf({ caller }: JsonObject): JsonObject | undefined {
+  return isObject(caller) ? caller : undefined
+}
+
+/** Whether a block is the result of a server tool without its call, such as one whose call was compacted away: the API refuses it. */
+function isOrphan(block: JsonObject, { serverTools }: AssistantContext): boolean {
+  return (
+    isServerBlock(block) && !isServerToolUse(block) && !serverTools.called.has(block['tool_use_id'])
+  )
+}
+
+function serverToolIds(messages: readonly Message[], provider: string): ServerToolIds {
+  const called = new Set<unknown>()
   const answered = new Set<unknown>()
-  for (const part of parts) {
-    if (part.type === 'reasoning') answered.add(echoedBlock(part, provider)?.block['tool_use_id'])
+  for (const { content } of messages) {
+    if (typeof content === 'string') continue
+    for (const part of content) {
+      if (part.type !== 'reasoning' && part.type !== 'provider_item') continue
+      const block = echoedBlock(part, provider)?.block
+      if (isServerToolUse(block)) called.add(block?.['id'])
+      else answered.add(block?.['tool_use_id'])
+    }
   }
-  return answered
+  return { called, answered }
 }
 
 function renderCall(call: ToolCall, ids: ToolIds): JsonObject {
@@ -256,33 +400,87 @@ function renderInput({ arguments: input, rawArguments = '' }: ToolCall): JsonObj
   return isValid || Object.keys(input).length > 0 ? input : { INVALID_JSON: rawArguments }
 }
 
-/** The text and image blocks of a message's content. Reasoning is left out. */
-function renderContent(content: Message['content']): readonly JsonObject[] {
-  if (typeof content === 'string') return renderText(content)
+/** The text, image and document blocks of a message's content. Reasoning, and items of other providers, are left out. */
+function renderContent(message: Message, provider: string): readonly JsonObject[] {
+  const { content } = message
+  const own = ownOptions(message, provider)
+  if (typeof content === 'string') return renderText(content, own)
   const blocks: JsonObject[] = []
   for (const part of content) {
+    const options = ownOptions(part, provider)
     switch (part.type) {
       case 'text':
-        blocks.push(...renderText(part.text))
+        blocks.push(...renderText(part.text, options))
         break
       case 'image':
-        blocks.push(renderImage(part.image))
+        blocks.push({ ...renderImage(part.image), ...options })
+        break
+      case 'file':
+        blocks.push({ ...renderFile(part.file, provider), ...options })
         break
       case 'reasoning':
+        break
+      case 'provider_item':
+        if (part.provider === provider) blocks.push({ ...part.item, ...options })
         break
       default:
         assertNever(part)
     }
   }
+  return withLast(blocks, own)
+}
+
+/** Adds members to the last block. */
+function withLast(blocks: JsonObject[], members: JsonObject): JsonObject[] {
+  const last = blocks.at(-1)
+  if (last !== undefined) blocks[blocks.length - 1] = { ...last, ...members }
   return blocks
 }
 
-/** A text as a block. The API refuses a text that is empty or white space, so such a text has no block. */
-function renderText(text: string): readonly JsonObject[] {
-  return text.trim() === '' ? [] : [{ type: 'text', text }]
+/** The members that a part, a message or a tool gives its block: `cacheControl`, and others in the words of the API. */
+export function ownOptions({ providerOptions }: PartOptions, provider: string): JsonObject {
+  if (providerOptions === undefined) return {}
+  const { anthropic, [provider]: own } = providerOptions
+  const { cacheControl, ...members } = { ...anthropic, ...own }
+  return cacheControl === undefined ? members : { ...members, cache_control: cacheControl }
 }
 
-/** An image as a block. Images in files are read before; a file that was not read is refused. */
+/** A text as a block. The API refuses a text that is empty or white space, so such a text has no block. */
+function renderText(text: string, options: JsonObject): readonly JsonObject[] {
+  return text.trim() === '' ? [] : [{ type: 'text', text, ...options }]
+}
+
+/** A file as a block: PDFs and texts are documents. */
+function renderFile(file: MediaFile, provider: string): JsonObject {
+  const kind = fileKind(file)
+  if (kind === 'image') return renderImage(file)
+  const source = fileSource(file, kind)
+  if (source === undefined) {
+    const instead = 'documents are PDFs (also by URL), texts, and files by id'
+    throw unsupportedFile(provider, file, instead)
+  }
+  const title = file.type === 'id' ? undefined : file.name
+  return { type: 'document', source, ...(title === undefined ? {} : { title }) }
+}
+
+function fileSource(file: MediaFile, kind: FileKind): JsonObject | undefined {
+  switch (file.type) {
+    case 'base64':
+      if (kind === 'text') return { type: 'text', media_type: 'text/plain', data: fileText(file) }
+      return kind === 'pdf'
+        ? { type: 'base64', media_type: file.mimeType, data: file.base64 }
+        : undefined
+    case 'url':
+      // The API fetches only PDFs. A URL does not always say what it is.
+      return kind === 'pdf' || kind === 'unknown' ? { type: 'url', url: file.url } : undefined
+    case 'id':
+      return { type: 'file', file_id: file.id }
+    default:
+      return assertNever(file)
+  }
+}
+
+/** An image as a block. */
 function renderImage(image: Image): JsonObject {
   switch (image.type) {
     case 'base64': {
@@ -291,10 +489,8 @@ function renderImage(image: Image): JsonObject {
     }
     case 'url':
       return { type: 'image', source: { type: 'url', url: image.url } }
-    case 'file':
-      throw new ValidationError('invalid_image', [
-        { path: image.path, problem: 'must be read before the request is rendered' },
-      ])
+    case 'id':
+      return { type: 'image', source: { type: 'file', file_id: image.id } }
     default:
       return assertNever(image)
   }
@@ -313,36 +509,6 @@ export function callFields(from: JsonObject): JsonObject {
   }
 }
 
-/** The ids of a conversation's tool calls on the wire. */
-interface ToolIds {
-  /** The id of a call. Each call of a conversation gets its own, also when two answers used the same. */
-  call(id: string): string
-  /** The id that a result refers to: the id of the last call with this id. */
-  result(id: string): string
-}
-
-/**
- * Makes the ids of one conversation.
- *
- * The API takes letters, digits, `_` and `-`, and each id once. Other providers count from 0 in every answer, or use dots
- * and colons; their calls are renamed, and the results too.
- */
-function toolIds(): ToolIds {
-  const used = new Set<string>()
-  const latest = new Map<string, string>()
-  return {
-    call(id) {
-      const base = wireName(id, 'call')
-      let unique = base
-      for (let count = 2; used.has(unique); count++) unique = `${base}_${count}`
-      used.add(unique)
-      latest.set(id, unique)
-      return unique
-    },
-    result: (id) => latest.get(id) ?? wireName(id, 'call'),
-  }
-}
-
 /** A name in the letters that the API takes. An empty name is replaced by `fallback`. */
 export function wireName(name: string, fallback: string): string {
   if (/^[\w-]+$/.test(name)) return name
@@ -350,8 +516,8 @@ export function wireName(name: string, fallback: string): string {
 }
 
 /**
- * What a reasoning part keeps to be sent back: the signature of a thinking block, the data of a redacted one, or a whole
- * block of a tool that ran at the provider.
+ * What a reasoning part keeps to be sent back: the signature of a thinking block, the data of a redacted one, or, in threads
+ * that older versions saved, a whole block of a tool that ran at the provider.
  *
  * `toolCalls` is the number of calls before the block, so that the order can be restored. It is absent when there were none.
  */
@@ -368,12 +534,19 @@ interface EchoedBlock {
 }
 
 /**
- * The block that a reasoning part came from.
+ * The block that a part came from.
  *
  * Returns `undefined` for a part of another provider, and for thinking that was cut before its signature: the API would
  * refuse both.
  */
-function echoedBlock(part: ReasoningPart, provider: string): EchoedBlock | undefined {
+function echoedBlock(
+  part: ReasoningPart | ProviderItemPart,
+  provider: string,
+): EchoedBlock | undefined {
+  if (part.type === 'provider_item') {
+    const { item: block, callsBefore: toolCalls = 0 } = part
+    return part.provider === provider ? { block, toolCalls } : undefined
+  }
   const { opaque } = part
   if (part.provider !== provider || !isObject(opaque)) return undefined
   const { signature, redacted, block, toolCalls } = opaque

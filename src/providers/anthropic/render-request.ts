@@ -1,8 +1,11 @@
 import { EngineError } from '../../errors/errors.ts'
-import { parseObject } from '../../make/message-builder.ts'
+import type { AnswerForms } from '../../make/answer-text.ts'
+import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
+import { anthropicFormat, anthropicStrict } from '../../schema/dialects.ts'
 import { assertNever, defined, isObject } from '../../types/guards.ts'
-import type { JsonObject, JsonValue, ProviderOptions } from '../../types/json.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Message } from '../../types/message.ts'
+import type { ProviderOptions } from '../../types/provider-options.ts'
 import type {
   ModelRequest,
   PromptCache,
@@ -12,37 +15,44 @@ import type {
   ToolChoice,
   ToolSpec,
 } from '../../types/request.ts'
-import { mergeOptions } from '../shared/merge-options.ts'
+import type { Warn } from '../../types/warning.ts'
+import { requestSchemas, type RequestSchemas } from '../shared/schemas.ts'
 import { modelTraits, type ModelTraits } from './model-traits.ts'
-import { renderMessages, wireName } from './render-messages.ts'
-import { strictSchema } from './strict-schema.ts'
+import { ownOptions, renderMessages, wireName } from './render-messages.ts'
 
 /** What the rendering depends on besides the request. */
 interface RenderContext {
   readonly provider: string
   /** The `anthropic-version` that is sent. */
   readonly version: string
+  /** Told about every setting that is left out, or of which the nearest is sent. */
+  readonly warn: Warn
 }
 
 /** A request for the Messages API, without `stream`. */
 interface RenderedRequest {
   readonly body: JsonObject
-  /** The tool whose arguments are the answer, when the response format is requested that way. */
-  readonly answerTool?: AnswerTool
-  /** The fields of the request that this model does not take as they are. They are left out, or the nearest is sent. */
-  readonly leftOut: readonly string[]
+  /** The forms in which the schemas are sent. */
+  readonly forms: AnswerForms
 }
 
 /** Renders a request. Images in files must be read before. */
 export function renderRequest(request: ModelRequest, context: RenderContext): RenderedRequest {
-  const { provider, version } = context
+  const { provider, version, warn } = context
   const {
     model,
     messages,
     tools,
-    toolChoice,
+    toolChoice: _rendered,
+    parallelToolCalls,
     temperature,
+    topP,
+    topK,
     maxTokens,
+    stopSequences,
+    seed,
+    presencePenalty,
+    frequencyPenalty,
     responseFormat,
     reasoning,
     promptCache,
@@ -56,47 +66,73 @@ export function renderRequest(request: ModelRequest, context: RenderContext): Re
     throw new EngineError('missing_model', `${provider} needs a model: set model`, { provider })
   }
   const traits = modelTraits(model)
-  const structured = structuredOutput(responseFormat, tools, traits, model)
+  const schemas = requestSchemas(provider, warn)
+  const structured = structuredOutput(responseFormat, tools, traits, { model, schemas })
   const max_tokens = maxTokens ?? traits.maxTokens
   const choice =
     tools.length === 0 && structured.by !== 'tool'
       ? declaredTools(messages, providerOptions)
-      : renderTools(tools, toolChoice, traits, structured)
+      : renderTools(
+          renderSpecs(request, traits, { schemas, provider }),
+          request.toolChoice,
+          traits,
+          structured,
+        )
   const thought = renderReasoning(reasoning, traits, max_tokens, choice.forced)
-  const thinking = thought.thinking?.['type']
+  const own = ownThinking(optionsFor('anthropic', provider, providerOptions), choice.forced)
+  if (own.problem !== undefined)
+    warn('providerOptions.anthropic.thinking', `${model} ${own.problem}`)
+  const thinking = own.type ?? thought.thinking?.['type']
   const isThinking = thinking === 'enabled' || thinking === 'adaptive'
-  const takesTemperature = traits.sampling && version < withoutSampling && !isThinking
-  const sentTemperature = takesTemperature ? cappedTemperature(temperature) : undefined
+  const samples = traits.sampling && version < withoutSampling && !isThinking
+  const leaveOut = (settings: Readonly<Record<string, unknown>>, when = ''): void => {
+    for (const [name, value] of Object.entries(settings)) {
+      if (value !== undefined) warn(name, `${model} takes no ${name}${when}`)
+    }
+  }
+  leaveOut({ seed, presencePenalty, frequencyPenalty })
+  if (!samples) leaveOut({ temperature, topP, topK }, isThinking ? ' while it reasons' : '')
+  else if (temperature !== undefined) {
+    if (temperature > 1) warn('temperature', 'the highest temperature is 1, which is sent')
+    if (traits.oneSampler) leaveOut({ topP }, ' together with a temperature')
+  }
+  const takesTopP = samples && !(traits.oneSampler && temperature !== undefined)
+  if (choice.isLeftOut) warn('toolChoice', `${model} cannot be forced to call a tool`)
+  if (thought.problem !== undefined) warn('reasoning', `${model} ${thought.problem}`)
   const format = structured.by === 'format' ? structured.format : undefined
   const body = defined<JsonObject>({
     model,
     max_tokens,
     ...renderMessages(messages, { provider, prefill: traits.prefill && !isThinking }),
-    temperature: sentTemperature,
+    temperature: samples && temperature !== undefined ? Math.min(temperature, 1) : undefined,
+    top_p: takesTopP ? topP : undefined,
+    top_k: samples ? topK : undefined,
+    stop_sequences: stopSequences,
     tools: choice.tools,
-    tool_choice: choice.toolChoice,
+    tool_choice: oneCallOnly(choice, parallelToolCalls),
     thinking: thought.thinking,
     output_config: outputConfig(thought.effort, format),
     cache_control: cacheControl(promptCache),
   })
-  return defined<RenderedRequest>({
-    body: withProviderOptions(body, providerOptions, provider),
-    answerTool: structured.by === 'tool' ? structured.tool : undefined,
-    leftOut: [
-      ...(sentTemperature === temperature ? [] : ['temperature']),
-      ...(choice.isLeftOut ? ['toolChoice'] : []),
-      ...(thought.isLeftOut ? ['reasoning'] : []),
-    ],
-  })
+  return {
+    body: withProviderOptions(body, own.options),
+    forms: schemas.forms,
+  }
+}
+
+/** The choice of tools, for an answer of one call if parallel calls are not wanted. */
+function oneCallOnly(
+  { tools, toolChoice }: RenderedTools,
+  parallel: boolean | undefined,
+): JsonObject | undefined {
+  if (parallel !== false || tools === undefined || toolChoice?.['type'] === 'none') {
+    return toolChoice
+  }
+  return { type: 'auto', ...toolChoice, disable_parallel_tool_use: true }
 }
 
 /** The first version of the API without `temperature`. */
 const withoutSampling = '2026-10-21'
-
-/** The maximum of other providers is 2; here it is 1. */
-function cappedTemperature(temperature: number | undefined): number | undefined {
-  return temperature === undefined ? undefined : Math.min(temperature, 1)
-}
 
 function outputConfig(
   effort: string | undefined,
@@ -113,18 +149,28 @@ function cacheControl(promptCache: PromptCache | undefined): JsonObject | undefi
   return { type: 'ephemeral', ...(isLong ? { ttl: '1h' } : {}) }
 }
 
-/** Merges the options of the protocol, then those under the adapter's own name when it has another. They override the body. */
-function withProviderOptions(
-  body: JsonObject,
-  options: ProviderOptions,
-  provider: string,
-): JsonObject {
-  const merged = withOptions(body, options.anthropic)
-  return provider === 'anthropic' ? merged : withOptions(merged, options[provider])
+/** What the options of the caller say about thinking. */
+interface OwnThinking {
+  /** The type of thinking that they ask for, in place of what `reasoning` asks for. */
+  readonly type?: JsonValue | undefined
+  /** Why it is left out. */
+  readonly problem?: string
+  /** The options to send. */
+  readonly options: JsonObject
 }
 
-function withOptions(body: JsonObject, options: JsonObject | undefined): JsonObject {
-  const merged = mergeOptions(body, options, { addedTo: ['tools'], objects: 'same_type' })
+/** As with `reasoning`, a forced call excludes thinking. Options that choose the tool as well are sent as they are. */
+function ownThinking(options: JsonObject, forced: boolean): OwnThinking {
+  const { thinking, ...rest } = options
+  const type = isObject(thinking) ? thinking['type'] : undefined
+  const isOff = type === undefined || type === 'disabled'
+  if (isOff || !forced || 'tool_choice' in rest) return { type, options }
+  return { problem: notForced, options: rest }
+}
+
+/** The body with the options of the caller merged over it. */
+function withProviderOptions(body: JsonObject, options: JsonObject): JsonObject {
+  const merged = mergeOptions(body, options)
   const { tool_choice } = merged
   // The API requires a type here, also when the options only set `disable_parallel_tool_use`.
   return isObject(tool_choice)
@@ -144,12 +190,11 @@ interface RenderedTools {
 
 /** Renders tools and choice. A forced choice that the model refuses is left out. */
 function renderTools(
-  specs: readonly ToolSpec[],
+  tools: readonly JsonObject[],
   toolChoice: ToolChoice | undefined,
   traits: ModelTraits,
   structured: StructuredOutput,
 ): RenderedTools {
-  const tools = specs.map((tool) => renderTool(tool, traits.structuredOutput))
   if (structured.by === 'tool') return withAnswerTool(tools, toolChoice, structured.tool)
   const choice = renderChoice(toolChoice)
   const forced = choice !== undefined && choice['type'] !== 'none'
@@ -177,30 +222,35 @@ function renderChoice(choice: ToolChoice | undefined): JsonObject | undefined {
   }
 }
 
-function renderTool(
-  { name, description, schema, strict }: ToolSpec,
-  canBeStrict: boolean,
-): JsonObject {
-  const isStrict = strict === true && canBeStrict
-  const input_schema = { ...(isStrict ? strictSchema(schema) : schema), type: 'object' }
-  return {
-    name,
-    ...(description === '' ? {} : { description }),
-    input_schema,
-    ...(isStrict ? { strict: true } : {}),
-  }
+function renderSpecs(
+  { tools }: ModelRequest,
+  traits: ModelTraits,
+  { schemas, provider }: { readonly schemas: RequestSchemas; readonly provider: string },
+): readonly JsonObject[] {
+  return tools.map((spec, index): JsonObject => {
+    const { name, description } = spec
+    const dialect = spec.strict === true && traits.structuredOutput ? anthropicStrict : 'plain'
+    const { schema, strict } = schemas.tool(spec, index, dialect)
+    return {
+      name,
+      ...(description === '' ? {} : { description }),
+      input_schema: schema,
+      ...(strict ? { strict } : {}),
+      ...ownOptions(spec, provider),
+    }
+  })
 }
 
 /** The answer is one more tool: the only one that may be called, or one of those that must be called. */
 function withAnswerTool(
   tools: readonly JsonObject[],
   toolChoice: ToolChoice = 'auto',
-  { name, description, schema }: AnswerTool,
+  answer: JsonObject,
 ): RenderedTools {
   const rendered = { forced: true, isLeftOut: false }
-  const all = [...tools, { name, description, input_schema: schema }]
+  const all = [...tools, answer]
   if (tools.length === 0 || toolChoice === 'none') {
-    return { ...rendered, tools: all, toolChoice: { type: 'tool', name } }
+    return { ...rendered, tools: all, toolChoice: { type: 'tool', name: answer['name'] ?? '' } }
   }
   if (toolChoice === 'auto') return { ...rendered, tools: all, toolChoice: { type: 'any' } }
   // The caller wants one of their own tools first; the answer comes in a later turn.
@@ -223,72 +273,52 @@ function declaredTools(messages: readonly Message[], options: ProviderOptions): 
 type StructuredOutput =
   | { readonly by: 'nothing' }
   | { readonly by: 'format'; readonly format: JsonObject }
-  | { readonly by: 'tool'; readonly tool: AnswerTool }
-
-/** The tool whose arguments are the answer. */
-export interface AnswerTool {
-  readonly name: string
-  readonly description: string
-  readonly schema: JsonObject
-  /** Whether the answer is the member `value` of the arguments, because its schema is not an object's. */
-  readonly wrapped: boolean
-}
+  | { readonly by: 'tool'; readonly tool: JsonObject }
 
 /**
  * Decides how a request's `responseFormat` is requested.
  *
- * A schema is sent as `output_config.format` to models that have it. For other models, and for JSON of any shape, a tool is
- * forced instead. A model that has neither throws `EngineError` `unsupported_response_format`.
+ * A schema is sent as `output_config.format` to models that have it. For other models, for a schema that the format cannot
+ * express, and for JSON of any shape, a tool is forced instead. A model that has neither refuses the format by name.
  */
 function structuredOutput(
   responseFormat: ResponseFormat | undefined,
   tools: readonly ToolSpec[],
   traits: ModelTraits,
-  model: string,
+  { model, schemas }: { readonly model: string; readonly schemas: RequestSchemas },
 ): StructuredOutput {
-  const byTool = (name: string, schema: JsonObject): StructuredOutput => {
-    if (traits.forcedTools) return { by: 'tool', tool: answerTool(name, schema, tools) }
-    const message = `${model} has no JSON mode without a schema: set responseFormat to a jsonSchema(…)`
-    throw new EngineError('unsupported_response_format', message)
-  }
   switch (responseFormat?.type) {
     case undefined:
     case 'text':
       return { by: 'nothing' }
     case 'json_schema': {
       const { name, schema } = responseFormat
-      if (!traits.structuredOutput) return byTool(`respond_with_${name}`, schema)
-      return { by: 'format', format: { type: 'json_schema', schema: strictSchema(schema) } }
+      const byTool = (reason?: unknown): StructuredOutput => {
+        if (!traits.forcedTools) throw reason
+        const input_schema = schemas.answer(schema, 'plain', reason).schema
+        const tool = { ...schemas.answerTool(`respond_with_${name}`, tools), input_schema }
+        return { by: 'tool', tool }
+      }
+      if (!traits.structuredOutput) return byTool()
+      try {
+        const lowered = schemas.answer(schema, anthropicFormat)
+        return { by: 'format', format: { type: 'json_schema', schema: lowered.schema } }
+      } catch (error) {
+        return byTool(error)
+      }
     }
-    case 'json_object':
-      return byTool('respond_with_json', { type: 'object' })
+    case 'json_object': {
+      if (traits.forcedTools) {
+        const input_schema = { type: 'object' }
+        const tool = { ...schemas.answerTool('respond_with_json', tools), input_schema }
+        return { by: 'tool', tool }
+      }
+      const message = `${model} has no JSON mode without a schema: set responseFormat to a jsonSchema(…)`
+      throw new EngineError('unsupported_response_format', message)
+    }
     default:
       return assertNever(responseFormat)
   }
-}
-
-function answerTool(wanted: string, schema: JsonObject, tools: readonly ToolSpec[]): AnswerTool {
-  let name = wanted.replaceAll(/[^\w-]/g, '_').slice(0, 60)
-  while (tools.some((tool) => tool.name === name)) name += '_'
-  const description =
-    'Gives the final answer. Call it when the answer is ready, with the answer as its input.'
-  if (schema['type'] === 'object') return { name, description, schema, wrapped: false }
-  // References start at the root, so the definitions move there.
-  const { $defs, definitions, ...value } = schema
-  const wrapper: Record<string, JsonValue> = {
-    type: 'object',
-    properties: { value },
-    required: ['value'],
-  }
-  if ($defs !== undefined) wrapper['$defs'] = $defs
-  if (definitions !== undefined) wrapper['definitions'] = definitions
-  return { name, description, schema: wrapper, wrapped: true }
-}
-
-/** The member `value` of a wrapped answer, as JSON. A text that has no such member is returned as it is. */
-export function unwrapAnswer(text: string): string {
-  const value = parseObject(text)?.['value']
-  return value === undefined ? text : JSON.stringify(value)
 }
 
 /** The settings of thinking on the wire. */
@@ -296,8 +326,8 @@ interface RenderedReasoning {
   readonly thinking?: JsonObject
   /** For `output_config`. */
   readonly effort?: string
-  /** Whether the model does not take the setting as it is; the nearest is sent. */
-  readonly isLeftOut: boolean
+  /** Why the model does not take the setting as it is. The nearest is sent, or none. */
+  readonly problem?: string
 }
 
 type Thinking = Exclude<ReasoningEffort, 'none'>
@@ -319,6 +349,8 @@ const budgets: Readonly<Record<Thinking, number>> = {
   max: 49_152,
 }
 
+const notForced = 'does not reason when it has to call a tool'
+
 /** The smallest budget that the API takes. */
 const leastBudget = 1024
 
@@ -329,22 +361,25 @@ function renderReasoning(
   maxTokens: number,
   forced: boolean,
 ): RenderedReasoning {
-  if (reasoning === undefined) return { isLeftOut: false }
+  if (reasoning === undefined) return {}
   const { effort } = reasoning
   if (effort === 'none') return renderOff(traits)
   switch (traits.thinking) {
     case 'none':
-      return { isLeftOut: true }
+      return { problem: 'does not reason' }
     case 'adaptive': {
-      if (forced) return { effort: efforts[effort], isLeftOut: true }
+      if (forced) return { effort: efforts[effort], problem: notForced }
       const thinking = { type: 'adaptive', ...renderDisplay(reasoning) }
-      return { thinking, effort: efforts[effort], isLeftOut: false }
+      return { thinking, effort: efforts[effort] }
     }
     case 'budget': {
       const budget_tokens = Math.min(budgets[effort], Math.floor(maxTokens * 0.75))
-      if (forced || budget_tokens < leastBudget) return { isLeftOut: true }
+      if (forced) return { problem: notForced }
+      if (budget_tokens < leastBudget) {
+        return { problem: `needs maxTokens of ${Math.ceil(leastBudget / 0.75)} or more to reason` }
+      }
       const thinking = { type: 'enabled', budget_tokens, ...renderDisplay(reasoning) }
-      return { thinking, isLeftOut: false }
+      return { thinking }
     }
     default:
       return assertNever(traits.thinking)
@@ -354,12 +389,12 @@ function renderReasoning(
 function renderOff({ thinkingOff }: ModelTraits): RenderedReasoning {
   switch (thinkingOff) {
     case 'omit':
-      return { isLeftOut: false }
+      return {}
     case 'disabled':
     case 'between_tools':
-      return { thinking: { type: thinkingOff }, isLeftOut: false }
+      return { thinking: { type: thinkingOff } }
     case 'low_effort':
-      return { effort: 'low', isLeftOut: true }
+      return { effort: 'low', problem: 'always reasons: the effort is low' }
     default:
       return assertNever(thinkingOff)
   }

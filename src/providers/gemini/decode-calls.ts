@@ -1,6 +1,6 @@
 import type { NewId } from '../../core/ids.ts'
 import type { MessageBuilder } from '../../make/message-builder.ts'
-import { defined, isObject } from '../../types/guards.ts'
+import { defined, isObject, setMember } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Message, ToolCall } from '../../types/message.ts'
 import { callOpaque, type CallEcho } from './opaque.ts'
@@ -212,14 +212,7 @@ function read(target: Branch, key: Key): JsonValue | undefined {
 }
 
 function write(target: Branch, key: Key, value: JsonValue): void {
-  if (!Array.isArray(target)) {
-    // Not an assignment: a key may be named `__proto__`.
-    Object.defineProperty(target, key, {
-      value,
-      writable: true,
-      enumerable: true,
-      configurable: true,
-    })
-  } else if (typeof key === 'number' && key <= target.length) target[key] = value
+  if (!Array.isArray(target)) setMember(target, String(key), value)
+  else if (typeof key === 'number' && key <= target.length) target[key] = value
   else throw new SyntaxError(`${key} is beyond the end of the list`)
 }

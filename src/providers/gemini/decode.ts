@@ -3,14 +3,15 @@ import { isAllmError } from '../../errors/errors.ts'
 import type { SseDecoder } from '../../http/sse.ts'
 import { messageBuilder, type MessageBuilder } from '../../make/message-builder.ts'
 import type { ModelEvent } from '../../types/events.ts'
-import { defined, isObject } from '../../types/guards.ts'
+import { defined, isObject, setMember } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
-import type { Message } from '../../types/message.ts'
+import type { Message, Source } from '../../types/message.ts'
 import type { FinishReason, Usage } from '../../types/response.ts'
 import type { CallFacts } from '../shared/call.ts'
 import { callReader, type CallReader, type WireFunctionCall } from './decode-calls.ts'
 import { blockedPrompt, malformedAnswer, reportedError } from './failure.ts'
 import { signatureOfPrevious, wholePart } from './opaque.ts'
+import { sourcesOf } from './sources.ts'
 
 /**
  * Makes the decoder of one answer, streamed or whole.
@@ -34,16 +35,21 @@ export function answerDecoder(options: DecoderOptions): SseDecoder<ModelEvent> {
         chunks++
         decodeChunk(answer, chunk)
       } catch (error) {
-        throw whole && !isAllmError(error) ? malformedAnswer(facts, error) : error
+        throw whole && !isAllmError(error)
+          ? malformedAnswer(facts, 'with a body that is not JSON')
+          : error
       }
     },
     end(out) {
       target = out
       if (answer.finish !== undefined) completeMessage(answer, answer.finish)
-      else if (whole || (chunks > 0 && !builder.started)) throw malformedAnswer(facts)
+      else if (whole || (chunks > 0 && !answer.begun)) throw malformedAnswer(facts)
     },
     get done() {
       return builder.done
+    },
+    get ended() {
+      return answer.finish !== undefined
     },
     failure: (error) => ({ type: 'error', error }),
   }
@@ -65,8 +71,12 @@ interface Answer {
   readonly builder: MessageBuilder
   readonly calls: CallReader
   readonly metadata: AnswerMetadata
+  /** Whether a candidate has come. Its first content emits `message_started`. */
+  begun: boolean
   /** The block that grows. */
   open: 'none' | 'text' | 'thought'
+  /** The text so far, in which sources have their places. */
+  text: string
   /** Whether the next part is the first of its chunk, and so may continue the last part of the chunk before. */
   continues: boolean
   /** Gemini's id of the answer. */
@@ -84,7 +94,9 @@ function newAnswer(builder: MessageBuilder, { facts, history, newId }: DecoderOp
     builder,
     calls: callReader(builder, () => closeBlock(answer), { history, answerId, newId }),
     metadata: {},
+    begun: false,
     open: 'none',
+    text: '',
     continues: false,
     id: undefined,
     finish: undefined,
@@ -142,11 +154,12 @@ function decodeChunk(answer: Answer, value: unknown): void {
   if (candidate === undefined && typeof chunk.promptFeedback?.['blockReason'] === 'string') {
     throw blockedPrompt(chunk, facts)
   }
-  if (!builder.started) {
+  if (!answer.begun) {
     if (candidate === undefined) return
+    answer.begun = true
     answer.id = nonEmpty(chunk.responseId)
     const usage = answer.usage && parseUsage(answer.usage)
-    builder.start({ id: answer.id, model: nonEmpty(chunk.modelVersion), usage })
+    builder.head({ id: answer.id, model: nonEmpty(chunk.modelVersion), usage })
   }
   if (facts.rawChunks) builder.raw(fromWire(chunk))
   noteAnswer(answer.metadata, chunk)
@@ -189,19 +202,19 @@ function decodePart(answer: Answer, part: WirePart): void {
     return
   }
   if (part.functionCall) {
-    answer.calls.add(part.functionCall, signature)
+    const { name, args } = part.functionCall
+    // A call of the answer tool is the answer.
+    if (name !== undefined && name === answer.facts.forms?.answerTool) addAnswer(answer, args)
+    else answer.calls.add(part.functionCall, signature)
     return
   }
   closeBlock(answer)
   const { mimeType, data } = part.inlineData ?? {}
   const isImage =
     typeof data === 'string' && typeof mimeType === 'string' && mimeType.startsWith('image/')
-  // An image inside a thought is not part of the answer.
-  if (!isImage || part.thought === true) {
-    // The part was parsed from JSON.
-    builder.endReasoning(wholePart(part as JsonObject))
-    return
-  }
+  // The part was parsed from JSON. An image inside a thought is not part of the answer.
+  if (part.thought === true) return builder.endReasoning(wholePart(part as JsonObject))
+  if (!isImage) return builder.item(part as JsonObject)
   builder.image({ type: 'base64', base64: data, mimeType })
   if (signature !== undefined) builder.endReasoning(signatureOfPrevious(signature))
 }
@@ -219,6 +232,7 @@ function addText(answer: Answer, text: string, signature: string | undefined): v
   if (answer.open !== 'text' || !joins) closeBlock(answer)
   if (text !== '') {
     answer.open = 'text'
+    answer.text += text
     builder.text(text)
   }
   if (signature === undefined) return
@@ -243,25 +257,37 @@ function addThought(answer: Answer, text: string, signature: string | undefined)
   answer.builder.endReasoning(signature)
 }
 
+/** Adds the arguments of the answer tool as the text of the answer. */
+function addAnswer(answer: Answer, args: JsonValue = {}): void {
+  closeBlock(answer)
+  answer.metadata['structuredOutput'] = 'tool'
+  answer.builder.text(JSON.stringify(args))
+  answer.builder.endText()
+}
+
 /** Completes the block that grows, if there is one. */
-function closeBlock(answer: Answer): void {
+function closeBlock(answer: Answer, sources?: readonly Source[]): void {
   const { open, builder } = answer
   answer.open = 'none'
-  if (open === 'text') builder.endText()
+  if (open === 'text') builder.endText(undefined, undefined, sources)
   else if (open === 'thought') builder.endReasoning()
 }
 
 /** Completes what is open, and the message. */
 function completeMessage(answer: Answer, finish: string): void {
   const { builder, calls, metadata, usage } = answer
+  const sources = sourcesOf(metadata, answer.text, answer.facts.provider)
+  // Sources come with the end of an answer: mostly its last text is still open.
+  const late = answer.open === 'text' ? [] : sources
   calls.close()
-  closeBlock(answer)
-  builder.finish({
+  closeBlock(answer, sources)
+  const end = {
     finishReason: finishReasonOf(finish, builder.calls.length > 0),
     rawFinishReason: finish,
     usage: usage && parseUsage(usage),
     metadata: Object.keys(metadata).length === 0 ? undefined : metadata,
-  })
+  }
+  builder.finish(end, late)
 }
 
 /** The meaning of Gemini's finish reasons. */
@@ -358,7 +384,8 @@ function noteCandidate(metadata: AnswerMetadata, candidate: WireCandidate): void
         break
       default: {
         const known = metadata[key]
-        metadata[key] = isObject(known) && isObject(value) ? { ...known, ...value } : value
+        const merged = isObject(known) && isObject(value) ? { ...known, ...value } : value
+        setMember<JsonValue>(metadata, key, merged)
       }
     }
   }
@@ -373,9 +400,9 @@ function appendLists(metadata: AnswerMetadata, key: string, value: JsonValue): v
   metadata[key] = target
   for (const [name, member] of Object.entries(value)) {
     const list = target[name]
-    if (!isList(member)) target[name] = member
+    if (!isList(member)) setMember(target, name, member)
     else if (isList(list)) for (const item of member) list.push(item)
-    else target[name] = [...member]
+    else setMember(target, name, [...member])
   }
 }
 

@@ -1,7 +1,7 @@
-import { AdapterError, type AdapterErrorReason } from '../../errors/errors.ts'
-import type { HttpCall, HttpFailure } from '../../http/call.ts'
+import { AdapterError, reasonOfStatus, type AdapterErrorReason } from '../../errors/errors.ts'
+import type { HttpFailure } from '../../http/call.ts'
 import { retryAfterMs } from '../../http/failure.ts'
-import { defined, isObject } from '../../types/guards.ts'
+import { defined, isObject, parseJson } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
 import type { CallFacts } from '../shared/call.ts'
 
@@ -10,22 +10,18 @@ import type { CallFacts } from '../shared/call.ts'
  *
  * An invalid key is a 400 and still `authentication_failed`. The time to wait is in a header or in the error's `RetryInfo`.
  */
-export function failureParser(provider: string): HttpCall['parseFailure'] {
-  return (status, body, headers) => {
-    const error = errorIn(parseBody(body))
-    const wait = defined<Pick<HttpFailure, 'retryAfterMs'>>({ retryAfterMs: retryAfterMs(headers) })
-    if (error !== undefined) return { ...failureOf(provider, error, status), ...wait }
-    const message = `${provider} answered ${status} without a readable error`
-    return { reason: reasonOf(status, ''), message, ...wait }
-  }
-}
-
-function parseBody(body: string): unknown {
-  try {
-    return JSON.parse(body)
-  } catch {
-    return undefined
-  }
+export function parseFailure(
+  status: number,
+  body: string,
+  headers: Headers,
+  now: number,
+): HttpFailure {
+  const error = errorIn(parseJson(body))
+  const wait = defined<Pick<HttpFailure, 'retryAfterMs'>>({
+    retryAfterMs: retryAfterMs(headers, now),
+  })
+  if (error !== undefined) return { ...failureOf(error, status), ...wait }
+  return { reason: reasonOf(status, ''), ...wait }
 }
 
 /** An error of Gemini: a Google RPC status. */
@@ -47,7 +43,6 @@ function errorIn(value: unknown): WireError | undefined {
 
 /** Reads an error object. `status` is that of the response; inside a stream it is taken from the error. */
 function failureOf(
-  provider: string,
   error: WireError,
   status: number = statusOf(error),
 ): HttpFailure & { readonly status: number } {
@@ -56,7 +51,7 @@ function failureOf(
   const badKey = details.some((detail) => detail['reason'] === 'API_KEY_INVALID')
   return defined<HttpFailure & { readonly status: number }>({
     reason: badKey ? 'authentication_failed' : reasonOf(status, text ?? ''),
-    message: text ?? `${provider} answered ${status}`,
+    message: text,
     status,
     retryAfterMs: retryDelayMs(details),
     metadata: defined<Record<string, unknown>>({
@@ -83,15 +78,8 @@ function statusOf({ code, status }: WireError): number {
   return typeof code === 'number' ? code : (statusOfWord.get(status) ?? 500)
 }
 
-const invalidRequest: ReadonlySet<number> = new Set([404, 405, 409, 411, 413, 415, 422])
-
 function reasonOf(status: number, message: string): AdapterErrorReason {
-  if (status === 400) return reasonOf400(message.toLowerCase())
-  if (status === 401 || status === 403) return 'authentication_failed'
-  if (status === 408) return 'timeout'
-  if (status === 429) return 'rate_limited'
-  if (invalidRequest.has(status)) return 'invalid_request'
-  return status >= 500 ? 'provider_unavailable' : 'unknown'
+  return status === 400 ? reasonOf400(message.toLowerCase()) : reasonOfStatus(status)
 }
 
 /** Gemini answers 400 to many problems; some of them differ in their message only. */
@@ -115,14 +103,12 @@ function retryDelayMs(details: readonly Readonly<Record<string, unknown>>[]): nu
 }
 
 /** What an error inside a successful response needs to know of its call. */
-type FailedCall = Pick<CallFacts, 'provider' | 'requestId' | 'clean'>
+type FailedCall = Pick<CallFacts, 'provider' | 'requestId'>
 
 /** The error that Gemini sent in place of an answer, or of the rest of one. */
-export function reportedError(sent: unknown, call: FailedCall): AdapterError {
-  const { provider, requestId, clean } = call
-  const error: unknown = JSON.parse(clean(JSON.stringify(sent)))
+export function reportedError(error: unknown, { provider, requestId }: FailedCall): AdapterError {
   const known = errorIn({ error }) ?? { message: String(error) }
-  const { reason, message, ...details } = failureOf(provider, known)
+  const { reason, message = `${provider} reported an error`, ...details } = failureOf(known)
   return new AdapterError(reason, message, { provider, requestId, ...details })
 }
 
@@ -146,12 +132,8 @@ export function blockedPrompt(
 /** The error of a response that has no answer or cannot be read, or of a whole answer that has no end. */
 export function malformedAnswer(
   { provider, requestId }: FailedCall,
-  cause?: unknown,
+  problem: string = 'without a candidate that has a finish reason',
 ): AdapterError {
-  const problem =
-    cause instanceof Error
-      ? `with a body that cannot be read: ${cause.message}`
-      : 'without a candidate that has a finish reason'
   const message = `${provider} answered ${problem}`
-  return new AdapterError('malformed_response', message, { provider, requestId, cause })
+  return new AdapterError('malformed_response', message, { provider, requestId })
 }

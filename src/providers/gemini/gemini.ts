@@ -1,7 +1,7 @@
 import type { ChatAdapter } from '../../contracts/adapter.ts'
 import { EngineError } from '../../errors/errors.ts'
 import { assertValid, optionsOf, someText, type Check } from '../../schema/checks.ts'
-import type { ImageLimits } from '../../vision/fetch-image.ts'
+import type { MediaLimits } from '../../vision/resolve-images.ts'
 import {
   chatAdapter,
   connectionChecks,
@@ -12,19 +12,19 @@ import {
   type ProviderWire,
 } from '../shared/call.ts'
 import { answerDecoder } from './decode.ts'
-import { failureParser } from './failure.ts'
+import { parseFailure } from './failure.ts'
 import { renderRequest } from './render-request.ts'
 import { bodySplitter } from './split-body.ts'
 
 /**
- * A chat adapter for Gemini's `generateContent`.
+ * A chat adapter for Gemini's `generateContent`. A text is the name of the model.
  *
  * It works with the Gemini API, with Vertex AI (pass its `baseUrl`, and its token in `headers`) and with compatible servers.
  * Nothing is sent before the stream is read. Its messages carry Gemini's thought signatures, which are sent back on the parts
  * that they came with; reasoning of other providers is not sent.
  */
-export function gemini(options: GeminiOptions = {}): ChatAdapter {
-  return chatAdapter(geminiWire(settle(options)))
+export function gemini(options: GeminiOptions | string = {}): ChatAdapter {
+  return chatAdapter(geminiWire(settle(typeof options === 'string' ? { model: options } : options)))
 }
 
 /** The options of a Gemini adapter. All are optional. */
@@ -62,22 +62,23 @@ export function keyHeader(key: string): Readonly<Record<string, string>> {
 }
 
 /** The images that Gemini takes. A request holds 100 MB, with its images as base64. */
-export const imageLimits: Omit<ImageLimits, 'provider'> = {
+export const imageLimits: Omit<MediaLimits, 'provider'> = {
   maxBytes: 75 * 1024 * 1024,
+  maxFileBytes: 75 * 1024 * 1024,
   mimeTypes: ['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif'],
 }
 
 function geminiWire(connection: Connection): ProviderWire {
   return {
     connection,
-    images: imageLimits,
+    media: imageLimits,
     keyHeader,
-    parseFailure: failureParser(connection.provider),
+    parseFailure,
     splitter: () => bodySplitter,
     open: ({ messages }, facts, { stream, newId }) => ({
       render: (request) => ({
         url: methodUrl(connection, request.model, stream),
-        body: renderRequest(request, connection),
+        ...renderRequest(request, { ...connection, warn: facts.warn }),
       }),
       decoder: answerDecoder({ facts, history: messages, whole: !stream, newId }),
     }),

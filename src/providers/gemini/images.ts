@@ -8,7 +8,8 @@ import {
 import { guardCall } from '../../http/call.ts'
 import { transportFailure } from '../../http/failure.ts'
 import { postForJson, type JsonAnswer } from '../../http/post.ts'
-import { secretFilter } from '../../http/secrets.ts'
+import { secretsOf } from '../../http/secrets.ts'
+import { assertValid, within } from '../../schema/checks.ts'
 import { defined } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type {
@@ -18,6 +19,8 @@ import type {
   ImageUsage,
   InlineImage,
 } from '../../types/media.ts'
+import type { Warning } from '../../types/warning.ts'
+import { fetchImagesIssues, type FetchImages } from '../../vision/fetch-image.ts'
 import {
   base64Slices,
   imageBase64,
@@ -28,44 +31,58 @@ import { madeImage } from '../../vision/made-image.ts'
 import { imageFailure } from '../../vision/resolve-images.ts'
 import { unsentCall, type Connection, type UnsentCall } from '../shared/call.ts'
 import { finishReasonOf, parseUsage, type WireAnswer, type WirePart } from './decode.ts'
-import { blockedPrompt, failureParser, reportedError } from './failure.ts'
+import { blockedPrompt, parseFailure, reportedError } from './failure.ts'
 import { imageLimits, keyHeader, methodUrl, settle, type GeminiOptions } from './gemini.ts'
 import { withProviderOptions } from './render-request.ts'
 
 /**
  * An adapter for the Gemini models that make images: `generate`, and `edit` with the images inline in the prompt.
  *
- * `variation` and masks are refused before anything is sent. The image of an edit that is given by URL is fetched here, from
- * public hosts only. Gemini takes aspect ratios, so a size in pixels becomes the nearest one; `quality`, `style` and
- * `background` are not sent, and are listed in `metadata.droppedParameters` of the response.
+ * `variation` and masks are refused before anything is sent. The image of an edit that is given by URL is fetched here only
+ * with the option `fetchImages`. Gemini takes aspect ratios, so a size in pixels becomes the nearest one; `quality`, `style` and
+ * `background` are not sent, and are listed in `warnings` of the response.
  */
-export function geminiImages(options: GeminiOptions = {}): ImageAdapter {
-  const connection = settle(options)
+export function geminiImages(options: GeminiImagesOptions = {}): ImageAdapter {
+  const { fetchImages, ...connecting } = options
+  assertValid('invalid_options', within('fetchImages', fetchImagesIssues(fetchImages)))
+  const connection = settle(connecting)
   const { provider, key } = connection
   return {
     provider,
     needsModel: true,
     key,
     supportedOperations: () => ['generate', 'edit'],
-    generate: imageCaller(connection),
+    generate: imageCaller(connection, fetchImages),
   }
 }
 
+/** How to reach Gemini's image models, and which images the adapter may fetch. */
+export interface GeminiImagesOptions extends GeminiOptions {
+  /**
+   * Whether the images of an edit that are given by URL are fetched by this process, because they are sent as bytes. `true`
+   * allows every public host, a function decides for each URL. Without it such an image is refused.
+   */
+  readonly fetchImages?: FetchImages | undefined
+}
+
 /** Makes the calls of an adapter. An unsupported request is refused before a key is looked up. */
-function imageCaller(connection: Connection): ImageAdapter['generate'] {
+function imageCaller(
+  connection: Connection,
+  fetchImages: FetchImages | undefined,
+): ImageAdapter['generate'] {
   return async (request, options = {}) => {
     const { provider } = connection
     const requestId = options.requestId ?? (options.newId ?? randomId)('request')
     assertSupported(request, { provider, requestId })
     const url = methodUrl(connection, request.model, false)
-    const wire = { connection, keyHeader, parseFailure: failureParser(provider) }
-    const call = unsentCall(wire, url, { ...options, requestId, stream: false })
+    const wire = { connection, keyHeader, parseFailure }
+    const call = await unsentCall(wire, url, { ...options, requestId, stream: false })
     try {
-      const images = await inputImages(request, call)
+      const images = await inputImages(request, call, fetchImages)
       const body = imageBody(request, images, provider)
       return parseImages(await postForJson({ ...call, body }), request, call)
     } catch (error) {
-      throw imageFailure(error, call)
+      throw secretsOf(call).cleanError(imageFailure(error, call))
     }
   }
 }
@@ -111,13 +128,15 @@ function refusalOf({ operation, size, mask, responseFormat }: ImageRequest): Ref
 async function inputImages(
   request: ImageRequest,
   call: UnsentCall,
+  fetchImages: FetchImages | undefined,
 ): Promise<readonly LoadedImage[]> {
   if (request.operation !== 'edit') return []
   const { provider, fetch, requestId } = call
   const guard = guardCall({ ...call, body: null })
+  const { signal } = guard
   try {
-    const source = { limits: { provider, ...imageLimits }, fetch, requestId, signal: guard.signal }
-    return (await loadInputs(request, source)).images
+    const from = { limits: { provider, ...imageLimits }, fetch, fetchImages, requestId, signal }
+    return (await loadInputs(request, from)).images
   } catch (error) {
     throw transportFailure(error, call, guard.signal)
   } finally {
@@ -243,7 +262,6 @@ function parseImages(
   const outputText = shown.map(({ text }) => (typeof text === 'string' ? text : '')).join('')
   if (images.length === 0) throw noImage(answer, outputText, call)
   const { provider, requestId } = call
-  const leftOut = leftOutOf(request)
   return defined<ImageResponse>({
     requestId,
     id: answer.responseId,
@@ -251,19 +269,19 @@ function parseImages(
     provider,
     images,
     usage: usageOf(answer, images.length),
+    warnings: warningsOf(request),
     metadata: {
       ...(outputText === '' ? {} : { outputText }),
-      ...(leftOut.length === 0 ? {} : { droppedParameters: leftOut }),
       ...request.metadata,
     },
   })
 }
 
 /** The settings that were left out, because Gemini has no parameter for them. */
-function leftOutOf(request: ImageRequest): readonly string[] {
-  return (['quality', 'style', 'background'] as const).filter(
-    (name) => request[name] !== undefined && request[name] !== 'auto',
-  )
+function warningsOf(request: ImageRequest): readonly Warning[] {
+  return (['quality', 'style', 'background'] as const)
+    .filter((name) => request[name] !== undefined && request[name] !== 'auto')
+    .map((setting) => ({ setting, problem: 'Gemini has no parameter for it' }))
 }
 
 function imageOf({ inlineData }: WirePart): readonly InlineImage[] {
@@ -290,10 +308,9 @@ function isList<T>(value: readonly T[] | undefined): value is readonly T[] {
  * wrote text instead (`malformed_response`, with the text).
  */
 function noImage(answer: WireAnswer, outputText: string, call: UnsentCall): AdapterError {
-  const { provider, requestId, headers } = call
-  const facts = { provider, requestId, clean: secretFilter(headers) }
-  if (answer.error) return reportedError(answer.error, facts)
-  if (answer.promptFeedback?.['blockReason']) return blockedPrompt(answer, facts)
+  const { provider, requestId } = call
+  if (answer.error) return reportedError(answer.error, call)
+  if (answer.promptFeedback?.['blockReason']) return blockedPrompt(answer, call)
   const { finishReason, finishMessage } = answer.candidates?.[0] ?? {}
   const reason = finishReason ?? 'no finish reason'
   const detail = typeof finishMessage === 'string' ? finishMessage : outputText.slice(0, 200)

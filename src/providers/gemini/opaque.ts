@@ -8,8 +8,8 @@ import type { ReasoningPart } from '../../types/message.ts'
  * - `thought`: a thought, with the signature (a string) that came with it, if one did;
  * - `signature`: the signature of the part before it (`{thoughtSignature, on: 'previous'}`). Signatures also come on text
  *   and on images, and are sent back on the part that they came with;
- * - `part`: a part that this library has no type for (`{part}`), such as code that Gemini ran, or a signature on an empty
- *   text. It is sent back unchanged.
+ * - `part`: a part that this library has no type for (`{part}`): an image inside a thought, a signature on an empty text,
+ *   and in threads that older versions saved code that Gemini ran. It is sent back unchanged.
  */
 type Echo =
   | { readonly type: 'thought'; readonly text: string; readonly signature?: string }

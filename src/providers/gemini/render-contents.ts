@@ -1,13 +1,15 @@
 import { ValidationError } from '../../errors/errors.ts'
-import { assertNever } from '../../types/guards.ts'
+import { mimeTypeOf } from '../../make/sniff.ts'
+import { assertNever, isObject } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
-import type { Image } from '../../types/media.ts'
+import type { Image, MediaFile } from '../../types/media.ts'
 import {
   messageText,
   type Message,
   type ReasoningPart,
   type ToolCall,
 } from '../../types/message.ts'
+import { fileKind, fileMimeType, unsupportedFile } from '../shared/files.ts'
 import { callEchoOf, echoOf } from './opaque.ts'
 
 /** What the rendering of a conversation depends on. */
@@ -16,8 +18,8 @@ export interface ContentsTarget {
   readonly provider: string
   /** Whether the model refuses a turn whose first call has no thought signature. */
   readonly needsSignatures: boolean
-  /** Whether the model takes the images of a tool result inside the result. */
-  readonly imagesInResults: boolean
+  /** Whether the model takes the images and documents of a tool result inside the result. */
+  readonly mediaInResults: boolean
 }
 
 /** A conversation as Gemini takes it. */
@@ -53,11 +55,11 @@ export function renderContents(messages: readonly Message[], target: ContentsTar
         if (messageText(message) !== '') system.push({ text: messageText(message) })
         break
       case 'user':
-        add(turns, 'user', renderParts(message, path, target))
+        add(turns, 'user', renderParts(message, target))
         break
       case 'assistant':
         calls = message.toolCalls ?? []
-        add(turns, 'model', [...renderParts(message, path, target), ...renderCalls(calls, target)])
+        add(turns, 'model', renderParts(message, target))
         break
       case 'tool':
         results.push({ message, path })
@@ -78,30 +80,41 @@ function add(turns: Turn[], role: Turn['role'], parts: readonly JsonObject[]): v
   else turns.push({ role, parts: [...parts] })
 }
 
-/** The content of a message, part by part. Only an assistant message has reasoning, and only this provider's own is sent. */
-function renderParts(
-  { role, content }: Message,
-  path: string,
-  { provider }: ContentsTarget,
-): JsonObject[] {
-  if (typeof content === 'string') return content === '' ? [] : [{ text: content }]
+/**
+ * The content of a message, part by part, then its calls, except those that came before an item of the provider. Only this
+ * provider's own reasoning and items are sent.
+ */
+function renderParts(message: Message, target: ContentsTarget): JsonObject[] {
+  const { role, content, toolCalls = [] } = message
+  const { provider } = target
+  const calls = renderCalls(toolCalls, target)
+  if (typeof content === 'string') return content === '' ? calls : [{ text: content }, ...calls]
   const parts: JsonObject[] = []
-  for (const [index, part] of content.entries()) {
+  for (const part of content) {
     switch (part.type) {
       case 'text':
         if (part.text !== '') parts.push({ text: part.text })
         break
       case 'image':
-        parts.push(renderImage(part.image, `${path}.content[${index}]`))
+        parts.push(renderImage(part.image))
+        break
+      case 'file':
+        parts.push(renderFile(part.file, provider))
         break
       case 'reasoning':
         if (role === 'assistant' && part.provider === provider) addReasoning(parts, part)
         break
+      case 'provider_item': {
+        if (part.provider !== provider) break
+        const left = calls.length - (toolCalls.length - (part.callsBefore ?? 0))
+        parts.push(...calls.splice(0, left), part.item)
+        break
+      }
       default:
         assertNever(part)
     }
   }
-  return parts
+  return [...parts, ...calls]
 }
 
 function addReasoning(parts: JsonObject[], reasoning: ReasoningPart): void {
@@ -184,23 +197,27 @@ function renderToolResults(
 }
 
 function renderResult(
-  { message, path }: ToolResult,
+  { message }: ToolResult,
   call: ToolCall,
-  { imagesInResults }: ContentsTarget,
+  target: ContentsTarget,
 ): JsonObject[] {
   const inside: JsonObject[] = []
   const beside: JsonObject[] = []
   const parts = typeof message.content === 'string' ? [] : message.content
-  for (const [index, part] of parts.entries()) {
+  for (const part of parts) {
     switch (part.type) {
-      case 'image': {
-        const isInside = imagesInResults && part.image.type === 'base64'
-        const image = renderImage(part.image, `${path}.content[${index}]`)
-        ;(isInside ? inside : beside).push(image)
+      case 'image':
+      case 'file': {
+        const media =
+          part.type === 'image' ? renderImage(part.image) : renderFile(part.file, target.provider)
+        ;(target.mediaInResults && fitsResult(media) ? inside : beside).push(media)
         break
       }
       case 'text':
         // All text of the message is the output below.
+        break
+      case 'provider_item':
+        if (part.provider === target.provider) beside.push(part.item)
         break
       case 'reasoning':
         // A tool does not reason.
@@ -212,48 +229,69 @@ function renderResult(
   const functionResponse = {
     ...wireId(call),
     name: call.name,
-    response: { output: messageText(message) },
+    response: {
+      [message.metadata?.['isError'] === true ? 'error' : 'output']: messageText(message),
+    },
     ...(inside.length === 0 ? {} : { parts: inside }),
   }
   return [{ functionResponse }, ...beside]
 }
+
+/** A result holds images, PDFs and plain text, inline. Everything else stands beside it. */
+function fitsResult({ inlineData }: JsonObject): boolean {
+  const mimeType = isObject(inlineData) ? inlineData['mimeType'] : undefined
+  return typeof mimeType === 'string' && resultTypes.test(mimeType)
+}
+
+const resultTypes = /^(?:image\/.*|application\/pdf|text\/plain)$/
 
 function unasked({ message, path }: ToolResult): ValidationError {
   const problem = `answers ${JSON.stringify(message.toolCallId)}, which is not a call of the turn before`
   return new ValidationError('invalid_thread', [{ path: `${path}.toolCallId`, problem }])
 }
 
-/** The media types of file extensions. Gemini wants the type of an image that it fetches. */
-const extensions: ReadonlyMap<string, string> = new Map([
-  ['png', 'image/png'],
-  ['jpg', 'image/jpeg'],
-  ['jpeg', 'image/jpeg'],
-  ['webp', 'image/webp'],
-  ['gif', 'image/gif'],
-  ['heic', 'image/heic'],
-  ['heif', 'image/heif'],
-])
-
-/** An image as a part: its bytes, or the URL that Gemini fetches it from. An image in a file has to be read before. */
-function renderImage(image: Image, path: string): JsonObject {
+/** An image as a part: its bytes, or the URL that Gemini fetches it from. */
+function renderImage(image: Image): JsonObject {
   switch (image.type) {
     case 'base64':
       return { inlineData: { mimeType: image.mimeType, data: image.base64 } }
     case 'url': {
-      const mimeType = image.mimeType ?? extensions.get(extensionOf(image.url))
-      return { fileData: { ...(mimeType === undefined ? {} : { mimeType }), fileUri: image.url } }
+      const mimeType = image.mimeType ?? mimeTypeOf(image.url)
+      return { fileData: fileData(image.url, mimeType) }
     }
-    case 'file': {
-      const problem = 'is an image in a file that has not been read'
-      throw new ValidationError('invalid_request', [{ path, problem }])
-    }
+    case 'id':
+      return { fileData: fileData(fileUri(image.id), image.mimeType) }
     default:
       return assertNever(image)
   }
 }
 
-/** The text after the last dot of a URL's path, in lower case. */
-function extensionOf(url: string): string {
-  const path = /^[^?#]*/.exec(url)?.[0] ?? ''
-  return path.slice(path.lastIndexOf('.') + 1).toLowerCase()
+function fileData(fileUri: string, mimeType: string | undefined): JsonObject {
+  return { ...(mimeType === undefined ? {} : { mimeType }), fileUri }
+}
+
+/** The address of an uploaded file: its name, such as `files/abc`, below the address of the API. */
+function fileUri(id: string): string {
+  return /^[a-z]+:\/\//.test(id) ? id : `https://generativelanguage.googleapis.com/v1beta/${id}`
+}
+
+/** A file as a part: PDFs, texts, audio and video, inline or by the address that Gemini reads it from. */
+function renderFile(file: MediaFile, provider: string): JsonObject {
+  const kind = fileKind(file)
+  if (kind === 'other') {
+    throw unsupportedFile(provider, file, 'it reads PDFs, texts, images, audio and video')
+  }
+  switch (file.type) {
+    case 'base64': {
+      // Gemini knows texts by the family `text` alone.
+      const mimeType = file.mimeType === 'application/json' ? 'text/plain' : file.mimeType
+      return { inlineData: { mimeType, data: file.base64 } }
+    }
+    case 'url':
+      return { fileData: fileData(file.url, fileMimeType(file)) }
+    case 'id':
+      return { fileData: fileData(fileUri(file.id), file.mimeType) }
+    default:
+      return assertNever(file)
+  }
 }

@@ -1,6 +1,11 @@
+import { AdapterError } from '../../errors/errors.ts'
+import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
+import { geminiJson, geminiOpenApi, type SchemaDialect } from '../../schema/dialects.ts'
 import { assertNever, defined, isObject } from '../../types/guards.ts'
-import type { JsonObject, ProviderOptions } from '../../types/json.ts'
+import type { JsonObject } from '../../types/json.ts'
+import type { ProviderOptions } from '../../types/provider-options.ts'
 import type {
+  JsonSchemaFormat,
   ModelRequest,
   ReasoningEffort,
   ReasoningOptions,
@@ -8,71 +13,117 @@ import type {
   ToolChoice,
   ToolSpec,
 } from '../../types/request.ts'
-import { mergeOptions } from '../shared/merge-options.ts'
+import type { Warn } from '../../types/warning.ts'
+import type { RenderedCall } from '../shared/call.ts'
+import { requestSchemas, type RequestSchemas } from '../shared/schemas.ts'
 import { renderContents, type ContentsTarget } from './render-contents.ts'
-import { openApiSchema, plainSchema } from './schema.ts'
 
 /**
- * The body of a request; the same for a whole answer and for a streamed one. Pure: images in files have to be read before.
+ * A request without its address; the same for a whole answer and for a streamed one. Pure: images in files have to be read before.
  *
  * Every field of a request is decided here. A new one does not compile until it is taken out of `undecided`.
  */
-export function renderRequest(request: ModelRequest, options: TargetOptions = {}): JsonObject {
+export function renderRequest(
+  request: ModelRequest,
+  options: TargetOptions = {},
+): Omit<RenderedCall, 'url'> {
   const {
     model = '',
     messages,
     tools,
     toolChoice,
+    parallelToolCalls,
     temperature,
+    topP,
+    topK,
     maxTokens,
+    stopSequences,
+    seed,
+    presencePenalty,
+    frequencyPenalty,
     responseFormat,
     reasoning,
     // Gemini caches prompts by itself. A cache of the caller's own is `providerOptions.gemini.cachedContent`.
-    promptCache: _ignored,
+    promptCache,
     providerOptions,
     // Never sent to a provider.
     metadata: _unsent,
     ...undecided
   } = request
   undecided satisfies Readonly<Record<string, never>>
+  const { warn = () => undefined } = options
+  if (parallelToolCalls === false && tools.length > 0) {
+    warn(
+      'parallelToolCalls',
+      `${model} takes no parallelToolCalls: an answer may have several calls`,
+    )
+  }
+  if (typeof promptCache === 'object' && promptCache.retention === 'long') {
+    warn('promptCache.retention', `${model} takes no promptCache.retention: Gemini decides`)
+  }
+  if (typeof promptCache === 'object' && promptCache.key !== undefined) {
+    warn('promptCache.key', `${model} takes no promptCache.key: Gemini finds a prefix by itself`)
+  }
   const target = renderTarget(model, options)
+  for (const { name, strict } of tools) {
+    if (strict === true)
+      warn(`tools.${name}.strict`, 'Gemini has no strict tools: it has no effect')
+  }
+  const hasManyStops =
+    target.family.gemini && stopSequences !== undefined && stopSequences.length > maxStops
+  if (hasManyStops) {
+    warn('stopSequences', `${model} takes at most ${maxStops} stopSequences: none is sent`)
+  }
   const { system, contents } = renderContents(messages, target)
+  const schemas = requestSchemas(target.provider, warn)
+  const declared = tools.map((spec, index) => renderTool(spec, index, target, schemas))
+  const structured =
+    responseFormat && renderFormat(responseFormat, { tools, toolChoice, target, schemas })
+  const functionDeclarations = structured?.tool ? [...declared, structured.tool] : declared
   const config = defined<JsonObject>({
     temperature,
+    topP,
+    topK,
+    stopSequences: hasManyStops ? undefined : stopSequences,
+    seed,
+    presencePenalty,
+    frequencyPenalty,
     maxOutputTokens: maxTokens,
-    thinkingConfig: reasoning && thinkingConfig(reasoning, target.family),
-    ...(responseFormat && renderFormat(responseFormat, target)),
+    thinkingConfig: reasoning && thinkingConfig(reasoning, target.family, warn),
+    ...structured?.config,
   })
+  const ownToolConfig =
+    tools.length === 0 || toolChoice === undefined ? undefined : renderToolChoice(toolChoice)
   const body = defined<JsonObject>({
     systemInstruction: system.length === 0 ? undefined : { parts: system },
     contents,
-    tools: tools.length === 0 ? undefined : renderTools(tools, target),
-    toolConfig:
-      tools.length === 0 || toolChoice === undefined ? undefined : renderToolChoice(toolChoice),
+    tools: tools.length === 0 ? undefined : [{ functionDeclarations }],
+    toolConfig: structured?.toolConfig ?? ownToolConfig,
     generationConfig: Object.keys(config).length === 0 ? undefined : config,
   })
-  return withProviderOptions(body, providerOptions, target.provider)
+  const { forms } = schemas
+  return { body: withProviderOptions(body, providerOptions, target.provider), forms }
 }
 
-/**
- * A body with the options for `gemini`, and then those for a provider with another name, merged over it: objects member by
- * member, `tools` are appended, and every other value is replaced.
- */
+/** The most stop sequences that the API takes. */
+const maxStops = 5
+
+/** A body with the options for `gemini`, and then those for a provider with another name, merged over it. */
 export function withProviderOptions(
   body: JsonObject,
   options: ProviderOptions,
   provider: string,
 ): JsonObject {
-  const rule = { objects: 'deep', addedTo: ['tools'] } as const
-  const merged = mergeOptions(body, options.gemini, rule)
-  return provider === 'gemini' ? merged : mergeOptions(merged, options[provider], rule)
+  return mergeOptions(body, optionsFor('gemini', provider, options))
 }
 
 /** The API and the model that a request is rendered for. */
 interface RenderTarget extends ContentsTarget {
   readonly family: ModelFamily
   /** How schemas are written: as JSON Schema, or in the older subset of OpenAPI. */
-  readonly schemas: 'json_schema' | 'open_api'
+  readonly dialect: SchemaDialect
+  /** Whether it takes tools and a JSON format in one request. */
+  readonly toolsWithFormat: boolean
 }
 
 /** What is known of the API beside the model. */
@@ -80,6 +131,8 @@ interface TargetOptions {
   readonly provider?: string | undefined
   /** The address of the API, such as `…/v1beta`. */
   readonly baseUrl?: string | undefined
+  /** Told about every setting that is left out, or of which the nearest is sent. */
+  readonly warn?: Warn | undefined
 }
 
 /** Models before 2.5 and version 1 of the API do not take JSON Schema. */
@@ -91,8 +144,9 @@ function renderTarget(model: string, options: TargetOptions): RenderTarget {
     provider,
     family,
     needsSignatures: family.gemini && fromThree,
-    imagesInResults: fromThree,
-    schemas: family.version < 205 || baseUrl.endsWith('/v1') ? 'open_api' : 'json_schema',
+    mediaInResults: fromThree,
+    dialect: family.version < 205 || baseUrl.endsWith('/v1') ? geminiOpenApi : geminiJson,
+    toolsWithFormat: fromThree,
   }
 }
 
@@ -119,22 +173,59 @@ export function modelFamily(model: string): ModelFamily {
   }
 }
 
-function renderFormat(format: ResponseFormat, { provider, schemas }: RenderTarget): JsonObject {
+/** How the format of the answer is asked for. */
+interface StructuredOutput {
+  readonly config?: JsonObject
+  /** One more function, whose arguments are the answer. */
+  readonly tool?: JsonObject
+  readonly toolConfig?: JsonObject
+}
+
+interface FormatContext {
+  readonly tools: readonly ToolSpec[]
+  readonly toolChoice: ToolChoice | undefined
+  readonly target: RenderTarget
+  readonly schemas: RequestSchemas
+}
+
+/** Models before Gemini 3 do not take a JSON format beside tools. For them the answer is one more tool. */
+function renderFormat(format: ResponseFormat, context: FormatContext): StructuredOutput {
+  const { tools, target, schemas } = context
+  const { provider, dialect } = target
   const responseMimeType = 'application/json'
+  const byTool = tools.length > 0 && !target.toolsWithFormat
   switch (format.type) {
     case 'text':
       return {}
-    case 'json_object':
-      return { responseMimeType }
+    case 'json_object': {
+      if (!byTool) return { config: { responseMimeType } }
+      const problem =
+        'this model does not take tools together with json_object: use a schema, or structuredFinalize: true'
+      throw new AdapterError('unsupported_feature', problem, { provider })
+    }
     case 'json_schema': {
-      const place = { provider, path: 'responseFormat.schema' }
-      const plain = plainSchema(format.schema, place)
-      return schemas === 'json_schema'
-        ? { responseMimeType, responseJsonSchema: plain }
-        : { responseMimeType, responseSchema: openApiSchema(plain, place) }
+      if (byTool) return renderAnswerTool(format, context)
+      const { schema } = schemas.answer(format.schema, dialect)
+      const field = dialect === geminiJson ? 'responseJsonSchema' : 'responseSchema'
+      return { config: { responseMimeType, [field]: schema } }
     }
     default:
       return assertNever(format)
+  }
+}
+
+/** The model must call a function: one of the caller's or, when the answer is ready, the one that takes the answer. */
+function renderAnswerTool(
+  { name, schema }: JsonSchemaFormat,
+  { tools, toolChoice = 'auto', target, schemas }: FormatContext,
+): StructuredOutput {
+  // The caller wants one of their own tools first; the answer comes in a later turn.
+  if (toolChoice !== 'auto' && toolChoice !== 'none') return {}
+  const lowered = schemas.answer(schema, { ...target.dialect, objectRoot: true })
+  const declared = schemas.answerTool(`respond_with_${name}`, tools)
+  return {
+    tool: { ...declared, ...renderParameters(lowered.schema, target) },
+    toolConfig: renderToolChoice(toolChoice === 'none' ? declared.name : 'required'),
   }
 }
 
@@ -142,15 +233,22 @@ function renderFormat(format: ResponseFormat, { provider, schemas }: RenderTarge
  * How hard the model thinks: a level from Gemini 3 on, a budget of tokens before.
  *
  * A model that does not support the effort gets the nearest one: Gemini 3 and 2.5 Pro always think a little. Models
- * before 2.5 do not think, so `none` is not sent to them.
+ * before 2.5 do not think, so nothing is sent to them.
  */
 export function thinkingConfig(
   { effort, summary }: ReasoningOptions,
   family: ModelFamily,
+  warn: Warn,
 ): JsonObject | undefined {
   const thoughts: JsonObject = summary === true ? { includeThoughts: true } : {}
+  if (family.version < 205) {
+    if (effort !== 'none') warn('reasoning', 'Gemini before 2.5 does not reason')
+    return undefined
+  }
+  if (effort === 'none' && (family.version >= 300 || family.tier === 'pro')) {
+    warn('reasoning', 'this model always reasons: the least effort is sent')
+  }
   if (family.version >= 300) return { thinkingLevel: levelOf(effort, family), ...thoughts }
-  if (family.version < 205 && effort === 'none') return undefined
   return { thinkingBudget: budgetOf(effort, family), ...thoughts }
 }
 
@@ -192,34 +290,32 @@ function budgetOf(effort: ReasoningEffort, { tier }: ModelFamily): number {
   }
 }
 
-/** The tools as function declarations. A tool without arguments is declared without parameters. */
-function renderTools(tools: readonly ToolSpec[], target: RenderTarget): JsonObject[] {
-  const functionDeclarations = tools.map(({ name, description, schema }, index) => ({
+/** A tool as a function declaration. */
+function renderTool(
+  spec: ToolSpec,
+  index: number,
+  target: RenderTarget,
+  schemas: RequestSchemas,
+): JsonObject {
+  const { name, description, providerOptions: own } = spec
+  const isBare = Object.keys(spec.schema).every((key) => key === 'type')
+  return {
     name,
     description,
-    ...renderParameters(schema, `tools[${index}].schema`, target),
-  }))
-  return [{ functionDeclarations }]
+    ...(!isBare && renderParameters(schemas.tool(spec, index, target.dialect).schema, target)),
+    ...own?.['gemini'],
+  }
 }
 
-function renderParameters(
-  schema: JsonObject,
-  path: string,
-  { provider, schemas }: RenderTarget,
-): JsonObject {
-  const place = { provider, path }
-  // Arguments are an object, also if the schema does not name the type.
-  const plain = { type: 'object', ...plainSchema(schema, place) }
-  if (hasNoParameters(plain)) return {}
-  return schemas === 'json_schema'
-    ? { parametersJsonSchema: plain }
-    : { parameters: openApiSchema(plain, place) }
+/** The parameters of a function. One without arguments is declared without parameters. */
+function renderParameters(schema: JsonObject, { dialect }: RenderTarget): JsonObject {
+  if (hasNoParameters(schema)) return {}
+  return { [dialect === geminiJson ? 'parametersJsonSchema' : 'parameters']: schema }
 }
 
-function hasNoParameters({ properties, additionalProperties, anyOf }: JsonObject): boolean {
+function hasNoParameters({ properties, additionalProperties }: JsonObject): boolean {
   const named = isObject(properties) && Object.keys(properties).length > 0
-  const others = additionalProperties === true || isObject(additionalProperties)
-  return !named && !others && anyOf === undefined
+  return !named && additionalProperties !== true && !isObject(additionalProperties)
 }
 
 /** Which functions the model may or must call. */

@@ -1,4 +1,5 @@
-import { maxBufferedCharacters, sseSplitter, type BodySplitter } from '../../http/sse.ts'
+import { defaultMaxResponseBytes } from '../../errors/errors.ts'
+import { sseSplitter, type BodySplitter } from '../../http/sse.ts'
 
 /**
  * Splits the body of an answer: server-sent events, a list of JSON objects (a stream without `alt=sse`) or one JSON object (a
@@ -7,9 +8,9 @@ import { maxBufferedCharacters, sseSplitter, type BodySplitter } from '../../htt
  * The first character tells them apart. Gemini also writes a late error as a bare object into a body of server-sent events;
  * it is found there.
  */
-export function bodySplitter(): BodySplitter {
-  const events = sseSplitter()
-  const objects = jsonSplitter()
+export function bodySplitter(_response?: Response, limit?: number): BodySplitter {
+  const events = sseSplitter(limit)
+  const objects = jsonSplitter(limit)
   let framing: 'unknown' | 'events' | 'objects' = 'unknown'
   let lineStart = true
 
@@ -65,7 +66,7 @@ const closeBrace = 125
  * The texts are not parsed here. Text between two objects is ignored. An object that grows beyond `limit` characters throws a
  * `RangeError`. `end` dispatches an object that the body left unfinished, and parsing it fails.
  */
-export function jsonSplitter(limit: number = maxBufferedCharacters): BodySplitter {
+export function jsonSplitter(limit: number = defaultMaxResponseBytes): BodySplitter {
   let pieces: string[] = []
   let size = 0
   let depth = 0

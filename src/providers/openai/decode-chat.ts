@@ -1,10 +1,10 @@
 import type { SseDecoder } from '../../http/sse.ts'
 import { parseArguments } from '../../make/message-builder.ts'
 import type { ModelEvent } from '../../types/events.ts'
-import { defined } from '../../types/guards.ts'
+import { defined, setMember } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Image } from '../../types/media.ts'
-import type { ToolCall } from '../../types/message.ts'
+import type { Source, ToolCall } from '../../types/message.ts'
 import type { FinishReason } from '../../types/response.ts'
 import type { CallFacts } from '../shared/call.ts'
 import {
@@ -16,6 +16,7 @@ import {
   startMessage,
   type ResponseState,
 } from './response.ts'
+import { listedSources, sourcesOf } from './sources.ts'
 import { asCount, asList, asObject, asText, parseChunk } from './wire.ts'
 
 /**
@@ -28,7 +29,10 @@ export function chatDecoder(facts: CallFacts): SseDecoder<ModelEvent> {
   const response = responseState(facts)
   const chat: ChatState = {
     response,
+    begun: false,
     finishWord: undefined,
+    text: '',
+    sourced: { count: 0 },
     open: undefined,
     opaque: undefined,
     details: [],
@@ -40,10 +44,15 @@ export function chatDecoder(facts: CallFacts): SseDecoder<ModelEvent> {
     get done() {
       return response.message.done
     },
+    get ended() {
+      return chat.finishWord !== undefined
+    },
     push(data, event, out) {
       response.out = out
-      if (data === '[DONE]') finish(chat)
-      else if (data !== '') takeChunk(chat, parseChunk(data), event)
+      // An end marker with nothing before it is not an answer.
+      if (data === '[DONE]') {
+        if (chat.begun) finish(chat)
+      } else if (data !== '') takeChunk(chat, parseChunk(data), event)
     },
     end(out) {
       response.out = out
@@ -56,7 +65,13 @@ export function chatDecoder(facts: CallFacts): SseDecoder<ModelEvent> {
 /** The state of a partly received answer that only Chat Completions needs. */
 interface ChatState {
   readonly response: ResponseState
+  /** Whether a choice has come. */
+  begun: boolean
   finishWord: string | undefined
+  /** All text so far, in which annotations have their places. */
+  text: string
+  /** How many annotations were read as sources. */
+  readonly sourced: { count: number }
   /** The kind of the block that is open. There is at most one. */
   open: 'text' | 'reasoning' | undefined
   /** What has to be sent back with the open reasoning. */
@@ -97,6 +112,7 @@ function firstChoice(choices: unknown): JsonObject | undefined {
 
 function takeChoice(chat: ChatState, choice: JsonObject, chunk: JsonObject): void {
   const { response } = chat
+  chat.begun = true
   const streamed = asObject(choice['delta'])
   const whole = isWhole(chat, choice, streamed) ? asObject(choice['message']) : undefined
   const delta = whole ?? streamed
@@ -125,8 +141,11 @@ function isWhole(
 
 function finish(chat: ChatState): void {
   const { response, finishWord } = chat
+  const isOpen = chat.open === 'text'
+  const listed = listedSources(response.metadata['citations'])
   endBlock(chat)
   endCalls(chat)
+  response.lateSources = [...(isOpen ? [] : takeSources(chat)), ...listed]
   response.usage ??= usageInExtras(response)
   finishMessage(response, {
     finishReason: chatFinishReason(finishWord, chat.started.length > 0),
@@ -226,6 +245,7 @@ function takeTools(chat: ChatState, delta: JsonObject, whole: boolean): void {
 
 function addText(chat: ChatState, delta: string): void {
   if (chat.open !== 'text') openBlock(chat, 'text')
+  chat.text += delta
   chat.response.message.text(delta)
 }
 
@@ -240,9 +260,18 @@ function openBlock(chat: ChatState, kind: 'text' | 'reasoning'): void {
   chat.open = kind
 }
 
+/** The sources of the annotations that came since the last text. They count the characters of the whole answer. */
+function takeSources({ response, text, sourced }: ChatState): readonly Source[] {
+  const annotations = response.lists['annotations'] ?? []
+  if (annotations.length === sourced.count) return []
+  const added = annotations.slice(sourced.count)
+  sourced.count = annotations.length
+  return sourcesOf(added, { text, offset: 0, provider: response.facts.provider })
+}
+
 function endBlock(chat: ChatState): void {
   const { response, open, opaque } = chat
-  if (open === 'text') response.message.endText()
+  if (open === 'text') response.message.endText(undefined, undefined, takeSources(chat))
   if (open === 'reasoning') {
     response.message.endReasoning(opaque)
     chat.opaque = undefined
@@ -360,8 +389,8 @@ function argumentsText(value: JsonValue | undefined): string {
   return value === undefined || value === null ? '' : JSON.stringify(value)
 }
 
-/** The members of a detail that are streamed in pieces. */
-const grows: ReadonlySet<string> = new Set(['text', 'summary', 'data'])
+/** The members of a detail, and of audio, that are streamed in pieces. */
+const grows: ReadonlySet<string> = new Set(['text', 'summary', 'data', 'transcript'])
 
 /**
  * Joins the pieces of OpenRouter's `reasoning_details`, so that a streamed list equals the list of a whole answer.
@@ -395,7 +424,7 @@ function grow(known: JsonObject, piece: JsonObject): JsonObject {
     if (typeof before === 'string' && typeof value === 'string' && grows.has(name)) {
       result[name] = before + value
     } else if (value !== null) {
-      result[name] = value
+      setMember(result, name, value)
     }
   }
   return result
@@ -432,25 +461,14 @@ function noteExtras(
 ): void {
   for (const members of [chunk, choice ?? {}]) {
     for (const [name, value] of Object.entries(members)) {
-      if (!common.has(name) && value !== null && value !== '') metadata[name] = value
+      if (!common.has(name) && value !== null && value !== '') setMember(metadata, name, value)
     }
   }
 }
 
-/** The members of audio that are streamed in pieces. */
-const audioGrows: ReadonlySet<string> = new Set(['data', 'transcript'])
-
 /** Keeps audio output in the metadata, its pieces joined. */
 function noteAudio({ metadata }: ResponseState, audio: JsonValue): void {
-  const known: Record<string, JsonValue> = { ...asObject(metadata['audio']) }
-  for (const [name, value] of Object.entries(asObject(audio) ?? {})) {
-    const before = known[name]
-    known[name] =
-      audioGrows.has(name) && typeof before === 'string' && typeof value === 'string'
-        ? before + value
-        : value
-  }
-  metadata['audio'] = known
+  metadata['audio'] = grow(asObject(metadata['audio']) ?? {}, asObject(audio) ?? {})
 }
 
 /** The usage that Groq sends in `x_groq` when the request did not ask for usage. */

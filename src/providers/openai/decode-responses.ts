@@ -4,6 +4,8 @@ import type { ModelEvent } from '../../types/events.ts'
 import { defined } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { InlineImage } from '../../types/media.ts'
+import type { Source } from '../../types/message.ts'
+import type { ToolSpec } from '../../types/request.ts'
 import type { FinishReason } from '../../types/response.ts'
 import type { CallFacts } from '../shared/call.ts'
 import {
@@ -15,21 +17,27 @@ import {
   startMessage,
   type ResponseState,
 } from './response.ts'
-import { asCount, asList, asObject, asText, parseChunk } from './wire.ts'
+import { sourcesOf } from './sources.ts'
+import { answeredBy, askedBy, asCount, asList, asObject, asText, parseChunk } from './wire.ts'
 
 /**
  * Decodes the Responses API: the events of a stream, or a whole response as if its last event were the only one.
  *
  * `response.completed` and `response.incomplete` end it; `response.failed`, `response.cancelled` and `error` are thrown.
- * Unknown events are ignored. Unknown items are kept in the metadata.
+ * Unknown events are ignored. Items of the provider's own are kept in the message, to be sent back.
  */
-export function responsesDecoder(facts: CallFacts): SseDecoder<ModelEvent> {
+export function responsesDecoder(
+  facts: CallFacts,
+  tools: readonly Pick<ToolSpec, 'name'>[] = [],
+): SseDecoder<ModelEvent> {
   const state = responseState(facts)
   const output: Output = {
     state,
+    tools,
     items: new Map(),
     byId: new Map(),
     callIds: new Set(),
+    waiting: new Map(),
     writing: undefined,
     writingItem: undefined,
     writingPart: undefined,
@@ -53,11 +61,15 @@ export function responsesDecoder(facts: CallFacts): SseDecoder<ModelEvent> {
 /** The output of a response under way. Items are identified by `output_index`, or by their id when a server does not number them. */
 interface Output {
   readonly state: ResponseState
+  /** The tools of the request. */
+  readonly tools: readonly Pick<ToolSpec, 'name'>[]
   readonly items: Map<unknown, OutputItem>
   /** The same items by their ids and those of their calls; `undefined` for an id that several have. */
   readonly byId: Map<unknown, OutputItem | undefined>
   /** The ids of the tool calls that were emitted as started. */
   readonly callIds: Set<string>
+  /** The types of the items that wait for an answer of the caller, by the ids that the answers name. */
+  readonly waiting: Map<string, string>
   /** The text that is being written, so that a delta finds it without a look-up. */
   writing: TextBlock | undefined
   writingItem: unknown
@@ -86,6 +98,7 @@ interface TextBlock {
   readonly index: number | undefined
   readonly isRefusal: boolean
   text: string
+  readonly annotations: JsonValue[]
   done: boolean
 }
 
@@ -111,6 +124,10 @@ function takeEvent(output: Output, type: unknown, event: JsonObject): void {
     case 'response.refusal.done':
       takeTextDone(output, event, event['refusal'], true)
       return
+    case 'response.output_text.annotation.added': {
+      textOf(output, event, false).annotations.push(event['annotation'] ?? null)
+      return
+    }
     case 'response.function_call_arguments.done':
       // The whole arguments matter only when there were no deltas.
       if (itemOfEvent(output, event).text === '') takeArguments(output, event, event['arguments'])
@@ -197,7 +214,7 @@ const endings: ReadonlySet<unknown> = new Set([
 ])
 
 function finish(output: Output, response: JsonObject): void {
-  const { state, callIds } = output
+  const { state, callIds, waiting } = output
   noteHead(state, response)
   const status = response['status']
   if (status === 'failed' || status === 'cancelled') throw failedResponse(state, response)
@@ -207,7 +224,9 @@ function finish(output: Output, response: JsonObject): void {
     const value = response[name]
     if (value !== undefined && value !== null) state.metadata[name] = value
   }
-  finishMessage(state, responseEnd(response, callIds.size > 0))
+  const [awaits] = waiting.values()
+  if (awaits !== undefined) state.metadata['awaits'] = awaits
+  finishMessage(state, responseEnd(response, callIds.size > 0, awaits))
 }
 
 function failedResponse(state: ResponseState, response: JsonObject): Error {
@@ -278,16 +297,34 @@ function endItem(output: Output, item: OutputItem, wire: JsonObject): void {
     case 'function_call':
       endCall(output, item, wire)
       return
+    case 'custom_tool_call':
+      if (output.tools.some(({ name }) => name === wire['name'])) endCustomCall(output, item, wire)
+      else addItem(output, wire)
+      return
     default: {
       const image = generatedImage(wire)
-      if (image === undefined) {
-        noteList(state, 'items', [wire])
-      } else {
+      if (image === undefined) addItem(output, wire)
+      else {
         startMessage(state)
         state.message.image(image)
       }
     }
   }
+}
+
+/**
+ * Keeps an item of the provider's own, to be sent back. Calls that the provider does not answer itself, and requests for
+ * approval, wait for the caller.
+ */
+function addItem({ state, waiting }: Output, wire: JsonObject): void {
+  const type = asText(wire['type'])
+  if (type === undefined) return
+  startMessage(state)
+  state.message.item(wire)
+  const asked = askedBy(wire)
+  const answered = answeredBy(wire)
+  if (asked !== undefined) waiting.set(asked, type)
+  else if (answered !== undefined) waiting.delete(answered)
 }
 
 /**
@@ -321,7 +358,7 @@ function textBlock(
   const known = item.texts.get(contentIndex)
   if (known !== undefined) return known
   startMessage(state)
-  const block = { index: item.index, isRefusal, text: '', done: false }
+  const block = { index: item.index, isRefusal, text: '', annotations: [], done: false }
   item.texts.set(contentIndex, block)
   return block
 }
@@ -340,7 +377,18 @@ function endText(state: ResponseState, block: TextBlock, whole: string): void {
     addText(state, block, whole.slice(text.length))
   }
   block.done = true
-  state.message.endText(block.index, whole)
+  block.text = whole
+  state.message.endText(block.index, whole, annotated(state, block, block.annotations))
+}
+
+function annotated(
+  { message, facts }: ResponseState,
+  { index, text }: TextBlock,
+  annotations: readonly JsonValue[],
+): readonly Source[] {
+  if (annotations.length === 0) return []
+  const { provider } = facts
+  return sourcesOf(annotations, { text, offset: message.textStart(index), provider })
 }
 
 /** Completes the texts of a whole message item, and keeps what stands beside them. */
@@ -349,8 +397,16 @@ function endMessageItem(state: ResponseState, item: OutputItem, wire: JsonObject
     const part = asObject(value) ?? {}
     const isRefusal = part['type'] === 'refusal'
     const whole = asText(isRefusal ? part['refusal'] : part['text'])
-    if (whole !== undefined) endText(state, textBlock(state, item, contentIndex, isRefusal), whole)
-    noteList(state, 'annotations', part['annotations'])
+    const annotations = asList(part['annotations'])
+    if (whole !== undefined) {
+      const block = textBlock(state, item, contentIndex, isRefusal)
+      const late = annotations.slice(block.annotations.length)
+      if (block.done) {
+        state.lateSources = [...state.lateSources, ...annotated(state, block, late)]
+      } else for (const annotation of late) block.annotations.push(annotation)
+      endText(state, block, whole)
+    }
+    noteList(state, 'annotations', annotations)
     noteList(state, 'logprobs', part['logprobs'])
   })
   for (const block of item.texts.values()) endText(state, block, block.text)
@@ -424,6 +480,24 @@ function endCall(output: Output, item: OutputItem, wire: JsonObject): void {
   state.message.endCall({ id, name, ...parseArguments(whole ?? item.text) })
 }
 
+/** The call of a custom tool, whose input is a text, as the call of a tool with the argument `input`. */
+function endCustomCall(output: Output, item: OutputItem, wire: JsonObject): void {
+  const { id, name } = startCall(
+    output,
+    item,
+    asText(wire['call_id']) ?? `call_${output.callIds.size}`,
+    asText(wire['name']) ?? 'unnamed',
+  )
+  const raw = JSON.stringify({ input: asText(wire['input']) ?? '' })
+  addArguments(output.state, item, raw)
+  output.state.message.endCall({
+    id,
+    name,
+    ...parseArguments(raw),
+    opaque: { type: 'custom_tool_call' },
+  })
+}
+
 /** Starts a call, and emits the arguments that were held back. An id that is taken is replaced by a new one. */
 function startCall(
   { state, callIds }: Output,
@@ -459,15 +533,23 @@ function generatedImage(wire: JsonObject): InlineImage | undefined {
 /**
  * Why a response ended, and the provider's own word: the reason of an incomplete response, else its status.
  *
- * OpenAI reports `completed` also for a response that ended in order to call tools.
+ * OpenAI reports `completed` also for a response that ended in order to call tools, or to wait for the caller; then the word
+ * is the type of the item that waits.
  */
-function responseEnd(response: JsonObject, hasCalls: boolean): MessageEnd {
+function responseEnd(
+  response: JsonObject,
+  hasCalls: boolean,
+  awaits: string | undefined,
+): MessageEnd {
   const status = asText(response['status'])
   const why = asText(asObject(response['incomplete_details'])?.['reason'])
   if (status !== 'incomplete') {
     const known = status === 'completed' || status === undefined
-    const ended = hasCalls ? 'tool_calls' : 'stop'
-    return { finishReason: known ? ended : 'other', rawFinishReason: status }
+    const ended = awaits === undefined ? 'stop' : 'other'
+    return {
+      finishReason: known ? (hasCalls ? 'tool_calls' : ended) : 'other',
+      rawFinishReason: known ? (awaits ?? status) : status,
+    }
   }
   return { finishReason: cutReason(why), rawFinishReason: why ?? status }
 }

@@ -1,6 +1,8 @@
-import type { AdapterErrorReason } from '../../errors/errors.ts'
-import type { HttpFailure } from '../../http/call.ts'
+import { reasonOfStatus, type AdapterErrorReason } from '../../errors/errors.ts'
+import type { HttpCall, HttpFailure } from '../../http/call.ts'
 import { retryAfterMs } from '../../http/failure.ts'
+import { defined, parseJson } from '../../types/guards.ts'
+import type { JsonObject } from '../../types/json.ts'
 import { asCount, asObject, asText } from './wire.ts'
 
 /** A failure as a provider reports it, in the body of an error response or inside a stream. */
@@ -13,24 +15,21 @@ interface ReportedFailure {
   readonly status: number | undefined
 }
 
-/** Reads an error response. The body may be JSON, the HTML of a proxy, or empty. */
-export function parseFailure(
-  provider: string,
-  status: number,
-  body: string,
-  headers: Headers,
-): HttpFailure {
-  const failure = readFailure(parseJson(body))
-  const providerRequestId = headers.get('x-request-id') ?? headers.get('apim-request-id')
-  const judged = judgeFailure(provider, failure, status)
-  const waitMs = retryAfterMs(headers) ?? judged.retryAfterMs
-  return {
-    ...judged,
-    ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
-    metadata: {
-      ...judged.metadata,
-      ...(providerRequestId === null ? {} : { providerRequestId }),
-    },
+/** Reads error responses. The body may be JSON, the HTML of a proxy, or empty. */
+export function failureParser(provider: string): HttpCall['parseFailure'] {
+  return (status, body, headers, now) => {
+    const failure = readFailure(parseJson(body))
+    const judged = judgeFailure(provider, failure, status)
+    const requestId = headers.get('x-request-id') ?? headers.get('apim-request-id')
+    return defined<HttpFailure>({
+      ...judged,
+      message: failure.message === undefined ? undefined : judged.message,
+      retryAfterMs: retryAfterMs(headers, now) ?? judged.retryAfterMs,
+      metadata: defined<JsonObject>({
+        ...judged.metadata,
+        providerRequestId: requestId ?? undefined,
+      }),
+    })
   }
 }
 
@@ -70,27 +69,24 @@ function wordsOf(value: unknown): string | undefined {
   return isStructured ? JSON.stringify(value).slice(0, 500) : asText(value)
 }
 
+type JudgedFailure = HttpFailure & { readonly message: string; readonly metadata: JsonObject }
+
 /** Classifies a failure: by the provider's own word if it is known, else by status. */
 export function judgeFailure(
   provider: string,
   failure: ReportedFailure,
   status: number | undefined = failure.status,
-): HttpFailure {
+): JudgedFailure {
   const reason = reasonOf(failure, status)
   const { message, code, type, param } = failure
   const fallback = `${provider} answered ${status ?? 'with an error'}`
-  const waitMs = reason === 'rate_limited' ? waitIn(message ?? '') : undefined
-  return {
+  return defined<JudgedFailure>({
     reason,
     message: message === undefined ? fallback : `${provider}: ${message}`,
-    ...(status === 402 || [code, type].some(isQuota) ? { retryable: false } : {}),
-    ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
-    metadata: {
-      ...(code === undefined ? {} : { code }),
-      ...(type === undefined ? {} : { type }),
-      ...(param === undefined ? {} : { param }),
-    },
-  }
+    retryable: [code, type].some(isQuota) ? false : undefined,
+    retryAfterMs: reason === 'rate_limited' ? waitIn(message ?? '') : undefined,
+    metadata: defined<JsonObject>({ code, type, param }),
+  })
 }
 
 /** A used-up quota does not come back by waiting, so it is not retried. */
@@ -146,7 +142,7 @@ function reasonOf(failure: ReportedFailure, status: number | undefined): Adapter
       ? 'authentication_failed'
       : (byText ?? 'invalid_request')
   }
-  return statusReason(status)
+  return reasonOfStatus(status)
 }
 
 function wordReason(word: string): AdapterErrorReason | undefined {
@@ -167,14 +163,6 @@ function textReason(message: string): AdapterErrorReason | undefined {
   return sentences.find(([sentence]) => sentence.test(message))?.[1]
 }
 
-function statusReason(status: number): AdapterErrorReason {
-  if (status === 401 || status === 403) return 'authentication_failed'
-  if (status === 402 || status === 429) return 'rate_limited'
-  if (status === 408) return 'timeout'
-  if (status === 404 || status === 405 || status === 415) return 'invalid_request'
-  return status >= 500 ? 'provider_unavailable' : 'unknown'
-}
-
 /** The time in "Please try again in 1.5s": seconds, minutes or milliseconds. */
 function waitIn(message: string): number | undefined {
   const match = /try again in (?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:(\d+)ms)?/i.exec(message)
@@ -182,12 +170,4 @@ function waitIn(message: string): number | undefined {
   const [, minutes = '0', seconds = '0', ms = '0'] = match
   const waitMs = Math.round(Number(minutes) * 60_000 + Number(seconds) * 1000 + Number(ms))
   return waitMs > 0 ? waitMs : undefined
-}
-
-function parseJson(body: string): unknown {
-  try {
-    return JSON.parse(body)
-  } catch {
-    return undefined
-  }
 }

@@ -5,10 +5,12 @@ import {
   ImageAdapterError,
   type ImageAdapterErrorReason,
 } from '../../errors/errors.ts'
-import { guardCall, type HttpCall } from '../../http/call.ts'
+import { guardCall } from '../../http/call.ts'
 import { transportFailure } from '../../http/failure.ts'
 import { postForJson, type JsonAnswer } from '../../http/post.ts'
-import { withoutSecrets } from '../../http/secrets.ts'
+import { secretsOf } from '../../http/secrets.ts'
+import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
+import { assertValid, within } from '../../schema/checks.ts'
 import { defined } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
 import type {
@@ -20,7 +22,13 @@ import type {
   ImageUsage,
   RemoteImage,
 } from '../../types/media.ts'
-import type { ImageLimits } from '../../vision/fetch-image.ts'
+import type { Warn, Warning } from '../../types/warning.ts'
+import {
+  fetchImagesIssues,
+  type Download,
+  type FetchImages,
+  type ImageLimits,
+} from '../../vision/fetch-image.ts'
 import {
   imageBlob,
   imageHead,
@@ -31,63 +39,75 @@ import {
 import { madeImage, type MadeImageFacts } from '../../vision/made-image.ts'
 import { pngHeader, type PngHeader } from '../../vision/png-header.ts'
 import { imageFailure } from '../../vision/resolve-images.ts'
-import { unsentCall, urlOf, type UnsentCall } from '../shared/call.ts'
-import { requestBody } from '../shared/merge-options.ts'
-import { judgeFailure, parseFailure, readFailure } from './failure.ts'
+import { unsentCall, urlOf, warningList, type UnsentCall } from '../shared/call.ts'
+import { requestBody } from '../shared/request-body.ts'
+import { failureParser, judgeFailure, readFailure } from './failure.ts'
 import { settleOptions, type OpenAiOptions, type OpenAiSettings } from './openai.ts'
-import { mergeOver, optionsFor } from './render-options.ts'
 import { asCount, asList, asObject, asText } from './wire.ts'
 
 /**
  * An adapter for OpenAI's images API, and for compatible servers: `generate`, and `edit` with several images and a mask.
  *
  * `variation` is refused before anything is sent: no current model offers it. Images of an edit that are given by URL are
- * fetched here, from public hosts only. Parameters of one model family (`output_format`, `moderation`, `input_fidelity`, …)
+ * fetched here only with the option `fetchImages`. Parameters of one model family (`output_format`, `moderation`, `input_fidelity`, …)
  * go into `providerOptions.openai`. A setting that the family has no parameter for is left out and named in the answer's
- * `metadata.droppedParameters`. The option `api` is for chat and has no effect here.
+ * `warnings`. The option `api` is for chat and has no effect here.
  */
-export function openaiImages(options: OpenAiOptions = {}): ImageAdapter {
-  const settings = settleOptions(options)
+export function openaiImages(options: OpenAiImagesOptions = {}): ImageAdapter {
+  const { fetchImages, ...connecting } = options
+  assertValid('invalid_options', within('fetchImages', fetchImagesIssues(fetchImages)))
+  const settings = settleOptions(connecting)
   const { provider, key } = settings.connection
   return {
     provider,
     needsModel: true,
     key,
     supportedOperations: () => ['generate', 'edit'],
-    generate: imageCaller(settings),
+    generate: imageCaller(settings, fetchImages),
   }
 }
 
+/** How to reach OpenAI's images API, and which images the adapter may fetch. */
+export interface OpenAiImagesOptions extends OpenAiOptions {
+  /**
+   * Whether the images of an edit that are given by URL are fetched by this process, because the API takes only bytes.
+   * `true` allows every public host, a function decides for each URL. Without it such an image is refused.
+   */
+  readonly fetchImages?: FetchImages | undefined
+}
+
 /** Makes the calls of an adapter. A request that the model cannot answer is refused before the key is looked up. */
-function imageCaller(settings: OpenAiSettings): ImageAdapter['generate'] {
+function imageCaller(
+  settings: OpenAiSettings,
+  fetchImages: FetchImages | undefined,
+): ImageAdapter['generate'] {
   return async (request, options = {}) => {
     const { provider } = settings.connection
     const requestId = options.requestId ?? (options.newId ?? randomId)('request')
     const family = imageFamily(request.model)
     assertPossible(request, family, { provider, requestId })
-    const call = imageCall(settings, request.operation, { ...options, requestId })
+    const call = await imageCall(settings, request.operation, { ...options, requestId })
     try {
-      const { body, leftOut } = await imageBody(request, family, call)
-      return parseImages(await postForJson({ ...call, body }), { request, call, leftOut })
+      const { warnings, warn } = warningList()
+      const body = await imageBody(request, family, { ...call, fetchImages }, warn)
+      return parseImages(await postForJson({ ...call, body }), { request, call, warnings })
     } catch (error) {
-      throw imageFailure(error, call)
+      throw secretsOf(call).cleanError(imageFailure(error, call))
     }
   }
 }
 
 /** Where and how an operation is sent. A missing key that is required is an `EngineError`. */
-function imageCall(
+async function imageCall(
   settings: OpenAiSettings,
   operation: ImageOperation,
   options: AdapterOptions & { readonly requestId: string },
-): UnsentCall {
+): Promise<UnsentCall> {
   const { connection } = settings
   const { provider } = connection
   const edit = operation === 'edit'
   const url = urlOf(connection, edit ? '/images/edits' : '/images/generations')
-  const failures: HttpCall['parseFailure'] = (status, body, answered) =>
-    parseFailure(provider, status, body, answered)
-  const call = unsentCall({ ...settings, parseFailure: failures }, url, {
+  const call = await unsentCall({ ...settings, parseFailure: failureParser(provider) }, url, {
     ...options,
     stream: false,
   })
@@ -208,24 +228,19 @@ function imageFamily(model: string | undefined): ImageFamily {
   return model === 'dall-e-3' ? dallE3 : other
 }
 
-/** A body, and the settings that were left out of it. */
-interface ImageBody {
-  readonly body: string | FormData
-  readonly leftOut: readonly string[]
-}
-
 /** The body of a request: JSON for `generate`, a form with the images for `edit`. */
 async function imageBody(
   request: ImageRequest,
   family: ImageFamily,
-  call: UnsentCall,
-): Promise<ImageBody> {
+  call: UnsentCall & Pick<Download, 'fetchImages'>,
+  warn: Warn,
+): Promise<string | FormData> {
   const { provider, requestId } = call
-  const { fields, leftOut } = renderFields(request, family, provider)
-  if (request.operation !== 'edit') return { body: JSON.stringify(fields), leftOut }
+  const fields = renderFields(request, family, provider, warn)
+  if (request.operation !== 'edit') return JSON.stringify(fields)
   const inputs = await load(request, family, call)
   const problem = maskProblem(inputs)
-  if (problem === undefined) return { body: renderForm(fields, inputs), leftOut }
+  if (problem === undefined) return renderForm(fields, inputs)
   throw new ImageAdapterError('invalid_request', problem, { provider, requestId })
 }
 
@@ -233,13 +248,14 @@ async function imageBody(
 async function load(
   request: ImageRequest,
   { limits }: ImageFamily,
-  call: UnsentCall,
+  call: UnsentCall & Pick<Download, 'fetchImages'>,
 ): Promise<LoadedInputs> {
-  const { provider, fetch, requestId } = call
+  const { provider, fetch, fetchImages, requestId } = call
   const guard = guardCall({ ...call, body: null })
+  const { signal } = guard
   try {
-    const source = { limits: { provider, ...limits }, fetch, requestId, signal: guard.signal }
-    return await loadInputs(request, source)
+    const from = { limits: { provider, ...limits }, fetch, fetchImages, requestId, signal }
+    return await loadInputs(request, from)
   } catch (error) {
     throw transportFailure(error, call, guard.signal)
   } finally {
@@ -247,25 +263,20 @@ async function load(
   }
 }
 
-/** The parameters of a request under the names of its model's family. */
-interface RenderedFields {
-  readonly fields: JsonObject
-  /** The settings that the family has no parameter for. */
-  readonly leftOut: readonly string[]
-}
-
-/** Renders a request. Provider options are merged over the parameters. */
+/** The parameters of a request under the names of its model's family. Provider options are merged over them. */
 function renderFields(
   request: ImageRequest,
   family: ImageFamily,
   provider: string,
-): RenderedFields {
+  warn: Warn,
+): JsonObject {
   const { operation, prompt, model, n, size, quality, style, background, responseFormat } = request
-  const leftOut: OptionalSetting[] = []
   const setting = (name: OptionalSetting, word: string | undefined): string | undefined => {
     // An edit keeps the style of the image that it edits; the API has no such parameter there.
     const known = family.settings.includes(name) && !(name === 'style' && operation === 'edit')
-    if (!known && word !== undefined && word !== 'auto') leftOut.push(name)
+    if (!known && word !== undefined && word !== 'auto') {
+      warn(name, `${model ?? provider} has no parameter for it`)
+    }
     return known ? word : undefined
   }
   const wanted = setting('quality', quality)
@@ -289,7 +300,7 @@ function renderFields(
     // Never sent.
     metadata: {},
   })
-  return { fields: mergeOver(body, optionsFor(provider, request.providerOptions)), leftOut }
+  return mergeOptions(body, optionsFor('openai', provider, request.providerOptions))
 }
 
 function sizeText(size: ImageSize): string {
@@ -343,13 +354,13 @@ function dimensions({ width, height }: PngHeader): string {
 interface AnswerContext {
   readonly request: ImageRequest
   readonly call: UnsentCall
-  readonly leftOut: readonly string[]
+  readonly warnings: readonly Warning[]
 }
 
 /** Reads an answer of the images API. Items without data and URL, which a filter leaves behind, are ignored. */
 function parseImages(
   { value, status, headers }: JsonAnswer,
-  { request, call, leftOut }: AnswerContext,
+  { request, call, warnings }: AnswerContext,
 ): ImageResponse {
   const { provider, requestId } = call
   const body = asObject(value) ?? {}
@@ -357,15 +368,16 @@ function parseImages(
   const images = items.flatMap((item) => parseImage(item, body, request.responseFormat) ?? [])
   if (images.length === 0) throw noImage(body, call, status)
   const providerRequestId = headers.get('x-request-id')
+  const { clean } = secretsOf(call)
   return defined<ImageResponse>({
     requestId,
     model: request.model,
     provider,
     images,
     usage: parseUsage(body, images.length),
+    warnings,
     metadata: {
-      ...(providerRequestId === null ? {} : { providerRequestId }),
-      ...(leftOut.length === 0 ? {} : { droppedParameters: leftOut }),
+      ...(providerRequestId === null ? {} : { providerRequestId: clean(providerRequestId) }),
       ...request.metadata,
     },
   })
@@ -417,11 +429,10 @@ function parseUsage({ usage, size, quality }: JsonObject, images: number): Image
 
 /** Why a successful answer has no image: it reports a failure, everything was filtered, or it is malformed. */
 function noImage(body: JsonObject, call: UnsentCall, status: number): AdapterError {
-  const { provider, requestId, headers } = call
+  const { provider, requestId } = call
   const facts = { provider, requestId, status }
   if (body['error'] !== undefined) {
-    const failure = withoutSecrets(judgeFailure(provider, readFailure(body)), headers)
-    const { reason, message, ...details } = failure
+    const { reason, message, ...details } = judgeFailure(provider, readFailure(body))
     return new AdapterError(reason, message, { ...facts, ...details })
   }
   const { data } = body

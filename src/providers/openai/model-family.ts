@@ -1,3 +1,4 @@
+import { defined } from '../../types/guards.ts'
 import type { ReasoningEffort } from '../../types/request.ts'
 
 /** The two endpoints of OpenAI that answer a conversation. */
@@ -23,6 +24,43 @@ export interface ModelFamily {
   readonly thinksByDefault: boolean
   /** The name of the output limit in Chat Completions. */
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens'
+  /** `false`: `parallel_tool_calls` is refused. */
+  readonly parallelToolCalls?: boolean
+  /** The role of instructions, if it does not follow from `reasons`. */
+  readonly systemRole?: 'system' | 'developer'
+  /** `false`: `stream_options` is refused, so that a streamed answer has no usage on most servers. */
+  readonly streamOptions?: boolean
+}
+
+/** What a server takes, where neither the name of the model nor `family` says it. An absent flag is decided by them. */
+export interface OpenAiCompat {
+  /** Whether `stream_options` may be sent. */
+  readonly streamOptions?: boolean | undefined
+  /** Whether an effort of reasoning may be sent. */
+  readonly reasoningEffort?: boolean | undefined
+  /** Whether a temperature and `topP` may be sent. */
+  readonly temperature?: boolean | undefined
+  /** Whether instructions are messages of the role `developer`, not `system`. */
+  readonly developerRole?: boolean | undefined
+  /** The name of the output limit in Chat Completions. */
+  readonly maxTokensField?: ModelFamily['maxTokensField'] | undefined
+}
+
+/** A family with the flags of a server over it. */
+export function withCompat(family: ModelFamily, compat: OpenAiCompat | undefined): ModelFamily {
+  if (compat === undefined) return family
+  const { reasoningEffort, temperature, developerRole } = compat
+  const { efforts, refusesTemperature: refuses, systemRole } = family
+  // Without a list the requested word is sent.
+  const known = reasoningEffort === true && efforts?.length === 0 ? undefined : efforts
+  return defined<ModelFamily>({
+    ...family,
+    efforts: reasoningEffort === false ? [] : known,
+    refusesTemperature: temperature === undefined ? refuses : temperature ? 'never' : 'always',
+    systemRole: developerRole === undefined ? systemRole : developerRole ? 'developer' : 'system',
+    maxTokensField: compat.maxTokensField ?? family.maxTokensField,
+    streamOptions: compat.streamOptions ?? family.streamOptions,
+  })
 }
 
 /** An unknown model, probably not OpenAI's: the older names are used, which more servers know. */
@@ -51,8 +89,12 @@ const thinker: ModelFamily = {
 /** Reasons unless the effort is `none`, and accepts a temperature only then. */
 const optional: ModelFamily = { ...thinker, refusesTemperature: 'thinking' }
 
+/** The models of xAI that answer an effort with 400. Its other reasoning models take one. */
+const withoutEffort: ModelFamily = { ...unknownFamily, efforts: [] }
+
 /** The first row that matches is used. */
 const families: readonly (readonly [RegExp, ModelFamily])[] = [
+  [/(?:^|\/)grok-(?:code|2|3(?!-mini)|4(?:-fast|[-.]1-fast|[-.]20))/i, withoutEffort],
   // Azure writes 3.5 without the point.
   [/^gpt-35-/i, plain],
   [/^gpt-5(\.\d+)?-search-api/i, { ...plainNewer, refusesTemperature: 'always' }],
@@ -82,15 +124,34 @@ const families: readonly (readonly [RegExp, ModelFamily])[] = [
     /^gpt-(5\.\d+|[6-9]|[1-9]\d)(?!\d)/i,
     { ...optional, efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'] },
   ],
-  [/^o[1-9]/, thinker],
+  [/^o[1-9]/, { ...thinker, parallelToolCalls: false }],
   [/^codex-|^computer-use/i, thinker],
   [/^(gpt-4o|gpt-4\.1|chatgpt-)/i, plainNewer],
   [/^gpt-(4|3\.5)/i, plain],
 ]
 
-/** The family of a model, by its name. A name that is not OpenAI's gives the unknown family. */
+/** Whether a name stands for a family: a model of the table, or `compatible` for a server whose models are not OpenAI's. */
+export function isFamily(name: unknown): boolean {
+  return (
+    typeof name === 'string' &&
+    (name === 'compatible' || families.some(([pattern]) => pattern.test(bareName(name))))
+  )
+}
+
+/**
+ * The family of a model, by its name. A name that is not OpenAI's gives the unknown family.
+ *
+ * A name with the vendor in front of it (`openai/gpt-5-mini`) is a router's: it belongs to the same family, but is sent to
+ * Chat Completions, which every router has.
+ */
 export function modelFamily(model: string): ModelFamily {
-  return families.find(([name]) => name.test(model))?.[1] ?? unknownFamily
+  const bare = bareName(model)
+  const family = families.find(([name]) => name.test(bare))?.[1] ?? unknownFamily
+  return bare === model ? family : { ...family, endpoint: 'chat' }
+}
+
+function bareName(model: string): string {
+  return model.replace(/^openai\//i, '')
 }
 
 /**
@@ -109,6 +170,11 @@ export function wireEffort(effort: ReasoningEffort, family: ModelFamily): WireEf
     if (distance <= least) [best, least] = [candidate, distance]
   }
   return best
+}
+
+/** The role of instructions. */
+export function systemRole({ systemRole: role, reasons }: ModelFamily): 'system' | 'developer' {
+  return role ?? (reasons ? 'developer' : 'system')
 }
 
 /** Whether a temperature would be refused when it is sent with this effort. */

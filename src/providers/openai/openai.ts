@@ -1,53 +1,172 @@
 import type { ChatAdapter } from '../../contracts/adapter.ts'
 import { EngineError } from '../../errors/errors.ts'
+import type { SseDecoder } from '../../http/sse.ts'
 import { sniffedBody } from '../../http/whole-body.ts'
-import { assertValid, oneOf, optionsOf, text, type Check } from '../../schema/checks.ts'
+import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
+import {
+  assertValid,
+  fine,
+  flag,
+  must,
+  oneOf,
+  optionsOf,
+  someText,
+  text,
+  type Check,
+} from '../../schema/checks.ts'
+import type { Issue } from '../../types/error-data.ts'
+import type { ModelEvent } from '../../types/events.ts'
+import { defined } from '../../types/guards.ts'
 import type { ModelRequest } from '../../types/request.ts'
 import {
   chatAdapter,
   connectionChecks,
   settleConnection,
   urlOf,
+  type CallFacts,
+  type CallHeaders,
+  type ConnectionDefaults,
   type ConnectionOptions,
   type ProviderWire,
 } from '../shared/call.ts'
 import { chatDecoder } from './decode-chat.ts'
 import { responsesDecoder } from './decode-responses.ts'
-import { parseFailure } from './failure.ts'
-import { endpoints, modelFamily, type Endpoint } from './model-family.ts'
-import { renderChat } from './render-chat.ts'
+import { failureParser } from './failure.ts'
 import {
-  mergeOver,
-  optionsFor,
-  type RenderedRequest,
-  type RenderOptions,
-} from './render-options.ts'
+  endpoints,
+  isFamily,
+  modelFamily,
+  withCompat,
+  type Endpoint,
+  type ModelFamily,
+  type OpenAiCompat,
+} from './model-family.ts'
+import { renderChat } from './render-chat.ts'
+import { type RenderedRequest, type RenderOptions } from './render-options.ts'
 import { renderResponses } from './render-responses.ts'
 
 /**
- * A chat adapter for OpenAI's Responses and Chat Completions APIs, and for servers that are compatible with them.
+ * A chat adapter for OpenAI's Responses and Chat Completions APIs, and for servers that are compatible with them. A text is
+ * the name of the model.
  *
  * Invalid options throw at once; requests are checked when a call is made. Settings that the model's family is known to
- * refuse are left out of the call and named in the answer's `metadata.droppedParameters`.
+ * refuse are left out of the call and named in `warnings` of the answer.
  */
-export function openai(options: OpenAiOptions = {}): ChatAdapter {
-  const settings = settleOptions(options)
-  const { connection, api } = settings
+export function openai(options: OpenAiOptions | string = {}): ChatAdapter {
+  const settings = settleOptions(named(options))
+  const { api } = settings
+  return adapterFor(settings, (family) =>
+    (api ?? family.endpoint) === 'chat' ? chatApi : responsesApi,
+  )
+}
+
+/** `openai` for Chat Completions alone, which compatible servers speak: a bundle has only this API. */
+export function openaiChat(options: Omit<OpenAiOptions, 'api'> | string = {}): ChatAdapter {
+  return adapterFor(settleOptions(named(options)), () => chatApi)
+}
+
+/** `openai` for the Responses API alone: a bundle has only this API. */
+export function openaiResponses(options: Omit<OpenAiOptions, 'api'> | string = {}): ChatAdapter {
+  return adapterFor(settleOptions(named(options)), () => responsesApi)
+}
+
+/**
+ * `openai` for a deployment on Azure. The model of the adapter is the deployment, whose name says nothing about the model:
+ * set `family` (`'gpt-5'`, …) to send what that model takes.
+ *
+ * Without `apiVersion` it uses Azure's version 1 API; with a dated one, the older address of the deployment and Chat
+ * Completions; there the address decides, and another `model` of a call or an engine is ignored with a warning. The key is `apiKey`, or found under the name `azure` (AZURE_OPENAI_API_KEY); `token` is for Entra ID and may be a
+ * function that renews it.
+ */
+export function azure(options: AzureOptions): ChatAdapter {
+  assertValid('invalid_options', azureIssues(options))
+  const { resource, deployment, apiVersion, token, headers, ...rest } = options
+  const host = `https://${resource}.openai.azure.com/openai`
+  const legacy = apiVersion !== undefined && /^\d/.test(apiVersion)
+  const version = apiVersion === undefined ? '' : `?api-version=${encodeURIComponent(apiVersion)}`
+  const path = legacy ? `/deployments/${encodeURIComponent(deployment)}` : '/v1'
+  if (legacy && rest.api === 'responses') {
+    const problem = `has only "chat" at the address of apiVersion ${apiVersion}: leave out apiVersion for the Responses API`
+    assertValid('invalid_options', [{ path: 'api', problem }])
+  }
+  const settings = settleOptions(
+    {
+      model: deployment,
+      ...(legacy ? { api: 'chat' } : {}),
+      ...rest,
+      headers: token === undefined ? headers : () => withToken(token, headers),
+    },
+    {
+      provider: 'azure',
+      baseUrl: `${host}${path}${version}`,
+      keyHeaders: ['api-key', 'authorization'],
+    },
+  )
+  const { api } = settings
+  const own = {
+    ...settings,
+    ...(legacy ? { deployment } : {}),
+    keyHeader: (key: string) => ({ 'api-key': key }),
+  }
+  return adapterFor(own, (family) => ((api ?? family.endpoint) === 'chat' ? chatApi : responsesApi))
+}
+
+/** How to reach a deployment on Azure. */
+export interface AzureOptions extends OpenAiOptions {
+  /** The name of the resource: the first part of its address. */
+  readonly resource: string
+  readonly deployment: string
+  readonly apiVersion?: string | undefined
+  /** A token of Entra ID, or a function that returns one for each call. It is sent instead of a key. */
+  readonly token?: string | (() => string | Promise<string>) | undefined
+}
+
+async function withToken(
+  token: NonNullable<AzureOptions['token']>,
+  headers: AzureOptions['headers'],
+): Promise<CallHeaders> {
+  const more = typeof headers === 'function' ? await headers() : headers
+  const bearer = typeof token === 'function' ? await token() : token
+  return { authorization: `Bearer ${bearer}`, ...more }
+}
+
+function named(options: OpenAiOptions | string): OpenAiOptions {
+  return typeof options === 'string' ? { model: options } : options
+}
+
+/** One of the two APIs: how a request is written, and what reads the answer. */
+interface Api {
+  readonly render: typeof renderChat
+  readonly decoder: (facts: CallFacts, tools: ModelRequest['tools']) => SseDecoder<ModelEvent>
+}
+
+const chatApi: Api = { render: renderChat, decoder: (facts) => chatDecoder(facts) }
+
+const responsesApi: Api = { render: renderResponses, decoder: responsesDecoder }
+
+function adapterFor(settings: OpenAiSettings, apiOf: (family: ModelFamily) => Api): ChatAdapter {
+  const { connection, family: familyName, compat, deployment } = settings
   const { provider } = connection
   return chatAdapter({
     ...settings,
-    images: imageLimits,
+    media: mediaLimits,
     requestIdHeader: 'x-request-id',
-    parseFailure: (status, body, headers) => parseFailure(provider, status, body, headers),
+    parseFailure: failureParser(provider),
     splitter: () => sniffedBody,
-    open({ model = '' }, facts, context) {
-      const endpoint = api ?? modelFamily(model).endpoint
+    open({ model: asked = '', tools }, facts, context) {
+      const model = deployment ?? asked
+      if (model !== asked) {
+        facts.warn('model', `${asked} is not used: the address names the deployment ${model}`)
+      }
+      const family = withCompat(modelFamily(familyName ?? model), compat)
+      const api = apiOf(family)
       return {
         render(request) {
-          const { path, ...rendered } = renderRequest(request, { provider, endpoint, ...context })
+          const target = { provider, family, warn: facts.warn, ...context }
+          const { path, ...rendered } = renderRequest({ ...request, model }, api, target)
           return { url: urlOf(connection, path), ...rendered }
         },
-        decoder: endpoint === 'chat' ? chatDecoder(facts) : responsesDecoder(facts),
+        decoder: api.decoder(facts, tools),
       }
     },
   })
@@ -57,6 +176,13 @@ export function openai(options: OpenAiOptions = {}): ChatAdapter {
 export interface OpenAiOptions extends ConnectionOptions {
   /** The endpoint to use. By default the model decides: the GPT-5 and o families and later ones use `responses`. */
   readonly api?: Endpoint | undefined
+  /**
+   * What the model is, where its name does not say it: the name of a model of OpenAI (`gpt-5`, `o3`, `gpt-4o`), or `compatible`
+   * for a server whose models are not OpenAI's.
+   */
+  readonly family?: string | undefined
+  /** What the server takes, flag by flag. */
+  readonly compat?: OpenAiCompat | undefined
   /** With the version path. The default is `https://api.openai.com/v1`. A query, such as Azure's `api-version`, is kept. */
   readonly baseUrl?: string | undefined
   /** The adapter's own key. The key of a call takes precedence. Only OpenAI itself requires a key. */
@@ -71,46 +197,81 @@ export interface OpenAiOptions extends ConnectionOptions {
   readonly provider?: string | undefined
 }
 
-const optionIssues: Check = optionsOf({
+const openaiChecks = {
   ...connectionChecks,
   api: oneOf(endpoints),
+  family: must('the name of a model of OpenAI, such as "gpt-5", or "compatible"', isFamily),
+  compat: optionsOf({
+    streamOptions: flag,
+    reasoningEffort: flag,
+    temperature: flag,
+    developerRole: flag,
+    maxTokensField: oneOf(['max_tokens', 'max_completion_tokens']),
+  } satisfies Readonly<Record<keyof OpenAiCompat, Check>>),
   organization: text,
   project: text,
-} satisfies Readonly<Record<keyof OpenAiOptions, Check>>)
+} satisfies Readonly<Record<keyof OpenAiOptions, Check>>
+
+const optionIssues: Check = optionsOf(openaiChecks)
+
+/** A function, so that a bundle without `azure` does not have it. */
+const azureIssues = (options: unknown): readonly Issue[] =>
+  optionsOf({
+    ...openaiChecks,
+    resource: must('the name of a resource', isName),
+    deployment: someText,
+    apiVersion: someText,
+    // The value is never shown.
+    token: (value) =>
+      typeof value === 'string' || typeof value === 'function'
+        ? fine
+        : [{ path: '', problem: 'must be a string or a function' }],
+  } satisfies Readonly<Record<keyof AzureOptions, Check>>)(options)
+
+function isName(value: unknown): boolean {
+  return typeof value === 'string' && /^[\w-]+$/.test(value)
+}
 
 /** The options, settled: what chat calls and image calls have in common. */
 export interface OpenAiSettings extends Pick<ProviderWire, 'connection' | 'headers' | 'keyHeader'> {
   readonly api: Endpoint | undefined
+  /** The deployment that the address names, whatever the model of a request is. */
+  readonly deployment?: string
+  readonly family: string | undefined
+  readonly compat: OpenAiCompat | undefined
 }
 
 /** Checks the options and fills in the defaults. Invalid options are a `ValidationError`. */
-export function settleOptions(options: OpenAiOptions): OpenAiSettings {
+export function settleOptions(
+  options: OpenAiOptions,
+  defaults: Partial<ConnectionDefaults> = {},
+): OpenAiSettings {
   assertValid('invalid_options', optionIssues(options))
-  const { api, organization, project } = options
+  const { api, family, compat, organization, project } = options
   return {
     api,
+    family,
+    compat,
     connection: settleConnection(options, {
       provider: 'openai',
       baseUrl: 'https://api.openai.com/v1',
       keyHeaders: ['authorization'],
+      ...defaults,
     }),
-    headers: {
-      ...(organization === undefined ? {} : { 'openai-organization': organization }),
-      ...(project === undefined ? {} : { 'openai-project': project }),
-    },
+    headers: defined<Record<string, string>>({
+      'openai-organization': organization,
+      'openai-project': project,
+    }),
     keyHeader: (key) => ({ authorization: `Bearer ${key}` }),
   }
 }
 
-/** The images that OpenAI accepts. */
-const imageLimits = {
+/** The images and files that OpenAI accepts. */
+const mediaLimits = {
   maxBytes: 20 * 1024 * 1024,
+  maxFileBytes: 50 * 1024 * 1024,
   mimeTypes: ['image/png', 'image/jpeg', 'image/webp', 'image/gif'],
 } as const
-
-interface RenderContext extends Pick<RenderOptions, 'provider' | 'stream' | 'sessionId'> {
-  readonly endpoint: Endpoint
-}
 
 /**
  * Renders a request for its endpoint and merges `providerOptions` over the body.
@@ -119,20 +280,19 @@ interface RenderContext extends Pick<RenderOptions, 'provider' | 'stream' | 'ses
  */
 function renderRequest(
   request: ModelRequest,
-  { endpoint, ...context }: RenderContext,
+  api: Api,
+  context: Omit<RenderOptions, 'stored' | 'continues'>,
 ): RenderedRequest {
   const { provider, stream } = context
   if (request.model === undefined || request.model === '') {
     throw new EngineError('missing_model', `${provider} needs a model`, { provider })
   }
-  const over = optionsFor(provider, request.providerOptions)
-  const options: RenderOptions = {
+  const over = optionsFor('openai', provider, request.providerOptions)
+  const rendered = api.render(request, {
     ...context,
-    family: modelFamily(request.model),
     stored: over['store'] === true,
-  }
-  const rendered =
-    endpoint === 'chat' ? renderChat(request, options) : renderResponses(request, options)
-  const body = mergeOver(rendered.body, over)
+    continues: 'previous_response_id' in over || 'conversation' in over,
+  })
+  const body = mergeOptions(rendered.body, over)
   return { ...rendered, body: stream ? { ...body, stream } : body }
 }

@@ -1,38 +1,64 @@
-import { AdapterError } from '../../errors/errors.ts'
 import { assertNever, defined } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
+import type { Image, InlineFile, MediaFile } from '../../types/media.ts'
 import {
   messageText,
+  type ImageDetail,
   type Message,
   type ReasoningPart,
   type ToolCall,
 } from '../../types/message.ts'
 import type { ModelRequest, ToolChoice } from '../../types/request.ts'
-import { requestBody } from '../shared/merge-options.ts'
+import { fileKind, fileText, unsupportedFile } from '../shared/files.ts'
+import { requestBody } from '../shared/request-body.ts'
+import type { ToolIds } from '../shared/tool-ids.ts'
+import { systemRole, type ModelFamily } from './model-family.ts'
 import {
   argumentsJson,
+  callIds,
   imageAddress,
   eachPart,
+  leaveOut,
   renderContent,
   sharedParameters,
-  toolIds,
   type RenderedRequest,
   type RenderOptions,
-  type ToolIds,
 } from './render-options.ts'
 import { asList, asObject } from './wire.ts'
 
 /** Renders a request as the body of `/chat/completions`, which has no summaries of reasoning. */
 export function renderChat(request: ModelRequest, options: RenderOptions): RenderedRequest {
-  const { temperature, effort, cache, tools, toolChoice, format, leftOut } = sharedParameters(
-    request,
-    options,
-  )
-  const { family, stream } = options
+  const shared = sharedParameters(request, options)
+  const { effort, cache, tools, toolChoice, format, forms } = shared
+  const { family, stream, warn } = options
+  const { presencePenalty, frequencyPenalty, stopSequences } = family.reasons ? {} : request
+  // The reasoning models of OpenAI refuse these; its other models do not know topK, which many other servers take.
+  if (family.reasons) {
+    leaveOut(request, ['presencePenalty', 'frequencyPenalty', 'stopSequences'], options)
+  }
+  if (family.efforts !== undefined) leaveOut(request, ['topK'], options)
+  // Other servers have limits of their own.
+  const hasManyStops = family.efforts !== undefined && (stopSequences?.length ?? 0) > maxStops
+  if (hasManyStops) {
+    warn('stopSequences', `${request.model} takes at most ${maxStops} stopSequences: none is sent`)
+  }
+  if (request.reasoning?.summary === true && effort !== undefined) {
+    warn(
+      'reasoning.summary',
+      `${request.model} takes no reasoning.summary: Chat Completions has no such parameter`,
+    )
+  }
   const body = requestBody<ModelRequest>({
     model: { model: request.model },
     messages: { messages: renderChatMessages(request.messages, options) },
-    temperature: { temperature },
+    parallelToolCalls: { parallel_tool_calls: shared.parallelToolCalls },
+    temperature: { temperature: shared.temperature },
+    topP: { top_p: shared.topP },
+    topK: { top_k: family.efforts === undefined ? request.topK : undefined },
+    stopSequences: { stop: hasManyStops ? undefined : stopSequences },
+    seed: { seed: request.seed },
+    presencePenalty: { presence_penalty: presencePenalty },
+    frequencyPenalty: { frequency_penalty: frequencyPenalty },
     maxTokens: { [family.maxTokensField]: request.maxTokens },
     tools: { tools: tools?.map(renderTool) },
     toolChoice: { tool_choice: toolChoice === undefined ? undefined : renderChoice(toolChoice) },
@@ -44,12 +70,19 @@ export function renderChat(request: ModelRequest, options: RenderOptions): Rende
     // Never sent.
     metadata: {},
   })
-  const noSummary = request.reasoning?.summary === true && !leftOut.includes('reasoning')
   return {
     path: '/chat/completions',
-    body: stream ? { ...body, stream, stream_options: { include_usage: true } } : body,
-    leftOut: noSummary ? [...leftOut, 'reasoning.summary'] : leftOut,
+    body: stream ? { ...body, stream, ...streamOptions(family) } : body,
+    forms,
   }
+}
+
+/** The most stop sequences that OpenAI takes. */
+const maxStops = 4
+
+/** The count of tokens of a streamed answer has to be asked for. */
+function streamOptions(family: ModelFamily): JsonObject {
+  return family.streamOptions === false ? {} : { stream_options: { include_usage: true } }
 }
 
 /** Not every compatible server knows `strict`, so it is sent only when it is true. */
@@ -71,8 +104,69 @@ function renderChatMessages(
   messages: readonly Message[],
   options: RenderOptions,
 ): readonly JsonObject[] {
-  const ids = toolIds()
-  return messages.map((message) => renderMessage(message, options, ids))
+  const ids = callIds()
+  const rendered: JsonObject[] = []
+  let attached: JsonObject[] = []
+  for (const message of messages) {
+    if (message.role === 'tool') {
+      const result = renderToolResult(message, options, ids)
+      rendered.push(result.message)
+      attached.push(...result.attached)
+      continue
+    }
+    // All results of a turn come first.
+    if (attached.length > 0) rendered.push({ role: 'user', content: attached })
+    attached = []
+    rendered.push(renderMessage(message, options, ids))
+  }
+  if (attached.length > 0) rendered.push({ role: 'user', content: attached })
+  return rendered
+}
+
+function renderImage(
+  image: Image,
+  { provider }: RenderOptions,
+  detail: ImageDetail | undefined,
+): JsonObject {
+  const url = imageAddress(image, provider)
+  return { type: 'image_url', image_url: defined<JsonObject>({ url, detail }) }
+}
+
+/** Chat Completions takes PDFs, and recordings as `wav` or `mp3`. A text file is sent as text, as OpenAI recommends. */
+function renderFile(file: MediaFile, options: RenderOptions): JsonObject {
+  const kind = fileKind(file)
+  if (kind === 'image') return renderImage(file, options, undefined)
+  if (file.type === 'id') return { type: 'file', file: { file_id: file.id } }
+  const instead =
+    kind === 'pdf' || kind === 'text'
+      ? 'pass its bytes, or use openai({ api: "responses" })'
+      : kind === 'audio'
+        ? 'pass the bytes of a wav or mp3'
+        : 'openai({ api: "responses" }) takes more types'
+  if (file.type === 'base64') {
+    const { mimeType, base64, name } = file
+    const format = audioFormats.get(mimeType)
+    if (format !== undefined) {
+      return { type: 'input_audio', input_audio: { data: base64, format } }
+    }
+    if (kind === 'text') return { type: 'text', text: namedText(file) }
+    if (kind === 'pdf') {
+      const file_data = `data:${mimeType};base64,${base64}`
+      return { type: 'file', file: { filename: name ?? 'file.pdf', file_data } }
+    }
+  }
+  throw unsupportedFile(options.provider, file, instead)
+}
+
+const audioFormats: ReadonlyMap<string, string> = new Map([
+  ['audio/wav', 'wav'],
+  ['audio/x-wav', 'wav'],
+  ['audio/mpeg', 'mp3'],
+  ['audio/mp3', 'mp3'],
+])
+
+function namedText(file: InlineFile): string {
+  return file.name === undefined ? fileText(file) : `${file.name}:\n\n${fileText(file)}`
 }
 
 function renderMessage(message: Message, options: RenderOptions, ids: ToolIds): JsonObject {
@@ -80,7 +174,7 @@ function renderMessage(message: Message, options: RenderOptions, ids: ToolIds): 
   switch (role) {
     case 'system':
       return defined<JsonObject>({
-        role: options.family.reasons ? 'developer' : 'system',
+        role: systemRole(options.family),
         content: messageText(message),
         name,
       })
@@ -89,21 +183,23 @@ function renderMessage(message: Message, options: RenderOptions, ids: ToolIds): 
         role,
         content: renderContent(message, {
           text: ({ text }) => ({ type: 'text', text }),
-          image: ({ image, detail }) => ({
-            type: 'image_url',
-            image_url: defined<JsonObject>({ url: imageAddress(image, options.provider), detail }),
-          }),
+          image: ({ image, detail }) => renderImage(image, options, detail),
+          file: ({ file }) => renderFile(file, options),
+          provider_item: noItem,
         }),
         name,
       })
     case 'assistant':
       return renderAssistant(message, options, ids)
     case 'tool':
-      return renderToolResult(message, options, ids)
+      return renderToolResult(message, options, ids).message
     default:
       return assertNever(role)
   }
 }
+
+/** Chat Completions has no items: those in a thread came from the Responses API, or from another provider. */
+const noItem = (): undefined => undefined
 
 /** Chat Completions does not take back the images that a model made. A message of images alone becomes a placeholder. */
 function renderAssistant(message: Message, { provider }: RenderOptions, ids: ToolIds): JsonObject {
@@ -118,9 +214,13 @@ function renderAssistant(message: Message, { provider }: RenderOptions, ids: Too
     image() {
       placeholder = '[image]'
     },
+    file() {
+      placeholder = '[file]'
+    },
     reasoning(part) {
       if (part.provider === provider) addReasoning(sentBack, part)
     },
+    provider_item: noItem,
   })
   text ||= placeholder
   return defined<JsonObject>({
@@ -157,20 +257,38 @@ function renderCall(call: ToolCall, ids: ToolIds): JsonObject {
   })
 }
 
-/** Chat Completions takes only text as a tool result. */
-function renderToolResult(message: Message, { provider }: RenderOptions, ids: ToolIds): JsonObject {
-  const content = eachPart(message, {
+interface RenderedResult {
+  readonly message: JsonObject
+  /** What the message cannot hold. */
+  readonly attached: readonly JsonObject[]
+}
+
+/** Chat Completions takes only text as a tool result. Images and files follow in a message of the user. */
+function renderToolResult(message: Message, options: RenderOptions, ids: ToolIds): RenderedResult {
+  const attached: JsonObject[] = []
+  const texts = eachPart(message, {
     text: ({ text }) => text,
-    image() {
-      const problem =
-        'images in tool results need the Responses API: use openai({ api: "responses" })'
-      throw new AdapterError('unsupported_feature', problem, { provider })
+    image({ image, detail }) {
+      attached.push(renderImage(image, options, detail))
+      return ''
+    },
+    file({ file }) {
+      const rendered = renderFile(file, options)
+      // A text file begins on a line of its own.
+      if (typeof rendered['text'] === 'string') return `\n${rendered['text']}\n`
+      attached.push(rendered)
+      return ''
     },
     reasoning: () => '',
+    provider_item: () => '',
   })
+  const id = ids.result(message.toolCallId)
+  const text = texts.join('')
+  const elsewhere = text === '' && attached.length > 0
+  const content = elsewhere ? 'The result is in the next message of the user.' : text
+  const label = { type: 'text', text: `Attached to the result of the tool call ${id}:` }
   return {
-    role: 'tool',
-    tool_call_id: ids.result(message.toolCallId),
-    content: content.join(''),
+    message: { role: 'tool', tool_call_id: id, content },
+    attached: attached.length === 0 ? attached : [label, ...attached],
   }
 }

@@ -1,17 +1,21 @@
 import { AdapterError } from '../../errors/errors.ts'
+import type { AnswerForms } from '../../make/answer-text.ts'
+import { optionsFor } from '../../make/provider-options.ts'
+import { openaiStrict } from '../../schema/dialects.ts'
 import { assertNever, defined } from '../../types/guards.ts'
-import type { JsonObject, JsonValue, ProviderOptions } from '../../types/json.ts'
+import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Image } from '../../types/media.ts'
-import type { Message, Part, ToolCall } from '../../types/message.ts'
+import type { Message, Part, ProviderItemPart, ToolCall } from '../../types/message.ts'
 import type { ModelRequest, ResponseFormat, ToolChoice, ToolSpec } from '../../types/request.ts'
-import { mergeOptions } from '../shared/merge-options.ts'
+import type { Warn } from '../../types/warning.ts'
+import { requestSchemas } from '../shared/schemas.ts'
+import { toolIds, type ToolIds } from '../shared/tool-ids.ts'
 import {
   refusesTemperature,
   wireEffort,
   type ModelFamily,
   type WireEffort,
 } from './model-family.ts'
-import { strictSchema } from './strict-schema.ts'
 
 /** What a renderer needs beside the request. */
 export interface RenderOptions {
@@ -23,39 +27,65 @@ export interface RenderOptions {
   readonly sessionId: string | undefined
   /** Whether the provider is asked to store responses, so that their items can be named by id. */
   readonly stored: boolean
+  /** Whether the options name what came before, so that only what is new is sent. */
+  readonly continues: boolean
+  /** Told about every setting that is left out. */
+  readonly warn: Warn
 }
 
-/** The parameters of both endpoints, and the settings that the model's family does not accept. */
+/** The parameters of both endpoints. */
 interface SharedParameters extends RenderedSchemas {
   readonly temperature: number | undefined
+  readonly topP: number | undefined
+  readonly parallelToolCalls: boolean | undefined
   readonly effort: WireEffort | undefined
   readonly toolChoice: ToolChoice | undefined
   readonly cache: JsonObject
 }
 
-/** Renders the parameters that depend on the model's family. Settings that it refuses are named in `leftOut`. */
-export function sharedParameters(
-  request: ModelRequest,
-  { family, sessionId }: RenderOptions,
-): SharedParameters {
-  const { reasoning, temperature } = request
+/** Renders the parameters that depend on the model's family. Settings that it refuses are left out, with a warning. */
+export function sharedParameters(request: ModelRequest, options: RenderOptions): SharedParameters {
+  const { family, sessionId, warn } = options
+  const { reasoning, temperature, topP, model = '' } = request
   const effort = reasoning === undefined ? undefined : wireEffort(reasoning.effort, family)
-  const noTemperature = temperature !== undefined && refusesTemperature(family, effort)
-  const noReasoning = reasoning !== undefined && reasoning.effort !== 'none' && effort === undefined
-  const schemas = renderSchemas(request)
+  const noSampling = refusesTemperature(family, effort)
+  if (noSampling) leaveOut(request, ['temperature', 'topP'], options, reasoningOnly(family))
+  if (reasoning !== undefined && effort === undefined && reasoning.effort !== 'none') {
+    warn('reasoning', `${model} takes no effort of reasoning`)
+  }
+  if (reasoning?.effort === 'none' && effort !== undefined && effort !== 'none') {
+    warn('reasoning', `${model} always reasons: the effort is ${effort}`)
+  }
+  const schemas = renderSchemas(request, options)
+  // Without tools these are refused.
+  const hasTools = schemas.tools !== undefined
+  const takesParallel = hasTools && family.parallelToolCalls !== false
+  if (hasTools && !takesParallel) leaveOut(request, ['parallelToolCalls'], options)
   return {
     ...schemas,
-    temperature: noTemperature ? undefined : temperature,
+    temperature: noSampling ? undefined : temperature,
+    topP: noSampling ? undefined : topP,
     effort,
-    // Without tools a choice is refused.
-    toolChoice: schemas.tools === undefined ? undefined : request.toolChoice,
+    toolChoice: hasTools ? request.toolChoice : undefined,
+    parallelToolCalls: takesParallel ? request.parallelToolCalls : undefined,
     cache: cacheParameters(request.promptCache, sessionId),
-    leftOut: [
-      ...(noTemperature ? ['temperature'] : []),
-      ...(noReasoning ? ['reasoning'] : []),
-      ...schemas.leftOut,
-    ],
   }
+}
+
+/** Warns about every one of these settings that the request has. */
+export function leaveOut(
+  request: ModelRequest,
+  settings: readonly (keyof ModelRequest)[],
+  { warn }: RenderOptions,
+  when = '',
+): void {
+  for (const setting of settings) {
+    if (request[setting] !== undefined) warn(setting, `${request.model} takes no ${setting}${when}`)
+  }
+}
+
+function reasoningOnly({ refusesTemperature: when }: ModelFamily): string {
+  return when === 'thinking' ? ' while it reasons' : ''
 }
 
 /** OpenAI always caches. The key groups related calls, and `long` keeps the cache for a day. */
@@ -65,10 +95,10 @@ function cacheParameters(
 ): JsonObject {
   if (cache === undefined) return {}
   const { key = sessionId, retention } = cache === true ? {} : cache
-  return {
-    ...(key === undefined ? {} : { prompt_cache_key: key }),
-    ...(retention === 'long' ? { prompt_cache_retention: '24h' } : {}),
-  }
+  return defined<JsonObject>({
+    prompt_cache_key: key,
+    prompt_cache_retention: retention === 'long' ? '24h' : undefined,
+  })
 }
 
 /** A request, rendered for one endpoint. */
@@ -76,8 +106,8 @@ export interface RenderedRequest {
   /** The path of the endpoint below the base address. */
   readonly path: string
   readonly body: JsonObject
-  /** The settings that the model's family, or the endpoint, does not accept. */
-  readonly leftOut: readonly string[]
+  /** The forms in which the schemas are sent. */
+  readonly forms: AnswerForms
 }
 
 /** The schemas of a request: its tools and the form of its answer. */
@@ -86,28 +116,27 @@ interface RenderedSchemas {
   readonly tools: readonly JsonObject[] | undefined
   /** `{type, …}`; absent for free text. */
   readonly format: JsonObject | undefined
-  /** The schemas that could not be made strict. */
-  readonly leftOut: readonly string[]
+  readonly forms: AnswerForms
 }
 
 /**
- * Renders the schemas. A schema that OpenAI cannot enforce is sent as it is, without `strict`: the model follows it as well
- * as it can, and the answer is still validated by it here.
+ * Renders the schemas. A schema that OpenAI cannot enforce is sent without `strict`: the model follows it as well as it can,
+ * and the answer is still validated by it here.
  */
-function renderSchemas({ tools, responseFormat }: ModelRequest): RenderedSchemas {
-  const leftOut: string[] = []
-  const enforce = (schema: JsonObject, strict: boolean | undefined, place: string) => {
-    const enforced = strict === true ? strictSchema(schema) : undefined
-    if (strict === true && enforced === undefined) leftOut.push(place)
-    return { schema: enforced ?? schema, strict: strict === true ? enforced !== undefined : strict }
-  }
-  const renderTool = (tool: ToolSpec): JsonObject => {
-    const { schema, strict } = enforce(tool.schema, tool.strict, `tools.${tool.name}.strict`)
+function renderSchemas(
+  { tools, responseFormat }: ModelRequest,
+  { provider, warn }: RenderOptions,
+): RenderedSchemas {
+  const schemas = requestSchemas(provider, warn)
+  const renderTool = (tool: ToolSpec, index: number): JsonObject => {
+    const dialect = tool.strict === true ? openaiStrict : 'plain'
+    const { schema, strict } = schemas.tool(tool, index, dialect)
     return defined<JsonObject>({
       name: tool.name,
       description: tool.description === '' ? undefined : tool.description,
       parameters: schema,
-      strict,
+      strict: tool.strict === undefined ? undefined : strict,
+      ...optionsFor('openai', provider, tool.providerOptions ?? {}),
     })
   }
   const renderFormat = (format: ResponseFormat): JsonObject | undefined => {
@@ -117,8 +146,11 @@ function renderSchemas({ tools, responseFormat }: ModelRequest): RenderedSchemas
       case 'json_object':
         return { type: 'json_object' }
       case 'json_schema': {
-        const { schema, strict } = enforce(format.schema, format.strict, 'responseFormat.strict')
-        return { type: 'json_schema', name: format.name, schema, strict: strict === true }
+        const { schema, strict } = schemas.answer(
+          format.schema,
+          format.strict ? openaiStrict : 'plain',
+        )
+        return { type: 'json_schema', name: format.name, schema, strict }
       }
       default:
         return assertNever(format)
@@ -127,24 +159,8 @@ function renderSchemas({ tools, responseFormat }: ModelRequest): RenderedSchemas
   return {
     tools: tools.length === 0 ? undefined : tools.map(renderTool),
     format: responseFormat === undefined ? undefined : renderFormat(responseFormat),
-    leftOut,
+    forms: schemas.forms,
   }
-}
-
-/** The provider options of a call: those under `openai`, then those under the name of a compatible server. */
-export function optionsFor(provider: string, options: ProviderOptions): JsonObject {
-  const { openai = {}, [provider]: own } = options
-  return provider === 'openai' ? openai : mergeOver(openai, own)
-}
-
-/**
- * The body with provider options merged over it.
- *
- * Objects are merged all the way down. `tools` and `include` are added to, so that a built-in tool does not replace the
- * tools of the request.
- */
-export function mergeOver(body: JsonObject, options: JsonObject | undefined): JsonObject {
-  return mergeOptions(body, options, { objects: 'deep', addedTo: ['tools', 'include'] })
 }
 
 /** What becomes of each type of part. A new type needs a decision in every table of a renderer. */
@@ -162,19 +178,25 @@ export function eachPart<T>({ content }: Message, table: PartTable<T>): readonly
         return table.text(part)
       case 'image':
         return table.image(part)
+      case 'file':
+        return table.file(part)
       case 'reasoning':
         return table.reasoning(part)
+      case 'provider_item':
+        return table.provider_item(part)
       default:
         return assertNever(part)
     }
   })
 }
 
+/** What becomes of the parts of a user's message or a tool's. An item that is not content is left out. */
+export type ContentTable = Omit<PartTable<JsonObject>, 'reasoning' | 'provider_item'> & {
+  readonly provider_item: (part: ProviderItemPart) => JsonObject | undefined
+}
+
 /** Content without reasoning: a single text is a string, anything else a list. */
-export function renderContent(
-  message: Message,
-  table: Omit<PartTable<JsonObject>, 'reasoning'>,
-): JsonValue {
+export function renderContent(message: Message, table: ContentTable): JsonValue {
   const items = eachPart(message, { ...table, reasoning: () => undefined }).filter(
     (item) => item !== undefined,
   )
@@ -183,17 +205,18 @@ export function renderContent(
   return items.length === 1 && only['text'] !== undefined ? only['text'] : items
 }
 
-/** An image as OpenAI takes it: a URL or a data URI. Files have been read before. */
+/** An image as Chat Completions takes it: a URL or a data URI. */
 export function imageAddress(image: Image, provider: string): string {
   switch (image.type) {
     case 'url':
       return image.url
     case 'base64':
       return `data:${image.mimeType};base64,${image.base64}`
-    case 'file':
-      throw new AdapterError('unsupported_feature', `the image ${image.path} was not read`, {
-        provider,
-      })
+    case 'id': {
+      const problem =
+        'Chat Completions takes no images by file id: use openai({ api: "responses" }), or pass the bytes'
+      throw new AdapterError('unsupported_feature', problem, { provider })
+    }
     default:
       return assertNever(image)
   }
@@ -206,39 +229,7 @@ export function argumentsJson(call: ToolCall): string {
   return usable ? rawArguments : JSON.stringify(decoded)
 }
 
-/** The ids of the tool calls of a conversation, as they are sent. */
-export interface ToolIds {
-  /** The id of a call. Each call of a conversation gets its own, also when two answers used the same id. */
-  call(id: string): string
-  /** The id that a result refers to: that of the last call with this id. */
-  result(id: string | undefined): string
-}
-
-/** The longest id that all of OpenAI's models accept. */
-const longest = 40
-
-/**
- * Makes the ids of one conversation.
- *
- * OpenAI's own ids are not changed. Other providers write longer ids, or count from 0 in every answer: their calls and results
- * are renamed, always in the same way, so that the cached prefix of a conversation stays valid.
- */
-export function toolIds(): ToolIds {
-  const used = new Set<string>()
-  const latest = new Map<string, string>()
-  return {
-    call(id) {
-      const base = shortened(id)
-      let unique = base
-      for (let count = 2; used.has(unique); count++) unique = `${base.slice(0, 32)}_${count}`
-      used.add(unique)
-      latest.set(id, unique)
-      return unique
-    },
-    result: (id = '') => latest.get(id) ?? shortened(id),
-  }
-}
-
-function shortened(id: string): string {
-  return id === '' ? 'call' : id.slice(0, longest)
+/** The ids of a conversation: at most 40 characters, which all of OpenAI's models accept. */
+export function callIds(): ToolIds {
+  return toolIds((id) => (id === '' ? 'call' : id), 40)
 }

@@ -1,27 +1,33 @@
+import { optionsFor } from '../../make/provider-options.ts'
 import { assertNever, defined } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
+import type { Image, MediaFile } from '../../types/media.ts'
 import {
   messageText,
+  type ImageDetail,
   type ImagePart,
   type Message,
   type ReasoningPart,
   type ToolCall,
 } from '../../types/message.ts'
 import type { ModelRequest, ToolChoice } from '../../types/request.ts'
-import { requestBody } from '../shared/merge-options.ts'
+import { fileKind, unsupportedFile } from '../shared/files.ts'
+import { requestBody } from '../shared/request-body.ts'
+import type { ToolIds } from '../shared/tool-ids.ts'
+import { systemRole } from './model-family.ts'
 import {
   argumentsJson,
+  callIds,
   imageAddress,
   eachPart,
+  leaveOut,
   renderContent,
   sharedParameters,
-  toolIds,
-  type PartTable,
+  type ContentTable,
   type RenderedRequest,
   type RenderOptions,
-  type ToolIds,
 } from './render-options.ts'
-import { asCount, asObject, asText } from './wire.ts'
+import { answeredBy, askedBy, asCount, asList, asObject, asText } from './wire.ts'
 
 /**
  * Renders a request as the body of `/responses`.
@@ -29,20 +35,29 @@ import { asCount, asObject, asText } from './wire.ts'
  * Nothing is stored at the provider, so reasoning is requested in its encrypted form, to be sent back with the next call.
  */
 export function renderResponses(request: ModelRequest, options: RenderOptions): RenderedRequest {
-  const { temperature, effort, cache, tools, toolChoice, format, leftOut } = sharedParameters(
-    request,
-    options,
-  )
-  const { family, stream } = options
-  const summary =
-    request.reasoning?.summary === true && !leftOut.includes('reasoning') ? 'auto' : undefined
+  const shared = sharedParameters(request, options)
+  const { effort, cache, tools, toolChoice, format, forms } = shared
+  leaveOut(request, unknownHere, options, ': the Responses API has no such parameter')
+  const { family, stream, warn } = options
+  const { maxTokens } = request
+  if (maxTokens !== undefined && maxTokens < leastTokens) {
+    warn('maxTokens', `the least of the Responses API is ${leastTokens}, which is sent`)
+  }
+  const summary = request.reasoning?.summary === true && effort !== undefined ? 'auto' : undefined
   const reasoning = defined<JsonObject>({ effort, summary })
   const body = requestBody<ModelRequest>({
     model: { model: request.model },
     messages: { input: renderInput(request.messages, options) },
-    temperature: { temperature },
-    maxTokens: { max_output_tokens: request.maxTokens },
-    tools: { tools: tools?.map(renderTool) },
+    parallelToolCalls: { parallel_tool_calls: shared.parallelToolCalls },
+    temperature: { temperature: shared.temperature },
+    topP: { top_p: shared.topP },
+    topK: {},
+    stopSequences: {},
+    seed: {},
+    presencePenalty: {},
+    frequencyPenalty: {},
+    maxTokens: { max_output_tokens: maxTokens && Math.max(maxTokens, leastTokens) },
+    tools: { tools: ownTools(tools?.map(renderTool), request, options) },
     toolChoice: { tool_choice: toolChoice === undefined ? undefined : renderChoice(toolChoice) },
     responseFormat: { text: format === undefined ? undefined : { format } },
     reasoning: {
@@ -56,8 +71,32 @@ export function renderResponses(request: ModelRequest, options: RenderOptions): 
     // Never sent.
     metadata: {},
   })
-  return { path: '/responses', body: stream ? { ...body, stream } : body, leftOut }
+  return { path: '/responses', body: stream ? { ...body, stream } : body, forms }
 }
+
+/** The smallest output limit that the Responses API takes. */
+const leastTokens = 16
+
+/** The tools of the request, without those that `providerOptions` declare in another form, such as a custom tool. */
+function ownTools(
+  tools: readonly JsonObject[] | undefined,
+  { providerOptions }: ModelRequest,
+  { provider }: RenderOptions,
+): readonly JsonObject[] | undefined {
+  const added = asList(optionsFor('openai', provider, providerOptions)['tools'])
+  if (added.length === 0) return tools
+  const names = new Set(added.map((tool) => asObject(tool)?.['name']))
+  return tools?.filter(({ name }) => !names.has(name))
+}
+
+/** The settings that only Chat Completions takes. */
+const unknownHere = [
+  'topK',
+  'stopSequences',
+  'seed',
+  'presencePenalty',
+  'frequencyPenalty',
+] as const
 
 /** `strict` is always sent, because its default is true here. */
 function renderTool(tool: JsonObject): JsonObject {
@@ -72,68 +111,180 @@ function renderChoice(choice: ToolChoice): JsonValue {
 
 /** The messages of a request as input items. One message may be several items, or none. */
 function renderInput(messages: readonly Message[], options: RenderOptions): readonly JsonObject[] {
-  const ids = toolIds()
-  return messages.flatMap((message) => renderMessage(message, options, ids))
+  const ids = { ...callIds(), custom: new Set<string>(), answered: answeredItems(messages) }
+  const items = messages.map((message) => renderMessage(message, options, ids))
+  return items.slice(options.continues ? firstNew(messages) : 0).flat()
+}
+
+/** The first message that the provider does not have: what follows the answer before the user's last message. */
+function firstNew(messages: readonly Message[]): number {
+  const asked = messages.findLastIndex(({ role }) => role === 'user')
+  const before = messages.slice(0, Math.max(asked, 0))
+  return before.findLastIndex(({ role }) => role === 'assistant' || role === 'tool') + 1
+}
+
+/** The ids of the calls. */
+interface ResponsesIds extends ToolIds {
+  /** Those of custom tools. */
+  readonly custom: Set<string>
+  /** The ids that the items of the conversation answer. */
+  readonly answered: ReadonlySet<unknown>
+}
+
+function answeredItems(messages: readonly Message[]): ReadonlySet<unknown> {
+  const answered = new Set<unknown>()
+  for (const { content } of messages) {
+    if (typeof content === 'string') continue
+    for (const part of content)
+      if (part.type === 'provider_item') answered.add(answeredBy(part.item))
+  }
+  return answered
 }
 
 function renderMessage(
   message: Message,
   options: RenderOptions,
-  ids: ToolIds,
+  ids: ResponsesIds,
 ): readonly JsonObject[] {
   const { role } = message
   switch (role) {
     case 'system':
-      return [
-        { role: options.family.reasons ? 'developer' : 'system', content: messageText(message) },
-      ]
+      return [{ role: systemRole(options.family), content: messageText(message) }]
     case 'user':
-      return [{ role, content: renderContent(message, contentTable(options)) }]
+      return renderUser(message, options)
     case 'assistant':
       return renderAssistant(message, options, ids)
-    case 'tool':
+    case 'tool': {
+      const { toolCallId } = message
+      const isCustom = toolCallId !== undefined && ids.custom.has(toolCallId)
       return [
         {
-          type: 'function_call_output',
-          call_id: ids.result(message.toolCallId),
+          type: isCustom ? 'custom_tool_call_output' : 'function_call_output',
+          call_id: ids.result(toolCallId),
           output: renderContent(message, contentTable(options)),
         },
       ]
+    }
     default:
       return assertNever(role)
   }
 }
 
-function contentTable({ provider }: RenderOptions): Omit<PartTable<JsonObject>, 'reasoning'> {
+/**
+ * The message of a user. Items that are not content, such as the answer to an approval request, come before it, and replace
+ * it if there is nothing else.
+ */
+function renderUser(message: Message, options: RenderOptions): readonly JsonObject[] {
+  const parts = typeof message.content === 'string' ? [] : message.content
+  const items = parts.flatMap((part) =>
+    part.type === 'provider_item' && part.provider === options.provider && !isContent(part.item)
+      ? [part.item]
+      : [],
+  )
+  if (items.length > 0 && items.length === parts.length) return items
+  return [...items, { role: 'user', content: renderContent(message, contentTable(options)) }]
+}
+
+/** Whether an item is a part of a message and not an item of its own. */
+function isContent({ type }: JsonObject): boolean {
+  return typeof type === 'string' && type.startsWith('input_')
+}
+
+function contentTable({ provider }: RenderOptions): ContentTable {
   return {
     text: ({ text }) => ({ type: 'input_text', text }),
-    image: ({ image, detail }) => ({
-      type: 'input_image',
-      image_url: imageAddress(image, provider),
-      detail: detail ?? 'auto',
-    }),
+    image: ({ image, detail }) => renderImage(image, provider, detail),
+    file: ({ file }) => renderFile(file, provider),
+    provider_item: ({ item, provider: from }) =>
+      from === provider && isContent(item) ? item : undefined,
   }
 }
 
-/** The items in their original order. A reasoning item knows how many calls came before it. */
+function renderImage(image: Image, provider: string, detail: ImageDetail = 'auto'): JsonObject {
+  const source =
+    image.type === 'id' ? { file_id: image.id } : { image_url: imageAddress(image, provider) }
+  return { type: 'input_image', ...source, detail }
+}
+
+/** Documents, tables and texts. The API has no part for audio and video. */
+function renderFile(file: MediaFile, provider: string): JsonObject {
+  const kind = fileKind(file)
+  if (kind === 'image') return renderImage(file, provider)
+  if (kind === 'audio' || kind === 'video') {
+    const instead =
+      kind === 'audio' ? 'openai({ api: "chat" }) takes wav and mp3' : 'no API of OpenAI does'
+    throw unsupportedFile(provider, file, instead)
+  }
+  switch (file.type) {
+    case 'base64': {
+      const { mimeType, base64, name = mimeType === 'application/pdf' ? 'file.pdf' : 'file' } = file
+      return {
+        type: 'input_file',
+        filename: name,
+        file_data: `data:${mimeType};base64,${base64}`,
+      }
+    }
+    case 'url':
+      return { type: 'input_file', file_url: file.url }
+    case 'id':
+      return { type: 'input_file', file_id: file.id }
+    default:
+      return assertNever(file)
+  }
+}
+
+/**
+ * The items in their original order. Reasoning and the provider's own items know how many calls came before them.
+ *
+ * The API refuses a reasoning item without the item that followed it, an item of the provider's own without the reasoning
+ * before it, and a call that nobody answered. They are sent together, or all are left out.
+ */
 function renderAssistant(
   message: Message,
   options: RenderOptions,
-  ids: ToolIds,
+  ids: ResponsesIds,
 ): readonly JsonObject[] {
   const calls = (message.toolCalls ?? []).map((call) => renderCall(call, ids))
-  let rendered = 0
-  const items = eachPart<readonly JsonObject[]>(message, {
-    text: ({ text }) => (text === '' ? [] : [spoken(text)]),
-    image: (part) => [renderOwnImage(part)],
+  const items: JsonObject[] = []
+  let placed = 0
+  let isReasoningSent = true
+  const placeCalls = (until: number): void => {
+    items.push(...calls.slice(placed, until))
+    placed = Math.max(placed, until)
+  }
+  eachPart(message, {
+    text({ text }) {
+      if (text !== '') items.push(spoken(text))
+    },
+    image: (part) => void items.push(renderOwnImage(part)),
+    file: () => void items.push(spoken('[file]')),
     reasoning(part) {
-      const before = asCount(asObject(part.opaque)?.['calls_before']) ?? 0
-      const due = calls.slice(rendered, before)
-      rendered = Math.max(rendered, before)
-      return [...due, ...renderReasoning(part, options)]
+      if (part.provider !== options.provider) return
+      placeCalls(asCount(asObject(part.opaque)?.['calls_before']) ?? 0)
+      const item = renderReasoning(part, options)
+      isReasoningSent = item !== undefined
+      if (item !== undefined) items.push(item)
+    },
+    provider_item({ provider, item, callsBefore = 0 }) {
+      if (provider !== options.provider) return
+      placeCalls(callsBefore)
+      const asked = askedBy(item)
+      const isOpen = asked !== undefined && !ids.answered.has(asked)
+      if (isReasoningSent && !isOpen) items.push(item)
+      // The reasoning that led to the item has lost it.
+      else while (isReasoning(items.at(-1))) items.pop()
     },
   })
-  return [...items.flat(), ...calls.slice(rendered)]
+  placeCalls(calls.length)
+  // Reasoning whose next item was lost ends the message, or is followed by other reasoning.
+  return items.filter((item, at) => {
+    const next = items[at + 1]
+    return !isReasoning(item) || (next !== undefined && !isReasoning(next))
+  })
+}
+
+function isReasoning(item: JsonObject | undefined): boolean {
+  return item?.['type'] === 'reasoning'
 }
 
 /** Text of the model. Not every server recognises a message by its role alone, so the type is sent too. */
@@ -149,31 +300,34 @@ function renderOwnImage({ image }: ImagePart): JsonObject {
 }
 
 /**
- * Reasoning goes back to the provider that it came from, and only if it can be read there: encrypted, or stored by its id.
- *
- * It is not sent to a model that is known not to reason.
+ * Reasoning goes back only if it can be read there: encrypted, or stored by its id. It is not sent to a model that is known
+ * not to reason.
  */
 function renderReasoning(
   part: ReasoningPart,
-  { provider, family, stored }: RenderOptions,
-): readonly JsonObject[] {
+  { family, stored }: RenderOptions,
+): JsonObject | undefined {
   const opaque = asObject(part.opaque)
   const id = asText(opaque?.['id'])
   const encrypted = asText(opaque?.['encrypted_content'])
-  if (part.provider !== provider || id === undefined) return []
   const refused = !family.reasons && family.efforts !== undefined
-  if (refused || (encrypted === undefined && !stored)) return []
-  return [
-    defined<JsonObject>({
-      type: 'reasoning',
-      id,
-      summary: part.text === '' ? [] : [{ type: 'summary_text', text: part.text }],
-      encrypted_content: encrypted,
-    }),
-  ]
+  if (id === undefined || refused || (encrypted === undefined && !stored)) return undefined
+  return defined<JsonObject>({
+    type: 'reasoning',
+    id,
+    summary: part.text === '' ? [] : [{ type: 'summary_text', text: part.text }],
+    encrypted_content: encrypted,
+  })
 }
 
-function renderCall(call: ToolCall, ids: ToolIds): JsonObject {
+/** A call of a custom tool has a free text as its input. */
+function renderCall(call: ToolCall, ids: ResponsesIds): JsonObject {
+  if (asObject(call.opaque)?.['type'] === 'custom_tool_call') {
+    ids.custom.add(call.id)
+    const input = asText(call.arguments['input']) ?? ''
+    return { type: 'custom_tool_call', call_id: ids.call(call.id), name: call.name, input }
+  }
+  ids.custom.delete(call.id)
   return {
     type: 'function_call',
     call_id: ids.call(call.id),

@@ -1,9 +1,9 @@
 import { AdapterError } from '../../errors/errors.ts'
-import { cleanMembers } from '../../http/secrets.ts'
 import { messageBuilder, type MessageBuilder, type MessageEnd } from '../../make/message-builder.ts'
 import type { ModelEvent } from '../../types/events.ts'
-import { defined } from '../../types/guards.ts'
+import { defined, setMember } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
+import type { Source } from '../../types/message.ts'
 import type { Usage } from '../../types/response.ts'
 import type { CallFacts } from '../shared/call.ts'
 import { judgeFailure, readFailure } from './failure.ts'
@@ -22,6 +22,8 @@ export interface ResponseState {
   readonly metadata: Record<string, JsonValue>
   /** The lists of the metadata, which grow. */
   readonly lists: Record<string, JsonValue[]>
+  /** The sources that came after their text was complete. */
+  lateSources: readonly Source[]
 }
 
 export function responseState(facts: CallFacts): ResponseState {
@@ -35,6 +37,7 @@ export function responseState(facts: CallFacts): ResponseState {
     refusal: '',
     metadata: {},
     lists: {},
+    lateSources: [],
   }
   return state
 }
@@ -59,7 +62,7 @@ export function noteList(
 
 /** Starts the message, unless it has started. To be called before any content is given to the builder. */
 export function startMessage({ message, id, model }: ResponseState): void {
-  if (!message.started) message.start({ id, model })
+  if (!message.started) message.head({ id, model })
 }
 
 /** Completes the message. A refusal turns the finish reason `stop` into `content_filter`. */
@@ -72,32 +75,29 @@ export function finishMessage(
     ...state.metadata,
     ...state.lists,
     refusal: asText(refusal),
-    droppedParameters: facts.leftOut.length === 0 ? undefined : facts.leftOut,
     providerRequestId: facts.providerRequestId,
   })
   startMessage(state)
-  message.finish({
+  const end = {
     finishReason: refusal !== '' && finishReason === 'stop' ? 'content_filter' : finishReason,
     rawFinishReason,
     usage: usage === undefined ? undefined : parseUsage(usage),
     metadata: Object.keys(metadata).length === 0 ? undefined : metadata,
-  })
+  }
+  message.finish(end, state.lateSources)
 }
 
 /** The error that a provider reported inside an answer that began as a success. */
 export function reportedError({ facts }: ResponseState, value: unknown): AdapterError {
-  const { provider, requestId, providerRequestId, clean } = facts
+  const { provider, requestId, providerRequestId } = facts
   const reported = readFailure(value)
   const { reason, message, metadata, ...rest } = judgeFailure(provider, reported)
-  return new AdapterError(reason, clean(message), {
+  return new AdapterError(reason, message, {
     provider,
     requestId,
     status: reported.status,
     ...rest,
-    metadata: {
-      ...cleanMembers(metadata ?? {}, clean),
-      ...(providerRequestId === undefined ? {} : { providerRequestId }),
-    },
+    metadata: defined<JsonObject>({ ...metadata, providerRequestId }),
   })
 }
 
@@ -164,7 +164,7 @@ function remainder(wire: JsonObject): JsonObject | undefined {
     if (lifted.has(name) || value === null) continue
     const details = asObject(value)
     const kept = details === undefined ? value : remainder(details)
-    if (kept !== undefined) rest[name] = kept
+    if (kept !== undefined) setMember(rest, name, kept)
   }
   return Object.keys(rest).length === 0 ? undefined : rest
 }

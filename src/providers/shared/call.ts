@@ -1,18 +1,21 @@
 import type { AdapterOptions, ChatAdapter } from '../../contracts/adapter.ts'
 import { randomId, type NewId } from '../../core/ids.ts'
 import type { KeyNeed } from '../../core/keys.ts'
-import { EngineError } from '../../errors/errors.ts'
+import { AdapterError, EngineError, isAllmError } from '../../errors/errors.ts'
+import { thrownText } from '../../errors/to-json-value.ts'
 import type { Fetch, HttpCall } from '../../http/call.ts'
-import { secretFilter } from '../../http/secrets.ts'
+import { secretsOf } from '../../http/secrets.ts'
 import type { SseDecoder } from '../../http/sse.ts'
 import { streamSse } from '../../http/stream-http.ts'
+import type { AnswerForms } from '../../make/answer-text.ts'
+import { eventGate } from '../../make/gate.ts'
 import { collectEventsSync } from '../../run/read-stream.ts'
 import { anyFunction, fine, recordOf, someText, text, type Check } from '../../schema/checks.ts'
 import type { ModelEvent } from '../../types/events.ts'
 import type { JsonObject } from '../../types/json.ts'
 import type { ModelRequest } from '../../types/request.ts'
-import type { ImageLimits } from '../../vision/fetch-image.ts'
-import { hasImages, resolveImages } from '../../vision/resolve-images.ts'
+import type { Warn, Warning } from '../../types/warning.ts'
+import { hasMedia, resolveMedia, type MediaLimits } from '../../vision/resolve-images.ts'
 
 /** The options that every provider adapter takes. */
 export interface ConnectionOptions {
@@ -20,13 +23,21 @@ export interface ConnectionOptions {
   readonly baseUrl?: string | undefined
   /** The adapter's own key. The key of a call or an engine takes precedence. It is sent in a header only. */
   readonly apiKey?: string | undefined
-  /** Sent with every call. They override the adapter's own headers. */
-  readonly headers?: Readonly<Record<string, string>> | undefined
+  /**
+   * Sent with every call. They override the adapter's own headers. A function is called for each call, so that a token that
+   * expires can be renewed; it may return a promise.
+   */
+  readonly headers?: CallHeaders | (() => CallHeaders | Promise<CallHeaders>) | undefined
+  /** The model of an engine or a request that names none. */
+  readonly model?: string | undefined
   /** Replaces the platform's `fetch`. */
   readonly fetch?: Fetch | undefined
   /** The name of the provider in events, errors and key look-ups. */
   readonly provider?: string | undefined
 }
+
+/** Names and values of headers. */
+export type CallHeaders = Readonly<Record<string, string>>
 
 /** The checks of the common options, for `optionsOf`. */
 export const connectionChecks: Readonly<Record<keyof ConnectionOptions, Check>> = {
@@ -37,7 +48,8 @@ export const connectionChecks: Readonly<Record<keyof ConnectionOptions, Check>> 
   // The value is never shown.
   apiKey: (value) =>
     typeof value === 'string' ? fine : [{ path: '', problem: 'must be a string' }],
-  headers: recordOf(text),
+  headers: (value) => (typeof value === 'function' ? fine : recordOf(text)(value)),
+  model: someText,
   fetch: anyFunction,
   provider: someText,
 }
@@ -47,8 +59,9 @@ export interface Connection {
   readonly provider: string
   /** Without a slash at the end. */
   readonly baseUrl: string
-  /** Names are in lower case. */
-  readonly headers: Readonly<Record<string, string>>
+  /** The headers of a call. Names are in lower case. */
+  readonly headers: (requestId: string) => Promise<CallHeaders>
+  readonly model: string | undefined
   readonly fetch: Fetch | undefined
   readonly key: KeyNeed
   /** A function, so that a printed connection does not show the key. */
@@ -70,16 +83,37 @@ export function settleConnection(
   defaults: ConnectionDefaults,
 ): Connection {
   const baseUrl = (options.baseUrl ?? defaults.baseUrl).replace(/\/+$/, '')
-  const headers = lowerCased(options.headers ?? {})
+  const { headers = {}, model } = options
+  const provider = options.provider ?? defaults.provider
   const own = options.apiKey?.trim() === '' ? undefined : options.apiKey
-  const credentials = defaults.keyHeaders.some((name) => name in headers)
+  // A function may bring the credentials.
+  const credentials =
+    typeof headers === 'function' ||
+    Object.keys(headers).some((name) => defaults.keyHeaders.includes(name.toLowerCase()))
   return {
-    provider: options.provider ?? defaults.provider,
+    provider,
     baseUrl,
-    headers,
+    model,
+    headers: (requestId) => headersOf(headers, provider, requestId),
     fetch: options.fetch,
     key: { required: baseUrl === defaults.baseUrl && !credentials, own: own !== undefined },
     ownKey: () => own,
+  }
+}
+
+/** The headers of one call. A function that fails is a failed authentication: it brings a token. */
+async function headersOf(
+  headers: NonNullable<ConnectionOptions['headers']>,
+  provider: string,
+  requestId: string,
+): Promise<CallHeaders> {
+  if (typeof headers !== 'function') return lowerCased(headers)
+  try {
+    return lowerCased(await headers())
+  } catch (cause) {
+    if (isAllmError(cause)) throw cause
+    const message = `the headers for ${provider} could not be made: ${thrownText(cause)}`
+    throw new AdapterError('authentication_failed', message, { provider, requestId, cause })
   }
 }
 
@@ -109,8 +143,12 @@ export interface CallFacts {
   readonly newId: NewId
   /** Whether `raw_chunk` events are wanted. */
   readonly rawChunks: boolean
-  /** The settings of the request that the model does not take and that were left out, in the request's own names. */
-  leftOut: readonly string[]
+  /** The settings of the request that were not sent as they are; `message_started` carries them. */
+  readonly warnings: readonly Warning[]
+  /** Adds to `warnings`, while the request is rendered. */
+  readonly warn: Warn
+  /** The forms in which the schemas of the request were sent. */
+  forms?: AnswerForms | undefined
   /** The provider's id of the call, from the headers of its answer. */
   providerRequestId: string | undefined
   /** Removes the key of this call from a text. */
@@ -121,13 +159,16 @@ export interface CallFacts {
 export interface RenderedCall {
   readonly url: string
   readonly body: JsonObject
-  /** Settings that the model does not take. */
-  readonly leftOut?: readonly string[]
+  /** The forms in which the schemas of the request are sent, to read the answer by. */
+  readonly forms: AnswerForms
 }
 
 /** One direction of one call: what is sent, and what reads the answer. */
 export interface OpenCall {
-  /** Renders the request. Images are resolved by then. Whatever is wrong with the request throws. */
+  /**
+   * Renders the request. Images and files are checked by then. Whatever is wrong with the request throws; a setting that is
+   * left out is told to `facts.warn`.
+   */
   render(request: ModelRequest): RenderedCall
   readonly decoder: SseDecoder<ModelEvent>
 }
@@ -135,9 +176,11 @@ export interface OpenCall {
 /** What makes one provider different from the others on the way from a request to HTTP. */
 export interface ProviderWire {
   readonly connection: Connection
-  readonly images: Omit<ImageLimits, 'provider'>
+  readonly media: Omit<MediaLimits, 'provider'>
   /** The headers of every call, without the key; those of the connection override them. */
   readonly headers?: Readonly<Record<string, string>>
+  /** The name of a header that is a list: what the adapter, its options and the call put into it is sent together. */
+  readonly listHeader?: string
   readonly keyHeader: (key: string) => Readonly<Record<string, string>>
   /** The response header that holds the provider's id of the call. */
   readonly requestIdHeader?: string
@@ -158,13 +201,14 @@ export interface OpenOptions {
 /**
  * A chat adapter for one wire. `generate` is the fold of what `stream` decodes, asked for as one whole answer.
  *
- * In a call, images are resolved first, then the request is rendered, and only then the key is looked up: whatever is wrong
+ * In a call, images and files are checked first, then the request is rendered, and only then the key is looked up: whatever is wrong
  * with a request is reported before a missing key.
  */
 export function chatAdapter(wire: ProviderWire): ChatAdapter {
-  const { provider, key } = wire.connection
+  const { provider, key, model } = wire.connection
   return {
     provider,
+    model,
     needsModel: true,
     key,
     stream: (request, options = {}) => decodedStream(wire, request, options, true),
@@ -178,14 +222,31 @@ export function chatAdapter(wire: ProviderWire): ChatAdapter {
 
 function decodedStream(
   wire: ProviderWire,
-  request: ModelRequest,
+  asked: ModelRequest,
   options: AdapterOptions,
   stream: boolean,
 ): AsyncGenerator<readonly ModelEvent[], void> {
   const facts = callFacts(wire.connection.provider, options)
   const { sessionId, newId } = options
+  const { model } = wire.connection
+  const named = asked.model === undefined && model !== undefined ? { ...asked, model } : asked
+  const request = withoutEmpty(named)
   const open = wire.open(request, facts, { stream, sessionId, newId })
-  return streamSse(() => httpCall(wire, open, request, { options, facts, stream }), open.decoder)
+  const source = (): Promise<HttpCall> => httpCall(wire, open, request, { options, facts, stream })
+  const gate = eventGate({ ...facts, maxResponseBytes: options.maxResponseBytes })
+  // An adapter that is called directly is as safe as one behind an engine, which has such a gate for every adapter.
+  return streamSse(source, open.decoder, (out) => {
+    const events = gate.settle(out)
+    if (events !== out) out.splice(0, out.length, ...events)
+    if (gate.problem !== undefined) throw gate.problem
+  })
+}
+
+/** An empty list of stop sequences says nothing, and some APIs refuse it. */
+function withoutEmpty(request: ModelRequest): ModelRequest {
+  if (request.stopSequences?.length !== 0) return request
+  const { stopSequences: _none, ...rest } = request
+  return rest
 }
 
 function callFacts(provider: string, options: AdapterOptions): CallFacts {
@@ -195,9 +256,21 @@ function callFacts(provider: string, options: AdapterOptions): CallFacts {
     requestId: options.requestId ?? newId('request'),
     newId,
     rawChunks: options.includeRawChunks === true,
-    leftOut: [],
+    ...warningList(),
     providerRequestId: undefined,
     clean: (text) => text,
+  }
+}
+
+/** The warnings of one call, and the function that adds one. The same warning is kept once. */
+export function warningList(): Pick<CallFacts, 'warnings' | 'warn'> {
+  const warnings: Warning[] = []
+  return {
+    warnings,
+    warn(setting, problem) {
+      const known = warnings.some((one) => one.setting === setting && one.problem === problem)
+      if (!known) warnings.push({ setting, problem })
+    },
   }
 }
 
@@ -215,17 +288,17 @@ async function httpCall(
 ): Promise<HttpCall> {
   const { requestIdHeader } = wire
   const { provider, requestId } = facts
-  const sendable = hasImages(request)
-    ? await resolveImages(request, { provider, ...wire.images })
-    : request
-  const { url, body, leftOut = [] } = open.render(sendable)
-  const call = unsentCall(wire, url, { ...options, requestId, stream })
-  facts.leftOut = leftOut
-  facts.clean = secretFilter(call.headers)
+  const sendable = hasMedia(request) ? resolveMedia(request, { provider, ...wire.media }) : request
+  const { url, body, forms } = open.render(sendable)
+  const call = await unsentCall(wire, url, { ...options, requestId, stream })
+  facts.forms = forms
+  facts.clean = secretsOf(call).clean
   return {
     ...call,
     body: JSON.stringify(body),
     splitter: wire.splitter(facts),
+    maxResponseBytes: options.maxResponseBytes,
+    onActivity: options.onActivity,
     onResponse: (response) => {
       if (requestIdHeader === undefined) return
       facts.providerRequestId = response.headers.get(requestIdHeader) ?? undefined
@@ -237,14 +310,21 @@ async function httpCall(
 export type UnsentCall = Omit<HttpCall, 'body'> & { readonly requestId: string }
 
 /** The call to an address: its headers with the key, its limits, and how its failures are read. */
-export function unsentCall(
-  wire: Pick<ProviderWire, 'connection' | 'headers' | 'keyHeader' | 'parseFailure'>,
+export async function unsentCall(
+  wire: Pick<ProviderWire, 'connection' | 'headers' | 'listHeader' | 'keyHeader' | 'parseFailure'>,
   url: string,
   options: AdapterOptions & { readonly requestId: string; readonly stream: boolean },
-): UnsentCall {
+): Promise<UnsentCall> {
   const { connection, parseFailure } = wire
   const { requestId, stream, signal, clock, requestTimeoutMs, streamTimeoutMs } = options
   const key = keyOf(connection, options.apiKey, requestId)
+  const { headers: own = {}, listHeader } = wire
+  const layers = [
+    own,
+    key === undefined ? {} : wire.keyHeader(key),
+    await connection.headers(requestId),
+    lowerCased(options.headers ?? {}),
+  ]
   return {
     provider: connection.provider,
     requestId,
@@ -252,9 +332,8 @@ export function unsentCall(
     headers: {
       'content-type': 'application/json',
       accept: stream ? 'text/event-stream' : 'application/json',
-      ...wire.headers,
-      ...(key === undefined ? {} : wire.keyHeader(key)),
-      ...connection.headers,
+      ...Object.fromEntries(layers.flatMap((layer) => Object.entries(layer))),
+      ...(listHeader === undefined ? {} : joined(listHeader, layers)),
     },
     parseFailure,
     fetch: connection.fetch,
@@ -263,6 +342,13 @@ export function unsentCall(
     requestTimeoutMs,
     streamTimeoutMs,
   }
+}
+
+/** A header with the values of all layers, each once. */
+function joined(name: string, layers: readonly CallHeaders[]): CallHeaders {
+  const values = layers.flatMap((headers) => headers[name]?.split(',') ?? [])
+  const used = new Set(values.map((value) => value.trim()).filter((value) => value !== ''))
+  return used.size === 0 ? {} : { [name]: [...used].join(',') }
 }
 
 function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {

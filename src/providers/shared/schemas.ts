@@ -1,0 +1,56 @@
+import type { AnswerForms } from '../../make/answer-text.ts'
+import type { SchemaDialect } from '../../schema/dialects.ts'
+import { lowerSchema, type LoweredSchema } from '../../schema/lower-schema.ts'
+import type { JsonObject } from '../../types/json.ts'
+import type { ToolSpec } from '../../types/request.ts'
+import type { Warn } from '../../types/warning.ts'
+
+/** Lowers the schemas of one request, and keeps what is needed to read the answer. */
+export interface RequestSchemas {
+  readonly forms: AnswerForms
+  /** Lowers the arguments of a tool. `index` is its place in the request. */
+  tool(spec: ToolSpec, index: number, dialect: SchemaDialect | 'plain'): LoweredSchema
+  /** Declares a tool whose arguments are the answer. `tools` are the others, whose names are taken. */
+  answerTool(wanted: string, tools: readonly ToolSpec[]): Pick<ToolSpec, 'name' | 'description'>
+  /** Lowers the schema of the answer. `reason` says why it is not enforced, where it should be. */
+  answer(schema: JsonObject, dialect: SchemaDialect | 'plain', reason?: unknown): LoweredSchema
+}
+
+/**
+ * Lowers the schemas of one request. What cannot be enforced is sent all the same, with a warning. What can be neither
+ * expressed nor left unenforced is an `AdapterError` `unsupported_feature`.
+ */
+export function requestSchemas(provider: string, warn: Warn): RequestSchemas {
+  const tools = new Map<string, LoweredSchema>()
+  const forms: { -readonly [Key in keyof AnswerForms]: AnswerForms[Key] } = { tools }
+  const warnings = (setting: string, lowered: LoweredSchema): void => {
+    for (const { path, problem } of lowered.warnings) {
+      warn(setting, `${provider} cannot enforce this schema: ${path} ${problem}`)
+    }
+  }
+  return {
+    forms,
+    tool({ name, schema }, index, dialect) {
+      const path = `tools[${index}].schema`
+      const lowered = lowerSchema(schema, dialect, { provider, path, use: 'tool' })
+      warnings(`tools.${name}.strict`, lowered)
+      if (lowered.restore !== undefined) tools.set(name, lowered)
+      return lowered
+    },
+    answerTool(wanted, others) {
+      let name = wanted.replaceAll(/[^\w-]/g, '_').slice(0, 60)
+      while (others.some((tool) => tool.name === name)) name += '_'
+      forms.answerTool = name
+      const description =
+        'Gives the final answer. Call it when the answer is ready, with the answer as its input.'
+      return { name, description }
+    },
+    answer(schema, dialect, reason) {
+      const lowered = lowerSchema(schema, dialect, { provider, path: 'responseFormat.schema' })
+      warnings('responseFormat.strict', lowered)
+      if (reason instanceof Error) warn('responseFormat.strict', reason.message)
+      if (lowered.restore !== undefined) forms.answer = lowered
+      return lowered
+    },
+  }
+}
