@@ -1,10 +1,16 @@
 import type { Engine } from '../contracts/engine.ts'
 import type { CallOptions, FormatOption } from '../contracts/options.ts'
-import { isAllmError } from '../errors/errors.ts'
-import { failureOf, toChatResult, toStepResult, type Collector } from '../run/collector.ts'
+import {
+  failureOf,
+  foldEvent,
+  toChatResult,
+  toStepResult,
+  withPartial,
+  type Collector,
+} from '../run/collector.ts'
 import { keepEvent } from '../run/context.ts'
-import { outputSchema, parseOutput, type WithOutput } from '../run/output.ts'
-import { runStream, type RunStream } from '../run/run-stream.ts'
+import type { OptionsWith, WithOutput } from '../run/output.ts'
+import { drained, runStream, type RunEnd, type RunFold, type RunStream } from '../run/run-stream.ts'
 import type { ChatResult, PartialResult, StepResult } from '../types/results.ts'
 import { loopSource } from './loop.ts'
 import { createLoop, startAt, type LoopState, type ThreadInput } from './prepare.ts'
@@ -17,20 +23,23 @@ export type ChatResultOf<Format> = ChatResult & Partial<WithOutput<Format>>
  *
  * Rejects when a model call fails. The error's `partial` is the result so far, with a thread that can be sent.
  */
-export async function chat<Format extends FormatOption = FormatOption>(
+export async function chat<Format extends FormatOption | undefined = undefined>(
   engine: Engine,
   input: ThreadInput,
-  options?: CallOptions<Format>,
+  options?: OptionsWith<Format>,
 ): Promise<ChatResultOf<Format>> {
   const loop = createLoop(engine, { kind: 'chat', state: startAt(input) }, options)
-  const result = await drainLoop(loop, toChatResult)
-  // The type of the output is the one that the schema declares.
-  return (await withOutput(loop, result)) as ChatResultOf<Format>
+  return drained(loopSource(loop), chatFold<Format>(loop))
 }
 
 /** Runs the loop and emits its events as they arrive: those of each step, then `chat_completed`. */
-export function streamChat(engine: Engine, input: ThreadInput, options?: CallOptions): RunStream {
-  return loopStream(createLoop(engine, { kind: 'chat', state: startAt(input) }, options))
+export function streamChat<Format extends FormatOption | undefined = undefined>(
+  engine: Engine,
+  input: ThreadInput,
+  options?: OptionsWith<Format>,
+): RunStream<ChatResultOf<Format>> {
+  const loop = createLoop(engine, { kind: 'chat', state: startAt(input) }, options)
+  return runStream(loopSource(loop), chatFold<Format>(loop), { keep: keepEvent(loop.context) })
 }
 
 /**
@@ -44,46 +53,68 @@ export async function step(
   options?: CallOptions,
 ): Promise<StepResult> {
   const loop = createLoop(engine, { kind: 'step', state: startAt(input) }, options)
-  return drainLoop(loop, toStepResult)
+  return drained(loopSource(loop), stepFold(loop))
 }
 
 /** One step as events: those of the model call, those of its tools, then `step_completed`. */
-export function streamStep(engine: Engine, input: ThreadInput, options?: CallOptions): RunStream {
-  return loopStream(createLoop(engine, { kind: 'step', state: startAt(input) }, options))
+export function streamStep(
+  engine: Engine,
+  input: ThreadInput,
+  options?: CallOptions,
+): RunStream<StepResult> {
+  const loop = createLoop(engine, { kind: 'step', state: startAt(input) }, options)
+  return runStream(loopSource(loop), stepFold(loop), { keep: keepEvent(loop.context) })
 }
 
-function loopStream(loop: LoopState): RunStream {
-  return runStream(loopSource(loop), { keep: keepEvent(loop.context) })
-}
-
-/** Runs a loop to its end and returns its result. Rejects with the failure that ended it, with the partial result. */
-export async function drainLoop<Result extends PartialResult>(
-  loop: LoopState,
-  project: (state: Collector) => Result,
-): Promise<Result> {
-  const { state } = loop
-  const source = loopSource(loop)
-  try {
-    while ((await source.next()).done !== true);
-  } catch (error) {
-    if (isAllmError(error)) {
-      state.error ??= error.toJSON()
-      error.partial = project(state)
-    }
-    throw error
+/** What comes of a chat. A failure is thrown, with the partial result. */
+function chatFold<Format>(loop: LoopState): RunFold<ChatResultOf<Format>> {
+  return {
+    state: loop.state,
+    add: foldEvent,
+    isOver: isChatOver,
+    settle: (end, state) => withOutput(loop, settled(end, state, toChatResult)),
   }
+}
+
+/** What comes of a step. A failure is thrown, with the partial result. */
+function stepFold({ state }: LoopState): RunFold<StepResult> {
+  return {
+    state,
+    add: foldEvent,
+    isOver: isStepOver,
+    settle: (end, at) => settled(end, at, toStepResult),
+  }
+}
+
+/** Whether the last event of a chat is in its state. */
+export function isChatOver({ result, error }: Collector): boolean {
+  return result !== undefined || error !== undefined
+}
+
+/** Whether the last event of a step is in its state. */
+export function isStepOver({ steps, active, error }: Collector): boolean {
+  return (steps.length > 0 && !active) || error !== undefined
+}
+
+/** The result of a loop that ended. Throws the failure that ended it, with the partial result. */
+function settled<Result extends PartialResult>(
+  end: RunEnd,
+  state: Collector,
+  project: (state: Collector) => Result,
+): Result {
+  if (end.type !== 'done') throw withPartial(end.error, state, project)
   const result = project(state)
   if (state.error !== undefined) throw failureOf(state.error, result)
   return result
 }
 
-/** Validates the final answer of a completed chat, if a schema was given. */
-export async function withOutput(
-  loop: LoopState,
-  result: ChatResult,
-): Promise<ChatResult & { readonly output?: unknown }> {
-  const schema = outputSchema(loop.format)
-  if (schema === undefined || result.haltedReason !== 'completed') return result
-  const text = result.finalResponse?.outputText ?? ''
-  return { ...result, output: await parseOutput(schema, text, result) }
+/** Puts what the schema gave into a result, which so far has it as plain data. */
+export function withOutput<Format>(loop: LoopState, result: ChatResult): ChatResultOf<Format> {
+  const { output } = loop
+  // The type of the output is the one that the schema declares.
+  return (
+    output === undefined || result.output === undefined
+      ? result
+      : { ...result, output: output.value }
+  ) as ChatResultOf<Format>
 }

@@ -1,30 +1,48 @@
 import type { CallOptions } from '../contracts/options.ts'
+import { linkedAbort } from '../core/abort.ts'
 import { emitTelemetry, isObserved, span, type Span } from '../core/telemetry.ts'
 import { isAllmError, StreamError } from '../errors/errors.ts'
-import { interruptedMessage, questionMessage } from '../make/tool-messages.ts'
+import { approvedContent, interruptedMessage, lateContent } from '../make/tool-messages.ts'
 import {
   applyEvent,
   foldEvent,
   inCallOrder,
   isDone,
   partialMessages,
+  restingReason,
   runsTools,
   stepError,
   toResponse,
   toStepResult,
   totalUsage,
+  turnText,
 } from '../run/collector.ts'
 import { optionOf } from '../run/context.ts'
 import { checkRequest, modelCall } from '../run/model-call.ts'
+import { checkOutput, outputSchema, repairMessage, repairsIn } from '../run/output.ts'
 import type { BatchSource } from '../run/run-stream.ts'
+import { deniedEvent, judgeCalls, judged, unlessStopped, type Verdict } from '../tools/approval.ts'
 import { toolBatches } from '../tools/batch.ts'
+import type { ToolRun } from '../tools/execute.ts'
 import { answerStored } from '../tools/results.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
-import { appendMessages, type ToolCall } from '../types/message.ts'
+import type { JsonObject } from '../types/json.ts'
+import type { Message, ToolCall } from '../types/message.ts'
 import type { ModelResponse } from '../types/response.ts'
-import type { ChatResult, HaltedReason } from '../types/results.ts'
-import { finalizeMessage, isFinalizing, turnRequest, turnTools, type LoopState } from './prepare.ts'
+import type { ChatOutcome, HaltedReason, ToolHalt } from '../types/results.ts'
+import type { CallDecision } from '../types/session.ts'
+import {
+  answersIn,
+  callKey,
+  finalizeMessage,
+  isFinalizing,
+  isPrepared,
+  prepareTurn,
+  turnRequest,
+  turnTools,
+  type LoopState,
+} from './prepare.ts'
 
 /**
  * The loop as a source of batches: one step, or with kind `chat` steps until one of them halts, then `chat_completed`.
@@ -50,7 +68,7 @@ export function loopSource(loop: LoopState): BatchSource {
  *
  *     until halted:
  *       answer  = one model call            (events are folded as they pass)
- *       results = the calls of the answer   (checked, run side by side)
+ *       results = the calls of the answer   (checked, approved, run side by side)
  *       halted  = why the loop ends here, if it does
  */
 async function* runLoop(loop: LoopState): AsyncGenerator<Batch, void> {
@@ -60,8 +78,10 @@ async function* runLoop(loop: LoopState): AsyncGenerator<Batch, void> {
   try {
     do {
       spans.startStep()
+      if (isPrepared(loop)) await prepareTurn(loop)
       // A step that was cut goes on where it was: its answer is there already.
       if (!state.active) {
+        if (loop.decisions.length > 0) yield* lateResults(loop)
         const model = askModel(loop)
         for (let read = await model.next(); read.done !== true; read = await model.next()) {
           yield read.value
@@ -69,19 +89,25 @@ async function* runLoop(loop: LoopState): AsyncGenerator<Batch, void> {
         if (state.error !== undefined) return
       }
       const answer = toResponse(state)
-      const { open, known } = sortCalls(loop, answer)
-      if (known.length > 0) yield emit(loop, known)
+      const settled = settleCalls(loop, answer)
+      const { open, known } = settled instanceof Promise ? await settled : settled
+      const changed = changedArguments(loop.decisions, answer.toolCalls)
+      if (known.length > 0) yield emit(loop, withChanges(known, changed))
       if (open.length > 0) {
         const tools = runTools(loop, open)
         for (let read = await tools.next(); read.done !== true; read = await tools.next()) {
-          yield emit(loop, read.value)
+          yield emit(loop, withChanges(read.value, changed))
         }
         throwIfStopped(loop)
       }
       const step = completedStep(loop, answer)
       const halted = loop.kind === 'chat' ? haltedAfter(loop, step) : undefined
-      const batch = closeStep(loop, step, halted instanceof Promise ? await halted : halted)
+      const reason = halted instanceof Promise ? await halted : halted
+      const repair = reason === 'completed' ? await checkedAnswer(loop, answer) : undefined
+      const batch = closeStep(loop, step, reason, repair)
       spans.endStep(step)
+      const onStep = optionOf(loop.context, 'onStep')
+      if (onStep !== undefined) await onStep(toStepResult(state))
       yield batch
     } while (loop.kind === 'chat' && loop.haltedReason === undefined)
     if (loop.haltedReason !== undefined) {
@@ -113,7 +139,7 @@ function emit(loop: LoopState, batch: Batch): Batch {
 function askModel(loop: LoopState): BatchSource {
   const request = turnRequest(loop)
   // Later requests consist of parts that were checked or made here.
-  if (loop.turns === 0) checkRequest(loop.context, request)
+  if (loop.turns === 0 || loop.changes !== undefined) checkRequest(loop.context, request)
   loop.turns++
   loop.source = modelCall(loop.context, request, loop.state)
   return loop.source
@@ -133,38 +159,197 @@ function throwIfStopped({ context, left }: LoopState): void {
 }
 
 /** The calls of an answer that the loop has to answer and that have no answer yet. */
-interface SortedCalls {
+interface SettledCalls {
   /** To be run now. */
   readonly open: readonly ToolCall[]
-  /** The answers to calls that were started before the run was cut. */
+  /** What is known about the others without running them. */
   readonly known: readonly StreamEvent[]
 }
 
 /**
- * Sorts the unanswered calls of an answer, except those that the caller has to answer.
+ * Decides about the unanswered calls of an answer: run now, answered without running, or waiting for somebody.
  *
- * A call that was started before the run was cut and left no result is run again only if its tool is idempotent. Otherwise
- * it is answered as interrupted, and reported.
+ * What happened before the run was cut comes first, then what was decided while it waited, then the approval policy. The calls of
+ * manual tools are left to the caller.
  */
-function sortCalls(loop: LoopState, response: ModelResponse): SortedCalls {
-  const { state, mode } = loop
+function settleCalls(loop: LoopState, answer: ModelResponse): SettledCalls | Promise<SettledCalls> {
+  if (loop.mode === 'manual' || !runsTools(answer)) return { open: [], known: [] }
   const tools = turnTools(loop)
-  const open: ToolCall[] = []
-  const known: StreamEvent[] = []
-  if (mode === 'manual' || !runsTools(response)) return { open, known }
-  // In a pass without tools nothing can have run.
-  const started = isFinalizing(loop) ? [] : state.started
-  const answered = new Set(state.toolMessages.map(({ toolCallId }) => toolCallId))
-  for (const call of response.toolCalls) {
-    const tool = tools.tools.get(call.name)
-    if (answered.has(call.id) || tool?.manual === true) continue
-    const stored = state.results.find(({ toolCallId }) => toolCallId === call.id)
-    if (stored !== undefined) known.push(answerStored(call, stored, tools))
-    else if (started.includes(call.id) && tool?.idempotent !== true) {
-      known.push(interrupted(loop, call))
-    } else open.push(call)
+  const calls = unanswered(loop, answer)
+  const settled = new Map<string, Settled | Promise<Settled>>()
+  for (const call of calls) {
+    const earlier = settledBefore(loop, call, tools)
+    if (earlier !== undefined) settled.set(call.id, earlier)
   }
-  return { open, known }
+  const fresh = calls.filter(({ id }) => !settled.has(id))
+  const sort = (verdicts: readonly Verdict[]): SettledCalls | Promise<SettledCalls> => {
+    fresh.forEach((call, index) => {
+      const outcome = judged(call, verdicts[index])
+      if (outcome !== undefined) settled.set(call.id, outcome)
+    })
+    const all = calls.flatMap(({ id }) => settled.get(id) ?? [])
+    return all.some((outcome) => outcome instanceof Promise)
+      ? waitFor(loop, Promise.all(all.map(async (outcome) => outcome))).then(sorted)
+      : sorted(all.flatMap((outcome) => (outcome instanceof Promise ? [] : outcome)))
+  }
+  const verdicts = judgeCalls(fresh, tools, { leaveManual: true })
+  return verdicts instanceof Promise ? waitFor(loop, verdicts).then(sort) : sort(verdicts)
+}
+
+/** What becomes of a call: the event that settles it, or the call itself if it runs. */
+type Settled = StreamEvent | ToolCall
+
+function sorted(all: readonly Settled[]): SettledCalls {
+  return {
+    open: all.flatMap((outcome) => ('type' in outcome ? [] : outcome)),
+    known: all.flatMap((outcome) => ('type' in outcome ? outcome : [])),
+  }
+}
+
+/** The calls of the answer that have no message. */
+function unanswered({ state }: LoopState, { toolCalls }: ModelResponse): readonly ToolCall[] {
+  const answered = new Set(state.toolMessages.map(({ toolCallId }) => toolCallId))
+  return toolCalls.filter(({ id }) => !answered.has(id))
+}
+
+/** Waits for a policy of the caller. Leaving the run ends the wait. */
+async function waitFor<T>(loop: LoopState, policy: Promise<T>): Promise<T> {
+  throwIfStopped(loop)
+  const stop = linkedAbort(loop.context.call.signal)
+  loop.source = {
+    next: async () => ({ done: true, value: undefined }),
+    return: async () => stop.abort(new StreamError('cancelled', 'the run was left')),
+  }
+  try {
+    return await unlessStopped(policy, stop.signal)
+  } catch (error) {
+    throwIfStopped(loop)
+    throw error
+  } finally {
+    stop.unlink()
+  }
+}
+
+/**
+ * The answer to a call that was started before the run was cut or decided about while it waited, or the call itself if it runs
+ * now. Returns `undefined` for a call that nothing is known about.
+ *
+ * A call that was started and left no result is run again only if its tool is idempotent. Otherwise it is answered as
+ * interrupted, and reported.
+ */
+function settledBefore(
+  loop: LoopState,
+  call: ToolCall,
+  tools: ToolRun,
+): Settled | Promise<Settled> | undefined {
+  const { state, decisions } = loop
+  const stored = state.results.find(({ toolCallId }) => toolCallId === call.id)
+  if (stored !== undefined) return answerStored(call, stored, tools)
+  // In a pass without tools nothing can have run.
+  const wasStarted = !isFinalizing(loop) && state.started.includes(call.id)
+  if (wasStarted && tools.tools.get(call.name)?.idempotent !== true) return interrupted(loop, call)
+  const decision = decisions.find((decided) => decided.call.id === call.id && !decided.late)
+  if (decision === undefined) return wasStarted ? call : undefined
+  return decision.deny === undefined ? decision.call : deniedEvent(call, decision.deny)
+}
+
+/**
+ * Runs the calls that were approved after the model had been told that there is no result yet. Each result follows the
+ * thread as a message of its own. A question or a halt of such a handler comes too late: its result is told to the model.
+ */
+async function* lateResults(loop: LoopState): AsyncGenerator<Batch, void> {
+  const late = loop.decisions.filter((decision) => decision.late === true)
+  loop.decisions = []
+  const { messages } = loop.state.thread
+  const keyOf = ({ id }: ToolCall): string => {
+    const at = messages.findLastIndex(({ toolCalls = [] }) =>
+      toolCalls.some((own) => own.id === id),
+    )
+    return callKey(loop, at, id)
+  }
+  const tools = { ...loop.tools, keyOf, answers: answersIn(late) }
+  const written = messages.toReversed().flatMap(({ toolCalls = [] }) => toolCalls)
+  const changed = changedArguments(late, written)
+  const open: ToolCall[] = []
+  for (const { call } of late) {
+    const stored = loop.state.results.find(({ toolCallId }) => toolCallId === call.id)
+    const lost =
+      loop.state.started.includes(call.id) && tools.tools.get(call.name)?.idempotent !== true
+    if (stored !== undefined) {
+      const event = toLate(call, await answerStored(call, stored, tools))
+      yield emit(loop, withChanges([event], changed))
+    } else if (lost) yield emit(loop, [toLate(call, interrupted(loop, call))])
+    else open.push(call)
+  }
+  if (open.length === 0) return
+  const calls = new Map(open.map((call) => [call.id, call]))
+  loop.source = toolBatches(open, tools)
+  for (let read = await loop.source.next(); read.done !== true; read = await loop.source.next()) {
+    const events = read.value.map((event) => toLate(calls.get(eventCall(event)), event))
+    yield emit(loop, withChanges(events, changed))
+  }
+  throwIfStopped(loop)
+}
+
+/** The arguments of calls that were approved with others than the model wrote, by call. */
+function changedArguments(
+  decisions: readonly CallDecision[],
+  written: readonly ToolCall[],
+): ReadonlyMap<string, JsonObject> {
+  const changed = new Map<string, JsonObject>()
+  for (const { call, deny } of decisions) {
+    const own = written.find(({ id }) => id === call.id)
+    if (deny !== undefined || own === undefined) continue
+    if (JSON.stringify(own.arguments) !== JSON.stringify(call.arguments)) {
+      changed.set(call.id, call.arguments)
+    }
+  }
+  return changed
+}
+
+/** Events in which the answers to calls with changed arguments say so, to the model and in the metadata of the message. */
+function withChanges(batch: Batch, changed: ReadonlyMap<string, JsonObject>): Batch {
+  if (changed.size === 0) return batch
+  return batch.map((event) => {
+    const args = changed.get(eventCall(event))
+    if (args === undefined) return event
+    switch (event.type) {
+      case 'tool_result_encoded':
+      case 'tool_halt': {
+        // A call without a result is not known to have run.
+        if ('interrupted' in event) return event
+        const metadata = { ...event.metadata, approvedArguments: args }
+        return { ...event, content: approvedContent(args, event.content), metadata }
+      }
+      case 'ask_user_requested':
+        return { ...event, metadata: { approvedArguments: args } }
+      default:
+        return event
+    }
+  })
+}
+
+function eventCall(event: StreamEvent): string {
+  return 'toolCallId' in event ? event.toolCallId : 'id' in event ? (event.id ?? '') : ''
+}
+
+/** The answer to a call as a message that follows the thread. Other events stay as they are. */
+function toLate(call: ToolCall | undefined, event: StreamEvent): StreamEvent {
+  if (call === undefined) return event
+  const told = toldBy(event)
+  if (told === undefined) return event
+  const { id } = call
+  const content = lateContent(call, told)
+  const late = { type: 'tool_result_encoded', id, content, metadata: { lateResultOf: id } } as const
+  const { interrupted: reason } = event.type === 'tool_result_encoded' ? event : {}
+  return reason === undefined ? late : { ...late, interrupted: reason }
+}
+
+/** What an event tells the model about a call, if it answers it. */
+function toldBy(event: StreamEvent): Message['content'] | undefined {
+  if (event.type === 'tool_result_encoded' || event.type === 'tool_halt') return event.content
+  if (event.type !== 'ask_user_requested') return undefined
+  return JSON.stringify({ error: `the tool asked a question: ${event.question}` })
 }
 
 function interrupted({ context }: LoopState, call: ToolCall): StreamEvent {
@@ -182,40 +367,53 @@ function interrupted({ context }: LoopState, call: ToolCall): StreamEvent {
 /** The event that ends a step. */
 type StepCompleted = Extract<StreamEvent, { type: 'step_completed' }>
 
-/** The end of a step: the messages it added to the thread, and the calls that the caller has to answer. */
+/** The end of a step: the messages it added to the thread, and the calls that somebody has to settle. */
 function completedStep(loop: LoopState, answer: ModelResponse): StepCompleted {
   const { state } = loop
   const manual = manualCalls(loop, answer)
+  const open = new Set([...manual, ...state.requested].map(({ id }) => id))
+  const isFirst = state.steps.length === 0
+  const late = isFirst && open.size === 0 ? loop.late : []
   return defined<StepCompleted>({
     type: 'step_completed',
     response: answer,
-    newMessages: partialMessages(state, new Set(manual.map(({ id }) => id))),
+    newMessages: [...partialMessages(state, open), ...late],
     manualToolCalls: manual,
     mode: loop.mode,
-    // Of several halts, the one whose call comes first.
-    halt: inCallOrder(state.halts, answer)[0],
+    continues: loop.continued && isFirst ? true : undefined,
+    halt: firstHalt(inCallOrder(state.halts, answer)),
   })
 }
 
 /** The calls that the caller has to answer: all of them in manual mode, else those of manual tools. */
 function manualCalls(loop: LoopState, response: ModelResponse): readonly ToolCall[] {
   if (!runsTools(response)) return []
-  if (loop.mode === 'manual') return response.toolCalls
+  const calls = unanswered(loop, response)
+  if (loop.mode === 'manual') return calls
   const { tools } = turnTools(loop)
-  return response.toolCalls.filter(({ name }) => tools.get(name)?.manual === true)
+  return calls.filter(({ name }) => tools.get(name)?.manual === true)
+}
+
+/** Of several halts: a question, then an approval, then the one whose call comes first. */
+function firstHalt(halts: readonly ToolHalt[]): ToolHalt | undefined {
+  const of = (reason: string): ToolHalt | undefined => halts.find((halt) => halt.reason === reason)
+  return of('ask_user') ?? of('approval') ?? halts[0]
 }
 
 /**
- * Why the loop ends after a step, or `undefined` when it goes on. The first that applies: a tool's halt (a question, an
- * error, a reason of its own), calls that the caller has to answer, an answer that asks for nothing more, `haltWhen`, `maxTurns`.
+ * Why the loop ends after a step, or `undefined` when it goes on. The first that applies: a question, an approval, calls
+ * that the caller has to answer, a tool's halt (an error, a reason of its own), an answer that asks for nothing more,
+ * `haltWhen`, `maxTurns`.
  */
 function haltedAfter(
   loop: LoopState,
   step: StepCompleted,
 ): HaltedReason | undefined | Promise<HaltedReason | undefined> {
-  if (step.halt !== undefined) return step.halt.reason
+  const { halt } = step
+  if (halt?.reason === 'ask_user' || halt?.reason === 'approval') return halt.reason
   if (step.manualToolCalls.length > 0) return 'manual_tool_calls'
-  if (isDone(step)) return step.response.finishReason === 'error' ? 'error' : 'completed'
+  if (halt !== undefined) return halt.reason
+  if (isDone(step)) return restingReason(step.response)
   const limit = loop.turns >= loop.maxTurns ? 'max_turns' : undefined
   const haltWhen = optionOf(loop.context, 'haltWhen')
   return haltWhen === undefined ? limit : haltedBy(haltWhen, loop, step, limit)
@@ -231,13 +429,43 @@ async function haltedBy(
   return (await haltWhen(toStepResult(applyEvent(state, step)))) ? 'halt_when' : otherwise
 }
 
+/**
+ * Validates the answer that ends the loop, if there is a schema for it. A wrong answer throws, unless the model may be told
+ * what is wrong: then returns the message that does so.
+ */
+async function checkedAnswer(loop: LoopState, answer: ModelResponse): Promise<Message | undefined> {
+  const schema = outputSchema(loop.format)
+  const finalizing = isFinalizing(loop)
+  if (schema === undefined || (loop.finalize && !finalizing)) return undefined
+  const outputText = turnText(loop.state, answer)
+  const checked = await checkOutput(schema, { ...answer, outputText })
+  if (checked.error === undefined) {
+    loop.output = checked
+    return undefined
+  }
+  const repairs = optionOf(loop.context, 'repair') ?? 0
+  const spent = repairsIn(loop.state.thread.messages)
+  if (!checked.repairable || spent >= repairs) throw checked.error
+  return repairMessage(checked.error, finalizing ? finalizeMessage.metadata : undefined)
+}
+
 /** The reasons after which `structuredFinalize` asks for the final answer. */
 const finalizable: ReadonlySet<string> = new Set(['completed', 'max_turns', 'halt_when'])
 
 /** Ends a step, and with a reason the loop. */
-function closeStep(loop: LoopState, step: StepCompleted, reason: HaltedReason | undefined): Batch {
+function closeStep(
+  loop: LoopState,
+  step: StepCompleted,
+  reason: HaltedReason | undefined,
+  repair: Message | undefined,
+): Batch {
+  // What was decided about the calls of this step says nothing about later calls, which may have the same ids.
+  loop.decisions = loop.decisions.filter(({ late }) => late === true)
   if (reason === undefined) return emit(loop, [step])
-  // The request for the final answer is part of this step, so that a run that is cut after it goes on with the answer.
+  // What asks the model again is part of this step, so that a run that is cut after it goes on with the answer.
+  if (repair !== undefined) {
+    return emit(loop, [{ ...step, newMessages: [...step.newMessages, repair] }])
+  }
   if (loop.finalize && finalizable.has(reason) && !isFinalizing(loop)) {
     return emit(loop, [{ ...step, newMessages: [...step.newMessages, finalizeMessage] }])
   }
@@ -245,24 +473,23 @@ function closeStep(loop: LoopState, step: StepCompleted, reason: HaltedReason | 
   return emit(loop, [{ ...step, haltedReason: reason }])
 }
 
-/** The result of a loop whose last step halted. A question is added to the thread as an assistant message. */
-function chatResult(loop: LoopState, haltedReason: HaltedReason): ChatResult {
+/** The result of a loop whose last step halted. */
+function chatResult(loop: LoopState, haltedReason: HaltedReason): ChatOutcome {
   const { state } = loop
   const last = state.steps.at(-1)
   const halt = last?.halt
-  const manualToolCalls = last?.manualToolCalls ?? []
-  const question = haltedReason === 'ask_user' ? halt?.question : undefined
-  const asked = question !== undefined && halt !== undefined && manualToolCalls.length === 0
-  return defined<ChatResult>({
-    thread: asked
-      ? appendMessages(state.thread, questionMessage(question, halt.toolCallId))
-      : state.thread,
+  const [asked] = state.questions
+  return defined<ChatOutcome>({
+    outputText: turnText(state, last?.response),
+    output: loop.output?.plain,
     finalResponse: last?.response,
     steps: state.steps,
     haltedReason,
-    pendingQuestion: question,
-    pendingToolCallId: question === undefined ? undefined : halt?.toolCallId,
-    manualToolCalls,
+    pendingQuestion: asked?.question,
+    pendingToolCallId: asked?.toolCallId,
+    pendingQuestionOptions: asked?.options,
+    pendingApprovals: state.approvals,
+    manualToolCalls: last?.manualToolCalls ?? [],
     haltResult: halt?.result,
     error: last === undefined ? undefined : stepError(last),
     usage: totalUsage(state),

@@ -1,7 +1,7 @@
 import type { Engine } from '../contracts/engine.ts'
-import type { CallOptions, FormatOption } from '../contracts/options.ts'
+import type { Approval, CallOptions, FormatOption, StepChanges } from '../contracts/options.ts'
 import { ValidationError } from '../errors/errors.ts'
-import { createCollector, type Collector } from '../run/collector.ts'
+import { createCollector, midStep, type Collector } from '../run/collector.ts'
 import {
   buildRequest,
   optionOf,
@@ -11,11 +11,21 @@ import {
 } from '../run/context.ts'
 import type { BatchSource } from '../run/run-stream.ts'
 import { describe } from '../schema/checks.ts'
+import { validateStepChanges } from '../schema/options.ts'
 import { projectTools, toolTable } from '../tools/compact-tools.ts'
 import { defaultToolTimeoutMs, type ToolRun } from '../tools/execute.ts'
-import type { Message, Thread } from '../types/message.ts'
+import type { Issue } from '../types/error-data.ts'
+import type { JsonValue } from '../types/json.ts'
+import {
+  toMessages,
+  type Message,
+  type MessagesInput,
+  type Thread,
+  type ToolCall,
+} from '../types/message.ts'
 import type { ModelRequest, ToolChoice, ToolSpec } from '../types/request.ts'
 import type { HaltedReason } from '../types/results.ts'
+import type { CallDecision } from '../types/session.ts'
 
 /** A loop under way. Its `state` is the fold of every event that it emitted. */
 export interface LoopState {
@@ -31,24 +41,38 @@ export interface LoopState {
   readonly tools: ToolRun
   /** The tools as the model sees them. They do not change from turn to turn, so a prompt cache holds. */
   readonly specs: readonly ToolSpec[]
+  /** The loop started in the middle of a step: its answer was there already. */
+  readonly continued: boolean
+  /** What was decided about calls that waited. The first step settles them; late ones are settled before the model is asked. */
+  decisions: readonly CallDecision[]
+  /** Messages that follow the results of the first step. */
+  late: readonly Message[]
+  /** What `prepareStep` changes about the step under way. */
+  changes: StepChanges | undefined
+  /** The tools of the step under way, if `prepareStep` changed them. */
+  changedTools: Pick<LoopState, 'tools' | 'specs'> | undefined
   /** The number of model calls made. */
   turns: number
   /** Why the loop ends, once that is decided. */
   haltedReason: HaltedReason | undefined
   /** What is being read: a model call, or a batch of tools. */
   source: BatchSource | undefined
+  /** The validated answer: what the schema gave, and the same as plain data. */
+  output: { readonly value: unknown; readonly plain: JsonValue } | undefined
   /** The consumer left. */
   left: boolean
 }
 
-/** A thread, or the messages of one. */
-export type ThreadInput = Thread | readonly Message[]
+/** A thread, or the messages of one. A text is one user message. */
+export type ThreadInput = Thread | MessagesInput
 
 /** Where a loop starts: at a thread, or in the middle of a run that was cut. */
 interface LoopStart {
   readonly kind: 'step' | 'chat'
   readonly state: Collector
   readonly turns?: number
+  readonly decisions?: readonly CallDecision[] | undefined
+  readonly late?: readonly Message[] | undefined
   readonly mode?: 'auto' | 'manual' | undefined
 }
 
@@ -68,19 +92,26 @@ export function createLoop(
       { path: 'structuredFinalize', problem: 'needs a responseFormat to finalize with' },
     ])
   }
+  const approved = decisionsOf(start.state, options?.approvals, context)
   return {
     kind: start.kind,
     context,
     state: start.state,
+    continued: start.state.active,
+    decisions: [...(start.decisions ?? []), ...approved],
+    late: start.late ?? [],
     mode: start.mode ?? optionOf(context, 'mode') ?? 'auto',
     maxTurns: optionOf(context, 'maxTurns') ?? 8,
     format,
     finalize,
     tools: toolRun(context),
     specs: projectTools(context.tools, optionOf(context, 'toolChoice')),
+    changes: undefined,
+    changedTools: undefined,
     turns: start.turns ?? 0,
     haltedReason: undefined,
     source: undefined,
+    output: undefined,
     left: false,
   }
 }
@@ -90,16 +121,73 @@ export function startAt(input: ThreadInput): Collector {
   return createCollector(toThread(input))
 }
 
+/** The thread of an input. A value that is none is refused. */
 function toThread(input: ThreadInput): Thread {
-  if (isMessages(input)) return { messages: input, metadata: {} }
+  if (isMessages(input)) return { messages: toMessages(input), metadata: {} }
   if (typeof input === 'object' && input !== null && Array.isArray(input.messages)) return input
   throw new ValidationError('invalid_thread', [
-    { path: '', problem: `must be a thread or a list of messages, not ${describe(input)}` },
+    {
+      path: '',
+      problem: `must be a text, a list of messages such as [user("…")] or a thread, not ${describe(input)}`,
+    },
   ])
 }
 
-function isMessages(input: ThreadInput): input is readonly Message[] {
-  return Array.isArray(input)
+function isMessages(input: ThreadInput): input is MessagesInput {
+  return typeof input === 'string' || Array.isArray(input)
+}
+
+/**
+ * The decisions of the option `approvals`. A thread that ends with calls that they decide about is continued there: its last
+ * answer is the step under way.
+ */
+function decisionsOf(
+  state: Collector,
+  approvals: CallOptions['approvals'],
+  { requestId, engine }: RunContext,
+): readonly CallDecision[] {
+  if (approvals === undefined) return []
+  if (!state.active) {
+    const { messages } = state.thread
+    const at = messages.findLastIndex(({ role }) => role !== 'tool')
+    const answer = messages[at]
+    const decided = answer?.toolCalls?.some(({ id }) => Object.hasOwn(approvals, id)) ?? false
+    if (answer?.role === 'assistant' && decided) {
+      const thread = { ...state.thread, messages: messages.slice(0, at) }
+      const provider = engine.adapter?.provider ?? ''
+      const facts = {
+        requestId,
+        provider,
+        finishReason: 'tool_calls',
+        usage: {},
+        metadata: {},
+      } as const
+      Object.assign(state, midStep(thread, facts, answer, messages.slice(at + 1)))
+    }
+  }
+  const answered = new Set(state.toolMessages.map(({ toolCallId }) => toolCallId))
+  const open = (state.end?.message.toolCalls ?? []).filter(({ id }) => !answered.has(id))
+  const decisions = Object.entries(approvals).map(([id, approval]) => {
+    const call = open.find((waiting) => waiting.id === id)
+    return call === undefined ? undefined : toDecision(call, approval)
+  })
+  const unknown = Object.keys(approvals).filter((_id, index) => decisions[index] === undefined)
+  if (unknown.length > 0) {
+    const problem = 'is not a call that waits at the end of the thread'
+    throw new ValidationError(
+      'invalid_options',
+      unknown.map((id) => ({ path: `approvals.${id}`, problem })),
+    )
+  }
+  return decisions.filter((decision) => decision !== undefined)
+}
+
+/** What a decision means for a call. Changed arguments replace the text that the model wrote, too. */
+export function toDecision(call: ToolCall, approval: Approval): CallDecision {
+  if (approval === true) return { call }
+  if ('deny' in approval) return { call, deny: approval.deny }
+  const { rawArguments: _text, ...rest } = call
+  return { call: { ...rest, arguments: approval.arguments } }
 }
 
 function toolRun(run: RunContext): ToolRun {
@@ -113,6 +201,7 @@ function toolRun(run: RunContext): ToolRun {
     executor: engine.toolExecutor,
     encoder: engine.toolResultEncoder,
     onToolError: optionOf(run, 'onToolError') ?? 'continue',
+    approve: optionOf(run, 'approve'),
     timeoutMs: optionOf(run, 'toolTimeoutMs') ?? defaultToolTimeoutMs,
     maxConcurrency: optionOf(run, 'maxConcurrency'),
     signal: call.signal,
@@ -136,20 +225,97 @@ export function isFinalizing(loop: LoopState): boolean {
 
 /** The tools that run the calls of an answer: none in the second pass, which offers none. */
 export function turnTools(loop: LoopState): ToolRun {
-  return isFinalizing(loop) ? { ...loop.tools, tools: noTools } : loop.tools
+  const { decisions, state } = loop
+  if (isFinalizing(loop)) return { ...loop.tools, tools: noTools }
+  const tools = loop.changedTools?.tools ?? loop.tools
+  const answer = state.thread.messages.length
+  return { ...tools, answers: answersIn(decisions), keyOf: ({ id }) => callKey(loop, answer, id) }
+}
+
+/** The same on every run of a call: the session, the place of the answer in its thread, and the call. */
+export function callKey({ context }: LoopState, answer: number, callId: string): string {
+  return `${context.sessionId ?? context.requestId}:${answer}:${callId}`
+}
+
+/** The users' answers among decisions, by call. */
+export function answersIn(decisions: readonly CallDecision[]): ToolRun['answers'] {
+  const answers = decisions.flatMap(({ call, answer }) =>
+    answer === undefined ? [] : [[call.id, answer] as const],
+  )
+  return answers.length === 0 ? undefined : new Map(answers)
 }
 
 const noTools: ToolRun['tools'] = new Map()
 
+/** Whether a caller's hook has to be asked about each step. */
+export function isPrepared(loop: LoopState): boolean {
+  return optionOf(loop.context, 'prepareStep') !== undefined
+}
+
+/** Asks `prepareStep` about the step that is next, or about the one that a run which was cut goes on with. */
+export async function prepareTurn(loop: LoopState): Promise<void> {
+  const { state, turns, context } = loop
+  const changes = await optionOf(
+    context,
+    'prepareStep',
+  )?.({
+    messages: state.thread.messages,
+    stepNumber: state.active ? turns - 1 : turns,
+    steps: state.steps,
+    context: context.context,
+  })
+  const issues = changes === undefined ? [] : validateStepChanges(changes)
+  if (issues.length > 0) throw wrongReturn(issues)
+  loop.changes = changes ?? undefined
+  loop.changedTools = changes?.tools === undefined ? undefined : pickedTools(loop, changes)
+}
+
+/** The problems of what a hook returned, in sentences that name the hook. */
+function wrongReturn(issues: readonly Issue[]): ValidationError {
+  return new ValidationError(
+    'invalid_options',
+    issues.map(({ path, problem }) => ({
+      path: 'prepareStep',
+      problem: `returned ${path === '' ? 'a value' : `a value whose ${path}`} that is not legal: ${problem}`,
+    })),
+  )
+}
+
+/** The tools that `prepareStep` chose, some of them by name. */
+function pickedTools(
+  loop: LoopState,
+  { tools = [], toolChoice }: StepChanges,
+): LoopState['changedTools'] {
+  const { context } = loop
+  const picked = tools.map((item) => {
+    if (typeof item !== 'string') return item
+    const known = context.tools.find(({ name }) => name === item)
+    if (known !== undefined) return known
+    const problem = `is ${JSON.stringify(item)}, but the run has no tool of this name`
+    throw wrongReturn([{ path: 'tools', problem }])
+  })
+  return {
+    tools: { ...loop.tools, tools: toolTable(picked) },
+    specs: projectTools(picked, toolChoice ?? optionOf(context, 'toolChoice')),
+  }
+}
+
 /** The request of the next turn. */
 export function turnRequest(loop: LoopState): ModelRequest {
-  const draft = { messages: loop.state.thread.messages }
+  const { changes } = loop
+  const draft = { messages: changes?.messages ?? loop.state.thread.messages }
   if (isFinalizing(loop)) {
-    return buildRequest(loop.context, draft, { tools: [], responseFormat: loop.format })
+    return buildRequest(loop.context, draft, {
+      ...changes,
+      tools: [],
+      toolChoice: undefined,
+      responseFormat: loop.format,
+    })
   }
   return buildRequest(loop.context, draft, {
-    tools: loop.specs,
-    toolChoice: turnChoice(loop),
+    ...changes,
+    tools: loop.changedTools?.specs ?? loop.specs,
+    toolChoice: changes?.toolChoice ?? turnChoice(loop),
     responseFormat: loop.finalize ? undefined : loop.format,
   })
 }

@@ -1,29 +1,49 @@
 import { errorFromJSON } from '../errors/error-json.ts'
-import { AdapterError, type AllmError } from '../errors/errors.ts'
+import { AdapterError, isAllmError, type AllmError } from '../errors/errors.ts'
 import {
   addImage,
+  addItem,
+  addSources,
   closeBlock,
   draftMessage,
   growBlock,
   growCall,
   messageDraft,
+  openCall,
   setCall,
   type MessageDraft,
 } from '../make/message-builder.ts'
-import { askedMessage, interruptedMessage, toolMessage } from '../make/tool-messages.ts'
+import {
+  askedMessage,
+  interruptedMessage,
+  lateMessage,
+  toolMessage,
+} from '../make/tool-messages.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import type { InterruptedReason, ModelEvent, StreamEvent } from '../types/events.ts'
 import { assertNever, defined } from '../types/guards.ts'
-import { appendMessages, messageText, type Message, type Thread } from '../types/message.ts'
+import type { JsonValue } from '../types/json.ts'
+import type { JsonObject } from '../types/json.ts'
+import {
+  appendMessages,
+  messageText,
+  type Message,
+  type Thread,
+  type ToolCall,
+} from '../types/message.ts'
 import { addUsage, type FinishReason, type ModelResponse, type Usage } from '../types/response.ts'
 import type {
+  ChatOutcome,
   ChatResult,
+  ChatStep,
   HaltedReason,
   PartialResult,
+  PendingApproval,
   StepResult,
   ToolHalt,
 } from '../types/results.ts'
-import type { StoredResult } from '../types/session.ts'
+import type { AnswerFacts, StoredResult } from '../types/session.ts'
+import type { Warning } from '../types/warning.ts'
 
 /** How a message ended, as in its last event. */
 export type MessageEnd = Omit<Extract<ModelEvent, { type: 'message_completed' }>, 'type' | 'usage'>
@@ -42,6 +62,7 @@ export interface Collector extends MessageDraft {
   id: string | undefined
   model: string | undefined
   usage: Usage
+  warnings: readonly Warning[]
   end: MessageEnd | undefined
   error: ErrorData | undefined
   /** A message was started and its step is not completed. */
@@ -52,16 +73,24 @@ export interface Collector extends MessageDraft {
   results: readonly StoredResult[]
   /** The tool messages of this step, in the order of arrival. */
   toolMessages: readonly Message[]
+  /** A message for each call of the answer, in the order of the calls: its result, or the mark that stands for it. */
+  tail: readonly Message[]
   /** The halts of this step, in the order of arrival. */
   halts: readonly ToolHalt[]
+  /** The calls of this step that wait for approval, in the order of arrival. */
+  requested: readonly PendingApproval[]
   /** The questions of the last completed step, in the order of its calls. */
   questions: readonly ToolHalt[]
+  /** The other halts of the last completed step, in the order of its calls. */
+  halted: readonly ToolHalt[]
+  /** The calls of the last completed step that wait for approval, in the order of its calls. */
+  approvals: readonly PendingApproval[]
   /** The number of completed answers. */
   answers: number
-  steps: readonly StepResult[]
+  steps: readonly ChatStep[]
   /** Why the loop ends, as in its last step. */
   haltedReason: HaltedReason | undefined
-  result: ChatResult | undefined
+  result: ChatOutcome | undefined
 }
 
 /** The state before the first event of a run that starts from `thread`. */
@@ -74,6 +103,7 @@ export function createCollector(thread: Thread = { messages: [], metadata: {} })
     id: undefined,
     model: undefined,
     usage: {},
+    warnings: none,
     ...messageDraft(),
     end: undefined,
     error: undefined,
@@ -81,8 +111,12 @@ export function createCollector(thread: Thread = { messages: [], metadata: {} })
     started: none,
     results: none,
     toolMessages: none,
+    tail: none,
     halts: none,
+    requested: none,
     questions: none,
+    halted: none,
+    approvals: none,
     answers: 0,
     steps: none,
     haltedReason: undefined,
@@ -106,6 +140,53 @@ export function applyEvent(state: Collector, event: StreamEvent): Collector {
  * Only the state's own fields are written: every list in it is replaced, never changed, so a copy of the state is a snapshot.
  */
 export function foldEvent(state: Collector, event: StreamEvent): void {
+  switch (event.type) {
+    case 'approval_requested': {
+      const { call, reason, toolCallId } = event
+      const request = reason === undefined ? call : { ...call, reason }
+      state.requested = [...state.requested, request]
+      state.halts = [...state.halts, { reason: 'approval', toolCallId }]
+      break
+    }
+    case 'tool_execution_started':
+      state.started = [...state.started, event.id]
+      break
+    case 'tool_progress':
+      break
+    case 'tool_execution_completed':
+      state.results = [...state.results, storedResult(event)]
+      break
+    case 'tool_result_encoded':
+      addToolMessage(state, resultMessage(event))
+      if (event.halt !== undefined) state.halts = [...state.halts, event.halt]
+      break
+    case 'ask_user_requested': {
+      const { toolCallId, question, options, metadata } = event
+      addToolMessage(state, withMetadata(askedMessage(toolCallId), metadata))
+      state.halts = [...state.halts, { reason: 'ask_user', toolCallId, question, options }]
+      break
+    }
+    case 'tool_halt': {
+      const { toolCallId, reason, result, content, metadata } = event
+      addToolMessage(state, withMetadata(toolMessage(toolCallId, content), metadata))
+      state.halts = [...state.halts, { reason, toolCallId, result }]
+      break
+    }
+    case 'step_completed':
+      completeStep(state, event)
+      break
+    case 'chat_completed':
+      state.result = event.result
+      break
+    default:
+      foldModelEvent(state, event)
+      return
+  }
+  state.count++
+}
+
+/** `foldEvent` for the events of a model, so that a program that runs no tools does not have the fold of theirs. */
+export function foldModelEvent(state: Collector, event: ModelEvent): void {
   state.count++
   switch (event.type) {
     case 'text_delta':
@@ -116,24 +197,27 @@ export function foldEvent(state: Collector, event: StreamEvent): void {
       return
     case 'text_completed':
       closeBlock(state, 'text', event.index, event)
+      if (event.sources !== undefined) addSources(state, event.sources)
       return
     case 'reasoning_delta':
       growBlock(state, 'reasoning', event.index, event.delta)
       return
     case 'reasoning_completed':
-      closeBlock(state, 'reasoning', event.index, event)
+      if (event.item === undefined) closeBlock(state, 'reasoning', event.index, event)
+      else addItem(state, event.item)
       return
     case 'tool_call_started':
-      setCall(state, { id: event.id, name: event.name, raw: '' })
+      openCall(state, event.id, event.name)
+      markCalls(state)
       return
     case 'tool_call_delta':
       growCall(state, event.id, event.argumentsDelta)
+      markCalls(state)
       return
-    case 'tool_call_completed': {
-      const { call } = event
-      setCall(state, { id: call.id, name: call.name, raw: call.rawArguments ?? '', call })
+    case 'tool_call_completed':
+      setCall(state, event.call)
+      markCalls(state)
       return
-    }
     case 'image_completed':
       addImage(state, event.image)
       return
@@ -148,39 +232,6 @@ export function foldEvent(state: Collector, event: StreamEvent): void {
     case 'error':
       state.error = event.error
       return
-    case 'tool_execution_started':
-      state.started = [...state.started, event.id]
-      return
-    case 'tool_execution_completed':
-      state.results = [...state.results, storedResult(event)]
-      return
-    case 'tool_result_encoded':
-      addToolMessage(
-        state,
-        event.interrupted === undefined
-          ? toolMessage(event.id, event.content)
-          : interruptedMessage(event.id, event.interrupted),
-      )
-      if (event.halt !== undefined) state.halts = [...state.halts, event.halt]
-      return
-    case 'ask_user_requested': {
-      const { toolCallId, question, options } = event
-      addToolMessage(state, askedMessage(toolCallId))
-      state.halts = [...state.halts, { reason: 'ask_user', toolCallId, question, options }]
-      return
-    }
-    case 'tool_halt': {
-      const { toolCallId, reason, result, content } = event
-      addToolMessage(state, toolMessage(toolCallId, content))
-      state.halts = [...state.halts, { reason, toolCallId, result }]
-      return
-    }
-    case 'step_completed':
-      completeStep(state, event)
-      return
-    case 'chat_completed':
-      state.result = event.result
-      return
     default:
       assertNever(event)
   }
@@ -193,19 +244,22 @@ type Completed = Extract<StreamEvent, { type: 'message_completed' }>
 function startMessage(state: Collector, event: Started): void {
   clearMessage(state)
   state.active = true
-  state.questions = []
+  state.questions = none
+  state.approvals = none
   state.requestId = event.requestId
   state.provider = event.provider
   state.id = event.id
   state.model = event.model
   state.usage = event.usage ?? {}
+  state.warnings = event.warnings ?? none
 }
 
 function completeMessage(state: Collector, event: Completed): void {
-  const { message, finishReason, rawFinishReason, metadata } = event
-  state.end = defined<MessageEnd>({ message, finishReason, rawFinishReason, metadata })
+  const { message, finishReason, rawFinishReason, metadata, output } = event
+  state.end = defined<MessageEnd>({ message, finishReason, rawFinishReason, metadata, output })
   state.active = true
   state.answers++
+  if (message.toolCalls !== undefined) state.tail = tailOf(state)
   // The latest count of each field wins.
   if (event.usage !== undefined) state.usage = { ...state.usage, ...event.usage }
 }
@@ -214,19 +268,26 @@ type StepCompleted = Extract<StreamEvent, { type: 'step_completed' }>
 
 function completeStep(state: Collector, event: StepCompleted): void {
   const { response, newMessages, manualToolCalls, halt } = event
-  state.thread = appendMessages(state.thread, ...newMessages)
-  const step = defined<StepResult>({
-    thread: state.thread,
+  // A fold that did not start in the middle of the answer still has it in the thread.
+  const continued = event.continues === true && !state.active
+  state.thread = appendMessages(
+    continued ? beforeAnswer(state.thread) : state.thread,
+    ...newMessages,
+  )
+  const step = defined<ChatStep>({
     response,
+    newMessages,
     toolResults: newMessages.filter((message) => message.role === 'tool'),
-    done: isDone(event),
     manualToolCalls,
     halt,
   })
   state.steps = [...state.steps, step]
   state.haltedReason = event.haltedReason
-  state.questions = inCallOrder(state.halts, response).filter(
-    (asked) => asked.reason === 'ask_user',
+  const halts = inCallOrder(state.halts, response)
+  state.questions = halts.filter(({ reason }) => reason === 'ask_user')
+  state.halted = halts.filter(({ reason }) => reason !== 'ask_user' && reason !== 'approval')
+  state.approvals = response.toolCalls.flatMap(
+    ({ id }) => state.requested.find((request) => request.id === id) ?? [],
   )
   clearMessage(state)
 }
@@ -237,6 +298,7 @@ function storedResult({ id, result, outcome }: ExecutionCompleted): StoredResult
   return defined<StoredResult>({
     toolCallId: id,
     value: 'ok' in result ? result.ok : undefined,
+    parts: 'ok' in result ? result.parts : undefined,
     error: 'error' in result ? result.error : undefined,
     question:
       outcome?.type === 'ask_user'
@@ -246,9 +308,49 @@ function storedResult({ id, result, outcome }: ExecutionCompleted): StoredResult
   })
 }
 
+type ResultEncoded = Extract<StreamEvent, { type: 'tool_result_encoded' }>
+
+function resultMessage({ id, content, interrupted, metadata }: ResultEncoded): Message {
+  if (metadata?.['lateResultOf'] === id) {
+    return withMetadata(lateMessage(id, content, interrupted !== undefined), metadata)
+  }
+  if (interrupted !== undefined) return interruptedMessage(id, interrupted)
+  return withMetadata(toolMessage(id, content), metadata)
+}
+
+function withMetadata(message: Message, metadata: JsonObject | undefined): Message {
+  return metadata === undefined
+    ? message
+    : { ...message, metadata: { ...message.metadata, ...metadata } }
+}
+
+/** Adds the answer to a call. A late one is a message of its own; it comes between two steps. */
 function addToolMessage(state: Collector, message: Message): void {
-  state.results = state.results.filter(({ toolCallId }) => toolCallId !== message.toolCallId)
+  const id = message.toolCallId ?? message.metadata?.['lateResultOf']
+  state.results = state.results.filter(({ toolCallId }) => toolCallId !== id)
+  if (message.role !== 'tool') {
+    state.thread = appendMessages(state.thread, message)
+    return
+  }
   state.toolMessages = [...state.toolMessages, message]
+  // A run that was cut and goes on has its calls from the session.
+  if (state.tail.length === 0) state.tail = tailOf(state)
+  const at = state.tail.findIndex(({ toolCallId }) => toolCallId === id)
+  if (at === -1) return
+  const tail = state.tail.slice()
+  tail[at] = message
+  state.tail = tail
+}
+
+/** Marks a call that was just added. The marks are made once, so that a session costs no more for many calls than for one. */
+function markCalls(state: Collector): void {
+  const added = state.calls[state.tail.length]
+  if (added !== undefined) state.tail = [...state.tail, interruptedMessage(added.id, 'interrupted')]
+}
+
+/** The messages after the answer as it is now. */
+function tailOf(state: Collector): readonly Message[] {
+  return callMessages(state, currentMessage(state).toolCalls ?? none, 'interrupted', noCalls)
 }
 
 /** Clears the message under way and its tools. Completed steps stay. */
@@ -257,10 +359,38 @@ function clearMessage(state: Collector): void {
   state.end = undefined
   state.active = false
   state.usage = {}
+  state.warnings = none
   state.started = none
   state.results = none
   state.toolMessages = none
+  state.tail = none
   state.halts = none
+  state.requested = none
+}
+
+/** A thread without its last answer and the results after it. */
+function beforeAnswer(thread: Thread): Thread {
+  const at = thread.messages.findLastIndex(({ role }) => role === 'assistant')
+  return at === -1 ? thread : { ...thread, messages: thread.messages.slice(0, at) }
+}
+
+/** The state of a run that goes on in the middle of a step: its answer is complete, and some of its calls may be answered. */
+export function midStep(
+  thread: Thread,
+  answer: AnswerFacts,
+  message: Message,
+  toolMessages: readonly Message[] = none,
+): Collector {
+  const { requestId, provider, id, model, usage, warnings = none } = answer
+  const { finishReason, rawFinishReason, metadata } = answer
+  const end = defined<MessageEnd>({ message, finishReason, rawFinishReason, metadata })
+  const known = { requestId, provider, id, model, usage, warnings }
+  return { ...createCollector(thread), ...known, active: true, end, toolMessages }
+}
+
+/** A response, with the validated answer that its last event had. */
+export interface FoldedResponse extends ModelResponse {
+  readonly output?: JsonValue
 }
 
 /**
@@ -269,12 +399,12 @@ function clearMessage(state: Collector): void {
  *
  * Between two steps of a loop it is the last step's response.
  */
-export function toResponse(state: Collector): ModelResponse {
+export function toResponse(state: Collector): FoldedResponse {
   const last = state.steps.at(-1)
   if (!state.active && last !== undefined && state.error === undefined) return last.response
   const { end, error } = state
   const message = currentMessage(state)
-  return defined<ModelResponse>({
+  return defined<FoldedResponse>({
     requestId: state.requestId,
     id: state.id,
     model: state.model,
@@ -285,8 +415,10 @@ export function toResponse(state: Collector): ModelResponse {
     finishReason: error !== undefined ? 'error' : (end?.finishReason ?? 'other'),
     rawFinishReason: end?.rawFinishReason,
     usage: state.usage,
+    warnings: state.warnings,
     error,
     metadata: end?.metadata ?? {},
+    output: end?.output,
   })
 }
 
@@ -299,13 +431,18 @@ function currentMessage(state: Collector): Message {
   }
   const said = end.message.content.length > 0 || end.message.toolCalls !== undefined
   // A simple adapter may leave the message empty and rely on the fold.
-  return said ? end.message : draftMessage(state, state.provider)
+  const message = said ? end.message : draftMessage(state, state.provider)
+  if (!isPaused(end)) return message
+  return { ...message, metadata: { ...message.metadata, paused: true } }
 }
 
 /** The step so far. Its thread can always be sent: open calls are answered by marked messages. */
 export function toStepResult(state: Collector): StepResult {
   const last = state.steps.at(-1)
-  if (last !== undefined && !state.active) return last
+  if (last !== undefined && !state.active) {
+    const { newMessages: _added, ...step } = last
+    return { ...step, thread: state.thread, done: isDone(last) }
+  }
   const added = partialMessages(state)
   return {
     thread: appendMessages(state.thread, ...added),
@@ -321,14 +458,17 @@ export function toStepResult(state: Collector): StepResult {
  * `cancelled` and a thread that can be sent.
  */
 export function toChatResult(state: Collector): ChatResult {
-  if (state.result !== undefined) return state.result
+  if (state.result !== undefined) return { ...state.result, thread: state.thread }
   const { error, active, steps } = state
   const failed = error !== undefined && !isCancellation(error)
+  const finalResponse = active || steps.length > 0 ? toResponse(state) : undefined
   return defined<ChatResult>({
     thread: appendMessages(state.thread, ...(active ? partialMessages(state) : leftOpen(state))),
-    finalResponse: active || steps.length > 0 ? toResponse(state) : undefined,
+    outputText: turnText(state, finalResponse),
+    finalResponse,
     steps,
     haltedReason: failed ? 'error' : 'cancelled',
+    pendingApprovals: [],
     manualToolCalls: [],
     error,
     usage: totalUsage(state),
@@ -336,9 +476,9 @@ export function toChatResult(state: Collector): ChatResult {
   })
 }
 
-/** Marked answers to the calls that a completed step left to the caller. */
-function leftOpen({ steps }: Collector): readonly Message[] {
-  const calls = steps.at(-1)?.manualToolCalls ?? []
+/** Marked answers to the calls that a completed step left open. */
+function leftOpen({ steps, approvals }: Collector): readonly Message[] {
+  const calls = [...(steps.at(-1)?.manualToolCalls ?? []), ...approvals]
   return calls.map(({ id }) => interruptedMessage(id, 'interrupted'))
 }
 
@@ -365,13 +505,28 @@ export function partialMessages(
   const calls = message.toolCalls ?? []
   if (calls.length === 0) return message.content.length === 0 ? [] : [message]
   const reason = interruptedReason(state)
-  const answers = new Map(state.toolMessages.map((answer) => [answer.toolCallId, answer]))
-  const messages = [message]
-  for (const { id } of calls) {
+  const { tail } = state
+  const known = reason === 'interrupted' && open.size === 0 && tail.length === calls.length
+  return [message, ...(known ? tail : callMessages(state, calls, reason, open))]
+}
+
+/** A message for each call: its result, or a mark. */
+function callMessages(
+  { toolMessages, tail }: Collector,
+  calls: readonly ToolCall[],
+  reason: InterruptedReason,
+  open: ReadonlySet<string>,
+): readonly Message[] {
+  const answers = new Map(toolMessages.map((answer) => [answer.toolCallId, answer]))
+  const messages: Message[] = []
+  calls.forEach(({ id }, index) => {
     const answer = answers.get(id)
+    const mark = tail[index]
     if (answer !== undefined) messages.push(answer)
-    else if (!open.has(id)) messages.push(interruptedMessage(id, reason))
-  }
+    else if (open.has(id)) return
+    else if (reason === 'interrupted' && mark?.toolCallId === id) messages.push(mark)
+    else messages.push(interruptedMessage(id, reason))
+  })
   return messages
 }
 
@@ -388,7 +543,7 @@ function interruptedReason({ end, error }: Collector): InterruptedReason {
 }
 
 /** Whether an error means that the caller stopped the run. */
-function isCancellation(error: { readonly kind: string; readonly reason: string }): boolean {
+export function isCancellation(error: { readonly kind: string; readonly reason: string }): boolean {
   return error.kind === 'stream' && error.reason === 'cancelled'
 }
 
@@ -407,9 +562,52 @@ function endedByItself(finishReason: FinishReason): boolean {
   return finishReason === 'tool_calls' || finishReason === 'stop'
 }
 
-/** Whether no model call follows a step: something halted, or there was nothing to run. */
+/** Whether no model call follows a step: something halted or waits, or there was nothing to run. */
 export function isDone(step: Pick<StepResult, 'response' | 'manualToolCalls' | 'halt'>): boolean {
-  return step.halt !== undefined || (step.manualToolCalls.length === 0 && !runsTools(step.response))
+  const { response, manualToolCalls, halt } = step
+  if (halt !== undefined || awaits(response)) return true
+  return manualToolCalls.length === 0 && !runsTools(response) && !isPaused(response)
+}
+
+/** Why a loop rests after an answer that asks for no further model call. */
+export function restingReason(response: ModelResponse): HaltedReason {
+  if (awaits(response)) return 'provider_item'
+  return response.finishReason === 'error' ? 'error' : 'completed'
+}
+
+/** Whether the caller has to answer an item of the provider, such as a request for approval. */
+function awaits({ metadata }: ModelResponse): boolean {
+  return metadata['awaits'] !== undefined
+}
+
+/** Whether the provider paused in the middle of its answer. It goes on when the answer is sent back. */
+function isPaused({
+  finishReason,
+  metadata,
+}: Pick<MessageEnd, 'finishReason' | 'metadata'>): boolean {
+  return finishReason === 'other' && metadata?.['paused'] === true
+}
+
+/**
+ * The text of a turn: that of its last answer, after that of the answers in which the provider paused before it.
+ *
+ * They are found in the thread, so that a run that was cut and goes on has them too.
+ */
+export function turnText({ thread, active }: Collector, last: ModelResponse | undefined): string {
+  if (last === undefined) return ''
+  const { messages } = thread
+  let at = active ? messages.length : messages.findLastIndex(({ role }) => role === 'assistant')
+  // An empty answer is not in the thread.
+  if (!active && wasPaused(messages[at]) && !isPaused(last)) at++
+  let text = last.outputText
+  for (let before = messages[--at]; before && wasPaused(before); before = messages[--at]) {
+    text = messageText(before) + text
+  }
+  return text
+}
+
+function wasPaused(message: Message | undefined): boolean {
+  return message?.role === 'assistant' && message.metadata?.['paused'] === true
 }
 
 /** Halts in the order of the calls of an answer. */
@@ -420,6 +618,17 @@ export function inCallOrder(
   if (halts.length < 2) return halts
   const order = toolCalls.map(({ id }) => id)
   return halts.toSorted((a, b) => order.indexOf(a.toolCallId) - order.indexOf(b.toolCallId))
+}
+
+/** The error that stopped a run, with the partial result. A value that is not an error of the library stays as it is. */
+export function withPartial(
+  error: unknown,
+  state: Collector,
+  project: (state: Collector) => PartialResult,
+): unknown {
+  if (isAllmError(error))
+    error.partial = project({ ...state, error: state.error ?? error.toJSON() })
+  return error
 }
 
 /** The error that ended a run, with the partial result. */

@@ -1,16 +1,25 @@
-import { engineBrand, type Engine } from '../contracts/engine.ts'
-import type { CallDefaults, CallOptions, EngineParts, FormatOption } from '../contracts/options.ts'
+import { engineBrand, type Engine, type EngineContext } from '../contracts/engine.ts'
+import type {
+  CallDefaults,
+  CallOptions,
+  EngineParts,
+  FormatOption,
+  Instructions,
+  StepChanges,
+} from '../contracts/options.ts'
 import type { Tool } from '../contracts/tool.ts'
 import { EngineError } from '../errors/errors.ts'
+import { mergeProviderOptions } from '../make/provider-options.ts'
 import { toResponseFormat } from '../make/requests.ts'
 import { toToolSpec } from '../make/tools.ts'
-import { assertValid } from '../schema/checks.ts'
+import { assertValid, describe, refusal } from '../schema/checks.ts'
 import { validateCallOptions } from '../schema/options.ts'
+import type { Issue } from '../types/error-data.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
-import type { JsonObject, JsonValue, ProviderOptions } from '../types/json.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { Message } from '../types/message.ts'
-import type { ModelRequest, ToolChoice, ToolSpec } from '../types/request.ts'
+import type { ModelRequest, ToolSpec } from '../types/request.ts'
 
 /** What all model calls of a run share: the engine, the options of the call, ids, tools and context. */
 export interface RunContext {
@@ -21,7 +30,7 @@ export interface RunContext {
   /** The engine's tools, with the call's added; a tool of the same name is replaced. */
   readonly tools: readonly Tool[]
   /** The engine's context, with the session's and the call's merged over it. */
-  readonly context: JsonObject
+  readonly context: EngineContext
 }
 
 /** What a session adds to its runs. */
@@ -72,10 +81,10 @@ export function mergeByName<T extends { readonly name: string }>(
 }
 
 function mergeContext(
-  engine: JsonObject,
+  engine: EngineContext,
   session: JsonObject | undefined,
-  call: JsonObject | undefined,
-): JsonObject {
+  call: object | undefined,
+): EngineContext {
   return session === undefined && call === undefined ? engine : { ...engine, ...session, ...call }
 }
 
@@ -85,9 +94,11 @@ export interface RequestDraft extends Partial<ModelRequest> {
 }
 
 /** What the loop sends instead of the options. */
-interface TurnOverrides {
+interface TurnOverrides extends Pick<
+  StepChanges,
+  'model' | 'toolChoice' | 'instructions' | 'maxTokens' | 'reasoning'
+> {
   readonly tools: readonly ToolSpec[]
-  readonly toolChoice?: ToolChoice | undefined
   readonly responseFormat?: FormatOption | undefined
 }
 
@@ -103,24 +114,28 @@ export function buildRequest(
 ): ModelRequest {
   const { call, engine } = context
   const { defaults } = engine
-  const format =
-    turn === undefined
-      ? (call.responseFormat ?? draft.responseFormat ?? defaults.responseFormat)
-      : turn.responseFormat
-  const choice =
-    turn === undefined
-      ? (call.toolChoice ?? draft.toolChoice ?? defaults.toolChoice)
-      : turn.toolChoice
+  const setting = <Name extends Setting>(
+    name: Name,
+  ): CallDefaults[Name] | RequestDraft[Name] | undefined =>
+    call[name] ?? draft[name] ?? defaults[name]
+  const format = turn === undefined ? setting('responseFormat') : turn.responseFormat
   return defined<ModelRequest>({
-    model: call.model ?? draft.model ?? engine.model,
-    messages: draft.messages,
+    model: turn?.model ?? call.model ?? draft.model ?? engine.model,
+    messages: withInstructions(context, draft.messages, turn?.instructions),
     tools: turn?.tools ?? mergeTools(context, draft.tools),
-    toolChoice: choice,
-    temperature: call.temperature ?? draft.temperature ?? defaults.temperature,
-    maxTokens: call.maxTokens ?? draft.maxTokens ?? defaults.maxTokens,
+    toolChoice: turn === undefined ? setting('toolChoice') : turn.toolChoice,
+    parallelToolCalls: setting('parallelToolCalls'),
+    temperature: setting('temperature'),
+    topP: setting('topP'),
+    topK: setting('topK'),
+    maxTokens: turn?.maxTokens ?? setting('maxTokens'),
+    stopSequences: setting('stopSequences'),
+    seed: setting('seed'),
+    presencePenalty: setting('presencePenalty'),
+    frequencyPenalty: setting('frequencyPenalty'),
     responseFormat: format === undefined ? undefined : toResponseFormat(format),
-    reasoning: call.reasoning ?? draft.reasoning ?? defaults.reasoning,
-    promptCache: call.promptCache ?? draft.promptCache ?? defaults.promptCache,
+    reasoning: turn?.reasoning ?? setting('reasoning'),
+    promptCache: setting('promptCache'),
     providerOptions: mergeProviderOptions(
       defaults.providerOptions,
       draft.providerOptions,
@@ -131,29 +146,47 @@ export function buildRequest(
   } satisfies Readonly<Record<keyof ModelRequest, unknown>>)
 }
 
+/** A field of a request that the call and the engine can set too. */
+type Setting = keyof CallDefaults & keyof RequestDraft
+
+/** The messages of a call, with the instructions before them. */
+function withInstructions(
+  context: RunContext,
+  messages: readonly Message[],
+  given: Instructions | undefined = optionOf(context, 'instructions'),
+): readonly Message[] {
+  const content = typeof given === 'function' ? given(context.context) : given
+  if (content === undefined || content === '') return messages
+  if (typeof content !== 'string') {
+    const problem = `must be or return a text, not ${describe(content)}; prepareStep may be async`
+    throw refusal('invalid_options', 'instructions', problem)
+  }
+  const instructed: Message = { role: 'system', content }
+  instructionMessages.add(instructed)
+  return [instructed, ...messages]
+}
+
+/** The messages that `instructions` became. They are not the caller's. */
+const instructionMessages = /* @__PURE__ */ new WeakSet<Message>()
+
+/** Problems of a request, with the places of messages as the caller counts them: instructions do not count. */
+export function asCallerCounts(
+  { messages: [first] }: ModelRequest,
+  issues: readonly Issue[],
+): readonly Issue[] {
+  if (issues.length === 0 || first === undefined || !instructionMessages.has(first)) return issues
+  return issues.map(({ path, problem }) => ({
+    path: path.replace(/^messages\[(\d+)\]/, (_all, at: string) => `messages[${Number(at) - 1}]`),
+    problem,
+  }))
+}
+
 function mergeTools(
   { engine, call }: RunContext,
   requested: readonly ToolSpec[] | undefined,
 ): readonly ToolSpec[] {
   const own = mergeByName(engine.tools.map(toToolSpec), requested ?? [])
   return call.tools === undefined ? own : mergeByName(own, call.tools.map(toToolSpec))
-}
-
-const none: ProviderOptions = {}
-
-/** Each provider's parameters, key by key: the call's over the request's over the engine's. */
-export function mergeProviderOptions(
-  ...layers: readonly (ProviderOptions | undefined)[]
-): ProviderOptions {
-  const given = layers.filter((layer) => layer !== undefined)
-  if (given.length < 2) return given[0] ?? none
-  const merged: Record<string, JsonObject | undefined> = {}
-  for (const layer of given) {
-    for (const [provider, options] of Object.entries(layer)) {
-      merged[provider] = { ...merged[provider], ...options }
-    }
-  }
-  return merged
 }
 
 const nothing: JsonObject = {}

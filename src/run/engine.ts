@@ -1,17 +1,28 @@
-import { engineBrand, type Engine } from '../contracts/engine.ts'
-import type { CallDefaults, EngineOptions, EngineParts } from '../contracts/options.ts'
+import { engineBrand, type Engine, type EngineContext } from '../contracts/engine.ts'
+import type {
+  CallDefaults,
+  EngineOptions,
+  EngineOptionsFor,
+  EngineParts,
+} from '../contracts/options.ts'
+import type { NeedsOf, Tool } from '../contracts/tool.ts'
 import { systemClock } from '../core/clock.ts'
 import { randomId } from '../core/ids.ts'
 import type { KeySource } from '../core/keys.ts'
 import { assertValid } from '../schema/checks.ts'
 import { validateEngineOptions } from '../schema/options.ts'
+import { defined } from '../types/guards.ts'
 import { engineParts, mergeByName } from './context.ts'
 
 /**
  * Makes an engine: an adapter, tools, and defaults for any call option. It is frozen and can be shared by any number of calls.
  *
- * Unknown options throw a `ValidationError` that names them. A key is never part of an engine; `keys` says where to find one.
+ * What its tools need of the context must be there: an engine that lacks it does not compile. Unknown options throw a `ValidationError` that names them. A key is never part of an engine; `keys` says where to find one.
  */
+export function createEngine<
+  const Tools extends readonly Tool[] = readonly Tool[],
+  Context extends object & NeedsOf<Tools> = EngineContext & NeedsOf<Tools>,
+>(options?: EngineOptionsFor<Tools, Context>): Engine
 export function createEngine(options: EngineOptions = {}): Engine {
   assertValid('invalid_options', validateEngineOptions(options))
   const {
@@ -31,12 +42,13 @@ export function createEngine(options: EngineOptions = {}): Engine {
   } = options
   const parts: EngineParts = {
     [engineBrand]: true,
+    provider: adapter?.provider,
     adapter,
-    model,
+    model: model ?? adapter?.model,
     tools: Object.freeze([...(tools ?? [])]),
     imageAdapter,
     imageModel,
-    context: context ?? {},
+    context: { ...context },
     retry,
     keys: keySource(keys),
     clock: clock ?? systemClock,
@@ -45,7 +57,18 @@ export function createEngine(options: EngineOptions = {}): Engine {
     toolResultEncoder,
     defaults: Object.freeze(defaults satisfies CallDefaults),
   }
-  return Object.freeze(parts)
+  return Object.freeze(withoutInside(parts))
+}
+
+/** What an engine shows when it is printed or serialised: its names. Adapters, tools, context and defaults may hold secrets. */
+function withoutInside(parts: EngineParts): EngineParts {
+  const { adapter, model, imageModel } = parts
+  const toJSON = { value: () => defined({ provider: adapter?.provider, model, imageModel }) }
+  return Object.defineProperties(parts, {
+    toJSON,
+    [Symbol.for('nodejs.util.inspect.custom')]: toJSON,
+    [Symbol.for('Deno.customInspect')]: toJSON,
+  })
 }
 
 /**
@@ -56,8 +79,10 @@ export function createEngine(options: EngineOptions = {}): Engine {
 export function extendEngine(engine: Engine, overrides: EngineOptions): Engine {
   assertValid('invalid_options', validateEngineOptions(overrides))
   const { defaults, tools, context, ...parts } = engineParts(engine)
+  // A model that came with the adapter goes with it.
+  const leaves = overrides.adapter !== undefined && parts.model === parts.adapter?.model
   return createEngine({
-    ...optionsOf(parts),
+    ...optionsOf(leaves ? { ...parts, model: undefined } : parts),
     ...defaults,
     ...overrides,
     tools: overrides.tools === undefined ? tools : mergeByName(tools, overrides.tools),
@@ -65,9 +90,9 @@ export function extendEngine(engine: Engine, overrides: EngineOptions): Engine {
   })
 }
 
-/** The parts that are also options: all except the brand. */
+/** The parts that are also options: all except the brand and the provider, which is the adapter's. */
 function optionsOf(parts: Omit<EngineParts, 'defaults' | 'tools' | 'context'>): EngineOptions {
-  const { [engineBrand]: _brand, ...options } = parts
+  const { [engineBrand]: _brand, provider: _provider, ...options } = parts
   return options
 }
 

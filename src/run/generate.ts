@@ -1,26 +1,44 @@
 import type { Engine } from '../contracts/engine.ts'
 import type { CallOptions, FormatOption } from '../contracts/options.ts'
 import { span } from '../core/telemetry.ts'
-import { isAllmError, ValidationError } from '../errors/errors.ts'
-import { assertOptions } from '../schema/checks.ts'
-import type { Message } from '../types/message.ts'
+import { ValidationError } from '../errors/errors.ts'
+import { assertOptions, describe } from '../schema/checks.ts'
+import type { Batch, StreamEvent } from '../types/events.ts'
+import { toMessages, type MessagesInput } from '../types/message.ts'
 import { requestKeys, type ModelRequest } from '../types/request.ts'
-import type { ModelResponse } from '../types/response.ts'
+import { addUsage, type ModelResponse, type Usage } from '../types/response.ts'
 import type { StandardSchema } from '../types/standard-schema.ts'
-import { failureOf, toResponse, type Collector } from './collector.ts'
+import {
+  createCollector,
+  failureOf,
+  foldModelEvent,
+  toResponse,
+  withPartial,
+  type Collector,
+} from './collector.ts'
 import {
   buildRequest,
   keepEvent,
+  optionOf,
   runContext,
   type RequestDraft,
   type RunContext,
 } from './context.ts'
 import { checkRequest, modelCall, type ModelRun } from './model-call.ts'
-import { outputSchema, parseOutput, type WithOutput } from './output.ts'
-import { runStream, type RunStream } from './run-stream.ts'
+import {
+  checkOutput,
+  outputSchema,
+  repairMessage,
+  type OptionsWith,
+  type WithOutput,
+} from './output.ts'
+import { runStream, type RunEnd, type RunFold, type RunStream } from './run-stream.ts'
 
 /** A response; with a schema as `responseFormat`, also its validated, typed `output`. */
 export type GenerateResult<Format> = ModelResponse & WithOutput<Format>
+
+/** A response, with what its schema gave. */
+type FoldedResult = ModelResponse & { readonly output?: unknown }
 
 /**
  * Makes one model call and returns its response: the fold of `streamGenerate`. Tools are offered but not run.
@@ -28,48 +46,54 @@ export type GenerateResult<Format> = ModelResponse & WithOutput<Format>
  * It rejects when the call fails, before or after the first event; the error's `partial` is the response so far. With a
  * schema as `responseFormat`, an answer that does not match rejects with a `ValidationError` that keeps the response too.
  */
-export async function generate<Format extends FormatOption = FormatOption>(
+export async function generate<Format extends FormatOption | undefined = undefined>(
   engine: Engine,
   input: RequestInput,
-  options?: CallOptions<Format>,
+  options?: OptionsWith<Format>,
 ): Promise<GenerateResult<Format>> {
-  const { context, run, schema } = prepareCall(engine, input, options)
+  const call = prepareCall(engine, input, options)
+  const { context, run } = call
   const { requestId } = context
   const trace = span('generate', { requestId, provider: run.state.provider }, context.engine.clock)
+  let end: RunEnd = { type: 'done' }
   try {
     while ((await run.next()).done !== true);
-    const response = wholeResponse(run.state)
-    const { finishReason, usage, outputText } = response
-    const output = schema && { output: await parseOutput(schema, outputText, response) }
+  } catch (error) {
+    end = { type: 'failed', error }
+  }
+  try {
+    const response = settleCall(call, end, run.state)
+    const { finishReason, usage } = response
     trace.stop({ finishReason, usage, content: response })
     // The type of the output is the one that the schema declares.
-    return (output === undefined ? response : { ...response, ...output }) as GenerateResult<Format>
+    return response as GenerateResult<Format>
   } catch (error) {
-    keepPartial(error, run.state)
     trace.error(error)
     throw error
   }
 }
 
 /** Makes one model call and emits its events as they arrive. Tools are offered but not run. */
-export function streamGenerate(
+export function streamGenerate<Format extends FormatOption | undefined = undefined>(
   engine: Engine,
   input: RequestInput,
-  options?: CallOptions,
-): RunStream {
-  const { context, run } = prepareCall(engine, input, options)
-  return runStream(run, { keep: keepEvent(context) })
+  options?: OptionsWith<Format>,
+): RunStream<GenerateResult<Format>> {
+  const call = prepareCall(engine, input, options)
+  const stream: RunStream = runStream(call.run, callFold(call), { keep: keepEvent(call.context) })
+  // The type of the output is the one that the schema declares.
+  return stream as RunStream<GenerateResult<Format>>
 }
 
-/** A request, or the messages of one. */
-export type RequestInput = ModelRequest | readonly Message[]
+/** A request, or the messages of one. A text is one user message. */
+export type RequestInput = ModelRequest | MessagesInput
 
 /** A single model call that nobody has read from yet. */
 interface PreparedCall {
   readonly context: RunContext
   readonly run: ModelRun
-  /** The schema that the answer has to match. */
-  readonly schema: StandardSchema | undefined
+  /** The validated answer, once there is one. Absent when the answer is not validated. */
+  readonly checked?: () => { readonly output: unknown } | undefined
 }
 
 /** Settles a single model call. Whatever can be rejected without sending anything is rejected here. */
@@ -79,38 +103,141 @@ function prepareCall(
   options: CallOptions | undefined,
 ): PreparedCall {
   const context = runContext(engine, options)
-  const draft: RequestDraft = isMessages(input) ? { messages: input } : checkedKeys(input)
+  const draft: RequestDraft = isMessages(input)
+    ? { messages: toMessages(input) }
+    : checkedKeys(input)
   const request = buildRequest(context, draft)
   checkRequest(context, request)
   const format =
     context.call.responseFormat ?? draft.responseFormat ?? context.engine.defaults.responseFormat
-  return { context, run: modelCall(context, request), schema: outputSchema(format) }
+  const schema = outputSchema(format)
+  return schema === undefined
+    ? { context, run: modelCall(context, request) }
+    : { context, ...checkedCall(context, request, schema) }
 }
 
 /** A request that was written by hand may have unknown fields. */
 function checkedKeys(request: ModelRequest): RequestDraft {
   if (typeof request !== 'object' || request === null) {
-    const problem = 'must be a request or a list of messages'
+    const problem = `must be a text, a list of messages such as [user("…")] or a modelRequest(…), not ${describe(request)}`
     throw new ValidationError('invalid_request', [{ path: '', problem }])
   }
   assertOptions('invalid_request', request, requestKeys)
   return request
 }
 
-function isMessages(input: RequestInput): input is readonly Message[] {
-  return Array.isArray(input)
+function isMessages(input: RequestInput): input is MessagesInput {
+  return typeof input === 'string' || Array.isArray(input)
 }
 
-/** The response of a call that was read to its end. Throws the failure that ended it, with the partial response. */
-function wholeResponse(state: Collector): ModelResponse {
+function callFold(call: PreparedCall): RunFold<FoldedResult> {
+  const { run, checked } = call
+  return {
+    state: run.state,
+    add: foldModelEvent,
+    isOver: ({ end, error }) =>
+      error !== undefined ||
+      (end !== undefined && (checked === undefined || end.output !== undefined)),
+    settle: (end, state) => settleCall(call, end, state),
+  }
+}
+
+/** What comes of a call: its response, with the validated output. A failure is thrown, with the partial response. */
+function settleCall({ checked }: PreparedCall, end: RunEnd, state: Collector): FoldedResult {
+  if (end.type !== 'done') throw withPartial(end.error, state, toResponse)
   const response = toResponse(state)
   if (state.error !== undefined) throw failureOf(state.error, response)
-  return response
+  return { ...response, ...checked?.() }
 }
 
-/** Adds the partial response to an error that does not have one. */
-function keepPartial(error: unknown, state: Collector): void {
-  if (!isAllmError(error) || error.partial !== undefined) return
-  state.error = error.toJSON()
-  error.partial = toResponse(state)
+/**
+ * A model call whose answer is validated. Its last event has the output, or an `error` follows it.
+ *
+ * With `repair` the model is told what was wrong, and the answer to that is the answer of the call. Its usage is the sum.
+ */
+function checkedCall(
+  context: RunContext,
+  request: ModelRequest,
+  schema: StandardSchema,
+): Pick<PreparedCall, 'run' | 'checked'> {
+  const onEvent = optionOf(context, 'onEvent')
+  // The observer gets the last event when the answer is validated.
+  const observed = (event: StreamEvent): void => {
+    if (event.type !== 'message_completed') onEvent?.(event)
+  }
+  const call = onEvent === undefined ? context.call : { ...context.call, onEvent: observed }
+  const state = createCollector()
+  let run = modelCall({ ...context, call }, request, state)
+  let live: { readonly output: unknown } | undefined
+
+  async function* batches(): AsyncGenerator<Batch, void> {
+    let { messages } = request
+    let spent: Usage | undefined
+    for (let repairs = optionOf(context, 'repair') ?? 0; ; repairs--) {
+      let answered: Answered | undefined
+      for (let read = await run.next(); read.done !== true; read = await run.next()) {
+        answered = lastOf(read.value)
+        if (answered === undefined) yield read.value
+      }
+      if (answered === undefined) return
+      const { before } = answered
+      const response = toResponse(state)
+      const usage: Usage = spent === undefined ? state.usage : addUsage(spent, state.usage)
+      const completed = spent === undefined ? answered.completed : { ...answered.completed, usage }
+      const checked = await checkOutput(schema, response)
+      if (checked.error === undefined) {
+        live = { output: checked.value }
+        yield [...before, ended({ ...completed, output: checked.plain })]
+        return
+      }
+      if (repairs === 0 || !checked.repairable) {
+        const error = { type: 'error', error: checked.error.toJSON() } as const
+        const last = ended(completed)
+        foldModelEvent(state, error)
+        onEvent?.(error)
+        yield [...before, last, error]
+        return
+      }
+      yield [...before, ended(answered.completed)]
+      spent = usage
+      messages = messages.concat(response.message, repairMessage(checked.error))
+      run = modelCall({ ...context, call }, { ...request, messages }, state)
+    }
+  }
+  /** The end of an answer that was folded already, with what was found out since. */
+  const ended = (completed: Completed): Completed => {
+    const { output } = completed
+    if (state.end !== undefined && output !== undefined) state.end = { ...state.end, output }
+    state.usage = completed.usage ?? state.usage
+    onEvent?.(completed)
+    return completed
+  }
+  const source = batches()
+  return {
+    run: {
+      state,
+      next: () => source.next(),
+      async return() {
+        // A generator handles `return` only after its pending read, and leaving the call ends that read.
+        await run.return()
+        return source.return()
+      },
+    },
+    checked: () => live,
+  }
+}
+
+type Completed = Extract<StreamEvent, { type: 'message_completed' }>
+
+/** The batch with the end of an answer. */
+interface Answered {
+  readonly before: Batch
+  readonly completed: Completed
+}
+
+function lastOf(batch: Batch): Answered | undefined {
+  const last = batch.at(-1)
+  return last?.type === 'message_completed'
+    ? { before: batch.slice(0, -1), completed: last }
+    : undefined
 }

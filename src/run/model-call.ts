@@ -1,6 +1,8 @@
 import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
 import type { RetryOption } from '../contracts/options.ts'
+import { onAbort } from '../core/abort.ts'
 import type { Clock } from '../core/clock.ts'
+import type { NewId } from '../core/ids.ts'
 import { keyFor } from '../core/keys.ts'
 import { retry } from '../core/retry.ts'
 import { isObserved, span, type Span, type SpanFacts } from '../core/telemetry.ts'
@@ -12,16 +14,19 @@ import {
   EngineError,
   isAllmError,
   StreamError,
+  timedOutCall,
   type AllmError,
 } from '../errors/errors.ts'
+import { thrownText } from '../errors/to-json-value.ts'
+import { eventGate, type EventGate } from '../make/gate.ts'
+import { unknownProviders } from '../make/provider-options.ts'
 import { assertValid } from '../schema/checks.ts'
 import { validateRequest } from '../schema/validate.ts'
-import type { ErrorData } from '../types/error-data.ts'
 import { isStreamEvent, type Batch, type ModelEvent, type StreamEvent } from '../types/events.ts'
-import { assertNever, isObject } from '../types/guards.ts'
+import { assertNever } from '../types/guards.ts'
 import type { ModelRequest } from '../types/request.ts'
-import { createCollector, foldEvent, toResponse, type Collector } from './collector.ts'
-import { optionOf, type RunContext } from './context.ts'
+import { createCollector, foldModelEvent, toResponse, type Collector } from './collector.ts'
+import { asCallerCounts, optionOf, type RunContext } from './context.ts'
 import { reportRetry, retryPlan } from './retry-policy.ts'
 import type { BatchSource } from './run-stream.ts'
 
@@ -68,7 +73,8 @@ export function checkRequest({ engine }: RunContext, request: ModelRequest): voi
       { provider },
     )
   }
-  assertValid('invalid_request', validateRequest(request))
+  assertValid('invalid_request', asCallerCounts(request, validateRequest(request)))
+  assertValid('invalid_request', unknownProviders(request.providerOptions, provider))
 }
 
 function adapterOf(adapter: ChatAdapter | undefined): ChatAdapter {
@@ -88,10 +94,11 @@ interface ModelCall {
   /** The options of the adapter; its signal and key are added for each attempt. */
   readonly adapterOptions: Omit<AdapterOptions, 'signal' | 'apiKey'>
   /** Looks up the key when the call starts. The key is not kept. */
-  readonly findKey: () => string | undefined
+  readonly findKey: () => string | undefined | Promise<string | undefined>
+  readonly newId: NewId
   readonly clock: Clock
   readonly signal: AbortSignal | undefined
-  readonly requestTimeoutMs: number | undefined
+  readonly requestTimeoutMs: number
   readonly streamTimeoutMs: number
   readonly retry: RetryOption | undefined
   readonly onEvent: ((event: StreamEvent) => void) | undefined
@@ -102,20 +109,36 @@ function settleCall(context: RunContext, request: ModelRequest): ModelCall {
   const { clock, newId } = engine
   const adapter = adapterOf(engine.adapter)
   const includeRawChunks = optionOf(context, 'includeRawChunks')
+  const maxResponseBytes = optionOf(context, 'maxResponseBytes')
   return {
     adapter,
     provider: adapter.provider,
     request,
     requestId,
-    adapterOptions: { requestId, sessionId, includeRawChunks, clock, newId },
+    adapterOptions: {
+      requestId,
+      sessionId,
+      includeRawChunks,
+      maxResponseBytes,
+      clock,
+      newId,
+      headers: callHeaders(context),
+    },
     findKey: () => keyFor(adapter, { apiKey: call.apiKey, keys: engine.keys }),
+    newId,
     clock,
     signal: call.signal,
-    requestTimeoutMs: optionOf(context, 'requestTimeoutMs'),
+    requestTimeoutMs: optionOf(context, 'requestTimeoutMs') ?? 600_000,
     streamTimeoutMs: optionOf(context, 'streamTimeoutMs') ?? 60_000,
     retry: call.retry ?? engine.retry,
     onEvent: optionOf(context, 'onEvent'),
   }
+}
+
+/** The engine's headers, with the call's over them. */
+function callHeaders({ call, engine }: RunContext): AdapterOptions['headers'] {
+  const { headers } = engine.defaults
+  return headers === undefined ? call.headers : { ...headers, ...call.headers }
 }
 
 type Step = IteratorResult<Batch, void>
@@ -170,7 +193,8 @@ async function start(run: Run): Promise<Step> {
   run.trace = span('stream', callFacts(call), call.clock)
   try {
     followSignal(run)
-    const apiKey = call.findKey()
+    const found = call.findKey()
+    const apiKey = found instanceof Promise ? await found : found
     const batch = await retry(
       () =>
         retryPlan(call.retry, {
@@ -196,20 +220,25 @@ async function start(run: Run): Promise<Step> {
  *
  * An `error` event that comes first is a failure like any other: it rejects and may be retried.
  */
-async function firstBatch(run: Run, apiKey: string | undefined): Promise<Batch> {
+async function firstBatch(run: Run, apiKey: string | undefined): Promise<ModelBatch> {
   const { call } = run
   const attempt = openAttempt(call, apiKey)
   run.attempt = attempt
   try {
     for (;;) {
-      const batch = await nextBatch(attempt, call.requestTimeoutMs)
+      const batch = await nextBatch(attempt)
       if (batch === undefined) throw emptyAnswer(call)
       if (!isList(batch)) throw malformedBatch(call, 0)
-      const [first] = batch
-      if (first === undefined) continue
-      if (!isStreamEvent(first) || !isWhole(first)) throw malformedEvent(call, 0)
+      const settled = attempt.gate.settle(batch)
+      noteContent(attempt, settled)
+      const [first] = settled
+      if (first === undefined) {
+        if (attempt.gate.problem !== undefined) throw attempt.gate.problem
+        continue
+      }
+      if (!isStreamEvent(first)) throw malformedEvent(call, 0)
       if (first.type === 'error') throw errorFromJSON(first.error)
-      return batch
+      return settled
     }
   } catch (error) {
     run.attempt = undefined
@@ -220,13 +249,23 @@ async function firstBatch(run: Run, apiKey: string | undefined): Promise<Batch> 
 
 function pull(run: Run): Promise<Step> {
   if (run.attempt === undefined) return Promise.resolve(over)
-  return nextBatch(run.attempt, run.call.streamTimeoutMs).then(
-    (batch) => handOut(run, batch ?? [failureEvent(truncated(run))]),
+  return nextBatch(run.attempt).then(
+    (batch) => settleBatch(run, batch),
     (error: AllmError) => handOut(run, [failureEvent(error)]),
   )
 }
 
-function handOut(run: Run, batch: Batch): Step | Promise<Step> {
+/** Lets a batch pass the gate. One of which nothing is left is not handed out. */
+function settleBatch(run: Run, batch: ModelBatch | undefined): Step | Promise<Step> {
+  if (batch === undefined) return handOut(run, [failureEvent(truncated(run))])
+  if (run.attempt === undefined || !isList(batch)) return handOut(run, batch)
+  const { gate } = run.attempt
+  const settled = gate.settle(batch)
+  noteContent(run.attempt, settled)
+  return settled.length > 0 || gate.problem !== undefined ? handOut(run, settled) : pull(run)
+}
+
+function handOut(run: Run, batch: ModelBatch): Step | Promise<Step> {
   try {
     return { done: false, value: take(run, batch) }
   } catch (error) {
@@ -241,8 +280,8 @@ async function failed(run: Run, error: unknown): Promise<never> {
 }
 
 /** Folds a batch and returns what the consumer gets of it. */
-function take(run: Run, batch: Batch): Batch {
-  const taken = foldBatch(run.state, run.call, batch)
+function take(run: Run, batch: ModelBatch): Batch {
+  const taken = foldBatch(run.state, run.call, batch, run.attempt?.gate.problem)
   const last = taken.at(-1)?.type
   if (last === 'message_completed' || last === 'error') run.phase = 'ending'
   return taken
@@ -250,14 +289,14 @@ function take(run: Run, batch: Batch): Batch {
 
 /** Ends the call: with `cut` in the middle, else after its last event. */
 async function end(run: Run, cut: boolean): Promise<Step> {
-  const { attempt, state, call } = run
+  const { attempt, state } = run
   const completed = !cut && state.error === undefined
   run.phase = 'ended'
   try {
     if (attempt === undefined) return over
     try {
       // An adapter that emitted its last event may finish, so that its connection can be used again.
-      if (completed && (await nextBatch(attempt, call.streamTimeoutMs)) === undefined) return over
+      if (completed && (await nextBatch(attempt)) === undefined) return over
     } catch {
       // The message is complete. A failure after it changes nothing.
     }
@@ -275,9 +314,7 @@ function followSignal(run: Run): void {
   const { signal } = run.call
   if (signal === undefined) return
   if (signal.aborted) throw cancelledCall(run.call)
-  const onAbort = (): void => stopCall(run)
-  signal.addEventListener('abort', onAbort, { once: true })
-  run.unlink = () => signal.removeEventListener('abort', onAbort)
+  run.unlink = onAbort(signal, () => stopCall(run))
 }
 
 /** Stops the call, whatever it waits for. A pending `next()` gets a `cancelled` error. */
@@ -295,9 +332,15 @@ interface Attempt {
   readonly source: AsyncIterator<ModelBatch>
   readonly abort: AbortController
   readonly idle: IdleTimer
+  readonly gate: EventGate
   /** Answer the pending pull. They are made once, because there is a pull for every batch. */
   readonly onResult: (result: IteratorResult<ModelBatch>) => void
   readonly onError: (error: unknown) => void
+  /** Whether content has come. Until then `requestTimeoutMs` counts, however alive the provider is. */
+  begun: boolean
+  /** What is left of `requestTimeoutMs`, and when the pending pull began. */
+  waitMs: number
+  pulledAt: number
   /** Why nothing more is asked of the adapter. */
   stopped: AllmError | undefined
   /** The pending pull. */
@@ -315,11 +358,25 @@ function openAttempt(call: ModelCall, apiKey: string | undefined): Attempt {
   const abort = new AbortController()
   const attempt: Attempt = {
     call,
-    source: openSource(call, { ...call.adapterOptions, apiKey, signal: abort.signal }),
+    source: openSource(call, {
+      ...call.adapterOptions,
+      apiKey,
+      signal: abort.signal,
+      onActivity: () => keepAlive(attempt),
+    }),
     abort,
     idle: idleTimer(clock, (ms) => {
-      const message = `${provider} was silent for ${ms} ms`
-      stopAttempt(attempt, new AdapterError('timeout', message, { provider, requestId }))
+      const { begun } = attempt
+      stopAttempt(attempt, timedOutCall(call, begun ? ms : call.requestTimeoutMs, begun))
+    }),
+    begun: false,
+    waitMs: call.requestTimeoutMs,
+    pulledAt: 0,
+    gate: eventGate({
+      provider,
+      requestId,
+      newId: call.newId,
+      maxResponseBytes: call.adapterOptions.maxResponseBytes,
     }),
     onResult: ({ done, value }) => settle(attempt)?.resolve(done === true ? undefined : value),
     onError: (error) => settle(attempt)?.reject(typed(error, call)),
@@ -341,26 +398,38 @@ function openSource(call: ModelCall, options: AdapterOptions): Attempt['source']
 /**
  * The next batch of the adapter, or `undefined` at its end. One pull at a time. Rejects with typed errors only.
  *
- * A stop, or silence for `timeoutMs`, rejects at once, also when the adapter ignores its signal.
+ * A stop or a timeout rejects at once, also when the adapter ignores its signal.
  */
-function nextBatch(
-  attempt: Attempt,
-  timeoutMs: number | undefined,
-): Promise<ModelBatch | undefined> {
+function nextBatch(attempt: Attempt): Promise<ModelBatch | undefined> {
   if (attempt.stopped !== undefined) return Promise.reject(attempt.stopped)
+  const { begun, call } = attempt
   return new Promise((resolve, reject) => {
     attempt.waiting = { resolve, reject }
-    attempt.idle.reset(timeoutMs)
+    if (!begun) attempt.pulledAt = call.clock.now()
+    attempt.idle.reset(begun ? call.streamTimeoutMs : attempt.waitMs)
     attempt.source.next().then(attempt.onResult, attempt.onError)
   })
 }
 
 /** The pull that the adapter just answered; `undefined` if it was stopped in the meantime. */
 function settle(attempt: Attempt): Waiting | undefined {
-  const { waiting } = attempt
+  const { waiting, begun, call } = attempt
   attempt.waiting = undefined
-  if (waiting !== undefined) attempt.idle.reset(undefined)
+  if (waiting === undefined) return undefined
+  if (!begun) attempt.waitMs -= call.clock.now() - attempt.pulledAt
+  attempt.idle.reset(undefined)
   return waiting
+}
+
+/** The provider has sent something. That ends a silence, and does not extend the wait for the first content. */
+function keepAlive(attempt: Attempt): void {
+  if (attempt.begun && attempt.waiting !== undefined)
+    attempt.idle.reset(attempt.call.streamTimeoutMs)
+}
+
+/** Notes whether content has come: anything but the start of the message and what was shown of the wire. */
+function noteContent(attempt: Attempt, batch: Batch): void {
+  attempt.begun ||= batch.some(({ type }) => type !== 'message_started' && type !== 'raw_chunk')
 }
 
 /** Stops an attempt: its signal is aborted, and a pending pull rejects with the error. Only the first reason counts. */
@@ -388,7 +457,12 @@ async function cutAttempt(attempt: Attempt): Promise<void> {
  *
  * A value that is not an event ends the message with an error; the events before it are kept.
  */
-function foldBatch(state: Collector, call: ModelCall, batch: Batch): Batch {
+function foldBatch(
+  state: Collector,
+  call: ModelCall,
+  batch: ModelBatch,
+  problem: StreamError | undefined,
+): Batch {
   if (!isList(batch)) return broken(state, call, [], malformedBatch(call, state.count))
   for (let index = 0; index < batch.length; index++) {
     const event = batch[index]
@@ -401,16 +475,15 @@ function foldBatch(state: Collector, call: ModelCall, batch: Batch): Batch {
       return index === batch.length - 1 ? batch : batch.slice(0, index + 1)
     }
   }
-  return batch
+  return problem === undefined ? batch : broken(state, call, batch, problem)
 }
 
 /** Folds an event, and returns whether it is one: an adapter may be written without types. */
-function folds(state: Collector, event: StreamEvent): boolean {
+function folds(state: Collector, event: ModelEvent): boolean {
   const { count } = state
   try {
-    const whole = isWhole(event)
-    if (whole) foldEvent(state, event)
-    return whole
+    foldModelEvent(state, event)
+    return true
   } catch {
     state.count = count
     return false
@@ -422,30 +495,15 @@ function isList(batch: unknown): boolean {
   return Array.isArray(batch)
 }
 
-/** Whether an event that ends a message has what a fold needs of it. */
-function isWhole(event: StreamEvent): boolean {
-  if (event.type === 'error') return isReadable(event.error)
-  return event.type !== 'message_completed' || isObject(event.message)
-}
-
-function isReadable(error: ErrorData): boolean {
-  try {
-    errorFromJSON(error)
-    return true
-  } catch {
-    return false
-  }
-}
-
-function broken(state: Collector, call: ModelCall, before: Batch, error: StreamError): Batch {
+function broken(state: Collector, call: ModelCall, before: ModelBatch, error: StreamError): Batch {
   const event = failureEvent(error)
-  foldEvent(state, event)
+  foldModelEvent(state, event)
   call.onEvent?.(event)
   return [...before, event]
 }
 
 /** A failure as the last event of a run. */
-function failureEvent(error: AllmError): StreamEvent {
+function failureEvent(error: AllmError): ModelEvent {
   return { type: 'error', error: error.toJSON() }
 }
 
@@ -473,8 +531,7 @@ function truncated({ call, state }: Run): StreamError {
 /** An error of the library as it is; anything else that an adapter throws is `unknown`, with the original as its cause. */
 function typed(error: unknown, { provider, requestId }: ModelCall): AllmError {
   if (isAllmError(error)) return error
-  const text = error instanceof Error ? error.message : String(error)
-  const message = `${provider} failed: ${text}`
+  const message = `${provider} failed: ${thrownText(error)}`
   return new AdapterError('unknown', message, { provider, requestId, cause: error })
 }
 

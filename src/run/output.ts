@@ -1,7 +1,10 @@
-import type { FormatOption } from '../contracts/options.ts'
+import type { CallOptions, FormatOption } from '../contracts/options.ts'
 import { ValidationError } from '../errors/errors.ts'
+import { json } from '../schema/checks.ts'
 import type { Issue } from '../types/error-data.ts'
-import type { PartialResult } from '../types/results.ts'
+import type { JsonValue } from '../types/json.ts'
+import type { Message } from '../types/message.ts'
+import type { ModelResponse } from '../types/response.ts'
 import {
   isStandardSchema,
   type SchemaIssue,
@@ -9,34 +12,94 @@ import {
   type StandardSchema,
 } from '../types/standard-schema.ts'
 
-/** Added to a result whose format is a schema: the validated, typed answer. */
-export type WithOutput<Format> = Format extends StandardSchema
-  ? { readonly output: SchemaOutput<Format> }
-  : unknown
+/** Added to a result whose format is a schema: the validated, typed answer. A format that may be absent leaves it absent. */
+export type WithOutput<Format> = undefined extends Format
+  ? Partial<OutputOf<NonNullable<Format>>>
+  : OutputOf<Format>
+
+type OutputOf<Format> = [Format] extends [never]
+  ? unknown
+  : Format extends StandardSchema
+    ? { readonly output: SchemaOutput<Format> }
+    : unknown
+
+/** The options of a call, with the exact type of its format. */
+export type OptionsWith<Format> = CallOptions &
+  ({ readonly responseFormat: Format } | { readonly responseFormat?: undefined })
 
 /** The schema of a format, if it is one. Only a schema validates. */
 export function outputSchema(format: FormatOption | undefined): StandardSchema | undefined {
   return isStandardSchema(format) ? format : undefined
 }
 
-/** The validated answer. A text that is not JSON or does not match the schema throws a `ValidationError` with the result. */
-export async function parseOutput(
-  schema: StandardSchema,
-  text: string,
-  partial: PartialResult,
-): Promise<unknown> {
-  const result = await schema['~standard'].validate(parseJson(text, partial))
-  if (result.issues === undefined) return result.value
-  throw new ValidationError('invalid_output', result.issues.map(toIssue), { partial })
-}
+/** A validated answer, or what is wrong with it. */
+export type CheckedOutput =
+  | {
+      /** What the schema gave: any value, if the schema transforms. */
+      readonly value: unknown
+      /** The same as plain data, for events; the answer as the model wrote it, if JSON cannot hold what the schema gave. */
+      readonly plain: JsonValue
+      readonly error?: undefined
+    }
+  | {
+      readonly error: ValidationError
+      /** Whether asking again may help. An answer that was cut or filtered would be so again. */
+      readonly repairable: boolean
+    }
 
-function parseJson(text: string, partial: PartialResult): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
+/**
+ * Validates the text of an answer. A text that is not JSON or does not match the schema is an `invalid_output`, which says so
+ * if the answer was cut or filtered.
+ */
+export async function checkOutput(
+  schema: StandardSchema,
+  response: Pick<ModelResponse, 'outputText' | 'finishReason' | 'rawFinishReason' | 'metadata'>,
+): Promise<CheckedOutput> {
+  const { outputText: text } = response
+  const cut = cutBy(response)
+  const invalid = (issues: readonly Issue[]): CheckedOutput => ({
+    error: new ValidationError('invalid_output', cut === undefined ? issues : [cut]),
+    repairable: cut === undefined,
+  })
+  const answer = readJson(text)
+  if (answer === undefined) {
     const problem =
       text === '' ? 'the answer has no text' : `the answer is not JSON: ${text.slice(0, 80)}`
-    throw new ValidationError('invalid_output', [{ path: '', problem }], { partial, cause })
+    return invalid([{ path: '', problem }])
+  }
+  const result = await schema['~standard'].validate(answer.json)
+  if (result.issues !== undefined) return invalid(result.issues.map(toIssue))
+  const { value } = result
+  // The check says that it is JSON.
+  return { value, plain: json(value).length === 0 ? (value as JsonValue) : answer.json }
+}
+
+/** Why an answer is not whole, if its end says so. */
+function cutBy({
+  finishReason,
+  rawFinishReason,
+  metadata,
+}: Parameters<typeof checkOutput>[1]): Issue | undefined {
+  if (finishReason === 'length') return { path: '', problem: 'the answer was cut at maxTokens' }
+  if (finishReason !== 'content_filter') return undefined
+  const { refusal } = metadata
+  if (typeof refusal === 'string') {
+    return { path: '', problem: `the model refused: ${refusal.slice(0, 200)}` }
+  }
+  const refused = rawFinishReason === 'refusal'
+  return { path: '', problem: refused ? 'the model refused' : 'the answer was filtered' }
+}
+
+/** The JSON of an answer: all of its text, or what stands in its fence. */
+function readJson(text: string): { readonly json: JsonValue } | undefined {
+  return parsed(text) ?? parsed(/```[^\n`]*\n([^]*)```/.exec(text)?.[1])
+}
+
+function parsed(text: string | undefined): { readonly json: JsonValue } | undefined {
+  try {
+    return text === undefined ? undefined : { json: JSON.parse(text) as JsonValue } // JSON was parsed.
+  } catch {
+    return undefined
   }
 }
 
@@ -48,4 +111,31 @@ function toIssue({ path, message }: SchemaIssue): Issue {
     else place += place === '' ? String(key) : `.${String(key)}`
   }
   return { path: place, problem: message }
+}
+
+/** Tells the model what was wrong with its answer. Its metadata tells how often that was done. */
+export function repairMessage(
+  { issues }: ValidationError,
+  metadata?: Message['metadata'],
+): Message {
+  const problems = issues.map(({ path, problem }) =>
+    path === '' ? problem : `${path}: ${problem}`,
+  )
+  return {
+    role: 'user',
+    content: `The answer does not have the required format. ${problems.join('; ')}. Give the whole answer again, in the required format and with nothing else.`,
+    metadata: { ...metadata, repair: true },
+  }
+}
+
+/** How many of the last messages asked for a repair, in a row with their answers. */
+export function repairsIn(messages: readonly Message[]): number {
+  const last = messages.findLastIndex(
+    ({ role, metadata }) => role === 'user' && !isRepair(metadata),
+  )
+  return messages.slice(last + 1).filter(({ metadata }) => isRepair(metadata)).length
+}
+
+function isRepair(metadata: Message['metadata']): boolean {
+  return metadata?.['repair'] === true
 }

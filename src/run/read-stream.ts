@@ -1,5 +1,5 @@
 import { AdapterError } from '../errors/errors.ts'
-import type { Batch, StreamEvent } from '../types/events.ts'
+import type { Batch, ModelEvent, StreamEvent } from '../types/events.ts'
 import type { Thread } from '../types/message.ts'
 import type { ModelResponse } from '../types/response.ts'
 import type { ChatResult, StepResult } from '../types/results.ts'
@@ -7,26 +7,29 @@ import {
   createCollector,
   failureOf,
   foldEvent,
+  foldModelEvent,
   toChatResult,
   toResponse,
   toStepResult,
   type Collector,
+  type FoldedResponse,
 } from './collector.ts'
+import { startOf } from './run-stream.ts'
 
-/** Events of a run: its stream, or a list that was saved. */
-export type EventSource = AsyncIterable<StreamEvent> | Iterable<StreamEvent>
+/** Events of a run: its stream, a list that was saved, or the batches of an adapter. */
+export type EventSource = AsyncIterable<StreamEvent | Batch> | Iterable<StreamEvent>
 
 /** Folds a stream into its response. A stream that ends in `error` gives the partial response, with `error` set. */
-export async function collect(events: EventSource): Promise<ModelResponse> {
+export async function collect(events: EventSource): Promise<FoldedResponse> {
   return toResponse(await drain(events))
 }
 
-/** Folds a step's stream into its result. `thread` is the one that the step started from. */
+/** Folds a step's stream into its result. `thread` is the one that the step started from; a `RunStream` knows its own. */
 export async function collectStep(events: EventSource, thread?: Thread): Promise<StepResult> {
   return toStepResult(await drain(events, thread))
 }
 
-/** Folds a chat's stream into its result. `thread` is the one that the chat started from. */
+/** Folds a chat's stream into its result. `thread` is the one that the chat started from; a `RunStream` knows its own. */
 export async function collectChat(events: EventSource, thread?: Thread): Promise<ChatResult> {
   return toChatResult(await drain(events, thread))
 }
@@ -39,15 +42,22 @@ export async function collectBatches(batches: AsyncIterable<Batch>): Promise<Mod
 }
 
 async function drain(events: EventSource, thread?: Thread): Promise<Collector> {
-  const state = createCollector(thread)
-  for await (const event of events) foldEvent(state, event)
+  const state = (thread === undefined ? startOf(events) : undefined) ?? createCollector(thread)
+  for await (const item of events) {
+    if (isBatch(item)) for (const event of item) foldEvent(state, event)
+    else foldEvent(state, item)
+  }
   return state
 }
 
-/** Folds a list of events. A final `error` event is thrown, with the partial response. */
-export function collectEventsSync(events: readonly StreamEvent[]): ModelResponse {
+function isBatch(item: StreamEvent | Batch): item is Batch {
+  return Array.isArray(item)
+}
+
+/** Folds a list of a model's events. A final `error` event is thrown, with the partial response. */
+export function collectEventsSync(events: readonly ModelEvent[]): ModelResponse {
   const state = createCollector()
-  for (const event of events) foldEvent(state, event)
+  for (const event of events) foldModelEvent(state, event)
   const response = toResponse(state)
   if (response.error !== undefined) throw failureOf(response.error, response)
   return response

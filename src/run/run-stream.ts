@@ -1,24 +1,50 @@
 import { errorToJSON } from '../errors/error-json.ts'
 import { StreamError } from '../errors/errors.ts'
+import { assertValid, fine, optionsOf, type Check } from '../schema/checks.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
+import type { Collector } from './collector.ts'
+import { shownEvent, viewChecks, type ViewOptions } from './view-event.ts'
 
 /**
  * A run as a stream of events. Lazy: nothing is sent before it is read. It has one consumer; a second iteration throws.
  *
  * Leaving early (`break`, `throw`, `return()`, `await using`) cancels the run and its HTTP request.
  */
-export interface RunStream extends AsyncIterable<StreamEvent, void> {
+export interface RunStream<Result = unknown> extends AsyncIterable<StreamEvent> {
   [Symbol.asyncIterator](): AsyncIterator<StreamEvent, void>
   /** Ends the run. Safe at any time, also when it is over or never started. */
   return(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
   /** The same events in batches: all that arrived together. The fast way to handle many events. */
-  batches(): AsyncIterable<Batch, void>
+  batches(): AsyncIterable<Batch>
+  /**
+   * What the call without `stream` gives, settled in the same way.
+   *
+   * While somebody reads the events, the result waits for the end of that reading; it may be awaited beside it or after it. If
+   * nobody has started to read by the next macrotask, the result reads the run itself, and a later reader throws. After
+   * `break` it rejects as `cancelled`, with the partial result. A result that is not awaited causes no unhandled rejection.
+   */
+  readonly result: Promise<Result>
   /** The events as a Web stream. It is pulled, so a slow reader slows the run. */
   toReadableStream(): ReadableStream<StreamEvent>
-  /** The events as an HTTP response of server-sent events, one JSON object each. */
-  toResponse(init?: ResponseInit): Response
+  /**
+   * The events as an HTTP response of server-sent events for a browser: numbered, one JSON object each.
+   *
+   * It has no system text, no thread, no reasoning and no tool arguments or results, unless `include` names them.
+   */
+  toHttpResponse(init?: HttpResponseInit): Response
 }
+
+/** The status and headers of the response, and what it shows. */
+export interface HttpResponseInit extends ResponseInit, ViewOptions {}
+
+/** The values of the platform are left to the platform. */
+const httpResponseInit = optionsOf({
+  status: () => fine,
+  statusText: () => fine,
+  headers: () => fine,
+  ...viewChecks,
+} satisfies Readonly<Record<keyof HttpResponseInit, Check>>)
 
 /** An iterator of event batches. Every run inside the library is one. */
 export interface BatchSource {
@@ -26,131 +52,286 @@ export interface BatchSource {
   return(): Promise<unknown>
 }
 
+/** How a run ended: read to its end, rejected, or left by its reader before its end. */
+export type RunEnd =
+  | { readonly type: 'done' }
+  | { readonly type: 'failed' | 'left'; readonly error: unknown }
+
+/** What a run is folded into, and what comes of it. */
+export interface RunFold<Result> {
+  /** The source folds its batches into it. */
+  readonly state: Collector
+  /** Folds one event of the run into a state. The events of a single model call are those of a model. */
+  add(state: Collector, event: StreamEvent): void
+  /** Whether a state is that of a run whose last event was handed out. */
+  isOver(state: Collector): boolean
+  /** The result of a run that ended in this state. Throws what the call without `stream` throws. */
+  settle(end: RunEnd, state: Collector): Result | Promise<Result>
+}
+
 /** What happens between the source and the consumer. */
 export interface StreamOptions {
   /** Which events the consumer sees. They are all folded before. */
   readonly keep?: ((event: StreamEvent) => boolean) | undefined
-  /** Called with every event when its turn comes, kept or not, right before the consumer gets it. */
-  readonly onPass?: ((event: StreamEvent) => void) | undefined
+}
+
+/** A stream, and the state of its run as of the last event that its reader got. */
+export interface FoldedStream<Result> {
+  readonly stream: RunStream<Result>
+  current(): Collector
+  /** How the run ended; `undefined` as long as it has not. */
+  end(): RunEnd | undefined
+}
+
+/** Turns a source of batches into a stream. */
+export function runStream<Result>(
+  source: BatchSource,
+  fold: RunFold<Result>,
+  options: StreamOptions = {},
+): RunStream<Result> {
+  return foldedStream(source, fold, options).stream
+}
+
+/** Reads a source to its end and returns its result: what `result` of its stream gives. */
+export async function drained<Result>(source: BatchSource, fold: RunFold<Result>): Promise<Result> {
+  let end: RunEnd = { type: 'done' }
+  try {
+    while ((await source.next()).done !== true);
+  } catch (error) {
+    end = { type: 'failed', error }
+  }
+  return fold.settle(end, fold.state)
+}
+
+/** `runStream`, with a look at the state that its reader has seen. */
+export function foldedStream<Result>(
+  source: BatchSource,
+  fold: RunFold<Result>,
+  options: StreamOptions = {},
+): FoldedStream<Result> {
+  const run: Reading = {
+    source,
+    state: fold.state,
+    fold,
+    keep: options.keep,
+    before: { ...fold.state },
+    batch: undefined,
+    at: 0,
+    folded: 0,
+    end: undefined,
+    onEnd: undefined,
+  }
+  let taken = false
+  const take = (): Reading => {
+    if (taken) {
+      throw new StreamError(
+        'already_read',
+        'this stream already has a reader and can be read only once: keep the events, await its result, or start another run',
+      )
+    }
+    taken = true
+    return run
+  }
+  const leave = async (): Promise<void> => {
+    taken = true
+    await leaveRun(run)
+  }
+  let result: Promise<Result> | undefined
+  const settled = async (): Promise<Result> => {
+    if (run.end === undefined) {
+      await new Promise<void>((resolve) => {
+        run.onEnd = resolve
+        // A reader that starts in this turn of the event loop drives the run.
+        if (!taken) setTimeout(() => taken || drain(take()), 0)
+      })
+    }
+    return fold.settle(run.end ?? { type: 'done' }, current(run))
+  }
+  const iterate = (): Events => eventIterator(take(), leave)
+  const stream: RunStream<Result> = {
+    [Symbol.asyncIterator]: iterate,
+    batches: () => ({ [Symbol.asyncIterator]: () => batchIterator(take(), leave) }),
+    return: leave,
+    [Symbol.asyncDispose]: leave,
+    get result() {
+      if (result === undefined) {
+        result = settled()
+        result.catch(() => undefined)
+      }
+      return result
+    },
+    toReadableStream: () => webStream(iterate(), (event) => event),
+    toHttpResponse: (init = {}) => {
+      assertValid('invalid_options', httpResponseInit(init))
+      return eventResponse(iterate(), init)
+    },
+  }
+  starts.set(stream, { ...fold.state })
+  return { stream, current: () => current(run), end: () => run.end }
+}
+
+/** The state that the run of each stream started from. */
+const starts = /* @__PURE__ */ new WeakMap<object, Collector>()
+
+/** The state that a stream's run started from; `undefined` for any other source of events. */
+export function startOf(events: object): Collector | undefined {
+  const start = starts.get(events)
+  return start && { ...start }
+}
+
+/** A run that is being read. */
+interface Reading {
+  readonly source: BatchSource
+  readonly state: Collector
+  readonly fold: RunFold<unknown>
+  readonly keep: StreamOptions['keep']
+  /** The state before the batch, with the first `folded` events of the batch folded in. */
+  before: Collector
+  /** The batch that is being handed out; `undefined` while the next one is awaited. */
+  batch: Batch | undefined
+  /** How many events of the batch were handed out. */
+  at: number
+  folded: number
+  end: RunEnd | undefined
+  /** Called when the run ends. */
+  onEnd: (() => void) | undefined
+}
+
+/**
+ * The state as of the last event that was handed out.
+ *
+ * The source folds a whole batch before its first event is handed out. In the middle of a batch the state is therefore the
+ * one before it, with the events handed out since.
+ */
+function current(run: Reading): Collector {
+  const { batch, at } = run
+  if (at === batch?.length) return run.state
+  for (const event of batch?.slice(run.folded, at) ?? []) run.fold.add(run.before, event)
+  run.folded = at
+  return run.before
+}
+
+/** Asks for the next batch. */
+function pull(run: Reading): Promise<BatchStep> {
+  run.before = { ...run.state }
+  run.batch = undefined
+  run.at = 0
+  run.folded = 0
+  return run.source.next()
+}
+
+function arrived(run: Reading, result: BatchStep): void {
+  run.batch = result.done === true ? [] : result.value
+  if (result.done === true) endRun(run, { type: 'done' })
+}
+
+function lost(run: Reading, error: unknown): void {
+  endRun(run, { type: 'failed', error })
+}
+
+function endRun(run: Reading, end: RunEnd): void {
+  run.end ??= end
+  run.onEnd?.()
+}
+
+/** Leaves the run. A reader that got its last event has not stopped it. */
+async function leaveRun(run: Reading): Promise<void> {
+  if (run.end === undefined) {
+    const over = run.fold.isOver(current(run))
+    const message = 'the stream was left before its end'
+    const end: RunEnd = over
+      ? { type: 'done' }
+      : { type: 'left', error: new StreamError('cancelled', message) }
+    run.end = end
+    try {
+      await run.source.return()
+    } finally {
+      run.onEnd?.()
+    }
+    return
+  }
+  await run.source.return()
+}
+
+/** Reads the run for nobody but its result. */
+async function drain(run: Reading): Promise<void> {
+  try {
+    for (;;) {
+      const step = await pull(run)
+      arrived(run, step)
+      if (step.done === true) return
+      run.at = step.value.length
+    }
+  } catch (error) {
+    lost(run, error)
+  }
 }
 
 const over: IteratorResult<never, void> = { done: true, value: undefined }
 
-/** Turns a source of batches into a stream. */
-export function runStream(source: BatchSource, options: StreamOptions = {}): RunStream {
-  let taken = false
-  const take = (): BatchSource => {
-    if (taken) {
-      throw new StreamError(
-        'unknown',
-        'this stream already has a consumer and can be read only once: keep the events, or start another run',
-      )
-    }
-    taken = true
-    return source
-  }
-  const leave = async (): Promise<void> => {
-    taken = true
-    await source.return()
-  }
-  return {
-    [Symbol.asyncIterator]: () => eventIterator(take(), options),
-    batches: () => ({ [Symbol.asyncIterator]: () => batchIterator(take(), options) }),
-    return: leave,
-    [Symbol.asyncDispose]: leave,
-    toReadableStream: () => eventStream(eventIterator(take(), options)),
-    toResponse: (init) => eventResponse(eventIterator(take(), options), init),
-  }
-}
-
-type EventStep = IteratorResult<StreamEvent, void>
-
 type BatchStep = IteratorResult<Batch, void>
 
 /** Hands out single events. While a batch lasts, `next` returns an already resolved promise. */
-function eventIterator(
-  source: BatchSource,
-  options: StreamOptions,
-): AsyncIterator<StreamEvent, void> {
-  const { keep, onPass } = options
-  let batch: Batch = []
-  let at = 0
-  let pending: Promise<EventStep> | undefined
-
-  const fromBatch = (): EventStep | undefined => {
-    while (at < batch.length) {
-      const value = batch[at++]
-      if (value === undefined) continue
-      onPass?.(value)
-      if (keep === undefined || keep(value)) return { done: false, value }
+function eventIterator(run: Reading, leave: () => Promise<void>): Events {
+  const { keep } = run
+  return reader(run, leave, (batch) => {
+    while (run.at < batch.length) {
+      const value = batch[run.at++]
+      if (value !== undefined && (keep === undefined || keep(value))) return value
     }
     return undefined
-  }
-  const refill = (result: IteratorResult<Batch, void>): EventStep | Promise<EventStep> => {
-    pending = undefined
-    if (result.done === true) return over
-    batch = result.value
-    at = 0
-    return fromBatch() ?? pull()
-  }
-  const lost = (error: unknown): never => {
-    pending = undefined
-    throw error
-  }
-  const pull = (): Promise<EventStep> => {
-    pending = source.next().then(refill, lost)
-    return pending
-  }
-  const next = (): Promise<EventStep> => {
-    // Concurrent next() calls are queued.
-    if (pending !== undefined) return pending.then(next, next)
-    const step = fromBatch()
-    return step === undefined ? pull() : Promise.resolve(step)
-  }
-  return {
-    next,
-    return: async () => {
-      batch = []
-      await source.return()
-      return over
-    },
-  }
+  })
 }
 
-function batchIterator(source: BatchSource, options: StreamOptions): AsyncIterator<Batch, void> {
-  const { keep, onPass } = options
-  const pass = (batch: Batch): Batch => {
-    if (onPass !== undefined) batch.forEach((event) => onPass(event))
-    return keep === undefined ? batch : batch.filter((event) => keep(event))
+function batchIterator(run: Reading, leave: () => Promise<void>): AsyncIterator<Batch, void> {
+  const { keep } = run
+  return reader(run, leave, (batch) => {
+    const rest = batch.slice(run.at)
+    run.at = batch.length
+    const value = keep === undefined ? rest : rest.filter((event) => keep(event))
+    return value.length > 0 ? value : undefined
+  })
+}
+
+/** Hands out what `take` finds in the batch; when that is nothing, the next batch is awaited. */
+function reader<T>(
+  run: Reading,
+  leave: () => Promise<void>,
+  take: (batch: Batch) => T | undefined,
+): AsyncIterator<T, void> {
+  type Step = IteratorResult<T, void>
+  let pending: Promise<Step> | undefined
+
+  const fromBatch = (): Step | undefined => {
+    const value = run.batch && take(run.batch)
+    return value === undefined ? undefined : { done: false, value }
   }
-  const passed = async (): Promise<BatchStep> => {
-    for (;;) {
-      const result = await source.next()
-      if (result.done === true) return result
-      const value = pass(result.value)
-      if (value.length > 0) return { done: false, value }
-    }
-  }
-  const pull = keep === undefined && onPass === undefined ? () => source.next() : passed
-  let pending: Promise<BatchStep> | undefined
-  const given = (step: BatchStep): BatchStep => {
+  const refill = (result: BatchStep): Step | Promise<Step> => {
     pending = undefined
-    return step
+    arrived(run, result)
+    if (result.done === true) return over
+    return fromBatch() ?? read()
   }
-  const lost = (error: unknown): never => {
+  const fail = (error: unknown): never => {
     pending = undefined
+    lost(run, error)
     throw error
   }
-  const next = (): Promise<BatchStep> => {
+  const read = (): Promise<Step> => {
+    pending = pull(run).then(refill, fail)
+    return pending
+  }
+  const next = (): Promise<Step> => {
     // Concurrent next() calls are queued.
     if (pending !== undefined) return pending.then(next, next)
-    pending = pull().then(given, lost)
-    return pending
+    if (run.end?.type === 'left') return Promise.resolve(over)
+    const step = fromBatch()
+    return step === undefined ? read() : Promise.resolve(step)
   }
   return {
     next,
     return: async () => {
-      await source.return()
+      await leave()
       return over
     },
   }
@@ -158,14 +339,20 @@ function batchIterator(source: BatchSource, options: StreamOptions): AsyncIterat
 
 type Events = AsyncIterator<StreamEvent, void>
 
-/** Events as a Web stream. Nothing is read ahead; cancelling the stream ends the run. */
-function eventStream(events: Events): ReadableStream<StreamEvent> {
-  return new ReadableStream<StreamEvent>(
+/** Events as a Web stream of what `show` gives. Nothing is read ahead; cancelling the stream ends the run. */
+function webStream<T>(
+  events: Events,
+  show: (event: StreamEvent) => T | undefined,
+): ReadableStream<T> {
+  return new ReadableStream<T>(
     {
       async pull(controller) {
-        const result = await events.next()
-        if (result.done === true) controller.close()
-        else controller.enqueue(result.value)
+        for (;;) {
+          const result = await events.next()
+          if (result.done === true) return controller.close()
+          const shown = show(result.value)
+          if (shown !== undefined) return controller.enqueue(shown)
+        }
       },
       async cancel() {
         await events.return?.()
@@ -176,37 +363,35 @@ function eventStream(events: Events): ReadableStream<StreamEvent> {
 }
 
 /**
- * Events as a response of server-sent events: `event:` is the type, `data:` is the event as JSON.
+ * Events as a response of server-sent events: `id:` is the number of the event, `data:` is what a browser may see of it. The
+ * events have no name of their own, so that `onmessage` of an `EventSource` gets them.
  *
  * The response starts before a run can fail, so a failure before the first event is sent as an `error` event too.
  */
-function eventResponse(events: Events, init: ResponseInit = {}): Response {
+function eventResponse(events: Events, init: HttpResponseInit): Response {
+  const { include, ...response } = init
   const encoder = new TextEncoder()
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const result = await events
-          .next()
-          .catch((error: unknown) => ({ done: false, value: failed(error) }) as const)
-        if (result.done === true) {
-          controller.close()
-          return
-        }
-        const { value: event } = result
-        controller.enqueue(
-          encoder.encode(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`),
-        )
-      },
-      async cancel() {
-        await events.return?.()
-      },
-    },
-    { highWaterMark: 0 },
-  )
-  const headers = new Headers(init.headers)
-  if (!headers.has('content-type')) headers.set('content-type', 'text/event-stream; charset=utf-8')
-  if (!headers.has('cache-control')) headers.set('cache-control', 'no-cache')
-  return new Response(body, { ...init, headers })
+  let id = 0
+  const told: Events = {
+    ...events,
+    next: () => events.next().catch((error: unknown) => ({ done: false, value: failed(error) })),
+  }
+  const body = webStream(told, (event) => {
+    id++
+    const shown = shownEvent(event, { include })
+    return shown && encoder.encode(`id: ${id}\ndata: ${JSON.stringify(shown)}\n\n`)
+  })
+  const headers = new Headers(response.headers)
+  const defaults = {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache',
+    // Proxies would otherwise hold events back.
+    'x-accel-buffering': 'no',
+  }
+  for (const [name, value] of Object.entries(defaults)) {
+    if (!headers.has(name)) headers.set(name, value)
+  }
+  return new Response(body, { ...response, headers })
 }
 
 function failed(error: unknown): StreamEvent {

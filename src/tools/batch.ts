@@ -1,3 +1,4 @@
+import { onAbort } from '../core/abort.ts'
 import { reasonOf } from '../core/clock.ts'
 import { emitTelemetry, isObserved, span, type SpanFacts } from '../core/telemetry.ts'
 import { deadlineTimer, type DeadlineTimer } from '../core/timers.ts'
@@ -6,9 +7,16 @@ import { toJsonValue } from '../errors/to-json-value.ts'
 import type { BatchSource } from '../run/run-stream.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
 import type { ToolCall } from '../types/message.ts'
-import { executeTool, type Execution, type ToolOutcome, type ToolRun } from './execute.ts'
+import {
+  defaultMaxConcurrency,
+  executeTool,
+  type Execution,
+  type ToolOutcome,
+  type ToolRun,
+} from './execute.ts'
 import { toolFailure } from './failures.ts'
-import { answerCall, type AnswerEvent } from './results.ts'
+import { plainJson } from './json.ts'
+import { answerCall, type Answer, type AnswerEvent } from './results.ts'
 
 /** A batch of calls as a source of events. */
 interface ToolBatches extends BatchSource {
@@ -26,9 +34,10 @@ const over: Step = { done: true, value: undefined }
  * Runs calls, at most `maxConcurrency` at once. Events come in the order in which things happen; nothing happens
  * before the first `next()`.
  *
- * Each handler is started by a `next()` of its own, whose first event is `tool_execution_started`. A consumer that stops
- * reading therefore knows of every handler that ran. A halt or a question does not stop the other calls. The run's signal
- * does: calls that did not finish stay unanswered, and the batch ends.
+ * `tool_execution_started` is handed out before the handler runs. All starts that fit `maxConcurrency` end one batch of
+ * events, and the `next()` after it starts their handlers side by side. A consumer that saves what it was given before it
+ * asks for more has therefore saved the start of every handler that ran. A halt or a question does not stop the other
+ * calls. The run's signal does: calls that did not finish stay unanswered, and the batch ends.
  */
 export function toolBatches(calls: readonly ToolCall[], run: ToolRun): ToolBatches {
   const live = newBatch(calls, run)
@@ -53,6 +62,7 @@ export function toolBatches(calls: readonly ToolCall[], run: ToolRun): ToolBatch
   const next = (): Promise<Step> => {
     // Concurrent next() calls are queued.
     if (pending !== undefined) return pending.then(next, next)
+    releaseWaiting(live)
     const step = take(live)
     if (step !== undefined) return step
     pending = new Promise((resolve) => {
@@ -104,10 +114,19 @@ interface LiveBatch {
   readonly deadlines: DeadlineTimer
   /** The calls whose handlers run. */
   readonly running: Set<Execution>
+  /** The calls that failed, and whose error policy has not decided yet. */
+  readonly deciding: Set<Execution>
+  /** The calls whose start was handed out. The next read starts their handlers. */
+  announced: readonly ToolCall[]
+  /** The calls that were answered. */
+  readonly finished: Set<ToolCall>
+  /** Handlers that wait until their progress was taken: not handed out yet, and handed out. */
+  waiting: (() => void)[]
+  told: (() => void)[]
   /** What happened and was not handed out yet. */
   events: StreamEvent[]
-  /** How many calls were started. */
-  started: number
+  /** How many calls were announced. */
+  reached: number
   /** How many calls were answered. */
   answered: number
   /** No further call is started. */
@@ -124,11 +143,16 @@ function newBatch(calls: readonly ToolCall[], run: ToolRun): LiveBatch {
   const live: LiveBatch = {
     calls,
     run,
-    limit: run.maxConcurrency ?? defaultConcurrency(),
+    limit: run.maxConcurrency ?? defaultMaxConcurrency,
     deadlines: deadlineTimer(run.clock, (now) => expireCalls(live, now)),
     running: new Set(),
+    deciding: new Set(),
+    announced: [],
+    finished: new Set(),
+    waiting: [],
+    told: [],
     events: [],
-    started: 0,
+    reached: 0,
     answered: 0,
     stopped: false,
     failure: undefined,
@@ -138,62 +162,99 @@ function newBatch(calls: readonly ToolCall[], run: ToolRun): LiveBatch {
   return live
 }
 
-const processors = globalThis.navigator?.hardwareConcurrency
-
-/** The default of `maxConcurrency`: twice the number of processors, or 8 where that is unknown. */
-export function defaultConcurrency(known: number | undefined = processors): number {
-  return known === undefined || !(known > 0) ? 8 : 2 * known
-}
-
 /**
- * What happened since the last read. If nothing did, one more call is started.
+ * Starts the handlers whose starts were handed out, and returns what happened since the last read, then the next starts.
  *
  * Returns `undefined` when there is nothing to do but wait, or when the batch is over. Throws what an observer threw.
  */
 function takeEvents(live: LiveBatch): Batch | undefined {
   if (live.failure !== undefined) throw live.failure.error
-  if (live.events.length === 0 && mayStart(live)) startNext(live)
+  startAnnounced(live)
+  announceNext(live)
   if (live.events.length === 0) return undefined
   const { events } = live
   live.events = []
+  live.told.push(...live.waiting)
+  live.waiting = []
   return events
 }
 
-function mayStart(live: LiveBatch): boolean {
-  const { signal } = live.run
-  if (signal?.aborted === true) stopBatch(live, reasonOf(signal))
-  return !live.stopped && live.started < live.calls.length && live.running.size < live.limit
-}
-
 /** Whether nothing more can happen. */
-function isOver({ stopped, started, calls, running }: LiveBatch): boolean {
-  return (stopped || started === calls.length) && running.size === 0
+function isOver({ stopped, reached, calls, announced, running, deciding }: LiveBatch): boolean {
+  const allReached = stopped || reached === calls.length
+  return allReached && announced.length === 0 && running.size === 0 && deciding.size === 0
 }
 
-function startNext(live: LiveBatch): void {
-  const call = live.calls[live.started++]
-  if (call === undefined) return
-  const execution = openCall(call, live.run)
-  const { id, name } = call
-  live.events.push({ type: 'tool_execution_started', id, name, arguments: call.arguments })
+function startAnnounced(live: LiveBatch): void {
+  const calls = live.announced
+  live.announced = []
+  for (const call of calls) {
+    // A handler that has just run may have stopped the run.
+    if (stopsHere(live)) return
+    startCall(live, call)
+  }
+}
+
+/** Hands out the starts of as many calls as may run now. */
+function announceNext(live: LiveBatch): void {
+  const free = live.limit - live.running.size - live.deciding.size
+  if (free <= 0 || live.reached === live.calls.length || stopsHere(live)) return
+  live.announced = live.calls.slice(live.reached, live.reached + free)
+  live.reached += live.announced.length
+  for (const { id, name, arguments: args } of live.announced) {
+    live.events.push({ type: 'tool_execution_started', id, name, arguments: args })
+  }
+}
+
+function stopsHere(live: LiveBatch): boolean {
+  const { signal } = live.run
+  if (signal?.aborted === true && !live.stopped) stopBatch(live, reasonOf(signal))
+  return live.stopped
+}
+
+function startCall(live: LiveBatch, call: ToolCall): void {
+  const execution = openCall(live, call)
   const outcome = executeTool(execution)
   if (outcome instanceof Promise) watch(live, execution, outcome)
-  else answer(live, execution, outcome)
+  else answer(live, execution, inTime(execution, outcome))
 }
 
 /** A call whose deadline runs from now on. */
-function openCall(call: ToolCall, run: ToolRun): Execution {
+function openCall(live: LiveBatch, call: ToolCall): Execution {
+  const { run } = live
   const tool = run.tools.get(call.name)
   const startedAt = run.clock.now()
+  const deadline = startedAt + (tool?.timeoutMs ?? run.timeoutMs)
   return {
     call,
     tool,
     run,
     control: new AbortController(),
     startedAt,
-    deadline: startedAt + (tool?.timeoutMs ?? run.timeoutMs),
+    deadline,
+    release: run.clock.hold?.(deadline),
     trace: span('tool', callFacts(call, run), run.clock),
+    progress: (data) => reportProgress(live, call, data),
   }
+}
+
+/** Emits the progress of a call. The promise resolves when the consumer has asked for what follows the event. */
+function reportProgress(live: LiveBatch, call: ToolCall, value: unknown): Promise<void> {
+  const data = plainJson(value)
+  const { id, name } = call
+  if (live.stopped || live.finished.has(call)) return Promise.resolve()
+  return new Promise((resolve) => {
+    live.events.push({ type: 'tool_progress', id, name, data })
+    live.waiting.push(resolve)
+    live.onChange()
+  })
+}
+
+/** The consumer asks for more: it has what it was given. */
+function releaseWaiting(live: LiveBatch): void {
+  const told = live.told
+  live.told = []
+  for (const resolve of told) resolve()
 }
 
 function watch(live: LiveBatch, execution: Execution, promise: Promise<ToolOutcome>): void {
@@ -203,7 +264,7 @@ function watch(live: LiveBatch, execution: Execution, promise: Promise<ToolOutco
   promise.then(
     (outcome) =>
       guarded(live, () => {
-        if (live.running.has(execution)) answer(live, execution, outcome)
+        if (live.running.has(execution)) answer(live, execution, inTime(execution, outcome))
         else reportLate(execution, outcome)
       }),
     () => undefined,
@@ -214,9 +275,7 @@ function watch(live: LiveBatch, execution: Execution, promise: Promise<ToolOutco
 function followSignal(live: LiveBatch): void {
   const { signal } = live.run
   if (signal === undefined || live.unlink !== undefined) return
-  const onAbort = (): void => guarded(live, () => stopBatch(live, reasonOf(signal)))
-  signal.addEventListener('abort', onAbort, { once: true })
-  live.unlink = () => signal.removeEventListener('abort', onAbort)
+  live.unlink = onAbort(signal, () => guarded(live, () => stopBatch(live, reasonOf(signal))))
 }
 
 /** Answers the calls whose deadline has passed, and returns the next deadline. */
@@ -237,6 +296,14 @@ function expireCall({ call, control, deadline, startedAt }: Execution): ToolOutc
   return { type: 'error', error }
 }
 
+/** The outcome of a handler, unless it comes after the deadline. A handler that blocked the process is judged here. */
+function inTime(execution: Execution, outcome: ToolOutcome): ToolOutcome {
+  if (execution.run.clock.now() <= execution.deadline) return outcome
+  const expired = expireCall(execution)
+  reportLate(execution, outcome)
+  return expired
+}
+
 /** Runs `act`. If an observer throws, the next read rejects with that error. */
 function guarded(live: LiveBatch, act: () => void): void {
   try {
@@ -249,19 +316,33 @@ function guarded(live: LiveBatch, act: () => void): void {
 
 function answer(live: LiveBatch, execution: Execution, outcome: ToolOutcome): void {
   live.running.delete(execution)
-  closeCall(execution, outcome, live.events)
-  live.answered++
-  if (isOver(live)) settleDown(live)
+  live.finished.add(execution.call)
+  execution.release?.()
+  const answered = answerCall(execution, outcome)
+  if (!(answered instanceof Promise)) {
+    closeCall(live, execution, answered)
+    return
+  }
+  live.deciding.add(execution)
+  answered.then(
+    (settled) =>
+      guarded(live, () => {
+        if (live.deciding.delete(execution)) closeCall(live, execution, settled)
+      }),
+    () => undefined,
+  )
 }
 
 /** Answers a call: adds the two events that end it, and ends its span. */
-function closeCall(execution: Execution, outcome: ToolOutcome, events: StreamEvent[]): void {
+function closeCall(live: LiveBatch, execution: Execution, answered: Answer): void {
   const { call, run, startedAt, trace } = execution
-  const { result, outcome: signal, event, error } = answerCall(execution, outcome)
+  const { result, outcome: signal, event, error } = answered
   const { id, name } = call
   const durationMs = run.clock.now() - startedAt
   const completed = { type: 'tool_execution_completed', id, name, result, durationMs } as const
-  events.push(signal === undefined ? completed : { ...completed, outcome: signal }, event)
+  live.events.push(signal === undefined ? completed : { ...completed, outcome: signal }, event)
+  live.answered++
+  if (isOver(live)) settleDown(live)
   if (error !== undefined) trace.error(error)
   else trace.stop({ haltedReason: haltReason(event), content: 'ok' in result ? result.ok : null })
 }
@@ -279,10 +360,18 @@ function stopBatch(live: LiveBatch, reason: Error): void {
 /** Starts no more calls, tells the running handlers to stop, and returns their calls. */
 function haltBatch(live: LiveBatch, reason: Error): readonly Execution[] {
   live.stopped = true
-  const abandoned = [...live.running]
+  live.announced = []
+  live.told.push(...live.waiting)
+  live.waiting = []
+  releaseWaiting(live)
+  const abandoned = [...live.running, ...live.deciding]
   live.running.clear()
+  live.deciding.clear()
   settleDown(live)
-  for (const { control } of abandoned) control.abort(reason)
+  for (const { control, release } of abandoned) {
+    release?.()
+    control.abort(reason)
+  }
   return abandoned
 }
 

@@ -3,7 +3,7 @@ import { ValidationError } from '../errors/errors.ts'
 import { toToolSpec } from '../make/tools.ts'
 import { assertValid, within } from '../schema/checks.ts'
 import { repeatedNames } from '../schema/validate.ts'
-import { isObject } from '../types/guards.ts'
+import { defined, isObject } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { ToolChoice, ToolSpec } from '../types/request.ts'
 
@@ -34,8 +34,9 @@ function withToolHelp(tools: readonly Tool[]): readonly Tool[] {
 }
 
 function stub(tool: Tool): ToolSpec {
+  const { name, providerOptions } = tool
   const description = `${summaryOf(tool)}${argumentsOf(tool.schema)} [compact]`.trim()
-  return { name: tool.name, description, schema: { type: 'object' } }
+  return defined<ToolSpec>({ name, description, schema: { type: 'object' }, providerOptions })
 }
 
 const longest = 160

@@ -1,5 +1,5 @@
-import type { Engine } from '../contracts/engine.ts'
-import type { OnToolError } from '../contracts/options.ts'
+import type { Engine, EngineContext } from '../contracts/engine.ts'
+import type { ApprovePolicy, OnToolError } from '../contracts/options.ts'
 import {
   outcomeBrand,
   type ToolExecutor,
@@ -10,11 +10,12 @@ import {
 import { reasonOf, type Clock } from '../core/clock.ts'
 import type { Span } from '../core/telemetry.ts'
 import type { ToolError } from '../errors/errors.ts'
+import { readObject } from '../make/gate.ts'
 import { isPlainObject, within } from '../schema/checks.ts'
 import { schemaIssues } from '../schema/json-schema.ts'
 import type { Issue } from '../types/error-data.ts'
 import type { JsonObject } from '../types/json.ts'
-import type { ToolCall } from '../types/message.ts'
+import type { Part, ToolCall } from '../types/message.ts'
 import { loopHaltReasons } from '../types/results.ts'
 import type { SchemaIssue, SchemaResult, StandardSchema } from '../types/standard-schema.ts'
 import { isToolHelp } from './compact-tools.ts'
@@ -95,9 +96,12 @@ export interface Execution extends CallContext {
   /** Stops the handler. */
   readonly control: AbortController
   readonly startedAt: number
-  /** When it is answered as timed out, if the handler answers by a promise. */
+  /** When it is answered as timed out. A value that comes later does not count. */
   readonly deadline: number
+  /** Tells the clock that the handler is done. */
+  readonly release: (() => void) | undefined
   readonly trace: Span
+  readonly progress: HandlerOptions['progress']
 }
 
 /** The outcome of one tool call, before it is encoded. */
@@ -110,7 +114,7 @@ export type ToolOutcome =
 /** The arguments that a handler gets, or every problem that they have. */
 type CheckedArguments =
   | { readonly args: JsonObject; readonly issues?: undefined }
-  | { readonly issues: readonly Issue[] }
+  | { readonly args?: undefined; readonly issues: readonly Issue[] }
 
 /**
  * Checks a copy of a call's arguments against the tool's schema. The handler gets the output of a Standard Schema.
@@ -118,7 +122,10 @@ type CheckedArguments =
  *
  * Returns a promise only if the schema does. Throws what the schema throws.
  */
-function checkArguments(call: ToolCall, tool: Tool): CheckedArguments | Promise<CheckedArguments> {
+export function checkArguments(
+  call: ToolCall,
+  tool: Tool,
+): CheckedArguments | Promise<CheckedArguments> {
   const read = readArguments(call)
   if (read.issues !== undefined) return read
   // A schema or a handler that changes its arguments must not change the conversation. The copy of an object is an object.
@@ -132,16 +139,10 @@ function checkArguments(call: ToolCall, tool: Tool): CheckedArguments | Promise<
 function readArguments(call: ToolCall): CheckedArguments {
   const text = call.rawArguments?.trim() ?? ''
   if (text === '' || text === '{}' || hasMember(call.arguments)) return { args: call.arguments }
-  try {
-    const parsed: unknown = JSON.parse(text)
-    return isPlainObject(parsed)
-      ? { args: parsed as JsonObject } // It was parsed from JSON.
-      : { issues: [{ path: '', problem: 'the arguments must be a JSON object' }] }
-  } catch {
-    return {
-      issues: [{ path: '', problem: 'the arguments are not valid JSON; send one JSON object' }],
-    }
-  }
+  const { value, problem } = readObject(text)
+  return value === undefined
+    ? { issues: [{ path: '', problem: `the arguments ${problem}` }] }
+    : { args: value }
 }
 
 function hasMember(value: object): boolean {
@@ -173,13 +174,25 @@ function placed({ message, path = [] }: SchemaIssue): readonly Issue[] {
 }
 
 /** What a handler gets beside its arguments. */
-function handlerOptions({ call, run, control }: Execution): HandlerOptions {
-  const { context, sessionId, requestId, engine } = run
-  return { signal: control.signal, context, toolCall: call, sessionId, requestId, engine }
+function handlerOptions({ call, run, control, progress }: Execution): HandlerOptions {
+  const { context, sessionId, requestId, engine, keyOf, answers } = run
+  const answer = answers?.get(call.id)
+  const options: HandlerOptions = {
+    signal: control.signal,
+    // A fresh record: what a handler writes into it is seen by no other handler and no other run.
+    context: { ...context },
+    toolCall: call,
+    idempotencyKey: keyOf?.(call) ?? `${requestId ?? 'call'}:${call.id}`,
+    progress,
+    sessionId,
+    requestId,
+    engine,
+  }
+  return answer === undefined ? options : { ...options, answer }
 }
 
 /**
- * Reads what a handler returned: a value, unless `askUser`, `halt` or `fail` made it.
+ * Reads what a handler returned: a value, unless `askUser`, `halt` or `fail` made it. The parts of `content` are a value.
  *
  * A malformed outcome, or one with a reserved halt reason, is an `invalid_return` error.
  */
@@ -196,8 +209,11 @@ export function readOutcome(call: ToolCall, answer: unknown): ToolOutcome {
       return readHalt(call, reason, result)
     case 'fail':
       return readFailure(call, reason)
+    case 'content':
+      // Encoding checks its parts.
+      return { type: 'value', value: answer }
     default:
-      return malformed(call, 'it was not made by askUser, halt or fail')
+      return malformed(call, 'it was not made by askUser, halt, fail or content')
   }
 }
 
@@ -253,7 +269,7 @@ function malformed(
 }
 
 /** Whether a value is a promise or anything that `await` would treat as one. */
-function isThenable(value: unknown): value is PromiseLike<unknown> {
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return (
     ((typeof value === 'object' && value !== null) || typeof value === 'function') &&
     'then' in value &&
@@ -269,11 +285,14 @@ export function disown(value: unknown): void {
 /** The deadline of a tool call unless the tool, the call or the engine sets one. */
 export const defaultToolTimeoutMs = 30_000
 
+/** How many handlers run at once unless the call or the engine says otherwise. Handlers wait for I/O: processors do not matter. */
+export const defaultMaxConcurrency = 8
+
 /** Everything that a batch of tool calls needs, with all defaults settled. */
 export interface ToolRun {
   /** The tools that may be called, by name. `toolTable` makes it. */
   readonly tools: ReadonlyMap<string, Tool>
-  readonly context: JsonObject
+  readonly context: EngineContext
   readonly requestId?: string | undefined
   readonly sessionId?: string | undefined
   readonly engine?: Engine | undefined
@@ -282,9 +301,15 @@ export interface ToolRun {
   /** Absent: JSON, with strings as they are. */
   readonly encoder?: ToolResultEncoder | undefined
   readonly onToolError: OnToolError
+  /** Decides which calls run. Absent: those of tools without `needsApproval`. */
+  readonly approve?: ApprovePolicy | undefined
+  /** The `idempotencyKey` of a call. Absent: the request's id and the call's. */
+  readonly keyOf?: ((call: ToolCall) => string) | undefined
+  /** What users answered to handlers that asked to be called again, by call. */
+  readonly answers?: ReadonlyMap<string, string | readonly Part[]> | undefined
   /** The deadline of a call whose tool has none of its own. `Infinity` is none. */
   readonly timeoutMs: number
-  /** Absent: twice the processors, or 8 where their number is not known. */
+  /** Absent: 8. */
   readonly maxConcurrency?: number | undefined
   readonly signal?: AbortSignal | undefined
   readonly clock: Clock

@@ -47,11 +47,15 @@ export function invalidArguments(call: ToolCall, issues: readonly Issue[]): Tool
   return toolFailure('invalid_arguments', call, message, { metadata: { issues } })
 }
 
-/** The message of a thrown value; empty if it has none. */
+/** The message of a thrown value; empty if it has none, or one that cannot be read. */
 export function messageOf(thrown: unknown): string {
   if (typeof thrown === 'string') return thrown
-  const isObject = typeof thrown === 'object' && thrown !== null
-  return isObject && 'message' in thrown && typeof thrown.message === 'string' ? thrown.message : ''
+  if (typeof thrown !== 'object' || thrown === null) return ''
+  try {
+    return 'message' in thrown && typeof thrown.message === 'string' ? thrown.message : ''
+  } catch {
+    return ''
+  }
 }
 
 /** A value cannot be encoded, or the encoder failed. */

@@ -1,21 +1,23 @@
 import type { OnToolError } from '../contracts/options.ts'
-import type { Tool, ToolResultEncoder } from '../contracts/tool.ts'
+import { outcomeBrand, type Tool, type ToolResultEncoder } from '../contracts/tool.ts'
 import { errorFromJSON } from '../errors/error-json.ts'
 import { ToolError } from '../errors/errors.ts'
 import { redact } from '../errors/redact.ts'
 import { toJsonValue } from '../errors/to-json-value.ts'
+import { typeIssues } from '../make/sniff.ts'
+import { resultParts } from '../schema/validate.ts'
 import type { HandlerSignal, ToolEvent, ToolExecutionResult } from '../types/events.ts'
 import { assertNever } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
-import type { ToolCall } from '../types/message.ts'
+import type { Message, Part, ToolCall } from '../types/message.ts'
 import type { StoredResult } from '../types/session.ts'
 import { helpFor } from './compact-tools.ts'
-import { disown, type ToolRun, type CallContext, type ToolOutcome } from './execute.ts'
+import { disown, isThenable, type ToolRun, type CallContext, type ToolOutcome } from './execute.ts'
 import { messageOf, toolFailure, unencodable } from './failures.ts'
 import { plainJson } from './json.ts'
 
 /** Turns an outcome into the events that answer the call: encodes a value, applies the error policy to a failure. Never throws. */
-export function answerCall(execution: CallContext, outcome: ToolOutcome): Answer {
+export function answerCall(execution: CallContext, outcome: ToolOutcome): Answer | Promise<Answer> {
   switch (outcome.type) {
     case 'value':
       return answerValue(execution, outcome.value)
@@ -38,7 +40,11 @@ export function answerCall(execution: CallContext, outcome: ToolOutcome): Answer
 }
 
 /** A value that cannot be encoded is a failure, also when the handler asked to halt. */
-function answerValue(execution: CallContext, value: unknown, haltReason?: string): Answer {
+function answerValue(
+  execution: CallContext,
+  value: unknown,
+  haltReason?: string,
+): Answer | Promise<Answer> {
   const { call, run } = execution
   let encoded: EncodedResult
   try {
@@ -48,11 +54,13 @@ function answerValue(execution: CallContext, value: unknown, haltReason?: string
   }
   const { id } = call
   const { content, json: result } = encoded
+  const completed: ToolExecutionResult =
+    typeof content === 'string' ? { ok: result } : { ok: result, parts: true }
   if (haltReason === undefined) {
-    return { result: { ok: result }, event: { type: 'tool_result_encoded', id, content } }
+    return { result: completed, event: { type: 'tool_result_encoded', id, content } }
   }
   return {
-    result: { ok: result },
+    result: completed,
     outcome: { type: 'halt', reason: haltReason },
     event: { type: 'tool_halt', toolCallId: id, reason: haltReason, result, content },
   }
@@ -65,7 +73,7 @@ export type AnswerEvent = Extract<
 >
 
 /** The answer to a call: its result, and the event that ends it. */
-interface Answer {
+export interface Answer {
   readonly result: ToolExecutionResult
   /** What the handler asked for beside its value. */
   readonly outcome?: HandlerSignal
@@ -75,12 +83,19 @@ interface Answer {
 }
 
 /** The event that ends a call whose handler finished before the run was cut. The handler does not run again. */
-export function answerStored(call: ToolCall, stored: StoredResult, run: ToolRun): AnswerEvent {
-  return answerCall({ call, tool: run.tools.get(call.name), run }, outcomeOf(call, stored)).event
+export function answerStored(
+  call: ToolCall,
+  stored: StoredResult,
+  run: ToolRun,
+): AnswerEvent | Promise<AnswerEvent> {
+  const tool = run.tools.get(call.name)
+  const answer = answerCall({ call, tool, run }, outcomeOf(call, stored))
+  return answer instanceof Promise ? answer.then(({ event }) => event) : answer.event
 }
 
 function outcomeOf(call: ToolCall, stored: StoredResult): ToolOutcome {
-  const { value = null, error, question, haltReason } = stored
+  const { error, question, haltReason, parts } = stored
+  const value = parts === true ? contentOf(stored.value) : (stored.value ?? null)
   if (question !== undefined) return { type: 'ask_user', ...question }
   if (haltReason !== undefined) return { type: 'halt', reason: haltReason, result: value }
   if (error === undefined) return { type: 'value', value }
@@ -92,15 +107,27 @@ function outcomeOf(call: ToolCall, stored: StoredResult): ToolOutcome {
   }
 }
 
+/** Parts that were saved, as the outcome that they came from. What is in them is checked when they are encoded. */
+function contentOf(parts: unknown): unknown {
+  return { [outcomeBrand]: true, type: 'content', parts }
+}
+
 /**
  * The answer to a call that failed, as `onToolError` decides. The call is always answered.
  *
  * The caller gets the whole error. The model gets one sentence of it, or what the policy returned instead.
  */
-function answerFailure(execution: CallContext, error: ToolError): Answer {
-  const { call, tool, run } = execution
+function answerFailure(execution: CallContext, error: ToolError): Answer | Promise<Answer> {
+  const decision = decide(execution.run.onToolError, execution.call, error)
+  return decision instanceof Promise
+    ? decision.then((decided) => answerDecided(execution, error, decided))
+    : answerDecided(execution, error, decision)
+}
+
+function answerDecided(execution: CallContext, error: ToolError, decision: ErrorDecision): Answer {
+  const { call, tool } = execution
   const result = { error: error.toJSON() }
-  const { content, haltedBy } = follow(execution, decide(run.onToolError, call, error))
+  const { content, haltedBy } = follow(execution, decision)
   const event = {
     type: 'tool_result_encoded',
     id: call.id,
@@ -113,7 +140,7 @@ function answerFailure(execution: CallContext, error: ToolError): Answer {
 
 interface Consequence {
   /** What the model reads instead of the error. */
-  readonly content?: string
+  readonly content?: Message['content']
   /** Why the loop stops, when it does. */
   readonly haltedBy?: ToolError
 }
@@ -143,18 +170,27 @@ type ErrorDecision =
   | { readonly type: 'halt'; readonly error: ToolError }
 
 /**
- * Applies the policy to one failed call; a function is called once.
+ * Applies the policy to one failed call; a function is called once, and may be async.
  *
- * A function that throws, or returns anything but `{continue: value}` and `'halt'`, halts with `invalid_return`.
+ * A function that throws, rejects, or returns anything but `{continue: value}` and `'halt'`, halts with `invalid_return`.
  */
-function decide(policy: OnToolError, call: ToolCall, error: ToolError): ErrorDecision {
+function decide(
+  policy: OnToolError,
+  call: ToolCall,
+  error: ToolError,
+): ErrorDecision | Promise<ErrorDecision> {
   if (policy === 'continue') return { type: 'tell' }
   if (policy === 'halt') return { type: 'halt', error }
-  try {
-    return decisionOf(policy(call, error), call, error)
-  } catch (thrown) {
+  const failed = (thrown: unknown): ErrorDecision => {
     const message = `onToolError threw for the failed call of ${call.name}`
     return { type: 'halt', error: unusable(call, error, message, thrown) }
+  }
+  try {
+    const answer: unknown = policy(call, error)
+    if (!isThenable(answer)) return decisionOf(answer, call, error)
+    return Promise.resolve(answer).then((settled) => decisionOf(settled, call, error), failed)
+  } catch (thrown) {
+    return failed(thrown)
   }
 }
 
@@ -163,7 +199,6 @@ function decisionOf(answer: unknown, call: ToolCall, error: ToolError): ErrorDec
   if (typeof answer === 'object' && answer !== null && 'continue' in answer) {
     return { type: 'replace', value: answer.continue }
   }
-  disown(answer)
   const message = `onToolError must return {continue: value} or 'halt'`
   return { type: 'halt', error: unusable(call, error, message, answer) }
 }
@@ -177,7 +212,7 @@ function unusable(call: ToolCall, error: ToolError, message: string, cause: unkn
 
 /** A handler's value in its two forms: what the model reads, and plain data for events. */
 interface EncodedResult {
-  readonly content: string
+  readonly content: Message['content']
   readonly json: JsonValue
 }
 
@@ -197,6 +232,8 @@ export function encodeResult(
   value: unknown,
   encoder: ToolResultEncoder | undefined,
 ): EncodedResult {
+  const parts = partsOf(value)
+  if (parts !== undefined) return parts
   if (encoder === undefined) {
     const json = plainJson(value)
     return { content: typeof value === 'string' ? value : JSON.stringify(json), json }
@@ -207,6 +244,22 @@ export function encodeResult(
     throw new TypeError(`toolResultEncoder must return a string, not ${describe(content)}`)
   }
   return { content, json: describedJson(value) }
+}
+
+/** The parts of a result that `content` made. Throws a `TypeError` when they are not parts of a result. */
+function partsOf(value: unknown): EncodedResult | undefined {
+  if (typeof value !== 'object' || value === null || !(outcomeBrand in value)) return undefined
+  const { type, parts } = value as { readonly type?: unknown; readonly parts?: unknown }
+  if (type !== 'content') return undefined
+  const [issue] = resultParts(parts)
+  if (issue !== undefined) throw new TypeError(`parts${issue.path} ${issue.problem}`)
+  // A copy, because the handler may change its own. It was just checked.
+  const json = plainJson(parts)
+  const content = json as unknown as readonly Part[]
+  // Such a part would be refused with every later request of the thread.
+  const [mismatch] = typeIssues(content)
+  if (mismatch !== undefined) throw new TypeError(`parts${mismatch.path} ${mismatch.problem}`)
+  return { content, json }
 }
 
 function describe(value: unknown): string {
@@ -229,13 +282,13 @@ function describedJson(value: unknown): JsonValue {
  * has not seen the schema.
  */
 export function errorContent(error: ToolError, tool?: Tool): string {
-  const sentence = shorten(sentenceFor(error))
+  const sentence = shorten(sentenceFor(error, tool))
   return tool?.compact === true && error.reason === 'invalid_arguments'
     ? JSON.stringify({ error: sentence, help: helpFor(tool) })
     : JSON.stringify({ error: sentence })
 }
 
-function sentenceFor(error: ToolError): string {
+function sentenceFor(error: ToolError, tool: Tool | undefined): string {
   switch (error.reason) {
     case 'handler_raised': {
       const [line = ''] = messageOf(error.cause)
@@ -243,15 +296,21 @@ function sentenceFor(error: ToolError): string {
         .split(/[\r\n]/, 1)
       return line === '' ? 'the tool failed' : `the tool failed: ${line}`
     }
-    case 'handler_failed':
     case 'timeout':
+      // Nobody can know whether the handler goes on.
+      return tool?.idempotent === true
+        ? error.message
+        : `${error.message}; it may still take effect, so do not repeat the call without checking`
+    case 'handler_failed':
     case 'invalid_arguments':
     case 'not_found':
       return error.message
     case 'invalid_return':
       return 'the tool returned an invalid outcome'
-    case 'encoding_failed':
-      return 'the result of the tool could not be encoded'
+    case 'encoding_failed': {
+      const why = messageOf(error.cause)
+      return `the result of the tool could not be encoded${why === '' ? '' : `: ${why}`}`
+    }
     default:
       return assertNever(error.reason)
   }

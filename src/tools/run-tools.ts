@@ -1,18 +1,20 @@
 import { engineBrand, type Engine } from '../contracts/engine.ts'
-import type { OnToolError } from '../contracts/options.ts'
+import type { ApprovePolicy, OnToolError } from '../contracts/options.ts'
 import type { Tool, ToolExecutor, ToolResultEncoder } from '../contracts/tool.ts'
+import { linkedAbort, type LinkedAbort } from '../core/abort.ts'
 import { systemClock, type Clock } from '../core/clock.ts'
-import { EngineError } from '../errors/errors.ts'
+import { errorFromJSON } from '../errors/error-json.ts'
+import { EngineError, StreamError } from '../errors/errors.ts'
 import { createCollector, foldEvent, inCallOrder } from '../run/collector.ts'
 import { engineParts } from '../run/context.ts'
-import { runStream, type RunStream } from '../run/run-stream.ts'
+import { runStream, type BatchSource, type RunStream } from '../run/run-stream.ts'
 import { anyFunction, assertValid, must, optionsOf, within, type Check } from '../schema/checks.ts'
 import { callOptionChecks } from '../schema/options.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
 import { defined, isObject } from '../types/guards.ts'
-import type { JsonObject } from '../types/json.ts'
 import type { Message, ToolCall } from '../types/message.ts'
 import type { ToolHalt } from '../types/results.ts'
+import { judgeCalls, judged, unlessStopped } from './approval.ts'
 import { cancellation, toolBatches } from './batch.ts'
 import { toolTable } from './compact-tools.ts'
 import { defaultToolTimeoutMs, type ToolRun } from './execute.ts'
@@ -31,8 +33,9 @@ export async function runToolCalls(
   const run = settleToolRun(tools, options)
   const unknown = unknownTool(calls, run.tools)
   if (unknown !== undefined) throw unknown
-  const events: StreamEvent[] = []
-  const batches = toolBatches(calls, run)
+  const { open, known } = await approvedCalls(calls, run)
+  const events = [...known]
+  const batches = toolBatches(open, run)
   for (let step = await batches.next(); step.done !== true; step = await batches.next()) {
     events.push(...step.value)
   }
@@ -43,7 +46,7 @@ export async function runToolCalls(
 /**
  * Runs a batch of tool calls as a stream of events, in the order in which things happen.
  *
- * Each call emits `tool_execution_started` when its handler starts, `tool_execution_completed`, and then one of
+ * Each call emits `tool_execution_started` before its handler runs, `tool_execution_completed`, and then one of
  * `tool_result_encoded`, `ask_user_requested` and `tool_halt`. A call of an unknown tool emits one `error` event, and nothing
  * runs. Leaving early aborts the signals of the handlers that still run. Illegal options throw at once.
  */
@@ -51,10 +54,12 @@ export function streamToolCalls(
   calls: readonly ToolCall[],
   tools: readonly Tool[],
   options: ToolCallsOptions = {},
-): RunStream {
+): RunStream<ToolCallsResult> {
   const run = settleToolRun(tools, options)
+  const state = createCollector()
   const unknown = unknownTool(calls, run.tools)
-  const batches = toolBatches(calls, run)
+  let stop: LinkedAbort | undefined
+  let batches: ReturnType<typeof toolBatches> | undefined
   let left = false
 
   /** Yields the batches. A failure is yielded as the last event. A stream that is cancelled before its first event rejects. */
@@ -64,6 +69,18 @@ export function streamToolCalls(
       return
     }
     let started = false
+    try {
+      stop = linkedAbort(run.signal)
+      const { open, known } = await approvedCalls(calls, { ...run, signal: stop.signal })
+      if (left) return
+      batches = toolBatches(open, run)
+      if (known.length > 0) {
+        started = true
+        yield known
+      }
+    } finally {
+      stop?.unlink()
+    }
     for (let step = await batches.next(); step.done !== true; step = await batches.next()) {
       started = true
       yield step.value
@@ -75,38 +92,80 @@ export function streamToolCalls(
   }
 
   const source = events()
-  return runStream({
-    next: () => source.next(),
+  const reading: BatchSource = {
+    next: async () => {
+      const read = await source.next()
+      if (read.done !== true) for (const event of read.value) foldEvent(state, event)
+      return read
+    },
     async return() {
       left = true
-      // The generator handles `return` only after its pending read, and leaving the batch ends that read.
-      await batches.return()
+      // The generator handles `return` only after its pending read, and leaving what it reads ends that read.
+      stop?.abort(
+        new StreamError('cancelled', 'the stream of tool calls was closed by its consumer'),
+      )
+      await batches?.return()
       return source.return()
     },
+  }
+  return runStream(reading, {
+    state,
+    add: foldEvent,
+    isOver: ({ error, toolMessages, requested }) =>
+      error !== undefined || toolMessages.length + requested.length === calls.length,
+    settle(end, { error, toolMessages, halts }) {
+      if (end.type !== 'done') throw end.error
+      if (error !== undefined) throw errorFromJSON(error)
+      return toolCallsResult(calls, toolMessages, halts)
+    },
   })
+}
+
+/** Which of the calls run, and the events of the others. A run that is stopped meanwhile rejects as cancelled. */
+async function approvedCalls(
+  calls: readonly ToolCall[],
+  run: ToolRun,
+): Promise<{ readonly open: readonly ToolCall[]; readonly known: readonly StreamEvent[] }> {
+  const judging = judgeCalls(calls, run, { leaveManual: false })
+  try {
+    const { signal } = run
+    const settling =
+      judging instanceof Promise && signal !== undefined ? unlessStopped(judging, signal) : judging
+    const verdicts = await settling
+    const settled = calls.flatMap((call, index) => judged(call, verdicts[index]) ?? [])
+    return {
+      open: settled.flatMap((outcome) => ('type' in outcome ? [] : outcome)),
+      known: settled.flatMap((outcome) => ('type' in outcome ? outcome : [])),
+    }
+  } catch {
+    throw cancellation(run)
+  }
 }
 
 /** The options of `runToolCalls` and `streamToolCalls`. What is absent comes from the engine, then from the defaults. */
 export interface ToolCallsOptions {
   readonly engine?: Engine | undefined
   /** Merged over the engine's and handed to the handlers. */
-  readonly context?: JsonObject | undefined
+  readonly context?: object | undefined
   readonly requestId?: string | undefined
   readonly sessionId?: string | undefined
   readonly toolExecutor?: ToolExecutor | undefined
   readonly toolResultEncoder?: ToolResultEncoder | undefined
   /** What to do when a call fails: tell the model (the default), halt, or ask a function. */
   readonly onToolError?: OnToolError | undefined
+  /** Decides which calls run. Without it, a call of a tool with `needsApproval` is not run and halts with reason `approval`. */
+  readonly approve?: ApprovePolicy | undefined
   /** A hard deadline for each call (30 000). */
   readonly toolTimeoutMs?: number | undefined
-  /** Handlers that may run at once (twice the processors, or 8 where their number is not known). */
+  /** Handlers that may run at once (8). */
   readonly maxConcurrency?: number | undefined
   /** Stops the batch: the handlers' own signals are aborted, and nothing is waited for. */
   readonly signal?: AbortSignal | undefined
   readonly clock?: Clock | undefined
 }
 
-const { onToolError, toolTimeoutMs, maxConcurrency, context, requestId, signal } = callOptionChecks
+const { onToolError, approve, toolTimeoutMs, maxConcurrency, context, requestId, signal } =
+  callOptionChecks
 
 /** The problems of such options: unknown keys, with the nearest legal one, and values of the wrong kind. */
 const toolOptionIssues: Check = optionsOf({
@@ -117,6 +176,7 @@ const toolOptionIssues: Check = optionsOf({
   toolExecutor: anyFunction,
   toolResultEncoder: anyFunction,
   onToolError,
+  approve,
   toolTimeoutMs,
   maxConcurrency,
   signal,
@@ -129,7 +189,7 @@ function settleToolRun(tools: readonly Tool[], options: ToolCallsOptions): ToolR
   assertValid('invalid_tool', within('tools', callOptionChecks.tools(tools)))
   const engine = options.engine === undefined ? undefined : engineParts(options.engine)
   const { requestId, sessionId, signal } = options
-  const { onToolError, toolTimeoutMs, maxConcurrency } = engine?.defaults ?? {}
+  const { onToolError, approve, toolTimeoutMs, maxConcurrency } = engine?.defaults ?? {}
   return {
     tools: toolTable(tools),
     context: { ...engine?.context, ...options.context },
@@ -139,6 +199,7 @@ function settleToolRun(tools: readonly Tool[], options: ToolCallsOptions): ToolR
     executor: options.toolExecutor ?? engine?.toolExecutor,
     encoder: options.toolResultEncoder ?? engine?.toolResultEncoder,
     onToolError: options.onToolError ?? onToolError ?? 'continue',
+    approve: options.approve ?? approve,
     timeoutMs: options.toolTimeoutMs ?? toolTimeoutMs ?? defaultToolTimeoutMs,
     maxConcurrency: options.maxConcurrency ?? maxConcurrency,
     signal,
@@ -178,8 +239,16 @@ export function foldToolEvents(
 ): ToolCallsResult {
   const state = createCollector()
   for (const event of events) foldEvent(state, event)
+  return toolCallsResult(calls, state.toolMessages, state.halts)
+}
+
+function toolCallsResult(
+  calls: readonly ToolCall[],
+  answers: readonly Message[],
+  halts: readonly ToolHalt[],
+): ToolCallsResult {
   const messages = new Map<string | undefined, Message[]>()
-  for (const message of state.toolMessages) {
+  for (const message of answers) {
     const known = messages.get(message.toolCallId)
     if (known === undefined) messages.set(message.toolCallId, [message])
     else known.push(message)
@@ -187,6 +256,6 @@ export function foldToolEvents(
   return defined<ToolCallsResult>({
     // Of calls with the same id, the first gets the first answer.
     messages: calls.flatMap(({ id }) => messages.get(id)?.shift() ?? []),
-    halt: inCallOrder(state.halts, { toolCalls: calls })[0],
+    halt: inCallOrder(halts, { toolCalls: calls })[0],
   })
 }

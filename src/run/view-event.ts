@@ -1,0 +1,327 @@
+import { assertValid, listOf, oneOf, optionsOf, type Check } from '../schema/checks.ts'
+import type { ErrorData } from '../types/error-data.ts'
+import type { StreamEvent, ToolExecutionResult } from '../types/events.ts'
+import { assertNever, defined } from '../types/guards.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
+import type { Image } from '../types/media.ts'
+import type { Message, Source, ToolCall } from '../types/message.ts'
+import type { FinishReason, Usage } from '../types/response.ts'
+import type { ChatOutcome, HaltedReason } from '../types/results.ts'
+
+/** What a view leaves out unless it is named. */
+export const viewIncludes = [
+  'reasoning',
+  'tool_arguments',
+  'tool_results',
+  'raw_chunks',
+  'usage',
+  'metadata',
+  'errors',
+  'system',
+  'late_results',
+] as const
+
+/** A part of a run that a view shows only when it is named. */
+export type ViewInclude = (typeof viewIncludes)[number]
+
+/** The options of a view. */
+export interface ViewOptions {
+  /** What to show besides texts, images, questions, approvals, and the names and outcomes of tools. */
+  readonly include?: readonly ViewInclude[] | undefined
+}
+
+/** The checks of a view's options. */
+export const viewChecks: Readonly<Record<keyof ViewOptions, Check>> = {
+  include: listOf(oneOf(viewIncludes)),
+}
+
+const viewOptions = optionsOf(viewChecks)
+
+/** A tool call as a browser sees it. */
+export interface ViewToolCall {
+  readonly id: string
+  readonly name: string
+  /** With `tool_arguments`, and for calls that await approval. */
+  readonly arguments?: JsonObject
+}
+
+/** A call that awaits approval, as a browser sees it. */
+export interface ViewApproval extends ViewToolCall {
+  /** With `errors`: why the policy could not decide. */
+  readonly reason?: string
+}
+
+/** A message as a browser sees it: its text and its images. */
+export interface ViewMessage {
+  readonly role: Message['role']
+  readonly content: Message['content']
+  readonly toolCalls?: readonly ViewToolCall[]
+  readonly sources?: readonly ViewSource[]
+  readonly metadata?: JsonObject
+}
+
+/** A source as a browser sees it. */
+export type ViewSource = Omit<Source, 'providerMetadata'>
+
+/** An error as a browser sees it. With `errors` it is the whole error. */
+export type ViewError = Pick<ErrorData, 'kind' | 'reason' | 'message'>
+
+/**
+ * An event as a browser sees it: the same `type`, without what is not meant for browsers.
+ *
+ * There is no system text, no thread, no reasoning, no metadata, and no tool argument or result unless `include` names it.
+ */
+export type ViewEvent =
+  | { readonly type: 'message_started'; readonly requestId: string }
+  | {
+      readonly type: 'text_delta' | 'reasoning_delta'
+      readonly delta: string
+      readonly index?: number
+    }
+  | {
+      readonly type: 'text_completed'
+      readonly text: string
+      readonly index?: number
+      readonly sources?: readonly ViewSource[]
+    }
+  | { readonly type: 'reasoning_completed'; readonly text: string; readonly index?: number }
+  | { readonly type: 'tool_call_started'; readonly id: string; readonly name: string }
+  | { readonly type: 'tool_call_delta'; readonly id: string; readonly argumentsDelta: string }
+  | { readonly type: 'tool_call_completed'; readonly call: ViewToolCall }
+  | { readonly type: 'image_completed'; readonly image: Image }
+  | { readonly type: 'raw_chunk'; readonly chunk: JsonValue }
+  | {
+      readonly type: 'message_completed'
+      readonly message: ViewMessage
+      readonly finishReason: FinishReason
+      readonly output?: JsonValue
+      readonly usage?: Usage
+    }
+  | {
+      readonly type: 'approval_requested'
+      readonly toolCallId: string
+      readonly toolName: string
+      readonly call: ViewToolCall
+      /** With `errors`: why the policy could not decide. */
+      readonly reason?: string
+    }
+  | {
+      readonly type: 'tool_progress'
+      readonly id: string
+      readonly name: string
+      readonly data: JsonValue
+    }
+  | {
+      readonly type: 'tool_execution_started'
+      readonly id: string
+      readonly name: string
+      readonly arguments?: JsonObject
+    }
+  | {
+      readonly type: 'tool_execution_completed'
+      readonly id: string
+      readonly name: string
+      /** Whether the tool succeeded. */
+      readonly ok: boolean
+      readonly durationMs: number
+      readonly result?: ToolExecutionResult
+    }
+  | {
+      readonly type: 'tool_result_encoded'
+      readonly id: string
+      readonly content: Message['content']
+    }
+  | {
+      readonly type: 'ask_user_requested'
+      readonly toolCallId: string
+      readonly toolName: string
+      readonly question: string
+      /** Without `resume`, which is for the loop. */
+      readonly options: JsonObject
+    }
+  | {
+      readonly type: 'tool_halt'
+      readonly toolCallId: string
+      readonly reason: string
+      readonly result?: JsonValue
+    }
+  | {
+      readonly type: 'step_completed'
+      readonly manualToolCalls: readonly ViewToolCall[]
+      readonly haltedReason?: HaltedReason
+    }
+  | { readonly type: 'chat_completed'; readonly result: ViewResult }
+  | { readonly type: 'error'; readonly error: ViewError }
+
+/** The result of a chat as a browser sees it. */
+export interface ViewResult {
+  readonly outputText: string
+  /** The answer as the schema in `responseFormat` gives it. */
+  readonly output?: unknown
+  readonly haltedReason: HaltedReason
+  readonly pendingQuestion?: string
+  readonly pendingToolCallId?: string
+  readonly pendingQuestionOptions?: JsonObject
+  /** With their arguments, because somebody has to decide about them. */
+  readonly pendingApprovals: readonly ViewApproval[]
+  readonly manualToolCalls: readonly ViewToolCall[]
+  readonly haltResult?: JsonValue
+  readonly usage?: Usage
+  readonly metadata?: JsonObject
+  readonly error?: ViewError
+}
+
+/** The event as a browser may see it, or `undefined` when there is nothing to see. */
+export function toViewEvent(event: StreamEvent, options: ViewOptions = {}): ViewEvent | undefined {
+  assertValid('invalid_options', viewOptions(options))
+  return shownEvent(event, options)
+}
+
+/** `toViewEvent` for options that were checked. */
+export function shownEvent(event: StreamEvent, { include }: ViewOptions): ViewEvent | undefined {
+  const shows = (name: ViewInclude): boolean => include?.includes(name) === true
+  switch (event.type) {
+    case 'message_started':
+      return { type: 'message_started', requestId: event.requestId }
+    case 'text_completed':
+      return defined<ViewEvent>({ ...event, sources: viewSources(event.sources) })
+    case 'text_delta':
+    case 'tool_call_started':
+    case 'image_completed':
+    case 'tool_progress':
+      return event
+    case 'ask_user_requested':
+      return { ...event, options: viewQuestion(event.options) }
+    case 'approval_requested': {
+      const { type, toolCallId, toolName, call } = event
+      // It may repeat what a policy threw.
+      const reason = shows('errors') ? event.reason : undefined
+      return defined<ViewEvent>({ type, toolCallId, toolName, call: wholeCall(call), reason })
+    }
+    case 'reasoning_delta':
+      return shows('reasoning') ? event : undefined
+    case 'reasoning_completed': {
+      const { opaque: _opaque, item, ...completed } = event
+      return shows('reasoning') && item === undefined ? completed : undefined
+    }
+    case 'tool_call_delta':
+      return shows('tool_arguments') ? event : undefined
+    case 'tool_call_completed':
+      return { type: 'tool_call_completed', call: viewCall(event.call, shows) }
+    case 'raw_chunk':
+      return shows('raw_chunks') ? event : undefined
+    case 'message_completed':
+      return defined<ViewEvent>({
+        type: 'message_completed',
+        message: viewMessage(event.message, shows),
+        finishReason: event.finishReason,
+        output: event.output,
+        usage: shows('usage') ? event.usage : undefined,
+      })
+    case 'tool_execution_started': {
+      return { type: event.type, ...viewCall(event, shows) }
+    }
+    case 'tool_execution_completed': {
+      const { type, id, name, durationMs } = event
+      const result = shows('tool_results') ? event.result : undefined
+      const ok = 'ok' in event.result
+      return defined<ViewEvent>({ type, id, name, ok, durationMs, result })
+    }
+    case 'tool_result_encoded':
+      return shows('tool_results')
+        ? { type: 'tool_result_encoded', id: event.id, content: event.content }
+        : undefined
+    case 'tool_halt': {
+      const { type, toolCallId, reason } = event
+      const result = shows('tool_results') ? event.result : undefined
+      return defined<ViewEvent>({ type, toolCallId, reason, result })
+    }
+    case 'step_completed':
+      return defined<ViewEvent>({
+        type: 'step_completed',
+        manualToolCalls: event.manualToolCalls.map((call) => viewCall(call, shows)),
+        haltedReason: event.haltedReason,
+      })
+    case 'chat_completed':
+      return { type: 'chat_completed', result: viewResult(event.result, shows) }
+    case 'error':
+      return { type: 'error', error: viewError(event.error, shows) }
+    default:
+      return assertNever(event)
+  }
+}
+
+/** Whether a view shows what has this name. */
+type Shows = (name: ViewInclude) => boolean
+
+/** A tool call without what its provider needs back. */
+function wholeCall({ id, name, arguments: args }: ToolCall): ViewToolCall {
+  return { id, name, arguments: args }
+}
+
+function viewCall(call: ToolCall, shows: Shows): ViewToolCall {
+  return shows('tool_arguments') ? wholeCall(call) : { id: call.id, name: call.name }
+}
+
+/** The options of a question, without what tells the loop to call the handler again. */
+function viewQuestion({ resume: _resume, ...options }: JsonObject): JsonObject {
+  return options
+}
+
+/** Texts, images and files. A kind of part that is not named here is not shown. */
+function viewMessage(message: Message, shows: Shows): ViewMessage {
+  const { role, content, toolCalls, sources, metadata } = message
+  return defined<ViewMessage>({
+    role,
+    content:
+      typeof content === 'string'
+        ? content
+        : content.flatMap((part) => {
+            if (part.type === 'text') return { type: 'text', text: part.text }
+            if (part.type === 'image') return { type: 'image', image: part.image }
+            if (part.type === 'file') return { type: 'file', file: part.file }
+            if (part.type !== 'reasoning' || !shows('reasoning')) return []
+            return { type: 'reasoning', text: part.text }
+          }),
+    toolCalls: toolCalls?.map((call) => viewCall(call, shows)),
+    sources: viewSources(sources),
+    metadata: shows('metadata') ? metadata : undefined,
+  })
+}
+
+function viewSources(sources: readonly Source[] | undefined): readonly ViewSource[] | undefined {
+  return sources?.map(({ providerMetadata: _own, ...source }) => source)
+}
+
+function viewResult(result: ChatOutcome, shows: Shows): ViewResult {
+  const { outputText, output, haltedReason, pendingQuestion, pendingToolCallId } = result
+  const { manualToolCalls, haltResult, usage, metadata, error } = result
+  const options = result.pendingQuestionOptions
+  return defined<ViewResult>({
+    outputText,
+    output,
+    haltedReason,
+    pendingQuestion,
+    pendingToolCallId,
+    pendingQuestionOptions: options && viewQuestion(options),
+    pendingApprovals: result.pendingApprovals.map((call) =>
+      defined<ViewApproval>({
+        ...wholeCall(call),
+        reason: shows('errors') ? call.reason : undefined,
+      }),
+    ),
+    manualToolCalls: manualToolCalls.map((call) => viewCall(call, shows)),
+    haltResult: shows('tool_results') ? haltResult : undefined,
+    usage: shows('usage') ? usage : undefined,
+    metadata: shows('metadata') ? metadata : undefined,
+    error: error && viewError(error, shows),
+  })
+}
+
+/** The message of an error may repeat what a provider or a handler said, so it is replaced by one that says the reason only. */
+function viewError(error: ErrorData, shows: Shows): ViewError {
+  const { partial: _received, ...data } = error
+  if (shows('errors')) return data
+  const { kind, reason } = error
+  return { kind, reason, message: `the run ended with ${reason}` }
+}
