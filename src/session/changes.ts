@@ -1,22 +1,58 @@
-import type { ThreadInput } from '../chat/prepare.ts'
+import { toDecision, type ThreadInput } from '../chat/prepare.ts'
+import type { Approval } from '../contracts/options.ts'
 import { randomId } from '../core/ids.ts'
 import { SessionError, ValidationError } from '../errors/errors.ts'
 import { toolResult, user } from '../make/messages.ts'
-import { questionMessage } from '../make/tool-messages.ts'
-import { assertValid, unknownKeys } from '../schema/checks.ts'
-import { validateSession } from '../schema/validate-session.ts'
-import { defined } from '../types/guards.ts'
+import {
+  answeredMessage,
+  deniedContent,
+  isNotYet,
+  lateContent,
+  lateMessage,
+  notYetMessage,
+} from '../make/tool-messages.ts'
+import {
+  assertValid,
+  describe,
+  flag,
+  jsonObject,
+  oneOf,
+  optionsOf,
+  refuse,
+  text,
+  unknownKeys,
+  within,
+  type Check,
+} from '../schema/checks.ts'
+import { isRunResult, runResultProblem, validateSession } from '../schema/validate-session.ts'
+import { assertNever, defined, isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
-import { appendMessages, type Message, type Part, type Thread } from '../types/message.ts'
-import { sessionVersion, type Session, type SessionStatus } from '../types/session.ts'
-import { cleared } from './reduce.ts'
+import {
+  appendMessages,
+  toMessages,
+  type Message,
+  type MessagesInput,
+  type Part,
+  type Thread,
+  type ToolCall,
+} from '../types/message.ts'
+import {
+  sessionVersion,
+  type CallDecision,
+  type RunProgress,
+  type Session,
+  type SessionCommand,
+  type SessionStatus,
+} from '../types/session.ts'
+import { cleared, goesOn, restingRun, waits } from './reduce.ts'
 
 /** The options of a new session. A thread or messages, not both. */
 export interface SessionOptions {
   /** Random unless given. */
   readonly id?: string | undefined
   readonly thread?: Thread | undefined
-  readonly messages?: readonly Message[] | undefined
+  /** A text is one user message. */
+  readonly messages?: MessagesInput | undefined
   /** Passed to tool handlers, merged over the engine's. */
   readonly context?: JsonObject | undefined
   readonly metadata?: JsonObject | undefined
@@ -37,8 +73,9 @@ export function createSession(options: SessionOptions = {}): Session {
     version: sessionVersion,
     id: id ?? randomId('session'),
     status: 'idle',
-    thread: thread ?? { messages: messages ?? [], metadata: {} },
+    thread: thread ?? { messages: toMessages(messages ?? []), metadata: {} },
     pendingToolCalls: [],
+    pendingApprovals: [],
     context: context ?? {},
     metadata: metadata ?? {},
   })
@@ -46,52 +83,343 @@ export function createSession(options: SessionOptions = {}): Session {
   return session
 }
 
-/** What a session starts from: its first messages, a thread, or an existing session. */
+/** What a session starts from: its first messages (a text is one user message), a thread, or an existing session. */
 export type SessionInput = Session | ThreadInput
 
-/** The session that a new run starts from. */
-export function started(input: SessionInput): Session {
+/** The session that a new run starts from. A session keeps its id. */
+export function started(input: SessionInput, id?: string): Session {
+  if (typeof input === 'string') return createSession({ id, messages: input })
   if (typeof input !== 'object' || input === null) {
-    const problem = 'must be messages, a thread or a session'
+    const problem = `must be a text, messages, a thread or a session, not ${describe(input)}`
     throw new ValidationError('invalid_session', [{ path: '', problem }])
   }
-  if (isSession(input)) return cleared(checked(input, 'start'))
-  return createSession('messages' in input ? { thread: input } : { messages: input })
+  if (isRunResult(input)) {
+    throw new ValidationError('invalid_session', [{ path: '', problem: runResultProblem }])
+  }
+  if (!isSession(input)) {
+    return createSession('messages' in input ? { id, thread: input } : { id, messages: input })
+  }
+  if (id !== undefined && id !== input.id) {
+    const problem = `must be absent or ${describe(input.id)}, the id of the session`
+    throw new ValidationError('invalid_options', [{ path: 'id', problem }])
+  }
+  return cleared(checked(input, 'start'))
 }
 
-/** The session with the user's message added. If a question is open, the message answers it and follows the question. */
+/**
+ * The session with the user's words. If a question is open, they answer the first one, and nothing else. Otherwise they are a user
+ * message: calls that still wait for a result are answered as not yet there, and stay pending.
+ */
 export function replied(session: Session, text: string | readonly Part[]): Session {
   checked(session, 'reply')
-  const { thread, pendingQuestion, pendingToolCallId } = session
-  const added: Message[] = [user(text)]
-  if (pendingQuestion !== undefined && pendingToolCallId !== undefined) {
-    const question = questionMessage(pendingQuestion, pendingToolCallId)
-    if (!endsWith(thread.messages, question)) added.unshift(question)
-  }
-  return { ...cleared(session), status: 'idle', thread: appendMessages(thread, ...added) }
+  const message = user(text)
+  return session.pendingToolCallId === undefined
+    ? said(session, message)
+    : answered(session, session.pendingToolCallId, message.content)
 }
 
-function isSession(input: SessionInput): input is Session {
+/**
+ * The session with the answer to its first question. It is the result of the call that asked, or is kept for the handler if that asked
+ * to be called again.
+ */
+function answered(session: Session, toolCallId: string, content: Message['content']): Session {
+  const { moreQuestions = [], pendingQuestionOptions: options } = session
+  const [next, ...more] = moreQuestions
+  const rest = withRun(session, {
+    halts: session.run?.halts.filter((halt) => halt.toolCallId !== toolCallId) ?? [],
+  })
+  const asked = defined<Session>({
+    ...rest,
+    pendingQuestion: next?.question,
+    pendingToolCallId: next?.toolCallId,
+    pendingQuestionOptions: next?.options,
+    moreQuestions: more.length === 0 ? undefined : more,
+  })
+  if (options?.['resume'] === true) {
+    const call = askedCall(session.thread, toolCallId)
+    return awaiting(call === undefined ? asked : withDecision(asked, { call, answer: content }))
+  }
+  const { words, others } = forToolResult(content)
+  const thread = withAnswers(session.thread, [answeredMessage(toolCallId, words)])
+  const added = others.length === 0 ? [] : [user(others)]
+  return awaiting(withLate({ ...asked, thread }, added))
+}
+
+/** The words of a reply, which every provider takes as the result of a tool, and its other parts. */
+function forToolResult(content: Message['content']): {
+  readonly words: Message['content']
+  readonly others: readonly Part[]
+} {
+  if (typeof content === 'string') return { words: content, others: [] }
+  const words = content.filter(({ type }) => type === 'text')
+  const others = content.filter(({ type }) => type !== 'text')
+  return { words: words.length === 0 ? 'The answer follows.' : words, others }
+}
+
+/** The session with a user message. What was approved but not run yet becomes a late result, and what was denied is told now. */
+function said(session: Session, message: Message): Session {
+  const { thread, run } = session
+  const decided = new Map(run?.decisions?.map((decision) => [decision.call.id, decision]))
+  const isWaiting = run?.phase === 'waiting'
+  const settled = isWaiting ? openCalls(thread) : []
+  const answers = settled.map(({ id }) => {
+    const deny = decided.get(id)?.deny
+    return deny === undefined ? notYetMessage(id) : deniedMessage(id, deny)
+  })
+  const asked = [...decided.values()].filter(({ answer }) => answer !== undefined)
+  for (const { call, late } of asked) if (late !== true) answers.push(notYetMessage(call.id))
+  const open = isWaiting ? withAnswers(thread, answers) : thread
+  const decisions = [...decided.values()].flatMap(({ call, deny, answer, late }) =>
+    deny === undefined && (isWaiting || late === true)
+      ? defined<CallDecision>({ call, answer, late: true })
+      : [],
+  )
+  const next: Session = {
+    ...cleared(session),
+    status: 'idle',
+    thread: appendMessages(open, ...(run?.late ?? []), message),
+  }
+  if (decisions.length === 0) return next
+  return { ...next, run: { ...restingRun(run?.mode ?? 'auto'), decisions } }
+}
+
+/** The session after `Session.approve`: the call runs when the session is resumed, with other arguments if they are given. */
+export function approved(
+  session: Session,
+  toolCallId: string,
+  options: ApproveOptions = {},
+): Session {
+  assertValid('invalid_options', approveOptions(options))
+  const { arguments: args } = options
+  return decided(session, 'approve', toolCallId, args === undefined ? true : { arguments: args })
+}
+
+/** The options of `Session.approve`. */
+export interface ApproveOptions {
+  /** What the tool gets instead of what the model wrote. It is checked like any other arguments. */
+  readonly arguments?: JsonObject | undefined
+}
+
+const approveOptions = optionsOf({
+  arguments: jsonObject,
+} satisfies Readonly<Record<keyof ApproveOptions, Check>>)
+
+/** The session after `Session.deny`: the call does not run, and the model is told why when the session goes on. */
+export function deniedCall(session: Session, toolCallId: string, reason: string = ''): Session {
+  assertValid('invalid_options', within('reason', text(reason)))
+  return decided(session, 'deny', toolCallId, { deny: reason })
+}
+
+function decided(
+  session: Session,
+  operation: Operation,
+  toolCallId: string,
+  approval: Approval,
+): Session {
+  assertValid('invalid_session', validateSession(session))
+  const pending = session.pendingApprovals.find(({ id }) => id === toolCallId)
+  const earlier = session.run?.decisions?.find(({ call: { id } }) => id === toolCallId)
+  if (pending === undefined && earlier !== undefined) throw settledBefore(earlier)
+  assertLegal(session, operation)
+  if (pending === undefined) {
+    throw unknownCall('wait for approval', toolCallId, session.pendingApprovals)
+  }
+  const { reason: _reason, ...call } = pending
+  const pendingApprovals = session.pendingApprovals.filter(({ id }) => id !== toolCallId)
+  const rest: Session = { ...session, pendingApprovals }
+  const decision = toDecision(call, approval)
+  if (!isLate(session.thread, toolCallId)) return awaiting(withDecision(rest, decision))
+  if (decision.deny === undefined) return awaiting(withDecision(rest, { ...decision, late: true }))
+  const content = lateContent(call, deniedContent(decision.deny))
+  return awaiting(withLate(rest, [lateMessage(toolCallId, content)]))
+}
+
+/** A session that waits, in the status that its lists give. One whose run was cut, stopped or failed can still be resumed. */
+function awaiting(session: Session): Session {
+  const { pendingToolCallId, pendingApprovals, pendingToolCalls } = session
+  if (!waits(session)) return session
+  if (pendingToolCallId !== undefined) return { ...session, status: 'awaiting_user' }
+  if (pendingApprovals.length > 0) return { ...session, status: 'awaiting_approval' }
+  if (pendingToolCalls.length > 0) return { ...session, status: 'awaiting_tools' }
+  return { ...session, status: 'idle' }
+}
+
+function withRun(session: Session, changes: Partial<RunProgress>): Session {
+  return { ...session, run: { ...(session.run ?? restingRun('auto')), ...changes } }
+}
+
+function withDecision(session: Session, decision: CallDecision): Session {
+  return withRun(session, { decisions: [...(session.run?.decisions ?? []), decision] })
+}
+
+/** Adds messages to the thread, or keeps them until the calls at its end are answered. */
+function withLate(session: Session, messages: readonly Message[]): Session {
+  if (messages.length === 0) return session
+  const { run, thread } = session
+  const isOpen =
+    run !== undefined && (goesOn(session) || run.phase === 'model' || run.phase === 'tools')
+  if (!isOpen) return { ...session, thread: appendMessages(thread, ...messages) }
+  return withRun(session, { late: [...(run.late ?? []), ...messages] })
+}
+
+/** The calls of the last answer that have no message. */
+function openCalls({ messages }: Thread): readonly ToolCall[] {
+  const at = messages.findLastIndex(({ role }) => role !== 'tool')
+  const known = new Set(messages.slice(at + 1).map(({ toolCallId }) => toolCallId))
+  return (messages[at]?.toolCalls ?? []).filter(({ id }) => !known.has(id))
+}
+
+/** The last call with this id. */
+function callOf({ messages }: Thread, toolCallId: string): ToolCall | undefined {
+  for (const { toolCalls = [] } of messages.toReversed()) {
+    const call = toolCalls.find(({ id }) => id === toolCallId)
+    if (call !== undefined) return call
+  }
+  return undefined
+}
+
+/** The call that asked, with the arguments that were approved. */
+function askedCall(thread: Thread, toolCallId: string): ToolCall | undefined {
+  const call = callOf(thread, toolCallId)
+  const placeholder = thread.messages.findLast((message) => message.toolCallId === toolCallId)
+  const args = placeholder?.metadata?.['approvedArguments']
+  return call === undefined || !isObject(args) ? call : toDecision(call, { arguments: args }).call
+}
+
+/** Whether the model was told that a call has no result yet. */
+function isLate({ messages }: Thread, toolCallId: string): boolean {
+  const last = messages.findLast((message) => message.toolCallId === toolCallId)
+  return last !== undefined && isNotYet(last)
+}
+
+function isSession(input: Session | Thread | readonly Message[]): input is Session {
   return 'status' in input
 }
 
-function endsWith(messages: readonly Message[], question: Message): boolean {
-  const { metadata } = messages.at(-1) ?? {}
-  return (
-    metadata?.['askUser'] === true && metadata['toolCallId'] === question.metadata?.['toolCallId']
-  )
-}
-
-/** The session with messages added. A completed session can then be resumed. Open calls must be answered first. */
-export function appended(session: Session, ...messages: readonly Message[]): Session {
+/** The session with messages added; a text is a user message. A completed session can then be resumed. Open calls must be answered first. */
+export function appended(session: Session, ...messages: readonly (Message | string)[]): Session {
   checked(session, 'append')
   const next: Session = {
     ...cleared(session),
     status: 'idle',
-    thread: appendMessages(session.thread, ...messages),
+    thread: appendMessages(
+      session.thread,
+      ...(session.run?.late ?? []),
+      ...messages.flatMap((added) => (typeof added === 'string' ? toMessages(added) : added)),
+    ),
   }
   assertValid('invalid_session', validateSession(next))
   return next
+}
+
+/**
+ * The session as it was before a message: it and everything after it are removed. Add another message, or resume to ask the model again.
+ *
+ * A call that the kept thread says has no result yet keeps what came of it: it stays pending, stays approved, or its result follows at
+ * the end of the thread. Other calls wait no longer. An index between a call and its results throws.
+ */
+export function rewound(session: Session, messageIndex: number): Session {
+  checked(session, 'rewind')
+  const { run } = session
+  const { messages } = session.thread
+  if (!Number.isInteger(messageIndex) || messageIndex < 0 || messageIndex > messages.length) {
+    throw badIndex(`must be a whole number from 0 to ${messages.length}`)
+  }
+  const kept = { ...session.thread, messages: messages.slice(0, messageIndex) }
+  if (openCalls(kept).length > 0) {
+    const answer = kept.messages.findLastIndex(({ role }) => role === 'assistant')
+    throw badIndex(`separates the calls of message ${answer} from their results; use ${answer}`)
+  }
+  const { told, untold } = lateIn(kept, [...messages.slice(messageIndex), ...(run?.late ?? [])])
+  const waits = ({ id }: ToolCall): boolean => untold.has(id)
+  const next: Session = {
+    ...cleared(session),
+    status: 'idle',
+    thread: appendMessages(kept, ...told),
+    pendingToolCalls: session.pendingToolCalls.filter(waits),
+    pendingApprovals: session.pendingApprovals.filter(waits),
+  }
+  const decisions = run?.decisions?.filter(({ call, late }) => late === true && waits(call)) ?? []
+  if (run === undefined || decisions.length === 0) return next
+  const results = run.results?.filter(({ toolCallId }) => untold.has(toolCallId))
+  const started = run.started.filter((id) => untold.has(id))
+  return {
+    ...next,
+    run: defined<RunProgress>({ ...restingRun(run.mode), started, results, decisions }),
+  }
+}
+
+/**
+ * What comes later of the calls that a thread says have no result yet: the messages with their results, and the calls that have none in
+ * those messages either. An id that a later call has again says nothing about the earlier one.
+ */
+function lateIn(
+  { messages }: Thread,
+  later: readonly Message[],
+): { readonly told: readonly Message[]; readonly untold: ReadonlySet<string> } {
+  const untold = new Set<string>()
+  for (const message of messages) {
+    const id = message.toolCallId ?? message.metadata?.['lateResultOf']
+    if (typeof id !== 'string') continue
+    if (isNotYet(message)) untold.add(id)
+    else untold.delete(id)
+  }
+  const known = new Set(untold)
+  const told = later.filter(({ toolCalls = [], metadata }) => {
+    for (const { id } of toolCalls) known.delete(id)
+    const id = metadata?.['lateResultOf']
+    return typeof id === 'string' && known.delete(id) && untold.delete(id)
+  })
+  for (const id of untold) if (!known.has(id)) untold.delete(id)
+  return { told, untold }
+}
+
+function badIndex(problem: string): ValidationError {
+  return new ValidationError('invalid_options', [{ path: 'messageIndex', problem }])
+}
+
+/** The session after a command. A command that is not legal now throws, and nothing changes. */
+export function applyCommand(session: Session, command: SessionCommand): Session {
+  assertValid('invalid_options', within('command', commandIssues(command)))
+  switch (command.type) {
+    case 'send':
+      return replied(session, command.content)
+    case 'approve': {
+      const { toolCallId, arguments: args } = command
+      return approved(session, toolCallId, args === undefined ? {} : { arguments: args })
+    }
+    case 'deny':
+      return deniedCall(session, command.toolCallId, command.reason)
+    case 'submitToolResult': {
+      const { toolCallId, content, isError } = command
+      return submitToolResult(session, toolCallId, content, { isError })
+    }
+    case 'resume':
+      return checked(session, 'resume')
+    default:
+      return assertNever(command)
+  }
+}
+
+/** The keys of each command. */
+const commandKeys: {
+  readonly [C in SessionCommand as C['type']]: Readonly<Record<keyof C, true>>
+} = {
+  send: { type: true, content: true },
+  approve: { type: true, toolCallId: true, arguments: true },
+  deny: { type: true, toolCallId: true, reason: true },
+  submitToolResult: { type: true, toolCallId: true, content: true, isError: true },
+  resume: { type: true },
+}
+
+/** The problems of a command: its type, and keys that it does not have. Its values are checked where they are used. */
+const commandIssues: Check = (value) => {
+  if (!isObject(value)) return refuse('a command, such as { type: "resume" }', value)
+  const { type } = value
+  const known = new Map(Object.entries(commandKeys)).get(String(type))
+  return known === undefined
+    ? within('type', oneOf(Object.keys(commandKeys))(type))
+    : unknownKeys(value, Object.keys(known))
 }
 
 /** Returns a session in which `operation` is legal now, and throws otherwise. */
@@ -101,36 +429,55 @@ export function checked(session: Session, operation: Operation): Session {
   return session
 }
 
-/** The operations on a session. */
-type Operation = 'start' | 'reply' | 'resume' | 'step' | 'submit' | 'append'
+/** The operations on a session, by the names of their functions. */
+export type Operation =
+  | 'start'
+  | 'reply'
+  | 'resume'
+  | 'step'
+  | 'approve'
+  | 'deny'
+  | 'submitToolResult'
+  | 'append'
+  | 'rewind'
 
-/** The operations that are legal in each status. */
-export const legalOperations: Readonly<Record<SessionStatus, readonly Operation[]>> = {
-  idle: ['start', 'reply', 'resume', 'step', 'append'],
-  awaiting_user: ['reply'],
-  awaiting_tools: ['submit'],
-  completed: ['start', 'reply', 'step', 'append'],
-  error: ['reply', 'resume', 'step', 'append'],
+/** The operations that are legal in each status, besides those that settle something pending. */
+const byStatus: Readonly<Record<SessionStatus, readonly Operation[]>> = {
+  idle: ['start', 'reply', 'resume', 'step', 'append', 'rewind'],
+  awaiting_user: ['reply', 'rewind'],
+  awaiting_approval: ['reply', 'rewind'],
+  awaiting_tools: ['reply', 'rewind'],
+  completed: ['start', 'reply', 'step', 'append', 'rewind'],
+  halted: ['reply', 'resume', 'step', 'append', 'rewind'],
+  error: ['reply', 'resume', 'step', 'append', 'rewind'],
 }
 
-const calls: Readonly<Record<Operation, string>> = {
-  start: 'Session.start',
-  reply: 'Session.reply',
-  resume: 'Session.resume',
-  step: 'Session.step',
-  submit: 'Session.submitToolResult',
-  append: 'Session.append',
+/** The operations that ask the model about the thread as it is. An empty one asks nothing. */
+const asks: ReadonlySet<Operation> = new Set<Operation>(['resume', 'step'])
+
+/** The operations that are legal now, by the names of their functions. Streaming twins are legal with them. */
+export function legalOperations(session: Session): readonly Operation[] {
+  const { status, thread, pendingApprovals, pendingToolCalls } = session
+  const isEmpty = thread.messages.length === 0
+  return [
+    ...byStatus[status].filter((name) => !isEmpty || !asks.has(name)),
+    ...(pendingApprovals.length > 0 ? (['approve', 'deny'] as const) : []),
+    ...(pendingToolCalls.length > 0 ? (['submitToolResult'] as const) : []),
+  ]
 }
 
-/** Throws if the session's status does not allow an operation. The message says what is legal now. */
+/** Throws if the session does not allow an operation. The message says what is legal now. */
 function assertLegal(session: Session, operation: Operation): void {
-  const legal = legalOperations[session.status]
+  const legal = legalOperations(session)
   if (legal.includes(operation)) return
-  const reason = session.status === 'error' ? 'session_in_error_state' : 'illegal_status'
+  const { status } = session
+  const reason = status === 'error' ? 'session_in_error_state' : 'illegal_status'
+  const isEmpty = byStatus[status].includes(operation)
+  const state = isEmpty ? `its thread has no message` : `the session is ${status}`
   throw new SessionError(
     reason,
-    `${calls[operation]} is not legal while the session is ${session.status}; legal now: ${legal.map((name) => calls[name]).join(', ')}`,
-    { metadata: { status: session.status, operation, legal } },
+    `Session.${operation} is not legal while ${state}; legal now: ${legal.map((name) => `Session.${name}`).join(', ')}`,
+    { metadata: { status, operation, legal } },
   )
 }
 
@@ -138,62 +485,94 @@ function assertLegal(session: Session, operation: Operation): void {
 export type ToolResultContent = JsonValue | readonly Part[]
 
 /** The result of a call that the caller had to answer. The call's id may have either name. */
-export type ToolResultInput =
+export type ToolResultInput = (
   | { readonly toolCallId: string; readonly content: ToolResultContent }
   | { readonly id: string; readonly content: ToolResultContent }
+) &
+  SubmitOptions
 
-/** Answers one pending call. When none is left, the session is idle, or awaits the user if a question is open. Then call `resume`. */
+/** How a result is told to the model. */
+export interface SubmitOptions {
+  /** The work failed: the model reads the content as an error. */
+  readonly isError?: boolean | undefined
+}
+
+const submitOptions = optionsOf({
+  isError: flag,
+} satisfies Readonly<Record<keyof SubmitOptions, Check>>)
+
+/**
+ * Answers one pending call. When nothing is pending any more, the session is idle; then call `resume`.
+ *
+ * If the conversation went on meanwhile, the result is told to the model in a message of its own (`metadata.lateResultOf`).
+ */
 export function submitToolResult(
   session: Session,
   toolCallId: string,
   content: ToolResultContent,
+  options: SubmitOptions = {},
 ): Session {
-  return submitToolResults(session, [{ toolCallId, content }])
+  assertValid('invalid_options', submitOptions(options))
+  return submitToolResults(session, [{ toolCallId, content, ...options }])
 }
 
 /** Answers several pending calls. A call that is not pending, or is answered twice, throws, and nothing changes. */
 export function submitToolResults(session: Session, results: readonly ToolResultInput[]): Session {
   if (results.length === 0) return session
-  assertLegal(session, 'submit')
-  const pending = new Set(session.pendingToolCalls.map(({ id }) => id))
-  const answers = results.map((result) => {
+  checked(session, 'submitToolResult')
+  const pending = new Map(session.pendingToolCalls.map((call) => [call.id, call]))
+  const inTime: Message[] = []
+  const late: Message[] = []
+  for (const result of results) {
     const id = 'toolCallId' in result ? result.toolCallId : result.id
-    if (!pending.delete(id)) throw unknownCall(session, id)
-    return toolResult(id, result.content)
-  })
-  const pendingToolCalls = session.pendingToolCalls.filter(({ id }) => pending.has(id))
-  const messages = inCallOrder(session.thread.messages, answers)
-  return defined<Session>({
-    ...session,
-    status: nextStatus(session, pendingToolCalls.length),
-    thread: { ...session.thread, messages },
-    pendingToolCalls,
-  })
+    const call = pending.get(id)
+    if (call === undefined) throw unknownCall('are pending', id, session.pendingToolCalls)
+    pending.delete(id)
+    const message = resultOf(id, result)
+    if (isLate(session.thread, id)) late.push(lateMessage(id, lateContent(call, message.content)))
+    else inTime.push(message)
+  }
+  const thread = withAnswers(session.thread, inTime)
+  return awaiting(withLate({ ...session, thread, pendingToolCalls: [...pending.values()] }, late))
 }
 
-function nextStatus(session: Session, pending: number): Session['status'] {
-  if (pending > 0) return 'awaiting_tools'
-  return session.pendingQuestion === undefined ? 'idle' : 'awaiting_user'
+function resultOf(id: string, { content, isError }: ToolResultInput): Message {
+  if (isError !== true) return toolResult(id, content)
+  const { content: told } = toolResult(id, content)
+  const error = typeof told === 'string' ? JSON.stringify({ error: told }) : told
+  return { role: 'tool', content: error, toolCallId: id, metadata: { isError: true } }
 }
 
-function unknownCall(session: Session, toolCallId: string): SessionError {
-  const ids = session.pendingToolCalls.map(({ id }) => id)
+function deniedMessage(toolCallId: string, reason: string): Message {
+  return { role: 'tool', content: deniedContent(reason), toolCallId, metadata: { denied: true } }
+}
+
+function unknownCall(what: string, toolCallId: string, pending: readonly ToolCall[]): SessionError {
+  const ids = pending.map(({ id }) => id)
   return new SessionError(
     'unknown_tool_call_id',
-    `${toolCallId} is not a pending tool call, or was answered twice; pending: ${ids.join(', ')}`,
+    `${toolCallId} is not a call that can be settled, or was settled twice; those that ${what}: ${ids.join(', ')}`,
     { metadata: { toolCallId, pending: ids } },
   )
 }
 
-/** Adds answers to the existing ones, in the order of the calls of the last assistant message. */
-function inCallOrder(
-  messages: readonly Message[],
-  answers: readonly Message[],
-): readonly Message[] {
-  const at = messages.findLastIndex(({ role }) => role === 'assistant')
+/** Somebody has decided about the call, and the next run settles it. */
+function settledBefore({ call: { id }, deny, answer }: CallDecision): SessionError {
+  const how = deny !== undefined ? 'denied' : answer !== undefined ? 'answered' : 'approved'
+  return new SessionError(
+    'unknown_tool_call_id',
+    `${id} was ${how} already, which cannot be changed; Session.resume goes on with that`,
+    { metadata: { toolCallId: id, decision: how } },
+  )
+}
+
+/** The thread with answers to calls of its last answer, in the order of the calls. A placeholder is replaced. */
+function withAnswers(thread: Thread, answers: readonly Message[]): Thread {
+  const { messages } = thread
+  const at = messages.findLastIndex(({ role }) => role !== 'tool')
   const byCall = new Map(
     [...messages.slice(at + 1), ...answers].map((message) => [message.toolCallId, message]),
   )
   const ordered = (messages[at]?.toolCalls ?? []).flatMap(({ id }) => byCall.get(id) ?? [])
-  return [...messages.slice(0, at + 1), ...ordered]
+  return { ...thread, messages: [...messages.slice(0, at + 1), ...ordered] }
 }

@@ -1,10 +1,8 @@
-import { drainLoop, withOutput, type ChatResultOf } from '../chat/chat.ts'
+import { isChatOver, isStepOver, withOutput, type ChatResultOf } from '../chat/chat.ts'
 import { loopSource } from '../chat/loop.ts'
 import { createLoop, type LoopState } from '../chat/prepare.ts'
 import type { Engine } from '../contracts/engine.ts'
 import type { CallOptions, FormatOption } from '../contracts/options.ts'
-import { isAllmError } from '../errors/errors.ts'
-import { questionMessage } from '../make/tool-messages.ts'
 import {
   createCollector,
   foldEvent,
@@ -14,28 +12,40 @@ import {
 } from '../run/collector.ts'
 import { keepEvent } from '../run/context.ts'
 import {
-  runStream,
+  drained,
+  foldedStream,
   type BatchSource,
+  type RunEnd,
+  type RunFold,
   type RunStream,
   type StreamOptions,
 } from '../run/run-stream.ts'
-import type { Batch, StreamEvent } from '../types/events.ts'
+import type { Batch } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
-import { appendMessages, type Part } from '../types/message.ts'
-import type { ChatResult, PartialResult, StepResult } from '../types/results.ts'
-import type { Session } from '../types/session.ts'
-import { checked, replied, started, type SessionInput } from './changes.ts'
+import type { Part } from '../types/message.ts'
+import type { ChatOutcome, PartialResult, StepResult } from '../types/results.ts'
+import type { Session, SessionCommand } from '../types/session.ts'
+import { applyCommand, checked, replied, started, type SessionInput } from './changes.ts'
 import {
-  failedRun,
   isFailure,
   restingRun,
   restore,
   snapshot,
+  waits,
+  withLateMessages,
   type SessionResult,
 } from './reduce.ts'
 
 /** The result of a session's run. With a schema as `responseFormat`, a completed one has its validated, typed `output`. */
 export type SessionResultOf<Format> = SessionResult<ChatResultOf<Format>>
+
+/** The options of a run that starts a session. */
+export interface StartOptions<
+  Format extends FormatOption = FormatOption,
+> extends CallOptions<Format> {
+  /** The id of the new session. Random unless given. */
+  readonly id?: string | undefined
+}
 
 /**
  * Starts a session from messages, a thread, or a session made with `Session.create`, and runs the loop.
@@ -46,12 +56,16 @@ export type SessionResultOf<Format> = SessionResult<ChatResultOf<Format>>
 export async function start<Format extends FormatOption = FormatOption>(
   engine: Engine,
   input: SessionInput,
-  options?: CallOptions<Format>,
+  options?: StartOptions<Format>,
 ): Promise<SessionResultOf<Format>> {
-  return typed(await runChat(engine, started(input), options))
+  const { id, ...rest } = options ?? {}
+  return runChat(engine, started(input, id), rest)
 }
 
-/** Adds the user's message and runs the loop. If the session awaits the user, the message answers its question. */
+/**
+ * Adds the user's words and runs the loop. If a question is open, they answer the first one; the loop runs when nothing is pending any more.
+ * Otherwise they are a user message, also while calls or approvals are pending.
+ */
 export async function reply<Format extends FormatOption = FormatOption>(
   engine: Engine,
   session: Session,
@@ -59,9 +73,9 @@ export async function reply<Format extends FormatOption = FormatOption>(
   options?: CallOptions<Format>,
 ): Promise<SessionResultOf<Format>> {
   const answered = replied(session, text)
-  const next = nextQuestion(session, answered)
-  if (next === undefined) return typed(await runChat(engine, answered, options))
-  return typed({ session: next.session, result: next.event.result })
+  return waits(answered)
+    ? drained(...resting<Format>(answered))
+    : runChat(engine, answered, options)
 }
 
 /** Goes on without new input: after tool results were submitted, after an error, or from the point where a run was cut. */
@@ -70,7 +84,7 @@ export async function resume<Format extends FormatOption = FormatOption>(
   session: Session,
   options?: CallOptions<Format>,
 ): Promise<SessionResultOf<Format>> {
-  return typed(await runChat(engine, checked(session, 'resume'), options))
+  return runChat(engine, checked(session, 'resume'), options)
 }
 
 /** Runs one step: a model call and its tools. A session that is not done is idle afterwards, for the next step. */
@@ -79,49 +93,67 @@ export async function step(
   session: Session,
   options?: CallOptions,
 ): Promise<SessionResult<StepResult>> {
-  return recorded(prepare(engine, checked(session, 'step'), 'step', options), toStepResult)
-}
-
-/** The type of the output is the one that the schema declares. */
-function typed<Format>(result: SessionResult): SessionResultOf<Format> {
-  return result as SessionResultOf<Format>
+  const prepared = prepare(engine, checked(session, 'step'), 'step', options)
+  return drained(loopSource(prepared.loop), stepFold(prepared))
 }
 
 /** `start` as a stream of events. */
-export function streamStart(
+export function streamStart<Format extends FormatOption = FormatOption>(
   engine: Engine,
   input: SessionInput,
-  options?: CallOptions,
-): SessionStream {
-  return sessionStream(prepare(engine, started(input), 'chat', options))
+  options?: StartOptions<Format>,
+): SessionStream<SessionResultOf<Format>> {
+  const { id, ...rest } = options ?? {}
+  return chatStream(prepare(engine, started(input, id), 'chat', rest))
 }
 
 /** `reply` as a stream of events. */
-export function streamReply(
+export function streamReply<Format extends FormatOption = FormatOption>(
   engine: Engine,
   session: Session,
   text: string | readonly Part[],
-  options?: CallOptions,
-): SessionStream {
+  options?: CallOptions<Format>,
+): SessionStream<SessionResultOf<Format>> {
   const answered = replied(session, text)
-  const next = nextQuestion(session, answered)
-  return next === undefined
-    ? sessionStream(prepare(engine, answered, 'chat', options))
-    : streamQuestion(next)
+  return waits(answered)
+    ? withSession(answered, ...resting<Format>(answered))
+    : chatStream(prepare(engine, answered, 'chat', options))
 }
 
 /** `resume` as a stream of events. */
-export function streamResume(
+export function streamResume<Format extends FormatOption = FormatOption>(
   engine: Engine,
   session: Session,
-  options?: CallOptions,
-): SessionStream {
-  return sessionStream(prepare(engine, checked(session, 'resume'), 'chat', options))
+  options?: CallOptions<Format>,
+): SessionStream<SessionResultOf<Format>> {
+  return chatStream(prepare(engine, checked(session, 'resume'), 'chat', options))
 }
 
 /** `step` as a stream of events. */
-export function streamStep(engine: Engine, session: Session, options?: CallOptions): SessionStream {
-  return sessionStream(prepare(engine, checked(session, 'step'), 'step', options))
+export function streamStep(
+  engine: Engine,
+  session: Session,
+  options?: CallOptions,
+): SessionStream<SessionResult<StepResult>> {
+  const prepared = prepare(engine, checked(session, 'step'), 'step', options)
+  const { base, loop } = prepared
+  return withSession(base, loopSource(loop), stepFold(prepared), { keep: keepEvent(loop.context) })
+}
+
+/**
+ * Applies a command and goes on as far as that is possible: the loop runs when nothing is pending any more, or by a message of the
+ * user. While something is pending, the stream has one event, which says what. Without a command, a run that was cut is resumed.
+ */
+export function streamNext<Format extends FormatOption = FormatOption>(
+  engine: Engine,
+  session: Session,
+  command?: SessionCommand,
+  options?: CallOptions<Format>,
+): SessionStream<SessionResultOf<Format>> {
+  const next = command === undefined ? session : applyCommand(session, command)
+  return waits(next)
+    ? withSession(next, ...resting<Format>(next))
+    : chatStream(prepare(engine, checked(next, 'resume'), 'chat', options))
 }
 
 /** A run of a session that has not started. */
@@ -138,65 +170,69 @@ function prepare(
   kind: LoopState['kind'],
   options?: CallOptions,
 ): Prepared {
-  const { id: sessionId, context, error: _error, ...rest } = session
-  const turns = session.run?.turns ?? 0
-  const mode = options?.mode ?? session.run?.mode
-  const state = restore(session)
-  const loop = createLoop(engine, { kind, state, turns, mode }, options, { sessionId, context })
-  const run = { ...(session.run ?? restingRun(loop.mode)), mode: loop.mode }
+  const from = withLateMessages(session)
+  const { id: sessionId, context, error: _error, haltedReason: _reason, ...rest } = from
+  const { turns = 0, decisions, late } = from.run ?? {}
+  const mode = options?.mode ?? from.run?.mode
+  const start = { kind, state: restore(from), turns, mode, decisions, late }
+  const loop = createLoop(engine, start, options, { sessionId, context })
+  const run = { ...(from.run ?? restingRun(loop.mode)), mode: loop.mode }
   return { loop, base: { ...rest, id: sessionId, context, status: 'idle', run } }
 }
 
 /** Runs the loop from where a session is. A call that fails gives the session in status `error` and does not reject. */
-async function runChat(
+function runChat<Format>(
   engine: Engine,
   session: Session,
   options?: CallOptions,
-): Promise<SessionResult> {
+): Promise<SessionResultOf<Format>> {
   const prepared = prepare(engine, session, 'chat', options)
-  const { session: after, result } = await recorded(prepared, toChatResult)
-  return validated(prepared, after, result)
+  return drained(loopSource(prepared.loop), chatFold<Format>(prepared))
 }
 
-/** The session after a run, also after a failed one: the session is the record. A mistake of the caller is thrown. */
-async function recorded<Result extends PartialResult>(
-  { base, loop }: Prepared,
+/** What comes of a session's chat. */
+function chatFold<Format>({ base, loop }: Prepared): RunFold<SessionResultOf<Format>> {
+  return {
+    state: loop.state,
+    add: foldEvent,
+    isOver: isChatOver,
+    settle(end, state) {
+      const { session, result } = recorded(base, end, state, toChatResult)
+      return { session, result: withOutput(loop, result) }
+    },
+  }
+}
+
+/** What comes of a session's step. */
+function stepFold({ base, loop }: Prepared): RunFold<SessionResult<StepResult>> {
+  return {
+    state: loop.state,
+    add: foldEvent,
+    isOver: isStepOver,
+    settle: (end, state) => recorded(base, end, state, toStepResult),
+  }
+}
+
+/** The session after a run, also after a failed or a left one: the session is the record. A mistake of the caller is thrown. */
+function recorded<Result extends PartialResult>(
+  base: Session,
+  end: RunEnd,
+  state: Collector,
   project: (state: Collector) => Result,
-): Promise<SessionResult<Result>> {
-  const { state } = loop
-  try {
-    const result = await drainLoop(loop, project)
-    return { session: snapshot(base, state), result }
-  } catch (error) {
-    if (!isFailure(error)) throw error
-    return { session: snapshot(base, state), result: project(state) }
-  }
+): SessionResult<Result> {
+  const last = stateAfter(end, state)
+  return { session: snapshot(base, last), result: project(last) }
 }
 
-/**
- * An answer that does not match its schema is the session's error. The answer itself stays in the thread until it is
- * asked for again.
- */
-async function validated(
-  { loop }: Prepared,
-  session: Session,
-  result: ChatResult,
-): Promise<SessionResult> {
-  try {
-    return { session, result: await withOutput(loop, result) }
-  } catch (error) {
-    if (!isAllmError(error)) throw error
-    const { partial: _result, ...data } = error.toJSON()
-    const run = failedRun(loop.mode, result.finalResponse)
-    return {
-      session: { ...session, status: 'error', error: data, run },
-      result: { ...result, error: data },
-    }
-  }
+/** The state of a run that ended. A failure before the first event is in no event. */
+function stateAfter(end: RunEnd | undefined, state: Collector): Collector {
+  if (end?.type !== 'failed') return state
+  if (!isFailure(end.error)) throw end.error
+  return { ...state, error: state.error ?? end.error.toJSON() }
 }
 
-/** A session's run as a stream of events. */
-export interface SessionStream extends RunStream {
+/** A session's run as a stream of events. Its `result` is the session and the result of the run, also after a failure or `break`. */
+export interface SessionStream<Result = SessionResult<unknown>> extends RunStream<Result> {
   /**
    * The session as of the last event that was handed out, the user's input included from the start. Saving it after
    * every event makes the run resumable at every event. It is built when it is read.
@@ -204,94 +240,71 @@ export interface SessionStream extends RunStream {
   readonly session: Session
 }
 
-function sessionStream({ base, loop }: Prepared): SessionStream {
-  return withSession(base, loop.state, loopSource(loop), { keep: keepEvent(loop.context) })
+function chatStream<Format>(prepared: Prepared): SessionStream<SessionResultOf<Format>> {
+  const { base, loop } = prepared
+  const fold = chatFold<Format>(prepared)
+  return withSession(base, loopSource(loop), fold, { keep: keepEvent(loop.context) })
+}
+
+/** Adds the session to a stream of its events. */
+function withSession<Result>(
+  base: Session,
+  source: BatchSource,
+  fold: RunFold<Result>,
+  options: StreamOptions = {},
+): SessionStream<Result> {
+  const folded = foldedStream(source, fold, options)
+  const session = (): Session => {
+    const ended = folded.end()
+    const failed = ended?.type === 'failed' && isFailure(ended.error)
+    return snapshot(base, failed ? stateAfter(ended, folded.current()) : folded.current())
+  }
+  return Object.defineProperty(folded.stream, 'session', {
+    enumerable: true,
+    get: session,
+  }) as SessionStream<Result> // The property was just defined.
 }
 
 /**
- * Adds the session to a stream of its events.
- *
- * The source folds a whole batch into `state` before its first event is handed out. A session that is read in the middle of
- * a batch is therefore built from the state before the batch, into which the events handed out since are folded.
+ * What a session that still waits gives instead of a run: one event, which says what it waits for. All of it is in the session
+ * from the start, so no cut can lose it.
  */
-function withSession(
-  base: Session,
-  state: Collector,
-  source: BatchSource,
-  options: StreamOptions = {},
-): SessionStream {
-  let before = { ...state }
-  let batch: Batch | undefined
-  let handedOut = 0
-  let folded = 0
-  const reading: BatchSource = {
-    async next() {
-      before = { ...state }
-      batch = undefined
-      handedOut = 0
-      folded = 0
-      try {
-        const read = await source.next()
-        batch = read.done === true ? [] : read.value
-        return read
-      } catch (error) {
-        if (isFailure(error)) before.error = state.error = error.toJSON()
-        throw error
-      }
-    },
-    return: () => source.return(),
-  }
-  const current = (): Collector => {
-    if (handedOut === batch?.length) return state
-    for (const event of batch?.slice(folded, handedOut) ?? []) foldEvent(before, event)
-    folded = handedOut
-    return before
-  }
-  const stream = runStream(reading, { ...options, onPass: () => handedOut++ })
-  return Object.defineProperty(stream, 'session', {
-    enumerable: true,
-    get: () => snapshot(base, current()),
-  }) as SessionStream // The property was just defined.
-}
-
-/** The next of several questions, which is asked without a model call. */
-interface NextQuestion {
-  /** The session with the last answer, which awaits the next one. */
-  readonly session: Session
-  readonly event: Extract<StreamEvent, { type: 'chat_completed' }>
-}
-
-/** What to ask next, if the session that was replied to has more questions. */
-function nextQuestion(asked: Session, answered: Session): NextQuestion | undefined {
-  const [next, ...more] = asked.moreQuestions ?? []
-  if (next?.question === undefined) return undefined
-  const { question, toolCallId } = next
-  const result: ChatResult = {
-    thread: appendMessages(answered.thread, questionMessage(question, toolCallId)),
+function resting<Format>(session: Session): [BatchSource, RunFold<SessionResultOf<Format>>] {
+  const { pendingQuestion, pendingToolCallId, pendingQuestionOptions } = session
+  const result = defined<ChatOutcome>({
+    outputText: '',
     steps: [],
-    haltedReason: 'ask_user',
-    pendingQuestion: question,
-    pendingToolCallId: toolCallId,
-    manualToolCalls: [],
+    haltedReason: haltOf(session),
+    pendingQuestion,
+    pendingToolCallId,
+    pendingQuestionOptions,
+    pendingApprovals: session.pendingApprovals,
+    manualToolCalls: session.pendingToolCalls,
     usage: {},
     metadata: {},
-  }
-  const base = defined<Session>({
-    ...answered,
-    moreQuestions: more.length === 0 ? undefined : more,
   })
   const event = { type: 'chat_completed', result } as const
-  const state = createCollector(base.thread)
-  foldEvent(state, event)
-  return { session: snapshot(base, state), event }
-}
-
-/** The question as a stream of one event. It is in the session from the start, so no cut can lose it. */
-function streamQuestion({ session, event }: NextQuestion): SessionStream {
   const state = createCollector(session.thread)
   async function* source(): AsyncGenerator<Batch, void> {
     foldEvent(state, event)
     yield [event]
   }
-  return withSession(session, state, source())
+  return [
+    source(),
+    {
+      state,
+      add: foldEvent,
+      isOver: isChatOver,
+      settle: (end, at) => {
+        const { session: after, result: outcome } = recorded(session, end, at, toChatResult)
+        // A session that waits has no output.
+        return { session: after, result: outcome as ChatResultOf<Format> }
+      },
+    },
+  ]
+}
+
+function haltOf({ pendingQuestion, pendingApprovals }: Session): ChatOutcome['haltedReason'] {
+  if (pendingQuestion !== undefined) return 'ask_user'
+  return pendingApprovals.length > 0 ? 'approval' : 'manual_tool_calls'
 }

@@ -1,12 +1,15 @@
 import { isAllmError, type AllmError } from '../errors/errors.ts'
 import {
-  createCollector,
   applyEvent,
+  createCollector,
+  isCancellation,
+  isDone,
+  midStep,
   partialMessages,
+  restingReason,
   stepError,
   toChatResult,
   toResponse,
-  type MessageEnd,
   type Collector,
 } from '../run/collector.ts'
 import type { ErrorData } from '../types/error-data.ts'
@@ -14,7 +17,7 @@ import type { StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
 import { appendMessages, type Message, type Thread, type ToolCall } from '../types/message.ts'
 import type { ModelResponse } from '../types/response.ts'
-import type { ChatResult, HaltedReason, ToolHalt } from '../types/results.ts'
+import type { ChatResult, HaltedReason, PendingApproval, ToolHalt } from '../types/results.ts'
 import type { AnswerFacts, RunProgress, Session } from '../types/session.ts'
 
 /** A session and the events folded into it since. Pure: any earlier one can be kept. */
@@ -53,53 +56,58 @@ export function finalizeSession(reducer: SessionReducer): SessionResult {
  * and holds what is needed to go on from exactly this event. The thread can always be sent.
  */
 export function snapshot(base: Session, state: Collector): Session {
-  // The next of several questions is asked without a run: its session waits from the start.
-  if (state.count === 0 && base.status === 'awaiting_user') return base
-  const run = progress(base, state)
-  const outcome = outcomeOf(base, state)
+  // A session that still waits for something is not run.
+  if (waits(base)) return base
+  const run = isInvalidOutput(state)
+    ? failedRun(base.run?.mode ?? 'auto', toResponse({ ...state, error: undefined }))
+    : progress(base, state)
+  const outcome = outcomeOf(state)
   if (outcome !== undefined) return settled(base, outcome, run)
   const { error } = state
-  return defined<Session>({
-    ...cleared(base),
-    status: error === undefined ? 'idle' : 'error',
-    thread: appendMessages(state.thread, ...partialMessages(state)),
-    error,
-    run,
-  })
+  const thread = appendMessages(state.thread, ...partialMessages(state))
+  const rest = { ...cleared(base), thread, run }
+  if (error === undefined) return { ...rest, status: 'idle' }
+  // Stopping is not failing.
+  if (isCancellation(error)) return { ...rest, status: 'halted', haltedReason: 'cancelled' }
+  return { ...rest, status: 'error', error }
+}
+
+/** Whether a session waits for somebody. */
+export function waits({ status }: Session): boolean {
+  return status === 'awaiting_user' || status === 'awaiting_approval' || status === 'awaiting_tools'
+}
+
+/** Whether the answer did not match its schema. It stays in the thread until the model is asked again. */
+function isInvalidOutput({ error }: Collector): boolean {
+  return error?.kind === 'validation' && error.reason === 'invalid_output'
 }
 
 /** How the run ended, if it did. The last step of a loop has everything that its result has. */
-function outcomeOf(base: Session, state: Collector): Outcome | undefined {
-  const { result, questions, error, haltedReason } = state
-  if (result !== undefined) {
-    const asked = questions.length > 0 ? questions : askedBy(base, result)
-    return { ...result, questions: asked, response: result.finalResponse }
-  }
+function outcomeOf(state: Collector): Outcome | undefined {
+  const { thread, questions, approvals, error, haltedReason, halted, result } = state
   const last = state.steps.at(-1)
-  if (last === undefined || state.active || error !== undefined) return undefined
-  const { thread, manualToolCalls, halt, response } = last
-  const rests = last.done || manualToolCalls.length > 0
-  if (haltedReason === undefined && (!rests || asksForFinalAnswer(thread))) return undefined
-  const reason = response.finishReason === 'error' ? 'error' : 'completed'
+  if (last === undefined || state.active || (error !== undefined && result === undefined)) {
+    return undefined
+  }
+  const { manualToolCalls, halt, response } = last
+  const rests = isDone(last) || manualToolCalls.length > 0
+  if (haltedReason === undefined && (!rests || asksAgain(thread))) return undefined
   return {
-    haltedReason: haltedReason ?? halt?.reason ?? reason,
+    haltedReason: haltedReason ?? halt?.reason ?? restingReason(response),
     thread,
     manualToolCalls,
+    approvals,
     questions,
+    halts: halted,
     error: stepError(last),
     response,
   }
 }
 
-/** A question that was asked without a step had waited behind another one. */
-function askedBy(base: Session, result: ChatResult): Outcome['questions'] {
-  const { pendingQuestion: question, pendingToolCallId: toolCallId } = result
-  if (question === undefined || toolCallId === undefined) return []
-  return [{ reason: 'ask_user', toolCallId, question }, ...(base.moreQuestions ?? [])]
-}
-
-function asksForFinalAnswer({ messages }: Thread): boolean {
-  return messages.at(-1)?.metadata?.['structuredFinalize'] === true
+/** Whether a step ended with a message of the loop, which asks the model again. */
+function asksAgain({ messages }: Thread): boolean {
+  const { metadata } = messages.at(-1) ?? {}
+  return metadata?.['structuredFinalize'] === true || metadata?.['repair'] === true
 }
 
 /** How a run ended. */
@@ -107,57 +115,77 @@ interface Outcome {
   readonly haltedReason: HaltedReason
   readonly thread: Thread
   readonly manualToolCalls: readonly ToolCall[]
+  readonly approvals: readonly PendingApproval[]
   /** All questions to the user, in the order of the calls. */
   readonly questions: readonly ToolHalt[]
+  /** The other halts of the last step, which take effect when its calls are settled. */
+  readonly halts: readonly ToolHalt[]
   readonly error?: ErrorData | undefined
   /** The last answer. */
-  readonly response?: ModelResponse | undefined
+  readonly response: ModelResponse
 }
 
 /**
  * The session after a run that ended.
  *
- * Calls for the caller go before questions for the user: their results have to follow the assistant's message.
+ * Calls that waited before the run, and whose results will be told late, still wait. They do not keep a run from being
+ * halted or failed.
  */
 function settled(base: Session, outcome: Outcome, run: RunProgress): Session {
-  const { haltedReason, thread, manualToolCalls, questions, error, response } = outcome
+  const { haltedReason, thread, manualToolCalls, approvals, questions, error, response } = outcome
   const [question, ...more] = questions
-  const rest = { ...cleared(base), thread }
-  const suspended = restingRun(run.mode)
-  const asking = {
+  const { late, decisions } = run
+  const rest = defined<Session>({
+    ...cleared(base),
+    thread,
+    pendingToolCalls: [...base.pendingToolCalls, ...manualToolCalls],
+    pendingApprovals: [...base.pendingApprovals, ...approvals],
     pendingQuestion: question?.question,
     pendingToolCallId: question?.toolCallId,
+    pendingQuestionOptions: question?.options,
     moreQuestions: more.length === 0 ? undefined : more,
+  })
+  const next = (status: Session['status'], progressed: RunProgress): Session => ({
+    ...rest,
+    status,
+    run: defined<RunProgress>({ ...progressed, late, decisions }),
+  })
+  const waiting: RunProgress = {
+    ...restingRun(run.mode),
+    phase: 'waiting',
+    answer: answerFacts(response),
+    halts: outcome.halts,
   }
+  if (question !== undefined) return next('awaiting_user', waiting)
+  if (approvals.length > 0) return next('awaiting_approval', waiting)
   if (manualToolCalls.length > 0) {
-    const pendingToolCalls = manualToolCalls
-    return defined<Session>({
-      ...rest,
-      status: 'awaiting_tools',
-      ...asking,
-      pendingToolCalls,
-      run: suspended,
-    })
-  }
-  if (question !== undefined) {
-    return defined<Session>({ ...rest, status: 'awaiting_user', ...asking, run: suspended })
+    return next(rest.pendingApprovals.length > 0 ? 'awaiting_approval' : 'awaiting_tools', waiting)
   }
   if (haltedReason === 'tool_error' && error !== undefined) {
-    return defined<Session>({ ...rest, status: 'error', error, run: suspended })
+    return { ...next('error', restingRun(run.mode)), error }
   }
   if (haltedReason === 'error' && error !== undefined) {
-    return defined<Session>({ ...rest, status: 'error', error, run: failedRun(run.mode, response) })
+    return { ...next('error', failedRun(run.mode, response)), error }
   }
-  return { ...rest, status: 'completed' }
+  if (haltedReason !== 'completed') return { ...next('halted', restingRun(run.mode)), haltedReason }
+  if (rest.pendingApprovals.length > 0) return { ...rest, status: 'awaiting_approval' }
+  return { ...rest, status: rest.pendingToolCalls.length > 0 ? 'awaiting_tools' : 'completed' }
 }
 
 /** What a resumed run needs to know beside the thread. */
 function progress(base: Session, state: Collector): RunProgress {
   const mode = base.run?.mode ?? 'auto'
   const turns = (base.run?.turns ?? 0) + state.answers
-  if (!state.active) return { mode, turns, phase: 'between', started: [], halts: [] }
-  if (state.end === undefined) return { mode, turns, phase: 'model', started: [], halts: [] }
   const { started, halts, results } = state
+  const left = unsettled(base, state)
+  const stored = results.length === 0 ? undefined : results
+  if (!state.active) {
+    const at = { mode, turns, phase: 'between', started, halts: [], results: stored } as const
+    return defined<RunProgress>({ ...at, ...left })
+  }
+  if (state.end === undefined) {
+    return defined<RunProgress>({ mode, turns, phase: 'model', started: [], halts: [], ...left })
+  }
   // The answer is complete: an error after it is not how the answer ended.
   const answer = answerFacts(toResponse({ ...state, error: undefined }))
   return defined<RunProgress>({
@@ -168,7 +196,26 @@ function progress(base: Session, state: Collector): RunProgress {
     silent: partialMessages(state).length === 0 ? true : undefined,
     started,
     halts,
-    results: results.length === 0 ? undefined : results,
+    results: stored,
+    ...left,
+  })
+}
+
+/** What was decided and told before the run, as far as the run has not settled it. */
+function unsettled(base: Session, state: Collector): Pick<RunProgress, 'decisions' | 'late'> {
+  const { decisions = [], late = [] } = base.run ?? {}
+  if (decisions.length === 0 && late.length === 0) return {}
+  const { messages } = state.thread
+  const isTold = (id: string): boolean =>
+    messages.some(({ metadata }) => metadata?.['lateResultOf'] === id)
+  const left = decisions.filter((decision) =>
+    decision.late === true ? !isTold(decision.call.id) : state.steps.length === 0,
+  )
+  const added = new Set(messages.slice(-late.length - 1).map((message) => JSON.stringify(message)))
+  const waiting = late.filter((message) => !added.has(JSON.stringify(message)))
+  return defined<Pick<RunProgress, 'decisions' | 'late'>>({
+    decisions: left.length === 0 ? undefined : left,
+    late: waiting.length === 0 ? undefined : waiting,
   })
 }
 
@@ -178,10 +225,7 @@ export function restingRun(mode: RunProgress['mode']): RunProgress {
 }
 
 /** A run whose last answer is not usable: the model is asked again. An empty answer is not in the thread. */
-export function failedRun(
-  mode: RunProgress['mode'],
-  response: ModelResponse | undefined,
-): RunProgress {
+function failedRun(mode: RunProgress['mode'], response: ModelResponse | undefined): RunProgress {
   const run = restingRun(mode)
   if (response === undefined) return run
   const { content, toolCalls } = response.message
@@ -196,8 +240,8 @@ export function isFailure(error: unknown): error is AllmError {
 
 /** The fields of a response that a session keeps beside the message. */
 function answerFacts(response: ModelResponse): AnswerFacts {
-  const { message: _message, outputText: _text, toolCalls: _calls, ...facts } = response
-  return facts
+  const { message: _message, outputText: _text, toolCalls: _calls, warnings, ...facts } = response
+  return warnings.length === 0 ? facts : { ...facts, warnings }
 }
 
 /** A session without the leftovers of an earlier run. */
@@ -205,12 +249,37 @@ export function cleared(session: Session): Session {
   const {
     pendingQuestion: _question,
     pendingToolCallId: _call,
+    pendingQuestionOptions: _options,
     moreQuestions: _more,
+    haltedReason: _reason,
     error: _error,
     run: _run,
     ...rest
   } = session
-  return { ...rest, pendingToolCalls: [] }
+  return rest
+}
+
+/** Whether a run that waited goes on with the calls of its last answer: something is left to run, to tell or to halt for. */
+export function goesOn({ run, thread }: Session): boolean {
+  if (run?.phase !== 'waiting') return false
+  if (run.halts.length > 0 || run.decisions?.some(({ late }) => late !== true) === true) return true
+  const at = thread.messages.findLastIndex(({ role }) => role !== 'tool')
+  return (thread.messages[at]?.toolCalls?.length ?? 0) > thread.messages.length - at - 1
+}
+
+/** The session with the messages that waited for the calls at the end of its thread, unless the run goes on there. */
+export function withLateMessages(session: Session): Session {
+  const { run } = session
+  if (run?.late === undefined || goesOn(session) || run.phase === 'tools') return session
+  const { mode, turns, started, results, decisions } = run
+  // Without a partial answer, which is asked for again.
+  const { thread } = restore(session)
+  const at = { mode, turns, phase: 'between', started, halts: [], results, decisions } as const
+  return {
+    ...session,
+    thread: appendMessages(thread, ...run.late),
+    run: defined<RunProgress>(at),
+  }
 }
 
 /**
@@ -222,27 +291,37 @@ export function cleared(session: Session): Session {
 export function restore(session: Session): Collector {
   const { run, thread } = session
   const { messages } = thread
-  if (run?.silent === true && run.answer !== undefined) {
-    return { ...createCollector(thread), ...underWay(run.answer, silence) }
-  }
+  if (run?.silent === true && run.answer !== undefined) return midStep(thread, run.answer, silence)
   const at = messages.findLastIndex((message) => message.role === 'assistant')
   const last = messages[at]
-  if (run === undefined || last === undefined || at < lastInput(messages)) {
-    return createCollector(thread)
-  }
+  if (run === undefined || last === undefined || at < lastInput(messages)) return between(session)
+  const before = { ...thread, messages: messages.slice(0, at) }
   const failed = last.metadata?.['partial'] === true || run.answer !== undefined
-  if (run.phase === 'model' && failed) {
-    return createCollector({ ...thread, messages: messages.slice(0, at) })
-  }
-  if (run.phase !== 'tools' || run.answer === undefined) return createCollector(thread)
+  if (run.phase === 'model' && failed) return createCollector(before)
+  const isWaiting = run.phase === 'waiting' && goesOn(session)
+  if (run.answer === undefined || (run.phase !== 'tools' && !isWaiting)) return between(session)
+  const asked = new Set(
+    run.decisions?.flatMap(({ call, answer }) => (answer === undefined ? [] : call.id)),
+  )
+  const results = messages.slice(at + 1).filter((message) => {
+    const waits = message.metadata?.['askUser'] === true && asked.has(message.toolCallId ?? '')
+    return !waits && (isWaiting || !isMark(message))
+  })
   return {
-    ...createCollector({ ...thread, messages: messages.slice(0, at) }),
-    ...underWay(run.answer, last),
+    ...midStep(before, run.answer, last, results),
     started: run.started,
-    halts: run.halts,
+    // Calls that wait for approval are asked about again.
+    halts: run.halts.filter(({ reason }) => reason !== 'approval'),
     results: run.results ?? [],
-    toolMessages: messages.slice(at + 1).filter((message) => !isMark(message)),
   }
+}
+
+/** The state between two steps. Late calls may have been started, or have left a result. */
+function between({ run, thread }: Session): Collector {
+  const state = createCollector(thread)
+  return run?.decisions === undefined
+    ? state
+    : { ...state, started: run.started, results: run.results ?? [] }
 }
 
 /** The caller's last message: nothing before it is still under way. */
@@ -252,14 +331,6 @@ function lastInput(messages: readonly Message[]): number {
 
 /** An empty answer. */
 const silence: Message = { role: 'assistant', content: '' }
-
-/** The state of a step whose answer is complete. */
-function underWay(answer: AnswerFacts, message: Message): Partial<Collector> {
-  const { requestId, provider, id, model, usage } = answer
-  const { finishReason, rawFinishReason, metadata } = answer
-  const end = defined<MessageEnd>({ message, finishReason, rawFinishReason, metadata })
-  return { active: true, requestId, provider, id, model, usage, end }
-}
 
 /** Whether a tool message marks a result that may still come. A call that the provider cut has none. */
 function isMark({ metadata }: Message): boolean {

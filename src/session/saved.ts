@@ -1,14 +1,41 @@
-import { SessionError } from '../errors/errors.ts'
-import { assertValid } from '../schema/checks.ts'
+import { issueList, SessionError } from '../errors/errors.ts'
+import { assertValid, describe } from '../schema/checks.ts'
 import { validateSession } from '../schema/validate-session.ts'
 import type { Issue } from '../types/error-data.ts'
+import { isObject } from '../types/guards.ts'
 import { sessionVersion, type Session } from '../types/session.ts'
 
 /** Turns the saved form of one version into that of the next. Every version ever written stays readable. */
 type Migration = (saved: Record<string, unknown>) => Record<string, unknown>
 
-/** The migrations, by the version that they read. There is one version so far. */
-const migrations: Readonly<Record<number, Migration>> = {}
+/** The migrations, by the version that they read. */
+const migrations: Readonly<Record<number, Migration>> = { 1: fromVersion1 }
+
+/**
+ * Version 1 put a question into the thread as an assistant message, which the user's answer followed; the call itself kept a
+ * placeholder. A question that is still open is now only in the session, and its placeholder takes the answer. Questions that
+ * were answered stay as they are. A run that was stopped was an error then.
+ */
+function fromVersion1(saved: Record<string, unknown>): Record<string, unknown> {
+  const { thread, pendingToolCallId, status, error } = saved
+  const next: Record<string, unknown> = { ...saved, pendingApprovals: [] }
+  const isOpen = status === 'awaiting_user' || status === 'awaiting_tools'
+  if (isOpen && isObject(saved['run'])) next['run'] = { ...saved['run'], phase: 'waiting' }
+  if (isObject(error) && status === 'error' && error['reason'] === 'cancelled') {
+    delete next['error']
+    Object.assign(next, { status: 'halted', haltedReason: 'cancelled' })
+  }
+  if (!isOpen || !isObject(thread) || !Array.isArray(thread['messages'])) return next
+  const messages: readonly unknown[] = thread['messages']
+  const last = messages.at(-1)
+  const asks =
+    isObject(last) &&
+    last['role'] === 'assistant' &&
+    isObject(last['metadata']) &&
+    last['metadata']['askUser'] === true &&
+    last['metadata']['toolCallId'] === pendingToolCallId
+  return asks ? { ...next, thread: { ...thread, messages: messages.slice(0, -1) } } : next
+}
 
 /** A session as text. A session that could not be read back throws, with all its problems. */
 export function stringifySession(session: Session): string {
@@ -16,7 +43,12 @@ export function stringifySession(session: Session): string {
   return JSON.stringify(session)
 }
 
-/** Reads a session from text, of this version or any older one. A problem throws `SessionError` `unreadable`, with its place. */
+/**
+ * Reads a session from text, of this version or any older one. A problem throws `SessionError` `unreadable`, with its place.
+ *
+ * The text is not trusted: reading is linear in its length, at most 50 problems are reported, and values may be nested up to
+ * 500 levels.
+ */
 export function parseSession(text: string): Session {
   let value: unknown
   try {
@@ -38,7 +70,7 @@ function migrate(value: unknown): unknown {
   let saved = { ...value } as Record<string, unknown> // An object of JSON.
   const { version } = saved
   if (typeof version !== 'number' || !Number.isInteger(version) || version < 1) {
-    throw unreadable(`its version is ${JSON.stringify(version)}`, [
+    throw unreadable(`its version is ${describe(version)}`, [
       { path: 'version', problem: `must be a whole number from 1 to ${sessionVersion}` },
     ])
   }
@@ -50,14 +82,40 @@ function migrate(value: unknown): unknown {
       },
     ])
   }
+  if (version === 1) saved = withoutPaths(saved)
   for (let from = version; from < sessionVersion; from++) {
     saved = { ...migrations[from]?.(saved), version: from + 1 }
   }
   return saved
 }
 
+/**
+ * An image that named a local file, as a text that says so.
+ *
+ * Such an image was read when the session was resumed: whoever could write a session could read any file of the machine.
+ */
+function withoutPaths(saved: Record<string, unknown>): Record<string, unknown> {
+  const { thread } = saved
+  if (!isObject(thread) || !Array.isArray(thread['messages'])) return saved
+  const messages = thread['messages'].map((message: unknown) =>
+    isObject(message) && Array.isArray(message['content'])
+      ? { ...message, content: message['content'].map(withoutPath) }
+      : message,
+  )
+  return { ...saved, thread: { ...thread, messages } }
+}
+
+function withoutPath(part: unknown): unknown {
+  if (!isObject(part) || part['type'] !== 'image') return part
+  const { image } = part
+  if (!isObject(image) || image['type'] !== 'file') return part
+  const { path } = image
+  const name = typeof path === 'string' ? path.split(/[\\/]/).pop() : 'without a name'
+  return { type: 'text', text: `[image of the file ${name}, which was not read]` }
+}
+
 function unreadable(what: string, issues: readonly Issue[], cause?: unknown): SessionError {
-  const where = issues.map(({ path, problem }) => `${path} ${problem}`.trim()).join('; ')
+  const where = issueList(issues)
   const message = `the session cannot be read: ${what}${where === '' ? '' : ` (${where})`}`
   return new SessionError('unreadable', message, { cause, metadata: { issues } })
 }
