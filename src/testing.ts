@@ -6,6 +6,8 @@ export {
   type ScriptCursor,
   type HarnessEntry,
   type Script,
+  type ScriptFunction,
+  type ScriptInput,
   type ScriptEntry,
   type ScriptedErrorDetails,
   type ScriptedToolCall,
@@ -30,7 +32,7 @@ export {
   type ScriptedImageFacts,
 } from './testing/fake-images.ts'
 export { foldToResponse, type FoldOptions, interpret } from './testing/interpret.ts'
-export { currentEngine, withEngine } from './testing/sandbox.ts'
+export { currentEngine, setEngine, unsetEngine, withEngine } from './run/current-engine.ts'
 export { validateScript } from './testing/check-script.ts'
 export {
   virtualClock,

@@ -27,9 +27,11 @@ import { finishReasons, type ModelResponse, usageFields } from '../types/respons
 import {
   isScriptCursor,
   isTag,
+  toScript,
   unknownTag,
   vocabularyOf,
   type ScriptEntry,
+  type ScriptInput,
   type ScriptOptions,
 } from './script.ts'
 
@@ -48,7 +50,7 @@ export function validateScript(options: ScriptOptions): void {
       'script and scripts are both given; use script for one call, or scripts for one list per call',
     )
   }
-  if (script !== undefined && !Array.isArray(script)) {
+  if (script !== undefined && !Array.isArray(script) && typeof script !== 'function') {
     refuseScript('script', `must be a list of entries, not ${describe(script)}`)
   }
   if (scripts !== undefined) listOfLists('scripts', scripts)
@@ -75,7 +77,10 @@ type Unchecked = { readonly [K in keyof ScriptOptions]?: unknown }
 
 /** Whether a `streamScript` is a single script: a list of entries, which begin with their tag. */
 export function isFlat(list: unknown): boolean {
-  return Array.isArray(list) && list.every((entry) => Array.isArray(entry) && isEntry(entry))
+  return (
+    Array.isArray(list) &&
+    list.every((entry) => typeof entry === 'string' || (Array.isArray(entry) && isEntry(entry)))
+  )
 }
 
 function isEntry(entry: readonly unknown[]): boolean {
@@ -88,7 +93,8 @@ function listOfLists(path: string, value: unknown): void {
     const place = `${path}[${index}]`
     if (!Array.isArray(list))
       refuseScript(place, `must be a list of entries, not ${describe(list)}`)
-    if (isEntry(list as readonly unknown[])) {
+    const [tag, ...rest] = list as readonly unknown[]
+    if (isTag(tag) && rest.length > 0) {
       refuseScript(place, 'is an entry, not a list of entries; use script for a single call')
     }
   }
@@ -99,12 +105,15 @@ function refuseScript(path: string, problem: string): never {
 }
 
 function namedScripts(options: ScriptOptions): readonly (readonly [string, readonly unknown[]])[] {
-  const { script, scripts = [], streamScript } = options
-  const calls: [string, readonly unknown[]][] = script === undefined ? [] : [['script', script]]
-  scripts.forEach((list, index) => calls.push([`scripts[${index}]`, list]))
-  if (streamScript === undefined) return calls
-  if (isFlat(streamScript)) return [...calls, ['streamScript', streamScript]]
-  streamScript.forEach((list, index) => calls.push([`streamScript[${index}]`, list]))
+  const { script, scripts = [], streamScript = [] } = options
+  const calls: [string, readonly unknown[]][] = []
+  const add = (path: string, list: unknown): void => {
+    if (Array.isArray(list)) calls.push([path, list])
+  }
+  add('script', script)
+  scripts.forEach((list, index) => add(`scripts[${index}]`, list))
+  if (isFlat(streamScript)) add('streamScript', streamScript)
+  else [...streamScript].forEach((list, index) => add(`streamScript[${index}]`, list))
   return calls
 }
 
@@ -119,8 +128,11 @@ function checkScript(script: readonly unknown[]): readonly Issue[] {
     issues = join(issues, within(index, checkEntry(script[index])))
   }
   if (issues.length > 0) return issues
+  if (script.length > 1 && isTag(script[0])) {
+    return [{ path: '', problem: 'is an entry, not a list of entries; put it into a list' }]
+  }
   // Every entry has passed its own check.
-  const entries = script as readonly (readonly unknown[])[]
+  const entries: readonly (readonly unknown[])[] = toScript(script as ScriptInput)
   const mixed = mixedVocabularies(entries)
   return mixed.length > 0 ? mixed : join(checkEnds(entries), checkCalls(entries))
 }
@@ -182,6 +194,7 @@ function checkCalls(entries: readonly (readonly unknown[])[]): readonly Issue[] 
 
 /** The problems of one entry: its tag, its length, and its elements. */
 function checkEntry(entry: unknown): readonly Issue[] {
+  if (typeof entry === 'string') return fine
   if (!Array.isArray(entry) || typeof entry[0] !== 'string') return notAnEntry(entry)
   const tag: unknown = entry[0]
   return isTag(tag) ? checks[tag](entry) : [{ path: '', problem: unknownTag(tag) }]
@@ -239,6 +252,7 @@ const responseCheck: Check = shapeOf<Partial<ModelResponse>>(
     finishReason: oneOf(finishReasons),
     rawFinishReason: text,
     usage: usageCheck,
+    warnings: listOf(shape({ setting: text, problem: text })),
     error: jsonObject,
     metadata: jsonObject,
   },
@@ -252,7 +266,7 @@ const errorDetails: Check = (value) => {
   let issues = jsonObject(value)
   if (issues.length > 0 || !isPlainObject(value)) return issues
   for (const [key, member] of Object.entries(value)) {
-    const check = detailChecks[key]
+    const check = Object.hasOwn(detailChecks, key) ? detailChecks[key] : undefined
     if (check !== undefined) issues = join(issues, within(key, check(member)))
     else if (isMisspelt(key)) issues = join(issues, [{ path: '', problem: misspelt(key) }])
   }
@@ -268,7 +282,7 @@ const streamReason: Check = reasonCheck(streamErrorReasons)
 /** The check of an entry, by its tag. */
 const checks: Readonly<Record<ScriptEntry[0], Check>> = {
   text: tuple([text]),
-  reasoning: tuple([text], [shape({}, { opaque: json })]),
+  reasoning: tuple([text], [shape({}, { opaque: json, item: jsonObject })]),
   tool_call: tuple([scriptedToolCall]),
   tool_call_delta: tuple([toolCallDelta]),
   usage: tuple([usageCheck]),

@@ -52,7 +52,7 @@ export function fakeImages(options: FakeImagesOptions = {}): FakeImages {
   const remaining = (): number => Math.max(0, script.entries.length - scriptCursor.index)
   return {
     provider: 'fake',
-    supportedOperations: () => imageOperations,
+    supportedOperations: () => [...imageOperations],
     get calls() {
       return log.list()
     },
@@ -173,7 +173,14 @@ const imageUsage: Check = shape(
 
 const imageFacts: Check = shape(
   {},
-  { usage: imageUsage, requestId: someText, id: text, model: text, metadata: jsonObject },
+  {
+    usage: imageUsage,
+    requestId: someText,
+    id: text,
+    model: text,
+    warnings: listOf(shape({ setting: text, problem: text })),
+    metadata: jsonObject,
+  },
 )
 
 const imageError: Check = (value) => {
@@ -190,7 +197,7 @@ const imageError: Check = (value) => {
 
 /** The facts of a scripted image answer beside its images. */
 export type ScriptedImageFacts = Partial<
-  Pick<ImageResponse, 'requestId' | 'id' | 'model' | 'metadata'>
+  Pick<ImageResponse, 'requestId' | 'id' | 'model' | 'warnings' | 'metadata'>
 > & { readonly usage?: Partial<ImageUsage> }
 
 /** One entry of an image script. */
@@ -255,6 +262,7 @@ function imageResponse(
     provider: 'fake',
     images,
     usage: { images: images.length, ...facts.usage },
+    warnings: facts.warnings ?? [],
     metadata: facts.metadata ?? request.metadata,
   })
 }

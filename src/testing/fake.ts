@@ -3,7 +3,15 @@ import { linkedAbort } from '../core/abort.ts'
 import { systemClock } from '../core/clock.ts'
 import { retry, type RetryPlan } from '../core/retry.ts'
 import { idleTimer } from '../core/timers.ts'
-import { AdapterError, isAllmError, StreamError, ValidationError } from '../errors/errors.ts'
+import {
+  AdapterError,
+  isAllmError,
+  StreamError,
+  timedOutCall,
+  ValidationError,
+} from '../errors/errors.ts'
+import { thrownText } from '../errors/to-json-value.ts'
+import { eventGate } from '../make/gate.ts'
 import { failureOf } from '../run/collector.ts'
 import { collectBatches } from '../run/read-stream.ts'
 import { retryPlan } from '../run/retry-policy.ts'
@@ -21,7 +29,15 @@ import type { ModelRequest } from '../types/request.ts'
 import type { ModelResponse, Usage } from '../types/response.ts'
 import { isFlat, usageCheck, validateScript } from './check-script.ts'
 import { compileScript, stoppedBy, type Section } from './interpret.ts'
-import { createScriptCursor, type Script, type ScriptCursor, type ScriptOptions } from './script.ts'
+import {
+  createScriptCursor,
+  toScript,
+  type Script,
+  type ScriptCursor,
+  type ScriptFunction,
+  type ScriptInput,
+  type ScriptOptions,
+} from './script.ts'
 
 /**
  * Makes an adapter that answers from scripts: the same script gives the same events, every time.
@@ -53,7 +69,7 @@ export function fake(options: FakeOptions = {}): Fake {
       if (remaining === 0) return
       const scripts = remaining === 1 ? '1 script was' : `${remaining} scripts were`
       const { count: calls } = state.log
-      const problem = `${scripts} not played; the fake was called ${calls === 1 ? 'once' : `${calls} times`}`
+      const problem = `${scripts} not played: ${leftOver(state).join('; ')}. The fake was called ${calls === 1 ? 'once' : `${calls} times`}`
       throw new ValidationError('invalid_script', [{ path: '', problem }])
     },
   }
@@ -83,8 +99,8 @@ export interface FakeOptions extends ScriptOptions {
   /** Called once for every stream that was started, when it ends: read to its end, left, failed or aborted. */
   readonly cleanupObserver?: (() => void) | undefined
   /**
-   * The calls before this one fail with `timeout` and take no script. `generate` is retried by the default policy; `stream` emits
-   * the failure as its last event.
+   * The calls before this one fail with `timeout` and take no script. Through an engine and in `generate` they fail before
+   * their first event, so they are retried by the policy; `stream` called directly emits the failure as its last event.
    */
   readonly retryUntilCall?: number | undefined
 }
@@ -114,6 +130,8 @@ type FakeMethod = 'generate' | 'stream'
 interface ScriptList {
   readonly scripts: readonly Script[]
   readonly cursor: ScriptCursor
+  /** Makes the script of each call instead. */
+  readonly make: ScriptFunction | undefined
 }
 
 interface FakeState {
@@ -127,14 +145,19 @@ interface FakeState {
 }
 
 function fakeState(options: FakeOptions): FakeState {
-  const { script, scripts = script && [script], streamScript, scriptCursor } = options
-  const list = (calls: readonly Script[]): ScriptList => ({
-    scripts: plainCopy(calls),
+  const { script, streamScript, scriptCursor } = options
+  const dynamic = typeof script === 'function' ? script : undefined
+  const { scripts = script === undefined || typeof script === 'function' ? undefined : [script] } =
+    options
+  const list = (calls: readonly ScriptInput[], make?: ScriptFunction): ScriptList => ({
+    scripts: plainCopy(calls.map(toScript)),
     cursor: scriptCursor ?? createScriptCursor(),
+    make,
   })
-  const own = streamScript && streamCalls(streamScript)
-  const generate = list(scripts ?? own ?? [])
-  const stream = scripts === undefined || own === undefined ? generate : list(own)
+  const own = streamScript === undefined ? undefined : streamCalls(streamScript)
+  const generate = list(scripts ?? own ?? [], dynamic)
+  const both = scripts === undefined && dynamic === undefined
+  const stream = both || own === undefined ? generate : list(own)
   return {
     options: { ...options, usage: plainCopy(options.usage) },
     lists: { generate, stream },
@@ -144,9 +167,9 @@ function fakeState(options: FakeOptions): FakeState {
   }
 }
 
-function streamCalls(streamScript: Script | readonly Script[]): readonly Script[] {
+function streamCalls(streamScript: ScriptInput | readonly ScriptInput[]): readonly ScriptInput[] {
   // isFlat tells a list of entries from a list of calls.
-  return isFlat(streamScript) ? [streamScript as Script] : (streamScript as readonly Script[])
+  return isFlat(streamScript) ? [streamScript as Script] : (streamScript as readonly ScriptInput[])
 }
 
 function remainingScripts({ lists }: FakeState): number {
@@ -155,6 +178,16 @@ function remainingScripts({ lists }: FakeState): number {
 
 function left({ scripts, cursor }: ScriptList): number {
   return Math.max(0, scripts.length - cursor.index)
+}
+
+/** The scripts that were not played, each in a few words. */
+function leftOver({ lists }: FakeState): readonly string[] {
+  return [...new Set([lists.generate, lists.stream])].flatMap(({ scripts, cursor }) =>
+    scripts.slice(cursor.index, cursor.index + 5).map((script, index) => {
+      const text = JSON.stringify(script)
+      return `script ${cursor.index + index + 1} is ${text.length > 80 ? `${text.slice(0, 80)}…` : text}`
+    }),
+  )
 }
 
 /** One call of a fake. */
@@ -248,19 +281,29 @@ async function* playCall(call: FakeCall, exit: Exit): Batches {
   fake.openStreams++
   try {
     const { requestId, sections } = beginCall(call)
+    let made = 0
+    const newId = options.newId ?? ((kind: string) => `fake-${kind}-${++made}`)
+    const gate = eventGate({ provider, requestId, newId })
+    let waited = 0
     for (const { delayMs, events } of sections) {
-      if (delayMs !== undefined) await pause(options, exit, { delayMs, sent, requestId })
+      if (delayMs !== undefined) {
+        await pause(options, exit, { delayMs, waited, sent, requestId })
+        waited += delayMs
+      }
       if (options.signal?.aborted === true)
         throw stoppedBy(options.signal, { provider, requestId }, sent)
+      options.onActivity?.()
+      if (events.length === 0) continue
       sent += events.length
-      yield events
+      yield gate.settle(events)
+      if (gate.problem !== undefined) throw gate.problem
     }
   } catch (error) {
     if (exit.left) return
     if (sent === 0) throw error
     const failure = isAllmError(error)
       ? error
-      : new StreamError('unknown', String(error), { cause: error })
+      : new StreamError('unknown', thrownText(error), { cause: error })
     yield [{ type: 'error', error: failure.toJSON() }]
   } finally {
     fake.openStreams--
@@ -270,6 +313,8 @@ async function* playCall(call: FakeCall, exit: Exit): Batches {
 
 interface Pause {
   readonly delayMs: number
+  /** The waits before this one. */
+  readonly waited: number
   /** The number of events before the pause. */
   readonly sent: number
   readonly requestId: string
@@ -279,18 +324,20 @@ interface Pause {
 async function pause(
   { signal, clock = systemClock, requestTimeoutMs, streamTimeoutMs }: AdapterOptions,
   exit: Exit,
-  { delayMs, sent, requestId }: Pause,
+  { delayMs, waited, sent, requestId }: Pause,
 ): Promise<void> {
   const stop = linkedAbort(signal)
+  const begun = sent > 0
+  const left = requestTimeoutMs === undefined ? undefined : requestTimeoutMs - waited
   const idle = idleTimer(clock, (ms) => {
-    const message = `${provider} was silent for ${ms} ms`
-    stop.abort(new AdapterError('timeout', message, { provider, requestId }))
+    const limit = begun ? ms : (requestTimeoutMs ?? ms)
+    stop.abort(timedOutCall({ provider, requestId }, limit, begun))
   })
   exit.endWait = () => stop.abort(new Error('the consumer left the stream'))
   try {
     // The sleep starts first, so that it wins when both end at the same time.
     const slept = clock.sleep(delayMs, stop.signal)
-    idle.reset(sent === 0 ? (requestTimeoutMs ?? streamTimeoutMs) : streamTimeoutMs)
+    idle.reset(begun ? streamTimeoutMs : left)
     await slept
   } catch (error) {
     throw stop.signal.aborted ? stoppedBy(stop.signal, { provider, requestId }, sent) : error
@@ -330,12 +377,19 @@ function isTransient({ log, options }: FakeState): boolean {
   return log.count < (options.retryUntilCall ?? 1)
 }
 
-function takeScript({ fake, method }: FakeCall, requestId: string): Script {
+function takeScript({ fake, method, request, options }: FakeCall, requestId: string): Script {
   if (isTransient(fake)) {
     const message = `a scripted time-out: this fake answers from call ${fake.options.retryUntilCall} on`
-    return [[method === 'generate' ? 'preflight_error' : 'error_event', 'timeout', { message }]]
+    // Only an engine passes newId. Its policy retries what fails before the first event.
+    const early = method === 'generate' || options.newId !== undefined
+    return [[early ? 'preflight_error' : 'error_event', 'timeout', { message }]]
   }
-  const { scripts, cursor } = fake.lists[method]
+  const { scripts, cursor, make } = fake.lists[method]
+  if (make !== undefined) {
+    const script = make(request, { call: fake.log.count })
+    validateScript({ script })
+    return toScript(script)
+  }
   const script = scripts[cursor.index]
   if (script === undefined) throw exhausted(fake, scripts.length, requestId)
   cursor.advance()
@@ -395,9 +449,9 @@ export function callLog<Request>(): CallLog<Request> {
   }
 }
 
-/** The options without the API key, for observers. */
+/** The options without the API key and the headers, for observers. */
 export function withoutKey(options: AdapterOptions): AdapterOptions {
-  const { apiKey: _key, ...rest } = options
+  const { apiKey: _key, headers: _headers, ...rest } = options
   return rest
 }
 

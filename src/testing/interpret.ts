@@ -4,6 +4,7 @@ import {
   isAllmError,
   StreamError,
   streamErrorReasons,
+  ValidationError,
   type AdapterErrorDetails,
   type AdapterErrorReason,
   type AllmError,
@@ -18,11 +19,21 @@ import {
 import { collectEventsSync } from '../run/read-stream.ts'
 import type { ModelEvent } from '../types/events.ts'
 import { assertNever, defined } from '../types/guards.ts'
-import type { JsonObject } from '../types/json.ts'
-import type { Message, Part, ToolCall } from '../types/message.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
+import type { Message, Part, Source, ToolCall } from '../types/message.ts'
 import type { FinishReason, ModelResponse, Usage } from '../types/response.ts'
 import { detailFields, validateScript } from './check-script.ts'
-import type { HarnessEntry, Script, ScriptedToolCall, ScriptEntry, SpecEntry } from './script.ts'
+import {
+  isTag,
+  toScript,
+  unknownTag,
+  type HarnessEntry,
+  type Script,
+  type ScriptedToolCall,
+  type ScriptEntry,
+  type ScriptInput,
+  type SpecEntry,
+} from './script.ts'
 
 /** The facts of the call that a script is played for. */
 export interface ScriptCall {
@@ -33,6 +44,8 @@ export interface ScriptCall {
   readonly usage?: Usage | undefined
   /** Whether `raw_chunk` events are emitted (false). */
   readonly includeRawChunks?: boolean | undefined
+  /** The events are rendered in a provider's format: raw chunks keep their places, also before the message starts. */
+  readonly onWire?: boolean | undefined
 }
 
 /** A script, compiled into the events of one call. */
@@ -45,7 +58,7 @@ export interface CompiledScript {
   readonly usage?: Usage
 }
 
-/** The events of one batch, and the wait before it; the first section may come without a wait. */
+/** The events of one batch, and the wait before it; the first section may come without a wait. One without events is a sign of life. */
 export interface Section {
   readonly delayMs: number | undefined
   readonly events: readonly ModelEvent[]
@@ -55,12 +68,13 @@ export interface Section {
  * Turns a script into the events of one call. The fake plays them, and the fake server renders them in the formats of the
  * providers. The script must have passed `validateScript`; entries after its end are ignored.
  */
-export function compileScript(script: Script, call: ScriptCall): CompiledScript {
+export function compileScript(input: ScriptInput, call: ScriptCall): CompiledScript {
+  const script = toScript(input)
   const [first] = script
   if (first?.[0] === 'preflight_error' || (first?.[0] === 'error' && first.length === 3)) {
     return { preflight: scriptedFailure(first, call), sections: [] }
   }
-  const run = scriptRun(call)
+  const run = scriptRun(call, script)
   for (const entry of script) {
     addEntry(run, entry)
     if (run.ended) break
@@ -75,8 +89,12 @@ export function compileScript(script: Script, call: ScriptCall): CompiledScript 
  * Events that depend on other entries are added when a script is played: the end of a text block, the message and the usage at
  * the end. `usage`, the waits and `preflight_error` give no events. `sleep` warns once per process.
  */
-export function interpret(entry: ScriptEntry): readonly ModelEvent[] {
-  const run = scriptRun({ provider: 'fake', includeRawChunks: true })
+export function interpret(input: ScriptEntry | string): readonly ModelEvent[] {
+  const entry: ScriptEntry = typeof input === 'string' ? ['text', input] : input
+  if (!isTag(entry[0])) {
+    throw new ValidationError('invalid_script', [{ path: '', problem: unknownTag(entry[0]) }])
+  }
+  const run = scriptRun({ provider: 'fake', includeRawChunks: true, onWire: true }, [entry])
   addEntry(run, entry)
   return run.sections.flatMap(({ events }) =>
     events.filter(({ type }) => type !== 'message_started'),
@@ -93,14 +111,24 @@ export interface FoldOptions {
  * Returns the response of a script without waiting for its delays: the fold of the events that a fake would emit.
  *
  * A script that fails throws its error; if it fails after the first event, the error's `partial` holds the response so far. An
- * invalid script throws a `ValidationError`.
+ * invalid script throws a `ValidationError`. The first entry of a harness that is a whole call (`ok`, or `error` with details)
+ * is the whole answer, wherever it stands.
  */
-export function foldToResponse(script: Script, options: FoldOptions = {}): ModelResponse {
+export function foldToResponse(input: ScriptInput, options: FoldOptions = {}): ModelResponse {
+  const script = wholeCall(input) ?? input
   validateScript({ script })
   const { requestId = 'fake-request-1', provider = 'fake' } = options
   const { preflight, sections } = compileScript(script, { provider, requestId })
   if (preflight !== undefined) throw preflight
   return collectEventsSync(sections.flatMap(({ events }) => events))
+}
+
+/** The first entry that is a whole call, alone. */
+function wholeCall(input: ScriptInput): Script | undefined {
+  const entry = input.find(
+    ([tag, , details]) => tag === 'ok' || (tag === 'error' && details !== undefined),
+  )
+  return entry === undefined ? undefined : ([entry] as Script) // It is checked next.
 }
 
 /** A script on its way to events. */
@@ -110,7 +138,9 @@ interface ScriptRun {
   readonly emit: (event: ModelEvent) => void
   readonly sections: { readonly delayMs: number | undefined; readonly events: ModelEvent[] }[]
   /** Tool calls that came in pieces and are not complete, in the order of their first pieces. */
-  readonly openCalls: Map<string, { readonly name: string | undefined; readonly raw: string }>
+  readonly openCalls: Map<string, { readonly name: string; readonly raw: string }>
+  /** The names of calls by their ids, as far as entries give them. A call is started with its name, also when that comes later. */
+  readonly names: ReadonlyMap<string, string>
   /** The wait before the next event; `undefined` when it follows at once. */
   waitMs: number | undefined
   /** Counts raw chunks as well, emitted or not. */
@@ -119,12 +149,13 @@ interface ScriptRun {
   ended: boolean
 }
 
-function scriptRun(call: ScriptCall): ScriptRun {
+function scriptRun(call: ScriptCall, script: Script): ScriptRun {
   const { provider, requestId = '', includeRawChunks = false } = call
   const emit = (event: ModelEvent): void => {
     run.eventCount++
     if (event.type === 'raw_chunk' && !includeRawChunks) return
-    const open = run.waitMs === undefined ? run.sections.at(-1) : undefined
+    const last = run.waitMs === undefined ? run.sections.at(-1) : undefined
+    const open = last !== undefined && last.events.length > 0 ? last : undefined
     if (open === undefined) run.sections.push({ delayMs: run.waitMs, events: [event] })
     else open.events.push(event)
     run.waitMs = undefined
@@ -132,10 +163,11 @@ function scriptRun(call: ScriptCall): ScriptRun {
   }
   const run: ScriptRun = {
     call,
-    builder: messageBuilder({ provider, requestId }, emit),
+    builder: messageBuilder({ provider, requestId, bounded: false }, emit),
     emit,
     sections: [],
     openCalls: new Map(),
+    names: callNames(script),
     waitMs: undefined,
     eventCount: 0,
     usage: undefined,
@@ -144,26 +176,38 @@ function scriptRun(call: ScriptCall): ScriptRun {
   return run
 }
 
+function callNames(script: Script): ReadonlyMap<string, string> {
+  const names = new Map<string, string>()
+  for (const entry of script) {
+    if (entry[0] !== 'tool_call' && entry[0] !== 'tool_call_delta') continue
+    const { id, name } = entry[1]
+    if (name !== undefined && !names.has(id)) names.set(id, name)
+  }
+  return names
+}
+
 /** Adds the events of an entry, given the entries before it. */
 function addEntry(run: ScriptRun, entry: ScriptEntry): void {
   switch (entry[0]) {
     case 'text':
     case 'text_delta':
       // The builder emits no empty deltas; a script may ask for one.
-      if (entry[1] !== '') return started(run).text(entry[1])
-      started(run)
+      if (entry[1] !== '') return headed(run).text(entry[1])
+      headed(run).start()
       return run.emit({ type: 'text_delta', delta: '' })
     case 'reasoning': {
       const builder = nextBlock(run)
+      const { item, opaque } = entry[2] ?? {}
+      if (item !== undefined) return builder.item(item)
       builder.reasoning(entry[1])
-      return builder.endReasoning(entry[2]?.opaque)
+      return builder.endReasoning(opaque)
     }
     case 'tool_call':
       return completeCall(run, entry[1])
     case 'tool_call_delta':
       return addCallDelta(run, entry[1])
     case 'raw_chunk':
-      return started(run).raw(entry[1])
+      return addRaw(run, entry[1])
     case 'usage':
       run.usage = entry[1]
       return
@@ -188,15 +232,26 @@ function addEntry(run: ScriptRun, entry: ScriptEntry): void {
   }
 }
 
-/** The builder, after `message_started`. */
-function started({ builder, call }: ScriptRun): MessageBuilder {
-  builder.start({ model: call.model })
+/** The builder, which knows what `message_started` says. */
+function headed({ builder, call }: ScriptRun): MessageBuilder {
+  if (!builder.started) builder.head({ model: call.model })
   return builder
+}
+
+/** A chunk that is not shown is a sign of life: a section without events. On a wire a chunk may come before the message starts. */
+function addRaw(run: ScriptRun, chunk: JsonValue): void {
+  const { call, builder } = run
+  if (call.onWire === true) return run.emit({ type: 'raw_chunk', chunk })
+  if (call.includeRawChunks === true) return headed(run).raw(chunk)
+  run.eventCount++
+  if (!builder.started) return
+  run.sections.push({ delayMs: run.waitMs, events: [] })
+  run.waitMs = undefined
 }
 
 /** The builder, with the open text block completed, so that another block can follow. */
 function nextBlock(run: ScriptRun): MessageBuilder {
-  const builder = started(run)
+  const builder = headed(run)
   builder.endText()
   return builder
 }
@@ -207,13 +262,11 @@ function addCallDelta(
 ): void {
   const builder = nextBlock(run)
   const known = run.openCalls.get(id)
+  const called = known?.name ?? name ?? run.names.get(id) ?? id
   // A name on a later piece does not start the call again.
-  if (known === undefined && name !== undefined) builder.startCall(id, name)
+  if (known === undefined) builder.startCall(id, called)
   builder.callDelta(id, argumentsDelta)
-  run.openCalls.set(id, {
-    name: known?.name ?? name,
-    raw: (known?.raw ?? '') + argumentsDelta,
-  })
+  run.openCalls.set(id, { name: called, raw: (known?.raw ?? '') + argumentsDelta })
 }
 
 function completeCall(run: ScriptRun, call: ScriptedToolCall): void {
@@ -244,10 +297,10 @@ function addWait(run: ScriptRun, ms: number): void {
   run.waitMs = (run.waitMs ?? 0) + ms
 }
 
-/** Completes the open blocks, then the message. A call without a name gets its id as its name. */
+/** Completes the open blocks, then the message. A call without any name has its id as its name. */
 function finishMessage(run: ScriptRun, reason?: FinishReason): void {
   const builder = nextBlock(run)
-  for (const [id, { name = id, raw }] of run.openCalls) {
+  for (const [id, { name, raw }] of run.openCalls) {
     builder.endCall(scriptedCall({ id, name }, raw))
   }
   builder.finish({
@@ -259,7 +312,7 @@ function finishMessage(run: ScriptRun, reason?: FinishReason): void {
 
 /** Fails the message after its start. */
 function failMessage(run: ScriptRun, entry: FailureEntry): void {
-  started(run)
+  headed(run).start()
   const error = scriptedFailure(entry, run.call, run.eventCount)
   run.emit({ type: 'error', error: error.toJSON() })
   run.ended = true
@@ -269,17 +322,29 @@ function failMessage(run: ScriptRun, entry: FailureEntry): void {
 function addResponse(run: ScriptRun, response: Partial<ModelResponse>): void {
   const { call, emit } = run
   const { provider = call.provider, requestId = call.requestId, error } = response
-  const builder = messageBuilder({ provider, requestId: requestId ?? '' }, emit)
-  builder.start({ id: response.id, model: response.model ?? call.model })
+  const builder = messageBuilder({ provider, requestId: requestId ?? '', bounded: false }, emit)
+  const { id, model = call.model, warnings } = response
+  builder.head({ id, model, warnings })
   const parts = responseParts(response)
-  for (const part of parts) addPart(builder, part)
   const calls = response.toolCalls ?? response.message?.toolCalls ?? []
-  for (const toolCall of calls) builder.endCall(toolCall)
+  let made = 0
+  const makeCalls = (until: number): void => {
+    for (const toolCall of calls.slice(made, until)) builder.endCall(toolCall)
+    made = Math.max(made, until)
+  }
+  const sources = response.message?.sources ?? []
+  const lastText = parts.findLastIndex(({ type }) => type === 'text')
+  for (const [at, part] of parts.entries()) {
+    if (part.type === 'provider_item') makeCalls(part.callsBefore ?? 0)
+    addPart(builder, part, at === lastText ? sources : [])
+  }
+  makeCalls(calls.length)
+  builder.start()
   run.usage = response.usage
   // The message is the one of the script, with its own marks, and not the one that the builder would make.
   emit(
     error === undefined
-      ? responseEnd(response, assistantMessage(parts, calls), call.usage)
+      ? responseEnd(response, assistantMessage(parts, calls, sources), call.usage)
       : { type: 'error', error: defined<typeof error>({ requestId, ...error }) },
   )
   run.ended = true
@@ -291,16 +356,21 @@ function responseParts({ message, outputText }: Partial<ModelResponse>): readonl
   return content === '' ? [] : [{ type: 'text', text: content }]
 }
 
-function addPart(builder: MessageBuilder, part: Part): void {
+function addPart(builder: MessageBuilder, part: Part, sources: readonly Source[]): void {
   switch (part.type) {
     case 'text':
       builder.text(part.text)
-      return builder.endText()
+      return builder.endText(undefined, undefined, sources)
     case 'reasoning':
       builder.reasoning(part.text)
       return builder.endReasoning(part.opaque)
     case 'image':
       return builder.image(part.image)
+    case 'file':
+      // A model makes no files: no event carries one.
+      return
+    case 'provider_item':
+      return builder.item(part.item)
     default:
       return assertNever(part)
   }

@@ -1,9 +1,16 @@
 import type { Engine } from '../contracts/engine.ts'
-import type { CallOptions } from '../contracts/options.ts'
+import type { Approval, CallOptions } from '../contracts/options.ts'
 import type { Tool } from '../contracts/tool.ts'
+import type { Clock } from '../core/clock.ts'
 import { StreamError, ValidationError } from '../errors/errors.ts'
 import { createEngine } from '../run/engine.ts'
-import { submitToolResults, type ToolResultInput } from '../session/changes.ts'
+import {
+  approved,
+  createSession,
+  deniedCall,
+  submitToolResults,
+  type ToolResultInput,
+} from '../session/changes.ts'
 import {
   streamReply,
   streamResume,
@@ -13,15 +20,14 @@ import {
 import { parseSession, stringifySession } from '../session/saved.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { assertNever, isObject } from '../types/guards.ts'
-import type { Message } from '../types/message.ts'
+import type { Message, MessagesInput } from '../types/message.ts'
 import type { Session } from '../types/session.ts'
 import { fake } from './fake.ts'
-import { createScriptCursor, type Script } from './script.ts'
-import { virtualClock } from './virtual-clock.ts'
+import { createScriptCursor, type ScriptInput } from './script.ts'
 
 /**
- * Proves that a run survives a crash anywhere: it is cut after each of its events, saved as text, parsed, and resumed by a new
- * engine. Every resumed run must end with the thread and the status of the uncut run.
+ * Proves that a run survives a crash anywhere: it is cut after each of its events, before and after the session is saved. What
+ * was saved is parsed and resumed by a new engine. Every resumed run must end with the thread and the status of the uncut run.
  *
  * A handler whose result was stored must not run again. A handler that was started and has no result may run again only if its tool
  * is `idempotent`; otherwise its call must be answered as interrupted. Rejects with the first cut that diverges.
@@ -50,28 +56,35 @@ async function rehearse(scenario: CrashScenario, cut: number, runs: Runs): Promi
   const first = startLife(scenario, 0, ran)
   const before = await live(scenario, first, undefined, cut)
   if (before.ended) return before
-  const saved: Session = parseSession(stringifySession(before.session))
-  const second = startLife(scenario, first.completedCalls(), ran)
+  const second = startLife(scenario, before.completedCalls, ran)
+  const saved = before.saved === undefined ? undefined : parseSession(before.saved)
   const after = await live(scenario, second, saved, Number.POSITIVE_INFINITY)
   return { ...after, started: before.started }
 }
 
-/** The answer to a session that waits: to its question, or to its tool calls. */
+/** The answer to a session that waits: to its question, to its tool calls, or decisions about calls that wait for approval. */
 export type SuspendAnswer =
   | { readonly reply: string }
   | { readonly toolResults: readonly ToolResultInput[] }
+  | { readonly approvals: Readonly<Record<string, Approval>> }
 
 /** A run to be cut after each of its events. The model is given by `scripts` or by `engine`. */
 export interface CrashScenario {
   /** One script per model call, played by a fake. */
-  readonly scripts?: readonly Script[] | undefined
+  readonly scripts?: readonly ScriptInput[] | undefined
   /** Makes an engine whose model continues after this number of completed calls, as a real model would after a restart. */
   readonly engine?: ((completedCalls: number) => Engine) | undefined
   /** The tools. The runs of their handlers are counted. */
   readonly tools?: readonly Tool[] | undefined
-  readonly messages: readonly Message[]
+  /** A text is one user message. */
+  readonly messages: MessagesInput
   readonly options?: CallOptions | undefined
-  /** Required if the run asks the user, or leaves tool calls to the caller. */
+  /**
+   * The clock of the engine that plays `scripts` (the real one). A virtual clock makes retries and waits of a
+   * scenario take no time.
+   */
+  readonly clock?: Clock | undefined
+  /** Required if the run asks the user, waits for approval, or leaves tool calls to the caller. */
   readonly onSuspend?: ((session: Session) => SuspendAnswer) | undefined
 }
 
@@ -79,7 +92,10 @@ export interface CrashScenario {
 export interface CrashReport {
   /** The number of events of the uncut run. */
   readonly events: number
-  /** The number of cuts: before each piece of the run (the start, each reply, each resume), and after each event. */
+  /**
+   * The number of cuts: before each piece of the run (the start, each reply, each resume), and two for each event, before and
+   * after the session is saved.
+   */
   readonly cuts: number
   /** How often the handler of each tool ran in the uncut run. */
   readonly toolRuns: Readonly<Record<string, number>>
@@ -127,18 +143,23 @@ function lostCalls({ started }: Ending, runs: Runs): ReadonlySet<string> {
 function comparable({ session }: Ending, lost: ReadonlySet<string>): readonly Message[] {
   const { messages } = session.thread
   if (lost.size === 0) return messages
-  const at = messages.findIndex(({ toolCallId = '' }) => lost.has(toolCallId))
+  const at = messages.findLastIndex((message) => lost.has(answeredCall(message)))
   const next = messages.findIndex(({ role }, index) => index > at && role !== 'tool')
   return next === -1 ? messages : messages.slice(0, next)
 }
 
 function mayDiffer(expected: Message, actual: Message, lost: ReadonlySet<string>): boolean {
   return (
-    expected.toolCallId !== undefined &&
-    lost.has(expected.toolCallId) &&
-    actual.toolCallId === expected.toolCallId &&
+    lost.has(answeredCall(expected)) &&
+    answeredCall(actual) === answeredCall(expected) &&
     actual.metadata?.['interrupted'] === true
   )
+}
+
+/** The call that a message answers, at once or late. */
+function answeredCall({ toolCallId, metadata }: Message): string {
+  const late = metadata?.['lateResultOf']
+  return toolCallId ?? (typeof late === 'string' ? late : '')
 }
 
 /** A value as JSON with sorted keys, so that equal data gives equal text. */
@@ -181,7 +202,7 @@ function startLife(
   const adapter = fake({ scripts: rest, scriptCursor })
   let open = 0
   return {
-    engine: createEngine({ adapter, tools, clock: virtualClock() }),
+    engine: createEngine({ adapter, tools, clock: scenario.clock }),
     tools,
     // A call that was cut is repeated, but not the failed attempts before it.
     completedCalls: () => completedBefore + scriptCursor.index - open,
@@ -205,13 +226,15 @@ function realLife(engine: Engine, tools: readonly Tool[], completedBefore: numbe
   }
 }
 
+/** A handler that asked to be called again runs once for its question and once for the answer. */
 function counted(tool: Tool, ran: (tool: Tool, toolCallId: string) => void): Tool {
   const { handler } = tool
   if (handler === undefined) return tool
   return {
     ...tool,
     handler: (args, options) => {
-      ran(tool, options.toolCall.id)
+      const { toolCall, answer } = options
+      ran(tool, answer === undefined ? toolCall.id : `${toolCall.id} with its answer`)
       return handler(args, options)
     },
   }
@@ -222,17 +245,22 @@ interface Ending {
   readonly session: Session
   /** The number of events. */
   readonly events: number
-  /** The number of moments at which the session could be saved: before each piece of the run, and after each event. */
+  /** The number of moments at which the process can die. */
   readonly moments: number
   /** Whether the run ended by itself. Otherwise it was cut. */
   readonly ended: boolean
-  /** The calls whose handlers had started and had no result when the run was cut. */
+  /** What was saved last, and how many model calls had completed by then. */
+  readonly saved: string | undefined
+  readonly completedCalls: number
+  /** The calls whose start was saved, and whose result was not. */
   readonly started: readonly string[]
 }
 
 /**
- * Runs a scenario from its messages, or from the session of an earlier life. A session that waits is answered by `onSuspend`; one
- * that failed is resumed as long as there are more scripts. The life ends at the moment `cut`, counted from 1.
+ * Runs a scenario from its messages, or from the session of an earlier life, and saves the session before each piece of the run and
+ * after each event. A session that waits is answered by `onSuspend`; one that failed is resumed as long as there are more scripts.
+ *
+ * The life ends at the moment `cut`, counted from 1. Each save is a moment, and each event is one before it is saved.
  */
 async function live(
   scenario: CrashScenario,
@@ -242,19 +270,38 @@ async function live(
 ): Promise<Ending> {
   let events = 0
   let moments = 0
-  let stream: SessionStream | undefined
   let session = from
-  for (;;) {
-    stream = next(scenario, life, session)
-    if (stream === undefined) break
-    const outcome = await follow(stream, life, cut - moments - 1)
-    events += outcome.events
-    moments += 1 + outcome.events
-    session = outcome.session
-    if (outcome.cut) return { session, events, moments, ended: false, started: openCalls(session) }
+  let saved: string | undefined
+  let completedCalls = life.completedCalls()
+  const ending = (ended: boolean): Ending => {
+    if (session === undefined) throw new Error('the run has no session')
+    const started = openCalls(saved === undefined ? session : parseSession(saved))
+    return { session, events, moments, ended, saved, completedCalls, started }
   }
-  if (session === undefined) throw new Error('the run has no session')
-  return { session, events, moments, ended: true, started: [] }
+  /** Saves the session. Returns whether the process dies then. */
+  const save = (current: Session): boolean => {
+    session = current
+    saved = stringifySession(current)
+    completedCalls = life.completedCalls()
+    return ++moments === cut
+  }
+  for (;;) {
+    const stream = next(scenario, life, session)
+    if (stream === undefined) return ending(true)
+    if (save(stream.session)) return ending(false)
+    try {
+      for await (const event of stream) {
+        note(life, event)
+        events++
+        if (++moments === cut || save(stream.session)) return ending(false)
+      }
+    } catch (error) {
+      // The session records a call that failed before its first event. Any other error is a mistake of the scenario.
+      if (stream.session.status !== 'error') throw error
+      life.onCall('ended')
+      session = stream.session
+    }
+  }
 }
 
 /** The next piece of the run; `undefined` at its end. */
@@ -265,54 +312,49 @@ function next(
 ): SessionStream | undefined {
   const { engine, tools } = life
   const options = scenario.engine === undefined ? scenario.options : { ...scenario.options, tools }
-  if (session === undefined) return streamStart(engine, scenario.messages, options)
+  if (session === undefined) {
+    // The same id in every life: a handler may use it, or its idempotency key.
+    const start = createSession({ id: 'rehearsal', messages: scenario.messages })
+    return streamStart(engine, start, options)
+  }
   switch (session.status) {
     case 'completed':
+    case 'halted':
       return undefined
     case 'idle':
       return streamResume(engine, session, options)
     case 'error':
       return life.hasMore() ? streamResume(engine, session, options) : undefined
     case 'awaiting_user':
+    case 'awaiting_approval':
     case 'awaiting_tools': {
       const answer = scenario.onSuspend?.(session)
       if (answer === undefined) throw unanswered(session)
       if ('reply' in answer) return streamReply(engine, session, answer.reply, options)
-      const submitted = submitToolResults(session, answer.toolResults)
-      return submitted.status === 'idle'
-        ? streamResume(engine, submitted, options)
-        : next(scenario, life, submitted)
+      return next(
+        scenario,
+        life,
+        'approvals' in answer
+          ? Object.entries(answer.approvals).reduce(decide, session)
+          : submitToolResults(session, answer.toolResults),
+      )
     }
     default:
       return assertNever(session.status)
   }
 }
 
+function decide(session: Session, [id, approval]: [string, Approval]): Session {
+  if (approval === true) return approved(session, id)
+  return 'deny' in approval
+    ? deniedCall(session, id, approval.deny)
+    : approved(session, id, approval)
+}
+
 function unanswered({ status }: Session): ValidationError {
   return new ValidationError('invalid_options', [
     { path: 'onSuspend', problem: `is required, because the run waits in status ${status}` },
   ])
-}
-
-async function follow(
-  stream: SessionStream,
-  life: Life,
-  limit: number,
-): Promise<{ readonly events: number; readonly session: Session; readonly cut: boolean }> {
-  let events = 0
-  if (limit === 0) return { events, session: stream.session, cut: true }
-  try {
-    for await (const event of stream) {
-      note(life, event)
-      events++
-      if (events === limit) return { events, session: stream.session, cut: true }
-    }
-  } catch (error) {
-    // The session records a call that failed before its first event. Any other error is a mistake of the scenario.
-    if (stream.session.status !== 'error') throw error
-    life.onCall('ended')
-  }
-  return { events, session: stream.session, cut: false }
 }
 
 function note(life: Life, { type }: StreamEvent): void {
@@ -326,5 +368,7 @@ function openCalls({ run, thread }: Session): readonly string[] {
       .filter(({ metadata }) => metadata?.['interrupted'] === true)
       .map(({ toolCallId }) => toolCallId),
   )
-  return (run?.started ?? []).filter((id) => marked.has(id))
+  for (const { call, late } of run?.decisions ?? []) if (late === true) marked.add(call.id)
+  const stored = new Set(run?.results?.map(({ toolCallId }) => toolCallId))
+  return (run?.started ?? []).filter((id) => marked.has(id) && !stored.has(id))
 }

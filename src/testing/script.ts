@@ -1,6 +1,7 @@
 import { ValidationError } from '../errors/errors.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { ToolCall } from '../types/message.ts'
+import type { ModelRequest } from '../types/request.ts'
 import type { FinishReason, ModelResponse, Usage } from '../types/response.ts'
 
 /** A whole tool call. `rawArguments` is for arguments that do not parse. */
@@ -21,7 +22,8 @@ export type ScriptedErrorDetails = JsonObject
 export type SpecEntry =
   | readonly ['text', string]
   | readonly ['reasoning', string]
-  | readonly ['reasoning', string, { readonly opaque?: JsonValue }]
+  /** With an `item`, such as a web search that the provider ran, the entry is that item and has no text. */
+  | readonly ['reasoning', string, { readonly opaque?: JsonValue; readonly item?: JsonObject }]
   | readonly ['tool_call', ScriptedToolCall]
   | readonly ['tool_call_delta', ScriptedToolCallDelta]
   | readonly ['usage', Usage]
@@ -48,6 +50,27 @@ export type ScriptEntry = SpecEntry | HarnessEntry
 
 /** The behaviour of one model call. A script is JSON. */
 export type Script = readonly ScriptEntry[]
+
+/**
+ * A script as it may be written: a text among its entries stands for `['text', text]`, and a list that was made without
+ * `as const` is accepted too. Every entry is checked when the fake is made.
+ */
+export type ScriptInput = readonly (string | ScriptEntry | readonly unknown[])[]
+
+/** Makes the script of a call from its request, so that one fake serves many conversations at once. `call` counts from 1. */
+export type ScriptFunction = (
+  request: ModelRequest,
+  facts: { readonly call: number },
+) => ScriptInput
+
+/** The entries of a script that was checked. */
+export function toScript(input: ScriptInput): Script {
+  if (!input.some((entry) => typeof entry === 'string')) return input as Script // It was checked.
+  const entries: readonly unknown[] = input.map((entry) =>
+    typeof entry === 'string' ? ['text', entry] : entry,
+  )
+  return entries as Script
+}
 
 /** The two vocabularies of scripts: that of tests, and that of conformance harnesses. */
 export type ScriptShape = 'spec31' | 'harness'
@@ -102,7 +125,8 @@ function tagsOf(shape: ScriptShape): string {
  * Tags of both vocabularies, and the empty script, count as `spec31`. An unknown tag throws a `ValidationError` that lists both
  * vocabularies.
  */
-export function detectShape(script: Script): readonly [ScriptShape, Script] {
+export function detectShape(input: ScriptInput): readonly [ScriptShape, Script] {
+  const script = toScript(input)
   const first = script[0]
   if (first === undefined) return ['spec31', script]
   const vocabulary = vocabularyOf(first)
@@ -152,12 +176,12 @@ export function isScriptCursor(value: unknown): value is ScriptCursor {
 
 /** The scripts of a fake. */
 export interface ScriptOptions {
-  /** The script of a single call. */
-  readonly script?: Script | undefined
+  /** The script of a single call, or a function that makes the script of each call from its request. */
+  readonly script?: ScriptInput | ScriptFunction | undefined
   /** One script per call. */
-  readonly scripts?: readonly Script[] | undefined
-  /** For `stream` alone: one script, or one per call. Then `script` or `scripts` is for `generate` alone. */
-  readonly streamScript?: Script | readonly Script[] | undefined
+  readonly scripts?: readonly ScriptInput[] | undefined
+  /** For `stream`: one script, or one per call. `script` or `scripts`, if given, is then for `generate` alone. */
+  readonly streamScript?: ScriptInput | readonly ScriptInput[] | undefined
   /** A cursor to share with other fakes, or to read. Without one the fake has its own. */
   readonly scriptCursor?: ScriptCursor | undefined
 }
