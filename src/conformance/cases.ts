@@ -28,6 +28,7 @@ const chatCapabilities = {
     'a prompt that is filtered or too long is distinguished from other refused requests',
   unsupported_feature: 'an unsupported feature is distinguished from other refused requests',
   retry_after: 'a refusal says how long to wait',
+  statuses: 'refusals have an HTTP status',
   stream_failures: 'the provider reports failures inside a stream',
   stream_retry_after: 'a failure inside a stream says how long to wait',
   finish_reasons: 'length, content_filter and other are distinguished from stop',
@@ -45,6 +46,7 @@ const chatCapabilities = {
   reasoning_usage: 'tokens that were spent on reasoning are counted',
   raw_chunks: 'the chunks of the provider are shown unchanged',
   images: 'the model makes images',
+  keys: 'the adapter sends a key, and the harness shows the keys that it was made with',
 } as const
 
 /** A capability of a chat harness. */
@@ -112,11 +114,16 @@ export interface ConformanceReport {
   readonly notDeclared: readonly UndeclaredCapability[]
 }
 
-/** Runs cases one after the other without a test runner, and returns the results. A failed case does not reject. */
+/**
+ * Runs cases one after the other without a test runner, and returns the results. A failed case does not reject; a harness
+ * that declares an unknown capability does.
+ */
 export async function runCases<Harness extends Declares>(
   cases: readonly ConformanceCase<Harness>[],
   harness: NoInfer<Harness>,
 ): Promise<ConformanceReport> {
+  const [unknown] = unknownCapabilities(harness)
+  if (unknown !== undefined) throw unknownCapability(unknown)
   const { asked, undeclared } = sortCases(cases, harness)
   const passed: string[] = []
   const failed: FailedCase[] = []
@@ -198,10 +205,8 @@ export function register<Harness extends Declares>(
       for (const item of group) await (runs.get(item.name) ?? runOf(item))
     })
   }
-  for (const capability of harness.capabilities ?? []) {
-    if (!Object.hasOwn(everyCapability, capability)) {
-      test(`declared: ${capability}`, () => Promise.reject(unknownCapability(capability)))
-    }
+  for (const capability of unknownCapabilities(harness)) {
+    test(`declared: ${capability}`, () => Promise.reject(unknownCapability(capability)))
   }
   for (const [capability, group] of undeclared) {
     const count = group.length === 1 ? '1 case' : `${group.length} cases`
@@ -212,6 +217,10 @@ export function register<Harness extends Declares>(
 
 function named(capability: string): string {
   return `${capability}: ${everyCapability[capability] ?? 'unknown capability'}`
+}
+
+function unknownCapabilities({ capabilities = [] }: Declares): readonly string[] {
+  return capabilities.filter((capability) => !Object.hasOwn(everyCapability, capability))
 }
 
 function unknownCapability(capability: string): ConformanceFailure {

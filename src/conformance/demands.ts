@@ -160,12 +160,16 @@ export const contract = {
   cancelled:
     '`options.signal` stops a call: before the first event it rejects, later the last event is an error; the reason is cancelled.',
   timeouts:
-    '`requestTimeoutMs` limits the wait for the first event, `streamTimeoutMs` every silence after it, both by `options.clock`; beyond them it is an `AdapterError` timeout. No timer keeps running.',
+    '`requestTimeoutMs` limits the wait for the first content, `streamTimeoutMs` every silence after it (whatever arrives ends one), both by `options.clock`; beyond them it is an `AdapterError` timeout. No timer keeps running.',
+  firstContent:
+    'The first event comes with the first content (text, reasoning, a call, an image or the end); `message_started` travels with it.',
+  activity:
+    '`options.onActivity` is called for everything that the provider sends, also for what makes no event.',
   noRetries: 'An adapter never retries: the engine has the only retry loop.',
   tools:
-    '`tool_call_completed` has the id, the name and the decoded arguments of a call. Calls keep the order in which they first appeared, in the message too.',
+    '`tool_call_completed` has the id, the name and the decoded arguments of a call. Every call of an answer has an id of its own. Calls keep the order in which they first appeared, in the message too.',
   rawArguments:
-    '`rawArguments` is the text that the model wrote. If it is not a JSON object, `arguments` is `{}`.',
+    '`rawArguments` is the text that the model wrote. If it is not a JSON object of finite numbers and at most 500 levels, `arguments` is `{}`.',
   pieces:
     '`tool_call_delta` events of a call add up to its `rawArguments`; `tool_call_started` comes before them, `tool_call_completed` after.',
   reasoning:
@@ -197,6 +201,13 @@ export const contract = {
   storeVersion:
     '`save` returns the new version. With `ifVersion`, a save over another version is refused with `SessionError` stale and changes nothing.',
   storeAtomic: 'An interrupted save leaves the old session or the new one, never a mixture.',
+  storeTime: '`load` and `list` tell when a session was saved, in milliseconds since 1970.',
+  storeDelete:
+    '`delete` removes a session, also an unreadable one. A session that is not there is no error, and one that is saved again starts at version 1.',
+  storeList:
+    '`list` returns one row `{id, status, version, updatedAt}` for each session, ordered by id. `prefix`, `status`, `limit` and `after` select from them.',
+  storeUnavailable:
+    'A failure of the storage is `SessionError` unavailable, with the error of the storage as `cause`.',
 } as const
 
 /** One of the promises. */

@@ -27,6 +27,8 @@ export interface ChatHarness extends Declares<ChatCapability> {
   readonly model?: string | undefined
   /** How long a case waits in real time before it reports that something hangs (30 000). */
   readonly patienceMs?: number | undefined
+  /** The keys and other secrets that the adapter was made with: nothing that leaves it may show them. */
+  keys?(): readonly string[]
   /** Makes a new adapter whose first call plays the script. */
   start(script: Script, options?: StartOptions): StartedAdapter | Promise<StartedAdapter>
 }

@@ -1,6 +1,6 @@
 import { isAllmError } from '../errors/errors.ts'
 import { allDifferent, sameJson } from '../schema/json-schema.ts'
-import { sessionVersion, type Session } from '../types/session.ts'
+import { sessionVersion, type Session, type SessionStatus } from '../types/session.ts'
 import type { ConformanceCase, Declares, StoreCapability } from './cases.ts'
 import { ConformanceFailure, demand } from './demands.ts'
 
@@ -152,6 +152,126 @@ export const sessionStoreCases: readonly StoreCase[] = [
       }),
   },
   {
+    name: 'long ids are kept apart',
+    run: (harness) =>
+      withStore(harness, async ({ store }) => {
+        const ids = ['ä', 'Z', 'z'].flatMap((char) => [char.repeat(300), `${char.repeat(300)}.`])
+        for (const id of ids) await store.save(sessionOf(id, `the text of ${id}`))
+        for (const id of ids) await demandStored(store, sessionOf(id, `the text of ${id}`), 1)
+        demandIds(await store.list({ prefix: 'ä' }), ids.slice(0, 2))
+      }),
+  },
+  {
+    name: 'the time of a save is told',
+    run: (harness) =>
+      withStore(harness, async ({ store }) => {
+        await store.save(sessionOf('s'))
+        const first = await store.load('s')
+        await store.save(sessionOf('s'))
+        const second = await store.load('s')
+        const times = [first?.updatedAt, second?.updatedAt]
+        const [before, after] = times
+        demand(
+          Number.isFinite(before) && Number.isFinite(after) && Number(before) <= Number(after),
+          {
+            expected: 'updatedAt of both saves, the second not before the first',
+            received: times,
+            contract: 'storeTime',
+          },
+        )
+      }),
+  },
+  {
+    name: 'a session that was deleted is not there, and starts again',
+    run: (harness) =>
+      withStore(harness, async ({ store }) => {
+        await store.save(sessionOf('s', 'old'))
+        await store.save(sessionOf('s', 'older'))
+        await store.save(sessionOf('t'))
+        await store.delete('s')
+        const left = [await store.load('s'), await store.load('t')]
+        demand(left[0] === undefined && left[1] !== undefined, {
+          expected: 'the deleted session to be gone, and the other one to be there',
+          received: left,
+          contract: 'storeDelete',
+        })
+        await store.save(sessionOf('s', 'new'), { ifVersion: 0 })
+        await demandStored(store, sessionOf('s', 'new'), 1)
+      }),
+  },
+  {
+    name: 'deleting a session that is not there is no error',
+    run: (harness) =>
+      withStore(harness, async ({ store }) => {
+        const thrown: unknown = await store.delete('nobody').then(() => undefined, asThrown)
+        demand(thrown === undefined, {
+          expected: 'delete to resolve',
+          received: thrown,
+          contract: 'storeDelete',
+        })
+      }),
+  },
+  {
+    name: 'a list has a row for each session, in the order of their ids',
+    run: (harness) =>
+      withStore(harness, async ({ store }) => {
+        demandIds(await store.list(), [])
+        for (const id of ['b', 'c', 'a']) await store.save(sessionOf(id))
+        await store.save(waitingSession('c'))
+        const rows = await store.list()
+        const shown = rows.map(({ id, status, version }) => ({ id, status, version }))
+        const wanted = [
+          { id: 'a', status: 'idle', version: 1 },
+          { id: 'b', status: 'idle', version: 1 },
+          { id: 'c', status: 'awaiting_tools', version: 2 },
+        ]
+        const timed = rows.every(({ updatedAt }) => Number.isFinite(updatedAt))
+        demand(sameJson(shown, wanted) && timed, {
+          expected: `the rows ${JSON.stringify(wanted)}, each with updatedAt`,
+          received: rows,
+          contract: 'storeList',
+        })
+      }),
+  },
+  {
+    name: 'a list is limited to a status',
+    run: (harness) =>
+      withStore(harness, async ({ store }) => {
+        await store.save(sessionOf('a'))
+        await store.save(waitingSession('b'))
+        await store.save(waitingSession('c'))
+        await store.save(sessionOf('c'))
+        demandIds(await store.list({ status: 'awaiting_tools' }), ['b'])
+        demandIds(await store.list({ status: 'idle', limit: 1 }), ['a'])
+        demandIds(await store.list({ status: 'error' }), [])
+      }),
+  },
+  {
+    name: 'a list is limited to the beginning of ids, taken literally',
+    run: (harness) =>
+      withStore(harness, async ({ store }) => {
+        for (const id of ['ab-1', 'a_-1', 'a%-1', 'a*-1', 'A_-1', 'b']) {
+          await store.save(sessionOf(id))
+        }
+        for (const prefix of ['a_', 'a%', 'a*']) {
+          demandIds(await store.list({ prefix }), [`${prefix}-1`])
+        }
+      }),
+  },
+  {
+    name: 'pages of a list neither skip nor repeat a session, also when others come and go',
+    run: (harness) =>
+      withStore(harness, async ({ store }) => {
+        for (const id of ['a', 'b', 'c', 'd', 'e']) await store.save(sessionOf(id))
+        demandIds(await store.list({ limit: 2 }), ['a', 'b'])
+        await store.delete('b')
+        await store.save(sessionOf('aa'))
+        demandIds(await store.list({ limit: 2, after: 'b' }), ['c', 'd'])
+        demandIds(await store.list({ limit: 2, after: 'd' }), ['e'])
+        demandIds(await store.list({ limit: 2, after: 'e' }), [])
+      }),
+  },
+  {
     name: 'another store on the same place finds the session',
     capability: 'durable',
     run: (harness) =>
@@ -173,6 +293,31 @@ export const sessionStoreCases: readonly StoreCase[] = [
       }),
   },
   {
+    name: 'of several stores that make a session at the same time, one succeeds',
+    capability: 'durable',
+    run: (harness) =>
+      withStore(harness, async (started) => {
+        const reopen = provided(started.reopen, 'reopen')
+        const stores = [started.store, await reopen(), await reopen(), await reopen()]
+        for (let round = 0; round < 5; round++) {
+          const saves = stores.map((store, index) =>
+            store.save(sessionOf(`s${round}`, `by ${index}`), { ifVersion: 0 }).then(
+              () => `by ${index}`,
+              (thrown: unknown) => (isAllmError(thrown) ? thrown.reason : thrown),
+            ),
+          )
+          const outcomes = await Promise.all(saves)
+          const winners = outcomes.filter((outcome) => outcome !== 'stale')
+          demand(winners.length === 1, {
+            expected: 'one save that is taken, and three that are stale',
+            received: outcomes,
+            contract: 'storeVersion',
+          })
+          await demandStored(started.store, sessionOf(`s${round}`, String(winners[0])), 1)
+        }
+      }),
+  },
+  {
     name: 'a session that cannot be read is unreadable, not absent',
     capability: 'damage',
     run: (harness) =>
@@ -180,6 +325,46 @@ export const sessionStoreCases: readonly StoreCase[] = [
         await store.save(sessionOf('s'))
         await provided(started.damage, 'damage')('s')
         await demandRefused(store.load('s'), 'unreadable')
+      }),
+  },
+  {
+    name: 'a session that cannot be read is replaced by a save, and can be deleted',
+    capability: 'damage',
+    run: (harness) =>
+      withStore(harness, async ({ store, ...started }) => {
+        const damage = provided(started.damage, 'damage')
+        await store.save(sessionOf('s'))
+        await damage('s')
+        const version = await store.save(sessionOf('s', 'mended'))
+        await demandStored(store, sessionOf('s', 'mended'), version)
+        await damage('s')
+        await store.delete('s')
+        const stored = await store.load('s')
+        demand(stored === undefined, {
+          expected: 'undefined',
+          received: stored,
+          contract: 'storeDelete',
+        })
+      }),
+  },
+  {
+    name: 'a failure of the storage is typed, and the next save succeeds',
+    capability: 'interruption',
+    run: (harness) =>
+      withStore(harness, async ({ store, ...started }) => {
+        await store.save(sessionOf('s', 'old'))
+        await provided(started.interruptNextSave, 'interruptNextSave')()
+        const thrown: unknown = await store
+          .save(sessionOf('s', 'new'), { ifVersion: 1 })
+          .then(() => undefined, asThrown)
+        const isTyped = isAllmError(thrown) && thrown.reason === 'unavailable'
+        demand(thrown === undefined || (isTyped && thrown.cause !== undefined), {
+          expected: 'a SessionError unavailable with its cause',
+          received: thrown,
+          contract: 'storeUnavailable',
+        })
+        const version = await store.save(sessionOf('s', 'next'))
+        await demandStored(store, sessionOf('s', 'next'), version)
       }),
   },
   {
@@ -195,8 +380,9 @@ export const sessionStoreCases: readonly StoreCase[] = [
         )
         const loaded = await store.load('s').catch((thrown: unknown) => thrown)
         const wanted = taken ? ['new'] : ['old', 'new']
-        const whole = wanted.some((text) =>
-          sameJson(loaded, { session: sessionOf('s', text), version: text === 'old' ? 1 : 2 }),
+        const { session, version } = (loaded ?? {}) as Partial<TestedSession>
+        const whole = wanted.some(
+          (text) => sameJson(session, sessionOf('s', text)) && version === (text === 'old' ? 1 : 2),
         )
         demand(whole, {
           expected: `the session with ${wanted.join(' or ')}, whole`,
@@ -209,8 +395,28 @@ export const sessionStoreCases: readonly StoreCase[] = [
 
 /** The interface of `SessionStore`. */
 interface TestedStore {
-  load(id: string): Promise<{ readonly session: Session; readonly version: number } | undefined>
+  load(id: string): Promise<TestedSession | undefined>
   save(session: Session, options?: { readonly ifVersion?: number | undefined }): Promise<number>
+  delete(id: string): Promise<unknown>
+  list(options?: {
+    readonly status?: SessionStatus | undefined
+    readonly prefix?: string | undefined
+    readonly limit?: number | undefined
+    readonly after?: string | undefined
+  }): Promise<readonly TestedRow[]>
+}
+
+interface TestedSession {
+  readonly session: Session
+  readonly version: number
+  readonly updatedAt: number
+}
+
+interface TestedRow {
+  readonly id: string
+  readonly status: string
+  readonly version: number
+  readonly updatedAt: number
 }
 
 /** Starts an empty store. */
@@ -257,6 +463,20 @@ async function demandStored(store: TestedStore, session: Session, version: numbe
   })
 }
 
+/** Demands the rows of these sessions, in this order. */
+function demandIds(rows: readonly TestedRow[], ids: readonly string[]): void {
+  const shown = rows.map(({ id }) => id)
+  demand(sameJson(shown, ids), {
+    expected: `the rows of ${ids.length === 0 ? 'no session' : ids.join(', ')}`,
+    received: shown,
+    contract: 'storeList',
+  })
+}
+
+function asThrown(thrown: unknown): unknown {
+  return thrown ?? new Error(`rejected with ${String(thrown)}`)
+}
+
 /** Demands that something rejects with a `SessionError` of a reason. */
 async function demandRefused(
   work: Promise<unknown>,
@@ -289,6 +509,7 @@ function sessionOf(id: string, text = 'Hello'): Session {
     status: 'idle',
     thread: { messages: [{ role: 'user', content: text }], metadata: { topic: 'parrots' } },
     pendingToolCalls: [],
+    pendingApprovals: [],
     context: { tenant: 'acme' },
     metadata: { opened: 1 },
   }

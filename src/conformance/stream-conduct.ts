@@ -1,6 +1,7 @@
 import { sameJson } from '../schema/json-schema.ts'
 import type { Script } from '../testing/script.ts'
 import type { ModelEvent } from '../types/events.ts'
+import type { JsonObject } from '../types/json.ts'
 import type { ModelRequest } from '../types/request.ts'
 import { demandCancelled, demandNoKey, echoedKey, plainKey } from './adapter-demands.ts'
 import { unhandledDuring } from './cases.ts'
@@ -196,6 +197,30 @@ export const hygieneCases: readonly ChatCase[] = [
       }),
   },
   {
+    name: 'a key of any form that the provider repeats is in nothing that leaves the adapter',
+    capability: 'keys',
+    async run(harness) {
+      const inMiddle = harness.capabilities?.includes('stream_failures') === true
+      for (const key of [plainKey, 'hush-7', ...(harness.keys?.() ?? [])]) {
+        const own = harness.keys?.().includes(key) === true
+        const said = { message: `the key ${key} is wrong` }
+        const scripts: readonly Script[] = [
+          [['preflight_error', 'authentication_failed', { status: 401, ...said }]],
+          [['preflight_error', 'invalid_request', { status: 400, ...said }]],
+          ...(inMiddle ? [repeatedInMiddle(said)] : []),
+        ]
+        for (const script of scripts) {
+          await play(harness, script, async (fixture) => {
+            const { events, failure } = await read(fixture, {
+              options: own ? {} : { apiKey: key },
+            })
+            demandNoKey(key, [events, failure?.thrown])
+          })
+        }
+      }
+    },
+  },
+  {
     name: 'no rejection is left unhandled',
     async run(harness) {
       const found = await unhandledDuring(async () => {
@@ -228,6 +253,14 @@ export const hygieneCases: readonly ChatCase[] = [
     },
   },
 ]
+
+/** An answer that breaks with what the provider says. */
+function repeatedInMiddle(said: JsonObject): Script {
+  return [
+    ['text_delta', 'so far'],
+    ['error_event', 'provider_unavailable', said],
+  ]
+}
 
 /** Calls do not change the data of the caller, and do not affect each other. */
 export const isolationCases: readonly ChatCase[] = [

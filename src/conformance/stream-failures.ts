@@ -1,4 +1,4 @@
-import { isAllmError } from '../errors/errors.ts'
+import { isAllmError, reasonOfStatus } from '../errors/errors.ts'
 import type { Script, ScriptEntry } from '../testing/script.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import type { ModelEvent } from '../types/events.ts'
@@ -11,18 +11,20 @@ import {
   refusals,
   scriptOf,
 } from './adapter-demands.ts'
-import { demand, show, type Finding } from './demands.ts'
+import { demand, show, turns, type Finding } from './demands.ts'
 import {
   demandNoTimer,
   hello,
   joinedDeltas,
   late,
+  openStream,
   play,
   read,
   readEvents,
   readWhileTimePasses,
   showEvents,
   slow,
+  whileTimePasses,
   type Outcome,
   type ChatCase,
   type ChatHarness,
@@ -144,8 +146,31 @@ function errorOf(event: ModelEvent | undefined): ErrorData | undefined {
   return event?.type === 'error' ? event.error : undefined
 }
 
+/** The statuses whose reason follows from the one table of all providers. */
+const statuses = [402, 403, 404, 405, 408, 409, 413, 415, 422, 424, 429, 500, 502, 503, 504, 529]
+
 /** Failures before the first event. */
 export const refusalCases: readonly ChatCase[] = [
+  {
+    name: 'the reason of a refusal follows from its status',
+    capability: 'statuses',
+    async run(harness) {
+      for (const status of statuses) {
+        const reason = reasonOfStatus(status)
+        await play(harness, [['preflight_error', 'unknown', { status }]], async (fixture) => {
+          const { events, failure } = await read(fixture)
+          const thrown = failure?.thrown
+          const error = isAllmError(thrown) ? thrown.toJSON() : undefined
+          demand(error?.reason === reason && error.status === status, {
+            expected: `a rejection with AdapterError ${reason} for the status ${status}`,
+            received: thrown ?? showEvents(events),
+            contract: 'preflight',
+            hint: 'use reasonOfStatus: a caller branches on the reason, whatever the provider',
+          })
+        })
+      }
+    },
+  },
   ...refusals.map((refusal): ChatCase => {
     const { reason, capability } = refusal
     return defined<ChatCase>({
@@ -206,8 +231,92 @@ const steady: Script = [
   ['finish', 'stop'],
 ]
 
+/** Twelve seconds without content, with a sign of life every second. */
+const pinging: Script = [
+  ['text', 'let me think'],
+  ...Array.from({ length: 12 }).flatMap((): readonly ScriptEntry[] => [
+    ['delay', 1000],
+    ['raw_chunk', {}],
+  ]),
+  ['text', ' and answer'],
+  ['finish', 'stop'],
+]
+
+/** The provider's handshake, and nothing else for a minute. */
+const handshake: Script = [
+  ['raw_chunk', {}],
+  ['delay', 60_000],
+  ['text', 'late'],
+  ['finish', 'stop'],
+]
+
 /** Timeouts, by a clock that the case moves. */
 export const timeCases: readonly ChatCase[] = [
+  {
+    name: 'what makes no event ends a silence too',
+    capability: 'timeouts',
+    run: (harness) =>
+      play(harness, pinging, async (fixture) => {
+        const { events, failure } = await readWhileTimePasses(fixture, { streamTimeoutMs: 8000 })
+        demand(events.at(-1)?.type === 'message_completed', {
+          expected: 'message_completed: the provider was never silent for 8000 ms',
+          received: failure?.thrown ?? showEvents(events),
+          contract: 'timeouts',
+          hint: 'restart the timer with every read, not with every event: pings and comments are signs of life',
+        })
+      }),
+  },
+  {
+    name: 'onActivity is called for what makes no event',
+    capability: 'timeouts',
+    run: (harness) =>
+      play(harness, pinging, async (fixture) => {
+        let signs = 0
+        await readWhileTimePasses(fixture, { onActivity: () => void signs++ })
+        demand(signs >= 12, {
+          expected: 'at least 12 calls of onActivity: the provider sent something every second',
+          received: signs,
+          contract: 'activity',
+        })
+      }),
+  },
+  {
+    name: 'the first event comes with the first content',
+    capability: 'timeouts',
+    run: (harness) =>
+      play(harness, handshake, async (fixture) => {
+        const stream = openStream(fixture)
+        let early: unknown
+        let waits = true
+        const pending = stream.step().then(({ value }) => {
+          if (waits) early = value
+        })
+        await turns(200)
+        waits = false
+        await whileTimePasses(fixture, pending, 120_000)
+        await stream.leave()
+        demand(early === undefined, {
+          expected: 'nothing before the first text: message_started comes with it',
+          received: early,
+          contract: 'firstContent',
+          hint: 'hold message_started back until there is something to say: until then a failure can be retried',
+        })
+      }),
+  },
+  {
+    name: 'the handshake of the provider does not end requestTimeoutMs',
+    capability: 'timeouts',
+    run: (harness) =>
+      play(harness, handshake, async (fixture) => {
+        const { events, failure } = await readWhileTimePasses(fixture, { requestTimeoutMs: 2500 })
+        const thrown = failure?.thrown
+        demand(events.length === 0 && isAllmError(thrown) && thrown.reason === 'timeout', {
+          expected: 'a rejection with timeout after 2500 ms without content',
+          received: thrown ?? showEvents(events),
+          contract: 'timeouts',
+        })
+      }),
+  },
   {
     name: 'a silence beyond streamTimeoutMs ends the stream with the error timeout',
     capability: 'timeouts',

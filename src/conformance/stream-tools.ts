@@ -113,7 +113,42 @@ export const toolCases: readonly ChatCase[] = [
         })
       }),
   },
+  {
+    name: 'arguments that JSON cannot hold are kept as they were written',
+    capability: 'raw_arguments',
+    async run(harness) {
+      for (const rawArguments of ['{"days":1e999}', deepArguments]) {
+        const script: Script = [['tool_call', { id: 'call_1', name: 'weather', rawArguments }]]
+        await answered(harness, script, (events) => {
+          const [completed] = eventsOfType(events, 'tool_call_completed')
+          const { arguments: args, rawArguments: raw } = completed?.call ?? {}
+          demand(sameJson(args, {}) && raw === rawArguments, {
+            expected: `arguments {} and rawArguments ${rawArguments}`,
+            received: completed,
+            contract: 'rawArguments',
+            hint: 'JSON.parse reads 1e999 as Infinity, which no JSON can hold; at most 500 levels can be saved',
+          })
+        })
+      }
+    },
+  },
+  {
+    name: 'a call is started before it is completed',
+    capability: 'tools',
+    run: (harness) =>
+      answered(harness, weatherCall, (events) => {
+        const first = events.find(({ type }) => type.startsWith('tool_call'))
+        demand(first?.type === 'tool_call_started' && first.name === 'weather', {
+          expected: 'tool_call_started with the name of the call before its other events',
+          received: showEvents(events),
+          contract: 'pieces',
+        })
+      }),
+  },
 ]
+
+/** Beyond the depth that a session can keep. */
+const deepArguments = `{"city":${'['.repeat(501)}${']'.repeat(501)}}`
 
 const brokenCall = { id: 'call_1', name: 'weather', rawArguments: '{"city": "Par' }
 

@@ -133,9 +133,12 @@ export const toolExecutorCases: readonly ExecutorCase[] = [
       let seen: unknown
       await execute(
         harness,
-        toolOf((_, { signal: _signal, ...rest }) => void (seen = rest)),
+        toolOf((_, { signal: _signal, progress, ...rest }) => {
+          seen = { ...rest, progress: typeof progress }
+        }),
       )
-      const { signal: _, ...expected } = sampleOptions()
+      const { signal: _, progress, ...others } = sampleOptions()
+      const expected = { ...others, progress: typeof progress }
       demand(sameJson(seen, expected), {
         expected: show(expected),
         received: seen,
@@ -245,9 +248,18 @@ function sampleOptions(signal: AbortSignal = new AbortController().signal): Hand
     signal,
     context: { tenant: 'acme' },
     toolCall: { id: 'call_1', name: 'weather', arguments: sampleArgs },
+    idempotencyKey: 'session-1:2:call_1',
+    progress: () => Promise.resolve(),
+    answer: 'yes',
     sessionId: 'session-1',
     requestId: 'run-1',
-    engine: { [engineBrand]: true, model: 'a-model', imageModel: undefined, context: {} },
+    engine: {
+      [engineBrand]: true,
+      provider: undefined,
+      model: 'a-model',
+      imageModel: undefined,
+      context: {},
+    },
   }
 }
 
