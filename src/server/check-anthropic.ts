@@ -231,11 +231,53 @@ function blockProblem(block: JsonObject, at: string, role: string): RequestProbl
   }
   if (type === 'tool_result') {
     if (role !== 'user') return misplaced(type, role)
-    return patternProblem(`${at}.tool_result.tool_use_id`, tool_use_id, blockIds)
+    return (
+      patternProblem(`${at}.tool_result.tool_use_id`, tool_use_id, blockIds) ??
+      firstProblem(objectsOf(block['content']), (inner, index) =>
+        mediaProblem(inner, `${at}.tool_result.content.${index}`),
+      )
+    )
+  }
+  if (type === 'image' || type === 'document') {
+    return role === 'user' ? mediaProblem(block, at) : misplaced(type, role)
   }
   if (type === 'thinking' && typeof block['signature'] !== 'string')
     return required(`${at}.thinking.signature`)
   return undefined
+}
+
+/** The sources of images and documents, with the one type that a source takes. */
+const mediaSources: Readonly<Record<string, readonly string[]>> = {
+  image: ['base64', 'url', 'file'],
+  document: ['base64', 'text', 'content', 'url', 'file'],
+}
+
+const sourceTypes: Readonly<Record<string, readonly string[]>> = {
+  'image.base64': ['image/jpeg', 'image/png', 'image/gif', 'image/webp'],
+  'document.base64': ['application/pdf'],
+  'document.text': ['text/plain'],
+}
+
+function mediaProblem(block: JsonObject, at: string): RequestProblem | undefined {
+  const kind = shown(block['type'])
+  const tags = mediaSources[kind]
+  if (tags === undefined) return undefined
+  if (block['source'] === undefined) return required(`${at}.${kind}.source`)
+  const source = objectOf(block['source'])
+  const { type, media_type } = source
+  const place = `${at}.${kind}.source`
+  if (typeof type !== 'string' || !tags.includes(type)) {
+    const expected = tags.map((tag) => `'${tag}'`).join(', ')
+    const message = `${place}: Input tag '${shown(type)}' found using 'type' does not match any of the expected tags: ${expected}`
+    return { message }
+  }
+  const member = { base64: 'data', text: 'data', url: 'url', file: 'file_id' }[type]
+  if (member !== undefined && typeof source[member] !== 'string')
+    return required(`${place}.${type}.${member}`)
+  const types = sourceTypes[`${kind}.${type}`]
+  if (types === undefined || types.includes(shown(media_type))) return undefined
+  const expected = types.map((name) => `'${name}'`).join(' or ')
+  return { message: `${place}.${type}.media_type: Input should be ${expected}` }
 }
 
 function misplaced(type: string, role: string): RequestProblem {

@@ -48,8 +48,11 @@ const configNames = geminiNames({
   audioTimestamp: ['boolean'],
 })
 
-/** Checks a generateContent request: unknown names, wrong kinds, invalid functions and schemas, and the order of turns. */
-export function checkGemini(body: JsonObject): RequestProblem | undefined {
+/**
+ * Checks a generateContent request: unknown names, wrong kinds, invalid functions and schemas, the order of turns, and what the
+ * model does not take.
+ */
+export function checkGemini(body: JsonObject, model = ''): RequestProblem | undefined {
   const config = objectOf(either(body, 'generationConfig', 'generation_config'))
   const tools = listOf(body['tools'])
   return (
@@ -66,6 +69,7 @@ export function checkGemini(body: JsonObject): RequestProblem | undefined {
     geminiTurnsProblem(listOf(body['contents'])) ??
     firstProblem(tools, toolProblem) ??
     duplicateProblem(tools) ??
+    formatProblem(tools, config, model) ??
     schemaProblem(
       either(config, 'responseSchema', 'response_schema'),
       'generation_config.response_schema',
@@ -111,6 +115,19 @@ function duplicateProblem(tools: readonly JsonObject[]): RequestProblem | undefi
     seen.add(name)
     return undefined
   })
+}
+
+/** Models before Gemini 3 do not take functions and JSON as the type of the answer in one request. */
+function formatProblem(
+  tools: readonly JsonObject[],
+  config: JsonObject,
+  model: string,
+): RequestProblem | undefined {
+  const type = either(config, 'responseMimeType', 'response_mime_type')
+  const isOlder = /gemini-[12](?:[.-]|$)/.test(model)
+  if (!isOlder || type !== 'application/json' || tools.length === 0) return undefined
+  const what = tools.some((tool) => declarations(tool).length > 0) ? 'Function calling' : 'Tool use'
+  return { message: `${what} with a response mime type: 'application/json' is unsupported` }
 }
 
 function rangeProblem(config: JsonObject): RequestProblem | undefined {
@@ -178,6 +195,8 @@ function partProblem(part: JsonObject, at: string): RequestProblem | undefined {
     const rule = "required oneof field 'data' must have one initialized field"
     return { message: `* GenerateContentRequest.${at}.data: ${rule}\n` }
   }
+  const media = mediaProblem(part, at)
+  if (media !== undefined) return media
   const call = functionPart(part, 'functionCall')
   const response = functionPart(part, 'functionResponse')
   const [kind, named] =
@@ -185,6 +204,26 @@ function partProblem(part: JsonObject, at: string): RequestProblem | undefined {
   if (named === undefined || (typeof named['name'] === 'string' && named['name'] !== ''))
     return undefined
   return { message: `* GenerateContentRequest.${at}.${kind}.name: Name cannot be empty.\n` }
+}
+
+/** Inline data has a type that the models read; a file has an address. */
+function mediaProblem(part: JsonObject, at: string): RequestProblem | undefined {
+  const inline = functionPart(part, 'inlineData')
+  const file = functionPart(part, 'fileData')
+  if (file !== undefined && (file['fileUri'] ?? file['file_uri']) === undefined) {
+    return {
+      message: `* GenerateContentRequest.${at}.file_data.file_uri: file_uri must not be empty.\n`,
+    }
+  }
+  if (inline === undefined) return undefined
+  const mimeType = shown(inline['mimeType'] ?? inline['mime_type'])
+  if (
+    /^(?:(?:image|audio|video|text)\/|application\/(?:pdf|x-javascript|x-python|rtf)$)/.test(
+      mimeType,
+    )
+  )
+    return undefined
+  return { message: `Unsupported MIME type: ${mimeType}` }
 }
 
 function functionPart(part: JsonObject, name: string): JsonObject | undefined {

@@ -147,7 +147,9 @@ function messageProblem(message: JsonObject, index: number): RequestProblem | un
   if (tool_calls !== undefined && role !== 'assistant')
     return { message: `Unknown parameter: '${at}.tool_calls'.`, param: `${at}.tool_calls` }
   return (
-    firstProblem(objectsOf(content), (part, i) => partProblem(part, `${at}.content[${i}]`)) ??
+    firstProblem(objectsOf(content), (part, i) =>
+      partProblem(part, `${at}.content[${i}]`, shown(role)),
+    ) ??
     firstProblem(objectsOf(tool_calls), (call, i) => callProblem(call, `${at}.tool_calls[${i}]`))
   )
 }
@@ -161,12 +163,39 @@ function speaksOtherwise({ tool_calls, function_call, refusal, audio }: JsonObje
 
 const partTypes = ['text', 'image_url', 'input_audio', 'file', 'refusal']
 
-function partProblem(part: JsonObject, at: string): RequestProblem | undefined {
+function partProblem(part: JsonObject, at: string, role: string): RequestProblem | undefined {
   const { type } = part
+  const [place = ''] = at.split('.')
+  if (role !== 'user' && type === 'image_url') {
+    const message = `Invalid '${place}'. Image URLs are only allowed for messages with role 'user', but this message with role '${role}' contains an image URL.`
+    return { message, param: place, code: 'invalid_value' }
+  }
+  if (role === 'tool') return wordProblem(`${at}.type`, type, ['text'])
   if (type === 'text' && typeof part['text'] !== 'string') return missing(`${at}.text`)
   if (type === 'image_url' && typeof objectOf(part['image_url'])['url'] !== 'string')
     return missing(`${at}.image_url.url`)
+  if (type === 'input_audio') return audioProblem(objectOf(part['input_audio']), at)
+  if (type === 'file') return fileProblem(objectOf(part['file']), at)
   return wordProblem(`${at}.type`, type, partTypes)
+}
+
+function audioProblem({ data, format }: JsonObject, at: string): RequestProblem | undefined {
+  if (typeof data !== 'string') return missing(`${at}.input_audio.data`)
+  return wordProblem(`${at}.input_audio.format`, format, ['wav', 'mp3'])
+}
+
+/** Only PDFs, as a data URL or by their id. */
+function fileProblem({ file_data, file_id }: JsonObject, at: string): RequestProblem | undefined {
+  const param = `${at}.file.file_data`
+  if (file_data === undefined || file_data === null) {
+    return typeof file_id === 'string' ? undefined : missing(`${at}.file.file_id`)
+  }
+  const [, type] = /^data:([^;,]*);base64,[\w+/]+={0,2}$/.exec(shown(file_data)) ?? []
+  if (type === 'application/pdf') return undefined
+  const found =
+    type === undefined ? 'an invalid base64-encoded value' : `unsupported MIME type '${type}'`
+  const message = `Invalid file data: '${param}'. Expected a base64-encoded data URL with an application/pdf MIME type (e.g. 'data:application/pdf;base64,SGVsbG8sIFdvcmxkIQ=='), but got ${found}.`
+  return { message, param, code: 'invalid_value' }
 }
 
 function callProblem(call: JsonObject, at: string): RequestProblem | undefined {

@@ -123,6 +123,8 @@ const outputTypes = ['output_text', 'refusal']
 
 const inputTypes = ['input_text', 'input_image', 'input_file', 'input_audio']
 
+const resultTypes = ['input_text', 'input_image', 'input_file']
+
 const itemChecks: Readonly<
   Record<string, (item: JsonObject, at: string) => RequestProblem | undefined>
 > = {
@@ -130,7 +132,10 @@ const itemChecks: Readonly<
   function_call: callProblem,
   function_call_output({ call_id, output }, at) {
     if (typeof call_id !== 'string') return missing(`${at}.call_id`)
-    return output === undefined ? missing(`${at}.output`) : undefined
+    if (output === undefined) return missing(`${at}.output`)
+    return firstProblem(objectsOf(output), (part, i) =>
+      contentProblem(part, `${at}.output[${i}]`, resultTypes),
+    )
   },
   reasoning: ({ summary }, at) => (Array.isArray(summary) ? undefined : missing(`${at}.summary`)),
 }
@@ -144,8 +149,28 @@ function messageProblem(item: JsonObject, at: string): RequestProblem | undefine
     return wrongType(`${at}.content`, 'a string or an array', kindOf(content))
   const types = role === 'assistant' ? outputTypes : inputTypes
   return firstProblem(objectsOf(content), (part, i) =>
-    wordProblem(`${at}.content[${i}]`, part['type'], types),
+    contentProblem(part, `${at}.content[${i}]`, types),
   )
+}
+
+/** A file has one source. Its data is a data URL, at least in the result of a tool. */
+function contentProblem(
+  part: JsonObject,
+  at: string,
+  types: readonly string[],
+): RequestProblem | undefined {
+  const { type, file_data, file_id, file_url, image_url } = part
+  if (type === 'input_file') {
+    if ([file_data, file_id, file_url].every((member) => member === undefined || member === null))
+      return missing(`${at}.file_id`)
+    if (types === resultTypes && file_data !== undefined && !shown(file_data).startsWith('data:')) {
+      const param = `${at}.file_data`
+      return { message: `Invalid '${param}'.`, param, code: 'invalid_value' }
+    }
+  }
+  if (type === 'input_image' && image_url === undefined && file_id === undefined)
+    return missing(`${at}.image_url`)
+  return wordProblem(at, type, types)
 }
 
 function callProblem(item: JsonObject, at: string): RequestProblem | undefined {

@@ -8,11 +8,12 @@ import { checkOpenaiResponses } from './check-openai-responses.ts'
 import type { RequestProblem } from './check-params.ts'
 import type { WireFormat } from './wire-format.ts'
 
-/** The first problem that the provider would report for a request. */
+/** The first problem that the provider would report for a request. `model` is the one in the path, where the provider has it there. */
 export function checkRequest(
   format: WireFormat,
   body: JsonObject,
   headers: IncomingHttpHeaders,
+  model?: string,
 ): RequestProblem | undefined {
   switch (format) {
     case 'openai_chat':
@@ -24,7 +25,7 @@ export function checkRequest(
         return { message: 'anthropic-version: header is required' }
       return checkAnthropic(body, headers['anthropic-beta'] !== undefined)
     case 'gemini':
-      return checkGemini(body)
+      return checkGemini(body, model)
     default:
       return assertNever(format)
   }

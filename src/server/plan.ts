@@ -4,9 +4,9 @@ import type { Script } from '../testing/script.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import type { ModelEvent } from '../types/events.ts'
 import { assertNever, defined } from '../types/guards.ts'
-import type { JsonValue } from '../types/json.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { Image } from '../types/media.ts'
-import type { ToolCall } from '../types/message.ts'
+import type { Source, ToolCall } from '../types/message.ts'
 import type { FinishReason, Usage } from '../types/response.ts'
 
 /** One call of a script as content blocks and steps: the same for all formats, streamed or not. */
@@ -22,7 +22,8 @@ export interface WirePlan {
 
 /** A content block of an answer, whole. */
 export type PlanBlock =
-  | { readonly type: 'text'; readonly text: string }
+  /** The places of the sources are those in the block. */
+  | { readonly type: 'text'; readonly text: string; readonly sources?: readonly Source[] }
   | { readonly type: 'reasoning'; readonly text: string; readonly opaque?: JsonValue }
   | {
       readonly type: 'tool_call'
@@ -33,6 +34,8 @@ export type PlanBlock =
       readonly opaque?: JsonValue
     }
   | { readonly type: 'image'; readonly text: ''; readonly image: Image }
+  /** An item in the words of one provider. The other formats do not send it. */
+  | { readonly type: 'item'; readonly text: ''; readonly item: JsonObject }
 
 /** A step of a stream. `block` is an index into the plan's blocks. */
 export type PlanStep =
@@ -42,9 +45,15 @@ export type PlanStep =
   | { readonly type: 'raw'; readonly chunk: JsonValue }
   | { readonly type: 'wait'; readonly ms: number }
 
+/** How an answer finished. An `ok` entry may give the provider's own word as its `rawFinishReason`. */
+export interface FinishedEnd {
+  readonly reason: FinishReason
+  readonly word?: string
+}
+
 /** The end of an answer. */
 type PlanEnd =
-  | { readonly type: 'finished'; readonly reason: FinishReason }
+  | ({ readonly type: 'finished' } & FinishedEnd)
   /** An HTTP error status instead of an answer. */
   | { readonly type: 'refused'; readonly failure: PlanFailure }
   /** The provider's own error inside the stream. */
@@ -63,25 +72,51 @@ export interface PlanFailure {
 
 /** Plans one call of a script, from the events that the fake would emit for it. */
 export function planScript(script: Script): WirePlan {
-  const call = { provider: 'fake', includeRawChunks: true }
+  const call = { provider: 'fake', includeRawChunks: true, onWire: true }
   const { preflight, sections, usage } = compileScript(script, call)
   if (preflight !== undefined) return refusedPlan(planFailure(preflight.toJSON()))
   const draft: PlanDraft = { blocks: [], steps: [], openCalls: new Map(), open: undefined }
   let facts: Pick<WirePlan, 'id' | 'model'> = {}
   let end: PlanEnd = { type: 'finished', reason: 'stop' }
+  const sources: Source[] = []
   for (const { delayMs, events } of sections) {
     if (delayMs !== undefined) draft.steps.push({ type: 'wait', ms: delayMs })
     for (const event of events) {
+      if (event.type === 'text_completed') sources.push(...(event.sources ?? []))
       if (event.type === 'message_started') facts = event
       else if (event.type === 'error') end = failedEnd(event.error)
       else if (event.type === 'message_completed') {
         closeOpen(draft)
-        end = { type: 'finished', reason: event.finishReason }
+        const { finishReason: reason, rawFinishReason: word } = event
+        end = defined<PlanEnd>({ type: 'finished', reason, word })
       } else addEvent(draft, event)
     }
   }
-  const { blocks, steps } = draft
+  const { steps } = draft
+  const blocks = placeSources(draft.blocks, sources)
   return defined<WirePlan>({ blocks, steps, end, usage, id: facts.id, model: facts.model })
+}
+
+/** Gives each source to the text block that holds its place; one without a place goes to the last text block. */
+function placeSources(
+  blocks: readonly PlanBlock[],
+  sources: readonly Source[],
+): readonly PlanBlock[] {
+  if (sources.length === 0) return blocks
+  const last = blocks.findLastIndex(({ type }) => type === 'text')
+  let offset = 0
+  return blocks.map((block, at) => {
+    if (block.type !== 'text') return block
+    const from = offset
+    offset += block.text.length
+    const own = sources.flatMap((source) => {
+      const { start, end } = source
+      if (start === undefined || end === undefined) return at === last ? [source] : []
+      const isInside = start >= from && (start < offset || at === last)
+      return isInside ? [{ ...source, start: start - from, end: end - from }] : []
+    })
+    return own.length === 0 ? block : { ...block, sources: own }
+  })
 }
 
 /** The plan of a call that is refused with an HTTP status. */
@@ -113,6 +148,8 @@ function addEvent(draft: PlanDraft, event: ContentEvent): void {
     case 'text_completed':
       return closeOpen(draft)
     case 'reasoning_completed': {
+      if (event.item !== undefined)
+        return addWhole(draft, { type: 'item', text: '', item: event.item })
       const index = openBlock(draft, { type: 'reasoning', text: '' })
       setOpaque(draft, index, event.opaque)
       return closeOpen(draft)
@@ -123,18 +160,20 @@ function addEvent(draft: PlanDraft, event: ContentEvent): void {
       return append(draft, callBlock(draft, event.id, ''), event.argumentsDelta)
     case 'tool_call_completed':
       return completeCall(draft, event.call)
-    case 'image_completed': {
-      closeOpen(draft)
-      const block = add(draft, { type: 'image', text: '', image: event.image })
-      draft.steps.push({ type: 'close', block })
-      return
-    }
+    case 'image_completed':
+      return addWhole(draft, { type: 'image', text: '', image: event.image })
     case 'raw_chunk':
       draft.steps.push({ type: 'raw', chunk: event.chunk })
       return
     default:
       return assertNever(event)
   }
+}
+
+/** Adds a block that comes in one piece. */
+function addWhole(draft: PlanDraft, whole: PlanBlock): void {
+  closeOpen(draft)
+  draft.steps.push({ type: 'close', block: add(draft, whole) })
 }
 
 /** The open block if it is of this type, else a new one. */
@@ -183,7 +222,7 @@ function add(draft: PlanDraft, block: PlanBlock): number {
 
 function append(draft: PlanDraft, index: number, text: string): void {
   const block = draft.blocks[index]
-  if (block === undefined || block.type === 'image') return
+  if (block === undefined || block.type === 'image' || block.type === 'item') return
   draft.blocks[index] = { ...block, text: block.text + text }
   draft.steps.push({ type: 'delta', block: index, text })
 }

@@ -153,7 +153,9 @@ async function answerChat(
     return defined<Decision>({ answer, format, body })
   }
   const problem =
-    state.options.validateRequests === false ? undefined : checkRequest(format, body, headers)
+    state.options.validateRequests === false
+      ? undefined
+      : checkRequest(format, body, headers, route.model)
   const answer =
     problem === undefined
       ? await playChat(state, route, incoming, body)

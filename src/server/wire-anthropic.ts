@@ -1,18 +1,19 @@
 import { assertNever, defined, isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
+import type { Source } from '../types/message.ts'
 import type { FinishReason, Usage } from '../types/response.ts'
-import type { PlanBlock, WirePlan } from './plan.ts'
+import type { FinishedEnd, PlanBlock, WirePlan } from './plan.ts'
 import { wordsOf } from './wire-failure.ts'
 import { asString, parseJsonObject, type RenderContext, type WireRenderer } from './wire-format.ts'
 
-/** The finish reasons in the words of Anthropic, which has none for `error`. */
+/** The finish reasons in the words of Anthropic, which has none for `error` and `other`. */
 const anthropicStopWords: Readonly<Record<FinishReason, string>> = {
   stop: 'end_turn',
   length: 'max_tokens',
   tool_calls: 'tool_use',
   content_filter: 'refusal',
   error: 'error',
-  other: 'pause_turn',
+  other: 'other',
 }
 
 /** Anthropic Messages: one content block per block of the plan, with deltas between its start and its stop. */
@@ -58,6 +59,15 @@ export const anthropic: WireRenderer = {
       close(index) {
         const block = plan.blocks[index]
         const signature = block === undefined ? undefined : signatureOf(block)
+        for (const source of block?.type === 'text' ? (block.sources ?? []) : []) {
+          delta(index, { type: 'citations_delta', citation: citation(source) })
+        }
+        if (block?.type === 'item' && isObject(block.item['input'])) {
+          delta(index, {
+            type: 'input_json_delta',
+            partial_json: JSON.stringify(block.item['input']),
+          })
+        }
         if (signature !== undefined) delta(index, { type: 'signature_delta', signature })
         emit('content_block_stop', { index })
       },
@@ -78,15 +88,15 @@ function messageHead({ id, model }: RenderContext): JsonObject {
 }
 
 function stop(plan: WirePlan): JsonObject {
-  const reason = plan.end.type === 'finished' ? plan.end.reason : 'stop'
-  return { stop_reason: anthropicStopWords[reason], stop_sequence: null }
+  const { reason, word }: FinishedEnd = plan.end.type === 'finished' ? plan.end : { reason: 'stop' }
+  return { stop_reason: word ?? anthropicStopWords[reason], stop_sequence: null }
 }
 
 /** A whole content block. */
 function contentBlock(block: PlanBlock): JsonObject {
   switch (block.type) {
     case 'text':
-      return { type: 'text', text: block.text }
+      return { type: 'text', text: block.text, ...citations(block.sources) }
     case 'reasoning':
       return reasoningBlock(block.text, block.opaque)
     case 'tool_call':
@@ -100,14 +110,36 @@ function contentBlock(block: PlanBlock): JsonObject {
     case 'image':
       // Claude does not make images.
       return { type: 'text', text: '' }
+    case 'item':
+      return block.item
     default:
       return assertNever(block)
   }
 }
 
+function citations(sources: readonly Source[] | undefined): JsonObject {
+  return sources === undefined ? {} : { citations: sources.map(citation) }
+}
+
+/** A citation supports all of its block. That of a page is one of a web search. */
+function citation({ type, url = '', title = '', text = '' }: Source): JsonObject {
+  return type === 'url'
+    ? { type: 'web_search_result_location', cited_text: text, url, title, encrypted_index: 'Eo8B' }
+    : {
+        type: 'char_location',
+        cited_text: text,
+        document_index: 0,
+        document_title: title,
+        start_char_index: 0,
+        end_char_index: text.length,
+        file_id: null,
+      }
+}
+
 /** A content block at its start. Members that come in deltas are empty. */
 function startedBlock(block: PlanBlock): JsonObject {
-  const whole = contentBlock(block)
+  const { citations: _sentLater, ...whole } = contentBlock(block)
+  if (block.type === 'item') return isObject(whole['input']) ? { ...whole, input: {} } : whole
   return { ...whole, ...emptyMembers[typeOf(whole)] }
 }
 
@@ -141,16 +173,15 @@ function signatureOf(block: PlanBlock): string | undefined {
 }
 
 /**
- * The thinking block of opaque data `{signature}`, and without text also of `{redacted}` and of a whole `{block}`. A string is a
- * signature, and so is the JSON of any other value.
+ * The thinking block of opaque data `{signature}`, and without text also of `{redacted}`. A string is a signature, and so is
+ * the JSON of any other value.
  */
 function reasoningBlock(text: string, opaque: JsonValue | undefined): JsonObject {
   if (isObject(opaque)) {
-    const { signature, redacted, block } = opaque
+    const { signature, redacted } = opaque
     if (typeof signature === 'string') return { type: 'thinking', thinking: text, signature }
     if (text === '' && typeof redacted === 'string')
       return { type: 'redacted_thinking', data: redacted }
-    if (text === '' && isObject(block)) return block
   }
   const signature = opaque === undefined ? '' : asString(opaque)
   return { type: 'thinking', thinking: text, signature }

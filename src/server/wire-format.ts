@@ -159,3 +159,8 @@ export function parseJsonObject(text: string): JsonObject {
 export function asString(value: JsonValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
+
+/** The number of characters in the first units of a text, as providers count them. */
+export function codePoints(text: string, units: number): number {
+  return Array.from(text.slice(0, units)).length
+}

@@ -25,6 +25,7 @@ export const gemini: WireRenderer = {
       candidate(
         plan.blocks.flatMap((_, index) => wholePart(plan.blocks, index) ?? []),
         finishWord(plan),
+        grounding(plan),
       ),
     ],
     ...usage(plan),
@@ -35,7 +36,7 @@ export const gemini: WireRenderer = {
     const emit = (part: JsonObject, finish?: string): void => {
       begun = true
       writer.event({
-        candidates: [candidate([part], finish)],
+        candidates: [candidate([part], finish, finish === undefined ? {} : grounding(plan))],
         ...(finish === undefined ? {} : usage(plan)),
         ...chunkTail(context),
       })
@@ -99,12 +100,43 @@ function callQueue(emitWhole: (index: number) => void): {
   }
 }
 
-function candidate(parts: JsonValue[], finish?: string): JsonObject {
+function candidate(parts: JsonValue[], finish?: string, beside: JsonObject = {}): JsonObject {
   return {
     content: { parts, role: 'model' },
     ...(finish === undefined ? {} : { finishReason: finish }),
+    ...beside,
     index: 0,
   }
+}
+
+/** The sources of the answer. The places count the bytes of its text. */
+function grounding({ blocks }: WirePlan): JsonObject {
+  const groundingChunks: JsonObject[] = []
+  const groundingSupports: JsonObject[] = []
+  let whole = ''
+  for (const block of blocks) {
+    if (block.type !== 'text') continue
+    const before = whole
+    whole += block.text
+    for (const { type, url, title = '', text, start, end } of block.sources ?? []) {
+      const members = { ...(url === undefined ? {} : { uri: url }), title }
+      const chunk =
+        type === 'url'
+          ? { web: members }
+          : { retrievedContext: { ...members, ...(text === undefined ? {} : { text }) } }
+      groundingChunks.push(chunk)
+      if (start === undefined || end === undefined) continue
+      const segment = {
+        startIndex: Buffer.byteLength(before + block.text.slice(0, start)),
+        endIndex: Buffer.byteLength(before + block.text.slice(0, end)),
+        text: block.text.slice(start, end),
+      }
+      groundingSupports.push({ segment, groundingChunkIndices: [groundingChunks.length - 1] })
+    }
+  }
+  return groundingChunks.length === 0
+    ? {}
+    : { groundingMetadata: { groundingChunks, groundingSupports } }
 }
 
 function chunkTail({ id, model }: RenderContext): JsonObject {
@@ -135,6 +167,8 @@ function wholePart(blocks: readonly PlanBlock[], index: number): JsonObject | un
       }
     case 'image':
       return { ...imagePart(block), ...signatureFromNext(blocks, index) }
+    case 'item':
+      return block.item
     default:
       return assertNever(block)
   }
@@ -176,7 +210,7 @@ function imagePart({ image }: PlanBlock & { type: 'image' }): JsonObject {
   if (image.type === 'base64')
     return { inlineData: { mimeType: image.mimeType, data: image.base64 } }
   const { mimeType = 'image/png' } = image
-  return { fileData: { mimeType, fileUri: image.type === 'url' ? image.url : image.path } }
+  return { fileData: { mimeType, fileUri: image.type === 'url' ? image.url : image.id } }
 }
 
 /** Gemini's usage: `candidatesTokenCount` does not include thoughts, so they are subtracted. Cache writes cannot be sent. */

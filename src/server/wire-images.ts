@@ -59,7 +59,7 @@ function imageItem(image: Image): JsonObject {
   const content =
     image.type === 'base64'
       ? { b64_json: image.base64 }
-      : { url: image.type === 'url' ? image.url : `file://${image.path}` }
+      : { url: image.type === 'url' ? image.url : image.id }
   return revisedPrompt === undefined ? content : { ...content, revised_prompt: revisedPrompt }
 }
 

@@ -1,12 +1,27 @@
 import type { AdapterErrorReason, StreamErrorReason } from '../errors/errors.ts'
 import { defined } from '../types/guards.ts'
+import type { ModelRequest } from '../types/request.ts'
 import type { FinishReason, Usage, usageFields } from '../types/response.ts'
 import type { WireFormat } from './wire-format.ts'
 
 type UsageField = (typeof usageFields)[number]
 
+/** What a caller sets for one call, apart from what is said and offered. */
+type WireSetting =
+  | Exclude<
+      keyof ModelRequest,
+      'model' | 'messages' | 'tools' | 'promptCache' | 'providerOptions' | 'metadata'
+    >
+  | 'promptCache.retention'
+  | 'reasoning.summary'
+
 /** The parts of a script that a format cannot carry, as data: the scripted value, and the value that a decoder gets. */
 export interface WireLimits {
+  /**
+   * The settings that a format has no parameter for, whichever of the provider's models is asked. They are not sent, and
+   * the answer's `warnings` name them.
+   */
+  readonly settings: readonly WireSetting[]
   /** Finish reasons that arrive as another one: in an answer with tool calls, and in one without. */
   readonly finishReasons: {
     readonly withCalls: Partial<Record<FinishReason, FinishReason>>
@@ -43,6 +58,10 @@ export interface WireLimits {
   readonly retryAfterInStream: boolean
   /** Whether images of the model are sent. */
   readonly images: boolean
+  /** Whether items of the provider's own are sent: in its words, as they are. */
+  readonly items: boolean
+  /** What is sent of sources: `files` or web pages only, the cited `text`, and their `ranges` or those of their text blocks. */
+  readonly sources: { readonly files: boolean; readonly text: boolean; readonly ranges: boolean }
 }
 
 /** A failure of the transport arrives as one, whatever its reason in the script. */
@@ -67,6 +86,7 @@ const promoted = {
 /** The limits of each format. `docs/decisions/020-wire-limits.md` has the reasons. */
 export const wireLimits: Readonly<Record<WireFormat, WireLimits>> = {
   openai_chat: {
+    settings: ['topK', 'reasoning.summary'],
     finishReasons: { withCalls: {}, withoutCalls: {} },
     failures: { refused: refusedFailures, streamed: streamedFailures },
     usage: { lost: [], zeroed: [], sums: [], always: false },
@@ -78,8 +98,11 @@ export const wireLimits: Readonly<Record<WireFormat, WireLimits>> = {
     callPieces: true,
     retryAfterInStream: true,
     images: false,
+    items: false,
+    sources: { files: false, text: false, ranges: true },
   },
   openai_responses: {
+    settings: ['topK', 'stopSequences', 'seed', 'presencePenalty', 'frequencyPenalty'],
     finishReasons: {
       withCalls: { ...promoted.withCalls, error: 'other' },
       withoutCalls: { ...promoted.withoutCalls, error: 'other' },
@@ -105,8 +128,11 @@ export const wireLimits: Readonly<Record<WireFormat, WireLimits>> = {
     callPieces: true,
     retryAfterInStream: true,
     images: true,
+    items: true,
+    sources: { files: true, text: false, ranges: true },
   },
   anthropic: {
+    settings: ['seed', 'presencePenalty', 'frequencyPenalty'],
     finishReasons: {
       withCalls: { stop: 'tool_calls', error: 'other' },
       withoutCalls: { error: 'other' },
@@ -118,7 +144,7 @@ export const wireLimits: Readonly<Record<WireFormat, WireLimits>> = {
       sums: ['inputTokens'],
       always: true,
     },
-    opaque: ['{signature}', '{redacted}', '{block}'],
+    opaque: ['{signature}', '{redacted}'],
     callOpaque: [],
     blocks: { text: true, reasoning: true },
     order: true,
@@ -126,8 +152,11 @@ export const wireLimits: Readonly<Record<WireFormat, WireLimits>> = {
     callPieces: true,
     retryAfterInStream: false,
     images: false,
+    items: true,
+    sources: { files: true, text: true, ranges: false },
   },
   gemini: {
+    settings: ['parallelToolCalls', 'promptCache.retention'],
     finishReasons: promoted,
     failures: { refused: refusedFailures, streamed: streamedFailures },
     usage: {
@@ -144,6 +173,8 @@ export const wireLimits: Readonly<Record<WireFormat, WireLimits>> = {
     callPieces: false,
     retryAfterInStream: true,
     images: true,
+    items: true,
+    sources: { files: true, text: false, ranges: true },
   },
 }
 

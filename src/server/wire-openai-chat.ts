@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { FinishReason, Usage } from '../types/response.ts'
 import type { PlanBlock, WirePlan } from './plan.ts'
 import { openaiError, openaiHeaders, wordsOf } from './wire-failure.ts'
-import type { RenderContext, WireRenderer } from './wire-format.ts'
+import { codePoints, type RenderContext, type WireRenderer } from './wire-format.ts'
 
 /** The finish reasons in the words of Chat Completions. */
 const chatFinishWords: Readonly<Record<FinishReason, string>> = {
@@ -59,8 +59,9 @@ export const openaiChat: WireRenderer = {
             return toolDelta(block, { function: { arguments: text } })
           case 'reasoning':
           case 'image':
+          case 'item':
           case undefined:
-            // Reasoning is sent whole when its block closes. Images cannot be sent.
+            // Reasoning is sent whole when its block closes. Images and items cannot be sent.
             return
           default:
             return assertNever(whole)
@@ -72,6 +73,8 @@ export const openaiChat: WireRenderer = {
       },
       finish() {
         const { finish, usage } = ending(plan)
+        const annotations = annotationsOf(plan)
+        if (annotations.length > 0) chunk({ annotations })
         chunk({}, finish)
         if (usage !== undefined && context.includeUsage)
           writer.event({ ...head, choices: [], usage })
@@ -112,8 +115,34 @@ function message(plan: WirePlan): JsonObject {
     ...wholeReasoning(plan.blocks),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
     refusal: null,
-    annotations: [],
+    annotations: annotationsOf(plan),
   }
+}
+
+/** The web pages that the text cites. Files cannot be sent. */
+function annotationsOf({ blocks }: WirePlan): readonly JsonObject[] {
+  const text = joined(blocks, 'text')
+  let offset = 0
+  return blocks.flatMap((block) => {
+    if (block.type !== 'text') return []
+    const from = offset
+    offset += block.text.length
+    return (block.sources ?? []).flatMap(({ type, url = '', title = '', start = 0, end = 0 }) =>
+      type === 'url'
+        ? [
+            {
+              type: 'url_citation',
+              url_citation: {
+                url,
+                title,
+                start_index: codePoints(text, from + start),
+                end_index: codePoints(text, from + end),
+              },
+            },
+          ]
+        : [],
+    )
+  })
 }
 
 function joined(blocks: readonly PlanBlock[], type: PlanBlock['type']): string {

@@ -3,7 +3,13 @@ import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { Usage } from '../types/response.ts'
 import type { PlanBlock, PlanFailure, WirePlan } from './plan.ts'
 import { openaiError, openaiHeaders, wordsOf } from './wire-failure.ts'
-import { asString, type FrameWriter, type RenderContext, type WireRenderer } from './wire-format.ts'
+import {
+  asString,
+  codePoints,
+  type FrameWriter,
+  type RenderContext,
+  type WireRenderer,
+} from './wire-format.ts'
 
 /** Responses: one output item per block, with events for every stage of an item. */
 export const openaiResponses: WireRenderer = {
@@ -64,8 +70,18 @@ function itemEvents(plan: WirePlan, context: RenderContext, index: number, emit:
         emit('response.output_text.delta', { ...at, content_index: 0, delta, logprobs: [] }),
       close() {
         const { text } = block
+        const annotations = annotationsOf(block)
+        annotations.forEach((annotation, annotation_index) =>
+          emit('response.output_text.annotation.added', {
+            ...at,
+            content_index: 0,
+            annotation_index,
+            annotation,
+          }),
+        )
         emit('response.output_text.done', { ...at, content_index: 0, text, logprobs: [] })
-        emit('response.content_part.done', { ...at, content_index: 0, part: textPart(text) })
+        const part = textPart(text, annotations)
+        emit('response.content_part.done', { ...at, content_index: 0, part })
       },
     },
     reasoning: {
@@ -95,6 +111,7 @@ function itemEvents(plan: WirePlan, context: RenderContext, index: number, emit:
       close: () => emit('response.function_call_arguments.done', { ...at, ...callEnd(block) }),
     },
     image: { open() {}, delta() {}, close() {} },
+    item: { open() {}, delta() {}, close() {} },
   }
   const stage = stages[block.type]
   return {
@@ -205,16 +222,30 @@ function responseHead({ id, created, model }: RenderContext): JsonObject {
   }
 }
 
-/** The id of the output item of a block. A reasoning block may have it in its opaque data. */
+/** The id of the output item of a block. A reasoning block may have it in its opaque data, an item has its own. */
 function itemId(block: PlanBlock, index: number, id: string): string {
-  const own = block.type === 'reasoning' && isObject(block.opaque) ? block.opaque['id'] : undefined
-  if (typeof own === 'string') return own
-  const prefix = { text: 'msg', reasoning: 'rs', tool_call: 'fc', image: 'ig' }[block.type]
+  const own = block.type === 'item' ? block.item : 'opaque' in block ? block.opaque : undefined
+  if (isObject(own) && typeof own['id'] === 'string') return own['id']
+  const prefix = { text: 'msg', reasoning: 'rs', tool_call: 'fc', image: 'ig', item: 'item' }[
+    block.type
+  ]
   return `${prefix}_${id}_${index}`
 }
 
-function textPart(text: string): JsonObject {
-  return { type: 'output_text', annotations: [], logprobs: [], text }
+function textPart(text: string, annotations: readonly JsonObject[] = []): JsonObject {
+  return { type: 'output_text', annotations, logprobs: [], text }
+}
+
+/** The sources of a text: web pages with their ranges, and files at the end of theirs. */
+function annotationsOf(block: PlanBlock): readonly JsonObject[] {
+  if (block.type !== 'text') return []
+  return (block.sources ?? []).map(({ type, url = '', title = '', start, end }) => {
+    const from = codePoints(block.text, start ?? 0)
+    const to = codePoints(block.text, end ?? 0)
+    return type === 'url'
+      ? { type: 'url_citation', url, title, start_index: from, end_index: to }
+      : { type: 'file_citation', file_id: `file-${title}`, filename: title, index: to }
+  })
 }
 
 function summaryPart(text: string): JsonObject {
@@ -234,7 +265,7 @@ function outputItem(
         id,
         type: 'message',
         status,
-        content: started ? [] : [textPart(block.text)],
+        content: started ? [] : [textPart(block.text, annotationsOf(block))],
         role: 'assistant',
       }
     case 'reasoning':
@@ -255,6 +286,8 @@ function outputItem(
         status,
         result: started || block.image.type !== 'base64' ? null : block.image.base64,
       }
+    case 'item':
+      return started && 'status' in block.item ? { ...block.item, status } : block.item
     default:
       return assertNever(block)
   }
