@@ -1,28 +1,51 @@
 export { createEngine, extendEngine } from './run/engine.ts'
+export { currentEngine, setEngine, unsetEngine, withEngine } from './run/current-engine.ts'
 export { generate, streamGenerate, type GenerateResult, type RequestInput } from './run/generate.ts'
 export { step, streamStep, chat, streamChat, type ChatResultOf } from './chat/chat.ts'
 export type { ThreadInput } from './chat/prepare.ts'
-export { assistant, system, toolResult, user, imagePart, textPart } from './make/messages.ts'
+export { compactMessages, type CompactOptions } from './chat/compact-messages.ts'
+export {
+  assistant,
+  system,
+  toolResult,
+  user,
+  imagePart,
+  filePart,
+  providerItem,
+  textPart,
+} from './make/messages.ts'
 export {
   imageFromBase64,
   imageFromBytes,
   imageFromDataUri,
   imageFromFile,
+  imageFromId,
   imageFromUrl,
-  sniffMimeType,
+  imageToBytes,
+  imageToDataUri,
+  fileFromBase64,
+  fileFromBytes,
+  fileFromId,
+  fileFromPath,
+  fileFromUrl,
 } from './make/media.ts'
+export { sniffMimeType } from './make/sniff.ts'
 export { modelRequest, jsonSchema, imageRequest } from './make/requests.ts'
-export { tool, askUser, fail, halt } from './make/tools.ts'
+export { tool, askUser, content, fail, halt } from './make/tools.ts'
 export {
   appendMessages,
   thread,
   messageText,
   type Message,
+  type MessagesInput,
   type Role,
   type ImageDetail,
+  type FilePart,
   type ImagePart,
   type Part,
+  type ProviderItemPart,
   type ReasoningPart,
+  type Source,
   type TextPart,
   type Thread,
   type ToolCall,
@@ -45,15 +68,19 @@ export {
   toChatResult,
   toStepResult,
 } from './run/collector.ts'
+export { partialOutput, type PartialOutput } from './run/partial-output.ts'
 export { Session } from './session/session.ts'
 export type {
+  ApproveOptions,
+  Operation as SessionOperation,
   SessionOptions,
   SessionInput,
+  SubmitOptions,
   ToolResultContent,
   ToolResultInput,
 } from './session/changes.ts'
 export type { SessionReducer, SessionResult } from './session/reduce.ts'
-export type { SessionResultOf, SessionStream } from './session/operations.ts'
+export type { SessionResultOf, SessionStream, StartOptions } from './session/operations.ts'
 export {
   validateMessage,
   validateRequest,
@@ -94,6 +121,7 @@ export {
 export { onTelemetry, type TelemetryEvent } from './core/telemetry.ts'
 export {
   eventTypes,
+  isBoundary,
   isStreamEvent,
   type Batch,
   type StreamEvent,
@@ -104,17 +132,29 @@ export {
 export { systemClock, type Clock } from './core/clock.ts'
 export type { AdapterOptions, ChatAdapter, ImageAdapter } from './contracts/adapter.ts'
 export type {
+  Approval,
+  ApprovalVerdict,
+  ApprovePolicy,
   CallOptions,
   FormatOption,
+  Instructions,
+  NextStep,
   OnToolError,
+  ToolErrorDecision,
+  PrepareStep,
+  StepChanges,
   RetryOption,
   RetryPolicy,
   EngineOptions,
+  EngineOptionsFor,
 } from './contracts/options.ts'
-export type { Engine } from './contracts/engine.ts'
+export type { Engine, EngineContext } from './contracts/engine.ts'
 export type {
+  ContentOutcome,
   HandlerOutcome,
+  ResultPart,
   HandlerOptions,
+  NeedsApproval,
   Tool,
   ToolExecutor,
   ToolHandler,
@@ -122,25 +162,34 @@ export type {
 } from './contracts/tool.ts'
 export type { NewId } from './core/ids.ts'
 export type {
+  ChatOutcome,
   ChatResult,
+  ChatStep,
   HaltedReason,
   PartialResult,
+  PendingApproval,
   StepResult,
   ToolHalt,
 } from './types/results.ts'
 export type { ErrorData, ErrorKind, Issue } from './types/error-data.ts'
 export type {
-  FileImage,
   Image,
   InlineImage,
   RemoteImage,
+  StoredImage,
+  InlineFile,
+  MediaFile,
+  RemoteFile,
+  StoredFile,
   ImageOperation,
   ImageRequest,
   ImageSize,
   ImageResponse,
   ImageUsage,
 } from './types/media.ts'
-export type { JsonObject, JsonValue, ProviderOptions } from './types/json.ts'
+export type { FromSchema } from './types/infer-schema.ts'
+export type { JsonObject, JsonValue } from './types/json.ts'
+export type { ProviderOptions, ProviderParameters } from './types/provider-options.ts'
 export type {
   ModelRequest,
   PromptCache,
@@ -151,16 +200,28 @@ export type {
   ToolChoice,
   ToolSpec,
 } from './types/request.ts'
-export type { RunProgress, SessionStatus } from './types/session.ts'
-export type { StandardSchema } from './types/standard-schema.ts'
-export type { RunStream } from './run/run-stream.ts'
-export { fileStore, type FileStoreOptions, type StoreFiles } from './stores/file-store.ts'
+export type { CallDecision, RunProgress, SessionCommand, SessionStatus } from './types/session.ts'
+export type {
+  SchemaInput,
+  SchemaOutput,
+  SchemaWithJson,
+  StandardSchema,
+} from './types/standard-schema.ts'
+export { withJsonSchema } from './schema/derive-schema.ts'
+export type { Warning } from './types/warning.ts'
+export type { HttpResponseInit, RunStream } from './run/run-stream.ts'
 export {
-  memoryStore,
-  type SaveOptions,
-  type SessionStore,
-  type StoredSession,
-} from './stores/memory-store.ts'
+  toViewEvent,
+  type ViewApproval,
+  type ViewError,
+  type ViewEvent,
+  type ViewInclude,
+  type ViewMessage,
+  type ViewSource,
+  type ViewOptions,
+  type ViewResult,
+  type ViewToolCall,
+} from './run/view-event.ts'
 export {
   runToolCalls,
   streamToolCalls,

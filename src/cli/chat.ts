@@ -7,12 +7,12 @@ import { askUser, fail, tool } from '../make/tools.ts'
 import { createEngine } from '../run/engine.ts'
 import { streamReply, streamResume, type SessionStream } from '../session/operations.ts'
 import { Session } from '../session/session.ts'
-import type { StreamEvent } from '../types/events.ts'
+import { isBoundary } from '../types/events.ts'
 import type { JsonValue } from '../types/json.ts'
 import { exitCodes, failure, type Command, type CommandCall } from './command.ts'
 import { describeError } from './describe-error.ts'
 import { readSession, writeSession } from './files.ts'
-import { isInteractive, lineReader, styleFor, type Io } from './io.ts'
+import { isInteractive, lineReader, say, styleFor, type Io } from './io.ts'
 import { narrator } from './narrator.ts'
 import { chooseProvider, demoAdapter, providerOptions, type ChosenProvider } from './provider.ts'
 
@@ -22,17 +22,6 @@ const help = [
   '/session  where the conversation is saved, and its status',
   '/quit     leave (Ctrl-D does the same)',
 ].join('\n')
-
-/** The events after which a run is saved: all except the deltas of an answer, which a resumed run requests again. */
-const savedAfter: ReadonlySet<StreamEvent['type']> = new Set<StreamEvent['type']>([
-  'message_completed',
-  'tool_execution_started',
-  'tool_execution_completed',
-  'tool_result_encoded',
-  'ask_user_requested',
-  'tool_halt',
-  'step_completed',
-])
 
 /** A tool that asks the person at the terminal a question. */
 export const askPerson: Tool = tool({
@@ -75,7 +64,7 @@ const chatTools: readonly Tool[] = [
       required: ['sides'],
       additionalProperties: false,
     },
-    handler: ({ sides }) => 1 + Math.floor(Math.random() * Number(sides)),
+    handler: ({ sides }) => 1 + Math.floor(Math.random() * sides),
   }),
   askPerson,
 ]
@@ -135,7 +124,7 @@ interface ChatSetup {
 /** Chats until the user leaves, and returns the exit code. */
 async function chatLoop(setup: ChatSetup): Promise<number> {
   const { io, partner, path } = setup
-  const print = (text: string): void => void io.stdout.write(`${text}\n`)
+  const print = (text: string): void => say(io.stdout, `${text}\n`)
   const style = styleFor(io.stdout, io.env)
   let session = await openSession(setup, print)
   print(
@@ -246,18 +235,19 @@ async function playTurn({ io, start, save }: ChatTurn): Promise<TurnEnd> {
 async function narrate(stream: SessionStream, io: Io, save: ChatTurn['save']): Promise<void> {
   const { stdout, env } = io
   const style = styleFor(stdout, env)
-  const output = narrator({ write: (text) => void stdout.write(text), style, env })
+  const output = narrator({ write: (text) => say(stdout, text), style, env })
   try {
     for await (const event of stream) {
       output.show(event)
-      if (savedAfter.has(event.type)) await save(stream.session)
+      if (isBoundary(event)) await save(stream.session)
     }
     output.endLine()
   } catch (error) {
     output.endLine()
-    // A session with the status error can be resumed. Any other error is a mistake in the setup.
-    if (stream.session.status !== 'error') throw error
-    stdout.write(`${style.bad('!')} ${describeError(error, env)}\n`)
+    // A session that failed or was stopped can be resumed. Any other error is a mistake in the setup.
+    const { status } = stream.session
+    if (status !== 'error' && status !== 'halted') throw error
+    say(stdout, `${style.bad('!')} ${describeError(error, env)}\n`)
   }
 }
 
@@ -303,7 +293,7 @@ async function openSession(
 
 /** Whether a turn was started and not finished. */
 export function isResumable({ status, run }: Session): boolean {
-  return status === 'error' || (status === 'idle' && run !== undefined)
+  return status === 'error' || status === 'halted' || (status === 'idle' && run !== undefined)
 }
 
 /** Saves to the file of a chat. Does nothing without a file. */

@@ -1,6 +1,6 @@
 import { keyVariables } from '../core/keys.ts'
 import { exitCodes, usageError, packageVersion, type Command, type CommandCall } from './command.ts'
-import { styleFor, type Io, type Style } from './io.ts'
+import { say, styleFor, type Io, type Style } from './io.ts'
 import {
   defaultBaseUrls,
   foundKey,
@@ -42,7 +42,7 @@ async function run(call: CommandCall): Promise<number> {
   const only = providerOption(call)
   const names = only === undefined ? providerNames : [only]
   const style = styleFor(io.stdout, io.env)
-  const print = (finding: Finding): void => void io.stdout.write(`${line(finding, style)}\n`)
+  const print = (finding: Finding): void => say(io.stdout, `${line(finding, style)}\n`)
   print({
     ok: true,
     name: 'allm-ts',

@@ -1,7 +1,9 @@
-import { open, readFile, rename, rm } from 'node:fs/promises'
+import { open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
 import { isAllmError } from '../errors/errors.ts'
 import { Session } from '../session/session.ts'
+import { newestSessionFile, storedSessionText } from '../stores/file-store.ts'
 import { isFlat, validateScript } from '../testing/check-script.ts'
 import type { Script } from '../testing/script.ts'
 import { isObject } from '../types/guards.ts'
@@ -39,17 +41,17 @@ function listsOf(value: unknown): Readonly<Record<string, unknown>> {
   return isFlat(value) ? { script: value } : { scripts: value }
 }
 
-/** The session in a file, or `undefined` if there is no such file. It also reads files of `fileStore`. */
+/** The session in a file, or `undefined` if there is no such file. It also reads the files and folders of `fileStore`. */
 export async function readSession(path: string): Promise<Session | undefined> {
   let text: string
   try {
-    text = await readFile(path, 'utf8')
+    text = await readFile(await sessionFile(path), 'utf8')
   } catch (error) {
     if (isMissing(error)) return undefined
     throw failure(`cannot read ${path}: ${readReason(error)}`, error)
   }
   try {
-    return Session.parse(sessionText(text))
+    return Session.parse(storedSessionText(text))
   } catch (error) {
     throw failure(`${path}: ${isAllmError(error) ? error.message : readReason(error)}`, error)
   }
@@ -73,10 +75,11 @@ export async function writeSession(path: string, session: Session): Promise<void
   }
 }
 
-/** A store wraps the session in an object with its own version. */
-function sessionText(text: string): string {
-  const stored = /^\{"version":\d+,"session":([\s\S]*)\}\s*$/.exec(text)?.[1]
-  return stored ?? text
+/** The newest file in a folder of `fileStore`; another path as it is. */
+async function sessionFile(path: string): Promise<string> {
+  const names = await readdir(path).catch(() => [])
+  const newest = newestSessionFile(names)
+  return newest === undefined ? path : join(path, newest)
 }
 
 /** The JSON of a file, or of stdin when the path is `-`. */

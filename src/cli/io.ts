@@ -32,6 +32,39 @@ export function isInteractive({ stdin, stdout }: Io): boolean {
   return stdin.isTTY === true && stdout.isTTY === true
 }
 
+/**
+ * Writes text for a person to read. What models and files say goes through here, so everything that could control a terminal
+ * is left out, except line breaks, tabs and the formats of `Style`: escape sequences could clear the screen, set the
+ * clipboard or hide text, and so could overrides of the writing direction.
+ */
+export function say(stream: Output, text: string): void {
+  stream.write(visible(text))
+}
+
+/** Text without control characters. */
+export function visible(text: string): string {
+  return text
+    .replaceAll('\r\n', '\n')
+    .replaceAll(controls, (found) => (formats.test(found) ? found : ''))
+}
+
+/** JSON text in which control characters are written as escapes, so that it holds the same value. */
+export function visibleJson(text: string): string {
+  return text.replaceAll(
+    /[\u007F-\u009F\u061C\u202A-\u202E\u2066-\u2069]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+// A format of `Style`, or one of: C0 (except tab and line feed), DEL, C1, and the overrides and isolates of the writing direction.
+const controls =
+  // oxlint-disable-next-line no-control-regex
+  /\u001B\[\d+m|[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u061C\u202A-\u202E\u2066-\u2069]/g
+
+/** Bold, dim, green, red, and the end of each. */
+// oxlint-disable-next-line no-control-regex
+const formats = /^\u001B\[(?:1|2|22|31|32|39)m$/
+
 /** The result of waiting for a line. */
 type Answer =
   | { readonly type: 'line'; readonly text: string }
@@ -64,7 +97,7 @@ function terminalReader({ stdin, stdout }: Io): LineReader {
     new Promise((resolve) => {
       const waiting = lines.shift()
       if (waiting !== undefined) {
-        stdout.write(`${prompt}${waiting}\n`)
+        say(stdout, `${prompt}${waiting}\n`)
         resolve({ type: 'line', text: waiting })
         return
       }

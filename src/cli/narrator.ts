@@ -1,5 +1,6 @@
 import type { StreamEvent } from '../types/events.ts'
 import { assertNever } from '../types/guards.ts'
+import type { Message } from '../types/message.ts'
 import type { Usage } from '../types/response.ts'
 import { describeFailure } from './describe-error.ts'
 import type { Io, Style } from './io.ts'
@@ -46,7 +47,9 @@ export function narrator({ write, style, env, lead = '' }: NarratorOptions): Nar
       case 'reasoning_delta':
         return piece('reasoning', event.delta)
       case 'message_completed':
-        return endLine()
+        endLine()
+        for (const text of sourceLines(event.message)) line(style.dim(`  ${text}`))
+        return undefined
       case 'image_completed':
         return line(`  ${style.dim('[an image]')}`)
       case 'tool_execution_started':
@@ -57,15 +60,20 @@ export function narrator({ write, style, env, lead = '' }: NarratorOptions): Nar
       }
       case 'error':
         return line(failureLine(event.error, style, env))
+      case 'reasoning_completed':
+        return event.item === undefined
+          ? undefined
+          : line(style.dim(`  · ${json(event.item['type'] ?? event.item)}`))
       case 'message_started':
       case 'text_completed':
-      case 'reasoning_completed':
       case 'tool_call_started':
       case 'tool_call_delta':
       case 'tool_call_completed':
       case 'raw_chunk':
       case 'tool_result_encoded':
       case 'ask_user_requested':
+      case 'approval_requested':
+      case 'tool_progress':
       case 'tool_halt':
       case 'step_completed':
       case 'chat_completed':
@@ -75,6 +83,16 @@ export function narrator({ write, style, env, lead = '' }: NarratorOptions): Nar
     }
   }
   return { show, endLine }
+}
+
+/** The sources that a message cites, one line for each page or document. */
+export function sourceLines({ sources = [] }: Message): readonly string[] {
+  const named = sources.map(
+    ({ url, title, text }) =>
+      [title, url].filter((fact) => fact !== undefined && fact !== '').join(' ') ||
+      json(text ?? ''),
+  )
+  return Array.from(new Set(named), (name, index) => `[${index + 1}] ${name}`)
 }
 
 type ToolCompleted = Extract<StreamEvent, { type: 'tool_execution_completed' }>
@@ -107,8 +125,9 @@ export function eventFacts(event: StreamEvent): string {
     case 'reasoning_delta':
       return json(event.delta)
     case 'text_completed':
-    case 'reasoning_completed':
       return json(event.text)
+    case 'reasoning_completed':
+      return json(event.item ?? event.text)
     case 'tool_call_started':
       return `${event.name} ${event.id}`
     case 'tool_call_delta':
@@ -133,6 +152,10 @@ export function eventFacts(event: StreamEvent): string {
       return `${event.id} ${json(event.content)}`
     case 'ask_user_requested':
       return json(event.question)
+    case 'approval_requested':
+      return `${event.toolName} ${json(event.call.arguments)}`
+    case 'tool_progress':
+      return `${event.name} ${json(event.data)}`
     case 'tool_halt':
       return `${event.reason} ${json(event.result)}`
     case 'step_completed':

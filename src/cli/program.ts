@@ -14,7 +14,7 @@ import {
 } from './command.ts'
 import { describeError } from './describe-error.ts'
 import { doctorCommand } from './doctor.ts'
-import type { Io } from './io.ts'
+import { say, type Io } from './io.ts'
 import { runCommand } from './run.ts'
 import { serveCommand } from './serve.ts'
 import { sessionShowCommand } from './session-show.ts'
@@ -25,7 +25,7 @@ export async function runProgram(io: Io): Promise<number> {
   try {
     return await dispatch(io)
   } catch (error) {
-    io.stderr.write(`allm: ${describeError(error, io.env)}\n`)
+    say(io.stderr, `allm: ${describeError(error, io.env)}\n`)
     return error instanceof CliError ? error.exitCode : exitCodes.failed
   }
 }

@@ -135,12 +135,12 @@ export function demoAdapter(): ChatAdapter {
 
 function scriptFor({ messages }: ModelRequest): Script {
   const last = messages.at(-1)
-  const before = messages.at(-2)
   const call = `call-${messages.length}`
   const text = last === undefined ? '' : messageText(last).trim()
-  if (last?.role === 'tool') return streamedText(`The tools say ${toolWords(messages)}.`)
-  if (before?.metadata?.['askUser'] === true)
+  if (last?.metadata?.['answeredByUser'] === true) {
     return streamedText(`You chose ${text}. Good to know.`)
+  }
+  if (last?.role === 'tool') return streamedText(`The tools say ${toolWords(messages)}.`)
   if (/\b(?:dice|die|roll)\b/i.test(text)) {
     return [
       ['tool_call', { id: `${call}a`, name: 'roll_dice', arguments: { sides: 6 } }],

@@ -11,6 +11,7 @@ import type { ModelResponse } from '../types/response.ts'
 import { exitCodes, failure, type Command, type CommandCall } from './command.ts'
 import { describeFailure } from './describe-error.ts'
 import { readScriptFile } from './files.ts'
+import { say, visibleJson } from './io.ts'
 import { eventFacts, json, usageFacts } from './narrator.ts'
 
 /** `allm run`: plays a script and prints the result. */
@@ -37,12 +38,13 @@ async function run(call: CommandCall): Promise<number> {
   const { scripts } = await readScriptFile(path, io)
   const asJson = call.flag('json')
   const asEvents = call.flag('events')
-  const print = (line: string): void => void io.stdout.write(`${line}\n`)
+  const print = (line: string): void => say(io.stdout, `${line}\n`)
   const onEvent = (timed: TimedEvent): void => {
-    if (asEvents) print(asJson ? JSON.stringify(timed.event) : eventLine(timed))
+    if (asEvents) print(asJson ? visibleJson(JSON.stringify(timed.event)) : eventLine(timed))
   }
   for await (const played of playScripts(scripts, call.flag('real-time'), onEvent)) {
-    if (!asEvents) print(asJson ? JSON.stringify(played.response) : responseLines(played))
+    if (!asEvents)
+      print(asJson ? visibleJson(JSON.stringify(played.response)) : responseLines(played))
     const { error } = played.response
     if (error !== undefined) throw failure(`the script failed: ${describeFailure(error, io.env)}`)
   }

@@ -1,12 +1,11 @@
 import { legalOperations } from '../session/changes.ts'
-import { assertNever } from '../types/guards.ts'
-import { messageText, type Message } from '../types/message.ts'
+import { messageText, type Message, type ToolCall } from '../types/message.ts'
 import type { Session } from '../types/session.ts'
 import { exitCodes, failure, type Command, type CommandCall } from './command.ts'
 import { describeFailure } from './describe-error.ts'
 import { readSession } from './files.ts'
-import { styleFor, type Io, type Style } from './io.ts'
-import { json } from './narrator.ts'
+import { say, styleFor, visibleJson, type Io, type Style } from './io.ts'
+import { json, sourceLines } from './narrator.ts'
 
 /** The width of the longest role and a space. */
 const leadWidth = 10
@@ -17,7 +16,9 @@ export const sessionShowCommand: Command = {
   summary: 'print a saved session: transcript, status, and the operations that are legal next',
   synopsis: '<file> [options]',
   options: { json: { help: 'print the session as JSON, of the newest version' } },
-  notes: ['It reads the output of Session.stringify, fileStore and allm chat --session.'],
+  notes: [
+    'It reads the output of Session.stringify and allm chat --session, and the folder of a session in a fileStore.',
+  ],
   positionals: [1, 1],
   run,
 }
@@ -27,8 +28,10 @@ async function run(call: CommandCall): Promise<number> {
   const [path = ''] = positionals
   const session = await readSession(path)
   if (session === undefined) throw failure(`cannot read ${path}: file not found`)
-  const text = call.flag('json') ? JSON.stringify(session, null, 2) : transcript(session, io)
-  io.stdout.write(`${text}\n`)
+  const text = call.flag('json')
+    ? visibleJson(JSON.stringify(session, null, 2))
+    : transcript(session, io)
+  say(io.stdout, `${text}\n`)
   return exitCodes.ok
 }
 
@@ -44,17 +47,15 @@ function transcript(session: Session, io: Io): string {
     '',
     ...waitingLines(session, io),
     ...(progress === undefined || status !== 'idle' ? [] : [`cut       during ${progress.phase}`]),
-    `legal     ${legalOperations[status].map(callOf).join(', ')}`,
+    `legal     ${legalOperations(session)
+      .map((name) => `Session.${name}`)
+      .join(', ')}`,
   ].join('\n')
-}
-
-function callOf(operation: string): string {
-  return operation === 'submit' ? 'Session.submitToolResult' : `Session.${operation}`
 }
 
 function messageLines(message: Message, style: Style): readonly string[] {
   const { role, toolCalls = [], toolCallId } = message
-  const text = messageText(message) + imageNote(message)
+  const text = messageText(message) + mediaNote(message)
   const lead = role.padEnd(leadWidth)
   const marks = marksOf(message)
   const mark = marks === '' ? '' : ` ${style.dim(`(${marks})`)}`
@@ -67,6 +68,7 @@ function messageLines(message: Message, style: Style): readonly string[] {
       (line, index) =>
         (index === 0 && body === '' ? lead : ' '.repeat(leadWidth)) + `calls ${line}`,
     ),
+    ...sourceLines(message).map((line) => ' '.repeat(leadWidth) + style.dim(line)),
   ]
 }
 
@@ -76,10 +78,13 @@ function indent(lead: string, text: string): readonly string[] {
     .map((line, index) => (index === 0 ? lead : ' '.repeat(lead.length)) + line)
 }
 
-function imageNote({ content }: Message): string {
+function mediaNote({ content }: Message): string {
   if (typeof content === 'string') return ''
-  const images = content.filter(({ type }) => type === 'image').length
-  return images === 0 ? '' : ` [${images === 1 ? '1 image' : `${images} images`}]`
+  const notes = (['image', 'file'] as const).map((kind) => {
+    const count = content.filter(({ type }) => type === kind).length
+    return count === 0 ? '' : ` [${count === 1 ? `1 ${kind}` : `${count} ${kind}s`}]`
+  })
+  return notes.join('')
 }
 
 function marksOf({ metadata = {} }: Message): string {
@@ -87,26 +92,26 @@ function marksOf({ metadata = {} }: Message): string {
     metadata['partial'] === true ? 'cut' : '',
     metadata['interrupted'] === undefined ? '' : 'interrupted',
     metadata['askUser'] === true ? 'question' : '',
+    metadata['answeredByUser'] === true ? 'answered by the user' : '',
+    metadata['denied'] === true ? 'denied' : '',
+    metadata['pending'] === true ? 'no result yet' : '',
+    metadata['lateResultOf'] === undefined ? '' : 'late result, not the user',
   ]
   return marks.filter((mark) => mark !== '').join(', ')
 }
 
+/** Everything that the session waits for, or why its run ended early. */
 function waitingLines(session: Session, io: Io): readonly string[] {
-  const { status, pendingQuestion, pendingToolCalls, error } = session
-  switch (status) {
-    case 'awaiting_user':
-      return [`waits     for the user: ${pendingQuestion ?? ''}`]
-    case 'awaiting_tools':
-      return pendingToolCalls.map(
-        ({ id, name, arguments: args }) =>
-          `waits     for the result of ${name} ${json(args)} (${id})`,
-      )
-    case 'error':
-      return error === undefined ? [] : [`failed    ${describeFailure(error, io.env)}`]
-    case 'idle':
-    case 'completed':
-      return []
-    default:
-      return assertNever(status)
-  }
+  const { pendingQuestion, pendingApprovals, pendingToolCalls, haltedReason, error } = session
+  return [
+    ...(pendingQuestion === undefined ? [] : [`waits     for the user: ${pendingQuestion}`]),
+    ...pendingApprovals.map((call) => `waits     for approval of ${callLine(call)}`),
+    ...pendingToolCalls.map((call) => `waits     for the result of ${callLine(call)}`),
+    ...(haltedReason === undefined ? [] : [`stopped   ${haltedReason}`]),
+    ...(error === undefined ? [] : [`failed    ${describeFailure(error, io.env)}`]),
+  ]
+}
+
+function callLine({ id, name, arguments: args }: ToolCall): string {
+  return `${name} ${json(args)} (${id})`
 }

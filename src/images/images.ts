@@ -8,14 +8,16 @@ import { keyFor } from '../core/keys.ts'
 import { retry, type RetryPlan } from '../core/retry.ts'
 import { span, type SpanFacts } from '../core/telemetry.ts'
 import { cancelledCall, EngineError, ImageAdapterError } from '../errors/errors.ts'
-import { engineParts, mergeProviderOptions } from '../run/context.ts'
+import { mergeProviderOptions, unknownProviders } from '../make/provider-options.ts'
+import { engineParts } from '../run/context.ts'
 import { reportRetry, retryPlan } from '../run/retry-policy.ts'
 import { assertValid, fine, optionsOf, type Check } from '../schema/checks.ts'
 import { callOptionChecks } from '../schema/options.ts'
 import { validateImageRequest } from '../schema/validate-images.ts'
 import { defined, isObject } from '../types/guards.ts'
-import type { JsonObject, ProviderOptions } from '../types/json.ts'
+import type { JsonObject } from '../types/json.ts'
 import type { Image, ImageRequest, ImageResponse } from '../types/media.ts'
+import type { ProviderOptions } from '../types/provider-options.ts'
 import { imageFailure } from '../vision/resolve-images.ts'
 
 /**
@@ -88,6 +90,10 @@ async function dispatchImage(
     ? withImageOptions(request, options, parts.defaults.metadata)
     : request
   assertValid('invalid_image_request', validateImageRequest(settled))
+  assertValid(
+    'invalid_image_request',
+    unknownProviders(settled.providerOptions, imageAdapter.provider),
+  )
   return runImageCall(settleImageCall(parts, imageAdapter, settled, options))
 }
 
@@ -104,7 +110,7 @@ interface ImageCall {
   readonly request: ImageRequest
   readonly requestId: string
   /** Finds the API key when the call starts. It is not stored. */
-  readonly findKey: () => string | undefined
+  readonly findKey: () => string | undefined | Promise<string | undefined>
   readonly clock: Clock
   readonly newId: NewId
   readonly signal: AbortSignal | undefined
@@ -153,7 +159,8 @@ async function runImageCall(call: ImageCall): Promise<ImageResponse> {
   const { clock, signal } = call
   const trace = span('image', imageFacts(call), clock)
   try {
-    const apiKey = call.findKey()
+    const found = call.findKey()
+    const apiKey = found instanceof Promise ? await found : found
     const plan = (): RetryPlan =>
       retryPlan(call.retry, { clock, signal, onRetry: reportRetry(clock, () => imageFacts(call)) })
     const response = await retry(plan, () => attempt(call, apiKey))
