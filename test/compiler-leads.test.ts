@@ -18,8 +18,8 @@ interface Change {
 const changes: readonly Change[] = [
   {
     title: 'an optional field of a request',
-    name: 'seed',
-    edits: [['types/request.ts', 'export interface ModelRequest {', 'readonly seed?: number']],
+    name: 'luck',
+    edits: [['types/request.ts', 'export interface ModelRequest {', 'readonly luck?: number']],
     places: [
       'types/request.ts',
       'schema/validate.ts',
@@ -33,10 +33,10 @@ const changes: readonly Change[] = [
   },
   {
     title: 'an optional field of a request that is also an option of a call',
-    name: 'topK',
+    name: 'humour',
     edits: [
-      ['types/request.ts', 'export interface ModelRequest {', 'readonly topK?: number'],
-      ['contracts/options.ts', 'FormatOption = FormatOption> {', 'readonly topK?: number'],
+      ['types/request.ts', 'export interface ModelRequest {', 'readonly humour?: number'],
+      ['contracts/options.ts', 'FormatOption = FormatOption> {', 'readonly humour?: number'],
     ],
     places: [
       'types/request.ts',
@@ -75,6 +75,7 @@ const changes: readonly Change[] = [
     edits: [['types/events.ts', 'export type ModelEvent =', "| { readonly type: 'source_found' }"]],
     places: [
       'types/events.ts',
+      'make/gate.ts',
       'run/collector.ts',
       'conformance/stream-answers.ts',
       'server/plan.ts',
@@ -95,14 +96,9 @@ const changes: readonly Change[] = [
   },
   {
     title: 'a status of a session',
-    name: 'awaiting_approval',
-    edits: [['types/session.ts', 'export const sessionStatuses = [', "'awaiting_approval',"]],
-    places: [
-      'session/changes.ts',
-      'schema/validate-session.ts',
-      'testing/rehearsal.ts',
-      'cli/session-show.ts',
-    ],
+    name: 'awaiting_payment',
+    edits: [['types/session.ts', 'export const sessionStatuses = [', "'awaiting_payment',"]],
+    places: ['session/changes.ts', 'schema/validate-session.ts', 'testing/rehearsal.ts'],
   },
   {
     title: 'a finish reason',

@@ -23,7 +23,8 @@ describe('the loop', () => {
     expect(await result).toMatchObject({
       haltedReason: 'completed',
       finalResponse: { outputText: 'done' },
-      steps: [{ done: false }, { done: false }, { done: true }],
+      outputText: 'done',
+      steps: [{ newMessages: [{}, {}] }, { newMessages: [{}, {}] }, { newMessages: [{}] }],
       usage: { inputTokens: 2, outputTokens: 1 },
     })
     expect((await result).thread.messages.map(({ role }) => role)).toEqual([
@@ -155,7 +156,7 @@ describe('the loop', () => {
     await expect(chat(createEngine({ adapter }), orphan)).rejects.toMatchObject({
       reason: 'invalid_request',
     })
-    await expect(chat(createEngine({ adapter }), 'go' as never)).rejects.toMatchObject({
+    await expect(chat(createEngine({ adapter }), 7 as never)).rejects.toMatchObject({
       reason: 'invalid_thread',
     })
     expect(adapter.calls).toHaveLength(0)
@@ -185,9 +186,10 @@ describe('an outcome of a tool ends the loop', () => {
       ],
     })
     expect((await result).thread.messages.at(-1)).toEqual({
-      role: 'assistant',
-      content: 'about c2?',
-      metadata: { askUser: true, toolCallId: 'c2' },
+      role: 'tool',
+      content: '<awaiting user response>',
+      toolCallId: 'c2',
+      metadata: { askUser: true },
     })
   })
 
@@ -254,6 +256,7 @@ describe('one step', () => {
       'message_started',
       'text_delta',
       'text_completed',
+      'tool_call_started',
       'tool_call_completed',
       'message_completed',
       'tool_execution_started',
@@ -290,7 +293,7 @@ test('tool_execution_started is emitted while the handler runs: here the handler
     adapter: fake({ scripts: [[call('c1', 'wait')], done] }),
     tools: [wait],
   })
-  const contents: string[] = []
+  const contents: unknown[] = []
   for await (const event of streamChat(engine, [system('s'), ...messages])) {
     if (event.type === 'tool_execution_started') read()
     if (event.type === 'tool_result_encoded') contents.push(event.content)

@@ -9,7 +9,7 @@ describe('manual control', () => {
     expect(await result).toMatchObject({
       haltedReason: 'manual_tool_calls',
       manualToolCalls: [{ id: 'c1' }, { id: 'c2' }],
-      steps: [{ toolResults: [], done: false }],
+      steps: [{ toolResults: [], newMessages: [{ role: 'assistant' }] }],
     })
   })
 

@@ -4,17 +4,22 @@ import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import {
   chat,
+  collect,
   createEngine,
   generate,
   jsonSchema,
+  partialOutput,
   Session,
   step,
+  streamChat,
+  streamGenerate,
   tool,
   user,
   type ModelResponse,
+  type StreamEvent,
   type Tool,
 } from '../../src/index.ts'
-import { fake, type Script } from '../../src/testing.ts'
+import { collectEvents, fake, type Script } from '../../src/testing.ts'
 
 const messages = [user('go')]
 const answer: Script = [
@@ -225,4 +230,259 @@ test('a single step has no second pass: its format applies, and structuredFinali
   const adapter = fake({ script: answer })
   await step(createEngine({ adapter, structuredFinalize: true, responseFormat: Place }), messages)
   expect(adapter.calls[0]?.request.responseFormat).toMatchObject({ type: 'json_schema' })
+})
+
+describe('a streamed structured answer', () => {
+  const wrong: Script = [['text', '{"city":7,"n":1}']]
+  const options = { responseFormat: Place, requestId: 'r' }
+
+  test('has the output in the last event of streamGenerate, as plain data', async () => {
+    const events = await collectEvents(streamGenerate(engine(answer), 'go', options))
+    expect(events.at(-1)).toMatchObject({
+      type: 'message_completed',
+      output: { city: 'Paris', n: '3' },
+    })
+    expect(await collect(events)).toEqual(await generate(engine(answer), 'go', options))
+  })
+
+  test('has the output in chat_completed', async () => {
+    const events = await collectEvents(streamChat(engine(answer), 'go', options))
+    expect(events.at(-1)).toMatchObject({
+      type: 'chat_completed',
+      result: { output: { city: 'Paris', n: '3' } },
+    })
+  })
+
+  test('that does not match ends in an error event, and the answer is kept', async () => {
+    for (const stream of [
+      streamGenerate(engine(wrong), 'go', options),
+      streamChat(engine(wrong), 'go', options),
+      Session.streamStart(engine(wrong), 'go', options),
+    ]) {
+      const events = await collectEvents(stream)
+      expect(events.at(-1)).toMatchObject({
+        type: 'error',
+        error: { kind: 'validation', reason: 'invalid_output', issues: [{ path: 'city' }] },
+      })
+      expect(JSON.parse(JSON.stringify(events))).toEqual(events)
+    }
+    const stream = streamChat(engine(wrong), 'go', options)
+    await expect(stream.result).rejects.toMatchObject({
+      reason: 'invalid_output',
+      partial: { outputText: '{"city":7,"n":1}', thread: { messages: [{}, {}] } },
+    })
+  })
+
+  test('an observer sees the same events as the reader', async () => {
+    for (const script of [answer, wrong]) {
+      const seen: StreamEvent[] = []
+      const onEvent = (event: StreamEvent): void => void seen.push(event)
+      const events = await collectEvents(
+        streamGenerate(engine(script), 'go', { ...options, onEvent }),
+      )
+      expect(seen).toEqual(events)
+    }
+  })
+
+  test('an output that JSON cannot hold is in the result; the event has the answer as it was written', async () => {
+    const When = z.object({ at: z.string().transform((text) => new Date(text)) })
+    const script: Script = [['text', '{"at":"2026-01-01"}']]
+    const stream = streamChat(engine(script), 'go', { responseFormat: When })
+    const events = await collectEvents(stream)
+    expect(events.at(-1)).toMatchObject({ result: { output: { at: '2026-01-01' } } })
+    expect((await stream.result).output?.at).toEqual(new Date('2026-01-01'))
+  })
+
+  test.each([
+    '```json\n{"city":"Paris","n":3}\n```',
+    'Here:\n```\n{"city":"Paris","n":3}```\nDone.',
+  ])('in a fence is read: %j', async (text) => {
+    const { output } = await generate(engine([['text', text]]), 'go', options)
+    expect(output).toEqual({ city: 'Paris', n: '3' })
+  })
+})
+
+describe('repair', () => {
+  const wrong: Script = [
+    ['text', '{"city":7,"n":1}'],
+    ['usage', { outputTokens: 5 }],
+  ]
+  const right: Script = [...answer.slice(0, 2), ['usage', { outputTokens: 7 }]]
+  const options = { responseFormat: Place, repair: 1 }
+
+  test('tells the model what was wrong, and the second answer counts', async () => {
+    for (const ask of [generate, chat]) {
+      const adapter = fake({ scripts: [wrong, right] })
+      const result = await ask(createEngine({ adapter }), 'go', options)
+      expect(result).toMatchObject({
+        output: { city: 'Paris', n: '3' },
+        usage: { outputTokens: 12 },
+      })
+      const sent = adapter.calls[1]?.request.messages ?? []
+      expect(sent.map(({ role }) => role)).toEqual(['user', 'assistant', 'user'])
+      expect(sent.at(-1)?.content).toMatch(/city: .*expected string/i)
+      adapter.assertDone()
+    }
+  })
+
+  test('happens once, then the answer is invalid', async () => {
+    for (const ask of [generate, chat]) {
+      const adapter = fake({ scripts: [wrong, wrong, right] })
+      await expect(ask(createEngine({ adapter }), 'go', options)).rejects.toMatchObject({
+        reason: 'invalid_output',
+      })
+      expect(adapter.calls).toHaveLength(2)
+    }
+  })
+
+  test.each([
+    ['length', undefined, {}, 'the answer was cut at maxTokens'],
+    ['content_filter', undefined, {}, 'the answer was filtered'],
+    ['content_filter', 'refusal', {}, 'the model refused'],
+    ['content_filter', 'stop', { refusal: 'Not that.' }, 'the model refused: Not that.'],
+  ] as const)(
+    'is not asked of an answer that ended by %s',
+    async (finishReason, raw, metadata, problem) => {
+      const end = { finishReason, metadata, ...(raw === undefined ? {} : { rawFinishReason: raw }) }
+      const cut: Script = [['ok', { outputText: '{"city":"Par', ...end }]]
+      for (const ask of [generate, chat]) {
+        const adapter = fake({ scripts: [cut, right] })
+        await expect(
+          ask(createEngine({ adapter }), 'go', { ...options, repair: 2 }),
+        ).rejects.toMatchObject({
+          reason: 'invalid_output',
+          issues: [{ path: '', problem }],
+          partial: { outputText: '{"city":"Par' },
+        })
+        expect(adapter.calls).toHaveLength(1)
+      }
+    },
+  )
+
+  test('a turn that the provider paused is read as one answer', async () => {
+    const paused: Script = [
+      ['ok', { outputText: '{"city":"Par', finishReason: 'other', metadata: { paused: true } }],
+    ]
+    const adapter = fake({ scripts: [paused, [['text', 'is","n":3}']]] })
+    const result = await chat(createEngine({ adapter }), 'go', { responseFormat: Place })
+    expect(result).toMatchObject({
+      output: { city: 'Paris', n: '3' },
+      outputText: '{"city":"Paris","n":3}',
+    })
+  })
+
+  test('of a run that was cut goes on in another process', async () => {
+    const first = Session.streamStart(engine(wrong, right), 'go', options)
+    for await (const event of first) if (event.type === 'step_completed') break
+    const saved = Session.parse(Session.stringify(first.session))
+    expect(saved.status).toBe('idle')
+    const { result } = await Session.resume(engine(right), saved, options)
+    expect(result.output).toEqual({ city: 'Paris', n: '3' })
+    await expect(Session.resume(engine(wrong, right), saved, options)).resolves.toMatchObject({
+      session: { status: 'error', error: { reason: 'invalid_output' } },
+    })
+  })
+
+  test('repairs the answer of structuredFinalize, without tools', async () => {
+    const adapter = fake({ scripts: [[['text', 'Paris']], wrong, right] })
+    const finalize = { ...options, structuredFinalize: true }
+    const { output } = await chat(createEngine({ adapter }), 'go', finalize)
+    expect(output).toEqual({ city: 'Paris', n: '3' })
+    expect(adapter.calls[2]?.request).toMatchObject({
+      tools: [],
+      responseFormat: { type: 'json_schema' },
+    })
+  })
+})
+
+describe('partialOutput', () => {
+  const Recipe = z.object({
+    title: z.string(),
+    minutes: z.number(),
+    steps: z.array(z.object({ text: z.string() })),
+  })
+  const value = { title: 'Sa"u\n—😀ce', minutes: 12.5, steps: [{ text: 'cut' }, { text: 'boil' }] }
+  const pieces = (text: string, size: number): Script =>
+    Array.from({ length: Math.ceil(text.length / size) }, (_, n) => [
+      'text',
+      text.slice(n * size, (n + 1) * size),
+    ])
+
+  test('gives the object as it grows, and the validated output at the end', async () => {
+    const script = pieces(JSON.stringify({ title: 'Soup', minutes: 5, steps: [] }), 4)
+    const stream = streamGenerate(engine(script), 'go', { responseFormat: Recipe })
+    const seen: unknown[] = []
+    for await (const partial of partialOutput(stream)) {
+      expectTypeOf(partial.title).toEqualTypeOf<string | undefined>()
+      expectTypeOf(partial.steps?.[0]?.text).toEqualTypeOf<string | undefined>()
+      seen.push(partial)
+    }
+    expect(seen[0]).toEqual({})
+    expect(seen).toContainEqual({ title: 'So' })
+    expect(seen).toContainEqual({ title: 'Soup' })
+    expect(seen).toContainEqual({ title: 'Soup', minutes: 5, steps: [] })
+    expect(seen.at(-1)).toEqual({ title: 'Soup', minutes: 5, steps: [] })
+  })
+
+  test('grows monotonously into the answer for every size of the pieces, also in a fence', async () => {
+    for (const text of [
+      JSON.stringify(value),
+      `\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``,
+    ]) {
+      for (const size of [1, 2, 3, 7, 1000]) {
+        const stream = streamChat(engine(pieces(text, size)), 'go', { responseFormat: Recipe })
+        let last: unknown
+        const snapshots: [unknown, string][] = []
+        for await (const partial of partialOutput(stream)) {
+          snapshots.push([partial, JSON.stringify(partial)])
+          last = partial
+        }
+        expect(last).toEqual(value)
+        for (const [partial, text] of snapshots) expect(JSON.stringify(partial)).toBe(text)
+      }
+    }
+  })
+
+  test('throws when the answer is not valid, and ends the run when it is left', async () => {
+    const bad = streamChat(engine([['text', '{"title":1}']]), 'go', { responseFormat: Recipe })
+    const read = async (): Promise<void> => {
+      for await (const _ of partialOutput(bad));
+    }
+    await expect(read()).rejects.toMatchObject({ reason: 'invalid_output' })
+    const adapter = fake({
+      script: [
+        ['text', '{'],
+        ['delay', 1000],
+        ['text', '}'],
+      ],
+    })
+    for await (const _ of partialOutput(streamGenerate(createEngine({ adapter }), 'go'))) break
+    expect(adapter.openStreams).toBe(0)
+  })
+
+  test('costs the same for each delta of a long text', async () => {
+    const script: Script = [
+      ['text', '{"title":"'],
+      ...Array.from({ length: 20_000 }, (): Script[number] => ['text', 'some words ']),
+      ['text', '"}'],
+    ]
+    const events = await collectEvents(streamGenerate(engine(script), 'go'))
+    let last: unknown
+    for await (const partial of partialOutput(replayed(events))) last = partial
+    expect(last).toEqual({ title: 'some words '.repeat(20_000) })
+  })
+
+  async function* replayed(events: readonly StreamEvent[]): AsyncGenerator<StreamEvent, void> {
+    yield* events
+  }
+})
+
+test('a format that may be absent leaves the output possibly absent', async () => {
+  const format = undefined as typeof Place | undefined
+  const result = await generate(engine(answer), 'go', { responseFormat: format })
+  expectTypeOf(result.output).toEqualTypeOf<{ city: string; n: string } | undefined>()
+  expect(result.output).toBeUndefined()
+  const stream = streamGenerate(engine(answer), 'go', { responseFormat: Place })
+  expectTypeOf(stream.result).resolves.toHaveProperty('output')
+  expect((await stream.result).output.city).toBe('Paris')
 })

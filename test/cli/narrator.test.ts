@@ -7,9 +7,8 @@ const message = { role: 'assistant', content: 'Hi.' } as const
 
 const usage = { inputTokens: 3, outputTokens: 2 }
 
-const thread = { messages: [], metadata: {} }
-
 const response = {
+  warnings: [],
   requestId: 'r1',
   provider: 'fake',
   message,
@@ -21,9 +20,10 @@ const response = {
 } as const
 
 const result = {
-  thread,
+  outputText: 'Hi.',
   steps: [],
   haltedReason: 'completed',
+  pendingApprovals: [],
   manualToolCalls: [],
   usage,
   metadata: {},
@@ -40,6 +40,11 @@ const rows: readonly (readonly [StreamEvent, string, string])[] = [
   [{ type: 'text_completed', text: 'Hi.' }, '"Hi."', ''],
   [{ type: 'reasoning_delta', delta: 'Hm' }, '"Hm"', '(thinks) Hm\n'],
   [{ type: 'reasoning_completed', text: 'Hm.' }, '"Hm."', ''],
+  [
+    { type: 'reasoning_completed', text: '', item: { type: 'web_search_call' } },
+    '{"type":"web_search_call"}',
+    '  · "web_search_call"\n',
+  ],
   [{ type: 'tool_call_started', id: 'c1', name: 'weather' }, 'weather c1', ''],
   [{ type: 'tool_call_delta', id: 'c1', argumentsDelta: '{' }, 'c1 "{"', ''],
   [{ type: 'tool_call_completed', call }, 'weather c1 {"city":"Ghent"}', ''],
@@ -55,15 +60,43 @@ const rows: readonly (readonly [StreamEvent, string, string])[] = [
     '',
   ],
   [
+    {
+      type: 'message_completed',
+      message: {
+        ...message,
+        sources: [
+          { type: 'url', url: 'https://example.com', title: 'A page', start: 0, end: 1 },
+          { type: 'url', url: 'https://example.com', title: 'A page', start: 1, end: 2 },
+          { type: 'file', title: 'a.pdf' },
+          { type: 'file', text: 'a passage' },
+        ],
+      },
+      finishReason: 'stop',
+    },
+    'stop',
+    '  [1] A page https://example.com\n  [2] a.pdf\n  [3] "a passage"\n',
+  ],
+  [
     { type: 'error', error: { kind: 'stream', reason: 'cancelled', message: 'stopped' } },
     'cancelled: stopped',
     '  (stopped; the text so far is kept)\n',
+  ],
+  [
+    {
+      type: 'approval_requested',
+      toolCallId: 'c1',
+      toolName: 'pay',
+      call: { id: 'c1', name: 'pay', arguments: { amount: 5 } },
+    },
+    'pay {"amount":5}',
+    '',
   ],
   [
     { type: 'tool_execution_started', id: 'c1', name: 'weather', arguments: { city: 'Ghent' } },
     'weather {"city":"Ghent"}',
     '  · weather {"city":"Ghent"}\n',
   ],
+  [{ type: 'tool_progress', id: 'c1', name: 'pay', data: 0.5 }, 'pay 0.5', ''],
   [
     {
       type: 'tool_execution_completed',
@@ -117,7 +150,7 @@ describe.each(rows)('$type', (event, facts, shown) => {
 })
 
 test('no event is left out', () => {
-  expect(rows.map(([{ type }]) => type)).toEqual(eventTypes)
+  expect(Array.from(new Set(rows.map(([{ type }]) => type)))).toEqual(eventTypes)
 })
 
 test('a failure that is not a stop says what to do', () => {

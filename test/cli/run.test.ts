@@ -57,6 +57,7 @@ describe('allm run', () => {
       ['300 ms', 'text_delta', '"Hello "'],
       ['350 ms', 'text_delta', '"world"'],
       ['350 ms', 'text_completed', '"Hello world"'],
+      ['350 ms', 'tool_call_started', 'weather c1'],
       ['350 ms', 'tool_call_completed', 'weather c1 {"city":"Ghent"}'],
       ['350 ms', 'message_completed', 'tool_calls · 3 in, 2 out tokens'],
       [''],
@@ -74,6 +75,7 @@ describe('allm run', () => {
       'text_delta',
       'text_delta',
       'text_completed',
+      'tool_call_started',
       'tool_call_completed',
       'message_completed',
     ])

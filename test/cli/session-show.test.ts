@@ -1,10 +1,9 @@
-import { writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
   assistant,
   createEngine,
-  fileStore,
   imageFromBase64,
   imagePart,
   Session,
@@ -12,6 +11,7 @@ import {
   tool,
   user,
 } from '../../src/index.ts'
+import { fileStore } from '../../src/stores.ts'
 import { fake, virtualClock } from '../../src/testing.ts'
 import { allm, scratch } from './support.ts'
 
@@ -32,7 +32,9 @@ const weather = tool({
 
 test('a completed session: who said what, and what is legal next', async () => {
   const image = imagePart(imageFromBase64('iVBORw0KGgo=', 'image/png'))
-  const messages = [user([textPart('two\nlines'), image]), assistant('an answer')]
+  const source = { type: 'url', url: 'https://example.com', title: 'A page' } as const
+  const answer = { ...assistant('an answer'), sources: [source] }
+  const messages = [user([textPart('two\nlines'), image]), answer]
   const session: Session = { ...Session.create({ id: 's1', messages }), status: 'completed' }
   expect(await shown(session)).toBe(
     [
@@ -41,8 +43,9 @@ test('a completed session: who said what, and what is legal next', async () => {
       'user      two',
       '          lines [1 image]',
       'assistant an answer',
+      '          [1] A page https://example.com',
       '',
-      'legal     Session.start, Session.reply, Session.step, Session.append',
+      'legal     Session.start, Session.reply, Session.step, Session.append, Session.rewind',
       '',
     ].join('\n'),
   )
@@ -58,7 +61,7 @@ test('a session that waits for tools names the calls', async () => {
   const text = await shown(session)
   expect(text).toContain('assistant calls weather {"city":"Ghent"} (c1)\n')
   expect(text).toContain('waits     for the result of weather {"city":"Ghent"} (c1)\n')
-  expect(text).toContain('legal     Session.submitToolResult\n')
+  expect(text).toContain('legal     Session.reply, Session.rewind, Session.submitToolResult\n')
 })
 
 test('a session that was cut says where, and marks the answer', async () => {
@@ -95,11 +98,17 @@ test('--json prints the session itself', async () => {
   expect(JSON.parse(await shown(session, '--json'))).toEqual(session)
 })
 
-test('a file of fileStore is read as well', async () => {
-  const path = scratch('s1.json')
-  await fileStore(dirname(path)).save(Session.create({ id: 's1', messages: [user('hi')] }))
-  const { code, stdout } = await allm(['session', 'show', path])
-  expect([code, stdout.split('\n')[0]]).toEqual([0, 'session s1 · idle · 1 message'])
+test('the folder of a session in a fileStore is read, and a file of version 0.1.0', async () => {
+  const session = Session.create({ id: 's1', messages: [user('hi')] })
+  const old = scratch('old.json')
+  const folder = join(dirname(old), 's1')
+  await fileStore(dirname(folder)).save(session)
+  await fileStore(dirname(folder)).save(session)
+  writeFileSync(old, `{"version":3,"session":${Session.stringify(session)}}`)
+  for (const path of [folder, join(folder, readdirSync(folder)[0] ?? ''), old]) {
+    const { code, stdout } = await allm(['session', 'show', path])
+    expect([code, stdout.split('\n')[0]]).toEqual([0, 'session s1 · idle · 1 message'])
+  }
 })
 
 test('a file that is not there is one line', async () => {

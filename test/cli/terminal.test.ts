@@ -85,7 +85,7 @@ describe.skipIf(openTerminal === undefined)(
       await see(terminal, 'Once upon a time')
       terminal.press('\x03')
       await see(terminal, '(stopped; the text so far is kept)')
-      await vi.waitFor(() => expect(statusOf(path)).toBe('error'), patience)
+      await vi.waitFor(() => expect(statusOf(path)).toBe('halted'), patience)
       await server.idle()
       terminal.press('\r')
       await see(terminal, 'Once upon a time there was an end.')

@@ -70,7 +70,7 @@ describe('with a real provider', () => {
     expect(stdout).toContain(`allm tour on ${provider} m\n`)
     expect(stdout).toContain('model  abcdefgh…\n')
     expect(stdout).toContain('model  The plan.\n')
-    expect(stdout).toContain('(completed: 10 messages, 3 tool calls, 3 tool runs)')
+    expect(stdout).toContain('(completed: 8 messages, 3 tool calls, 3 tool runs)')
     expect(stdout).not.toContain('a-key-of-no-shape')
     server.assertDone()
   })

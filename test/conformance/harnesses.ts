@@ -16,6 +16,7 @@ const everything: readonly ChatCapability[] = [
   'detailed_errors',
   'unsupported_feature',
   'retry_after',
+  'statuses',
   'stream_failures',
   'stream_retry_after',
   'finish_reasons',
@@ -33,6 +34,7 @@ const everything: readonly ChatCapability[] = [
   'reasoning_usage',
   'raw_chunks',
   'images',
+  'keys',
 ]
 
 function except(...missing: readonly ChatCapability[]): readonly ChatCapability[] {
@@ -42,10 +44,10 @@ function except(...missing: readonly ChatCapability[]): readonly ChatCapability[
 /** Stops a case that hangs; on a busy machine a correct adapter may take seconds. */
 const patienceMs = 60_000
 
-/** A fake has no bytes that could be cut, and sends nothing anywhere. */
+/** A fake has no bytes that could be cut, and sends nothing anywhere, also no key. */
 export const fakeHarness: ChatHarness = {
   patienceMs,
-  capabilities: except('chunking', 'reasoning_echo'),
+  capabilities: except('chunking', 'reasoning_echo', 'keys', 'statuses'),
   start(script, { more = [] } = {}) {
     const adapter = fake({ scripts: [script, ...more] })
     return { adapter, openConnections: () => adapter.openStreams, requests: () => adapter.calls }
@@ -58,7 +60,7 @@ interface Provider {
   readonly capabilities: readonly ChatCapability[]
 }
 
-const apiKey = 'test-key'
+const apiKey = 'plain words as a key'
 
 /** What is missing is what a format has no place for; `wireLimits` says the same as data. */
 const providers: Readonly<Record<WireFormat, Provider>> = {
@@ -99,6 +101,7 @@ export function httpHarness(format: WireFormat, { change, fetch }: Breaks = {}):
   return {
     patienceMs,
     capabilities,
+    keys: () => [apiKey],
     async start(script, { more = [], clock, chunking } = {}) {
       const server = await createFakeServer({ scripts: [script, ...more], clock, chunking })
       const made = adapter(server, fetch)

@@ -148,3 +148,9 @@ describe('runCases', () => {
     expect(passed).toEqual(toolExecutorCases.map(({ name }) => name))
   })
 })
+
+test('runCases refuses a capability that does not exist', async () => {
+  await expect(runCases(cases, { answer: 42, capabilities: ['reasonning'] })).rejects.toThrow(
+    /expected one of .*reasoning/,
+  )
+})

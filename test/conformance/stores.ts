@@ -3,7 +3,7 @@ import * as nodeFiles from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { StoreHarness } from '../../src/conformance.ts'
-import { fileStore, memoryStore, type SessionStore, type StoreFiles } from '../../src/index.ts'
+import { fileStore, memoryStore, type SessionStore, type StoreFiles } from '../../src/stores.ts'
 
 /** The harness of a store that lives in memory. */
 export function memoryHarness(make: () => SessionStore = memoryStore): StoreHarness {
@@ -25,7 +25,9 @@ export function fileHarness(
         reopen: () => make(folder, disk.files),
         interruptNextSave: disk.failNextWrite,
         damage: async () => {
-          for (const name of await readdir(folder)) await writeFile(join(folder, name), '{"half')
+          for (const file of await readdir(folder, { recursive: true })) {
+            if (file.endsWith('.json')) await writeFile(join(folder, file), '{"half')
+          }
         },
         close: () => rm(folder, { recursive: true }),
       }
@@ -43,6 +45,7 @@ function failingFiles() {
       return {
         close: () => file.close(),
         sync: () => file.sync(),
+        read: (...args) => file.read(...args),
         async writeFile(data) {
           if (!fails) return file.writeFile(data)
           fails = false

@@ -205,3 +205,8 @@ describe('whatever is thrown becomes data', () => {
     expect(text).not.toContain('bottom')
   })
 })
+
+test('-0 in a cause or in metadata is 0, which JSON can hold', () => {
+  const error = new SessionError('stale', 'm', { cause: -0, metadata: { n: [-0] } })
+  expect(JSON.parse(JSON.stringify(error.toJSON()))).toStrictEqual(error.toJSON())
+})

@@ -99,5 +99,7 @@ test('there is an example for every task that the README names', () => {
     'prompt-cache',
     'stop-and-resume',
     'http-endpoint',
+    'files',
+    'support-agent',
   ])
 })

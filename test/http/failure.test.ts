@@ -17,7 +17,8 @@ test.each<[string, Record<string, string>, number | undefined]>([
     30_000,
   ],
   ['a date in the past', { 'retry-after': date, date: 'Tue, 14 Oct 2025 01:35:00 GMT' }, 0],
-  ['a date, relative to the local clock when the response has no date', { 'retry-after': date }, 0],
+  ['a date, when nothing says what time it is', { 'retry-after': date }, undefined],
+  ['zero milliseconds beside a second', { 'retry-after-ms': '0', 'retry-after': '1' }, 0],
   ['nothing', {}, undefined],
   ['an empty value', { 'retry-after': ' ' }, undefined],
   ['a negative number', { 'retry-after': '-5' }, undefined],
@@ -26,6 +27,6 @@ test.each<[string, Record<string, string>, number | undefined]>([
   expect(retryAfterMs(new Headers(headers))).toBe(ms)
 })
 
-test('a time that is passed in replaces the date of the response', () => {
+test('without a date of the response the time that is passed in counts', () => {
   expect(retryAfterMs(new Headers({ 'retry-after': date }), Date.parse(date) - 5)).toBe(5)
 })

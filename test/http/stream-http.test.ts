@@ -108,6 +108,9 @@ test('a connection that breaks after the first event is truncated', async () => 
   })
   const items = await readItems(streamSse(callTo(server.url), plainDecoder()))
   expect(items).toMatchObject(['a', { error: { kind: 'stream', reason: 'truncated' } }])
+  expect(JSON.stringify(items[1])).toContain(
+    'the connection to acme broke while the answer was being read: ',
+  )
 })
 
 test.each<[string, string, (response: ServerResponse) => void]>([

@@ -50,26 +50,39 @@ test('a timeout error is the last event when nothing arrives for streamTimeoutMs
   expect(clock.pending).toBe(0)
 })
 
-test('events without items reset the idle timer; comments do not', async () => {
+test('whatever arrives ends a silence: events without items, comments, half an event', async () => {
   await using slow = await serveByHand()
   const clock = virtualClock({ auto: false })
-  const seen: string[] = []
-  const decoder = plainDecoder()
-  const push: typeof decoder.push = (data, event, out) => {
-    seen.push(data)
-    decoder.push(data, event, out)
-  }
-  const call = callTo(slow.server.url, { clock, streamTimeoutMs: 1000 })
-  const pending = streamSse(call, { ...decoder, push }).next()
-  const failed = expect(pending).rejects.toMatchObject({ reason: 'timeout' })
+  let reads = 0
+  const onActivity = (): void => void reads++
+  const call = callTo(slow.server.url, { clock, streamTimeoutMs: 1000, onActivity })
+  const stream = streamSse(call, plainDecoder())
+  const first = stream.next()
   const answer = await slow.answer
-  await clock.advance(900)
+  startSse(answer, sse('a'))
+  await first
+  const last = stream.next()
+  for (const [index, sign] of [sse('SKIP'), ': still here\n\n', 'data: ha'].entries()) {
+    await clock.advance(900)
+    answer.write(sign)
+    await expect.poll(() => reads).toBe(index + 2)
+  }
+  await clock.advance(999)
+  expect(clock.pending).toBe(1)
+  await clock.advance(1)
+  expect((await last).value).toMatchObject([{ error: { kind: 'adapter', reason: 'timeout' } }])
+})
+
+test('streamTimeoutMs counts only after the first content', async () => {
+  await using slow = await serveByHand()
+  const clock = virtualClock({ auto: false })
+  const call = callTo(slow.server.url, { clock, streamTimeoutMs: 1000 })
+  const first = streamSse(call, plainDecoder()).next()
+  const answer = await slow.answer
   startSse(answer, sse('SKIP'))
-  await expect.poll(() => seen).toEqual(['SKIP'])
-  await clock.advance(900)
-  answer.write(': still here\n\n')
-  await clock.advance(100)
-  await failed
+  await clock.advance(100_000)
+  answer.write(sse('a'))
+  expect((await first).value).toEqual(['a'])
 })
 
 test('the idle timer does not run while a slow consumer is not reading', async () => {

@@ -207,6 +207,7 @@ describe('keys', () => {
           provider: 'test',
           images: [cat],
           usage: { images: 1 },
+          warnings: [],
           metadata,
         })
       },

@@ -178,10 +178,19 @@ test('leaving a run while tools run aborts the signals of their handlers', async
       return new Promise(() => undefined)
     },
   })
-  const calls: Script = [['tool_call', { id: 'c', name: 'wait' }]]
-  const waiting = createEngine({ adapter: fake({ script: calls }), tools: [wait] })
+  const quick = tool({
+    name: 'quick',
+    description: 'ends at once',
+    schema: { type: 'object' },
+    handler: () => 'done',
+  })
+  const calls: Script = [
+    ['tool_call', { id: 'c', name: 'wait' }],
+    ['tool_call', { id: 'd', name: 'quick' }],
+  ]
+  const waiting = createEngine({ adapter: fake({ script: calls }), tools: [wait, quick] })
   for await (const event of streamChat(waiting, messages)) {
-    if (event.type === 'tool_execution_started') break
+    if (event.type === 'tool_execution_completed') break
   }
   expect(seen.map(({ aborted }) => aborted)).toEqual([true])
 })

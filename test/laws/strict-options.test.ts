@@ -70,6 +70,13 @@ test.each<[string, CallOptions]>([
 const layers: Readonly<Record<LayeredField, readonly [unknown, unknown, unknown]>> = {
   model: ['call', 'request', 'engine'],
   temperature: [0.1, 0.2, 0.3],
+  topP: [0.1, 0.2, 0.3],
+  topK: [1, 2, 3],
+  stopSequences: [['a'], ['b'], ['c']],
+  seed: [1, 2, 3],
+  presencePenalty: [1, 2, -1],
+  frequencyPenalty: [1, 2, -1],
+  parallelToolCalls: [true, false, true],
   maxTokens: [1, 2, 3],
   toolChoice: ['none', 'auto', 'required'],
   responseFormat: [{ type: 'json_object' }, { type: 'text' }, { type: 'json_object' }],

@@ -1,14 +1,17 @@
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { type } from 'arktype'
 import * as v from 'valibot'
-import { expectTypeOf, test } from 'vitest'
+import { describe, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
-import type { HandlerOutcome, Tool } from '../../src/contracts/tool.ts'
+import type { Engine, EngineContext } from '../../src/contracts/engine.ts'
+import type { CallOptions } from '../../src/contracts/options.ts'
+import type { HandlerOptions, HandlerOutcome, NeedsOf, Tool } from '../../src/contracts/tool.ts'
 import { imageFromBytes, imageFromUrl } from '../../src/make/media.ts'
 import { assistant, imagePart, textPart, toolResult, user } from '../../src/make/messages.ts'
 import { jsonSchema, modelRequest } from '../../src/make/requests.ts'
 import { askUser, fail, halt, tool } from '../../src/make/tools.ts'
-import type { JsonObject } from '../../src/types/json.ts'
+import { createEngine } from '../../src/run/engine.ts'
+import type { JsonObject, JsonValue } from '../../src/types/json.ts'
 import type { InlineImage, RemoteImage } from '../../src/types/media.ts'
 import type { ImagePart, Message } from '../../src/types/message.ts'
 import type { JsonSchemaFormat, ModelRequest } from '../../src/types/request.ts'
@@ -90,12 +93,133 @@ test('a handler is typed by a Valibot schema that says its JSON Schema', () => {
   })
 })
 
-test('with plain JSON Schema the arguments are a JSON object', () => {
+test('a handler is typed by a literal JSON Schema', () => {
   tool({
     name: 'when',
     description: 'd',
-    schema: { type: 'object', properties: { day: { type: 'string' } }, required: ['day'] },
+    schema: {
+      type: 'object',
+      properties: {
+        day: { type: 'string' },
+        hour: { type: 'integer' },
+        unit: { enum: ['c', 'f'] },
+        kind: { const: 'x' },
+        tags: { type: 'array', items: { type: 'string' } },
+        place: {
+          type: 'object',
+          properties: { lat: { type: 'number' }, name: { type: ['string', 'null'] } },
+          required: ['lat', 'name'],
+        },
+        either: { anyOf: [{ type: 'string' }, { type: 'boolean' }] },
+        anything: {},
+      },
+      required: ['day', 'unit', 'place'],
+    },
+    handler: (args) =>
+      expectTypeOf(args).toEqualTypeOf<{
+        readonly day: string
+        readonly unit: 'c' | 'f'
+        readonly place: { readonly lat: number; readonly name: string | null }
+        readonly hour?: number
+        readonly kind?: 'x'
+        readonly tags?: readonly string[]
+        readonly either?: string | boolean
+        readonly anything?: JsonValue
+      }>(),
+  })
+})
+
+test('with a JSON Schema that is not a literal, or says nothing, the arguments are a JSON object', () => {
+  const schema: JsonObject = { type: 'object', properties: { day: { type: 'string' } } }
+  const handler = (args: JsonObject): unknown => args['day']
+  tool({
+    name: 'a',
+    description: 'd',
+    schema,
     handler: (args) => expectTypeOf(args).toEqualTypeOf<JsonObject>(),
+  })
+  tool({
+    name: 'b',
+    description: 'd',
+    schema: { type: 'object' },
+    handler: (args) => expectTypeOf(args).toEqualTypeOf<JsonObject>(),
+  })
+  tool({ name: 'c', description: 'd', schema, handler })
+})
+
+test('the arguments may be given as a type', () => {
+  interface Query {
+    q: string
+    limit?: number
+  }
+  const made = tool<Query>({
+    name: 'search',
+    description: 'd',
+    schema: { type: 'object', properties: { q: { type: 'string' } } },
+    handler: ({ q, limit = 3 }) => q.repeat(limit),
+  })
+  expectTypeOf(made).toExtend<Tool>()
+})
+
+interface Db {
+  query(sql: string): Promise<readonly string[]>
+}
+
+describe('the context of a handler', () => {
+  const find = tool({
+    name: 'find',
+    description: 'd',
+    schema: { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] },
+    handler: ({ id }, { context }: HandlerOptions<{ db: Db }>) => context.db.query(id),
+  })
+  const note = tool<{ text: string }, { log: (line: string) => void }>({
+    name: 'note',
+    description: 'd',
+    schema: { type: 'object' },
+    handler: ({ text }, { context }) => context.log(text),
+  })
+  const plain = tool({
+    name: 'plain',
+    description: 'd',
+    schema: { type: 'object' },
+    handler: (_args, { context }) => expectTypeOf(context).toEqualTypeOf<EngineContext>(),
+  })
+  const db: Db = { query: async (sql) => [sql] }
+  const log = (): void => undefined
+
+  test('has what the handler says it needs, and an engine that lacks it does not compile', () => {
+    const engine: Engine = createEngine({ tools: [find, note, plain], context: { db, log, x: 1 } })
+    createEngine({ tools: [plain] })
+    createEngine({ tools: [find], context: { db } })
+    expectTypeOf<NeedsOf<readonly [typeof find, typeof plain, typeof note]>>().toExtend<{
+      db: Db
+      log: (line: string) => void
+    }>()
+    // @ts-expect-error there is no context
+    createEngine({ tools: [find] })
+    // @ts-expect-error log is missing
+    createEngine({ tools: [find, note], context: { db } })
+    // @ts-expect-error it is another db
+    createEngine({ tools: [find, plain], context: { db: 'postgres://' } })
+    expectTypeOf(engine).toEqualTypeOf<Engine>()
+  })
+
+  test('may be an interface, and a plain engine and a plain list of tools need no type arguments', () => {
+    interface AppContext {
+      readonly db: Db
+      readonly user: { readonly name: string }
+    }
+    const context: AppContext = { db, user: { name: 'Ada' } }
+    const make = (tools: readonly Tool[]): Engine => createEngine({ tools, context })
+    const engine = make([find, note, plain])
+    const options: CallOptions = { context, tools: [find] }
+    createEngine({
+      tools: [find],
+      context,
+      instructions: ({ user }: AppContext) => `You talk to ${user.name}.`,
+    })
+    expectTypeOf(engine).toEqualTypeOf<Engine>()
+    expectTypeOf(options).toExtend<CallOptions>()
   })
 })
 

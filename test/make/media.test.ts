@@ -7,10 +7,9 @@ import {
   imageFromBase64,
   imageFromBytes,
   imageFromDataUri,
-  imageFromFile,
   imageFromUrl,
-  sniffMimeType,
 } from '../../src/make/media.ts'
+import { sniffMimeType, typeProblem } from '../../src/make/sniff.ts'
 import { refusalOf } from '../support/refusals.ts'
 
 const starts = {
@@ -72,6 +71,37 @@ test.each(Object.entries(starts))(
   },
 )
 
+const ascii = (text: string): Uint8Array => new TextEncoder().encode(text)
+
+test.each<[string, Uint8Array, string | undefined]>([
+  ['application/pdf', ascii('%PDF-1.7\n'), undefined],
+  ['application/pdf', ascii('\n\n%PDF-1.7\n'), undefined],
+  ['application/pdf', ascii('<html>'), 'is declared as application/pdf, but its bytes are not'],
+  ['audio/wav', ascii('RIFF----WAVEfmt '), undefined],
+  ['audio/wav', ascii('ID3 and a longer tag'), 'is declared as audio/wav, but its bytes are not'],
+  ['audio/mpeg', ascii('ID3'), undefined],
+  ['audio/mpeg', Uint8Array.of(0xff, 0xfb, 0x90), undefined],
+  ['audio/flac', ascii('fLaC'), undefined],
+  ['video/mp4', ascii('....ftypisom'), undefined],
+  ['video/webm', Uint8Array.of(0x1a, 0x45, 0xdf, 0xa3), undefined],
+  ['image/heic', ascii('....ftypheic'), undefined],
+  ['image/heic', png, 'is declared as image/heic, but its bytes are image/png'],
+  ['text/plain', ascii('héllo'), undefined],
+  ['text/plain', Uint8Array.of(65, 0, 66), 'is declared as text/plain, but its bytes are not'],
+  ['application/json', png, 'is declared as application/json, but its bytes are image/png'],
+  ['application/x-unheard-of', ascii('anything'), undefined],
+  ['image/png', Uint8Array.of(1, 2, 3), undefined],
+  ['image/png', ascii('not a png'), 'is declared as image/png, but its bytes are not'],
+  [
+    'application/x-unheard-of',
+    png,
+    'is declared as application/x-unheard-of, but its bytes are image/png',
+  ],
+])('bytes that are declared as %s are judged by their start', (mimeType, bytes, problem) => {
+  expect(typeProblem(mimeType, bytes)).toBe(problem)
+  expect(typeProblem(mimeType, bytesToBase64(bytes))).toBe(problem)
+})
+
 test.each(['', '?', 'AAAA', 'UklGRiQAAABXQVZF'])('%j is not a known image', (base64) => {
   expect(sniffMimeType(base64)).toBeUndefined()
 })
@@ -85,26 +115,20 @@ test('bytes may come as a buffer or as a view into one', () => {
   expect(imageFromBytes(buffer.slice(4))).toEqual(expected)
 })
 
-test('an image by address or by path is not looked at', () => {
+test('an image by address is not looked at', () => {
   expect(imageFromUrl('https://a.b/c')).toStrictEqual({ type: 'url', url: 'https://a.b/c' })
   expect(imageFromUrl(new URL('http://a.b/c'), { mimeType: 'image/png' })).toStrictEqual({
     type: 'url',
     url: 'http://a.b/c',
     mimeType: 'image/png',
   })
-  expect(imageFromFile('./cat.JPG')).toStrictEqual({
-    type: 'file',
-    path: './cat.JPG',
-    mimeType: 'image/jpeg',
-  })
-  expect(imageFromFile('./cat.tiff')).toStrictEqual({ type: 'file', path: './cat.tiff' })
-  expect(imageFromFile('cat', { mimeType: 'image/heic' }).mimeType).toBe('image/heic')
 })
 
 test('a data URI is taken apart; parameters of its type are dropped', () => {
-  const image = { type: 'base64', base64: 'AAAA', mimeType: 'image/png' }
-  expect(imageFromDataUri('data:image/png;base64,AAAA')).toStrictEqual(image)
-  expect(imageFromDataUri('DATA:IMAGE/PNG;charset=utf-8;BASE64,AAAA')).toStrictEqual(image)
+  const base64 = bytesToBase64(png)
+  const image = { type: 'base64', base64, mimeType: 'image/png' }
+  expect(imageFromDataUri(`data:image/png;base64,${base64}`)).toStrictEqual(image)
+  expect(imageFromDataUri(`DATA:IMAGE/PNG;charset=utf-8;BASE64,${base64}`)).toStrictEqual(image)
   expect(imageFromDataUri(`data:;base64,${bytesToBase64(png)}`).mimeType).toBe('image/png')
 })
 
@@ -187,7 +211,25 @@ test.each<[string, () => unknown, string, string]>([
     'mimeType',
     'must be an image type such as "image/png", not "text/plain"',
   ],
-  ['no path', () => imageFromFile(''), 'path', 'must be a non-empty string, not ""'],
+  [
+    'bytes of another type than declared',
+    () => imageFromBytes(Uint8Array.from(starts['image/jpeg']), 'image/png'),
+    'mimeType',
+    'is declared as image/png, but its bytes are image/jpeg',
+  ],
+  [
+    'a text that is declared as an image',
+    () =>
+      imageFromBytes(new TextEncoder().encode('root:x:0:0:root:/root:/bin/bash\n'), 'image/png'),
+    'mimeType',
+    'is declared as image/png, but its bytes are not',
+  ],
+  [
+    'a data URI of another type than declared',
+    () => imageFromDataUri(`data:image/webp;base64,${bytesToBase64(png)}`),
+    'mimeType',
+    'is declared as image/webp, but its bytes are image/png',
+  ],
 ])('%s is refused with the way out', (_name, make, path, problem) => {
   expect(refusalOf(make)).toEqual([{ path, problem }])
 })

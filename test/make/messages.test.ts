@@ -3,6 +3,7 @@ import { imageFromUrl } from '../../src/make/media.ts'
 import {
   assistant,
   imagePart,
+  providerItem,
   system,
   textPart,
   toolResult,
@@ -33,6 +34,13 @@ test('content may be parts', () => {
     ],
   })
   expect(imagePart(cat)).toStrictEqual({ type: 'image', image: cat })
+  const item = { type: 'mcp_approval_response', approval_request_id: 'mcpr_1', approve: true }
+  expect(providerItem('openai', item)).toStrictEqual({
+    type: 'provider_item',
+    provider: 'openai',
+    item,
+  })
+  expect(() => providerItem('', item)).toThrow(/provider/)
 })
 
 test('options that have no value leave no key behind', () => {
@@ -81,14 +89,14 @@ describe('a mistake is refused where it is written', () => {
       'calls of a user',
       () => user('', { toolCalls: [call] } as never),
       '',
-      'unknown key toolCalls; known keys are name, metadata',
+      'unknown key toolCalls; known keys are name, metadata, providerOptions',
     ],
     ['no content', () => user(undefined as never), 'content', 'is missing'],
     [
       'a bare image',
       () => user([cat] as never),
       'content[0].type',
-      'must be one of text, image, reasoning, not "url"',
+      'must be one of text, image, file, reasoning, provider_item, not "url"',
     ],
     [
       'a call without arguments',

@@ -99,10 +99,10 @@ test.each<[string, () => unknown, string, string | RegExp]>([
     /^unknown key haltWhen; known keys are model, /,
   ],
   [
-    'a text for messages',
-    () => modelRequest('hi' as never),
+    'a number for messages',
+    () => modelRequest(7 as never),
     'messages',
-    'must be a list such as [user("…")], not "hi"',
+    'must be a text or a list such as [user("…")], not 7',
   ],
   [
     'a name with a space',

@@ -74,15 +74,37 @@ test('the schema says what goes in: a default is optional, a transform is what i
 test.each<[string, () => unknown, string, string | RegExp]>([
   [
     'a schema of plain Valibot',
+    // @ts-expect-error the compiler says so too
     () => tool({ ...base, schema: v.object({}) }),
     'schema',
     'of valibot cannot be converted to JSON Schema; wrap it with toStandardJsonSchema of @valibot/to-json-schema',
   ],
   [
     'a schema of zod/mini',
+    // @ts-expect-error the compiler says so too
     () => tool({ ...base, schema: mini.object({}) }),
     'schema',
-    /of zod cannot be converted to JSON Schema; use a version/,
+    /of zod cannot be converted to JSON Schema; use withJsonSchema/,
+  ],
+  [
+    'a schema of a list',
+    // @ts-expect-error the compiler says so too
+    () => tool({ ...base, schema: z.array(z.string()) }),
+    'schema',
+    'must describe an object, because the arguments of a tool are one',
+  ],
+  [
+    'a schema of an object or null',
+    // @ts-expect-error the compiler says so too
+    () => tool({ ...base, schema: z.object({}).nullable() }),
+    'schema',
+    'must describe an object, because the arguments of a tool are one',
+  ],
+  [
+    'plain JSON Schema of a text',
+    () => tool({ ...base, schema: { type: 'string' } }),
+    'schema',
+    'must describe an object, because the arguments of a tool are one',
   ],
   [
     'a schema that JSON Schema cannot express',

@@ -75,7 +75,7 @@ describe('the reducer', () => {
     )
     expect(response.toolCalls).toEqual([
       { id: 'c1', name: 'a', arguments: { n: 1 } },
-      { id: 'c2', name: '', arguments: {}, rawArguments: '{"x":' },
+      { id: 'c2', name: 'unnamed', arguments: {}, rawArguments: '{"x":' },
     ])
   })
 

@@ -5,6 +5,7 @@ import {
   generate,
   streamChat,
   streamGenerate,
+  toViewEvent,
   user,
   type ChatAdapter,
   type StreamEvent,
@@ -81,26 +82,23 @@ describe('a run in other forms', () => {
   })
 
   test('a response of server-sent events', async () => {
-    const response = open().toResponse({ status: 201, headers: { 'x-mine': '1' } })
+    const response = open().toHttpResponse({ status: 201, headers: { 'x-mine': '1' } })
     expect(response.status).toBe(201)
     expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
     expect(response.headers.get('x-mine')).toBe('1')
     const text = await response.text()
-    const events = [...text.matchAll(/^event: (\S+)\ndata: (.*)\n$/gm)].map(
-      ([, type, data = '']) => ({
-        type,
-        event: JSON.parse(data) as StreamEvent,
-      }),
+    const sent = [...text.matchAll(/^id: (\d+)\ndata: (.*)\n$/gm)]
+    expect(sent.map(([, id]) => id)).toEqual(['1', '2', '3', '4', '5'])
+    expect(sent.map(([, , data = '']) => JSON.parse(data) as unknown)).toEqual(
+      (await collectEvents(open())).map((event) => toViewEvent(event)),
     )
-    expect(events.map(({ event }) => event)).toEqual(await collectEvents(open()))
-    expect(events.every(({ type, event }) => type === event.type)).toBe(true)
   })
 
   test('a failure before the first event is an error event in a response of server-sent events', async () => {
     const text = await open([['preflight_error', 'invalid_request', { message: 'no' }]])
-      .toResponse()
+      .toHttpResponse()
       .text()
-    expect(text).toContain('event: error')
+    expect(text).toContain('"type":"error"')
     expect(text).toContain('"reason":"invalid_request"')
   })
 })

@@ -1,11 +1,11 @@
 // Runs the conformance kit on the Fake, on every adapter and on the memory store. Each conformance case is one case here.
-import { memoryStore } from 'allm-ts'
 import {
   adapterCases,
   imageAdapterCases,
   sessionStoreCases,
   streamAdapterCases,
 } from 'allm-ts/conformance'
+import { memoryStore } from 'allm-ts/stores'
 import { fake, fakeImages } from 'allm-ts/testing'
 import { wireHarness } from './wire-harness.mjs'
 

@@ -10,21 +10,13 @@ import { anthropic } from 'allm-ts/anthropic'
 import { gemini } from 'allm-ts/gemini'
 import { openai } from 'allm-ts/openai'
 import { createFakeServer } from 'allm-ts/server'
+import { fileStore } from 'allm-ts/stores'
 import { same } from './check.mjs'
 import { runCases } from './run-cases.mjs'
 
-const {
-  createEngine,
-  fileStore,
-  generate,
-  imageFromFile,
-  imagePart,
-  Session,
-  streamGenerate,
-  user,
-} = imported
+const { createEngine, generate, imageFromFile, imagePart, Session, streamGenerate, user } = imported
 const require = createRequire(import.meta.url)
-const entryPoints = ['openai', 'anthropic', 'gemini', 'testing', 'conformance', 'server']
+const entryPoints = ['openai', 'anthropic', 'gemini', 'stores', 'testing', 'conformance', 'server']
 const apiKey = 'a-key-for-nothing'
 const adapters = {
   openai: ({ openaiBaseUrl: baseUrl }) => openai({ baseUrl, apiKey }),
@@ -64,7 +56,8 @@ const cases = {
   'sessions are kept in files': async () => {
     const session = Session.create({ messages: hello })
     const version = await fileStore(join(work, 'sessions')).save(session)
-    same(await fileStore(join(work, 'sessions')).load(session.id), { session, version })
+    const loaded = await fileStore(join(work, 'sessions')).load(session.id)
+    same([loaded.session, loaded.version], [session, version])
   },
 
   'an image is read from its file': async () => {
@@ -72,7 +65,7 @@ const cases = {
     writeFileSync(path, new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]))
     const server = await createFakeServer({ script: [['text', 'A pixel.']] })
     const engine = createEngine({ adapter: adapters.anthropic(server), model: 'any-model' })
-    await generate(engine, [user([imagePart(imageFromFile(path))])])
+    await generate(engine, [user([imagePart(await imageFromFile(path))])])
     same(JSON.stringify(server.requests[0].body).includes('iVBORw0KGgo='), true)
     await server.close()
   },

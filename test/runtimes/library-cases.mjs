@@ -11,7 +11,6 @@ import {
   imageFromBytes,
   imageFromFile,
   imagePart,
-  memoryStore,
   Session,
   streamChat,
   streamGenerate,
@@ -20,6 +19,7 @@ import {
   user,
 } from 'allm-ts'
 import { openai } from 'allm-ts/openai'
+import { memoryStore } from 'allm-ts/stores'
 import {
   crashAtEveryEvent,
   currentEngine,
@@ -125,7 +125,9 @@ export const libraryCases = {
     const store = memoryStore()
     const session = Session.create({ messages: [user('hi')] })
     const version = await store.save(session)
-    same(await store.load(session.id), { session, version })
+    const loaded = await store.load(session.id)
+    same([loaded.session, loaded.version], [session, version])
+    same((await store.list()).length, 1)
   },
 
   'an abort ends a run at once and keeps the partial result': async () => {
@@ -170,13 +172,13 @@ export const libraryCases = {
     same(clock.now(), 20_000)
   },
 
-  'toResponse() returns a response of server-sent events': async () => {
+  'toHttpResponse() returns a response of server-sent events': async () => {
     const engine = createEngine({ adapter: fake({ scripts: rounds }), tools: [weather] })
-    const events = await sentEvents(streamChat(engine, question).toResponse())
+    const events = await sentEvents(streamChat(engine, question).toHttpResponse())
     same([events[0].type, events.at(-1).type], ['message_started', 'chat_completed'])
   },
 
-  'cancelling the body of toResponse() ends the run': async () => {
+  'cancelling the body of toHttpResponse() ends the run': async () => {
     const adapter = fake({
       script: [
         ['text', 'One, '],
@@ -184,7 +186,7 @@ export const libraryCases = {
         ['text', 'two.'],
       ],
     })
-    const { body } = streamGenerate(createEngine({ adapter }), question).toResponse()
+    const { body } = streamGenerate(createEngine({ adapter }), question).toHttpResponse()
     const reader = body.getReader()
     await reader.read()
     same(adapter.openStreams, 1)
@@ -218,6 +220,13 @@ export const libraryCases = {
     same((await generateImage(engine, 'a pixel')).images, [pixel])
   },
 
+  'a sealed session is read with its secret only': async () => {
+    const session = Session.create({ id: 'sealed', messages: question })
+    const sealed = await Session.seal(session, 'a secret')
+    same(await Session.unseal(sealed, 'a secret'), session)
+    same((await rejection(Session.unseal(sealed, 'another'))).name, 'SessionError')
+  },
+
   'a missing key is a typed error, even where the environment cannot be read': async () => {
     same(findKey('nobody'), undefined)
     const engine = createEngine({ adapter: openai({ fetch: unreachable }), model: 'gpt-5-mini' })
@@ -226,10 +235,7 @@ export const libraryCases = {
   },
 
   'an image file that cannot be read is a typed error': async () => {
-    const image = imageFromFile('no-such-file.png')
-    const adapter = openai({ apiKey: 'a-key-for-nothing', fetch: unreachable })
-    const engine = createEngine({ adapter, model: 'gpt-5-mini' })
-    const error = await rejection(generate(engine, [user([imagePart(image)])]))
+    const error = await rejection(imageFromFile('no-such-file.png'))
     same(error.name, 'ValidationError')
   },
 }

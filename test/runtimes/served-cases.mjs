@@ -1,4 +1,4 @@
-// Cases for runs that are served over HTTP: the server of the runtime answers with `toResponse()`. One engine serves all requests.
+// Cases for runs that are served over HTTP: the server of the runtime answers with `toHttpResponse()`. One engine serves all requests.
 import { createEngine, streamGenerate, user } from 'allm-ts'
 import { fake } from 'allm-ts/testing'
 import { same, sentEvents, until } from './check.mjs'
@@ -24,7 +24,7 @@ const engines = {
 /** The handler of the server. */
 export function handle(request) {
   const engine = engines[new URL(request.url).pathname]
-  return streamGenerate(engine, [user('hi')]).toResponse()
+  return streamGenerate(engine, [user('hi')]).toHttpResponse()
 }
 
 /** The cases. They call a function that requests a path from the server. */

@@ -15,16 +15,23 @@ const legal = {
   temperature: 0,
   maxTokens: 1,
   responseFormat: z.object({}),
+  repair: 1,
+  instructions: 'Be brief.',
+  prepareStep: () => undefined,
+  onStep: () => undefined,
   structuredFinalize: true,
   reasoning: { effort: 'low' },
   promptCache: true,
   mode: 'manual',
+  approve: () => 'run',
+  approvals: { c1: true, c2: { deny: 'no' }, c3: { arguments: {} } },
   maxTurns: 3,
   haltWhen: () => false,
   onToolError: 'halt',
   toolTimeoutMs: 10,
   maxConcurrency: 2,
   requestTimeoutMs: 10,
+  maxResponseBytes: 1_000_000,
   streamTimeoutMs: 10,
   signal: new AbortController().signal,
   retry: { maxAttempts: 5, retryOn: ['timeout'] },
@@ -35,6 +42,14 @@ const legal = {
   onEvent: () => undefined,
   requestId: 'r',
   apiKey: 'k',
+  headers: { 'x-trace': 'a' },
+  topP: 0.5,
+  topK: 5,
+  stopSequences: ['END'],
+  seed: 7,
+  presencePenalty: 1,
+  frequencyPenalty: -1,
+  parallelToolCalls: false,
   providerOptions: { openai: { seed: 1 } },
   metadata: { a: 1 },
 } satisfies Record<keyof CallOptions, unknown>
@@ -104,10 +119,10 @@ describe('the options of a call', () => {
       'is used twice among the tools: look',
     ],
     [
-      'a context with a Map',
-      { context: { m: new Map() } },
-      'context.m',
-      'must be a JSON value, not a Map',
+      'a context that is a Map',
+      { context: new Map() },
+      'context',
+      'must be a plain object, whose members may be anything, not a Map',
     ],
   ])('%s is refused', (_name, options, path, problem) => {
     expect(validateCallOptions(options)).toEqual([{ path, problem }])
@@ -129,7 +144,13 @@ describe('the options of an engine', () => {
     readonly provider = 'mine'
     async *stream(): AsyncIterable<never> {}
   }
-  const { apiKey: _key, signal: _signal, requestId: _id, ...defaults } = legal
+  const {
+    apiKey: _key,
+    signal: _signal,
+    requestId: _id,
+    approvals: _approvals,
+    ...defaults
+  } = legal
   const engine = {
     ...defaults,
     adapter: new Adapter(),

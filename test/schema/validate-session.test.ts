@@ -15,6 +15,7 @@ const session = {
   status: 'idle',
   thread: closed,
   pendingToolCalls: [],
+  pendingApprovals: [],
   context: {},
   metadata: {},
 }
@@ -39,7 +40,8 @@ const rows: readonly [string, object, readonly Issue[]][] = [
     [
       {
         path: 'status',
-        problem: 'must be one of idle, awaiting_user, awaiting_tools, completed, error, not "busy"',
+        problem:
+          'must be one of idle, awaiting_user, awaiting_approval, awaiting_tools, completed, halted, error, not "busy"',
       },
     ],
   ],
@@ -64,13 +66,23 @@ const rows: readonly [string, object, readonly Issue[]][] = [
     [
       {
         path: 'version',
-        problem: 'must be a version from 1 to 1 (a newer one needs a newer allm-ts), not 99',
+        problem: 'must be a version from 1 to 2 (a newer one needs a newer allm-ts), not 99',
       },
     ],
   ],
   [
     'calls that nobody will answer',
     { thread: open },
+    [{ path: 'thread.messages[1].toolCalls[0]', problem: 'tool call c1 is not answered' }],
+  ],
+  [
+    'a call that nobody waits for, beside one that is pending',
+    { thread: open, status: 'awaiting_tools', pendingToolCalls: [{ ...call, id: 'c2' }] },
+    [{ path: 'thread.messages[1].toolCalls[0]', problem: 'tool call c1 is not answered' }],
+  ],
+  [
+    'an open call between two steps',
+    { thread: open, run: { ...run, phase: 'between' } },
     [{ path: 'thread.messages[1].toolCalls[0]', problem: 'tool call c1 is not answered' }],
   ],
   [

@@ -50,12 +50,22 @@ const rows: readonly [string, unknown, readonly Issue[]][] = [
   [
     'a part of an unknown type',
     { role: 'user', content: [{ type: 'audio' }] },
-    [{ path: 'content[0].type', problem: 'must be one of text, image, reasoning, not "audio"' }],
+    [
+      {
+        path: 'content[0].type',
+        problem: 'must be one of text, image, file, reasoning, provider_item, not "audio"',
+      },
+    ],
   ],
   [
     'an image in the place of a part',
     { role: 'user', content: [{ type: 'url', url: 'https://a.b' }] },
-    [{ path: 'content[0].type', problem: 'must be one of text, image, reasoning, not "url"' }],
+    [
+      {
+        path: 'content[0].type',
+        problem: 'must be one of text, image, file, reasoning, provider_item, not "url"',
+      },
+    ],
   ],
   [
     'an image that is a data URI',
@@ -424,7 +434,8 @@ describe('a field', () => {
       [
         {
           path: 'tools[0]',
-          problem: 'unknown key handler; known keys are name, description, schema, strict',
+          problem:
+            'unknown key handler; known keys are name, description, schema, strict, providerOptions',
         },
       ],
     ],

@@ -39,7 +39,7 @@ const add = tool({
     required: ['a', 'b'],
     additionalProperties: false,
   },
-  handler: ({ a, b }) => Number(a) + Number(b),
+  handler: ({ a, b }) => a + b,
 })
 
 describe.each(wireFormats)('%s', (format) => {

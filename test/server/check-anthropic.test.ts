@@ -182,3 +182,55 @@ test.each(['model', 'max_tokens', 'messages'])('refuses a request without %s', (
 test('a beta has members of its own', () => {
   expect(checkAnthropic({ ...legal, mcp_servers: [] }, true)).toBeUndefined()
 })
+
+const document = (source: JsonObject): JsonObject => ({ type: 'document', source })
+const image = (source: JsonObject): JsonObject => ({ type: 'image', source })
+
+test.each<[string, JsonObject]>([
+  ['a PDF', document({ type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' })],
+  ['a PDF by URL', document({ type: 'url', url: 'https://a.b' })],
+  ['a text', document({ type: 'text', media_type: 'text/plain', data: 'a' })],
+  ['a file by id', document({ type: 'file', file_id: 'file_1' })],
+  ['an image', image({ type: 'base64', media_type: 'image/png', data: 'AAAA' })],
+  ['an image by id', image({ type: 'file', file_id: 'file_1' })],
+])('takes %s of the user and of a tool', (_, block) => {
+  expect(checkAnthropic({ ...legal, messages: [says('user', block)] })).toBeUndefined()
+  const answer = { ...result('a'), content: [block] }
+  const messages = [user, says('assistant', use('a')), says('user', answer)]
+  expect(checkAnthropic({ ...legal, messages })).toBeUndefined()
+})
+
+test.each<[string, JsonObject, string]>([
+  [
+    'a recording as a document',
+    document({ type: 'base64', media_type: 'audio/wav', data: 'AAAA' }),
+    "messages.0.content.0.document.source.base64.media_type: Input should be 'application/pdf'",
+  ],
+  [
+    'a text of another type',
+    document({ type: 'text', media_type: 'text/csv', data: 'a' }),
+    "document.source.text.media_type: Input should be 'text/plain'",
+  ],
+  [
+    'an image of another type',
+    image({ type: 'base64', media_type: 'image/tiff', data: 'AAAA' }),
+    "image.source.base64.media_type: Input should be 'image/jpeg' or",
+  ],
+  [
+    'an unknown source',
+    image({ type: 'text', data: 'a' }),
+    "image.source: Input tag 'text' found using 'type' does not match",
+  ],
+  ['a document without a source', { type: 'document' }, 'document.source: Field required'],
+  ['a URL without one', document({ type: 'url' }), 'document.source.url.url: Field required'],
+])('refuses %s', (_, block, message) => {
+  expect(checkAnthropic({ ...legal, messages: [says('user', block)] })?.message).toContain(message)
+})
+
+test('refuses a document of the assistant', () => {
+  const block = document({ type: 'url', url: 'https://a.b' })
+  const messages = [user, says('assistant', block), user]
+  expect(checkAnthropic({ ...legal, messages })?.message).toContain(
+    'can only be in `user` messages',
+  )
+})

@@ -142,3 +142,26 @@ test.each<[string, JsonObject, string]>([
 ])('refuses %s', (_, body, message) => {
   expect(checkGemini({ ...legal, ...body })?.message).toContain(message)
 })
+
+test.each<[string, JsonObject]>([
+  ['a PDF', { inlineData: { mimeType: 'application/pdf', data: 'JVBERi0=' } }],
+  ['a film', { inline_data: { mime_type: 'video/mp4', data: 'AAAA' } }],
+  ['a file by its address', { fileData: { fileUri: 'https://a.b/files/x' } }],
+])('takes %s', (_, part) => {
+  expect(checkGemini({ contents: [turn('user', part)] })).toBeUndefined()
+})
+
+test.each<[string, JsonObject, string]>([
+  [
+    'a type that no model reads',
+    { inlineData: { mimeType: 'application/zip', data: 'UEs=' } },
+    'Unsupported MIME type: application/zip',
+  ],
+  [
+    'a file without an address',
+    { fileData: { mimeType: 'image/png' } },
+    'file_uri must not be empty',
+  ],
+])('refuses %s', (_, part, message) => {
+  expect(checkGemini({ contents: [turn('user', part)] })?.message).toContain(message)
+})

@@ -212,3 +212,95 @@ describe('Responses', () => {
     expect(checkOpenaiResponses({ model: 'm' })?.param).toBe('input')
   })
 })
+
+describe('files', () => {
+  const pdf = 'data:application/pdf;base64,JVBERi0='
+  const chat = (role: string, ...content: JsonObject[]): JsonObject => ({
+    model: 'gpt-4o',
+    messages:
+      role === 'tool'
+        ? [user, calling('a'), { role, tool_call_id: 'a', content }]
+        : [{ role, content }],
+  })
+  const responses = (...output: JsonObject[]): JsonObject => ({
+    model: 'gpt-5',
+    input: [
+      user,
+      { type: 'function_call', call_id: 'a', name: 'f', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'a', output },
+    ],
+  })
+
+  test.each<[string, JsonObject]>([
+    ['a PDF as a data URL', { type: 'file', file: { filename: 'a.pdf', file_data: pdf } }],
+    ['a file by its id', { type: 'file', file: { file_id: 'file-1' } }],
+    ['a recording', { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }],
+  ])('Chat Completions takes %s', (_, part) => {
+    expect(checkOpenaiChat(chat('user', part))).toBeUndefined()
+  })
+
+  test.each<[string, string, JsonObject, string]>([
+    [
+      'a text as a file',
+      'user',
+      { type: 'file', file: { file_data: 'data:text/markdown;base64,AAAA' } },
+      "but got unsupported MIME type 'text/markdown'.",
+    ],
+    [
+      'base64 without a type',
+      'user',
+      { type: 'file', file: { file_data: 'AAAA' } },
+      'but got an invalid base64-encoded value.',
+    ],
+    [
+      'a file of nothing',
+      'user',
+      { type: 'file', file: {} },
+      'messages[0].content[0].file.file_id',
+    ],
+    [
+      'a recording in another format',
+      'user',
+      { type: 'input_audio', input_audio: { data: 'AAAA', format: 'flac' } },
+      "Supported values are: 'wav', 'mp3'.",
+    ],
+    [
+      'an image in a tool result',
+      'tool',
+      { type: 'image_url', image_url: { url: 'https://a.b' } },
+      "Image URLs are only allowed for messages with role 'user', but this message with role 'tool'",
+    ],
+    [
+      'a file in a tool result',
+      'tool',
+      { type: 'file', file: { file_id: 'file-1' } },
+      "Supported values are: 'text'.",
+    ],
+  ])('Chat Completions refuses %s', (_, role, part, message) => {
+    expect(checkOpenaiChat(chat(role, part))?.message).toContain(message)
+  })
+
+  test('Responses takes texts, images and files as the output of a call', () => {
+    const parts = [
+      { type: 'input_text', text: 'a' },
+      { type: 'input_image', image_url: 'https://a.b' },
+      { type: 'input_image', file_id: 'file-1' },
+      { type: 'input_file', filename: 'a.pdf', file_data: pdf },
+      { type: 'input_file', file_url: 'https://a.b' },
+    ]
+    expect(checkOpenaiResponses(responses(...parts))).toBeUndefined()
+  })
+
+  test.each<[string, JsonObject, string]>([
+    ['a recording', { type: 'input_audio', input_audio: {} }, 'input[2].output[0]'],
+    ['a file of nothing', { type: 'input_file' }, 'input[2].output[0].file_id'],
+    ['an image of nothing', { type: 'input_image' }, 'input[2].output[0].image_url'],
+    [
+      'base64 without a type',
+      { type: 'input_file', file_data: 'AAAA' },
+      'input[2].output[0].file_data',
+    ],
+  ])('Responses refuses %s as the output of a call', (_, part, param) => {
+    expect(checkOpenaiResponses(responses(part))?.param).toBe(param)
+  })
+})

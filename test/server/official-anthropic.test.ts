@@ -1,9 +1,10 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { describe, expect, test } from 'vitest'
+import { providerItem, textPart } from '../../src/index.ts'
 import { createFakeServer, type FakeServer } from '../../src/server.ts'
 import type { Script } from '../../src/testing.ts'
 import { drain } from './drain.ts'
-import { greeting, parallelCalls, thinking } from './scripts.ts'
+import { cited, greeting, parallelCalls, thinking } from './scripts.ts'
 
 function client(server: FakeServer, options: object = {}): Anthropic {
   return new Anthropic({ baseURL: server.url, apiKey: 'sk-ant-test', maxRetries: 0, ...options })
@@ -36,6 +37,46 @@ test('text and usage arrive, streamed and not', async () => {
       output_tokens_details: { thinking_tokens: 5 },
     })
   }
+})
+
+test('a server tool and a citation arrive as the package knows them', async () => {
+  const use = {
+    type: 'server_tool_use',
+    id: 'srvtoolu_1',
+    name: 'web_search',
+    input: { query: 'x' },
+  }
+  for (const message of await bothWays(cited('anthropic', use))) {
+    const citation = { type: 'web_search_result_location', url: 'https://example.com' }
+    expect(message.content).toMatchObject([use, { type: 'text', citations: [citation] }])
+  }
+})
+
+test('the server tools and citations of an answer are taken back as they came', async () => {
+  const use = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} }
+  const found = { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] }
+  const content = [use, found].map((item) => providerItem('anthropic', item))
+  const url = 'https://example.com'
+  const citation = { type: 'web_search_result_location', url, title: 'Paris', cited_text: 'Paris' }
+  const source = { type: 'url', url, title: 'Paris', text: 'Paris', start: 0, end: 13 } as const
+  const message = {
+    role: 'assistant',
+    content: [...content, textPart('Paris is big.')],
+    sources: [source],
+  } as const
+  await using server = await createFakeServer({ scripts: [[['ok', { message }]], greeting] })
+  const first = await client(server).messages.create(ask)
+  expect(first.content).toMatchObject([use, found, { type: 'text', citations: [citation] }])
+  const { content: blocks } = first
+  await client(server).messages.create({
+    ...ask,
+    messages: [
+      ...ask.messages,
+      { role: 'assistant', content: blocks },
+      { role: 'user', content: 'And?' },
+    ],
+  })
+  expect(server.requests[1]?.body).toMatchObject({ messages: [{}, { content: blocks }, {}] })
 })
 
 test('the deltas of a stream are those of the script', async () => {
@@ -82,9 +123,16 @@ test.each([
   ['stop', 'end_turn'],
   ['length', 'max_tokens'],
   ['content_filter', 'refusal'],
-  ['other', 'pause_turn'],
+  ['other', 'other'],
 ] as const)('the finish reason %s is %s', async (reason, word) => {
   for (const message of await bothWays([['finish', reason]])) expect(message.stop_reason).toBe(word)
+})
+
+test('an answer that gives the provider’s own word for its end ends with it', async () => {
+  const paused = { finishReason: 'other', rawFinishReason: 'pause_turn' } as const
+  for (const message of await bothWays([['ok', paused]])) {
+    expect(message.stop_reason).toBe('pause_turn')
+  }
 })
 
 describe('errors', () => {
@@ -145,4 +193,33 @@ test('the models are listed', async () => {
   const models = await drain(client(server).models.list())
 
   expect(models.map(({ id }) => id)).toEqual(['claude-x', 'claude-y'])
+})
+
+test('documents and images arrive from the user and in a tool result, and what the API refuses is refused', async () => {
+  await using server = await createFakeServer({ scripts: [greeting, greeting] })
+  const pdf: Anthropic.DocumentBlockParam = {
+    type: 'document',
+    source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0xLjc=' },
+    title: 'a.pdf',
+  }
+  const image: Anthropic.ImageBlockParam = {
+    type: 'image',
+    source: { type: 'url', url: 'https://example.com/a.png' },
+  }
+  await client(server).messages.create({
+    ...ask,
+    messages: [
+      { role: 'user', content: [pdf, image] },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'scan', input: {} }] },
+      {
+        role: 'user',
+        content: [{ type: 'tool_result', tool_use_id: 'a', content: [pdf, image] }],
+      },
+    ],
+  })
+  const wav = { type: 'base64', media_type: 'audio/wav', data: 'UklGRg==' }
+  const wrong = { type: 'document', source: wav } as unknown as Anthropic.DocumentBlockParam
+  await expect(
+    client(server).messages.create({ ...ask, messages: [{ role: 'user', content: [wrong] }] }),
+  ).rejects.toThrow("Input should be 'application/pdf'")
 })

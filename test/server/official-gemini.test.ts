@@ -1,9 +1,10 @@
 import { ApiError, FinishReason, GoogleGenAI, type GenerateContentResponse } from '@google/genai'
 import { describe, expect, test } from 'vitest'
+import { providerItem, textPart } from '../../src/index.ts'
 import { createFakeServer, type FakeServer } from '../../src/server.ts'
 import type { Script } from '../../src/testing.ts'
 import { drain } from './drain.ts'
-import { greeting, parallelCalls, thinking } from './scripts.ts'
+import { cited, greeting, parallelCalls, thinking } from './scripts.ts'
 
 function client(server: FakeServer): GoogleGenAI {
   return new GoogleGenAI({ apiKey: 'AIza-test', httpOptions: { baseUrl: server.url } })
@@ -40,6 +41,38 @@ test('text and usage arrive, streamed and not', async () => {
     })
     expect(last?.modelVersion).toBe('gemini-2.5-flash')
   }
+})
+
+test('code that ran and the grounding arrive as the package knows them', async () => {
+  const ran = { executableCode: { language: 'PYTHON', code: '1' } }
+  for (const { parts, last } of await bothWays(cited('gemini', ran))) {
+    expect(parts[0]).toEqual(ran)
+    expect(last?.candidates?.[0]?.groundingMetadata).toMatchObject({
+      groundingChunks: [{ web: { uri: 'https://example.com', title: 'Paris' } }],
+      groundingSupports: [{ segment: { text: 'Paris' }, groundingChunkIndices: [0] }],
+    })
+  }
+})
+
+test('the code of an answer and its result are taken back as they came', async () => {
+  const ran = { executableCode: { language: 'PYTHON', code: '1' } }
+  const gave = { codeExecutionResult: { outcome: 'OUTCOME_OK', output: '1' } }
+  const content = [...[ran, gave].map((item) => providerItem('gemini', item)), textPart('One.')]
+  const message = { role: 'assistant', content } as const
+  await using server = await createFakeServer({ scripts: [[['ok', { message }]], greeting] })
+  const first = await client(server).models.generateContent(ask)
+  const answer = first.candidates?.[0]?.content
+  expect(answer?.parts).toEqual([ran, gave, { text: 'One.' }])
+  if (answer === undefined) return
+  await client(server).models.generateContent({
+    ...ask,
+    contents: [
+      { role: 'user', parts: [{ text: 'hi' }] },
+      answer,
+      { role: 'user', parts: [{ text: 'And?' }] },
+    ],
+  })
+  expect(server.requests[1]?.body).toMatchObject({ contents: [{}, { parts: answer.parts }, {}] })
 })
 
 test('parallel calls arrive whole, in their order', async () => {
@@ -134,4 +167,25 @@ test('a model that draws gives the images of the image script', async () => {
   expect(answer.candidates?.[0]?.content?.parts).toEqual([
     { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } },
   ])
+})
+
+test('files arrive inline, by address and in the result of a call, and an unknown type is refused', async () => {
+  await using server = await createFakeServer({ scripts: [greeting, greeting] })
+  const pdf = { inlineData: { mimeType: 'application/pdf', data: 'JVBERi0xLjc=' } }
+  const film = { fileData: { mimeType: 'video/mp4', fileUri: 'https://example.com/a.mp4' } }
+  await client(server).models.generateContent({
+    ...ask,
+    contents: [
+      { role: 'user', parts: [pdf, film] },
+      { role: 'model', parts: [{ functionCall: { name: 'scan', args: {} } }] },
+      {
+        role: 'user',
+        parts: [{ functionResponse: { name: 'scan', response: { output: '' }, parts: [pdf] } }],
+      },
+    ],
+  })
+  const zip = { inlineData: { mimeType: 'application/zip', data: 'UEs=' } }
+  await expect(client(server).models.generateContent({ ...ask, contents: [zip] })).rejects.toThrow(
+    'Unsupported MIME type: application/zip',
+  )
 })

@@ -2,7 +2,7 @@ import OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
 import { createFakeServer, type FakeServer } from '../../src/server.ts'
 import { drain } from './drain.ts'
-import { greeting, parallelCalls, thinking } from './scripts.ts'
+import { cited, greeting, parallelCalls, thinking } from './scripts.ts'
 
 const messages = [{ role: 'user' as const, content: 'hi' }]
 
@@ -65,6 +65,25 @@ describe('Chat Completions', () => {
   })
 })
 
+test('Chat Completions has the pages that an answer cites, and no items of hosted tools', async () => {
+  const search = { type: 'web_search_call', id: 'ws_1', status: 'completed' }
+  const script = cited('openai', search)
+  await using server = await createFakeServer({ scripts: [script, script] })
+  const ask = { model: 'gpt-4o-search-preview', messages, web_search_options: {} }
+  const whole = await client(server).chat.completions.create(ask)
+  const stream = await client(server).chat.completions.create({ ...ask, stream: true })
+  const annotations = (await drain(stream)).flatMap(({ choices: [choice] }) =>
+    choice !== undefined && 'annotations' in choice.delta ? choice.delta.annotations : [],
+  )
+
+  const page = { url: 'https://example.com', title: 'Paris', start_index: 0, end_index: 5 }
+  expect(whole.choices[0]?.message.content).toBe('Paris is big.')
+  expect(whole.choices[0]?.message.annotations).toEqual([
+    { type: 'url_citation', url_citation: page },
+  ])
+  expect(annotations).toEqual([{ type: 'url_citation', url_citation: page }])
+})
+
 describe('Responses', () => {
   const ask = { model: 'gpt-5', input: 'hi' }
 
@@ -116,6 +135,42 @@ describe('Responses', () => {
         summary: [{ type: 'summary_text', text: 'Let me see.' }],
       })
     }
+  })
+
+  test('a hosted tool and its source arrive as the package knows them', async () => {
+    const action = { type: 'search', query: 'Paris' }
+    const search = { type: 'web_search_call', id: 'ws_1', status: 'completed', action }
+    const script = cited('openai', search)
+    await using server = await createFakeServer({ scripts: [script, script] })
+    const whole = await client(server).responses.create(ask)
+    const streamed = await client(server).responses.stream(ask).finalResponse()
+
+    for (const { output, output_text } of [whole, streamed]) {
+      expect(output_text).toBe('Paris is big.')
+      const annotation = { type: 'url_citation', url: 'https://example.com', end_index: 5 }
+      expect(output).toMatchObject([search, { content: [{ annotations: [annotation] }] }])
+    }
+  })
+
+  test('the items of an answer are taken back as they came', async () => {
+    const search = {
+      type: 'web_search_call',
+      id: 'ws_1',
+      status: 'completed',
+      action: { type: 'search', query: 'Paris' },
+    }
+    await using server = await createFakeServer({ scripts: [cited('openai', search), greeting] })
+    const { output } = await client(server).responses.create(ask)
+    // What the package gives out is what it takes in; its types differ in items that are not here.
+    const items = output as OpenAI.Responses.ResponseInputItem[]
+    const input = [{ role: 'user' as const, content: 'hi' }, ...items]
+    const next = await client(server).responses.create({
+      ...ask,
+      input: [...input, { role: 'user', content: 'And?' }],
+    })
+
+    expect(next.output_text).toBe('Hello, wörld 🦊')
+    expect(server.requests[1]?.body).toMatchObject({ input: [{}, search, {}, {}] })
   })
 
   test('an answer that was cut short says why', async () => {
@@ -216,4 +271,53 @@ test('the models are listed', async () => {
   expect(data.map(({ id }) => id)).toEqual(['gpt-x', 'gpt-y'])
   expect((await client(server).models.retrieve('gpt-y')).id).toBe('gpt-y')
   await expect(client(server).models.retrieve('gpt-z')).rejects.toBeInstanceOf(OpenAI.NotFoundError)
+})
+
+describe('files', () => {
+  const file_data = 'data:application/pdf;base64,JVBERi0xLjc='
+
+  test('reach Chat Completions as parts of the user, and only those that it takes', async () => {
+    await using server = await createFakeServer({ script: greeting })
+    const { completions } = client(server).chat
+    const ask = (...content: OpenAI.ChatCompletionContentPart[]) =>
+      completions.create({ model: 'gpt-4o', messages: [{ role: 'user', content }] })
+    const pdf = { type: 'file', file: { filename: 'a.pdf', file_data } } as const
+    const wav = { type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } } as const
+    await ask({ type: 'text', text: 'Read this.' }, pdf, wav)
+    expect(server.requests[0]?.body).toMatchObject({ messages: [{ content: [{}, pdf, wav] }] })
+    const text = { type: 'file', file: { file_data: 'data:text/plain;base64,QQ==' } } as const
+    await expect(ask(text)).rejects.toThrow("unsupported MIME type 'text/plain'")
+  })
+
+  test('reach Responses as parts of the user, by their bytes and by their address', async () => {
+    await using server = await createFakeServer({ script: greeting })
+    const pdf = { type: 'input_file', filename: 'a.pdf', file_data } as const
+    const page = { type: 'input_file', file_url: 'https://example.com/a.pdf' } as const
+    const text = { type: 'input_text', text: 'Read these.' } as const
+    await client(server).responses.create({
+      model: 'gpt-5',
+      input: [{ role: 'user', content: [text, pdf, page] }],
+    })
+    expect(server.requests[0]?.body).toMatchObject({ input: [{ content: [text, pdf, page] }] })
+  })
+
+  test('reach Responses as the output of a call', async () => {
+    await using server = await createFakeServer({ script: greeting })
+    const answer = await client(server).responses.create({
+      model: 'gpt-5',
+      input: [
+        { role: 'user', content: 'Scan it.' },
+        { type: 'function_call', call_id: 'a', name: 'scan', arguments: '{}' },
+        {
+          type: 'function_call_output',
+          call_id: 'a',
+          output: [
+            { type: 'input_file', filename: 'a.pdf', file_data },
+            { type: 'input_image', image_url: 'https://example.com/a.png', detail: 'auto' },
+          ],
+        },
+      ],
+    })
+    expect(answer.output_text).toBe('Hello, wörld 🦊')
+  })
 })

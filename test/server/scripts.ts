@@ -1,4 +1,5 @@
 import type { Script } from '../../src/testing.ts'
+import type { JsonObject } from '../../src/types/json.ts'
 
 /** Some text with its counts. */
 export const greeting: Script = [
@@ -34,4 +35,20 @@ export function thinking(
     ['text', '42'],
     ['finish', 'stop'],
   ]
+}
+
+/** An answer that cites a page, after an item of the provider's own. */
+export function cited(provider: string, item: JsonObject): Script {
+  const content = [
+    { type: 'provider_item' as const, provider, item },
+    { type: 'text' as const, text: 'Paris is big.' },
+  ]
+  const source = {
+    type: 'url' as const,
+    url: 'https://example.com',
+    title: 'Paris',
+    start: 0,
+    end: 5,
+  }
+  return [['ok', { message: { role: 'assistant', content, sources: [source] } }]]
 }

@@ -40,6 +40,7 @@ const tools = [
   named('hand', () => 'never', { manual: true }),
   named('echo', (args) => args),
   named('broken', () => fail('no luck')),
+  named('pay', (args) => ({ paid: args }), { needsApproval: true }),
 ]
 
 const engineOf = (...scripts: Script[]): Engine =>
@@ -47,14 +48,14 @@ const engineOf = (...scripts: Script[]): Engine =>
 
 const messages = [user('go')]
 
-test.each([undefined, null, 'hello'])(
-  'start refuses %o and says that it needs messages, a thread or a session',
+test.each([undefined, null, 7])(
+  'start refuses %o and says that it needs a text, messages, a thread or a session',
   async (input) => {
     // A caller without types may pass anything.
     const start = Session.start(engineOf(done), input as unknown as Session)
     await expect(start).rejects.toMatchObject({
       kind: 'validation',
-      message: expect.stringContaining('must be messages, a thread or a session'),
+      message: expect.stringContaining('must be a text, messages, a thread or a session'),
     })
   },
 )
@@ -66,6 +67,10 @@ const sessions: Record<SessionStatus, () => Promise<Session>> = {
   awaiting_user: async () => (await Session.start(engineOf([call('c1', 'ask')]), messages)).session,
   awaiting_tools: async () =>
     (await Session.start(engineOf([call('c1', 'hand')]), messages)).session,
+  awaiting_approval: async () =>
+    (await Session.start(engineOf([call('c1', 'pay')]), messages)).session,
+  halted: async () =>
+    (await Session.start(engineOf([call('c1', 'echo')]), messages, { maxTurns: 1 })).session,
   error: async () =>
     (
       await Session.start(
@@ -88,7 +93,10 @@ const operations = {
   step: (session: Session) => Session.step(engineOf(done), session),
   streamStep: async (session: Session) => Session.streamStep(engineOf(done), session),
   append: async (session: Session) => Session.append(session, user('more')),
-  submit: async (session: Session) => Session.submitToolResult(session, 'c1', 'x'),
+  rewind: async (session: Session) => Session.rewind(session, 0),
+  approve: async (session: Session) => Session.approve(session, 'c1'),
+  deny: async (session: Session) => Session.deny(session, 'c1', 'no'),
+  submitToolResult: async (session: Session) => Session.submitToolResult(session, 'c1', 'x'),
 }
 
 const table: Record<SessionStatus, readonly (keyof typeof operations)[]> = {
@@ -102,11 +110,41 @@ const table: Record<SessionStatus, readonly (keyof typeof operations)[]> = {
     'step',
     'streamStep',
     'append',
+    'rewind',
   ],
-  completed: ['start', 'streamStart', 'reply', 'streamReply', 'step', 'streamStep', 'append'],
-  awaiting_user: ['reply', 'streamReply'],
-  awaiting_tools: ['submit'],
-  error: ['reply', 'streamReply', 'resume', 'streamResume', 'step', 'streamStep', 'append'],
+  completed: [
+    'start',
+    'streamStart',
+    'reply',
+    'streamReply',
+    'step',
+    'streamStep',
+    'append',
+    'rewind',
+  ],
+  awaiting_user: ['reply', 'streamReply', 'rewind'],
+  awaiting_approval: ['reply', 'streamReply', 'approve', 'deny', 'rewind'],
+  awaiting_tools: ['reply', 'streamReply', 'submitToolResult', 'rewind'],
+  halted: [
+    'reply',
+    'streamReply',
+    'resume',
+    'streamResume',
+    'step',
+    'streamStep',
+    'append',
+    'rewind',
+  ],
+  error: [
+    'reply',
+    'streamReply',
+    'resume',
+    'streamResume',
+    'step',
+    'streamStep',
+    'append',
+    'rewind',
+  ],
 }
 
 describe('every operation in every status', () => {
@@ -116,6 +154,10 @@ describe('every operation in every status', () => {
   test.each(rows)('%s accepts or refuses %s as the table says', async (status, name) => {
     const session = await sessions[status]()
     expect(session.status).toBe(status)
+    const twin = name.startsWith('stream') ? name.slice(6).toLowerCase() : name
+    expect(Session.legalOperations(session).some((legal) => legal === twin)).toBe(
+      table[status].includes(name),
+    )
     const before = JSON.stringify(session)
     if (table[status].includes(name)) {
       await expect(operations[name](session)).resolves.toBeDefined()
@@ -137,7 +179,7 @@ describe('a session', () => {
     const engine = createEngine({ adapter })
     const first = await Session.start(engine, messages)
     expect(first).toMatchObject({
-      session: { status: 'completed', version: 1 },
+      session: { status: 'completed', version: 2 },
       result: { haltedReason: 'completed' },
     })
     const second = await Session.reply(engine, first.session, 'and?')
@@ -152,11 +194,12 @@ describe('a session', () => {
 
   test('is created with an id, a thread or messages, context and metadata; unknown keys are refused', () => {
     expect(Session.create({ id: 'x', messages, context: { a: 1 }, metadata: { b: 2 } })).toEqual({
-      version: 1,
+      version: 2,
       id: 'x',
       status: 'idle',
       thread: { messages, metadata: {} },
       pendingToolCalls: [],
+      pendingApprovals: [],
       context: { a: 1 },
       metadata: { b: 2 },
     })
@@ -253,10 +296,8 @@ describe('a session', () => {
       },
     })
     expect(result.haltedReason).toBe('cancelled')
-    expect(session).toMatchObject({
-      status: 'error',
-      error: { kind: 'stream', reason: 'cancelled' },
-    })
+    expect(session).toMatchObject({ status: 'halted', haltedReason: 'cancelled' })
+    expect(session.error).toBeUndefined()
     expect(session.thread.messages).toMatchObject([
       { role: 'user', content: 'go' },
       { role: 'assistant', content: 'half an ', metadata: { partial: true } },
@@ -306,8 +347,12 @@ describe('questions', () => {
     expect(adapter.calls).toHaveLength(1)
     const third = await Session.reply(engine, second.session, 'two')
     expect(third.session.status).toBe('completed')
-    const sent = JSON.stringify(adapter.calls[1]?.request.messages)
-    for (const text of ['about c1?', 'one', 'about c3?', 'two']) expect(sent).toContain(text)
+    expect(adapter.calls[1]?.request.messages.slice(1)).toMatchObject([
+      { role: 'assistant' },
+      { role: 'tool', toolCallId: 'c1', content: 'one', metadata: { answeredByUser: true } },
+      { role: 'tool', toolCallId: 'c2', content: '{}' },
+      { role: 'tool', toolCallId: 'c3', content: 'two', metadata: { answeredByUser: true } },
+    ])
     expect(isSendable(third.session.thread)).toBe(true)
   })
 })
@@ -355,7 +400,9 @@ describe('calls for the caller', () => {
     const { session } = await Session.start(engineOf([call('c1', 'hand')]), messages)
     const before = JSON.stringify(session)
     expect(() => Session.submitToolResults(session, results)).toThrow(SessionError)
-    expect(() => Session.submitToolResults(session, results)).toThrow('is not a pending tool call')
+    expect(() => Session.submitToolResults(session, results)).toThrow(
+      'is not a call that can be settled',
+    )
     expect(JSON.stringify(session)).toBe(before)
   })
 
@@ -376,15 +423,34 @@ describe('calls for the caller', () => {
     expect(third.session.status).toBe('completed')
   })
 
-  test('come before questions: the results must follow the assistant’s message', async () => {
-    const engine = engineOf([call('c1', 'ask'), call('c2', 'hand')], done)
-    const { session } = await Session.start(engine, messages)
-    expect(session).toMatchObject({ status: 'awaiting_tools', pendingQuestion: 'about c1?' })
-    const answered = Session.submitToolResult(session, 'c2', 'ok')
-    expect(answered.status).toBe('awaiting_user')
-    const { session: last } = await Session.reply(engine, answered, 'fine')
-    expect(last.status).toBe('completed')
-    expect(isSendable(last.thread)).toBe(true)
+  test('wait behind questions, and both can be answered in any order', async () => {
+    const start = async (): Promise<Session> =>
+      (await Session.start(engineOf([call('c1', 'ask'), call('c2', 'hand')]), messages)).session
+    const session = await start()
+    expect(session).toMatchObject({
+      status: 'awaiting_user',
+      pendingQuestion: 'about c1?',
+      pendingToolCalls: [{ id: 'c2' }],
+    })
+    const submitted = Session.submitToolResult(session, 'c2', 'ok')
+    expect(submitted.status).toBe('awaiting_user')
+    const first = await Session.reply(engineOf(done), submitted, 'fine')
+
+    const replied = await Session.reply(engineOf(), await start(), 'fine')
+    expect(replied).toMatchObject({
+      session: { status: 'awaiting_tools' },
+      result: { haltedReason: 'manual_tool_calls', manualToolCalls: [{ id: 'c2' }] },
+    })
+    const both = Session.submitToolResult(replied.session, 'c2', 'ok')
+    const second = await Session.resume(engineOf(done), both)
+
+    expect(first.session.status).toBe('completed')
+    expect(first.session.thread.messages.slice(2)).toMatchObject([
+      { content: 'fine', metadata: { answeredByUser: true } },
+      { content: 'ok', toolCallId: 'c2' },
+      { content: 'done' },
+    ])
+    expect(second.session.thread).toEqual(first.session.thread)
   })
 })
 
@@ -407,6 +473,21 @@ const engine = (): Engine =>
     tools: [ask],
   })
 
+test('start takes the id of the new session; a session keeps its own', async () => {
+  const engine = createEngine({ adapter: fake({ scripts: [done, done, done] }) })
+  expect((await Session.start(engine, [user('hi')], { id: 'ada' })).session.id).toBe('ada')
+  expect(Session.streamStart(engine, 'hi', { id: 'bob' }).session.id).toBe('bob')
+  const thread = { messages: [user('hi')], metadata: {} }
+  expect(Session.streamStart(engine, thread, { id: 'eve' }).session.id).toBe('eve')
+  const session = Session.create({ id: 'ada', messages: [user('hi')] })
+  expect(Session.streamStart(engine, session, { id: 'ada' }).session.id).toBe('ada')
+  expect(() => Session.streamStart(engine, session, { id: 'bob' })).toThrow(
+    'id must be absent or "ada", the id of the session',
+  )
+  expect(() => Session.streamStart(engine, 'hi', { id: '' })).toThrow('id must be a non-empty')
+  expect(() => Session.streamStart(engine, 'hi', { ids: 'x' } as never)).toThrow('unknown key ids')
+})
+
 test('a queued question is in the session before the first event of a reply', async () => {
   const { session } = await Session.start(engine(), [user('go')])
   const stream = Session.streamReply(engine(), session, 'one')
@@ -425,7 +506,7 @@ test('the reducer of such a reply keeps the queued questions', async () => {
   expect(stream.session.moreQuestions).toMatchObject([{ toolCallId: 'c3' }])
 })
 
-test('a session stream folds each event once', async () => {
+test('a session stream reads each delta twice: at the gate and in the one fold', async () => {
   let reads = 0
   const delta: ModelEvent = {
     type: 'text_delta',
@@ -449,5 +530,5 @@ test('a session stream folds each event once', async () => {
   for await (const event of stream) if (event.type === 'text_delta') seen++
 
   expect(stream.session.status).toBe('completed')
-  expect({ seen, reads }).toEqual({ seen: 10, reads: 10 })
+  expect({ seen, reads }).toEqual({ seen: 10, reads: 20 })
 })

@@ -49,19 +49,28 @@ async function history(kills: readonly number[]): Promise<{ session: Session; ru
   }
 }
 
-test('after a process is killed with SIGKILL at a random event, another process resumes from the file', async () => {
-  const uncut = await history([])
-  expect(uncut.session.status).toBe('completed')
-  const places = Array.from({ length: 4 }, () => 1 + Math.floor(Math.random() * 30))
-  const cut = await history(places)
-  const context = `killed at ${places.join(', ')}`
-  expect(cut.session.status, context).toBe('completed')
-  expect(new Set(cut.runs).size, context).toBe(cut.runs.length)
-  const answers = cut.session.thread.messages.map((message) =>
-    message.metadata?.['interrupted'] === true ? 'interrupted' : message,
-  )
-  uncut.session.thread.messages.forEach((message, index) => {
-    if (answers[index] !== 'interrupted') expect(answers[index], context).toEqual(message)
-    else expect(message.role, context).toBe('tool')
-  })
-})
+/** The first process prints some 60 lines: two for each event. The starts of the tools are lines 12 to 17. */
+test.each([
+  [12, 3, 9, 40],
+  [14, 4, 13, 21],
+  [16, 17, 2, 30],
+  [17, 6, 25, 11],
+  [18, 19, 5, 8],
+])(
+  'a process that is killed with SIGKILL, also between an event and its save, is resumed by another: after %i, %i, %i and %i lines',
+  async (...places) => {
+    const uncut = await history([])
+    expect(uncut.session.status).toBe('completed')
+    const cut = await history(places)
+    const context = `killed at ${places.join(', ')}`
+    expect(cut.session.status, context).toBe('completed')
+    expect(new Set(cut.runs).size, context).toBe(cut.runs.length)
+    const answers = cut.session.thread.messages.map((message) =>
+      message.metadata?.['interrupted'] === true ? 'interrupted' : message,
+    )
+    uncut.session.thread.messages.forEach((message, index) => {
+      if (answers[index] !== 'interrupted') expect(answers[index], context).toEqual(message)
+      else expect(message.role, context).toBe('tool')
+    })
+  },
+)

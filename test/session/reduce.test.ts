@@ -206,9 +206,85 @@ describe('a cancelled run ends after resume with the same thread as a run that w
       if (++events === at) control.abort()
     }
     const saved = Session.parse(Session.stringify(stream.session))
-    expect(saved).toMatchObject({ status: 'error', error: { reason: 'cancelled' } })
+    expect(saved).toMatchObject({ status: 'halted', haltedReason: 'cancelled' })
     const { session } = await Session.resume(engineAfter(answers), saved)
     expect(session.status).toBe('completed')
     expect(session.thread).toEqual(uncut.thread)
   })
 })
+
+describe('an answer of 2,000 calls', () => {
+  test('costs a session no more new objects for its last call than for its first', () => {
+    const { steps, calls } = manyCalls(2000)
+    let reducer = Session.reduce(Session.create({ id: 's', messages: [user('go')] }))
+    let known = objectsIn(Session.finalize(reducer).session)
+    const made = new Map<string, number>()
+    for (const [at, { events, watched }] of steps.entries()) {
+      for (const event of events) {
+        reducer = Session.applyEvent(reducer, event)
+        if (!watched) continue
+        const { session } = Session.finalize(reducer)
+        const now = objectsIn(session)
+        const count = [...now].filter((object) => !known.has(object)).length
+        made.set(`${event.type} ${at}`, count)
+        known = now
+      }
+      // What was not watched is not new for the next one that is.
+      if (steps[at + 1]?.watched === true) known = objectsIn(Session.finalize(reducer).session)
+    }
+    for (const type of ['tool_call_started', 'tool_call_delta', 'tool_call_completed'] as const) {
+      expect(made.get(`${type} ${calls}`), type).toBe(made.get(`${type} 2`))
+    }
+    for (const type of [
+      'tool_execution_started',
+      'tool_execution_completed',
+      'tool_result_encoded',
+    ] as const) {
+      expect(made.get(`${type} ${2 * calls + 1}`), type).toBe(made.get(`${type} ${calls + 3}`))
+    }
+  })
+})
+
+/** The events of an answer with many calls, whose second and last call and second and last result are watched. */
+function manyCalls(calls: number) {
+  const toolCalls = Array.from({ length: calls }, (_, index) => ({
+    id: `c${index}`,
+    name: 'add',
+    arguments: {},
+    rawArguments: '{"x":1}',
+  }))
+  const message = { role: 'assistant', content: '', toolCalls } as const
+  const steps: { readonly events: readonly StreamEvent[]; readonly watched: boolean }[] = [
+    { events: [{ type: 'message_started', requestId: 'r', provider: 'p' }], watched: false },
+    ...toolCalls.map((call, index) => ({
+      events: [
+        { type: 'tool_call_started', id: call.id, name: call.name },
+        { type: 'tool_call_delta', id: call.id, argumentsDelta: '{"x":' },
+        { type: 'tool_call_delta', id: call.id, argumentsDelta: '1}' },
+        { type: 'tool_call_completed', call },
+      ] as const,
+      watched: index === 1 || index === calls - 1,
+    })),
+    {
+      events: [{ type: 'message_completed', message, finishReason: 'tool_calls' }],
+      watched: false,
+    },
+    ...toolCalls.map(({ id, name }, index) => ({
+      events: [
+        { type: 'tool_execution_started', id, name, arguments: {} },
+        { type: 'tool_execution_completed', id, name, result: { ok: 2 }, durationMs: 1 },
+        { type: 'tool_result_encoded', id, content: '2' },
+      ] as const,
+      watched: index === 1 || index === calls - 1,
+    })),
+  ]
+  return { steps, calls }
+}
+
+/** Every object and list in a value. */
+function objectsIn(value: unknown, found: Set<object> = new Set()): Set<object> {
+  if (typeof value !== 'object' || value === null || found.has(value)) return found
+  found.add(value)
+  for (const member of Object.values(value)) objectsIn(member, found)
+  return found
+}

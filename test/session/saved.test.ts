@@ -1,7 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Session, SessionError, validateSession } from '../../src/index.ts'
+import {
+  createEngine,
+  isSendable,
+  Session,
+  SessionError,
+  validateSession,
+} from '../../src/index.ts'
+import { fake } from '../../src/testing.ts'
 
 const folder = new URL('../fixtures/sessions/', import.meta.url)
 
@@ -16,10 +23,43 @@ describe('every session ever saved stays readable', () => {
     expect(Session.parse(Session.stringify(session))).toEqual(session)
   })
 
+  test('an image of version 1 that named a local file is a text that says so', () => {
+    const [, text = ''] = saved.find(([name]) => name === 'v1-image-file.json') ?? []
+    expect(Session.parse(text).thread.messages[0]?.content).toEqual([
+      { type: 'text', text: 'What is this?' },
+      { type: 'text', text: '[image of the file passwd, which was not read]' },
+    ])
+  })
+
+  test('a question of version 1 that was put into the thread is dropped, and its placeholder takes the reply', async () => {
+    const [, text = ''] = saved.find(([name]) => name === 'v1-awaiting-user.json') ?? []
+    const session = Session.parse(text)
+    expect(session.thread.messages.at(-1)?.role).toBe('tool')
+    const engine = createEngine({ adapter: fake({ script: [['text', 'ok']] }) })
+    const first = await Session.reply(engine, session, 'Norway')
+    expect(first.session).toMatchObject({ status: 'awaiting_user', pendingToolCallId: 'c3' })
+    const { session: last } = await Session.reply(engine, first.session, 'Minnesota')
+    expect(last.status).toBe('completed')
+    expect(last.thread.messages.slice(3).map(({ role, content }) => [role, content])).toEqual([
+      ['tool', 'Norway'],
+      ['tool', '{"celsius":4}'],
+      ['tool', 'Minnesota'],
+      ['assistant', 'ok'],
+    ])
+  })
+
+  test('the user may speak while a call of version 1 is pending', async () => {
+    const [, text = ''] = saved.find(([name]) => name === 'v1-awaiting-tools.json') ?? []
+    const engine = createEngine({ adapter: fake({ script: [['text', 'ok']] }) })
+    const { session } = await Session.reply(engine, Session.parse(text), 'well?')
+    expect(isSendable(session.thread)).toBe(true)
+    expect(session.status).toBe('awaiting_tools')
+  })
+
   test('there is one for each status and for each point where a run can be cut', () => {
     const sessions = saved.map(([, text]) => Session.parse(text))
-    expect(new Set(sessions.map(({ status }) => status)).size).toBe(5)
-    expect(new Set(sessions.map(({ run }) => run?.phase)).size).toBe(4)
+    expect(new Set(sessions.map(({ status }) => status)).size).toBe(7)
+    expect(new Set(sessions.map(({ run }) => run?.phase)).size).toBe(5)
   })
 })
 

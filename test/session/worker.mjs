@@ -6,16 +6,12 @@ import { fake } from '../../dist/testing.js'
 
 const [file, counts, mode] = process.argv.slice(2)
 const print = (line) => process.stdout.write(`${line}\n`)
-/** A handler is started when its start event is emitted. Its side effect waits here until that event is on disk. */
-const waiting = new Map()
-const isOnDisk = (id) => new Promise((resolve) => waiting.set(id, resolve))
 const named = (name, handler) =>
   tool({
     name,
     description: name,
     schema: { type: 'object' },
     handler: async (args, options) => {
-      await isOnDisk(options.toolCall.id)
       appendFileSync(counts, `${options.toolCall.id}\n`)
       return await handler(args)
     },
@@ -63,9 +59,11 @@ if (session.status !== 'completed') {
   save(stream.session)
   print('ready')
   for await (const event of stream) {
-    save(stream.session)
-    if (event.type === 'tool_execution_started') waiting.get(event.id)?.()
+    // It may be killed between an event and its save.
     print(event.type)
+    await pause()
+    save(stream.session)
+    print('saved')
     await pause()
   }
 }

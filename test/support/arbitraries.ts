@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Issue } from '../../src/types/error-data.ts'
 import type { JsonObject, JsonValue } from '../../src/types/json.ts'
-import type { Image, ImageRequest, ImageResponse } from '../../src/types/media.ts'
+import type { Image, ImageRequest, ImageResponse, MediaFile } from '../../src/types/media.ts'
 import type { Message, Part, Thread, ToolCall } from '../../src/types/message.ts'
 import type { ModelRequest, ResponseFormat, ToolSpec } from '../../src/types/request.ts'
 import type { Usage } from '../../src/types/response.ts'
@@ -56,14 +56,22 @@ export const image: fc.Arbitrary<Image> = fc.oneof(
     facts,
   ),
   shaped<Image>({ ...type('url'), url: fc.webUrl() }, { ...facts, mimeType }),
-  shaped<Image>(
-    { ...type('file'), path: word.map((name) => `./${name}.png`) },
-    { ...facts, mimeType },
-  ),
+  shaped<Image>({ ...type('id'), id: word, provider: word }, { ...facts, mimeType }),
+)
+
+/** Files that every API takes. */
+const file: fc.Arbitrary<MediaFile> = shaped<MediaFile>(
+  {
+    ...type('base64'),
+    base64: fc.base64String({ minLength: 4, maxLength: 16 }),
+    mimeType: fc.constantFrom('application/pdf', 'text/plain', 'text/csv'),
+  },
+  { name: word },
 )
 
 export const part: fc.Arbitrary<Part> = fc.oneof(
   shaped<Part>({ ...type('text'), text }),
+  shaped<Part>({ ...type('file'), file }),
   shaped<Part>({ ...type('image'), image }, { detail: fc.constantFrom('auto', 'low', 'high') }),
   shaped<Part>({ ...type('reasoning'), text }, { opaque: json, provider: word }),
 )
@@ -158,6 +166,13 @@ const optionalFields = {
   model: word,
   toolChoice: fc.constantFrom('auto', 'none'),
   temperature: fc.double({ min: 0, max: 2, noNaN: true }).map((n) => (n === 0 ? 0 : n)),
+  topP: fc.double({ min: 0, max: 1, noNaN: true }).map((n) => (n === 0 ? 0 : n)),
+  topK: fc.integer({ min: 1, max: 100 }),
+  stopSequences: fc.array(fc.string({ minLength: 1 }), { maxLength: 3 }),
+  seed: fc.integer(),
+  presencePenalty: fc.double({ min: -2, max: 2, noNaN: true }).map((n) => (n === 0 ? 0 : n)),
+  frequencyPenalty: fc.double({ min: -2, max: 2, noNaN: true }).map((n) => (n === 0 ? 0 : n)),
+  parallelToolCalls: fc.boolean(),
   maxTokens: count,
   responseFormat,
   reasoning: shaped(

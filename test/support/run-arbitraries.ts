@@ -85,6 +85,7 @@ export const chatResult: fc.Arbitrary<ChatResult> = shaped<ChatResult>(
     thread,
     steps: fc.array(stepResult, { maxLength: 2 }),
     haltedReason: fc.oneof(fc.constantFrom(...loopHaltReasons), word),
+    pendingApprovals: calls,
     manualToolCalls: calls,
     usage,
     metadata: jsonObject,
@@ -93,6 +94,7 @@ export const chatResult: fc.Arbitrary<ChatResult> = shaped<ChatResult>(
     finalResponse: modelResponse,
     pendingQuestion: text,
     pendingToolCallId: word,
+    pendingQuestionOptions: jsonObject,
     haltResult: json,
     error: errorData,
   },
@@ -107,11 +109,17 @@ const run = shaped(
   {
     mode: fc.constantFrom('auto', 'manual'),
     turns: fc.nat({ max: 20 }),
-    phase: fc.constantFrom('model', 'tools', 'between'),
+    phase: fc.constantFrom('model', 'tools', 'waiting', 'between'),
     started: fc.array(word, { maxLength: 2 }),
     halts: fc.array(toolHalt, { maxLength: 2 }),
   },
-  { answer },
+  {
+    answer,
+    decisions: fc.array(
+      shaped({ call: toolCall }, { deny: text, answer: text, late: fc.constant(true) }),
+      { maxLength: 2 },
+    ),
+  },
 )
 
 const always = {
@@ -119,13 +127,16 @@ const always = {
   id: word,
   thread,
   pendingToolCalls: calls,
+  pendingApprovals: calls,
   context: jsonObject,
   metadata: jsonObject,
 }
 const sometimes = {
   pendingQuestion: text,
   pendingToolCallId: word,
+  pendingQuestionOptions: jsonObject,
   moreQuestions: fc.array(toolHalt, { maxLength: 2 }),
+  haltedReason: word,
   error: errorData,
   run,
 }
@@ -142,6 +153,15 @@ export const session: fc.Arbitrary<Session> = fc.oneof(
     },
     sometimes,
   ),
+  shaped<Session>(
+    {
+      ...always,
+      ...status('awaiting_approval'),
+      pendingApprovals: fc.array(toolCall, { minLength: 1, maxLength: 2 }),
+    },
+    sometimes,
+  ),
+  shaped<Session>({ ...always, ...status('halted'), haltedReason: word }, sometimes),
   shaped<Session>({ ...always, ...status('error'), error: errorData }, sometimes),
 )
 
@@ -167,6 +187,8 @@ const eventMembers: Readonly<
     { rawFinishReason: word, usage, metadata: jsonObject },
   ],
   error: [{ error: errorData }],
+  approval_requested: [{ toolCallId: word, toolName: word, call: toolCall }, { reason: text }],
+  tool_progress: [{ id: word, name: word, data: json }],
   tool_execution_started: [{ id: word, name: word, arguments: jsonObject }],
   tool_execution_completed: [
     {

@@ -3,9 +3,11 @@ import fc from 'fast-check'
 import { TestRunner, type RunnerTestCase } from 'vitest'
 
 const runs = Number(process.env['ALLM_SEEDS'] ?? '10')
+const first = process.env['ALLM_FIRST_SEED']
 
 /**
- * Runs each property test with `ALLM_SEEDS` random seeds, and each other test once.
+ * Runs each property test with `ALLM_SEEDS` seeds, and each other test once. The seeds are random, or with `ALLM_FIRST_SEED`
+ * that number and those after it.
  * Every seed that fails is printed; the first failure is the result of the test.
  */
 export default class SeedsRunner extends TestRunner {
@@ -13,7 +15,7 @@ export default class SeedsRunner extends TestRunner {
     const fn = TestRunner.getTestFn(test)
     const failures: unknown[] = []
     for (let run = 0; run < runs; run++) {
-      const seed = randomInt(-(2 ** 31), 2 ** 31)
+      const seed = first === undefined ? randomInt(-(2 ** 31), 2 ** 31) : Number(first) + run
       const seen = { property: false }
       fc.configureGlobal({ seed, beforeEach: () => void (seen.property = true) })
       try {

@@ -83,7 +83,7 @@ describe('validateScript checks every entry', () => {
   })
 
   test.each([
-    ['what is not an entry', 'text', /must be an entry/],
+    ['what is not an entry', 7, /must be an entry/],
     ['an empty entry', [], /must be an entry/],
     ['a text without its text', ['text'], /must have 2 elements, not 1/],
     ['a text with too much', ['text', 'a', 'b'], /must have 2 elements, not 3/],
@@ -219,4 +219,9 @@ describe('a fake is checked where it is made', () => {
   ])('the options %j are refused', (options, problem) => {
     expect(() => fake(untyped(options))).toThrow(problem)
   })
+})
+
+test('details of a failure may have keys that every object inherits', () => {
+  const details = JSON.parse('{"__proto__":{"a":1},"constructor":1,"toString":2}') as object
+  expect(() => validateScript({ script: [['error', 'timeout', details]] as never })).not.toThrow()
 })

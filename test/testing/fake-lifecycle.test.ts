@@ -210,7 +210,7 @@ describe('a signal stops a call', () => {
 })
 
 describe('a call that is made by hand times out', () => {
-  test('requestTimeoutMs counts to the first event, and throws', async () => {
+  test('requestTimeoutMs counts to the first content, and throws', async () => {
     const clock = virtualClock()
     const script: Script = [
       ['delay', 90_000],
@@ -219,7 +219,10 @@ describe('a call that is made by hand times out', () => {
     const stream = fake({ script }).stream(request, { clock, requestTimeoutMs: 30_000 })
     const failure = await stream.next().catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(AdapterError)
-    expect(failure).toMatchObject({ reason: 'timeout', message: 'fake was silent for 30000 ms' })
+    expect(failure).toMatchObject({
+      reason: 'timeout',
+      message: 'fake sent no content within 30000 ms',
+    })
     expect(clock.now()).toBe(30_000)
   })
 

@@ -55,7 +55,7 @@ describe('a fake plays a script', () => {
       'message_started ' +
         'text_delta text_delta text_completed ' +
         'reasoning_delta reasoning_completed ' +
-        'text_delta text_completed tool_call_completed ' +
+        'text_delta text_completed tool_call_started tool_call_completed ' +
         'text_delta text_completed tool_call_started tool_call_delta ' +
         'tool_call_completed message_completed',
     )

@@ -25,11 +25,15 @@ describe('interpret', () => {
     ],
     [
       ['tool_call', { id: 'c1', name: 'add', arguments: { x: 1 } }],
-      [{ type: 'tool_call_completed', call: { id: 'c1', name: 'add', arguments: { x: 1 } } }],
+      [
+        { type: 'tool_call_started', id: 'c1', name: 'add' },
+        { type: 'tool_call_completed', call: { id: 'c1', name: 'add', arguments: { x: 1 } } },
+      ],
     ],
     [
       ['tool_call', { id: 'c1', name: 'add', rawArguments: '{"x":' }],
       [
+        { type: 'tool_call_started', id: 'c1', name: 'add' },
         {
           type: 'tool_call_completed',
           call: { id: 'c1', name: 'add', arguments: {}, rawArguments: '{"x":' },
@@ -38,7 +42,10 @@ describe('interpret', () => {
     ],
     [
       ['tool_call_delta', { id: 'c1', argumentsDelta: '{' }],
-      [{ type: 'tool_call_delta', id: 'c1', argumentsDelta: '{' }],
+      [
+        { type: 'tool_call_started', id: 'c1', name: 'c1' },
+        { type: 'tool_call_delta', id: 'c1', argumentsDelta: '{' },
+      ],
     ],
     [
       ['tool_call_delta', { id: 'c1', name: 'add', argumentsDelta: '{' }],
@@ -92,6 +99,7 @@ describe('interpret', () => {
     expect(events.map(({ type }) => type)).toEqual([
       'text_delta',
       'text_completed',
+      'tool_call_started',
       'tool_call_completed',
       'message_completed',
     ])
@@ -147,6 +155,7 @@ describe('foldToResponse', () => {
       outputText: 'hi',
       toolCalls: [],
       finishReason: 'stop',
+      warnings: [],
       usage: {},
       metadata: {},
     })
@@ -321,6 +330,7 @@ describe('foldToResponse of a whole answer', () => {
       toolCalls: [call],
       finishReason: 'tool_calls',
       rawFinishReason: 'tool_use',
+      warnings: [],
       usage: { inputTokens: 3 },
       metadata: { tier: 'gold' },
     })

@@ -1,7 +1,8 @@
+import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { askUser, fail, halt, tool, user, type Tool } from '../../src/index.ts'
-import { crashAtEveryEvent, type Script } from '../../src/testing.ts'
+import { crashAtEveryEvent, virtualClock, type Script } from '../../src/testing.ts'
 
 const messages = [user('go')]
 
@@ -44,7 +45,7 @@ const done: Script = [
 describe('a run cut after every event and resumed elsewhere ends as the uncut run', () => {
   test('plain text', async () => {
     const report = await crashAtEveryEvent({ scripts: [done], messages })
-    expect(report).toEqual({ events: 7, cuts: 8, toolRuns: {} })
+    expect(report).toEqual({ events: 7, cuts: 15, toolRuns: {} })
   })
 
   test('text with reasoning that has to be echoed', async () => {
@@ -64,7 +65,7 @@ describe('a run cut after every event and resumed elsewhere ends as the uncut ru
     const scripts = [[['text', 'hm'] as const, call('c1', 'a')], done]
     const report = await crashAtEveryEvent({ scripts, messages, tools: [a] })
     expect(report.toolRuns).toEqual({ a: 1 })
-    expect(report.cuts).toBe(report.events + 1)
+    expect(report.cuts).toBe(2 * report.events + 1)
   })
 
   test.each([true, false])('five parallel tools, idempotent %s', async (idempotent) => {
@@ -202,9 +203,25 @@ describe('a run cut after every event and resumed elsewhere ends as the uncut ru
       [['preflight_error', 'timeout', {}]],
       done,
     ]
-    const report = await crashAtEveryEvent({ scripts, messages, tools: [later('a')] })
+    const clock = virtualClock()
+    const report = await crashAtEveryEvent({ scripts, messages, tools: [later('a')], clock })
     expect(report.toolRuns).toEqual({ a: 1 })
   })
+
+  test.each([undefined, virtualClock()])(
+    'a handler that reads a file, on the clock %#',
+    async (clock) => {
+      const read = tool({
+        name: 'read',
+        description: 'reads a file',
+        schema: { type: 'object' },
+        handler: async () => (await readFile('package.json', 'utf8')).length,
+      })
+      const scripts = [[call('c1', 'read'), call('c2', 'read')], done]
+      const report = await crashAtEveryEvent({ scripts, messages, tools: [read], clock })
+      expect(report.toolRuns).toEqual({ read: 2 })
+    },
+  )
 
   test('a tool error that halts the loop', async () => {
     const broken = tool({

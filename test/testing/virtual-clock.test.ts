@@ -1,4 +1,9 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { promisify } from 'node:util'
 import { describe, expect, test, vi } from 'vitest'
+import { runToolCalls, tool } from '../../src/index.ts'
 import { virtualClock, type VirtualClock } from '../../src/testing.ts'
 import { pickTurn } from '../../src/testing/virtual-clock.ts'
 
@@ -117,6 +122,86 @@ describe('a virtual clock moves by itself', () => {
     } finally {
       vi.useRealTimers()
     }
+  })
+})
+
+describe('real work in a tool handler', () => {
+  const work: Readonly<Record<string, () => Promise<unknown>>> = {
+    'a file': () => readFile('package.json', 'utf8'),
+    'a timer': () => new Promise((resolve) => setTimeout(resolve, 40)),
+    'a child process': () => promisify(execFile)(process.execPath, ['--version']),
+    'a socket': async () => {
+      const server = createServer((_request, response) => {
+        setTimeout(() => response.end('hello'), 40)
+      })
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      const address = server.address()
+      const port = typeof address === 'object' ? address?.port : undefined
+      const response = await fetch(`http://127.0.0.1:${port}`)
+      await response.text()
+      server.close()
+    },
+    'files after a sleep': async () => {
+      await clock.sleep(5000)
+      for (let round = 0; round < 20; round++) await readFile('package.json', 'utf8')
+    },
+  }
+  let clock = virtualClock()
+
+  test.each(Object.keys(work))(
+    'takes no virtual time as long as it is in flight: %s',
+    async (kind) => {
+      clock = virtualClock()
+      const busy = tool({
+        name: 'busy',
+        description: 'waits for real work',
+        schema: {},
+        handler: async () => {
+          await work[kind]?.()
+          return 'done'
+        },
+      })
+      const call = { id: 'c0', name: 'busy', arguments: {} }
+      const { messages } = await runToolCalls([call], [busy], { clock, toolTimeoutMs: 10_000 })
+
+      expect(messages[0]?.content).toBe('done')
+      expect(clock.now()).toBe(kind === 'files after a sleep' ? 5000 : 0)
+      expect(clock.pending).toBe(0)
+    },
+  )
+
+  test('does not last longer than its deadline in real time', async () => {
+    clock = virtualClock()
+    const endless = tool({
+      name: 'endless',
+      description: 'keeps a timer',
+      schema: {},
+      handler: (_args, { signal }) =>
+        new Promise((resolve) => {
+          const timer = setInterval(() => undefined, 1000)
+          signal.addEventListener('abort', () => resolve(clearInterval(timer)))
+        }),
+    })
+    const call = { id: 'c0', name: 'endless', arguments: {} }
+    const { messages } = await runToolCalls([call], [endless], { clock, toolTimeoutMs: 60 })
+
+    expect(messages[0]?.content).toContain('did not finish within 60 ms')
+  })
+
+  test('that is in flight elsewhere does not stop the clock', async () => {
+    clock = virtualClock()
+    const timer = setInterval(() => undefined, 1000)
+    const deaf = tool({
+      name: 'deaf',
+      description: 'never ends',
+      schema: {},
+      handler: () => new Promise(() => undefined),
+    })
+    const call = { id: 'c0', name: 'deaf', arguments: {} }
+    await runToolCalls([call], [deaf], { clock, toolTimeoutMs: 600_000 })
+    clearInterval(timer)
+
+    expect(clock.now()).toBe(600_000)
   })
 })
 

@@ -4,7 +4,7 @@ import type { ToolHandler } from '../../src/contracts/tool.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { collectEvents } from '../../src/testing/collect-events.ts'
 import { virtualClock } from '../../src/testing/virtual-clock.ts'
-import { defaultConcurrency, toolBatches } from '../../src/tools/batch.ts'
+import { toolBatches } from '../../src/tools/batch.ts'
 import { toolTable } from '../../src/tools/compact-tools.ts'
 import type { ToolRun } from '../../src/tools/execute.ts'
 import { foldToolEvents, runToolCalls, streamToolCalls } from '../../src/tools/run-tools.ts'
@@ -60,7 +60,7 @@ test('concurrent next() calls are queued', async () => {
   gate.resolve('x')
 
   const sizes = (await Promise.all(steps)).map((step) => step.value?.length)
-  expect(sizes).toEqual([1, 2, 1, 2, undefined])
+  expect(sizes).toEqual([1, 3, 2, undefined, undefined])
 })
 
 test('a batch that has ended stays ended', async () => {
@@ -106,21 +106,10 @@ test('each handler has a signal of its own', async () => {
   expect(signals.size).toBe(2)
 })
 
-test.each([
-  [1, 2],
-  [8, 16],
-  [0, 8],
-  [Number.NaN, 8],
-])('with %d processors %d handlers run at once', (processors, handlers) => {
-  expect(defaultConcurrency(processors)).toBe(handlers)
-})
-
-test('by default the number of processors limits how many handlers run at once', async () => {
+test('by default 8 handlers run at once', async () => {
   const clock = virtualClock()
   const nap = simple('nap', () => clock.sleep(10))
-  const calls = Array.from({ length: 3 * defaultConcurrency() }, (_, index) =>
-    call(`c${index}`, 'nap'),
-  )
+  const calls = Array.from({ length: 24 }, (_, index) => call(`c${index}`, 'nap'))
 
   await runToolCalls(calls, [nap], { clock })
 
@@ -142,14 +131,13 @@ test('leaving the stream aborts the signals of the handlers that still run', asy
   const stops: unknown[] = []
   const calls = [call('c0', 'wait'), call('c1', 'wait'), call('c2', 'wait')]
 
-  for await (const event of streamToolCalls(calls, [simple('wait', patient(stops))])) {
-    if ('id' in event && event.id === 'c1') break
+  const tools = [simple('wait', patient(stops)), simple('quick', () => 'done')]
+  for await (const event of streamToolCalls([...calls, call('c3', 'quick')], tools)) {
+    if (event.type === 'tool_result_encoded') break
   }
 
-  expect(stops).toMatchObject([
-    { kind: 'stream', reason: 'cancelled' },
-    { kind: 'stream', reason: 'cancelled' },
-  ])
+  const left = { kind: 'stream', reason: 'cancelled' }
+  expect(stops).toMatchObject([left, left, left])
 })
 
 test('return() does not wait for a handler that ignores its signal, and clears its timer', async () => {
@@ -177,15 +165,15 @@ test('the signal ends the stream with one error, and finished results are kept',
 
   for await (const event of streamToolCalls(calls, tools, { signal: controller.signal })) {
     events.push(event)
-    if (event.type === 'tool_execution_started' && event.id === 'c2') controller.abort(reason)
+    if (event.type === 'tool_result_encoded') controller.abort(reason)
   }
 
   expect(brief(events)).toEqual([
     'tool_execution_started c0',
-    'tool_execution_completed c0',
-    'tool_result_encoded c0',
     'tool_execution_started c1',
     'tool_execution_started c2',
+    'tool_execution_completed c0',
+    'tool_result_encoded c0',
     'error',
   ])
   expect(events.at(-1)).toMatchObject({ error: { kind: 'stream', reason: 'cancelled' } })
@@ -280,9 +268,9 @@ test('wherever the consumer stops, it has read a start event for every handler t
           if (event.type === 'tool_execution_started') announced.push(event.id)
           if (++seen === cut) break
         }
-        expect(ran).toEqual(announced)
+        expect(announced).toEqual(expect.arrayContaining(ran))
         await clock.runAll()
-        expect(ran).toEqual(announced)
+        expect(announced).toEqual(expect.arrayContaining(ran))
       },
     ),
     { numRuns: 60 },

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { onTelemetry, type TelemetryEvent } from '../../src/core/telemetry.ts'
 import { virtualClock } from '../../src/testing/virtual-clock.ts'
-import { runToolCalls } from '../../src/tools/run-tools.ts'
+import { runToolCalls, streamToolCalls } from '../../src/tools/run-tools.ts'
 import { call, deferred, sentence, simple } from './support.ts'
 
 const reported: TelemetryEvent[] = []
@@ -16,6 +16,10 @@ afterEach(() => {
   reported.length = 0
 })
 
+/** What the model reads about a call that timed out. */
+const timedOut = (what: string): string =>
+  `${what}; it may still take effect, so do not repeat the call without checking`
+
 test('at the deadline a call is answered even if its handler ignores its signal', async () => {
   const clock = virtualClock()
   const deaf = simple('deaf', () => new Promise(() => undefined))
@@ -27,8 +31,15 @@ test('at the deadline a call is answered even if its handler ignores its signal'
   })
 
   expect(clock.now()).toBe(250)
-  expect(sentence(messages[0]?.content)).toBe('tool deaf did not finish within 250 ms')
+  expect(sentence(messages[0]?.content)).toBe(timedOut('tool deaf did not finish within 250 ms'))
   expect(halt?.error).toMatchObject({ kind: 'tool', reason: 'timeout', toolCallId: 'c0' })
+})
+
+test('a tool that is idempotent may be repeated after a timeout', async () => {
+  const clock = virtualClock()
+  const deaf = { ...simple('deaf', () => new Promise(() => undefined)), idempotent: true }
+  const { messages } = await runToolCalls([call('c0', 'deaf')], [deaf], { clock, toolTimeoutMs: 5 })
+  expect(sentence(messages[0]?.content)).toBe('tool deaf did not finish within 5 ms')
 })
 
 test('at the deadline only the signal of that handler is aborted', async () => {
@@ -76,8 +87,8 @@ test('timeoutMs of a tool takes precedence over toolTimeoutMs', async () => {
   )
 
   expect(messages.map(({ content }) => sentence(content))).toEqual([
-    'tool deafer did not finish within 90 ms',
-    'tool deaf did not finish within 70 ms',
+    timedOut('tool deafer did not finish within 90 ms'),
+    timedOut('tool deaf did not finish within 70 ms'),
   ])
   expect(clock.now()).toBe(90)
 })
@@ -136,6 +147,7 @@ test('a handler that was cancelled with its run is not reported as unsettled', a
     toolTimeoutMs: 100,
     signal: controller.signal,
   })
+  await clock.advance(10)
   controller.abort()
 
   await expect(result).rejects.toMatchObject({ reason: 'cancelled' })
@@ -188,7 +200,7 @@ test('deadlines also work with a clock that has only sleep', async () => {
     toolTimeoutMs: 60,
   })
 
-  expect(sentence(messages[0]?.content)).toBe('tool deaf did not finish within 60 ms')
+  expect(sentence(messages[0]?.content)).toBe(timedOut('tool deaf did not finish within 60 ms'))
 })
 
 test('every call has a span, with its ids and its duration', async () => {
@@ -217,24 +229,6 @@ test('every call has a span, with its ids and its duration', async () => {
   expect(reported[0]).not.toHaveProperty('sessionId')
 })
 
-test('an error that a listener throws reaches the consumer of the batch', async () => {
-  stopListening = onTelemetry((event) => {
-    if (event.name === 'tool' && event.phase === 'stop') throw new Error('a broken listener')
-  })
-  const stops: unknown[] = []
-  const slow = simple('slow', async () => 1)
-  const deaf = simple(
-    'deaf',
-    (_args, { signal }) =>
-      new Promise(() => signal.addEventListener('abort', () => stops.push(signal.reason))),
-  )
-
-  await expect(
-    runToolCalls([call('c0', 'deaf'), call('c1', 'slow')], [slow, deaf]),
-  ).rejects.toThrow('a broken listener')
-  expect(stops).toHaveLength(1)
-})
-
 test('a listener that throws for a late result causes no unhandled rejection', async () => {
   const unhandled: unknown[] = []
   const note = (error: unknown): number => unhandled.push(error)
@@ -251,4 +245,67 @@ test('a listener that throws for a late result causes no unhandled rejection', a
 
   process.off('unhandledRejection', note)
   expect(unhandled).toEqual([])
+})
+
+test.each([
+  ['at once', (): string => 'LATE'],
+  ['by a promise', async (): Promise<string> => Promise.resolve('LATE')],
+])(
+  'a value of a handler that blocked the process past its deadline does not count: %s',
+  async (_how, end) => {
+    listen()
+    let now = 0
+    const clock = { now: () => now, sleep: () => new Promise<void>(() => undefined) }
+    const busy = simple('busy', () => {
+      now += 60
+      return end()
+    })
+
+    const { messages } = await runToolCalls([call('c0', 'busy')], [busy], {
+      clock,
+      toolTimeoutMs: 10,
+    })
+
+    expect(sentence(messages[0]?.content)).toBe(timedOut('tool busy did not finish within 10 ms'))
+    expect(reported.find(({ name }) => name === 'tool.unsettled')).toMatchObject({
+      lateByMs: 50,
+      outcome: 'resolved',
+      content: 'LATE',
+    })
+  },
+)
+
+test('a value that comes exactly at the deadline counts', async () => {
+  const clock = virtualClock()
+  const nap = simple('nap', async () => {
+    await clock.sleep(100)
+    return 'in time'
+  })
+
+  const { messages } = await runToolCalls([call('c0', 'nap')], [nap], { clock, toolTimeoutMs: 100 })
+
+  expect(messages[0]?.content).toBe('in time')
+})
+
+test('the deadline runs from the start of the handler, however long the consumer holds its start event', async () => {
+  const clock = virtualClock({ auto: false })
+  const nap = simple('nap', async () => {
+    await clock.sleep(50)
+    return 'rested'
+  })
+  const results: unknown[] = []
+  const read = async (): Promise<void> => {
+    for await (const event of streamToolCalls([call('c0', 'nap')], [nap], {
+      clock,
+      toolTimeoutMs: 100,
+    })) {
+      if (event.type === 'tool_execution_started') await clock.sleep(5000)
+      if (event.type === 'tool_execution_completed') results.push(event.result, event.durationMs)
+    }
+  }
+  const reading = read()
+  await clock.advance(6000)
+  await reading
+
+  expect(results).toEqual([{ ok: 'rested' }, 50])
 })

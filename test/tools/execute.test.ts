@@ -10,7 +10,7 @@ import { readOutcome } from '../../src/tools/execute.ts'
 import { runToolCalls } from '../../src/tools/run-tools.ts'
 import type { JsonObject } from '../../src/types/json.ts'
 import type { ToolCall } from '../../src/types/message.ts'
-import type { StandardSchema } from '../../src/types/standard-schema.ts'
+import type { SchemaWithJson, StandardSchema } from '../../src/types/standard-schema.ts'
 import { call, sentence, simple, textOf } from './support.ts'
 
 /** Runs one call of a tool that returns its arguments, and returns its result or its error message. */
@@ -131,7 +131,7 @@ describe('arguments that an adapter could not parse', () => {
   })
 })
 
-const libraries: readonly (readonly [string, StandardSchema])[] = [
+const libraries: readonly (readonly [string, SchemaWithJson])[] = [
   ['Zod', z.object({ city: z.string(), days: z.number().default(3) })],
   [
     'Valibot',
@@ -262,7 +262,7 @@ test('the outcomes of askUser, halt and fail are recognized', () => {
 })
 
 test.each([
-  ['an unknown type', { type: 'nap' }, 'it was not made by askUser, halt or fail'],
+  ['an unknown type', { type: 'nap' }, 'it was not made by askUser, halt, fail or content'],
   [
     'a question that is not a string',
     { type: 'ask_user', question: 5 },

@@ -267,6 +267,14 @@ test('a function that returns halt halts with the error itself', async () => {
   })
 })
 
+test('a function may be async, and the other calls do not wait for it', async () => {
+  const replaced = await run(async () => ({ continue: 'later' }))
+  const halted = await run(async () => 'halt')
+
+  expect(replaced.messages[0]?.content).toBe('later')
+  expect(halted.halt).toMatchObject({ error: { reason: 'handler_failed' } })
+})
+
 test('a function that throws halts as invalid_return, with the thrown error as the cause', async () => {
   let calls = 0
   const { messages, halt } = await run(() => {
@@ -292,7 +300,7 @@ test.each([
   ['null', null],
   ['a number', 7],
   ['an object without continue', { replace: 1 }],
-  ['a promise', Promise.resolve('halt')],
+  ['a promise of nonsense', Promise.resolve('stop')],
   ['a promise that rejects', 'rejecting'],
 ])('a function that returns %s halts as invalid_return', async (_what, answer) => {
   let calls = 0

@@ -271,6 +271,7 @@ test('a call that waits for a free slot has not started', async () => {
   const events = stream[Symbol.asyncIterator]()
 
   expect((await events.next()).value).toMatchObject({ type: 'tool_execution_started', id: 'c0' })
+  expect(started).toEqual([])
   const second = events.next()
   expect(started).toEqual(['c0'])
   gate.resolve('go')
@@ -278,22 +279,65 @@ test('a call that waits for a free slot has not started', async () => {
   await events.next()
   expect(started).toEqual(['c0'])
   expect((await events.next()).value).toMatchObject({ type: 'tool_execution_started', id: 'c1' })
+  expect(started).toEqual(['c0'])
+  const last = events.next()
   expect(started).toEqual(['c0', 'c1'])
   await events.return?.()
+  await last
 })
 
-test('a handler has been started when the consumer reads its start event', async () => {
-  let running = false
-  const slow = simple('slow', () => {
-    running = true
-    return new Promise(() => undefined)
-  })
+test('all starts that fit are handed out before any handler runs, and then the handlers start side by side', async () => {
+  const ran: string[] = []
+  const quick = simple('quick', (_args, { toolCall }) => ran.push(toolCall.id))
+  const calls = ['c0', 'c1', 'c2'].map((id) => call(id, 'quick'))
+  const ranBefore: string[] = []
 
-  for await (const event of streamToolCalls([call('c0', 'slow')], [slow])) {
+  const stream = streamToolCalls(calls, [quick], { maxConcurrency: 2 })
+  for await (const event of stream) ranBefore.push(`${brief([event])[0]}: ${ran.join(' ')}`)
+
+  expect(ranBefore).toEqual([
+    'tool_execution_started c0: ',
+    'tool_execution_started c1: ',
+    'tool_execution_completed c0: c0 c1',
+    'tool_result_encoded c0: c0 c1',
+    'tool_execution_completed c1: c0 c1',
+    'tool_result_encoded c1: c0 c1',
+    'tool_execution_started c2: c0 c1',
+    'tool_execution_completed c2: c0 c1 c2',
+    'tool_result_encoded c2: c0 c1 c2',
+  ])
+})
+
+test('a batch ends with the starts, and the next one starts their handlers', async () => {
+  const gates = [deferred<string>(), deferred<string>()]
+  const slow = simple('slow', ({ at }) => gates[Number(at)]?.promise ?? 'at once')
+  const calls = [0, 1, 2].map((at) => call(`c${at}`, 'slow', { at }))
+  const batches: (readonly string[])[] = []
+
+  for await (const batch of streamToolCalls(calls, [slow], { maxConcurrency: 2 }).batches()) {
+    batches.push(brief(batch))
+    gates[batches.length - 1]?.resolve('done')
+  }
+
+  expect(batches).toEqual([
+    ['tool_execution_started c0', 'tool_execution_started c1'],
+    ['tool_execution_completed c0', 'tool_result_encoded c0', 'tool_execution_started c2'],
+    ['tool_execution_completed c2', 'tool_result_encoded c2'],
+    ['tool_execution_completed c1', 'tool_result_encoded c1'],
+  ])
+})
+
+test('a stream that is left at its starts runs nothing', async () => {
+  let runs = 0
+  const counted = simple('counted', () => ++runs)
+  const stream = streamToolCalls([call('c0', 'counted')], [counted])
+
+  for await (const event of stream) {
     expect(event.type).toBe('tool_execution_started')
-    expect(running).toBe(true)
     break
   }
+
+  expect(runs).toBe(0)
 })
 
 test('nothing runs before the stream is read', async () => {
@@ -340,7 +384,7 @@ test('a stream has one consumer', async () => {
   const stream = streamToolCalls([call('c0', 'echo')], [echo])
   await collectEvents(stream)
 
-  await expect(collectEvents(stream)).rejects.toThrow(/one|consumer/)
+  await expect(collectEvents(stream)).rejects.toMatchObject({ reason: 'already_read' })
 })
 
 test('events are plain data, whatever a handler returns', async () => {
@@ -359,7 +403,7 @@ test('events are plain data, whatever a handler returns', async () => {
   const events = await collectEvents(streamToolCalls(calls, [odd, raw, broken]))
 
   expect(JSON.parse(JSON.stringify(events))).toEqual(events)
-  expect(events[1]).toMatchObject({ result: { ok: { at: '1970-01-01T00:00:00.000Z', zero: 0 } } })
+  expect(events[3]).toMatchObject({ result: { ok: { at: '1970-01-01T00:00:00.000Z', zero: 0 } } })
 })
 
 test('a later change to a handler’s result does not change the event', async () => {
@@ -380,8 +424,8 @@ test('calls that settle in the same turn are emitted in one batch', async () => 
 
   for await (const batch of streamToolCalls(calls, [slow], { maxConcurrency: 8 }).batches()) {
     sizes.push(batch.length)
-    if (sizes.length === 8) gate.resolve()
+    gate.resolve()
   }
 
-  expect(sizes).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 16])
+  expect(sizes).toEqual([8, 16])
 })

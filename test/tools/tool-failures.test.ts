@@ -31,7 +31,7 @@ test('an encoder that throws is encoding_failed, and the policy applies', async 
   })
 
   expect(sentence(continued.messages[0]?.content)).toBe(
-    'the result of the tool could not be encoded',
+    'the result of the tool could not be encoded: no ink',
   )
   expect(halted.halt).toMatchObject({
     reason: 'tool_error',

@@ -1,7 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { bytesToBase64 } from '../../src/make/media.ts'
 import {
   base64Slices,
@@ -10,7 +7,6 @@ import {
   imageHead,
   loadImage,
   loadInputs,
-  readImageFile,
 } from '../../src/vision/load-images.ts'
 import { makePng } from './make-png.ts'
 
@@ -20,27 +16,12 @@ const png = makePng({ width: 4, height: 4, bitDepth: 16, colorType: 6 })
 
 const inline = { type: 'base64', base64: bytesToBase64(png), mimeType: 'image/png' } as const
 
-let folder = ''
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'allm-images-'))
-  await writeFile(join(folder, 'cat.png'), png)
-  await writeFile(join(folder, 'large.png'), new Uint8Array(limits.maxBytes + 1))
-})
-
-afterAll(() => rm(folder, { recursive: true }))
-
 describe('a loaded image', () => {
-  test('has the same bytes from base64, from a file and from an address', async () => {
-    const path = join(folder, 'cat.png')
+  test('has the same bytes from base64 and from an address', async () => {
     const fetch = (): Promise<Response> => Promise.resolve(new Response(new Uint8Array(png)))
-    const sources = [
-      inline,
-      { type: 'file', path },
-      { type: 'url', url: 'https://example.com/' },
-    ] as const
+    const sources = [inline, { type: 'url', url: 'https://example.com/' }] as const
     for (const source of sources) {
-      const { loaded } = loadedOf(await loadImage(source, limits, { fetch }))
+      const { loaded } = loadedOf(await loadImage(source, limits, { fetch, fetchImages: true }))
       expect(loaded.mimeType).toBe('image/png')
       expect(imageBase64(loaded)).toBe(inline.base64)
       expect([...imageHead(loaded, 30)]).toEqual([...png.subarray(0, 30)])
@@ -84,30 +65,6 @@ describe('a loaded image', () => {
   })
 })
 
-describe('a file', () => {
-  test('that is too large is not read', async () => {
-    await expect(readImageFile(join(folder, 'large.png'), limits.maxBytes)).rejects.toThrow(
-      'it has 3000001 bytes',
-    )
-  })
-
-  test('that is a folder is refused', async () => {
-    await expect(readImageFile(folder, 10)).rejects.toThrow('it is not a regular file')
-  })
-
-  test('on a runtime without files is refused with what to do instead', async () => {
-    const { process } = globalThis
-    Reflect.set(globalThis, 'process', undefined)
-    try {
-      await expect(readImageFile('cat.png', 10)).rejects.toThrow(
-        'this runtime has no file system; pass the bytes with imageFromBytes',
-      )
-    } finally {
-      globalThis.process = process
-    }
-  })
-})
-
 describe('the inputs of an edit', () => {
   test('are loaded in their order, the mask beside them', async () => {
     const source = { ...inline, metadata: { n: 1 } }
@@ -120,7 +77,7 @@ describe('the inputs of an edit', () => {
     const inputImages = [inline, { ...inline, mimeType: 'image/tiff' }]
     const mask = { type: 'url', url: 'http://127.0.0.1/mask.png' } as const
     await expect(
-      loadInputs({ inputImages, mask }, { limits, requestId: 'r1' }),
+      loadInputs({ inputImages, mask }, { limits, requestId: 'r1', fetchImages: true }),
     ).rejects.toMatchObject({
       name: 'ImageAdapterError',
       reason: 'invalid_request',

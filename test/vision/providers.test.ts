@@ -74,7 +74,21 @@ describe.each(providers)('an image for $name', ({ make, largest }) => {
       { ...inline, mimeType: 'image/webp' },
       'is declared as image/webp, but its bytes are image/png',
     ],
-    ['in a file that is not there', { type: 'file', path: '/nowhere.png' }, 'cannot be read from'],
+    [
+      'that names a local file',
+      { type: 'file', path: '/etc/passwd', mimeType: 'image/png' } as never,
+      'is not an image: type must not be a file',
+    ],
+    [
+      'that another provider has',
+      { type: 'id', id: 'file-1', provider: 'elsewhere' },
+      'is a file at elsewhere',
+    ],
+    [
+      'whose bytes are a text',
+      { ...inline, base64: btoa('root:x:0:0:root') },
+      'is declared as image/png, but its bytes are not',
+    ],
     ['at an address that is none', { type: 'url', url: 'file:///a.png' }, 'has a URL that'],
   ])('%s is refused by message and part before anything is sent', async (_name, image, problem) => {
     expect(await asked(image)).toMatchObject({

@@ -15,7 +15,7 @@ export const countingMutants = [
       edit('message_completed', (event) => {
         const { content } = event.message
         if (typeof content === 'string') return event
-        const text = content.map((part) => (part.type === 'image' ? part : part.text))
+        const text = content.map((part) => ('text' in part ? part.text : part))
         return text.every((one) => typeof one === 'string')
           ? { ...event, message: { ...event.message, content: text.join('') } }
           : event

@@ -1,7 +1,7 @@
 import type { ChatHarness } from '../../../src/conformance.ts'
 import type { ChatAdapter } from '../../../src/contracts/adapter.ts'
 import { AdapterError, type Message, type ModelEvent } from '../../../src/index.ts'
-import { httpHarness, type Breaks } from '../harnesses.ts'
+import { fakeHarness, httpHarness, type Breaks } from '../harnesses.ts'
 import {
   asking,
   broken,
@@ -15,6 +15,26 @@ import {
 
 /** Adapters that lose what they are given, keep what they should not, or tell it. */
 export const requestMutants = [
+  onTheWire(
+    'a lack of money is taken for a rate limit',
+    'the reason of a refusal follows from its status',
+    {
+      change: throwing((error) => {
+        if (!(error instanceof AdapterError) || error.status !== 402) return error
+        const { message, provider, status, requestId } = error
+        return new AdapterError('rate_limited', message, { provider, status, requestId })
+      }),
+    },
+  ),
+  {
+    // A fake removes what looks like a key from errors, and does not know the key of its call.
+    defect: 'only keys of a known format are removed',
+    caught: 'a key of any form that the provider repeats is in nothing that leaves the adapter',
+    harness: {
+      ...fakeHarness,
+      capabilities: [...(fakeHarness.capabilities ?? []), 'keys'],
+    } satisfies ChatHarness,
+  },
   broken(
     'the system message is dropped',
     'every message is sent, in its order',

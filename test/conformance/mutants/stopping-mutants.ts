@@ -1,7 +1,7 @@
 import type { ChatHarness } from '../../../src/conformance.ts'
 import { AdapterError, StreamError } from '../../../src/index.ts'
 import { fakeHarness } from '../harnesses.ts'
-import { asking, broken, edit, events, withStream, type Mutant } from './mutant.ts'
+import { asking, broken, edit, events, withStream, type Change, type Mutant } from './mutant.ts'
 
 /** Adapters that begin too early, or do not stop when they have to. */
 export const stoppingMutants = [
@@ -97,12 +97,52 @@ export const stoppingMutants = [
     'a silence beyond streamTimeoutMs ends the stream with the error timeout',
     asking((request, { streamTimeoutMs: _limit, ...options }) => [request, options]),
   ),
+  broken('only events end a silence', 'what makes no event ends a silence too', (adapter) =>
+    withStream(adapter, async function* (request, options = {}) {
+      const { clock, streamTimeoutMs = Number.POSITIVE_INFINITY } = options
+      let last = Number.POSITIVE_INFINITY
+      for await (const batch of adapter.stream(request, options)) {
+        const now = clock?.now() ?? 0
+        if (now - last >= streamTimeoutMs) {
+          yield [{ type: 'error', error: new AdapterError('timeout', 'silent').toJSON() }]
+          return
+        }
+        last = now
+        yield batch
+      }
+    }),
+  ),
+  broken(
+    'onActivity is not called',
+    'onActivity is called for what makes no event',
+    asking((request, { onActivity: _told, ...options }) => [request, options]),
+  ),
+  shaking(
+    'the handshake starts the message',
+    'the first event comes with the first content',
+    (adapter) =>
+      withStream(adapter, async function* (request, options = {}) {
+        if (options.requestTimeoutMs !== undefined) return yield* adapter.stream(request, options)
+        const { requestId = 'r' } = options
+        yield [{ type: 'message_started', requestId, provider: adapter.provider }]
+        for await (const batch of adapter.stream(request, options)) {
+          yield batch.filter(({ type }) => type !== 'message_started')
+        }
+      }),
+  ),
+  shaking(
+    'the handshake ends requestTimeoutMs',
+    'the handshake of the provider does not end requestTimeoutMs',
+    asking((request, { requestTimeoutMs: _limit, ...options }) => [request, options]),
+  ),
   broken(
     'streamTimeoutMs limits the whole stream',
     'a slow stream that is never silent for long is not cut',
     (adapter) =>
       withStream(adapter, async function* (request, options = {}) {
-        const { clock, streamTimeoutMs = Number.POSITIVE_INFINITY } = options
+        const { clock, streamTimeoutMs: limit = Number.POSITIVE_INFINITY } = options
+        // Another mutant is for the shorter limit.
+        const streamTimeoutMs = limit === 8000 ? Number.POSITIVE_INFINITY : limit
         const began = clock?.now() ?? 0
         for await (const batch of adapter.stream(request, options)) {
           if ((clock?.now() ?? 0) - began > streamTimeoutMs) {
@@ -117,7 +157,11 @@ export const stoppingMutants = [
   broken(
     'requestTimeoutMs is not kept',
     'a wait beyond requestTimeoutMs for the first event rejects with timeout',
-    asking((request, { requestTimeoutMs: _limit, ...options }) => [request, options]),
+    // Another mutant is for the other limit.
+    asking((request, { requestTimeoutMs: limit, ...options }) => [
+      request,
+      limit === 2500 ? { ...options, requestTimeoutMs: limit } : options,
+    ]),
   ),
   broken('timers are not cleared', 'a stream that has ended leaves no timer behind', (adapter) =>
     withStream(adapter, (request, options = {}) => {
@@ -157,4 +201,18 @@ function countingMutant(): Mutant<ChatHarness> {
     },
   }
   return { defect: 'a stream that ends keeps its connection', caught, harness }
+}
+
+/** An adapter that is wrong only when the provider begins with something that is not content. */
+function shaking(defect: string, caught: string, change: Change): Mutant<ChatHarness> {
+  const harness: ChatHarness = {
+    ...fakeHarness,
+    patienceMs: 400,
+    async start(script, options) {
+      const started = await fakeHarness.start(script, options)
+      const shakes = script[0]?.[0] === 'raw_chunk' && script[1]?.[0] === 'delay'
+      return shakes ? { ...started, adapter: change(started.adapter) } : started
+    },
+  }
+  return { defect, caught, harness }
 }

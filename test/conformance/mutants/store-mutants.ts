@@ -1,13 +1,12 @@
 import type { StoreHarness } from '../../../src/conformance.ts'
+import { isAllmError, messageText, SessionError } from '../../../src/index.ts'
 import {
   fileStore,
   memoryStore,
-  messageText,
-  SessionError,
   type SessionStore,
   type StoreFiles,
   type StoredSession,
-} from '../../../src/index.ts'
+} from '../../../src/stores.ts'
 import { fileHarness, memoryHarness } from '../stores.ts'
 import type { Mutant } from './mutant.ts'
 
@@ -17,7 +16,7 @@ type SavedSession = StoredSession['session']
 export const storeMutants: readonly Mutant<StoreHarness>[] = [
   inMemory('what is not there is null', 'a session that was never saved is not there', (store) => ({
     ...store,
-    load: async (id) => (await store.load(id)) ?? (null as unknown as undefined),
+    load: async (id) => (id === 'nobody' ? (null as unknown as undefined) : store.load(id)),
   })),
   inMemory('what a run remembers is dropped', 'a session comes back deep-equal', (store) => ({
     ...store,
@@ -26,6 +25,11 @@ export const storeMutants: readonly Mutant<StoreHarness>[] = [
   inMemory('the first save stays', 'the last save is what is there', (store) => {
     const first = new Map<string, SavedSession>()
     return {
+      ...store,
+      delete: (id) => {
+        first.delete(id)
+        return store.delete(id)
+      },
       load: async (id) => {
         const stored = await store.load(id)
         const session = first.get(id)
@@ -121,9 +125,10 @@ export const storeMutants: readonly Mutant<StoreHarness>[] = [
       }
     },
   ),
-  inMemory('ids are cut to letters', 'sessions are kept apart, whatever their ids', (store) => {
-    const key = (id: string): string => id.replaceAll(/\W/g, '_')
+  inMemory('a slash is an underscore', 'sessions are kept apart, whatever their ids', (store) => {
+    const key = (id: string): string => id.replaceAll(/[/\\]/g, '_')
     return {
+      ...store,
       load: async (id) => {
         const stored = await store.load(key(id))
         return stored && { ...stored, session: { ...stored.session, id } }
@@ -136,6 +141,126 @@ export const storeMutants: readonly Mutant<StoreHarness>[] = [
     caught: 'what was saved cannot be changed from outside',
     harness: memoryHarness(sharing),
   },
+  inMemory('ids are cut', 'long ids are kept apart', (store) => {
+    const key = (id: string): string => id.slice(0, 300)
+    return {
+      ...store,
+      load: async (id) => {
+        const stored = await store.load(key(id))
+        return stored && { ...stored, session: { ...stored.session, id } }
+      },
+      save: (session, options) => store.save({ ...session, id: key(session.id) }, options),
+    }
+  }),
+  inMemory('a save has no time', 'the time of a save is told', (store) => ({
+    ...store,
+    load: async (id) => {
+      const stored = await store.load(id)
+      return stored && { ...stored, updatedAt: Number.NaN }
+    },
+  })),
+  inMemory(
+    'what is deleted stays',
+    'a session that was deleted is not there, and starts again',
+    (store) => ({
+      ...store,
+      delete: (id) => (id === 's' ? Promise.resolve() : store.delete(id)),
+    }),
+  ),
+  inMemory(
+    'only what is there can be deleted',
+    'deleting a session that is not there is no error',
+    (store) => ({
+      ...store,
+      delete: async (id) => {
+        if ((await store.load(id)) === undefined) throw new SessionError('unreadable', 'not there')
+        await store.delete(id)
+      },
+    }),
+  ),
+  inMemory(
+    'a list is in the order of the saves',
+    'a list has a row for each session, in the order of their ids',
+    (store) => ({
+      ...store,
+      list: async (options) =>
+        options === undefined
+          ? (await store.list())
+              .toSorted((left, right) => left.version - right.version)
+              .toReversed()
+          : store.list(options),
+    }),
+  ),
+  inMemory('a list has every status', 'a list is limited to a status', (store) => ({
+    ...store,
+    list: ({ status: _status, ...options } = {}) => store.list(options),
+  })),
+  inMemory(
+    'a prefix is a pattern',
+    'a list is limited to the beginning of ids, taken literally',
+    (store) => ({
+      ...store,
+      list: async ({ prefix = '', ...options } = {}) => {
+        const pattern = new RegExp(`^${prefix.replaceAll('_', '.').replaceAll('*', '\\*')}`)
+        return (await store.list(options)).filter(({ id }) => pattern.test(id))
+      },
+    }),
+  ),
+  inMemory(
+    'a page begins after a row that has to be there',
+    'pages of a list neither skip nor repeat a session, also when others come and go',
+    (store) => ({
+      ...store,
+      list: async ({ after, limit, ...options } = {}) => {
+        const rows = await store.list(options)
+        const at = rows.findIndex(({ id }) => id === after) + 1
+        return rows.slice(at, limit === undefined ? undefined : at + limit)
+      },
+    }),
+  ),
+  inFiles(
+    'a session is made without looking',
+    'of several stores that make a session at the same time, one succeeds',
+    (folder, files) => {
+      const store = fileStore(folder, { files })
+      return {
+        ...store,
+        save: async (session, options) => {
+          if (options?.ifVersion !== 0) return store.save(session, options)
+          if (await store.load(session.id)) throw new SessionError('stale', 'stale')
+          return store.save(session)
+        },
+      }
+    },
+  ),
+  inFiles(
+    'a save reads what it replaces',
+    'a session that cannot be read is replaced by a save, and can be deleted',
+    (folder, files) => {
+      const store = fileStore(folder, { files })
+      return {
+        ...store,
+        save: async (session, options) => {
+          await store.load(session.id)
+          return store.save(session, options)
+        },
+      }
+    },
+  ),
+  inFiles(
+    'errors of the file system come out as they are',
+    'a failure of the storage is typed, and the next save succeeds',
+    (folder, files) => {
+      const store = fileStore(folder, { files })
+      return {
+        ...store,
+        save: (session, options) =>
+          store.save(session, options).catch((error: unknown) => {
+            throw isAllmError(error) && error.reason === 'unavailable' ? error.cause : error
+          }),
+      }
+    },
+  ),
   inFiles(
     'a session is kept in memory too, and never looked at again',
     'another store on the same place finds the session',
@@ -155,9 +280,9 @@ export const storeMutants: readonly Mutant<StoreHarness>[] = [
     },
   ),
   inFiles(
-    'a file is written in place',
+    'a write that fails counts as made',
     'a save that is interrupted leaves the old session or the new one',
-    (folder, files) => fileStore(folder, { files: inPlace(files) }),
+    (folder, files) => fileStore(folder, { files: careless(files) }),
   ),
 ]
 
@@ -191,14 +316,18 @@ function isLong(session: SavedSession): boolean {
 
 /** Gives out the very objects that it was given. */
 function sharing(): SessionStore {
-  const saved = new Map<string, StoredSession>()
+  const store = memoryStore()
+  const objects = new Map<string, SavedSession>()
   return {
-    load: async (id) => saved.get(id),
-    save: async (session, { ifVersion } = {}) => {
-      const { version = 0 } = saved.get(session.id) ?? {}
-      if (ifVersion !== undefined && ifVersion !== version) throw new SessionError('stale', 'stale')
-      saved.set(session.id, { session, version: version + 1 })
-      return version + 1
+    ...store,
+    load: async (id) => {
+      const stored = await store.load(id)
+      return stored && { ...stored, session: objects.get(id) ?? stored.session }
+    },
+    save: async (session, options) => {
+      const version = await store.save(session, options)
+      objects.set(session.id, session)
+      return version
     },
   }
 }
@@ -208,6 +337,7 @@ function forgetful(folder: string, files: StoreFiles): SessionStore {
   const store = fileStore(folder, { files })
   const own = new Set<string>()
   return {
+    ...store,
     load: async (id) => (own.has(id) ? store.load(id) : undefined),
     save: (session, options) => {
       own.add(session.id)
@@ -221,7 +351,11 @@ function remembering(folder: string, files: StoreFiles): SessionStore {
   const store = fileStore(folder, { files })
   const versions = new Map<string, number>()
   return {
-    load: (id) => store.load(id),
+    ...store,
+    delete: (id) => {
+      versions.delete(id)
+      return store.delete(id)
+    },
     save: async (session, options = {}) => {
       const { ifVersion } = options
       const known = versions.get(session.id)
@@ -237,14 +371,13 @@ function remembering(folder: string, files: StoreFiles): SessionStore {
   }
 }
 
-/** Writes over the old file, where a new one is to be written first. */
-function inPlace(files: StoreFiles): StoreFiles {
+/** Does not look whether a write succeeded. */
+function careless(files: StoreFiles): StoreFiles {
   return {
     ...files,
-    open: (path, flags) =>
-      path.endsWith('.new')
-        ? files.open(path.replace(/\.[^.]+\.new$/, ''), 'w')
-        : files.open(path, flags),
-    rename: async () => undefined,
+    open: async (path, flags) => {
+      const file = await files.open(path, flags)
+      return { ...file, writeFile: (data) => file.writeFile(data).catch(() => undefined) }
+    },
   }
 }

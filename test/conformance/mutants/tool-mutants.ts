@@ -9,7 +9,9 @@ export const toolMutants = [
     saying((all) =>
       isLoneWholeCall(all)
         ? all.map((event) =>
-            JSON.parse(JSON.stringify(event).replaceAll('"weather"', '"functions.weather"')),
+            event.type === 'tool_call_started'
+              ? event
+              : JSON.parse(JSON.stringify(event).replaceAll('"weather"', '"functions.weather"')),
           )
         : all,
     ),
@@ -72,6 +74,24 @@ export const toolMutants = [
           ? { ...event, call: { ...event.call, arguments: { city: 'Par' } } }
           : event,
       ),
+    ),
+  ),
+  broken(
+    'arguments are whatever JSON.parse makes of them',
+    'arguments that JSON cannot hold are kept as they were written',
+    events(
+      edit('tool_call_completed', (event) =>
+        event.call.rawArguments?.includes('1e999') === true
+          ? { ...event, call: { ...event.call, arguments: JSON.parse(event.call.rawArguments) } }
+          : event,
+      ),
+    ),
+  ),
+  broken(
+    'a whole call is not started',
+    'a call is started before it is completed',
+    saying((all) =>
+      isLoneWholeCall(all) ? all.filter((event) => event.type !== 'tool_call_started') : all,
     ),
   ),
   broken(

@@ -46,8 +46,10 @@ describe('a call', () => {
     expect(calls[0]?.url).toBe('http://localhost:1/v1/messages')
     expect(calls[0]?.headers.get('anthropic-version')).toBe('2026-10-21')
     expect(calls[0]?.body).not.toHaveProperty('temperature')
-    expect(events[0]).toMatchObject({ provider: 'local' })
-    expect(events.at(-1)).toMatchObject({ metadata: { adjusted: ['temperature'] } })
+    expect(events[0]).toMatchObject({
+      provider: 'local',
+      warnings: [{ setting: 'temperature' }],
+    })
   })
 
   test('is not made before the first event is read', async () => {

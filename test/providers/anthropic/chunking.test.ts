@@ -12,11 +12,12 @@ function decodePieces(...pieces: readonly Uint8Array[]): readonly unknown[] {
     requestId: 'run',
     newId: () => 'id',
     rawChunks: false,
-    leftOut: [],
+    warnings: [],
+    warn: () => undefined,
     providerRequestId: undefined,
     clean: (words: string) => words,
   }
-  const decoder = messageDecoder(facts, { tool: undefined })
+  const decoder = messageDecoder(facts)
   const body = bodyDecoder(decoder, sseSplitter())
   const out: ModelEvent[] = []
   for (const piece of [...pieces, undefined]) {

@@ -311,7 +311,7 @@ describe('the end', () => {
     })
   })
 
-  test('tools that run at the provider are in the metadata, and in the message to be sent back', async () => {
+  test('tools that run at the provider are items of the message, to be sent back', async () => {
     const use = { type: 'server_tool_use', id: 'srv_1', name: 'web_search', input: {} }
     const result = { type: 'web_search_tool_result', tool_use_id: 'srv_1', content: [] }
     const response = await fold(
@@ -324,10 +324,9 @@ describe('the end', () => {
     const asked = { ...use, input: { query: 'x' } }
     expect(response.toolCalls).toEqual([])
     expect(response.finishReason).toBe('stop')
-    expect(response.metadata['serverTools']).toEqual([asked, result])
     expect(response.message.content).toEqual([
-      { type: 'reasoning', text: '', opaque: { block: asked }, provider: 'anthropic' },
-      { type: 'reasoning', text: '', opaque: { block: result }, provider: 'anthropic' },
+      { type: 'provider_item', provider: 'anthropic', item: asked },
+      { type: 'provider_item', provider: 'anthropic', item: result },
       { type: 'text', text: 'Found.' },
     ])
   })
@@ -342,7 +341,10 @@ describe('the end', () => {
         ),
       ),
     )
-    expect(response.metadata['serverTools']).toEqual([{ type: 'compaction', content: 'so far' }])
+    const item = { type: 'compaction', content: 'so far' }
+    expect(response.message.content).toEqual([
+      { type: 'provider_item', provider: 'anthropic', item },
+    ])
   })
 })
 

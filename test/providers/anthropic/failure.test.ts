@@ -83,15 +83,17 @@ describe('a refusal', () => {
     })
   })
 
-  test.each(['<html>Bad gateway</html>', '', 'null', '{"error":{"message":7}}'])(
-    'whose body is %j still has its reason',
-    async (body) => {
-      expect(await failure(body, 502)).toMatchObject({
-        reason: 'provider_unavailable',
-        message: 'the provider answered 502',
-      })
-    },
-  )
+  test.each([
+    ['<html>Bad gateway</html>', ': Bad gateway'],
+    ['', ''],
+    ['null', ': null'],
+    ['{"error":{"message":7}}', ': {"error":{"message":7}}'],
+  ])('whose body is %j still has its reason', async (body, start) => {
+    expect(await failure(body, 502)).toMatchObject({
+      reason: 'provider_unavailable',
+      message: `anthropic answered 502${start}`,
+    })
+  })
 
   test('that echoes the key does not show it', async () => {
     const key = 'no-shape-of-a-key'
@@ -155,8 +157,10 @@ describe('an error inside an answer', () => {
   test('that echoes the key does not show it', async () => {
     const key = 'no-shape-of-a-key'
     const body = named(head()) + failing('api_error', `used ${key}`)
-    const events = await eventsOf(stubbed({ body }, { apiKey: key }).adapter)
-    expect(JSON.stringify(events)).not.toContain(key)
+    const { adapter } = stubbed({ body }, { apiKey: key })
+    const error: unknown = await eventsOf(adapter).catch((problem: unknown) => problem)
+    expect(error).toMatchObject({ kind: 'adapter', reason: 'provider_unavailable' })
+    expect(JSON.stringify(error)).not.toContain(key)
   })
 })
 

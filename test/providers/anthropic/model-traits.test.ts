@@ -32,7 +32,7 @@ describe('the traits of a model', () => {
   ] as const)(
     '%s',
     (model, maxTokens, thinking, thinkingOff, sampling, forcedTools, structuredOutput, prefill) => {
-      expect(modelTraits(model)).toEqual({
+      expect(modelTraits(model)).toMatchObject({
         maxTokens,
         thinking,
         thinkingOff,

@@ -5,6 +5,16 @@ import type { ModelRequest, ToolSpec } from '../../../src/types/request.ts'
 import { bodyOf, shared } from './support.ts'
 
 /** The provider's own description of its requests; `../shared/oracles` holds one for each generation of the API. */
+const cached = { anthropic: { cacheControl: { type: 'ephemeral', ttl: '1h' } } }
+
+const citation = {
+  type: 'web_search_result_location',
+  url: 'https://example.com',
+  title: 'Paris',
+  cited_text: 'Paris',
+  encrypted_index: 'Eo8B',
+}
+
 const oracle = shared('oracles/validate.mjs')
 
 interface Oracle {
@@ -153,6 +163,25 @@ const matrix: readonly (readonly [string, Partial<ModelRequest>])[] = [
   ],
   ['a cache', { promptCache: true }],
   ['a long cache', { promptCache: { key: 'k', retention: 'long' } }],
+  [
+    'cache breakpoints and citations',
+    {
+      tools: [{ ...weather, providerOptions: cached }],
+      messages: [
+        {
+          role: 'system',
+          content: [{ type: 'text', text: 'Rules.', providerOptions: cached }],
+        },
+        { role: 'user', content: 'hi', providerOptions: cached },
+        {
+          role: 'assistant',
+          content: 'It is big. Very.',
+          sources: [{ type: 'url', start: 0, end: 10, providerMetadata: { anthropic: citation } }],
+        },
+        { role: 'user', content: 'And?' },
+      ],
+    },
+  ],
   [
     'options of the provider',
     {

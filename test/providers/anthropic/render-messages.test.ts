@@ -326,6 +326,52 @@ describe('reasoning', () => {
       content: 'I look',
     })
   })
+
+  test('a result whose call was compacted away is not sent', () => {
+    const use = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }
+    const found = { type: 'web_search_tool_result', tool_use_id: 's', content: [] }
+    const item = (block: JsonObject): Part => ({
+      type: 'provider_item',
+      provider: 'anthropic',
+      item: block,
+    })
+    const paused = assistant([item(use)])
+    const resumed = assistant([item(found), { type: 'text', text: 'Yes' }])
+    expect(render(user('?'), paused, resumed, user('!'))[1]?.['content']).toEqual([
+      use,
+      found,
+      { type: 'text', text: 'Yes' },
+    ])
+    expect(render(user('?'), resumed, user('!'))[1]?.['content']).toEqual('Yes')
+    expect(render(user('?'), assistant([item(found)]))).toEqual([{ role: 'user', content: '?' }])
+  })
+
+  test('a call without a result is not sent when the answer went on after it', () => {
+    const use = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }
+    const item: Part = { type: 'provider_item', provider: 'anthropic', item: use }
+    const signed = thought('Hm.', { signature: 'c2ln' })
+    const thinking = { type: 'thinking', thinking: 'Hm.', signature: 'c2ln' }
+    const wentOn = [user('?'), assistant([signed, item, { type: 'text', text: 'Well' }])]
+    const content = [thinking, { type: 'text', text: 'Well' }]
+    expect(render(...wentOn).slice(1)).toEqual([
+      { role: 'assistant', content },
+      { role: 'user', content: 'Continue.' },
+    ])
+    const continued = renderMessages(wentOn, { provider: 'anthropic', prefill: true }).messages
+    expect(continued.slice(1)).toEqual([{ role: 'assistant', content }])
+    // Thinking after the call is dropped, and the answer still waits for the tool.
+    expect(render(user('?'), assistant([signed, item, signed])).slice(1)).toEqual([
+      { role: 'assistant', content: [thinking, use] },
+    ])
+    // An image of the assistant is sent in a turn of the user, so that nothing waits any more.
+    const image: Part = {
+      type: 'image',
+      image: { type: 'id', provider: 'anthropic', id: 'file_1' },
+    }
+    expect(render(user('?'), assistant([signed, item, image])).map(({ role }) => role)).toEqual([
+      'user',
+    ])
+  })
 })
 
 describe('an answer that was cut', () => {

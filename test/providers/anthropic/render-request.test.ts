@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { renderRequest } from '../../../src/providers/anthropic/render-request.ts'
+import { warningList } from '../../../src/providers/shared/call.ts'
 import type { ModelRequest, ToolSpec } from '../../../src/types/request.ts'
 import { request } from './support.ts'
 
@@ -10,7 +11,9 @@ const weather: ToolSpec = {
 }
 
 function render(fields: Partial<ModelRequest>, version = '2023-06-01') {
-  return renderRequest(request(fields), { provider: 'anthropic', version })
+  const { warnings, warn } = warningList()
+  const rendered = renderRequest(request(fields), { provider: 'anthropic', version, warn })
+  return { ...rendered, leftOut: warnings.map(({ setting }) => setting) }
 }
 
 describe('a minimal request', () => {
@@ -22,14 +25,19 @@ describe('a minimal request', () => {
         messages: [{ role: 'user', content: 'Hi' }],
       },
       leftOut: [],
+      forms: { tools: new Map() },
     })
   })
 
   test('without a model is rejected', () => {
     const { model: _model, ...unnamed } = request()
-    expect(() => renderRequest(unnamed, { provider: 'anthropic', version: '2023-06-01' })).toThrow(
-      expect.objectContaining({ kind: 'engine', reason: 'missing_model' }),
-    )
+    expect(() =>
+      renderRequest(unnamed, {
+        provider: 'anthropic',
+        version: '2023-06-01',
+        warn: () => undefined,
+      }),
+    ).toThrow(expect.objectContaining({ kind: 'engine', reason: 'missing_model' }))
   })
 
   test('allows the longest answer of the model unless maxTokens is set', () => {
@@ -223,7 +231,7 @@ describe('the response format', () => {
   const old = 'claude-3-5-haiku-latest'
 
   test('is sent in the API’s own field when the model has it', () => {
-    const { body, answerTool } = render({ responseFormat, reasoning: { effort: 'none' } })
+    const { body, forms } = render({ responseFormat, reasoning: { effort: 'none' } })
     expect(body['output_config']).toEqual({
       format: {
         type: 'json_schema',
@@ -235,7 +243,7 @@ describe('the response format', () => {
         },
       },
     })
-    expect(answerTool).toBeUndefined()
+    expect(forms.answerTool).toBeUndefined()
   })
 
   test('is sent beside the effort', () => {
@@ -280,7 +288,7 @@ describe('the response format', () => {
 
   test('avoids the name of another tool, and free text needs no setting', () => {
     const taken = { ...weather, name: 'respond_with_person' }
-    expect(render({ model: old, responseFormat, tools: [taken] }).answerTool?.name).toBe(
+    expect(render({ model: old, responseFormat, tools: [taken] }).forms.answerTool).toBe(
       'respond_with_person_',
     )
     expect(render({ responseFormat: { type: 'text' } }).body).not.toHaveProperty('output_config')
@@ -288,19 +296,31 @@ describe('the response format', () => {
 
   test('that is not an object is wrapped in one, with its definitions at the root', () => {
     const list = { type: 'array', items: { $ref: '#/$defs/n' }, $defs: { n: { type: 'number' } } }
-    const { answerTool } = render({
+    const { body, forms } = render({
       model: old,
       responseFormat: { ...responseFormat, schema: list },
     })
-    expect(answerTool).toMatchObject({
-      wrapped: true,
-      schema: {
-        type: 'object',
-        properties: { value: { type: 'array', items: { $ref: '#/$defs/n' } } },
-        required: ['value'],
-        $defs: { n: { type: 'number' } },
+    expect(forms.answer?.wrapped).toBe(true)
+    expect(body['tools']).toMatchObject([
+      {
+        input_schema: {
+          type: 'object',
+          properties: { value: { type: 'array', items: { $ref: '#/$defs/n' } } },
+          required: ['value'],
+          $defs: { n: { type: 'number' } },
+        },
       },
-    })
+    ])
+  })
+
+  test('that cannot be enforced becomes a forced tool with a note, and is refused where no tool can be forced', () => {
+    const any = { ...responseFormat, schema: { ...schema, properties: { age: {} } } }
+    const { body, leftOut } = render({ model: 'claude-opus-4-5', responseFormat: any })
+    expect(body['tools']).toMatchObject([{ name: 'respond_with_person', input_schema: any.schema }])
+    expect(leftOut).toEqual(['responseFormat.strict'])
+    expect(() => render({ model: 'claude-opus-5-5', responseFormat: any })).toThrow(
+      'responseFormat.schema.properties.age allows values of any type',
+    )
   })
 })
 
@@ -348,6 +368,7 @@ describe('other settings', () => {
       {
         provider: 'kimi',
         version: '2023-06-01',
+        warn: () => undefined,
       },
     )
     expect(body).toMatchObject({ a: 1, b: 2 })

@@ -156,8 +156,8 @@ describe('other content', () => {
     const { message, outputText } = await fold(lastChunk([ran, gave, { text: '1' }]))
     expect(outputText).toBe('1')
     expect(message.content).toMatchObject([
-      { type: 'reasoning', opaque: { part: ran } },
-      { type: 'reasoning', opaque: { part: gave } },
+      { type: 'provider_item', provider: 'gemini', item: ran },
+      { type: 'provider_item', provider: 'gemini', item: gave },
       { type: 'text', text: '1' },
     ])
   })

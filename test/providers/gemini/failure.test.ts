@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { failureParser } from '../../../src/providers/gemini/failure.ts'
+import { parseFailure } from '../../../src/providers/gemini/failure.ts'
 import { eventsOf, generated, stubbed } from './support.ts'
 
 interface GoogleError {
@@ -10,10 +10,11 @@ interface GoogleError {
 }
 
 const failure = (status: number, body: unknown, headers: Record<string, string> = {}) =>
-  failureParser('gemini')(
+  parseFailure(
     status,
     typeof body === 'string' ? body : JSON.stringify(body),
     new Headers(headers),
+    0,
   )
 
 const details = (...items: readonly object[]): GoogleError => ({ message: 'No.', details: items })
@@ -99,7 +100,6 @@ describe('the reason of a failed response', () => {
     (body) => {
       expect(failure(503, body, { 'retry-after': '1' })).toEqual({
         reason: 'provider_unavailable',
-        message: 'gemini answered 503 without a readable error',
         retryAfterMs: 1000,
       })
     },

@@ -1,6 +1,3 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { gemini } from '../../../src/gemini.ts'
@@ -95,8 +92,8 @@ describe('the key', () => {
       reason: 'missing_key',
       provider: 'gemini',
     })
-    const file = { type: 'file', path: './no-such-file.png' } as const
-    const messages = [{ role: 'user', content: [{ type: 'image', image: file }] }] as const
+    const image = { type: 'id', id: 'files/a', provider: 'openai' } as const
+    const messages = [{ role: 'user', content: [{ type: 'image', image }] }] as const
     await expect(eventsOf(gemini(), request({ messages }))).rejects.toMatchObject({
       kind: 'validation',
       issues: [{ path: 'messages[0].content[0]' }],
@@ -170,33 +167,6 @@ describe('a whole answer', () => {
     await expect(generated(stubbed({ body }).adapter)).rejects.toMatchObject({
       reason: 'provider_unavailable',
     })
-  })
-})
-
-describe('images', () => {
-  test('an image in a file is read when the request is sent', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'gemini-'))
-    try {
-      const png = Buffer.from(
-        'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVQImWNwav0CAALIAbzDqqRyAAAAAElFTkSuQmCC',
-        'base64',
-      )
-      await writeFile(join(folder, 'a.png'), png)
-      const image = { type: 'file', path: join(folder, 'a.png') } as const
-      const { adapter, sent } = stubbed(answer)
-      await eventsOf(
-        adapter,
-        request({ messages: [{ role: 'user', content: [{ type: 'image', image }] }] }),
-      )
-      expect(sent[0]?.body['contents']).toEqual([
-        {
-          role: 'user',
-          parts: [{ inlineData: { mimeType: 'image/png', data: png.toString('base64') } }],
-        },
-      ])
-    } finally {
-      await rm(folder, { recursive: true })
-    }
   })
 })
 

@@ -1,6 +1,3 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { geminiImages } from '../../../src/gemini.ts'
 import type { ImageRequest } from '../../../src/types/media.ts'
@@ -57,29 +54,20 @@ describe('the body of a request', () => {
     const { fetch, calls } = stubFetch(() => new Response(new Uint8Array(png)), answered)
     const inputImages = [{ type: 'url', url: 'https://example.com/cat.png' } as const]
     const asked = request({ operation: 'edit', model: 'gemini-3-pro-image', inputImages })
-    await geminiImages({ apiKey: 'k', fetch }).generate(asked)
+    await geminiImages({ apiKey: 'k', fetch, fetchImages: true }).generate(asked)
     expect(calls[0]?.headers.has('x-goog-api-key')).toBe(false)
     expect(sentJson(calls[1])).toMatchObject({ contents: [{ parts: [{ text: 'a cat' }, part] }] })
   })
 
   test('of an edit of large images is the same JSON', async () => {
     const large = new Uint8Array(2_500_001).fill(65)
-    const folder = await mkdtemp(join(tmpdir(), 'allm-gemini-'))
-    try {
-      const path = join(folder, 'large.webp')
-      await writeFile(path, large)
-      const prompt = 'a "cat"\n\u0000 – 🐈'
-      const inputImages = [
-        inline(large, 'image/webp'),
-        { type: 'file', path, mimeType: 'image/webp' } as const,
-      ]
-      const data = Buffer.from(large).toString('base64')
-      const body = await bodyOf({ operation: 'edit', prompt, inputImages })
-      const image = { inlineData: { mimeType: 'image/webp', data } }
-      expect(body['contents']).toEqual([{ role: 'user', parts: [{ text: prompt }, image, image] }])
-    } finally {
-      await rm(folder, { recursive: true })
-    }
+    large.set(Buffer.from('RIFFsizeWEBP'))
+    const prompt = 'a "cat"\n\u0000 – 🐈'
+    const inputImages = [inline(large, 'image/webp'), inline(large, 'image/webp')]
+    const data = Buffer.from(large).toString('base64')
+    const body = await bodyOf({ operation: 'edit', prompt, inputImages })
+    const image = { inlineData: { mimeType: 'image/webp', data } }
+    expect(body['contents']).toEqual([{ role: 'user', parts: [{ text: prompt }, image, image] }])
   })
 
   test('asks for a candidate for each image', async () => {
@@ -91,8 +79,8 @@ describe('the body of a request', () => {
     expect(await bodyOf(settings)).toEqual(await bodyOf({}))
     const { fetch } = stubFetch(answered)
     const asked = request({ model: 'gemini-2.5-flash-image', ...settings, background: 'auto' })
-    const { metadata } = await geminiImages({ apiKey: 'k', fetch }).generate(asked)
-    expect(metadata).toEqual({ droppedParameters: ['quality', 'style'] })
+    const { warnings } = await geminiImages({ apiKey: 'k', fetch }).generate(asked)
+    expect(warnings.map(({ setting }) => setting)).toEqual(['quality', 'style'])
   })
 
   test('ends with the provider options, merged object by object', async () => {
@@ -186,7 +174,9 @@ describe('an unsupported request is refused before anything is sent', () => {
   ])('%s', async (_name, inputImages, message) => {
     const { fetch, calls } = stubFetch(answered)
     const asked = request({ operation: 'edit', model: 'gemini-2.5-flash-image', inputImages })
-    await expect(geminiImages({ apiKey: 'k', fetch }).generate(asked)).rejects.toMatchObject({
+    await expect(
+      geminiImages({ apiKey: 'k', fetch, fetchImages: true }).generate(asked),
+    ).rejects.toMatchObject({
       name: 'ImageAdapterError',
       reason: 'invalid_request',
       message,
@@ -257,6 +247,7 @@ describe('a call', () => {
         { type: 'base64', base64, mimeType: 'image/png', width: 3, height: 2 },
         { type: 'base64', base64: '/9j/AAAA', mimeType: 'image/jpeg' },
       ],
+      warnings: [],
       usage: {
         images: 2,
         inputTokens: 5,

@@ -145,7 +145,7 @@ describe('recorded answers', () => {
     '$id sends every signature back',
     async (recording) => {
       const { message } = await foldRecording(recording)
-      const body = JSON.stringify(renderRequest(request({ messages: [message] })))
+      const body = JSON.stringify(renderRequest(request({ messages: [message] })).body)
       for (const signature of recording.facts.signatures) expect(body).toContain(signature)
     },
   )
@@ -156,7 +156,7 @@ describe('recorded answers', () => {
       const { message } = await foldRecording(recording)
       const { candidates } = JSON.parse(recording.read('response.json')) as WireAnswer
       const parts = (candidates?.[0]?.content?.parts ?? []) as readonly JsonObject[]
-      const body = renderRequest(request({ messages: [message] }))
+      const body = renderRequest(request({ messages: [message] })).body
       const model = (body['contents'] as JsonObject[]).find(({ role }) => role === 'model')
       expect(model?.['parts'] ?? []).toEqual(parts)
     },
@@ -253,9 +253,8 @@ describe.skipIf(!hasShared)('recordings that need their own test (../shared/fixt
     const response = await foldRecording(find('gemini-tts-01'))
     expect(response.message.content).toMatchObject([
       {
-        type: 'reasoning',
-        text: '',
-        opaque: { part: { inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000' } } },
+        type: 'provider_item',
+        item: { inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000' } },
       },
     ])
   })

@@ -9,7 +9,7 @@ function contentsOf(
   messages: readonly Message[],
   fields: Partial<ModelRequest> = {},
 ): JsonObject[] {
-  return renderRequest(request({ messages, ...fields }))['contents'] as JsonObject[]
+  return renderRequest(request({ messages, ...fields })).body['contents'] as JsonObject[]
 }
 
 const hi: Message = { role: 'user', content: 'Hi' }
@@ -19,7 +19,7 @@ const model = (...parts: readonly JsonObject[]): JsonObject => ({ role: 'model',
 
 describe('messages', () => {
   test('a request without settings is one turn', () => {
-    expect(renderRequest(request())).toEqual({ contents: [user({ text: 'Hi' })] })
+    expect(renderRequest(request()).body).toEqual({ contents: [user({ text: 'Hi' })] })
   })
 
   test('system messages are one instruction, wherever they stand', () => {
@@ -32,7 +32,7 @@ describe('messages', () => {
           { role: 'system', content: '' },
         ],
       }),
-    )
+    ).body
     expect(body).toEqual({
       systemInstruction: { parts: [{ text: 'Be brief.' }, { text: 'Be kind.' }] },
       contents: [user({ text: 'Hi' })],
@@ -83,11 +83,15 @@ describe('images', () => {
     expect(parts({ type: 'image', image })).toEqual([{ fileData }])
   })
 
-  test('a file that was not read is refused with its path', () => {
-    const image = { type: 'file', path: './a.png' } as const
-    expect(() => parts({ type: 'image', image })).toThrow(
-      'messages[0].content[0] is an image in a file',
-    )
+  test.each([
+    ['files/abc', 'https://generativelanguage.googleapis.com/v1beta/files/abc'],
+    ['https://host/v1beta/files/abc', 'https://host/v1beta/files/abc'],
+    ['gs://bucket/cat.png', 'gs://bucket/cat.png'],
+  ])('the uploaded image %s is sent as %s', (id, fileUri) => {
+    const image = { type: 'id', id, provider: 'gemini', mimeType: 'image/png' } as const
+    expect(parts({ type: 'image', image })).toEqual([
+      { fileData: { mimeType: 'image/png', fileUri } },
+    ])
   })
 
   test('an image of the model is sent back in its own turn', () => {
@@ -150,7 +154,7 @@ describe('reasoning and signatures', () => {
 
   test('an adapter with another name sends back the reasoning of that name', () => {
     const messages = [hi, said([own('a'), { ...own('b'), provider: 'vertex' } as Part])]
-    const body = renderRequest(request({ messages }), { provider: 'vertex' })
+    const body = renderRequest(request({ messages }), { provider: 'vertex' }).body
     expect(body['contents']).toEqual([user({ text: 'Hi' }), model({ text: 'b', thought: true })])
   })
 })
@@ -282,13 +286,13 @@ describe('everything else', () => {
     ['required', { mode: 'ANY' }],
     ['add', { mode: 'ANY', allowedFunctionNames: ['add'] }],
   ])('the tool choice %s', (toolChoice, functionCallingConfig) => {
-    const body = renderRequest(request({ tools: [add], toolChoice }))
+    const body = renderRequest(request({ tools: [add], toolChoice })).body
     expect(body['toolConfig']).toEqual({ functionCallingConfig })
   })
 
   test('a tool choice is sent only with tools', () => {
-    expect(renderRequest(request({ toolChoice: 'auto' }))).not.toHaveProperty('toolConfig')
-    expect(renderRequest(request({ tools: [add] }))).not.toHaveProperty('toolConfig')
+    expect(renderRequest(request({ toolChoice: 'auto' })).body).not.toHaveProperty('toolConfig')
+    expect(renderRequest(request({ tools: [add] })).body).not.toHaveProperty('toolConfig')
   })
 
   test('tools are function declarations; one without arguments has no parameters', () => {
@@ -297,7 +301,7 @@ describe('everything else', () => {
       description: 'The time.',
       schema: { type: 'object', properties: {}, additionalProperties: false },
     }
-    expect(renderRequest(request({ tools: [add, nothing] }))['tools']).toEqual([
+    expect(renderRequest(request({ tools: [add, nothing] })).body['tools']).toEqual([
       {
         functionDeclarations: [
           { name: 'add', description: 'Adds.', parametersJsonSchema: add.schema },
@@ -310,13 +314,13 @@ describe('everything else', () => {
   test('temperature, length and format are in the generation config', () => {
     const body = renderRequest(
       request({ temperature: 0, maxTokens: 9, responseFormat: { type: 'json_object' } }),
-    )
+    ).body
     expect(body['generationConfig']).toEqual({
       temperature: 0,
       maxOutputTokens: 9,
       responseMimeType: 'application/json',
     })
-    expect(renderRequest(request({ responseFormat: { type: 'text' } }))).not.toHaveProperty(
+    expect(renderRequest(request({ responseFormat: { type: 'text' } })).body).not.toHaveProperty(
       'generationConfig',
     )
   })
@@ -337,7 +341,7 @@ describe('everything else', () => {
       schema: { type: 'string' },
       strict: true,
     } as const
-    const body = renderRequest(request({ model: name, responseFormat }), options)
+    const body = renderRequest(request({ model: name, responseFormat }), options).body
     expect(body['generationConfig']).toEqual({
       responseMimeType: 'application/json',
       [key]: { type },
@@ -363,7 +367,7 @@ describe('everything else', () => {
           openai: { store: true },
         },
       }),
-    )
+    ).body
     expect(body).toMatchObject({
       safetySettings,
       cachedContent: 'cachedContents/1',
@@ -376,7 +380,7 @@ describe('everything else', () => {
 
   test('an adapter with another name also takes the options of that name', () => {
     const providerOptions = { gemini: { labels: { a: '1' } }, vertex: { labels: { b: '2' } } }
-    const body = renderRequest(request({ providerOptions }), { provider: 'vertex' })
+    const body = renderRequest(request({ providerOptions }), { provider: 'vertex' }).body
     expect(body['labels']).toEqual({ a: '1', b: '2' })
   })
 })

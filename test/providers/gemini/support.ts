@@ -106,7 +106,8 @@ export function bareDecoder(): ReturnType<typeof answerDecoder> {
     requestId: 'run',
     newId: (kind: string) => kind,
     rawChunks: false,
-    leftOut: [],
+    warnings: [],
+    warn: () => undefined,
     providerRequestId: undefined,
     clean: (text: string) => text,
   }

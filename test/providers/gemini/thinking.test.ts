@@ -19,22 +19,22 @@ test.each<readonly [string, readonly (string | number | undefined)[]]>([
   ['gemini-2.5-pro', [128, 512, 1024, 8192, 24_576, 32_768]],
   ['models/gemini-2.5-flash', [0, 512, 1024, 8192, 24_576, 24_576]],
   ['gemini-2.5-flash-lite', [0, 512, 1024, 8192, 24_576, 24_576]],
-  ['gemini-2.0-flash', [undefined, 512, 1024, 8192, 24_576, 24_576]],
+  ['gemini-2.0-flash', [undefined, undefined, undefined, undefined, undefined, undefined]],
 ])('%s gets the thinking level or budget that it supports', (model, expected) => {
   const said = efforts.map((effort) => {
-    const config = thinkingConfig({ effort }, modelFamily(model))
+    const config = thinkingConfig({ effort }, modelFamily(model), () => undefined)
     return config?.['thinkingLevel'] ?? config?.['thinkingBudget']
   })
   expect(said).toEqual(expected)
 })
 
 test('a summary asks for the thoughts', () => {
-  const body = renderRequest(request({ reasoning: { effort: 'low', summary: true } }))
+  const body = renderRequest(request({ reasoning: { effort: 'low', summary: true } })).body
   expect(body['generationConfig']).toEqual({
     thinkingConfig: { thinkingBudget: 1024, includeThoughts: true },
   })
 })
 
 test('without a reasoning setting nothing is sent about thinking', () => {
-  expect(renderRequest(request())).not.toHaveProperty('generationConfig')
+  expect(renderRequest(request()).body).not.toHaveProperty('generationConfig')
 })

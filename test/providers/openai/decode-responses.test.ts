@@ -95,6 +95,7 @@ test('a stream of everything gives its events in order', async () => {
     { type: 'tool_call_delta', id: 'a', argumentsDelta: '{"x"' },
     { type: 'tool_call_delta', id: 'a', argumentsDelta: ':1}' },
     { type: 'tool_call_completed', call: done },
+    { type: 'reasoning_completed', text: '', item: search },
     {
       type: 'message_completed',
       message: {
@@ -103,6 +104,7 @@ test('a stream of everything gives its events in order', async () => {
           { type: 'reasoning', text: 'First.\n\nThen.', opaque, provider: 'openai' },
           { type: 'text', text: 'Hello' },
           { type: 'text', text: ' there' },
+          { type: 'provider_item', provider: 'openai', item: search, callsBefore: 1 },
         ],
         toolCalls: [done],
       },
@@ -118,7 +120,6 @@ test('a stream of everything gives its events in order', async () => {
       },
       metadata: {
         annotations: [{ type: 'url_citation' }],
-        items: [search],
         service_tier: 'default',
       },
     },

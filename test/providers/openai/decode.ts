@@ -32,7 +32,8 @@ export function eventsOfBytes(api: Api, ...pieces: readonly Uint8Array[]): reado
     requestId: 'run',
     newId: randomId,
     rawChunks: false,
-    leftOut: [],
+    warnings: [],
+    warn: () => undefined,
     providerRequestId: undefined,
     clean: (text) => text,
   }

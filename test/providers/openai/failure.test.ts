@@ -39,7 +39,10 @@ const refusals: readonly (readonly [number, JsonObject, string, boolean])[] = [
   [400, body({ code: 'invalid_api_key' }), 'authentication_failed', false],
   [429, body({ code: 'rate_limit_exceeded' }), 'rate_limited', true],
   [429, body({ code: 'insufficient_quota' }), 'rate_limited', false],
-  [402, body({}), 'rate_limited', false],
+  [402, body({}), 'authentication_failed', false],
+  [405, body({}), 'invalid_request', false],
+  [409, body({}), 'invalid_request', false],
+  [415, body({}), 'invalid_request', false],
   [400, body({ type: 'invalid_request_error' }), 'invalid_request', false],
   [404, body({ code: 'model_not_found' }), 'invalid_request', false],
   [422, body({}), 'invalid_request', false],
@@ -120,13 +123,13 @@ describe('an error response', () => {
   })
 
   test.each<[string, string]>([
-    ['<html>Bad gateway</html>', 'openai answered 502'],
+    ['<html>Bad gateway</html>', 'openai answered 502: Bad gateway'],
     ['', 'openai answered 502'],
     ['{"error":"out of order"}', 'openai: out of order'],
     ['{"message":"out of order"}', 'openai: out of order'],
     ['{"detail":"out of order"}', 'openai: out of order'],
     ['[{"error":{"message":"out of order"}}]', 'openai: out of order'],
-    ['null', 'openai answered 502'],
+    ['null', 'openai answered 502: null'],
   ])('%s has the message: %s', async (text, message) => {
     const error = await failure('chat', (response) => response.writeHead(502).end(text))
     expect(error).toMatchObject({ reason: 'provider_unavailable', message })

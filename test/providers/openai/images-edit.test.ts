@@ -1,8 +1,5 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openaiImages } from '../../../src/openai.ts'
 import type { ImageRequest } from '../../../src/types/media.ts'
@@ -90,6 +87,7 @@ describe('the form of an edit', () => {
 
   test('arrives whole over a real connection', async () => {
     const noise = Uint8Array.from({ length: 3_000_000 }, (_, index) => (index * 2654435761) >>> 24)
+    noise.set(cat.subarray(0, 8))
     let received: readonly FormPart[] = []
     const server = createServer((incoming, response) => {
       const pieces: Buffer[] = []
@@ -136,25 +134,35 @@ describe('the form of an edit', () => {
 })
 
 describe('an input image', () => {
-  test('in a file is read when the call is made', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'allm-edit-'))
-    try {
-      const path = join(folder, 'cat')
-      await writeFile(path, deep)
-      const [call] = await edit({ inputImages: [{ type: 'file', path }] })
-      const file = partsOf(call).find(({ filename }) => filename !== undefined)
-      expect(file?.contentType).toBe('image/png')
-      expect(file?.bytes.equals(deep)).toBe(true)
-    } finally {
-      await rm(folder, { recursive: true })
+  test('at a URL is not fetched unless the adapter was told to', async () => {
+    const { fetch, calls } = stubFetch(answered)
+    const inputImages = [{ type: 'url', url: 'https://example.com/cat.png' } as const]
+    const asked = request({ operation: 'edit', model: 'gpt-image-1', inputImages })
+    await expect(openaiImages({ apiKey: 'k', fetch }).generate(asked)).rejects.toMatchObject({
+      reason: 'invalid_request',
+      message:
+        'inputImages[0] is a URL that this adapter would have to fetch itself, which it does only with the option fetchImages',
+    })
+    const elsewhere = (url: URL): boolean => url.hostname === 'images.example.com'
+    const later = (() => Promise.resolve(true)) as unknown as () => boolean
+    for (const fetchImages of [elsewhere, later]) {
+      await expect(
+        openaiImages({ apiKey: 'k', fetch, fetchImages }).generate(asked),
+      ).rejects.toMatchObject({
+        message: 'inputImages[0] is a URL that the option fetchImages does not allow',
+      })
     }
+    expect(() => openaiImages({ fetchImages: 'all' as never })).toThrow('fetchImages must be')
+    expect(calls).toEqual([])
   })
 
   test('at a URL is fetched through the injected fetch, without the key', async () => {
     const { fetch, calls } = stubFetch(() => new Response(new Uint8Array(cat)), answered)
     const inputImages = [{ type: 'url', url: 'https://example.com/cat.png' } as const]
     const asked = request({ operation: 'edit', model: 'gpt-image-1', inputImages })
-    await openaiImages({ apiKey: 'k', fetch, headers: { 'x-a': 'b' } }).generate(asked)
+    await openaiImages({ apiKey: 'k', fetch, fetchImages: true, headers: { 'x-a': 'b' } }).generate(
+      asked,
+    )
     expect(calls.map(({ url }) => url)).toEqual([
       'https://example.com/cat.png',
       'https://api.openai.com/v1/images/edits',
@@ -176,7 +184,9 @@ describe('an input image', () => {
       model: 'gpt-image-1',
       inputImages: [{ type: 'url', url }],
     })
-    await expect(openaiImages({ apiKey: 'k', fetch }).generate(asked)).rejects.toMatchObject({
+    await expect(
+      openaiImages({ apiKey: 'k', fetch, fetchImages: true }).generate(asked),
+    ).rejects.toMatchObject({
       name: 'ImageAdapterError',
       reason: 'invalid_request',
       message: 'inputImages[0] has a URL that has a host that is not public',
@@ -201,9 +211,9 @@ describe('an input image', () => {
       'inputImages[0] has 4194305 bytes; openai accepts at most 4194304',
     ],
     [
-      'in a file that is not there',
-      { inputImages: [{ type: 'file', path: '/nowhere/cat.png' }] },
-      "inputImages[0] cannot be read from /nowhere/cat.png: ENOENT: no such file or directory, open '/nowhere/cat.png'",
+      'that is uploaded',
+      { inputImages: [{ type: 'id', id: 'file-1', provider: 'openai' }] },
+      'inputImages[0] is a file at the provider; pass its bytes',
     ],
     [
       'whose mask has no transparent pixels',
@@ -218,7 +228,9 @@ describe('an input image', () => {
   ])('%s is refused before anything is sent', async (_name, fields, message) => {
     const { fetch, calls } = stubFetch(answered)
     const asked = request({ operation: 'edit', model: 'gpt-image-1', ...fields })
-    await expect(openaiImages({ apiKey: 'k', fetch }).generate(asked)).rejects.toMatchObject({
+    await expect(
+      openaiImages({ apiKey: 'k', fetch, fetchImages: true }).generate(asked),
+    ).rejects.toMatchObject({
       name: 'ImageAdapterError',
       reason: 'invalid_request',
       message,
@@ -228,7 +240,6 @@ describe('an input image', () => {
 
   test.each<[string, (png: Uint8Array) => Uint8Array]>([
     ['cut off', (png) => png.slice(0, -20)],
-    ['without its signature', (png) => png.slice(8)],
     ['with a broken header', (png) => png.map((byte, at) => (at === 24 ? 7 : byte))],
   ])(
     'that is a PNG %s goes out as it is, as image and as mask: the provider judges it',

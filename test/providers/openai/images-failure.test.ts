@@ -136,7 +136,7 @@ describe('a connection', () => {
       model: 'gpt-image-1',
       inputImages: [{ type: 'url', url }],
     })
-    const failure = await openaiImages({ apiKey: 'k', fetch })
+    const failure = await openaiImages({ apiKey: 'k', fetch, fetchImages: true })
       .generate(edit)
       .catch((error: unknown) => error)
     expect(failure).toMatchObject({ name: 'ImageAdapterError', reason: 'network_error' })
@@ -166,7 +166,7 @@ describe('a connection', () => {
         signal?.addEventListener('abort', () => reject(signal.reason as Error))
       })
     const operation = inputImages.length === 0 ? 'generate' : 'edit'
-    const adapter = openaiImages({ apiKey: 'k', fetch })
+    const adapter = openaiImages({ apiKey: 'k', fetch, fetchImages: true })
     await expect(
       adapter.generate(request({ operation, model, inputImages }), {
         clock,

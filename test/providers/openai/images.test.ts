@@ -64,8 +64,11 @@ describe('the body of a generation', () => {
     const { fetch } = stubFetch(answered)
     const adapter = openaiImages({ apiKey: 'k', fetch })
     const asked = request({ model: 'dall-e-2', ...wishes, background: 'auto' })
-    const { metadata } = await adapter.generate(asked)
-    expect(metadata).toEqual({ droppedParameters: ['quality', 'style'] })
+    const { warnings } = await adapter.generate(asked)
+    expect(warnings).toEqual([
+      { setting: 'quality', problem: 'dall-e-2 has no parameter for it' },
+      { setting: 'style', problem: 'dall-e-2 has no parameter for it' },
+    ])
   })
 
   test('has no parameter that was not given', async () => {
@@ -172,6 +175,7 @@ describe('a call', () => {
         },
         { type: 'base64', base64: 'AAAA', mimeType: 'image/webp', width: 1024, height: 1536 },
       ],
+      warnings: [],
       usage: {
         images: 2,
         inputTokens: 3,

@@ -133,12 +133,12 @@ describe('options', () => {
     expect((await readAll(adapter('/ok').stream(request())))[0]).toMatchObject({ provider: 'groq' })
     await expect(readAll(adapter('/bad').stream(request()))).rejects.toMatchObject({
       provider: 'groq',
-      message: 'groq answered 500',
+      message: 'groq answered 500: {}',
     })
   })
 })
 
-test('a setting that the model’s family refuses is left out and named in the metadata, beside the provider’s id of the call', async () => {
+test('a setting that the model’s family refuses is left out, with a warning', async () => {
   const body = { object: 'response', id: 'r', status: 'completed', output: [] }
   await using server = await serve((_request, response) =>
     sendJson(response, body, { headers: { 'x-request-id': 'req_1' } }),
@@ -146,10 +146,10 @@ test('a setting that the model’s family refuses is left out and named in the m
   const adapter = openai({ baseUrl: server.url })
   const answer = await adapter.generate?.(request({ model: 'gpt-5', temperature: 0 }))
   expect(JSON.parse(server.requests[0]?.body ?? '')).not.toHaveProperty('temperature')
-  expect(answer?.metadata).toEqual({
-    droppedParameters: ['temperature'],
-    providerRequestId: 'req_1',
-  })
+  expect(answer?.warnings).toEqual([
+    { setting: 'temperature', problem: 'gpt-5 takes no temperature' },
+  ])
+  expect(answer?.metadata).toEqual({ providerRequestId: 'req_1' })
   const chat = openai({ baseUrl: server.url, api: 'chat' })
   const asked = request({ reasoning: { effort: 'high', summary: true } })
   await chat.generate?.(asked).catch(() => undefined)

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '../../../src/types/json.ts'
 import type { Message } from '../../../src/types/message.ts'
 import type { ModelRequest } from '../../../src/types/request.ts'
 import { request, sentBody, weather } from './request.ts'
@@ -89,6 +90,23 @@ const features: readonly (readonly [string, Partial<ModelRequest>])[] = [
   ],
 ]
 
+/** What only the Responses API has, by provider options. */
+const hosted: readonly (readonly [string, JsonObject])[] = [
+  ['a stored answer to go on from', { previous_response_id: 'resp_1', store: true }],
+  ['a conversation', { conversation: 'conv_1', store: true }],
+  ['work in the background', { background: true, store: true }],
+  ['a service tier', { service_tier: 'flex' }],
+  ['log probabilities', { top_logprobs: 2, include: ['message.output_text.logprobs'] }],
+  ['a web search', { tools: [{ type: 'web_search' }] }],
+  ['a file search', { tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] }],
+  ['a code interpreter', { tools: [{ type: 'code_interpreter', container: { type: 'auto' } }] }],
+  [
+    'a hosted MCP server',
+    { tools: [{ type: 'mcp', server_label: 'mail', server_url: 'https://example.com/mcp' }] },
+  ],
+  ['a custom tool', { tools: [{ type: 'custom', name: 'get_weather' }] }],
+]
+
 const models = ['gpt-4o', 'gpt-3.5-turbo', 'gpt-5', 'gpt-5.4', 'gpt-6-luna', 'o4-mini', 'llama-3']
 
 const matrix = (['chat', 'responses'] as const).flatMap((api) =>
@@ -106,5 +124,15 @@ describe.skipIf(!hasOracle)('bodies against ../shared/oracles, strictly', async 
     const verdict = validate?.(`openai.${api}.request`, body, { strict: true })
     expect(verdict?.errors ?? [], JSON.stringify(body)).toEqual([])
     expect(verdict?.ok).toBe(true)
+  })
+
+  test.each(hosted)('responses, by provider options: %s', async (_name, openai) => {
+    const fields = { messages: longThread, tools: [weather], providerOptions: { openai } }
+    const { body } = await sentBody(request({ model: 'gpt-5.4', ...fields }), { api: 'responses' })
+    const verdict = validate?.('openai.responses.request', body, { strict: true })
+    expect(verdict?.errors ?? [], JSON.stringify(body)).toEqual([])
+    expect(verdict?.ok).toBe(true)
+    const { tools: _added, include: _addedTo, ...replaced } = openai
+    expect(body).toMatchObject(replaced)
   })
 })

@@ -191,10 +191,23 @@ describe('messages', () => {
     ])
   })
 
-  test('an image in a tool result is refused here, before anything is sent', async () => {
+  test('an image in a tool result follows it in a message of the user', async () => {
     const image = { type: 'url', url: 'https://example.com/a.png' } as const
     const result: Message = { role: 'tool', toolCallId: 'a', content: [{ type: 'image', image }] }
-    await expect(messages(result)).rejects.toMatchObject({ reason: 'unsupported_feature' })
+    expect(await messages(result)).toEqual([
+      {
+        role: 'tool',
+        tool_call_id: 'a',
+        content: 'The result is in the next message of the user.',
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Attached to the result of the tool call a:' },
+          { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
+        ],
+      },
+    ])
   })
 
   test('an image in a system message is refused by its place', async () => {

@@ -177,8 +177,10 @@ describe('messages', () => {
     const own: Message = { role: 'assistant', content: [thought('rs_3')] }
     expect(await items([own], { model: 'gpt-4o' })).toEqual([])
     const stored = { providerOptions: { openai: { store: true } } }
-    expect(await items([{ role: 'assistant', content: [bare] }], stored)).toEqual([
+    const said: Message = { role: 'assistant', content: [bare, { type: 'text', text: 'ok' }] }
+    expect(await items([said], stored)).toEqual([
       { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'because rs_1' }] },
+      { type: 'message', role: 'assistant', content: 'ok' },
     ])
   })
 

@@ -10,13 +10,6 @@ function opaquesOf({ message }: ModelResponse): unknown[] {
   return parts.flatMap((part) => (part.type === 'reasoning' ? [part.opaque] : []))
 }
 
-const block = {
-  type: 'server_tool_use',
-  id: 'srvtoolu_1',
-  name: 'web_search',
-  input: { query: 'x' },
-}
-
 const forms: readonly (readonly [WireFormat, string, string, JsonValue])[] = [
   ['openai_chat', '{field}', 'Hm.', { field: 'reasoning' }],
   [
@@ -29,10 +22,9 @@ const forms: readonly (readonly [WireFormat, string, string, JsonValue])[] = [
   ['openai_responses', '{id, encrypted_content}', 'Hm.', { id: 'rs_1', encrypted_content: 'gAAA' }],
   ['anthropic', '{signature}', 'Hm.', { signature: 'EqQB' }],
   ['anthropic', '{redacted}', '', { redacted: 'EmwK' }],
-  ['anthropic', '{block}', '', { block }],
   ['gemini', 'string', 'Hm.', 'Cpc='],
   ['gemini', '{thoughtSignature, on}', '', { thoughtSignature: 'Cpc=', on: 'previous' }],
-  ['gemini', '{part}', '', { part: { executableCode: { language: 'PYTHON', code: '1' } } }],
+  ['gemini', '{part}', '', { part: { fileData: { fileUri: 'x' }, thought: true } }],
 ]
 
 test.each(forms)('%s brings back %s', async (format, _, text, opaque) => {

@@ -27,7 +27,7 @@ describe.each(wireFormats)('%s', (format) => {
   test('a script that fails arrives with the events before the failure, and with the reason of the listed limits', async () => {
     const failing = fc
       .oneof(failingScript, harnessScript)
-      .filter((script) => saysSomething(script) && !isSilent(script))
+      .filter((script) => saysSomething(format, script) && !isSilent(script))
     await fc.assert(
       fc.asyncProperty(failing, async (script) => {
         const [played, arrived] = [
@@ -40,6 +40,16 @@ describe.each(wireFormats)('%s', (format) => {
       }),
       runs,
     )
+  })
+
+  test('a failure inside the first call is a refusal where calls have no pieces', async () => {
+    const script: Script = [
+      ['tool_call_delta', { id: 'call_0', name: 'a', argumentsDelta: '{}' }],
+      ['error', 'authentication_failed'],
+    ]
+    const { refused, error } = await outcome(decodeWire(format, script))
+    expect(refused).toBe(!wireLimits[format].callPieces)
+    expect(error?.reason).toBe('authentication_failed')
   })
 
   test('a body that is not streamed says the same as the stream', async () => {
@@ -69,10 +79,19 @@ function isSilent(script: Script): boolean {
   )
 }
 
-/** Before the first content, an adapter may take a failure for a refusal. */
-function saysSomething(script: Script): boolean {
-  const { end, steps } = planScript(script)
-  return end.type === 'refused' || steps.some((step) => step.type === 'delta' && step.text !== '')
+/**
+ * Before the first content, an adapter may take a failure for a refusal. A format without the pieces of calls sends nothing of
+ * a call that the failure cut.
+ */
+function saysSomething(format: WireFormat, script: Script): boolean {
+  const { blocks, end, steps } = planScript(script)
+  const closed = new Set(steps.flatMap((step) => (step.type === 'close' ? [step.block] : [])))
+  const isSent = (block: number): boolean =>
+    wireLimits[format].callPieces || blocks[block]?.type !== 'tool_call' || closed.has(block)
+  return (
+    end.type === 'refused' ||
+    steps.some((step) => step.type === 'delta' && step.text !== '' && isSent(step.block))
+  )
 }
 
 interface Outcome {
@@ -132,7 +151,7 @@ function parts(format: WireFormat, { message }: ModelResponse): unknown[] {
   const { content } = message
   const list = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content
   const said = list.flatMap((part) =>
-    part.type === 'image' || part.text === '' ? [] : [{ type: part.type, text: part.text }],
+    'text' in part && part.text !== '' ? [{ type: part.type, text: part.text }] : [],
   )
   // A message of nothing but text is one string, however many blocks it came in.
   const plain = said.every(({ type }) => type === 'text')

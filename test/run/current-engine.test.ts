@@ -1,15 +1,26 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, test } from 'vitest'
-import { createEngine, EngineError, type Engine } from '../../src/index.ts'
-import { currentEngine, fake, virtualClock, withEngine } from '../../src/testing.ts'
-import { asyncScope, stackScope } from '../../src/testing/sandbox.ts'
+import {
+  createEngine,
+  currentEngine,
+  EngineError,
+  setEngine,
+  unsetEngine,
+  withEngine,
+  type Engine,
+} from '../../src/index.ts'
+import { asyncScope, stackScope } from '../../src/run/current-engine.ts'
+import { fake, virtualClock } from '../../src/testing.ts'
+import * as testing from '../../src/testing.ts'
 
 const engine = (model: string): Engine => createEngine({ adapter: fake(), model })
 
 describe('the current engine', () => {
   test('outside of withEngine there is no engine, and the error says what to do', () => {
     expect(() => currentEngine()).toThrow(EngineError)
-    expect(() => currentEngine()).toThrow(/inside withEngine\(engine, work\), or pass the engine/)
+    expect(() => currentEngine()).toThrow(
+      /inside withEngine\(engine, work\), pass a fallback, .* or pass the engine/,
+    )
   })
 
   test('inside it is the given engine, and withEngine returns the result of the work', () => {
@@ -95,5 +106,24 @@ describe.each([
     await second
     await Promise.resolve()
     expect(scope.current()).toBeUndefined()
+  })
+})
+
+describe('application code', () => {
+  test('passes its own engine as the fallback, and a test replaces it', () => {
+    const [own, tested, set] = [engine('own'), engine('tested'), engine('set')]
+    const used = (): Engine => currentEngine(own)
+    expect(used()).toBe(own)
+    expect(withEngine(tested, used)).toBe(tested)
+    setEngine(set)
+    expect(used()).toBe(set)
+    expect(withEngine(tested, used)).toBe(tested)
+    unsetEngine()
+    expect(used()).toBe(own)
+  })
+
+  test('and a test that imports from allm-ts/testing mean the same engine', () => {
+    const tested = engine('tested')
+    expect(testing.withEngine(tested, () => currentEngine())).toBe(tested)
   })
 })

@@ -1,0 +1,299 @@
+import { describe, expect, expectTypeOf, test } from 'vitest'
+import {
+  chat,
+  compactMessages,
+  createEngine,
+  generate,
+  isSendable,
+  messageText,
+  Session,
+  system,
+  thread,
+  tool,
+  user,
+  validateThread,
+  type ApprovalVerdict,
+  type ApprovePolicy,
+  type CallOptions,
+  type Message,
+  type NextStep,
+  type StepResult,
+} from '../../src/index.ts'
+import { fake, type Fake, type Script } from '../../src/testing.ts'
+import { call, done, echo, named } from './support.ts'
+
+const texts = (adapter: Fake): unknown[] =>
+  adapter.calls.map(({ request }) => request.messages.map(({ role, content }) => [role, content]))
+
+describe('instructions', () => {
+  test('are the system text of every model call, and in no thread and no session', async () => {
+    const adapter = fake({ scripts: [[call('c1')], done, done] })
+    const engine = createEngine({ adapter, tools: [echo], instructions: 'Be brief.' })
+    const { session, result } = await Session.start(engine, 'go')
+    await Session.reply(engine, session, 'more', { instructions: 'Be long.' })
+    const sent = adapter.calls.map(({ request }) => request.messages[0])
+    expect(sent).toEqual([system('Be brief.'), system('Be brief.'), system('Be long.')])
+    expect(adapter.calls[2]?.request.messages.filter(({ role }) => role === 'system')).toHaveLength(
+      1,
+    )
+    expect(Session.stringify(session)).not.toContain('Be brief.')
+    expect(result.thread.messages[0]).toEqual(user('go'))
+  })
+
+  test('may be a function of the context', async () => {
+    const adapter = fake({ scripts: [done, done] })
+    const engine = createEngine({
+      adapter,
+      context: { name: 'Ada' },
+      instructions: ({ name }) => `You talk to ${JSON.stringify(name)}.`,
+    })
+    await generate(engine, 'go')
+    await chat(engine, 'go', { context: { name: 'Bob' } })
+    expect(texts(adapter)).toEqual([
+      [
+        ['system', 'You talk to "Ada".'],
+        ['user', 'go'],
+      ],
+      [
+        ['system', 'You talk to "Bob".'],
+        ['user', 'go'],
+      ],
+    ])
+  })
+
+  test('that are not a text are refused by name', async () => {
+    const engine = createEngine({ adapter: fake({ script: done }) })
+    const wrong = (async () => 'late') as unknown as () => string
+    await expect(chat(engine, 'go', { instructions: wrong })).rejects.toThrow(
+      /instructions must be or return a text, not a Promise/,
+    )
+    expect(() => createEngine({ instructions: 7 as never })).toThrow(/instructions must be a text/)
+  })
+})
+
+describe('prepareStep', () => {
+  test('changes the next model call only', async () => {
+    const other = named('other', () => 'from other')
+    const adapter = fake({ scripts: [[call('c1', 'other')], [call('c2')], done] })
+    const engine = createEngine({ adapter, tools: [echo], model: 'big', instructions: 'A' })
+    const result = await chat(engine, 'go', {
+      prepareStep: async ({ stepNumber }) =>
+        stepNumber === 0
+          ? {
+              model: 'small',
+              tools: [other],
+              toolChoice: 'other',
+              instructions: 'B',
+              messages: [user('instead')],
+              maxTokens: 7,
+              reasoning: { effort: 'low' },
+            }
+          : undefined,
+    })
+    expect(adapter.calls[0]?.request).toMatchObject({
+      model: 'small',
+      tools: [{ name: 'other' }],
+      toolChoice: 'other',
+      messages: [system('B'), user('instead')],
+      maxTokens: 7,
+      reasoning: { effort: 'low' },
+    })
+    expect(adapter.calls[1]?.request).toMatchObject({
+      model: 'big',
+      tools: [{ name: 'echo' }],
+      messages: [system('A'), user('go'), {}, {}],
+    })
+    expect(adapter.calls[1]?.request).not.toHaveProperty('maxTokens')
+    expect(result.thread.messages[0]).toEqual(user('go'))
+    expect(result.steps[0]?.toolResults).toMatchObject([{ content: 'from other' }])
+  })
+
+  test('is told where the run is', async () => {
+    const seen: NextStep[] = []
+    const adapter = fake({ scripts: [[call('c1')], done] })
+    const engine = createEngine({ adapter, tools: [echo], context: { tenant: 't' } })
+    await chat(engine, 'go', { prepareStep: (step) => void seen.push(step) })
+    expect(
+      seen.map(({ stepNumber, steps, messages }) => [stepNumber, steps.length, messages.length]),
+    ).toEqual([
+      [0, 0, 1],
+      [1, 1, 3],
+    ])
+    expect(seen[0]?.context).toEqual({ tenant: 't' })
+  })
+
+  test('chooses tools by name', async () => {
+    const adapter = fake({ script: done })
+    const engine = createEngine({ adapter, tools: [echo, named('other', () => 1)] })
+    await chat(engine, 'go', { prepareStep: () => ({ tools: ['other'] }) })
+    expect(adapter.calls[0]?.request.tools).toMatchObject([{ name: 'other' }])
+    expect(adapter.calls[0]?.request.tools).toHaveLength(1)
+  })
+
+  test.each([
+    [7, /prepareStep returned a value that is not legal: must be an object, not 7/],
+    [{ modle: 'x' }, /prepareStep returned .*unknown key modle; did you mean model/],
+    [{ model: 7 }, /prepareStep returned a value whose model .*must be a non-empty string/],
+    [{ tools: ['nope'] }, /prepareStep returned .*no tool of this name/],
+    [{ messages: ['hi'] }, /prepareStep returned a value whose messages/],
+  ])('that returns %j is refused with a sentence that names it', async (wrong, message) => {
+    const engine = createEngine({ adapter: fake({ script: done }) })
+    const options = { prepareStep: () => wrong as never }
+    await expect(chat(engine, 'go', options)).rejects.toThrow(message)
+  })
+
+  test('is remembered by nothing: a run that is resumed asks again, also for the tools of a step that was cut', async () => {
+    const special = named('special', () => 'from special', { idempotent: true })
+    const options: CallOptions = {
+      prepareStep: ({ stepNumber }) => (stepNumber === 0 ? { tools: [special] } : {}),
+    }
+    const scripts: Script[] = [[call('c1', 'special')], done]
+    const stream = Session.streamStart(createEngine({ adapter: fake({ scripts }) }), 'go', options)
+    for await (const event of stream) if (event.type === 'message_completed') break
+    const saved = Session.parse(Session.stringify(stream.session))
+    const adapter = fake({ script: done })
+    const { result, session } = await Session.resume(createEngine({ adapter }), saved, options)
+    expect(session.status).toBe('completed')
+    expect(result.thread.messages[2]).toMatchObject({ role: 'tool', content: 'from special' })
+  })
+})
+
+test('onStep is called with each step, and the loop waits for it', async () => {
+  const seen: string[] = []
+  const adapter = fake({ scripts: [[call('c1')], done] })
+  const engine = createEngine({ adapter, tools: [echo] })
+  const onStep = async (step: StepResult): Promise<void> => {
+    seen.push(`start ${step.thread.messages.length} ${step.done} after ${adapter.calls.length}`)
+    await new Promise((resolve) => setImmediate(resolve))
+    seen.push('end')
+  }
+  await chat(engine, 'go', { onStep })
+  expect(seen).toEqual(['start 3 false after 1', 'end', 'start 4 true after 2', 'end'])
+})
+
+describe('compactMessages', () => {
+  /** Turns with a tool call each, 400 characters a result: about 110 tokens a turn. */
+  const long = (turns: number): readonly Message[] =>
+    Array.from({ length: turns }, (_, n): readonly Message[] => [
+      user(`question ${n}`),
+      { role: 'assistant', content: '', toolCalls: [{ id: `c${n}`, name: 'echo', arguments: {} }] },
+      { role: 'tool', content: 'x'.repeat(400), toolCallId: `c${n}` },
+      { role: 'assistant', content: `answer ${n}` },
+    ]).flat()
+
+  const sent = async (
+    messages: readonly Message[],
+    options: Parameters<typeof compactMessages>[0],
+  ): Promise<readonly Message[]> => {
+    const adapter = fake({ script: done })
+    await chat(createEngine({ adapter }), messages, { prepareStep: compactMessages(options) })
+    return adapter.calls[0]?.request.messages ?? []
+  }
+
+  test('leaves a conversation within the budget as it is', async () => {
+    const messages = [...long(2), user('now')]
+    expect(await sent(messages, { budget: 10_000 })).toEqual(messages)
+  })
+
+  test('leaves out the oldest messages, says so, keeps system messages, and changes no thread', async () => {
+    const messages = [system('S'), ...long(20), user('now')]
+    const got = await sent(messages, { budget: 600, keepLast: 3 })
+    expect(got[0]).toEqual(system('S'))
+    expect(got[1]?.content).toMatch(/^\(\d+ earlier messages/)
+    expect(got.at(-1)).toEqual(user('now'))
+    expect(got.length).toBeLessThan(20)
+  })
+
+  test('never separates a call from its result, wherever the cut falls', async () => {
+    for (let keepLast = 0; keepLast < 12; keepLast++) {
+      for (const budget of [1, 150, 300, 500]) {
+        const got = await sent([...long(6), user('now')], { budget, keepLast })
+        expect(validateThread(thread(got))).toEqual([])
+        expect(isSendable(thread(got))).toBe(true)
+      }
+    }
+  })
+
+  test('sums up what is left out, once, and goes on from its own summary', async () => {
+    const asked: number[] = []
+    const prepareStep = compactMessages({
+      budget: 400,
+      keepLast: 2,
+      summarize: async (messages) => {
+        asked.push(messages.length)
+        return `summary ${asked.length} of ${messages.length}`
+      },
+    })
+    const scripts: Script[] = [
+      ...Array.from({ length: 12 }, (_, n): Script => [call(`t${n}`)]),
+      done,
+    ]
+    const adapter = fake({ scripts })
+    const big = named('echo', () => 'y'.repeat(200))
+    const engine = createEngine({ adapter, tools: [big], prepareStep, maxTurns: 20 })
+    await chat(engine, [...long(4), user('now')])
+    expect(asked.length).toBeGreaterThan(1)
+    expect(asked.length).toBeLessThan(7)
+    const notes = adapter.calls.map(({ request }) => messageText(request.messages[0] ?? user('')))
+    expect(notes[0]).toMatch(/^A summary of the earlier conversation:\nsummary 1/)
+    expect(new Set(notes).size).toBe(asked.length)
+  })
+
+  test('refuses wrong options and a summary that is not a text', async () => {
+    expect(() => compactMessages({ budget: 0 })).toThrow(/budget/)
+    const summarize = (() => 7) as unknown as () => string
+    await expect(sent([...long(9)], { budget: 100, keepLast: 1, summarize })).rejects.toThrow(
+      /summarize must return a text, not 7/,
+    )
+  })
+})
+
+test('hooks are typed', () => {
+  const weather = tool({ name: 'w', description: 'd', schema: { type: 'object' } })
+  const options: CallOptions = {
+    prepareStep: ({ messages, stepNumber, steps }) => {
+      expectTypeOf(messages).toEqualTypeOf<readonly Message[]>()
+      expectTypeOf(stepNumber).toEqualTypeOf<number>()
+      expectTypeOf(steps.at(-1)?.response.outputText).toEqualTypeOf<string | undefined>()
+      return { tools: [weather, 'other'] }
+    },
+    // @ts-expect-error a step has no temperature to change
+    onStep: (step) => step.temperature,
+  }
+  expect(options.onStep).toBeTypeOf('function')
+})
+
+test('a policy may be written inline, async or not, without `as const`; nonsense does not compile', () => {
+  const options: readonly CallOptions[] = [
+    { approve: async () => 'run', onToolError: async () => 'halt' },
+    { approve: () => 'ask', onToolError: () => 'halt' },
+    { approve: () => Promise.resolve('run') },
+    { approve: async ({ name }) => ({ deny: `no ${name}` }) },
+    {
+      async approve({ name }, { tool: { idempotent } }) {
+        expectTypeOf(name).toEqualTypeOf<string>()
+        if (idempotent) return 'run'
+        return name === 'look' ? { deny: 'no' } : 'ask'
+      },
+      onToolError: async (_call, { message }) => ({ continue: message }),
+    },
+    // @ts-expect-error not a verdict
+    { approve: async () => 'yes' },
+    // @ts-expect-error not a verdict
+    { approve: () => 'yes' },
+    // @ts-expect-error not a verdict
+    { approve: async () => true },
+    // @ts-expect-error a policy decides
+    { approve: async () => undefined },
+    // @ts-expect-error the reason is a text
+    { approve: async () => ({ deny: 1 }) },
+    // @ts-expect-error one of two is not a verdict
+    { approve: async ({ name }) => (name === 'look' ? 'run' : 'no') },
+    // @ts-expect-error not a decision
+    { onToolError: async () => 'stop' },
+  ]
+  const engine = createEngine({ tools: [echo], approve: async () => 'run' })
+  expect(options).toHaveLength(12)
+  expect(() => void chat(engine, 'go', { approve: async () => 'run' }).catch(() => 0)).not.toThrow()
+  expectTypeOf<Awaited<ReturnType<ApprovePolicy>>>().toExtend<ApprovalVerdict>()
+})

@@ -1,0 +1,29 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { viewIncludes } from '../src/run/view-event.ts'
+import { eventTypes } from '../src/types/events.ts'
+import { loopHaltReasons } from '../src/types/results.ts'
+import { sessionStatuses } from '../src/types/session.ts'
+import { root } from './support/root.ts'
+
+/** The lists of closed unions that a guide gives whole. */
+test.each<[string, string, readonly string[]]>([
+  ['event', '02-streaming.md', eventTypes],
+  ['name that a view can include', '02-streaming.md', viewIncludes],
+  ['reason of the loop to halt', '03-tools.md', loopHaltReasons],
+  ['status of a session', '04-sessions.md', sessionStatuses],
+])('every %s is in the guide %s', (_what, guide, words) => {
+  const text = readFileSync(join(root, 'docs/guides', guide), 'utf8')
+  expect(words.filter((word) => !text.includes(`\`${word}\``))).toEqual([])
+})
+
+test('the decision records have their number in their title, and every record has another', () => {
+  const folder = join(root, 'docs/decisions')
+  const files = readdirSync(folder).toSorted()
+  for (const file of files) {
+    const number = file.slice(0, 3)
+    expect(readFileSync(join(folder, file), 'utf8')).toMatch(new RegExp(`^# ${number} · `))
+  }
+  expect(new Set(files.map((file) => file.slice(0, 3))).size).toBe(files.length)
+})

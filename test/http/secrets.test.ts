@@ -1,0 +1,108 @@
+import { inspect } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { AdapterError } from '../../src/errors/errors.ts'
+import { secretsOf } from '../../src/http/secrets.ts'
+
+const url = 'https://api.example.com/v1'
+
+function secretsIn(headers: Record<string, string>, at: string = url) {
+  return secretsOf({ provider: 'acme', url: at, headers })
+}
+
+describe('the secrets of a call are removed from a text by value', () => {
+  test.each([
+    ['abc', 'three characters are no secret: abc', 'three characters are no secret: abc'],
+    ['te.t', 'a test of "te.t"', 'a test of "[redacted]"'],
+    ['abc123', '{"x": abc123', '{"x": [redacted]'],
+    ['abc123', 'xabc123 abc1234', 'xabc123 abc1234'],
+    ['long.secret+', 'xlong.secret+x long-secret+', 'x[redacted]x long-secret+'],
+    ['p/q/r+stu==', String.raw`{"echo":"p\/q\/r+stu=="} p%2Fq%2Fr%2Bstu%3D%3D`, undefined],
+    ['say"so"now', JSON.stringify({ echo: 'say"so"now' }), '{"echo":"[redacted]"}'],
+    ['acme', 'acme answered 500', 'acme answered 500'],
+  ])('the key %j in %j', (key, text, shown) => {
+    const cleaned = secretsIn({ authorization: `Bearer ${key}` }).clean(text)
+    expect(cleaned).toBe(shown ?? '{"echo":"[redacted]"} [redacted]')
+  })
+
+  test.each([
+    ['x-api-key', true],
+    ['API-Key', true],
+    ['cf-aig-authorization', true],
+    ['x-session-token', true],
+    ['cookie', true],
+    ['x-title', false],
+    ['anthropic-beta', false],
+    ['x-tokenizer', false],
+  ])('the header %s is secret: %s', (name, secret) => {
+    expect(secretsIn({ [name]: 'some-value-1' }).clean('some-value-1')).toBe(
+      secret ? '[redacted]' : 'some-value-1',
+    )
+  })
+
+  test('credentials in the address are secret too', () => {
+    const { clean } = secretsIn(
+      {},
+      'https://me:pass%2Fword@example.com/v1?key=abcd1234&alt=sse-mode',
+    )
+    expect(clean('abcd1234 pass/word sse-mode')).toBe('[redacted] [redacted] sse-mode')
+  })
+})
+
+describe('the text of a body', () => {
+  const key = 'plain-and-unremarkable-key'
+
+  test('is clean wherever it is cut, and nothing else changes', () => {
+    const text = `data: {"a":"${key}"}\n\ndata: {"b":"plain-and-unremark"}\n\ndata: ${key}${key}`
+    const expected = text.replaceAll(key, '[redacted]')
+    for (let size = 1; size <= text.length; size++) {
+      const filter = secretsIn({ 'x-api-key': key }).bodyFilter()
+      let out = ''
+      for (let at = 0; at < text.length; at += size) out += filter(text.slice(at, at + size), false)
+      expect(out + filter('', true)).toBe(expected)
+    }
+  })
+
+  test('is handed on at once when it ends with a line', () => {
+    const filter = secretsIn({ 'x-api-key': key }).bodyFilter()
+    expect(filter('data: pla\n', false)).toBe('data: pla\n')
+    expect(filter('data: pla', false)).toBe('data: ')
+    expect(filter('in\n', false)).toBe('plain\n')
+  })
+
+  test('keeps the words of an answer that a short key is made of', () => {
+    const filter = secretsIn({ authorization: 'Bearer ollama' }).bodyFilter()
+    expect(filter('ask ollama', false)).toBe('ask ollama')
+  })
+})
+
+describe('an error', () => {
+  const { cleanError } = secretsIn({ 'x-api-key': 'hunter2veryplainvalue77' })
+  const leak = 'the key hunter2veryplainvalue77'
+
+  test('is cleaned in message, stack, metadata and cause, and stays the same error', () => {
+    const cause = Object.assign(new Error(leak), { config: { headers: { auth: leak } } })
+    const error = new AdapterError('unknown', leak, { cause, metadata: { deep: [{ a: leak }] } })
+    expect(cleanError(error)).toBe(error)
+    expect(`${inspect(error, { depth: 9 })}${JSON.stringify(error)}`).not.toContain('hunter2')
+    expect(error.metadata).toEqual({ deep: [{ a: 'the key [redacted]' }] })
+    expect(cause.message).toBe(leak)
+  })
+
+  test('without a secret is not touched', () => {
+    const cause = Object.assign(new Error('nothing'), { self: {} })
+    cause.self = cause
+    const error = new AdapterError('unknown', 'fine', { cause })
+    const { stack } = error
+    expect(cleanError(error)).toMatchObject({ message: 'fine', cause, stack })
+  })
+
+  test('whose cause cannot be searched keeps only a description of it', () => {
+    const cause = Object.defineProperty({}, 'broken', {
+      get: () => {
+        throw new Error('no')
+      },
+    })
+    const error = cleanError(new AdapterError('unknown', 'fine', { cause }))
+    expect(error.cause).toEqual({})
+  })
+})

@@ -1,0 +1,333 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import {
+  askUser,
+  compactMessages,
+  createEngine,
+  fail,
+  halt,
+  isSendable,
+  messageText,
+  Session,
+  tool,
+  user,
+  type Engine,
+  type ModelRequest,
+  type PrepareStep,
+  type StepResult,
+  type StreamEvent,
+  type Tool,
+} from '../../src/index.ts'
+import { crashAtEveryEvent, fake, type Script, type SuspendAnswer } from '../../src/testing.ts'
+
+/**
+ * Laws 1, 5 and 6 for batches in which calls run, fail, halt, ask, wait for approval and are left to the caller, in any mixture,
+ * also under every combination of hooks.
+ */
+const kinds = [
+  'run',
+  'later',
+  'twice',
+  'pay',
+  'judge',
+  'hand',
+  'ask',
+  'book',
+  'fail',
+  'halt',
+  // Only a hook offers it.
+  'extra',
+] as const
+
+const simple = (name: string, more: Partial<Tool>): Tool => ({
+  ...tool({ name, description: name, schema: { type: 'object' }, handler: () => name }),
+  ...more,
+})
+
+const tools: readonly Tool[] = [
+  simple('run', {}),
+  simple('later', { handler: async () => Promise.resolve('later') }),
+  simple('twice', { idempotent: true, handler: async () => Promise.resolve('twice') }),
+  simple('pay', { needsApproval: true }),
+  simple('judge', { needsApproval: async () => true, idempotent: true }),
+  simple('hand', { manual: true }),
+  simple('ask', { handler: (_args, { toolCall }) => askUser(`about ${toolCall.id}?`) }),
+  simple('book', {
+    handler: (_args, { answer }) => answer ?? askUser('sure?', { resume: true }),
+  }),
+  simple('fail', { handler: () => fail('no luck') }),
+  simple('halt', { handler: () => halt('found', 1) }),
+]
+
+const messages = [user('go')]
+
+/** Stops a test that hangs. The cuts of law 6 take half a minute, and much longer on a busy machine. */
+const slowMs = 600_000
+
+const done: Script = [['text', 'done']]
+
+/** One or two answers with calls, then a text. */
+const runs = fc.array(fc.array(fc.constantFrom(...kinds), { minLength: 1, maxLength: 4 }), {
+  minLength: 1,
+  maxLength: 2,
+})
+
+const scriptsOf = (answers: readonly (readonly string[])[]): Script[] => [
+  ...answers.map((names, answer): Script =>
+    names.map((name, at) => ['tool_call', { id: `c${answer}${at}`, name, arguments: {} }]),
+  ),
+  done,
+]
+
+/** Settles one thing that a session waits for. Which one depends on the seed, and not on the process. */
+function settleOne(session: Session, seed: number): SuspendAnswer {
+  const { pendingApprovals, pendingToolCalls, pendingToolCallId } = session
+  const ways: SuspendAnswer[] = [
+    ...pendingApprovals.map(({ id }, index) => ({
+      approvals: { [id]: (seed + index) % 3 === 0 ? { deny: 'no' } : (true as const) },
+    })),
+    ...pendingToolCalls.map(({ id }) => ({ toolResults: [{ id, content: `by hand ${id}` }] })),
+    ...(pendingToolCallId === undefined ? [] : [{ reply: `answer to ${pendingToolCallId}` }]),
+  ]
+  const chosen = ways[seed % ways.length]
+  if (chosen === undefined) throw new Error('the session waits for nothing')
+  return chosen
+}
+
+const engineOf = (scripts: Script[]): Engine => createEngine({ adapter: fake({ scripts }), tools })
+
+/** The hooks of a run, each there or not. */
+const hooks = fc.record({
+  /** `prepareStep` adds a message to what is sent. */
+  messages: fc.boolean(),
+  /** `prepareStep` takes tools away in every other step, and offers one of its own in the others. */
+  tools: fc.boolean(),
+  /** `prepareStep` replaces the instructions. */
+  instructions: fc.boolean(),
+  /** `compactMessages` leaves old messages out. */
+  compact: fc.boolean(),
+  /** A structured answer that is wrong at first. */
+  repair: fc.boolean(),
+})
+
+type Hooks = typeof hooks extends fc.Arbitrary<infer T> ? T : never
+
+const Answer = z.object({ saw: z.number(), ok: z.literal(true) })
+
+/**
+ * An engine with hooks, whose model goes on after this number of answers. Each answer tells what was sent, so a hook
+ * that does something else after a crash gives another thread.
+ */
+function hookedEngine(
+  answers: readonly (readonly string[])[],
+  chosen: Hooks,
+  { from = 0, onStep }: { from?: number; onStep?: (step: StepResult) => Promise<void> } = {},
+): Engine {
+  const scripts = scriptsOf(answers).slice(0, -1)
+  const adapter = fake({
+    script: (request, { call }) => {
+      const at = from + call - 1
+      const saw = digest(request, chosen)
+      const last = JSON.stringify({ saw, ok: !chosen.repair || at > scripts.length })
+      return [['text', scripts[at] === undefined ? last : `saw ${saw}`], ...(scripts[at] ?? [])]
+    },
+  })
+  return createEngine({
+    adapter,
+    tools,
+    context: { name: 'Ada' },
+    instructions: ({ name }) => `You work for ${name}.`,
+    prepareStep: prepareStepOf(chosen),
+    onStep,
+    ...(chosen.repair ? { responseFormat: Answer, repair: 1 } : {}),
+  })
+}
+
+function prepareStepOf(chosen: Hooks): PrepareStep {
+  const compact = compactMessages({ budget: 20, keepLast: 1 })
+  const names = tools.map(({ name }) => name)
+  const extra = simple('extra', {})
+  return async (step) => {
+    const { stepNumber, messages: before } = step
+    const compacted = chosen.compact ? await compact(step) : undefined
+    const sent = compacted?.messages ?? before
+    const isOdd = stepNumber % 2 === 1
+    const offered = isOdd ? names.filter((name) => name !== 'pay') : [...names, extra]
+    return {
+      ...(chosen.messages
+        ? { messages: [...sent, user(`this is step ${stepNumber}`)] }
+        : compacted),
+      ...(chosen.tools ? { tools: offered } : {}),
+      ...(chosen.instructions ? { instructions: `${before.length} before ${stepNumber}` } : {}),
+    }
+  }
+}
+
+/** A number that stands for what was sent. How much `compactMessages` leaves out depends on the steps of one process. */
+function digest({ messages: sent, tools: offered }: ModelRequest, { compact }: Hooks): number {
+  const said = sent.map((message) => [message.role, messageText(message)])
+  const system = said.filter(([role]) => role === 'system')
+  const facts = [compact ? system : said, offered.map(({ name }) => name)]
+  let hash = 7
+  for (const char of JSON.stringify(facts)) hash = (hash * 31 + (char.codePointAt(0) ?? 0)) % 1e9
+  return hash
+}
+
+test(
+  'law 6: cut at any event, before or after its save, the run ends as the uncut one, and no tool runs twice',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(runs, fc.nat({ max: 20 }), async (answers, seed) => {
+        await crashAtEveryEvent({
+          scripts: scriptsOf(answers),
+          messages,
+          tools,
+          onSuspend: (session) => settleOne(session, seed),
+        })
+      }),
+      { numRuns: 20, seed: 37 },
+    )
+  },
+  slowMs,
+)
+
+test(
+  'law 6 with hooks: a run that is resumed calls them again, and ends as the uncut one',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(runs, hooks, fc.nat({ max: 20 }), async (answers, chosen, seed) => {
+        await crashAtEveryEvent({
+          engine: (from) => hookedEngine(answers, chosen, { from }),
+          messages,
+          tools,
+          onSuspend: (session) => settleOne(session, seed),
+        })
+      }),
+      { numRuns: 12, seed: 37 },
+    )
+  },
+  slowMs,
+)
+
+test('law 1: a session call is the fold of its streaming twin, whatever is pending', async () => {
+  await fc.assert(
+    fc.asyncProperty(runs, async (answers) => {
+      const start = Session.create({ id: 's', messages })
+      const { session } = await Session.start(engineOf(scriptsOf(answers)), start)
+      const stream = Session.streamStart(engineOf(scriptsOf(answers)), start)
+      let reducer = Session.reduce(stream.session)
+      for await (const event of stream) reducer = Session.applyEvent(reducer, event)
+      expect(comparable(stream.session)).toEqual(comparable(session))
+      expect(comparable(Session.finalize(reducer).session)).toEqual(comparable(session))
+      expect(comparable((await stream.result).session)).toEqual(comparable(session))
+    }),
+    { numRuns: 60, seed: 37 },
+  )
+})
+
+test('law 1 with hooks: the same, and onStep is called once for each step before the step is handed out', async () => {
+  await fc.assert(
+    fc.asyncProperty(runs, hooks, async (answers, chosen) => {
+      const seen: string[] = []
+      const onStep = async ({ response }: StepResult): Promise<void> => {
+        await Promise.resolve()
+        seen.push(response.outputText)
+      }
+      const start = Session.create({ id: 's', messages })
+      const { session } = await Session.start(hookedEngine(answers, chosen, { onStep }), start)
+      const before = seen.splice(0)
+      const stream = Session.streamStart(hookedEngine(answers, chosen, { onStep }), start)
+      let reducer = Session.reduce(stream.session)
+      let steps = 0
+      for await (const event of stream) {
+        reducer = Session.applyEvent(reducer, event)
+        if (event.type === 'step_completed') expect(seen).toHaveLength(++steps)
+      }
+      expect(seen).toEqual(before)
+      expect(comparable(stream.session)).toEqual(comparable(session))
+      expect(comparable(Session.finalize(reducer).session)).toEqual(comparable(session))
+    }),
+    { numRuns: 60, seed: 37 },
+  )
+})
+
+/** Ids of requests differ from run to run. */
+function comparable(session: Session): unknown {
+  return JSON.parse(Session.stringify(session).replaceAll(/"requestId":"[^"]*"/g, '"requestId":""'))
+}
+
+describe('law 5', () => {
+  test('stopped at any event, a session is halted, can be saved and sent, and goes on to an end', async () => {
+    await fc.assert(
+      fc.asyncProperty(runs, hooks, fc.nat({ max: 25 }), async (answers, chosen, at) => {
+        const control = new AbortController()
+        const { signal } = control
+        let events = 0
+        let completed = 0
+        const onEvent = (event: StreamEvent): void => {
+          if (event.type === 'message_completed') completed++
+          if (events++ === at) control.abort()
+        }
+        const { session } = await Session.start(hookedEngine(answers, chosen), messages, {
+          signal,
+          onEvent,
+        })
+        const saved = Session.parse(Session.stringify(session))
+        const { status, pendingApprovals, pendingToolCalls } = saved
+        if (pendingApprovals.length + pendingToolCalls.length === 0) {
+          expect(isSendable(saved.thread)).toBe(true)
+        }
+        if (status !== 'halted' || saved.haltedReason !== 'cancelled') return
+        expect(saved.error).toBeUndefined()
+        const after = await Session.resume(
+          hookedEngine(answers, chosen, { from: completed }),
+          saved,
+        )
+        expect([
+          'completed',
+          'halted',
+          'awaiting_user',
+          'awaiting_approval',
+          'awaiting_tools',
+        ]).toContain(after.session.status)
+      }),
+      { numRuns: 100, seed: 37 },
+    )
+  })
+
+  test('a user may speak at any time: the thread can be sent, and what is pending stays pending', async () => {
+    await fc.assert(
+      fc.asyncProperty(runs, fc.nat({ max: 20 }), async (answers, seed) => {
+        const scripts = scriptsOf(answers)
+        let { session } = await Session.start(engineOf(scripts), messages)
+        for (let turn = 0; turn < 12 && session.status.startsWith('awaiting'); turn++) {
+          const before = session.pendingApprovals.length + session.pendingToolCalls.length
+          if (session.status !== 'awaiting_user' && turn % 2 === 0) {
+            session = (await Session.reply(engineOf([done]), session, 'and?')).session
+            expect(session.pendingApprovals.length + session.pendingToolCalls.length).toBe(before)
+          } else {
+            const answer = settleOne(session, seed + turn)
+            if ('reply' in answer) {
+              session = (await Session.reply(engineOf([done]), session, answer.reply)).session
+            } else if ('toolResults' in answer) {
+              session = Session.submitToolResults(session, answer.toolResults)
+            } else {
+              for (const [id, decision] of Object.entries(answer.approvals)) {
+                session =
+                  decision === true ? Session.approve(session, id) : Session.deny(session, id)
+              }
+            }
+          }
+          session = Session.parse(Session.stringify(session))
+          if (session.status === 'idle') {
+            session = (await Session.resume(engineOf([done]), session)).session
+          }
+        }
+        expect(['completed', 'halted']).toContain(session.status)
+        expect(isSendable(session.thread)).toBe(true)
+      }),
+      { numRuns: 100, seed: 37 },
+    )
+  })
+})

@@ -1,0 +1,191 @@
+import { describe, expect, test } from 'vitest'
+import { createEngine, Session, tool, user, type ChatAdapter } from '../../src/index.ts'
+import { eventGate } from '../../src/make/gate.ts'
+import type { ModelEvent } from '../../src/types/events.ts'
+
+const facts = { provider: 'own', requestId: 'r', newId: counted() }
+
+function counted(): (kind: string) => string {
+  let count = 0
+  return (kind) => `${kind}-${++count}`
+}
+
+/** What a gate makes of events that a stranger's adapter, written without types, yields. */
+function settle(...events: readonly unknown[]) {
+  const gate = eventGate({ ...facts, newId: counted() })
+  const settled = gate.settle(events as readonly ModelEvent[])
+  return { settled, problem: gate.problem }
+}
+
+const started = { type: 'message_started', requestId: 'r', provider: 'own' }
+
+function completed(message: object, more: object = {}): object {
+  return {
+    type: 'message_completed',
+    message: { role: 'assistant', content: '', ...message },
+    finishReason: 'stop',
+    ...more,
+  }
+}
+
+test('a batch that needs no change is the same list', () => {
+  const batch = [
+    started,
+    { type: 'text_delta', delta: 'a', index: 0 },
+    { type: 'text_completed', text: 'a', index: 0 },
+    completed({ content: 'a' }, { usage: { inputTokens: 1 }, metadata: { a: [1, { b: null }] } }),
+  ] as readonly ModelEvent[]
+  expect(eventGate(facts).settle(batch)).toBe(batch)
+})
+
+describe('is settled:', () => {
+  test.each<[string, object, object]>([
+    [
+      'an index',
+      { type: 'text_delta', delta: 'a', index: Number.POSITIVE_INFINITY },
+      { type: 'text_delta', delta: 'a' },
+    ],
+    [
+      'opaque data',
+      { type: 'reasoning_completed', text: 'a', opaque: { a: Number.NaN, b: [Number.NaN, -0] } },
+      { type: 'reasoning_completed', text: 'a', opaque: { b: [null, 0] } },
+    ],
+    [
+      'usage',
+      { ...started, usage: { inputTokens: 1e300, outputTokens: 2, extra: { a: Infinity, b: 1 } } },
+      { ...started, usage: { outputTokens: 2, extra: { b: 1 } } },
+    ],
+    [
+      'ids of the run',
+      { type: 'message_started', model: 7 },
+      { type: 'message_started', requestId: 'r', provider: 'own' },
+    ],
+    [
+      'metadata with a member that is undefined, and a finish reason of its own',
+      completed({ content: 'a' }, { metadata: { at: undefined, n: 1 }, finishReason: 'tired' }),
+      completed(
+        { content: 'a' },
+        { metadata: { n: 1 }, finishReason: 'other', rawFinishReason: 'tired' },
+      ),
+    ],
+    [
+      'an error',
+      {
+        type: 'error',
+        error: {
+          kind: 'adapter',
+          reason: 'nope',
+          message: 'x',
+          status: 1.5,
+          retryAfterMs: Infinity,
+        },
+      },
+      {
+        type: 'error',
+        error: { kind: 'adapter', reason: 'unknown', message: 'x', retryable: false },
+      },
+    ],
+  ])('%s', (_what, given, expected) => {
+    expect(settle(given)).toEqual({ settled: [expected], problem: undefined })
+  })
+
+  test('the ids and the starts of calls, in all their events and in the message', () => {
+    const call = (x: number) => ({ id: 'c', name: 'add', arguments: { x } })
+    const { settled } = settle(
+      { type: 'tool_call_completed', call: call(1) },
+      { type: 'tool_call_started', id: 'c', name: 'add' },
+      { type: 'tool_call_delta', id: 'c', argumentsDelta: '{"x":2}' },
+      { type: 'tool_call_completed', call: call(2) },
+      { type: 'tool_call_completed', call: { id: '', name: '', arguments: [1] } },
+      completed({ toolCalls: [call(1), call(2), { id: '', name: '', arguments: [1] }] }),
+    )
+    const third = { id: 'call-2', name: 'unnamed', arguments: {}, rawArguments: '[1]' }
+    expect(settled).toEqual([
+      { type: 'tool_call_started', id: 'c', name: 'add' },
+      { type: 'tool_call_completed', call: call(1) },
+      { type: 'tool_call_started', id: 'call-1', name: 'add' },
+      { type: 'tool_call_delta', id: 'call-1', argumentsDelta: '{"x":2}' },
+      { type: 'tool_call_completed', call: { ...call(2), id: 'call-1' } },
+      { type: 'tool_call_started', id: 'call-2', name: 'unnamed' },
+      { type: 'tool_call_completed', call: third },
+      completed({ toolCalls: [call(1), { ...call(2), id: 'call-1' }, third] }),
+    ])
+  })
+
+  test('a newId that repeats itself', () => {
+    const gate = eventGate({ ...facts, newId: () => 'same' })
+    const call = { id: 'same', name: 'add', arguments: {} }
+    const events = gate.settle([1, 2, 3].map(() => ({ type: 'tool_call_completed', call })))
+    const ids = events.flatMap((event) =>
+      event.type === 'tool_call_completed' ? [event.call.id] : [],
+    )
+    expect(new Set(ids).size).toBe(3)
+  })
+
+  test('arguments with a number that is not finite: their text tells it', () => {
+    const call = { id: 'c', name: 'pay', arguments: { a: [1, Infinity, -Infinity], b: 'Infinity' } }
+    expect(settle({ type: 'tool_call_completed', call }).settled[1]).toEqual({
+      type: 'tool_call_completed',
+      call: {
+        id: 'c',
+        name: 'pay',
+        arguments: {},
+        rawArguments: '{"a":[1,1e999,-1e999],"b":"Infinity"}',
+      },
+    })
+  })
+})
+
+describe('ends the answer:', () => {
+  let deep: unknown = 1
+  for (let level = 0; level < 501; level++) deep = [deep]
+  const cycle: { self?: unknown; more?: unknown } = {}
+  cycle.self = cycle
+  cycle.more = cycle
+
+  test.each<[string, object, string]>([
+    ['a value of 501 levels', { type: 'raw_chunk', chunk: deep }, 'too_large'],
+    ['a cycle', { type: 'reasoning_completed', text: '', opaque: cycle }, 'too_large'],
+    ['a delta that is not text', { type: 'text_delta', delta: 7 }, 'malformed_event'],
+    ['an event of the loop', { type: 'step_completed' }, 'malformed_event'],
+    ['a message of a user', completed({ role: 'user', content: 'a' }), 'malformed_event'],
+    ['a part of no type', completed({ content: [{ type: 'nope' }] }), 'malformed_event'],
+    ['no message', { type: 'message_completed' }, 'malformed_event'],
+  ])('%s', (_what, event, reason) => {
+    const { settled, problem } = settle(started, { type: 'text_delta', delta: 'so far' }, event)
+    expect(settled).toEqual([started, { type: 'text_delta', delta: 'so far' }])
+    expect(problem).toMatchObject({ reason, provider: 'own', requestId: 'r' })
+  })
+})
+
+test("a session on a stranger's adapter can be saved after every event, whatever it yields", async () => {
+  const call = { id: 'c', name: 'pay', arguments: { amount: Infinity } }
+  const adapter = {
+    provider: 'own',
+    stream: async function* () {
+      yield [{ type: 'message_started' }, { type: 'tool_call_delta', id: 'c', argumentsDelta: '{' }]
+      yield [
+        { type: 'tool_call_completed', call },
+        { type: 'tool_call_completed', call },
+      ]
+      yield [{ type: 'image_completed', image: { type: 'base64', base64: '!', mimeType: 'x' } }]
+      yield [completed({ toolCalls: [call, call] }, { usage: { inputTokens: Infinity } })]
+    },
+  } as unknown as ChatAdapter
+  const paid: unknown[] = []
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays.',
+    schema: { type: 'object', properties: {} },
+    handler: (args) => void paid.push(args),
+  })
+  const engine = createEngine({ adapter, tools: [pay], maxTurns: 1 })
+  const stream = Session.streamStart(engine, [user('go')])
+  const types: string[] = []
+  for await (const { type } of stream) {
+    types.push(type)
+    expect(Session.parse(Session.stringify(stream.session))).toEqual(stream.session)
+  }
+  expect(types.length).toBeGreaterThan(8)
+  expect(paid).toEqual([])
+})

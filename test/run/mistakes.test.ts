@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest'
+import {
+  chat,
+  createEngine,
+  extendEngine,
+  generate,
+  generateImage,
+  streamGenerate,
+  tool,
+} from '../../src/index.ts'
+import { openai, openaiImages } from '../../src/openai.ts'
+import { collectEvents, fake } from '../../src/testing.ts'
+
+const weather = tool({ name: 'weather', description: 'd', schema: { type: 'object' } })
+
+/** A mistake that a newcomer makes, and the one sentence that says what to write. */
+const mistakes: readonly (readonly [string, () => unknown, RegExp])[] = [
+  [
+    'an adapter instead of options',
+    () => createEngine(openai() as never),
+    /^invalid options: this is an adapter; pass it as createEngine\(\{ adapter \}\)$/,
+  ],
+  [
+    'an image adapter instead of options',
+    () => createEngine(openaiImages() as never),
+    /^invalid options: this is an adapter; pass it as createEngine\(\{ imageAdapter \}\)$/,
+  ],
+  [
+    'an object of tools',
+    () => createEngine({ tools: { weather } as never }),
+    /^invalid options: tools must be a list, such as \[weather\], not an object$/,
+  ],
+  [
+    'a prompt in an object',
+    () => generate(createEngine({ adapter: fake() }), { prompt: 'hi' } as never),
+    /unknown key prompt/,
+  ],
+  [
+    'nothing to say',
+    () => chat(createEngine({ adapter: fake() }), undefined as never),
+    /must be a text, a list of messages such as \[user\("…"\)\] or a thread, not undefined/,
+  ],
+]
+
+test.each(mistakes)('%s is answered in one sentence', async (_what, make, message) => {
+  const failure = await Promise.resolve()
+    .then(make)
+    .catch((error: unknown) => error)
+  expect(failure).toMatchObject({ kind: 'validation', message: expect.stringMatching(message) })
+})
+
+test('a second reader is told apart from other failures', async () => {
+  const stream = streamGenerate(createEngine({ adapter: fake({ script: ['a'] }) }), 'go')
+  await collectEvents(stream)
+  await expect(collectEvents(stream)).rejects.toMatchObject({
+    kind: 'stream',
+    reason: 'already_read',
+    message: expect.stringContaining('already has a reader'),
+  })
+})
+
+test('an engine says its provider and its model', () => {
+  const engine = createEngine({ adapter: fake(), model: 'm' })
+  expect([engine.provider, engine.model]).toEqual(['fake', 'm'])
+  expect(createEngine().provider).toBeUndefined()
+  const other = extendEngine(engine, { adapter: openai() })
+  expect([other.provider, other.model]).toEqual(['openai', 'm'])
+})
+
+describe('keys may be async', () => {
+  const keyed = (seen: (string | null)[]): ReturnType<typeof openai> =>
+    openai({
+      api: 'chat',
+      fetch: async (_url, init) => {
+        seen.push(new Headers(init?.headers).get('authorization'))
+        return new Response('{"error":{"message":"no"}}', { status: 400 })
+      },
+    })
+
+  test('and are awaited for each call', async () => {
+    const seen: (string | null)[] = []
+    const engine = createEngine({
+      adapter: keyed(seen),
+      model: 'm',
+      keys: async (provider) => `key-of-${provider}`,
+    })
+    await expect(generate(engine, 'go')).rejects.toMatchObject({ reason: 'invalid_request' })
+    await expect(generate(engine, 'go', { apiKey: 'own' })).rejects.toThrow()
+    expect(seen).toEqual(['Bearer key-of-openai', 'Bearer own'])
+  })
+
+  test('for images too', async () => {
+    const seen: (string | null)[] = []
+    const imageAdapter = openaiImages({
+      fetch: async (_url, init) => {
+        seen.push(new Headers(init?.headers).get('authorization'))
+        return new Response('{}', { status: 400 })
+      },
+    })
+    const engine = createEngine({ imageAdapter, imageModel: 'm', keys: async () => 'late' })
+    await expect(generateImage(engine, 'a cat')).rejects.toThrow()
+    expect(seen).toEqual(['Bearer late'])
+  })
+
+  test('and one that fails is a missing key, with the reason as its cause', async () => {
+    const engine = createEngine({
+      adapter: keyed([]),
+      model: 'm',
+      keys: async () => {
+        throw new Error('vault is sealed')
+      },
+    })
+    await expect(generate(engine, 'go')).rejects.toMatchObject({
+      kind: 'engine',
+      reason: 'missing_key',
+      cause: { message: 'vault is sealed' },
+    })
+  })
+})
