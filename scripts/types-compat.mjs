@@ -19,7 +19,7 @@ import { fake } from 'allm-ts/testing'
 const schema = { type: 'object', properties: { city: { type: 'string' } } }
 const weather = tool({ name: 'weather', description: 'The weather.', schema, handler: ({ city }) => city })
 const engine = createEngine({ adapter: fake({ script: [['text', 'Sunny.']] }), tools: [weather] })
-const result = await chat(engine, [user('How is the weather?')], { maxTurns: 3 })
+const result = await chat(engine, [user('How is the weather?')], { maxTurns: 3, approve: async () => 'run' })
 export const answer: string | undefined = result.finalResponse?.outputText
 for await (const text of textDeltas(streamChat(engine, result.thread))) text.trim()
 export const others: readonly object[] = [anthropic, conformance, gemini, openai]
