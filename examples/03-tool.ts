@@ -20,7 +20,7 @@ const engine = createEngine({
 
 const result = await chat(engine, [user('What is the weather in Ghent?')])
 
-console.log(result.finalResponse?.outputText)
+console.log(result.outputText)
 console.log(`${result.haltedReason} after ${result.steps.length} steps`)
 // => It is 21 degrees and clear in Ghent.
 // => completed after 2 steps

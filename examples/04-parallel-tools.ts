@@ -30,7 +30,7 @@ const engine = createEngine({
 
 for await (const event of streamChat(engine, [user('Weather and population of Ghent?')])) {
   if (event.type === 'tool_execution_completed') console.log(event.name, event.result)
-  if (event.type === 'chat_completed') console.log(event.result.finalResponse?.outputText)
+  if (event.type === 'chat_completed') console.log(event.result.outputText)
 }
 // => weather { ok: 'sunny, while 2 were running' }
 // => population { ok: '270 000, while 2 were running' }

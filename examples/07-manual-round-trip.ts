@@ -10,7 +10,7 @@ const add = tool({
     properties: { a: { type: 'number' }, b: { type: 'number' } },
     required: ['a', 'b'],
   },
-  handler: ({ a, b }) => Number(a) + Number(b),
+  handler: ({ a, b }) => a + b,
 })
 
 const engine = createEngine({
@@ -27,6 +27,6 @@ console.log(asked.haltedReason, asked.manualToolCalls[0]?.arguments)
 
 const { messages } = await runToolCalls(asked.manualToolCalls, [add])
 const answered = await chat(engine, appendMessages(asked.thread, ...messages))
-console.log(answered.finalResponse?.outputText)
+console.log(answered.outputText)
 // => manual_tool_calls { a: 19, b: 23 }
 // => 19 + 23 = 42

@@ -1,5 +1,6 @@
 // A conversation that is stored between its turns.
-import { createEngine, memoryStore, Session, user } from 'allm-ts'
+import { createEngine, Session, user } from 'allm-ts'
+import { memoryStore } from 'allm-ts/stores'
 import { choose } from './choose.ts'
 
 const engine = createEngine(choose([[['text', 'Noted.']], [['text', 'You like tea.']]]))

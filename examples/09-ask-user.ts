@@ -23,6 +23,6 @@ console.log(session.status, session.pendingQuestion)
 
 const text = Session.stringify(session)
 const { result } = await Session.reply(engine, Session.parse(text), 'M')
-console.log(result.finalResponse?.outputText)
+console.log(result.outputText)
 // => awaiting_user Which size?
 // => One T-shirt in M, coming up.

@@ -35,6 +35,6 @@ console.log(asked.haltedReason, asked.thread.messages.at(-1)?.content)
 
 const results = asked.manualToolCalls.map(({ id }) => toolResult(id, { approved: true }))
 const done = await chat(engine, appendMessages(asked.thread, ...results))
-console.log(done.finalResponse?.outputText)
+console.log(done.outputText)
 // => manual_tool_calls 120
 // => Sent 50 euros to Ada; 70 are left.

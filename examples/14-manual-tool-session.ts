@@ -23,6 +23,6 @@ console.log(session.status, Session.pendingToolCalls(session)[0]?.arguments)
 const [call] = Session.pendingToolCalls(session)
 const refused = Session.submitToolResult(session, call?.id ?? '', 'refused: no deploys on Friday')
 const { result } = await Session.resume(engine, refused)
-console.log(result.finalResponse?.outputText)
+console.log(result.outputText)
 // => awaiting_tools { version: '1.4.0' }
 // => It was not deployed, because it is Friday.

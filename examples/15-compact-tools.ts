@@ -28,7 +28,7 @@ const [help, printed] = result.thread.messages.filter(({ role }) => role === 'to
 
 console.log(JSON.stringify(help).includes('such as doc-1'))
 console.log(printed?.content)
-console.log(result.finalResponse?.outputText)
+console.log(result.outputText)
 // => true
 // => print of doc-1: done
 // => Printed doc-1.

@@ -26,6 +26,6 @@ console.log(stream.session.status, isSendable(stream.session.thread))
 
 const after = createEngine({ ...choose([[['text', 'It is 21 degrees.']]]), tools: [measure] })
 const { result } = await Session.resume(after, Session.parse(saved))
-console.log(result.finalResponse?.outputText, `(measured ${runs} time)`)
+console.log(result.outputText, `(measured ${runs} time)`)
 // => idle true
 // => It is 21 degrees. (measured 1 time)

@@ -1,5 +1,5 @@
 // A chat endpoint: takes a Web Request and answers with server-sent events. It fits any server that is built on `fetch`.
-import { createEngine, streamChat, user } from 'allm-ts'
+import { createEngine, streamChat } from 'allm-ts'
 import { choose } from './choose.ts'
 
 const engine = createEngine(
@@ -13,14 +13,14 @@ const engine = createEngine(
 
 async function handle(request: Request): Promise<Response> {
   const { text } = (await request.json()) as { text: string }
-  return streamChat(engine, [user(text)], { signal: request.signal }).toResponse()
+  return streamChat(engine, text, { signal: request.signal }).toHttpResponse()
 }
 
 const body = JSON.stringify({ text: 'hi' })
 const response = await handle(new Request('http://localhost/chat', { method: 'POST', body }))
 
 for (const line of (await response.text()).split('\n')) {
-  if (line.startsWith('event: text_delta')) console.log(line)
+  if (line.includes('text_delta')) console.log(line)
 }
-// => event: text_delta
-// => event: text_delta
+// => data: {"type":"text_delta","delta":"Hello "}
+// => data: {"type":"text_delta","delta":"from the server."}
