@@ -3,7 +3,16 @@ import { defineConfig } from 'vitest/config'
 /** Stops a test that hangs. It is long, so that no test fails only because the machine is busy. */
 const hangMs = 120_000
 
+const sources = new URL('src/', import.meta.url).pathname
+
 export default defineConfig({
+  // An example that a test imports uses the sources in place of the package.
+  resolve: {
+    alias: [
+      { find: /^allm-ts$/, replacement: `${sources}index.ts` },
+      { find: /^allm-ts\/(.+)$/, replacement: `${sources}$1.ts` },
+    ],
+  },
   test: {
     include: ['test/**/*.test.ts'],
     setupFiles: ['test/support/seed.ts'],
