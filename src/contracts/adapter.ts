@@ -36,7 +36,7 @@ export interface ChatAdapter {
   readonly key?: KeyNeed
   stream(request: ModelRequest, options?: AdapterOptions): AsyncIterable<readonly ModelEvent[]>
   /**
-   * The same call without streaming on the wire. Optional: the engine always streams and folds. Its result equals the
+   * The same call, answered by the provider in one piece. Optional: the engine always streams and folds. Its result equals the
    * fold of `stream`, and it rejects where the stream would throw or end in `error`.
    */
   generate?(request: ModelRequest, options?: AdapterOptions): Promise<ModelResponse>
@@ -68,7 +68,7 @@ export interface AdapterOptions {
   readonly signal?: AbortSignal | undefined
   /** The key to use. Never stored, never in an event or an error. */
   readonly apiKey?: string | undefined
-  /** Headers of this call, which override the adapter's. Never stored, never in an event or an error. */
+  /** Headers of this call, which override the adapter's; `anthropic-beta` is added to it. Never stored, never in an event or an error. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** Milliseconds to the first content; beyond it the call fails with `timeout`. */
   readonly requestTimeoutMs?: number | undefined
