@@ -59,7 +59,8 @@ export interface ImageAdapter {
 /**
  * The options of an adapter call. All are optional, so that an adapter can be called directly.
  *
- * An engine keeps the timeouts itself and does not pass them on. An adapter that is called directly honours them.
+ * An engine keeps the timeouts itself, whatever the adapter does. It passes `streamTimeoutMs` on, because only the adapter knows
+ * when an answer has said its end. An adapter that is called directly honours both.
  */
 export interface AdapterOptions {
   /** The id of the run, for `message_started` and errors. */

@@ -110,6 +110,7 @@ function settleCall(context: RunContext, request: ModelRequest): ModelCall {
   const adapter = adapterOf(engine.adapter)
   const includeRawChunks = optionOf(context, 'includeRawChunks')
   const maxResponseBytes = optionOf(context, 'maxResponseBytes')
+  const streamTimeoutMs = optionOf(context, 'streamTimeoutMs') ?? 60_000
   return {
     adapter,
     provider: adapter.provider,
@@ -120,6 +121,7 @@ function settleCall(context: RunContext, request: ModelRequest): ModelCall {
       sessionId,
       includeRawChunks,
       maxResponseBytes,
+      streamTimeoutMs,
       clock,
       newId,
       headers: callHeaders(context),
@@ -129,7 +131,7 @@ function settleCall(context: RunContext, request: ModelRequest): ModelCall {
     clock,
     signal: call.signal,
     requestTimeoutMs: optionOf(context, 'requestTimeoutMs') ?? 600_000,
-    streamTimeoutMs: optionOf(context, 'streamTimeoutMs') ?? 60_000,
+    streamTimeoutMs,
     retry: call.retry ?? engine.retry,
     onEvent: optionOf(context, 'onEvent'),
   }
