@@ -29,6 +29,7 @@ import {
   type ChatCase,
   type ChatHarness,
   type ChatFixture,
+  waiting,
 } from './harness.ts'
 
 /** Failures after the first event. */
@@ -204,8 +205,6 @@ export const refusalCases: readonly ChatCase[] = [
   },
 ]
 
-const waiting: Script = [['preflight_error', 'rate_limited', { status: 429, retryAfterMs: 2000 }]]
-
 function refused(
   harness: ChatHarness,
   script: Script,
@@ -231,7 +230,7 @@ const steady: Script = [
   ['finish', 'stop'],
 ]
 
-/** Six seconds without content, with a sign of life every second. */
+/** Six seconds without content, with a chunk that makes no event every second. */
 const pinging: Script = [
   ['text', 'let me think'],
   ...Array.from({ length: 6 }).flatMap((): readonly ScriptEntry[] => [
@@ -262,7 +261,7 @@ export const timeCases: readonly ChatCase[] = [
           expected: 'message_completed: the provider was never silent for 3000 ms',
           received: failure?.thrown ?? showEvents(events),
           contract: 'timeouts',
-          hint: 'restart the timer with every read, not with every event: pings and comments are signs of life',
+          hint: 'restart the timer with every read, not with every event: pings and comments end a silence too',
         })
       }),
   },

@@ -84,7 +84,7 @@ const promoted = {
   withoutCalls: { tool_calls: 'stop' },
 } as const
 
-/** The limits of each format. `docs/decisions/020-wire-limits.md` has the reasons. */
+/** The limits of each format. `docs/decisions/020-wire-limits.md` in the repository has the reasons. */
 export const wireLimits: Readonly<Record<WireFormat, WireLimits>> = {
   openai_chat: {
     settings: ['topK', 'reasoning.summary'],

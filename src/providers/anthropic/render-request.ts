@@ -320,7 +320,7 @@ function structuredOutput(
   }
 }
 
-/** The settings of thinking on the wire. */
+/** The settings of thinking, as the API has them. */
 interface RenderedReasoning {
   readonly thinking?: JsonObject
   /** For `output_config`. */
