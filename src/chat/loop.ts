@@ -1,4 +1,4 @@
-import type { CallOptions } from '../contracts/options.ts'
+import type { CallOptions, PrepareStep } from '../contracts/options.ts'
 import { linkedAbort } from '../core/abort.ts'
 import { emitTelemetry, isObserved, span, type Span } from '../core/telemetry.ts'
 import { isAllmError, StreamError } from '../errors/errors.ts'
@@ -17,28 +17,28 @@ import {
   totalUsage,
   turnText,
 } from '../run/collector.ts'
-import { optionOf } from '../run/context.ts'
+import { hookFailure, optionOf } from '../run/context.ts'
 import { checkRequest, modelCall } from '../run/model-call.ts'
 import { checkOutput, outputSchema, repairMessage, repairsIn } from '../run/output.ts'
 import type { BatchSource } from '../run/run-stream.ts'
 import { deniedEvent, judgeCalls, judged, unlessStopped, type Verdict } from '../tools/approval.ts'
 import { toolBatches } from '../tools/batch.ts'
-import type { ToolRun } from '../tools/execute.ts'
+import { isThenable, type ToolRun } from '../tools/execute.ts'
 import { answerStored } from '../tools/results.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { Message, ToolCall } from '../types/message.ts'
 import type { ModelResponse } from '../types/response.ts'
-import type { ChatOutcome, HaltedReason, ToolHalt } from '../types/results.ts'
+import type { ChatOutcome, HaltedReason, StepResult, ToolHalt } from '../types/results.ts'
 import type { CallDecision } from '../types/session.ts'
 import {
   answersIn,
+  applyChanges,
   callKey,
   finalizeMessage,
   isFinalizing,
-  isPrepared,
-  prepareTurn,
+  nextStep,
   turnRequest,
   turnTools,
   type LoopState,
@@ -78,10 +78,11 @@ async function* runLoop(loop: LoopState): AsyncGenerator<Batch, void> {
   try {
     do {
       spans.startStep()
-      if (isPrepared(loop)) await prepareTurn(loop)
       // A step that was cut goes on where it was: its answer is there already.
+      if (!state.active && loop.decisions.length > 0) yield* lateResults(loop)
+      const prepareStep = optionOf(loop.context, 'prepareStep')
+      if (prepareStep !== undefined) await prepareTurn(loop, prepareStep)
       if (!state.active) {
-        if (loop.decisions.length > 0) yield* lateResults(loop)
         const model = askModel(loop)
         for (let read = await model.next(); read.done !== true; read = await model.next()) {
           yield read.value
@@ -104,10 +105,14 @@ async function* runLoop(loop: LoopState): AsyncGenerator<Batch, void> {
       const halted = loop.kind === 'chat' ? haltedAfter(loop, step) : undefined
       const reason = halted instanceof Promise ? await halted : halted
       const repair = reason === 'completed' ? await checkedAnswer(loop, answer) : undefined
-      const batch = closeStep(loop, step, reason, repair)
-      spans.endStep(step)
+      const closed = closedStep(loop, step, reason, repair)
       const onStep = optionOf(loop.context, 'onStep')
-      if (onStep !== undefined) await onStep(toStepResult(state))
+      // If it fails, the step has not ended: a run that is resumed goes on with it and calls the hook again.
+      if (onStep !== undefined) {
+        await callHook(loop, 'onStep', () => onStep(resultAfter(loop, closed)))
+      }
+      const batch = endStep(loop, closed)
+      spans.endStep(step)
       yield batch
     } while (loop.kind === 'chat' && loop.haltedReason === undefined)
     if (loop.haltedReason !== undefined) {
@@ -133,6 +138,28 @@ function emit(loop: LoopState, batch: Batch): Batch {
     observer?.(event)
   }
   return batch
+}
+
+/**
+ * Calls a hook of the caller, and waits for it unless the run is stopped or left. What it throws ends the run with an error that
+ * names the hook.
+ */
+async function callHook<T>(
+  loop: LoopState,
+  name: string,
+  hook: () => T | Promise<T>,
+): Promise<Awaited<T>> {
+  try {
+    const answer = hook()
+    return await (isThenable(answer) ? waitFor(loop, Promise.resolve(answer)) : answer)
+  } catch (thrown) {
+    throw hookFailure(name, thrown)
+  }
+}
+
+/** Asks `prepareStep` about the next step. */
+async function prepareTurn(loop: LoopState, prepareStep: PrepareStep): Promise<void> {
+  applyChanges(loop, await callHook(loop, 'prepareStep', () => prepareStep(nextStep(loop))))
 }
 
 /** The next model call. It folds its own events. */
@@ -419,14 +446,20 @@ function haltedAfter(
   return haltWhen === undefined ? limit : haltedBy(haltWhen, loop, step, limit)
 }
 
-/** Asks the caller's `haltWhen`. The step is built only for it, because that copies the thread. */
+/** Asks the caller's `haltWhen`. */
 async function haltedBy(
   haltWhen: NonNullable<CallOptions['haltWhen']>,
-  { state }: LoopState,
+  loop: LoopState,
   step: StepCompleted,
   otherwise: HaltedReason | undefined,
 ): Promise<HaltedReason | undefined> {
-  return (await haltWhen(toStepResult(applyEvent(state, step)))) ? 'halt_when' : otherwise
+  const halts = await callHook(loop, 'haltWhen', () => haltWhen(resultAfter(loop, step)))
+  return halts ? 'halt_when' : otherwise
+}
+
+/** The result of a step that has not ended yet. It is built only for hooks, because that copies the thread. */
+function resultAfter({ state }: LoopState, step: StepCompleted): StepResult {
+  return toStepResult(applyEvent(state, step))
 }
 
 /**
@@ -452,25 +485,28 @@ async function checkedAnswer(loop: LoopState, answer: ModelResponse): Promise<Me
 /** The reasons after which `structuredFinalize` asks for the final answer. */
 const finalizable: ReadonlySet<string> = new Set(['completed', 'max_turns', 'halt_when'])
 
-/** Ends a step, and with a reason the loop. */
-function closeStep(
+/** The end of a step, with why the loop ends here, or with the message that asks the model again. */
+function closedStep(
   loop: LoopState,
   step: StepCompleted,
   reason: HaltedReason | undefined,
   repair: Message | undefined,
-): Batch {
+): StepCompleted {
+  if (reason === undefined) return step
+  const finalizes = loop.finalize && finalizable.has(reason) && !isFinalizing(loop)
+  const again = repair ?? (finalizes ? finalizeMessage : undefined)
+  // What asks the model again is part of this step, so that a run that is cut after it goes on with the answer.
+  return again === undefined
+    ? { ...step, haltedReason: reason }
+    : { ...step, newMessages: [...step.newMessages, again] }
+}
+
+/** Ends a step, and the loop if the step says why. */
+function endStep(loop: LoopState, step: StepCompleted): Batch {
   // What was decided about the calls of this step says nothing about later calls, which may have the same ids.
   loop.decisions = loop.decisions.filter(({ late }) => late === true)
-  if (reason === undefined) return emit(loop, [step])
-  // What asks the model again is part of this step, so that a run that is cut after it goes on with the answer.
-  if (repair !== undefined) {
-    return emit(loop, [{ ...step, newMessages: [...step.newMessages, repair] }])
-  }
-  if (loop.finalize && finalizable.has(reason) && !isFinalizing(loop)) {
-    return emit(loop, [{ ...step, newMessages: [...step.newMessages, finalizeMessage] }])
-  }
-  loop.haltedReason = reason
-  return emit(loop, [{ ...step, haltedReason: reason }])
+  loop.haltedReason = step.haltedReason
+  return emit(loop, [step])
 }
 
 /** The result of a loop whose last step halted. */

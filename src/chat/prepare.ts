@@ -1,5 +1,11 @@
 import type { Engine } from '../contracts/engine.ts'
-import type { Approval, CallOptions, FormatOption, StepChanges } from '../contracts/options.ts'
+import type {
+  Approval,
+  CallOptions,
+  FormatOption,
+  NextStep,
+  StepChanges,
+} from '../contracts/options.ts'
 import { ValidationError } from '../errors/errors.ts'
 import { createCollector, midStep, type Collector } from '../run/collector.ts'
 import {
@@ -247,23 +253,18 @@ export function answersIn(decisions: readonly CallDecision[]): ToolRun['answers'
 
 const noTools: ToolRun['tools'] = new Map()
 
-/** Whether a caller's hook has to be asked about each step. */
-export function isPrepared(loop: LoopState): boolean {
-  return optionOf(loop.context, 'prepareStep') !== undefined
-}
-
-/** Asks `prepareStep` about the step that is next, or about the one that a run which was cut goes on with. */
-export async function prepareTurn(loop: LoopState): Promise<void> {
-  const { state, turns, context } = loop
-  const changes = await optionOf(
-    context,
-    'prepareStep',
-  )?.({
+/** What `prepareStep` is told about the step that is next, or about the one that a run which was cut goes on with. */
+export function nextStep({ state, turns, context }: LoopState): NextStep {
+  return {
     messages: state.thread.messages,
     stepNumber: state.active ? turns - 1 : turns,
     steps: state.steps,
     context: context.context,
-  })
+  }
+}
+
+/** Takes over what `prepareStep` returned. A value that is not legal throws a sentence that names the hook. */
+export function applyChanges(loop: LoopState, changes: StepChanges | undefined | void): void {
   const issues = changes === undefined ? [] : validateStepChanges(changes)
   if (issues.length > 0) throw wrongReturn(issues)
   loop.changes = changes ?? undefined

@@ -252,14 +252,19 @@ function withDecision(session: Session, decision: CallDecision): Session {
   return withRun(session, { decisions: [...(session.run?.decisions ?? []), decision] })
 }
 
-/** Adds messages to the thread, or keeps them until the calls at its end are answered. */
+/** Adds messages to the thread, or keeps them until every call at its end has its answer. */
 function withLate(session: Session, messages: readonly Message[]): Session {
   if (messages.length === 0) return session
-  const { run, thread } = session
+  const { run, thread, pendingToolCallId } = session
+  const phase = run?.phase
+  // The placeholder of an open question is replaced by its answer, so nothing may follow it yet.
   const isOpen =
-    run !== undefined && (goesOn(session) || run.phase === 'model' || run.phase === 'tools')
-  if (!isOpen) return { ...session, thread: appendMessages(thread, ...messages) }
-  return withRun(session, { late: [...(run.late ?? []), ...messages] })
+    pendingToolCallId !== undefined || goesOn(session) || phase === 'model' || phase === 'tools'
+  const waiting = run?.late ?? []
+  if (!isOpen && waiting.length === 0) {
+    return { ...session, thread: appendMessages(thread, ...messages) }
+  }
+  return withRun(session, { late: [...waiting, ...messages] })
 }
 
 /** The calls of the last answer that have no message. */
@@ -330,12 +335,14 @@ export function rewound(session: Session, messageIndex: number): Session {
     const answer = kept.messages.findLastIndex(({ role }) => role === 'assistant')
     throw badIndex(`separates the calls of message ${answer} from their results; use ${answer}`)
   }
-  const { told, untold } = lateIn(kept, [...messages.slice(messageIndex), ...(run?.late ?? [])])
+  const removed = messages.slice(messageIndex)
+  const late = run?.late ?? []
+  const { told, untold } = lateIn(kept, [...removed, ...late])
   const waits = ({ id }: ToolCall): boolean => untold.has(id)
   const next: Session = {
     ...cleared(session),
     status: 'idle',
-    thread: appendMessages(kept, ...told),
+    thread: appendMessages(kept, ...(removed.length === 0 ? late : told)),
     pendingToolCalls: session.pendingToolCalls.filter(waits),
     pendingApprovals: session.pendingApprovals.filter(waits),
   }
