@@ -366,11 +366,17 @@ function toLate(call: ToolCall | undefined, event: StreamEvent): StreamEvent {
   const told = toldBy(event)
   if (told === undefined) return event
   const { id } = call
-  const content = lateContent(call, told)
-  const late = { type: 'tool_result_encoded', id, content, metadata: { lateResultOf: id } } as const
-  const { interrupted: reason } = event.type === 'tool_result_encoded' ? event : {}
-  return reason === undefined ? late : { ...late, interrupted: reason }
+  const { interrupted: reason, metadata } = event.type === 'tool_result_encoded' ? event : {}
+  return defined<ResultEncoded>({
+    type: 'tool_result_encoded',
+    id,
+    content: lateContent(call, told),
+    metadata: { ...metadata, lateResultOf: id },
+    interrupted: reason,
+  })
 }
+
+type ResultEncoded = Extract<StreamEvent, { type: 'tool_result_encoded' }>
 
 /** What an event tells the model about a call, if it answers it. */
 function toldBy(event: StreamEvent): Message['content'] | undefined {

@@ -312,7 +312,11 @@ type ResultEncoded = Extract<StreamEvent, { type: 'tool_result_encoded' }>
 
 function resultMessage({ id, content, interrupted, metadata }: ResultEncoded): Message {
   if (metadata?.['lateResultOf'] === id) {
-    return withMetadata(lateMessage(id, content, interrupted !== undefined), metadata)
+    const late = lateMessage(id, content)
+    return withMetadata(
+      late,
+      interrupted === undefined ? metadata : { ...metadata, interrupted: true },
+    )
   }
   if (interrupted !== undefined) return interruptedMessage(id, interrupted)
   return withMetadata(toolMessage(id, content), metadata)

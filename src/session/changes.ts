@@ -2,19 +2,17 @@ import { toDecision, type ThreadInput } from '../chat/prepare.ts'
 import type { Approval } from '../contracts/options.ts'
 import { randomId } from '../core/ids.ts'
 import { SessionError, ValidationError } from '../errors/errors.ts'
-import { toolResult, user } from '../make/messages.ts'
+import { submitOptions, toolResult, user, type SubmitOptions } from '../make/messages.ts'
 import {
   answeredMessage,
-  deniedContent,
+  deniedMessage,
   isNotYet,
-  lateContent,
-  lateMessage,
   notYetMessage,
+  toLateMessage,
 } from '../make/tool-messages.ts'
 import {
   assertValid,
   describe,
-  flag,
   jsonObject,
   oneOf,
   optionsOf,
@@ -230,8 +228,7 @@ function decided(
   const decision = toDecision(call, approval)
   if (!isLate(session.thread, toolCallId)) return awaiting(withDecision(rest, decision))
   if (decision.deny === undefined) return awaiting(withDecision(rest, { ...decision, late: true }))
-  const content = lateContent(call, deniedContent(decision.deny))
-  return awaiting(withLate(rest, [lateMessage(toolCallId, content)]))
+  return awaiting(withLate(rest, [toLateMessage(call, deniedMessage(toolCallId, decision.deny))]))
 }
 
 /** A session that waits, in the status that its lists give. One whose run was cut, stopped or failed can still be resumed. */
@@ -498,16 +495,6 @@ export type ToolResultInput = (
 ) &
   SubmitOptions
 
-/** How a result is told to the model. */
-export interface SubmitOptions {
-  /** The work failed: the model reads the content as an error. */
-  readonly isError?: boolean | undefined
-}
-
-const submitOptions = optionsOf({
-  isError: flag,
-} satisfies Readonly<Record<keyof SubmitOptions, Check>>)
-
 /**
  * Answers one pending call. When nothing is pending any more, the session is idle; then call `resume`.
  *
@@ -535,23 +522,12 @@ export function submitToolResults(session: Session, results: readonly ToolResult
     const call = pending.get(id)
     if (call === undefined) throw unknownCall('are pending', id, session.pendingToolCalls)
     pending.delete(id)
-    const message = resultOf(id, result)
-    if (isLate(session.thread, id)) late.push(lateMessage(id, lateContent(call, message.content)))
+    const message = toolResult(id, result.content, { isError: result.isError })
+    if (isLate(session.thread, id)) late.push(toLateMessage(call, message))
     else inTime.push(message)
   }
   const thread = withAnswers(session.thread, inTime)
   return awaiting(withLate({ ...session, thread, pendingToolCalls: [...pending.values()] }, late))
-}
-
-function resultOf(id: string, { content, isError }: ToolResultInput): Message {
-  if (isError !== true) return toolResult(id, content)
-  const { content: told } = toolResult(id, content)
-  const error = typeof told === 'string' ? JSON.stringify({ error: told }) : told
-  return { role: 'tool', content: error, toolCallId: id, metadata: { isError: true } }
-}
-
-function deniedMessage(toolCallId: string, reason: string): Message {
-  return { role: 'tool', content: deniedContent(reason), toolCallId, metadata: { denied: true } }
 }
 
 function unknownCall(what: string, toolCallId: string, pending: readonly ToolCall[]): SessionError {

@@ -196,7 +196,9 @@ describe.each(['prepareStep', 'onStep', 'haltWhen', 'instructions'] as const)(
       let calls = 0
       const hook = (): string | boolean | undefined => {
         if (++calls === time) throw new Error('the database is down')
-        return { prepareStep: undefined, onStep: undefined, haltWhen: false, instructions: 'hi' }[name]
+        return { prepareStep: undefined, onStep: undefined, haltWhen: false, instructions: 'hi' }[
+          name
+        ]
       }
       return { [name]: hook }
     }
@@ -245,7 +247,11 @@ test.each(['prepareStep', 'onStep', 'haltWhen'] as const)(
     const stopped = Session.start(engine, 'go', { ...never, signal: control.signal })
     setImmediate(() => control.abort())
     expect((await stopped).session).toMatchObject({ status: 'halted', haltedReason: 'cancelled' })
-    const stream = streamChat(createEngine({ adapter: fake({ script }), tools: [echo] }), 'go', never)
+    const stream = streamChat(
+      createEngine({ adapter: fake({ script }), tools: [echo] }),
+      'go',
+      never,
+    )
     const reading = collectEvents(stream)
     setImmediate(() => void stream.return())
     await expect(stream.result).rejects.toMatchObject({ reason: 'cancelled' })

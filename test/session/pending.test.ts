@@ -578,7 +578,11 @@ describe('several questions', () => {
   })
 
   test('a late result that comes while a question is open follows its answer', async () => {
-    const { engine, adapter } = engineWith([call('c1', 'hand', { n: 1 })], [call('c2', 'ask')], done)
+    const { engine, adapter } = engineWith(
+      [call('c1', 'hand', { n: 1 })],
+      [call('c2', 'ask')],
+      done,
+    )
     const { session } = await Session.start(engine, messages)
     const asked = (await Session.reply(engine, session, 'meanwhile')).session
     const told = saved(Session.submitToolResult(asked, 'c1', 'GRANTED'))
@@ -608,6 +612,18 @@ describe('manual calls and late results', () => {
     const failed = Session.submitToolResult(session, 'c1', 'out of stock', { isError: true })
     await Session.resume(engine, failed)
     expect(sent(adapter, 2)).toEqual([['tool', 'c1', '{"error":"out of stock"}']])
+  })
+
+  test('a failed result that comes late is marked too', async () => {
+    const { engine } = engineWith([call('c1', 'hand', { n: 1 })], done)
+    const { session } = await Session.start(engine, messages)
+    const spoke = (await Session.reply(engine, session, 'and?')).session
+    const late = Session.submitToolResult(spoke, 'c1', 'out of stock', { isError: true })
+    expect(late.thread.messages.at(-1)).toMatchObject({
+      role: 'user',
+      content: expect.stringContaining('{"error":"out of stock"}') as string,
+      metadata: { lateResultOf: 'c1', isError: true },
+    })
   })
 
   test('the user may speak while a call is pending, and the late result reaches the model', async () => {
