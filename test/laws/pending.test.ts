@@ -184,6 +184,7 @@ test(
           messages,
           tools,
           onSuspend: (session) => settleOne(session, seed),
+          allowToolErrors: true,
         })
       }),
       { numRuns: 20, seed: 37 },
@@ -202,6 +203,7 @@ test(
           messages,
           tools,
           onSuspend: (session) => settleOne(session, seed),
+          allowToolErrors: true,
         })
       }),
       { numRuns: 12, seed: 37 },
