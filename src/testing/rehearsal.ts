@@ -146,10 +146,13 @@ function checkCut(uncut: Ending, resumed: Ending, cut: number, runs: Runs): void
     )
   }
   const lost = lostCalls(resumed, runs)
-  const expected = comparable(uncut, lost)
-  const actual = comparable(resumed, lost)
-  if (expected.length !== actual.length) fail('its number of messages', expected, actual)
-  expected.forEach((message, index) => {
+  const expected = uncut.session.thread.messages
+  const actual = resumed.session.thread.messages
+  const end = comparableUntil(expected, actual, lost)
+  if (end === undefined && expected.length !== actual.length) {
+    fail('its number of messages', expected, actual)
+  }
+  expected.slice(0, end).forEach((message, index) => {
     const other = actual[index]
     if (other !== undefined && mayDiffer(message, other, lost)) return
     if (text(message) !== text(other)) fail(`message ${index}`, message, other)
@@ -168,13 +171,22 @@ function lostCalls({ started }: Ending, runs: Runs): ReadonlySet<string> {
   return new Set(started.filter((id) => runs.get(id)?.tool.idempotent !== true))
 }
 
-/** The messages that must be equal. Messages after an interrupted call may differ, because the model got another result. */
-function comparable({ session }: Ending, lost: ReadonlySet<string>): readonly Message[] {
-  const { messages } = session.thread
-  if (lost.size === 0) return messages
-  const at = messages.findLastIndex((message) => lost.has(answeredCall(message)))
-  const next = messages.findIndex(({ role }, index) => index > at && role !== 'tool')
-  return next === -1 ? messages : messages.slice(0, next)
+/**
+ * How many messages must be equal; `undefined` if all. What follows the answers among which one is interrupted may differ, because
+ * the model got another result.
+ */
+function comparableUntil(
+  expected: readonly Message[],
+  actual: readonly Message[],
+  lost: ReadonlySet<string>,
+): number | undefined {
+  const at = expected.findIndex((message, index) => {
+    const other = actual[index]
+    return other !== undefined && mayDiffer(message, other, lost)
+  })
+  if (at === -1) return undefined
+  const next = expected.findIndex(({ role }, index) => index > at && role !== 'tool')
+  return next === -1 ? expected.length : next
 }
 
 function mayDiffer(expected: Message, actual: Message, lost: ReadonlySet<string>): boolean {
