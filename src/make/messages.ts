@@ -85,7 +85,7 @@ function message(
   return made
 }
 
-/** How a result is told to the model. */
+/** The options of `toolResult` and `Session.submitToolResult`. */
 export interface SubmitOptions {
   /** The work failed: the model reads the content as an error. */
   readonly isError?: boolean | undefined

@@ -61,7 +61,7 @@ export interface FileStoreOptions {
  *
  * There is no lock. A number is taken by creating its name, which only one writer can do, so a process that was killed or
  * paused in a save blocks nobody and costs no update; the next load or save removes what it left. The new file and its directory
- * are synced before the save resolves. `docs/decisions/035-file-store.md` explains why this is safe.
+ * are synced before the save resolves. `docs/decisions/035-file-store.md` in the repository explains why this is safe.
  */
 export function fileStore(directory: string, options: FileStoreOptions = {}): SessionStore {
   assertOptions('invalid_options', options, ['files', 'clock'])
@@ -191,7 +191,7 @@ async function versionOf(
 /**
  * Adds the entry with the next number. Returns whether this writer got the number.
  *
- * The file in progress is written first, and then it is checked that the number is still the next one. Whoever removes an
+ * The file in progress is written first, and then it is checked that the number is still the next one. A process that removes an
  * old entry removes the files in progress up to the newest number before, so a number whose entry was removed cannot be
  * taken a second time: the link fails, because its source is gone.
  */
