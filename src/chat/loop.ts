@@ -17,18 +17,27 @@ import {
   totalUsage,
   turnText,
 } from '../run/collector.ts'
-import { hookFailure, optionOf } from '../run/context.ts'
+import { optionOf } from '../run/context.ts'
 import { checkRequest, modelCall } from '../run/model-call.ts'
 import { checkOutput, outputSchema, repairMessage, repairsIn } from '../run/output.ts'
 import type { BatchSource } from '../run/run-stream.ts'
-import { deniedEvent, judgeCalls, judged, unlessStopped, type Verdict } from '../tools/approval.ts'
+import {
+  allOf,
+  deniedEvent,
+  judgeCalls,
+  judged,
+  unlessStopped,
+  type Verdict,
+} from '../tools/approval.ts'
 import { toolBatches } from '../tools/batch.ts'
 import { isThenable, type ToolRun } from '../tools/execute.ts'
+import { messageOf } from '../tools/failures.ts'
 import { answerStored } from '../tools/results.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { Message, ToolCall } from '../types/message.ts'
+import type { ModelRequest } from '../types/request.ts'
 import type { ModelResponse } from '../types/response.ts'
 import type { ChatOutcome, HaltedReason, StepResult, ToolHalt } from '../types/results.ts'
 import type { CallDecision } from '../types/session.ts'
@@ -95,7 +104,7 @@ async function* runLoop(loop: LoopState): AsyncGenerator<Batch, void> {
       const changed = changedArguments(loop.decisions, answer.toolCalls)
       if (known.length > 0) yield emit(loop, withChanges(known, changed))
       if (open.length > 0) {
-        const tools = runTools(loop, open)
+        const tools = runTools(loop, open, turnTools(loop))
         for (let read = await tools.next(); read.done !== true; read = await tools.next()) {
           yield emit(loop, withChanges(read.value, changed))
         }
@@ -140,10 +149,7 @@ function emit(loop: LoopState, batch: Batch): Batch {
   return batch
 }
 
-/**
- * Calls a hook of the caller, and waits for it unless the run is stopped or left. What it throws ends the run with an error that
- * names the hook.
- */
+/** Calls a hook of the caller, and waits for it unless the run is stopped or left. */
 async function callHook<T>(
   loop: LoopState,
   name: string,
@@ -157,6 +163,12 @@ async function callHook<T>(
   }
 }
 
+/** What a hook threw, as an error that names the hook. It ends the run, which keeps what it has. */
+function hookFailure(name: string, thrown: unknown): unknown {
+  if (isAllmError(thrown)) return thrown
+  return new StreamError('unknown', `${name} threw: ${messageOf(thrown)}`, { cause: thrown })
+}
+
 /** Asks `prepareStep` about the next step. */
 async function prepareTurn(loop: LoopState, prepareStep: PrepareStep): Promise<void> {
   applyChanges(loop, await callHook(loop, 'prepareStep', () => prepareStep(nextStep(loop))))
@@ -164,7 +176,7 @@ async function prepareTurn(loop: LoopState, prepareStep: PrepareStep): Promise<v
 
 /** The next model call. It folds its own events. */
 function askModel(loop: LoopState): BatchSource {
-  const request = turnRequest(loop)
+  const request = requestOf(loop)
   // Later requests consist of parts that were checked or made here.
   if (loop.turns === 0 || loop.changes !== undefined) checkRequest(loop.context, request)
   loop.turns++
@@ -172,9 +184,18 @@ function askModel(loop: LoopState): BatchSource {
   return loop.source
 }
 
+/** The request of the next turn. Of what makes it, only the caller's function of instructions can throw what is not an error of ours. */
+function requestOf(loop: LoopState): ModelRequest {
+  try {
+    return turnRequest(loop)
+  } catch (thrown) {
+    throw hookFailure('instructions', thrown)
+  }
+}
+
 /** The handlers of calls, side by side. */
-function runTools(loop: LoopState, calls: readonly ToolCall[]): BatchSource {
-  loop.source = toolBatches(calls, turnTools(loop))
+function runTools(loop: LoopState, calls: readonly ToolCall[], tools: ToolRun): BatchSource {
+  loop.source = toolBatches(calls, tools)
   return loop.source
 }
 
@@ -214,10 +235,8 @@ function settleCalls(loop: LoopState, answer: ModelResponse): SettledCalls | Pro
       const outcome = judged(call, verdicts[index])
       if (outcome !== undefined) settled.set(call.id, outcome)
     })
-    const all = calls.flatMap(({ id }) => settled.get(id) ?? [])
-    return all.some((outcome) => outcome instanceof Promise)
-      ? waitFor(loop, Promise.all(all.map(async (outcome) => outcome))).then(sorted)
-      : sorted(all.flatMap((outcome) => (outcome instanceof Promise ? [] : outcome)))
+    const all = allOf(calls.flatMap(({ id }) => settled.get(id) ?? []))
+    return all instanceof Promise ? waitFor(loop, all).then(sorted) : sorted(all)
   }
   const verdicts = judgeCalls(fresh, tools, { leaveManual: true })
   return verdicts instanceof Promise ? waitFor(loop, verdicts).then(sort) : sort(verdicts)
@@ -299,19 +318,14 @@ async function* lateResults(loop: LoopState): AsyncGenerator<Batch, void> {
   const changed = changedArguments(late, written)
   const open: ToolCall[] = []
   for (const { call } of late) {
-    const stored = loop.state.results.find(({ toolCallId }) => toolCallId === call.id)
-    const lost =
-      loop.state.started.includes(call.id) && tools.tools.get(call.name)?.idempotent !== true
-    if (stored !== undefined) {
-      const event = toLate(call, await answerStored(call, stored, tools))
-      yield emit(loop, withChanges([event], changed))
-    } else if (lost) yield emit(loop, [toLate(call, interrupted(loop, call))])
-    else open.push(call)
+    const earlier = await settledBefore(loop, call, tools)
+    if (earlier === undefined || !('type' in earlier)) open.push(call)
+    else yield emit(loop, withChanges([toLate(call, earlier)], changed))
   }
   if (open.length === 0) return
   const calls = new Map(open.map((call) => [call.id, call]))
-  loop.source = toolBatches(open, tools)
-  for (let read = await loop.source.next(); read.done !== true; read = await loop.source.next()) {
+  const running = runTools(loop, open, tools)
+  for (let read = await running.next(); read.done !== true; read = await running.next()) {
     const events = read.value.map((event) => toLate(calls.get(eventCall(event)), event))
     yield emit(loop, withChanges(events, changed))
   }
@@ -392,9 +406,9 @@ function interrupted({ context }: LoopState, call: ToolCall): StreamEvent {
     const facts = { requestId, sessionId, toolName: call.name, toolCallId: call.id }
     emitTelemetry({ name: 'tool.interrupted', at, ...facts })
   }
-  const { content } = interruptedMessage(call.id, 'interrupted')
-  const text = typeof content === 'string' ? content : ''
-  return { type: 'tool_result_encoded', id: call.id, content: text, interrupted: 'interrupted' }
+  const reason = 'interrupted'
+  const { content } = interruptedMessage(call.id, reason)
+  return { type: 'tool_result_encoded', id: call.id, content, interrupted: reason }
 }
 
 /** The event that ends a step. */

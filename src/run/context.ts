@@ -8,8 +8,7 @@ import type {
   StepChanges,
 } from '../contracts/options.ts'
 import type { Tool } from '../contracts/tool.ts'
-import { EngineError, isAllmError, StreamError, type AllmError } from '../errors/errors.ts'
-import { thrownText } from '../errors/to-json-value.ts'
+import { EngineError } from '../errors/errors.ts'
 import { mergeProviderOptions } from '../make/provider-options.ts'
 import { toResponseFormat } from '../make/requests.ts'
 import { toToolSpec } from '../make/tools.ts'
@@ -156,7 +155,7 @@ function withInstructions(
   messages: readonly Message[],
   given: Instructions | undefined = optionOf(context, 'instructions'),
 ): readonly Message[] {
-  const content = typeof given === 'function' ? instructionsOf(given, context) : given
+  const content = typeof given === 'function' ? given(context.context) : given
   if (content === undefined || content === '') return messages
   if (typeof content !== 'string') {
     const problem = `must be or return a text, not ${describe(content)}; prepareStep may be async`
@@ -165,20 +164,6 @@ function withInstructions(
   const instructed: Message = { role: 'system', content }
   instructionMessages.add(instructed)
   return [instructed, ...messages]
-}
-
-function instructionsOf(given: Exclude<Instructions, string>, { context }: RunContext): string {
-  try {
-    return given(context)
-  } catch (thrown) {
-    throw hookFailure('instructions', thrown)
-  }
-}
-
-/** What a hook of the caller threw, as an error that names the hook. It ends the run, which keeps what it has. */
-export function hookFailure(name: string, thrown: unknown): AllmError {
-  if (isAllmError(thrown)) return thrown
-  return new StreamError('unknown', `${name} threw: ${thrownText(thrown)}`, { cause: thrown })
 }
 
 /** The messages that `instructions` became. They are not the caller's. */

@@ -129,15 +129,11 @@ function answerDecided(execution: CallContext, error: ToolError, decision: Error
   const result = { error: error.toJSON() }
   const { content, haltedBy } = follow(execution, decision)
   const { id } = call
+  const answered = { type: 'tool_result_encoded', id } as const
   const event: AnswerEvent =
     content === undefined
-      ? {
-          type: 'tool_result_encoded',
-          id,
-          content: errorContent(error, tool),
-          metadata: { isError: true },
-        }
-      : { type: 'tool_result_encoded', id, content }
+      ? { ...answered, content: errorContent(error, tool), metadata: { isError: true } }
+      : { ...answered, content }
   if (haltedBy === undefined) return { result, event, error }
   const halt = { reason: 'tool_error', toolCallId: id, error: haltedBy.toJSON() }
   return { result, event: { ...event, halt }, error }
