@@ -53,6 +53,7 @@ export interface SessionOptions {
   readonly messages?: MessagesInput | undefined
   /** Passed to tool handlers, merged over the engine's. */
   readonly context?: JsonObject | undefined
+  /** Yours. A run never changes it. */
   readonly metadata?: JsonObject | undefined
 }
 
