@@ -153,7 +153,8 @@ function settleCall({ checked }: PreparedCall, end: RunEnd, state: Collector): F
 /**
  * A model call whose answer is validated. Its last event has the output, or an `error` follows it.
  *
- * With `repair` the model is told what was wrong, and the answer to that is the answer of the call. Its usage is the sum.
+ * With `repair` the model is told what was wrong, and the answer to that is the answer of the call. Its usage is the sum, and
+ * its `metadata.repairs` tells how often that was done.
  */
 function checkedCall(
   context: RunContext,
@@ -173,7 +174,8 @@ function checkedCall(
   async function* batches(): AsyncGenerator<Batch, void> {
     let { messages } = request
     let spent: Usage | undefined
-    for (let repairs = optionOf(context, 'repair') ?? 0; ; repairs--) {
+    const allowed = optionOf(context, 'repair') ?? 0
+    for (let repairs = 0; ; repairs++) {
       let answered: Answered | undefined
       for (let read = await run.next(); read.done !== true; read = await run.next()) {
         answered = lastOf(read.value)
@@ -183,14 +185,18 @@ function checkedCall(
       const { before } = answered
       const response = toResponse(state)
       const usage: Usage = spent === undefined ? state.usage : addUsage(spent, state.usage)
-      const completed = spent === undefined ? answered.completed : { ...answered.completed, usage }
+      const { metadata } = answered.completed
+      const completed =
+        repairs === 0
+          ? answered.completed
+          : { ...answered.completed, usage, metadata: { ...metadata, repairs } }
       const checked = await checkOutput(schema, response)
       if (checked.error === undefined) {
         live = { output: checked.value }
         yield [...before, ended({ ...completed, output: checked.plain })]
         return
       }
-      if (repairs === 0 || !checked.repairable) {
+      if (repairs >= allowed || !checked.repairable) {
         const error = { type: 'error', error: checked.error.toJSON() } as const
         const last = ended(completed)
         foldModelEvent(state, error)
@@ -206,9 +212,9 @@ function checkedCall(
   }
   /** The end of an answer that was folded already, with what was found out since. */
   const ended = (completed: Completed): Completed => {
-    const { output } = completed
-    if (state.end !== undefined && output !== undefined) state.end = { ...state.end, output }
-    state.usage = completed.usage ?? state.usage
+    const { type: _type, usage = state.usage, ...end } = completed
+    if (state.end !== undefined) state.end = { ...state.end, ...end }
+    state.usage = usage
     onEvent?.(completed)
     return completed
   }

@@ -48,8 +48,8 @@ export type CheckedOutput =
     }
 
 /**
- * Validates the text of an answer. A text that is not JSON or does not match the schema is an `invalid_output`, which says so
- * if the answer was cut or filtered.
+ * Validates the text of an answer. A text that is not JSON or does not match the schema is an `invalid_output`, whose
+ * `metadata.cause` is an `OutputFault`.
  */
 export async function checkOutput(
   schema: StandardSchema,
@@ -57,37 +57,55 @@ export async function checkOutput(
 ): Promise<CheckedOutput> {
   const { outputText: text } = response
   const cut = cutBy(response)
-  const invalid = (issues: readonly Issue[]): CheckedOutput => ({
-    error: new ValidationError('invalid_output', cut === undefined ? issues : [cut]),
+  const invalid = (cause: OutputFault, issues: readonly Issue[]): CheckedOutput => ({
+    error: new ValidationError('invalid_output', issues, { metadata: { cause } }),
     repairable: cut === undefined,
   })
+  const whole = (cause: OutputFault, problem: string): CheckedOutput =>
+    invalid(cause, [{ path: '', problem }])
   const answer = readJson(text)
   if (answer === undefined) {
-    const problem =
-      text === '' ? 'the answer has no text' : `the answer is not JSON: ${text.slice(0, 80)}`
-    return invalid([{ path: '', problem }])
+    if (cut !== undefined) return whole(...cut)
+    return text === ''
+      ? whole('empty', 'the answer has no text')
+      : whole('not_json', `the answer is not JSON: ${text.slice(0, 80)}`)
   }
   const result = await schema['~standard'].validate(answer.json)
-  if (result.issues !== undefined) return invalid(result.issues.map(toIssue))
+  if (result.issues !== undefined) {
+    return cut === undefined ? invalid('mismatch', result.issues.map(toIssue)) : whole(...cut)
+  }
   const { value } = result
   // The check says that it is JSON.
   return { value, plain: json(value).length === 0 ? (value as JsonValue) : answer.json }
 }
+
+/**
+ * Why an answer is not the output: it was cut at `maxTokens`, filtered, refused by the model, has no text, is not JSON, or does
+ * not match the schema.
+ */
+export type OutputFault =
+  | 'length'
+  | 'content_filter'
+  | 'refusal'
+  | 'empty'
+  | 'not_json'
+  | 'mismatch'
 
 /** Why an answer is not whole, if its end says so. */
 function cutBy({
   finishReason,
   rawFinishReason,
   metadata,
-}: Parameters<typeof checkOutput>[1]): Issue | undefined {
-  if (finishReason === 'length') return { path: '', problem: 'the answer was cut at maxTokens' }
+}: Parameters<typeof checkOutput>[1]): [OutputFault, string] | undefined {
+  if (finishReason === 'length') return ['length', 'the answer was cut at maxTokens']
   if (finishReason !== 'content_filter') return undefined
   const { refusal } = metadata
   if (typeof refusal === 'string') {
-    return { path: '', problem: `the model refused: ${refusal.slice(0, 200)}` }
+    return ['refusal', `the model refused: ${refusal.slice(0, 200)}`]
   }
-  const refused = rawFinishReason === 'refusal'
-  return { path: '', problem: refused ? 'the model refused' : 'the answer was filtered' }
+  return rawFinishReason === 'refusal'
+    ? ['refusal', 'the model refused']
+    : ['content_filter', 'the answer was filtered']
 }
 
 /** The JSON of an answer: all of its text, or what stands in its fence. */
