@@ -61,10 +61,11 @@ export function keyHeader(key: string): Readonly<Record<string, string>> {
   return { 'x-goog-api-key': key }
 }
 
-/** The images that Gemini takes. A request holds 100 MB, with its images as base64. */
+/** The images and files that Gemini takes. A request holds 100 MB, with its files as base64, and a PDF has at most 50 MB. */
 export const imageLimits: Omit<MediaLimits, 'provider'> = {
-  maxBytes: 75 * 1024 * 1024,
-  maxFileBytes: 75 * 1024 * 1024,
+  maxBytes: 75_000_000,
+  maxFileBytes: 75_000_000,
+  maxPdfBytes: 50_000_000,
   mimeTypes: ['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif'],
 }
 
