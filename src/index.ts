@@ -95,6 +95,7 @@ export {
   type AdapterErrorReason,
   isAllmError,
   AllmError,
+  type AnyAllmError,
   EngineError,
   type EngineErrorReason,
   ImageAdapterError,

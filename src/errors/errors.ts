@@ -60,8 +60,21 @@ export abstract class AllmError extends Error {
   }
 }
 
-/** Whether a value is an error of this library, also when it comes from another copy of the package. */
-export function isAllmError(value: unknown): value is AllmError {
+/** Any error of this library, one type for each `kind`: `error.kind === 'adapter'` tells the compiler that it is an `AdapterError`. */
+export type AnyAllmError =
+  | AdapterError
+  | StreamError
+  | ToolError
+  | EngineError
+  | ValidationError
+  | SessionError
+  | ImageAdapterError
+
+/**
+ * Whether a value is an error of this library, also when it comes from another copy of the package. The compiler then knows
+ * the class by the `kind`.
+ */
+export function isAllmError(value: unknown): value is AnyAllmError {
   try {
     return typeof value === 'object' && value !== null && brand in value
   } catch {

@@ -1,5 +1,5 @@
 import type { Engine } from '../contracts/engine.ts'
-import type { CallOptions, FormatOption } from '../contracts/options.ts'
+import type { CallOptions } from '../contracts/options.ts'
 import { span } from '../core/telemetry.ts'
 import { ValidationError } from '../errors/errors.ts'
 import { assertOptions, describe } from '../schema/checks.ts'
@@ -28,7 +28,9 @@ import { checkRequest, modelCall, type ModelRun } from './model-call.ts'
 import {
   checkOutput,
   outputSchema,
+  plainOptions,
   repairMessage,
+  type AnyFormat,
   type OptionsWith,
   type WithOutput,
 } from './output.ts'
@@ -46,12 +48,12 @@ type FoldedResult = ModelResponse & { readonly output?: unknown }
  * It rejects when the call fails, before or after the first event; the error's `partial` is the response so far. With a
  * schema as `responseFormat`, an answer that does not match rejects with a `ValidationError` that keeps the response too.
  */
-export async function generate<Format extends FormatOption | undefined = undefined>(
+export async function generate<Format extends AnyFormat = undefined>(
   engine: Engine,
   input: RequestInput,
   options?: OptionsWith<Format>,
 ): Promise<GenerateResult<Format>> {
-  const call = prepareCall(engine, input, options)
+  const call = prepareCall(engine, input, plainOptions(options))
   const { context, run } = call
   const { requestId } = context
   const trace = span('generate', { requestId, provider: run.state.provider }, context.engine.clock)
@@ -74,12 +76,12 @@ export async function generate<Format extends FormatOption | undefined = undefin
 }
 
 /** Makes one model call and emits its events as they arrive. Tools are offered but not run. */
-export function streamGenerate<Format extends FormatOption | undefined = undefined>(
+export function streamGenerate<Format extends AnyFormat = undefined>(
   engine: Engine,
   input: RequestInput,
   options?: OptionsWith<Format>,
 ): RunStream<GenerateResult<Format>> {
-  const call = prepareCall(engine, input, options)
+  const call = prepareCall(engine, input, plainOptions(options))
   const stream: RunStream = runStream(call.run, callFold(call), { keep: keepEvent(call.context) })
   // The type of the output is the one that the schema declares.
   return stream as RunStream<GenerateResult<Format>>

@@ -7,6 +7,7 @@ import type { Message } from '../types/message.ts'
 import type { ModelResponse } from '../types/response.ts'
 import {
   isStandardSchema,
+  type NeedsJsonSchema,
   type SchemaIssue,
   type SchemaOutput,
   type StandardSchema,
@@ -23,9 +24,22 @@ type OutputOf<Format> = [Format] extends [never]
     ? { readonly output: SchemaOutput<Format> }
     : unknown
 
+/** What may be given as a format. Of a schema that does not provide its JSON Schema the compiler says how to add it. */
+export type AnyFormat = FormatOption | StandardSchema | undefined
+
 /** The options of a call, with the exact type of its format. */
-export type OptionsWith<Format> = CallOptions &
-  ({ readonly responseFormat: Format } | { readonly responseFormat?: undefined })
+export type OptionsWith<Format> = Omit<CallOptions, 'responseFormat'> &
+  (
+    | { readonly responseFormat: Format & NeedsJsonSchema<Format> }
+    | { readonly responseFormat?: undefined }
+  )
+
+/** The same options without that type. The compiler cannot see that a format with its JSON Schema is a `FormatOption`. */
+export function plainOptions<Format>(
+  options: OptionsWith<Format> | undefined,
+): CallOptions | undefined {
+  return options as CallOptions | undefined
+}
 
 /** The schema of a format, if it is one. Only a schema validates. */
 export function outputSchema(format: FormatOption | undefined): StandardSchema | undefined {
