@@ -100,7 +100,10 @@ function settleOne(session: Session, seed: number): SuspendAnswer {
   const { thread, pendingApprovals, pendingToolCalls, pendingQuestion } = session
   const mayAnswer = pendingQuestion !== undefined
   const hasSpoken = thread.messages.some(({ content }) => content === spoken)
-  if (seed % 4 === 1 && !mayAnswer && !hasSpoken) return { reply: spoken }
+  // Questions come first, so that a call which is lost, and asks nothing, changes nothing about the others.
+  if (seed % 4 === 1 && !hasSpoken) {
+    return { reply: mayAnswer ? `answer to ${pendingQuestion}` : spoken }
+  }
   const ways: SuspendAnswer[] = [
     ...pendingApprovals.map(({ id }) => ({
       approvals: { [id]: decisionOf(seed + placeOf(id)) },
