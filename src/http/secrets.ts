@@ -51,13 +51,18 @@ function secretValues({ provider, url, headers }: Parameters<typeof secretsOf>[0
   const values = Object.entries(headers)
   if (URL.canParse(url)) {
     const { searchParams, password } = new URL(url)
-    values.push(...searchParams, ['password', decodeURIComponent(password)])
+    values.push(...searchParams, ['password', password], ['password', decoded(password)])
   }
   const secrets = values
     .filter(([name]) => secretNames.test(name))
-    .map(([, value]) => value.replace(/^(?:Bearer|Basic)\s+/i, '').trim())
+    .map(([name, value]) => value.replace(schemeIn(name), '').trim())
     .filter((secret) => secret.length >= 4 && secret !== provider)
   return [...new Set(secrets)].toSorted((a, b) => b.length - a.length)
+}
+
+/** The scheme before a credential, such as `Bearer`. Only an authorization header has any other. */
+function schemeIn(header: string): RegExp {
+  return /authorization$/i.test(header) ? /^[\w-]+\s+/ : /^(?:Bearer|Basic)\s+/i
 }
 
 /** A secret as it may be written: in JSON, in JSON with escaped slashes, in a URL, as it is. */
@@ -73,6 +78,15 @@ function encoded(secret: string): string {
   } catch {
     // A lone surrogate has no URL form.
     return secret
+  }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    // A percent sign that encodes nothing.
+    return text
   }
 }
 
@@ -97,7 +111,7 @@ function cleanError<E extends AllmError>(error: E, clean: (text: string) => stri
 /** How much of a value is searched. Larger ones, such as a socket with all that it holds, count as secret. */
 const mostValues = 2000
 
-/** Whether a secret is anywhere in a value, also in properties that only a printed value shows. */
+/** Whether a secret is, or may be, anywhere in a value, also in properties that only a printed value shows. */
 function mentions(
   value: unknown,
   clean: (text: string) => string,
@@ -107,12 +121,20 @@ function mentions(
   if (typeof value !== 'object' || value === null || seen.has(value)) return false
   if (seen.add(value).size > mostValues) return true
   try {
-    return Object.getOwnPropertyNames(value).some((name) =>
-      mentions(Reflect.get(value, name), clean, seen),
+    if (!isOpen(value)) return true
+    return Reflect.ownKeys(value).some(
+      (name) => mentions(name, clean, seen) || mentions(Reflect.get(value, name), clean, seen),
     )
   } catch {
     return true
   }
+}
+
+/** Whether all that a value holds is in its properties. A `Map`, `Headers` or a `Request` print what theirs do not have. */
+function isOpen(value: object): boolean {
+  if (Array.isArray(value) || value instanceof Error) return true
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
 }
 
 function bodyFilter(secrets: readonly string[]): BodyFilter {

@@ -117,7 +117,7 @@ export function messageBuilder(
         provider,
         id: cleaned(call, id),
         model: cleaned(call, model),
-        usage,
+        usage: cleanedUsage(call, usage),
         warnings: warnings.length === 0 ? undefined : warnings,
       }),
     )
@@ -242,12 +242,14 @@ export function messageBuilder(
       const message = draftMessage(draft, provider)
       const rawFinishReason = cleaned(call, end.rawFinishReason)
       const metadata = cleaned(call, end.metadata)
+      const usage = cleanedUsage(call, end.usage)
       sink(
         defined<Completed>({
           type: 'message_completed',
           message,
           ...end,
           rawFinishReason,
+          usage,
           metadata,
         }),
       )
@@ -265,6 +267,12 @@ function cleaned<T extends JsonValue>(
   value: T | undefined,
 ): T | undefined {
   return value === undefined || clean === undefined ? value : mapTexts(value, clean)
+}
+
+/** Usage whose other counts, which have the provider's own names, are without the secrets of the call. */
+function cleanedUsage(call: AnsweredCall, usage: Usage | undefined): Usage | undefined {
+  const extra = cleaned(call, usage?.extra)
+  return extra === undefined ? usage : { ...usage, extra }
 }
 
 type Started = Extract<ModelEvent, { type: 'message_started' }>

@@ -11,6 +11,7 @@ import { reasonOf, type Clock } from '../core/clock.ts'
 import type { Span } from '../core/telemetry.ts'
 import type { ToolError } from '../errors/errors.ts'
 import { readObject } from '../make/gate.ts'
+import { ownContext } from '../run/context.ts'
 import { isPlainObject, within } from '../schema/checks.ts'
 import { schemaIssues } from '../schema/json-schema.ts'
 import type { Issue } from '../types/error-data.ts'
@@ -179,8 +180,7 @@ function handlerOptions({ call, run, control, progress }: Execution): HandlerOpt
   const answer = answers?.get(call.id)
   const options: HandlerOptions = {
     signal: control.signal,
-    // A fresh record: what a handler writes into it is seen by no other handler and no other run.
-    context: { ...context },
+    context: ownContext(context),
     toolCall: call,
     idempotencyKey: keyOf?.(call) ?? `${requestId ?? 'call'}:${call.id}`,
     progress,
