@@ -1,4 +1,4 @@
-import { isPlainObject, within } from '../schema/checks.ts'
+import { isPlainObject, maxDepth, within } from '../schema/checks.ts'
 import type { Issue } from '../types/error-data.ts'
 import type { JsonValue } from '../types/json.ts'
 
@@ -18,7 +18,8 @@ interface Trail {
   readonly above: object[]
 }
 
-const deepest = 500
+/** The longest list. A list with holes can claim more items than the runtime can hold. */
+const mostItems = 10_000_000
 
 function convert(value: unknown, trail: Trail): JsonValue {
   switch (typeof value) {
@@ -61,7 +62,7 @@ function writesItself(value: object): value is WritesItself {
 function convertMembers(value: object, trail: Trail): JsonValue {
   const { above } = trail
   if (above.includes(value)) throw refusal(trail, 'refers to itself')
-  if (above.length === deepest) throw refusal(trail, 'is nested too deeply')
+  if (above.length === maxDepth) throw refusal(trail, 'is nested too deeply')
   above.push(value)
   const result = Array.isArray(value) ? convertItems(value, trail) : convertFields(value, trail)
   above.pop()
@@ -69,6 +70,9 @@ function convertMembers(value: object, trail: Trail): JsonValue {
 }
 
 function convertItems(items: readonly unknown[], trail: Trail): JsonValue {
+  if (items.length > mostItems) {
+    throw refusal(trail, `has ${items.length} items; at most ${mostItems} are encoded`)
+  }
   const result: JsonValue[] = []
   for (const [index, item] of items.entries()) {
     trail.keys.push(index)

@@ -78,6 +78,14 @@ describe('the default encoder', () => {
     expect(() => encodeJson(value)).toThrow(new TypeError(problem))
   })
 
+  test('refuses a list with a hole so large that the runtime could not hold its copy', () => {
+    const rows: string[] = []
+    rows[1_700_000_000] = 'a list with ids as its indexes'
+    expect(() => encodeJson({ rows })).toThrow(
+      'rows has 1700000001 items; at most 10000000 are encoded',
+    )
+  })
+
   test('refuses values that are nested too deeply instead of overflowing the stack', () => {
     expect(() => encodeJson(deep)).toThrow(/is nested too deeply$/)
   })
