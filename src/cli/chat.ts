@@ -309,12 +309,11 @@ interface PendingQuestion {
   readonly choices: readonly string[]
 }
 
-/** The question of a session, if it has one. The choices are in the arguments of the tool call. */
+/** The question of a session, if it has one, with the choices that its tool passed to `askUser`. */
 export function pendingQuestion(session: Session): PendingQuestion | undefined {
-  const { status, pendingQuestion: question, pendingToolCallId, thread } = session
+  const { status, pendingQuestion: question, pendingQuestionOptions: options } = session
   if (status !== 'awaiting_user' || question === undefined) return undefined
-  const calls = thread.messages.flatMap(({ toolCalls = [] }) => toolCalls)
-  const choices = calls.find(({ id }) => id === pendingToolCallId)?.arguments['choices']
+  const choices = options?.['choices']
   return { question, choices: Array.isArray(choices) ? choices.map(String) : [] }
 }
 

@@ -35,6 +35,7 @@ import {
   type ChatCase,
   type ChatHarness,
   type ChatFixture,
+  waiting,
 } from './harness.ts'
 
 /** The response of `generate`. */
@@ -347,8 +348,6 @@ function withoutRawArguments({
 }: ToolCall): Omit<ToolCall, 'rawArguments'> {
   return call
 }
-
-const waiting: Script = [['preflight_error', 'rate_limited', { status: 429, retryAfterMs: 2000 }]]
 
 function rejected(
   harness: ChatHarness,

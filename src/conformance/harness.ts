@@ -19,7 +19,7 @@ import {
 } from './demands.ts'
 
 /**
- * Starts a chat adapter whose wire plays a script. The harness of a fake is three lines; that of a provider renders the
+ * Starts a chat adapter whose calls are answered by a script. The harness of a fake is three lines; that of a provider renders the
  * script in the provider's format, or uses a fake server.
  */
 export interface ChatHarness extends Declares<ChatCapability> {
@@ -43,7 +43,7 @@ export interface StartOptions {
   readonly chunking?: { readonly seed: number; readonly maxBytes: number } | undefined
 }
 
-/** An adapter, and a view of its wire. */
+/** An adapter, and a view of its requests and connections. */
 export interface StartedAdapter {
   readonly adapter: ChatAdapter
   /** The number of open connections. */
@@ -57,7 +57,7 @@ export interface StartedAdapter {
 /** A case for chat adapters. */
 export type ChatCase = ConformanceCase<ChatHarness, ChatCapability>
 
-/** What a case works with: an adapter that was started for it, and a view of its wire. */
+/** What a case works with: an adapter that was started for it, and a view of its requests and connections. */
 export interface ChatFixture {
   readonly adapter: ChatAdapter
   readonly model: string
@@ -354,6 +354,11 @@ export const late: Script = [
 
 /** A refusal. */
 export const refused: Script = [['preflight_error', 'authentication_failed', { status: 401 }]]
+
+/** A refusal that says how long to wait. */
+export const waiting: Script = [
+  ['preflight_error', 'rate_limited', { status: 429, retryAfterMs: 2000 }],
+]
 
 /** A tool call. */
 export const weatherCall: Script = [

@@ -269,7 +269,7 @@ export const imageAdapterCases: readonly ImageCase[] = [
   ...failureCases,
 ]
 
-/** Starts an image adapter whose wire plays a script. It declares the operations of the adapter. */
+/** Starts an image adapter whose calls are answered by a script. It declares the operations of the adapter. */
 export interface ImageHarness extends Declares<ImageCapability> {
   /** The model that requests name (`conformance-model`). */
   readonly model?: string | undefined
@@ -279,7 +279,7 @@ export interface ImageHarness extends Declares<ImageCapability> {
   start(script: readonly ImageScriptEntry[]): StartedImageAdapter | Promise<StartedImageAdapter>
 }
 
-/** An image adapter, and a view of its wire. */
+/** An image adapter, and a view of its requests. */
 export interface StartedImageAdapter {
   readonly adapter: ImageAdapter
   /** The requests so far, as JSON: URLs and bodies, without the headers that contain the key. */

@@ -430,7 +430,7 @@ export const asideCases: readonly ChatCase[] = [
   },
 ]
 
-/** The usage of a call. Scripts count as this library does; the wire counts as the provider does. */
+/** The usage of a call. Scripts count as this library does; a provider may count in another way. */
 export const usageCases: readonly ChatCase[] = [
   counts('tokens are counted', 'usage', { inputTokens: 100, outputTokens: 20 }),
   counts('input includes what was read from a cache', 'cached_usage', {

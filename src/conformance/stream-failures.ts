@@ -29,6 +29,7 @@ import {
   type ChatCase,
   type ChatHarness,
   type ChatFixture,
+  waiting,
 } from './harness.ts'
 
 /** Failures after the first event. */
@@ -204,8 +205,6 @@ export const refusalCases: readonly ChatCase[] = [
   },
 ]
 
-const waiting: Script = [['preflight_error', 'rate_limited', { status: 429, retryAfterMs: 2000 }]]
-
 function refused(
   harness: ChatHarness,
   script: Script,
@@ -219,22 +218,22 @@ function refused(
   })
 }
 
-const limitMs = 10_000
+const limitMs = 4000
 
-/** Twelve seconds in all, with a delta every second. */
+/** Six seconds in all, with a delta every second. */
 const steady: Script = [
   ['text', 'slow'],
-  ...Array.from({ length: 12 }).flatMap((): readonly ScriptEntry[] => [
+  ...Array.from({ length: 6 }).flatMap((): readonly ScriptEntry[] => [
     ['delay', 1000],
     ['text', ' and steady'],
   ]),
   ['finish', 'stop'],
 ]
 
-/** Twelve seconds without content, with a sign of life every second. */
+/** Six seconds without content, with a chunk that makes no event every second. */
 const pinging: Script = [
   ['text', 'let me think'],
-  ...Array.from({ length: 12 }).flatMap((): readonly ScriptEntry[] => [
+  ...Array.from({ length: 6 }).flatMap((): readonly ScriptEntry[] => [
     ['delay', 1000],
     ['raw_chunk', {}],
   ]),
@@ -242,10 +241,10 @@ const pinging: Script = [
   ['finish', 'stop'],
 ]
 
-/** The provider's handshake, and nothing else for a minute. */
+/** The provider's handshake, and nothing else for five seconds. */
 const handshake: Script = [
   ['raw_chunk', {}],
-  ['delay', 60_000],
+  ['delay', 5000],
   ['text', 'late'],
   ['finish', 'stop'],
 ]
@@ -257,12 +256,12 @@ export const timeCases: readonly ChatCase[] = [
     capability: 'timeouts',
     run: (harness) =>
       play(harness, pinging, async (fixture) => {
-        const { events, failure } = await readWhileTimePasses(fixture, { streamTimeoutMs: 8000 })
+        const { events, failure } = await readWhileTimePasses(fixture, { streamTimeoutMs: 3000 })
         demand(events.at(-1)?.type === 'message_completed', {
-          expected: 'message_completed: the provider was never silent for 8000 ms',
+          expected: 'message_completed: the provider was never silent for 3000 ms',
           received: failure?.thrown ?? showEvents(events),
           contract: 'timeouts',
-          hint: 'restart the timer with every read, not with every event: pings and comments are signs of life',
+          hint: 'restart the timer with every read, not with every event: pings and comments end a silence too',
         })
       }),
   },
@@ -273,8 +272,8 @@ export const timeCases: readonly ChatCase[] = [
       play(harness, pinging, async (fixture) => {
         let signs = 0
         await readWhileTimePasses(fixture, { onActivity: () => void signs++ })
-        demand(signs >= 12, {
-          expected: 'at least 12 calls of onActivity: the provider sent something every second',
+        demand(signs >= 6, {
+          expected: 'at least 6 calls of onActivity: the provider sent something every second',
           received: signs,
           contract: 'activity',
         })
@@ -293,7 +292,7 @@ export const timeCases: readonly ChatCase[] = [
         })
         await turns(200)
         waits = false
-        await whileTimePasses(fixture, pending, 120_000)
+        await whileTimePasses(fixture, pending, 60_000)
         await stream.leave()
         demand(early === undefined, {
           expected: 'nothing before the first text: message_started comes with it',

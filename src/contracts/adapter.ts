@@ -36,7 +36,7 @@ export interface ChatAdapter {
   readonly key?: KeyNeed
   stream(request: ModelRequest, options?: AdapterOptions): AsyncIterable<readonly ModelEvent[]>
   /**
-   * The same call without streaming on the wire. Optional: the engine always streams and folds. Its result equals the
+   * The same call, answered by the provider in one piece. Optional: the engine always streams and folds. Its result equals the
    * fold of `stream`, and it rejects where the stream would throw or end in `error`.
    */
   generate?(request: ModelRequest, options?: AdapterOptions): Promise<ModelResponse>
@@ -59,7 +59,8 @@ export interface ImageAdapter {
 /**
  * The options of an adapter call. All are optional, so that an adapter can be called directly.
  *
- * An engine keeps the timeouts itself and does not pass them on. An adapter that is called directly honours them.
+ * An engine keeps the timeouts itself, whatever the adapter does. It passes `streamTimeoutMs` on, because only the adapter knows
+ * when an answer has said its end. An adapter that is called directly honours both.
  */
 export interface AdapterOptions {
   /** The id of the run, for `message_started` and errors. */
@@ -68,7 +69,7 @@ export interface AdapterOptions {
   readonly signal?: AbortSignal | undefined
   /** The key to use. Never stored, never in an event or an error. */
   readonly apiKey?: string | undefined
-  /** Headers of this call, which override the adapter's. Never stored, never in an event or an error. */
+  /** Headers of this call, which override the adapter's; `anthropic-beta` is added to it. Never stored, never in an event or an error. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** Milliseconds to the first content; beyond it the call fails with `timeout`. */
   readonly requestTimeoutMs?: number | undefined

@@ -56,7 +56,7 @@ export type Instructions<Context = EngineContext> =
   // A method's parameter is compared both ways, so the function may say what it needs of the context.
   | { bivarianceHack(context: Context): string }['bivarianceHack']
 
-/** What `prepareStep` is told about the model call that is next. */
+/** What `prepareStep` gets to know about the next model call. */
 export interface NextStep {
   /** The messages that would be sent, without instructions. */
   readonly messages: readonly Message[]
@@ -108,7 +108,7 @@ export interface CallOptions<Format extends FormatOption = FormatOption> {
   readonly seed?: number | undefined
   readonly presencePenalty?: number | undefined
   readonly frequencyPenalty?: number | undefined
-  /** Headers of this call. They override those of the adapter, and are in no event and no saved data. */
+  /** Headers of this call. They override those of the adapter (`anthropic-beta` is added to it), and are in no event and no saved data. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** With a schema of Zod, Valibot or ArkType, the result has a validated, typed `output`, and so has the last event of a stream. */
   readonly responseFormat?: Format | undefined

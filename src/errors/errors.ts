@@ -366,7 +366,7 @@ export const validationErrorReasons = [
 /** Which kind of value was invalid. Closed. */
 export type ValidationErrorReason = (typeof validationErrorReasons)[number]
 
-/** A value is invalid; nothing was sent. `issues` lists every problem with its path. */
+/** A value is invalid. `issues` lists every problem with its path. Nothing was sent, unless the reason is `invalid_output`. */
 export class ValidationError extends AllmError {
   override readonly name = 'ValidationError'
   readonly kind = 'validation'
@@ -406,10 +406,13 @@ export const sessionErrorReasons = [
   'unavailable',
 ] as const
 
-/** Why a session refused an operation. Closed. */
+/** Why a session refused an operation, or could not be read or stored. Closed. */
 export type SessionErrorReason = (typeof sessionErrorReasons)[number]
 
-/** A session refused an operation and was not changed. The message names the operations that are allowed now. */
+/**
+ * A session refused an operation, or could not be read or stored. It was not changed. The message of a refused operation names
+ * those that are legal now.
+ */
 export class SessionError extends AllmError {
   override readonly name = 'SessionError'
   readonly kind = 'session'

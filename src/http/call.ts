@@ -55,11 +55,11 @@ export interface HttpCall {
 /** A call under way: its signal and its idle timer. */
 export interface GuardedCall {
   readonly signal: AbortSignal
-  /** Events are being handed out. The timer pauses, so that a slow reader does not count as silence. */
+  /** The consumer gets events. The timer pauses, so that a slow consumer does not count as silence. */
   handOut(): void
   /** The provider is waited for again, or it has shown that it is alive. */
   wait(): void
-  /** The answer said how it ended. What may still follow is waited for only shortly. */
+  /** The finish reason has come. The wait for what may still follow is short. */
   waitForEnd(): void
   /** Aborts the call if it is still open, and releases everything. */
   close(): void
@@ -88,7 +88,7 @@ export function guardCall(call: HttpCall): GuardedCall {
       if (timed && begun) idle.reset(streamTimeoutMs)
     },
     waitForEnd() {
-      // Less than the limit of whoever reads the events, who does not know that the end was said.
+      // Less than the engine's own limit: the engine does not know that the finish reason has come.
       idle.reset(Math.min(lastEventsMs, (streamTimeoutMs ?? Number.POSITIVE_INFINITY) / 2))
     },
     close() {

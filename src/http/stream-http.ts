@@ -94,7 +94,7 @@ async function* readBatches<Out>(
         sent += out.length
         yield out
       }
-      // Whatever arrives is a sign of life: pings, comments, half an event.
+      // Whatever arrives ends a silence: pings, comments, half an event.
       if (!decoder.done && !done) {
         if (decoder.ended !== true) guard.wait()
         else if (body.seen > seen) guard.waitForEnd()
@@ -149,7 +149,7 @@ interface BodyDecoder<Out> {
   /**
    * Decodes one chunk into `out`; `undefined` is the end of the body.
    *
-   * A problem is returned instead of thrown, so that the events decoded before it can be handed out first. At the end of a body
+   * A problem is returned instead of thrown, so that the events decoded before it can be emitted first. At the end of a body
    * that is `broken`, half an event is not read.
    */
   take(
@@ -159,7 +159,7 @@ interface BodyDecoder<Out> {
   ): { readonly problem: unknown } | undefined
 }
 
-/** Judges the events of one read, in place. It may throw an `AllmError`; what it left is handed out first. */
+/** Judges the events of one read, in place. It may throw an `AllmError`; what it left is emitted first. */
 type Settle<Out> = (out: Out[]) => void
 
 interface BodyRules<Out> {
@@ -267,7 +267,7 @@ async function hangUp(reader: BodyReader | undefined, guard: GuardedCall): Promi
 
 /** How far a stream was when it failed. */
 interface Progress {
-  /** The events that were handed out. Before the first one, the whole call has failed. */
+  /** The events that were emitted. Before the first one, the whole call has failed. */
   readonly sent: number
   /** Events of the provider. */
   readonly seen: number

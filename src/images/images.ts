@@ -1,4 +1,4 @@
-import type { ImageAdapter } from '../contracts/adapter.ts'
+import type { AdapterOptions, ImageAdapter } from '../contracts/adapter.ts'
 import type { Engine } from '../contracts/engine.ts'
 import type { EngineParts, RetryOption } from '../contracts/options.ts'
 import { linkedAbort } from '../core/abort.ts'
@@ -114,6 +114,7 @@ interface ImageCall {
   readonly clock: Clock
   readonly newId: NewId
   readonly signal: AbortSignal | undefined
+  readonly headers: AdapterOptions['headers']
   readonly requestTimeoutMs: number | undefined
   readonly retry: RetryOption | undefined
 }
@@ -139,7 +140,7 @@ function settleImageCall(
     const message = `${provider} needs a model: pass createEngine({ imageModel }), or the option model`
     throw new EngineError('missing_model', message, { provider, requestId })
   }
-  const { apiKey, signal } = options
+  const { apiKey, signal, headers } = options
   return {
     adapter,
     provider,
@@ -149,6 +150,7 @@ function settleImageCall(
     clock,
     newId,
     signal,
+    headers,
     requestTimeoutMs: options.requestTimeoutMs ?? defaults.requestTimeoutMs,
     retry: options.retry ?? engine.retry,
   }
@@ -176,7 +178,7 @@ async function runImageCall(call: ImageCall): Promise<ImageResponse> {
 
 /** One attempt. A timeout or a cancellation ends it at once, even when the adapter ignores its signal. */
 async function attempt(call: ImageCall, apiKey: string | undefined): Promise<ImageResponse> {
-  const { adapter, request, requestId, provider, clock, newId, requestTimeoutMs } = call
+  const { adapter, request, requestId, provider, clock, newId, headers, requestTimeoutMs } = call
   if (call.signal?.aborted === true) throw cancelledCall(call)
   const abort = linkedAbort(call.signal)
   const onTimeout = (): void => {
@@ -187,7 +189,7 @@ async function attempt(call: ImageCall, apiKey: string | undefined): Promise<Ima
     requestTimeoutMs === undefined ? undefined : startTimer(clock, requestTimeoutMs, onTimeout)
   try {
     const { signal } = abort
-    const options = { requestId, signal, apiKey, clock, newId }
+    const options = { requestId, signal, apiKey, headers, clock, newId }
     const answer = adapter.generate(request, options)
     return conforming(await Promise.race([answer, stopped(signal, call)]), call)
   } catch (error) {
@@ -248,6 +250,8 @@ export interface ImageCallOptions {
   readonly requestId?: string | undefined
   /** For this call only. It is not stored. */
   readonly apiKey?: string | undefined
+  /** Headers of this call, which override the adapter's. Those of the engine are sent with its chat calls only. Not stored. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
   /** Milliseconds that each attempt may take. */
   readonly requestTimeoutMs?: number | undefined
 }
@@ -257,7 +261,7 @@ const later: Check = () => fine
 
 const { model, providerOptions, metadata } = callOptionChecks
 
-const { signal, retry: retryCheck, requestId, apiKey, requestTimeoutMs } = callOptionChecks
+const { signal, retry: retryCheck, requestId, apiKey, headers, requestTimeoutMs } = callOptionChecks
 
 const imageOptions = optionsOf({
   model,
@@ -274,6 +278,7 @@ const imageOptions = optionsOf({
   retry: retryCheck,
   requestId,
   apiKey,
+  headers,
   requestTimeoutMs,
 } satisfies Readonly<Record<keyof ImageCallOptions, Check>>)
 

@@ -14,7 +14,7 @@ import { finishReasons, usageFields, type FinishReason, type Usage } from '../ty
 export const maxCalls = 512
 
 /**
- * The gate that everything passes that an adapter says. Whatever passes it can be saved, read and sent again.
+ * The check of everything that an adapter emits. What passes it can be saved, read and sent again.
  *
  * - A number that is not finite, a negative zero and what JSON cannot hold are dropped or settled. In the arguments of a call they
  *   leave nothing to run: `arguments` is `{}`, and `rawArguments` keeps the text.
@@ -117,7 +117,7 @@ function asProblem({ facts, count }: Gate, error: unknown): StreamError {
   return new StreamError('malformed_event', message, { ...details, cause: error })
 }
 
-/** An event as it may be handed out: the same, a corrected one, or none. */
+/** An event as it may be emitted: the same, a corrected one, or none. */
 function pass(gate: Gate, event: ModelEvent): ModelEvent | undefined {
   switch (event.type) {
     case 'text_delta':
@@ -205,7 +205,7 @@ function sharedId({ ids }: Gate, given: string): SharedId {
   return shared
 }
 
-/** The id of the nth call that has this id on the wire. The first keeps it, if no other call has it. */
+/** The id of the nth call to which the adapter gave this id. The first keeps it, if no other call has it. */
 function idOf(gate: Gate, given: string, nth: number): string {
   const { names } = sharedId(gate, given)
   while (names.length < nth) names.push(freeId(gate, given))

@@ -19,7 +19,7 @@ import { maxCalls, readObject, tooManyCalls } from './gate.ts'
 /**
  * Builds one assistant message and emits its events: started, deltas, completed, the message itself last.
  *
- * A wire decoder calls it with what it reads, so that all providers and the fake emit the same events in the same order.
+ * The decoder of a provider calls it with what it reads, so that all providers and the fake emit the same events in the same order.
  * Nothing is emitted before there is content: the first call that has something to say emits `message_started` first, so a
  * failure before it fails the whole call.
  */

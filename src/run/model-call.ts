@@ -30,7 +30,7 @@ import { asCallerCounts, optionOf, type RunContext } from './context.ts'
 import { reportRetry, retryPlan } from './retry-policy.ts'
 import type { BatchSource } from './run-stream.ts'
 
-/** A model call as a source of batches. Each batch is folded into `state` before it is handed out. */
+/** A model call as a source of batches. Each batch is folded into `state` before it is emitted. */
 export interface ModelRun extends BatchSource {
   /** What was received so far. */
   readonly state: Collector
@@ -110,6 +110,7 @@ function settleCall(context: RunContext, request: ModelRequest): ModelCall {
   const adapter = adapterOf(engine.adapter)
   const includeRawChunks = optionOf(context, 'includeRawChunks')
   const maxResponseBytes = optionOf(context, 'maxResponseBytes')
+  const streamTimeoutMs = optionOf(context, 'streamTimeoutMs') ?? 60_000
   return {
     adapter,
     provider: adapter.provider,
@@ -120,6 +121,7 @@ function settleCall(context: RunContext, request: ModelRequest): ModelCall {
       sessionId,
       includeRawChunks,
       maxResponseBytes,
+      streamTimeoutMs,
       clock,
       newId,
       headers: callHeaders(context),
@@ -129,7 +131,7 @@ function settleCall(context: RunContext, request: ModelRequest): ModelCall {
     clock,
     signal: call.signal,
     requestTimeoutMs: optionOf(context, 'requestTimeoutMs') ?? 600_000,
-    streamTimeoutMs: optionOf(context, 'streamTimeoutMs') ?? 60_000,
+    streamTimeoutMs,
     retry: call.retry ?? engine.retry,
     onEvent: optionOf(context, 'onEvent'),
   }
@@ -149,7 +151,7 @@ const over: Step = { done: true, value: undefined }
 interface Run {
   readonly call: ModelCall
   readonly state: Collector
-  /** `ending`: the last event was handed out, and the adapter may still have to wind up. */
+  /** `ending`: the last event was emitted, and the adapter may still have to finish. */
   phase: 'new' | 'opening' | 'open' | 'ending' | 'ended'
   /** Aborted when the call is stopped between two attempts; each attempt has a controller of its own. */
   readonly stop: AbortController
@@ -255,7 +257,7 @@ function pull(run: Run): Promise<Step> {
   )
 }
 
-/** Lets a batch pass the gate. One of which nothing is left is not handed out. */
+/** Checks a batch of the adapter. One of which nothing is left is not emitted. */
 function settleBatch(run: Run, batch: ModelBatch | undefined): Step | Promise<Step> {
   if (batch === undefined) return handOut(run, [failureEvent(truncated(run))])
   if (run.attempt === undefined || !isList(batch)) return handOut(run, batch)
@@ -427,7 +429,7 @@ function keepAlive(attempt: Attempt): void {
     attempt.idle.reset(attempt.call.streamTimeoutMs)
 }
 
-/** Notes whether content has come: anything but the start of the message and what was shown of the wire. */
+/** Notes whether content has come: anything but the start of the message and raw chunks. */
 function noteContent(attempt: Attempt, batch: Batch): void {
   attempt.begun ||= batch.some(({ type }) => type !== 'message_started' && type !== 'raw_chunk')
 }

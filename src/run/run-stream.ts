@@ -63,7 +63,7 @@ export interface RunFold<Result> {
   readonly state: Collector
   /** Folds one event of the run into a state. The events of a single model call are those of a model. */
   add(state: Collector, event: StreamEvent): void
-  /** Whether a state is that of a run whose last event was handed out. */
+  /** Whether a state is that of a run whose last event was delivered. */
   isOver(state: Collector): boolean
   /** The result of a run that ended in this state. Throws what the call without `stream` throws. */
   settle(end: RunEnd, state: Collector): Result | Promise<Result>
@@ -187,9 +187,9 @@ interface Reading {
   readonly keep: StreamOptions['keep']
   /** The state before the batch, with the first `folded` events of the batch folded in. */
   before: Collector
-  /** The batch that is being handed out; `undefined` while the next one is awaited. */
+  /** The batch that is being delivered; `undefined` while the next one is awaited. */
   batch: Batch | undefined
-  /** How many events of the batch were handed out. */
+  /** How many events of the batch were delivered. */
   at: number
   folded: number
   end: RunEnd | undefined
@@ -198,10 +198,10 @@ interface Reading {
 }
 
 /**
- * The state as of the last event that was handed out.
+ * The state as of the last event that was delivered.
  *
- * The source folds a whole batch before its first event is handed out. In the middle of a batch the state is therefore the
- * one before it, with the events handed out since.
+ * The source folds a whole batch before its first event is delivered. In the middle of a batch the state is therefore the
+ * one before it, with the events delivered since.
  */
 function current(run: Reading): Collector {
   const { batch, at } = run
@@ -271,7 +271,7 @@ const over: IteratorResult<never, void> = { done: true, value: undefined }
 
 type BatchStep = IteratorResult<Batch, void>
 
-/** Hands out single events. While a batch lasts, `next` returns an already resolved promise. */
+/** Delivers single events. While a batch lasts, `next` returns an already resolved promise. */
 function eventIterator(run: Reading, leave: () => Promise<void>): Events {
   const { keep } = run
   return reader(run, leave, (batch) => {
@@ -293,7 +293,7 @@ function batchIterator(run: Reading, leave: () => Promise<void>): AsyncIterator<
   })
 }
 
-/** Hands out what `take` finds in the batch; when that is nothing, the next batch is awaited. */
+/** Delivers what `take` finds in the batch; when that is nothing, the next batch is awaited. */
 function reader<T>(
   run: Reading,
   leave: () => Promise<void>,

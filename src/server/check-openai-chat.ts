@@ -1,11 +1,13 @@
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import {
+  choiceProblem,
+  formatSchemaProblem,
+  functionProblem,
   missing,
   nameProblem,
   openaiWords,
   params,
   rangeProblem,
-  strictSchemaProblem,
   toolSettingProblem,
   wordProblem,
   wrongType,
@@ -46,7 +48,7 @@ export function checkOpenaiChat(body: JsonObject): RequestProblem | undefined {
     rangeProblem(body) ??
     firstProblem(tools, toolProblem) ??
     toolSettingProblem(body, tools.length) ??
-    choiceProblem(body['tool_choice'], tools) ??
+    choiceProblem(body['tool_choice'], tools, functionName) ??
     (stream_options !== undefined && stream_options !== null && stream !== true
       ? {
           message: "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
@@ -80,32 +82,16 @@ function toolProblem(tool: JsonObject, index: number): RequestProblem | undefine
   if (tool['type'] !== 'function')
     return wordProblem(`${at}.type`, tool['type'], ['function', 'custom'])
   if (tool['function'] === undefined) return missing(`${at}.function`)
-  const { name, parameters, description, strict } = objectOf(tool['function'])
+  const called = objectOf(tool['function'])
+  const { description } = called
   if (description !== undefined && typeof description !== 'string' && description !== null)
     return wrongType(`${at}.function.description`, 'a string', kindOf(description))
-  if (parameters !== undefined && kindOf(parameters) !== 'object' && parameters !== null)
-    return wrongType(`${at}.function.parameters`, 'an object', kindOf(parameters))
-  const misnamed = nameProblem(name, `${at}.function.name`)
-  if (misnamed !== undefined || strict !== true) return misnamed
-  return strictSchemaProblem(parameters, {
-    of: `function '${shown(name)}'`,
-    param: `${at}.function.parameters`,
-    code: 'invalid_function_parameters',
-  })
+  return functionProblem(called, `${at}.function`)
 }
 
-function choiceProblem(
-  choice: JsonValue | undefined,
-  tools: readonly JsonObject[],
-): RequestProblem | undefined {
-  if (typeof choice === 'string')
-    return wordProblem('tool_choice', choice, ['none', 'auto', 'required'])
-  const { type, function: named } = objectOf(choice)
-  if (type !== 'function') return undefined
-  const { name } = objectOf(named)
-  if (tools.some((tool) => objectOf(tool['function'])['name'] === name)) return undefined
-  const message = `Tool choice 'function' not found in 'tools' parameter: '${shown(name)}'.`
-  return { message, param: 'tool_choice' }
+/** The name of a tool, or of the tool that a choice forces. */
+function functionName(tool: JsonObject): JsonValue | undefined {
+  return objectOf(tool['function'])['name']
 }
 
 function formatProblem(format: JsonObject): RequestProblem | undefined {
@@ -115,12 +101,7 @@ function formatProblem(format: JsonObject): RequestProblem | undefined {
   if (type !== 'json_schema') return wordProblem('response_format.type', type, types)
   const at = 'response_format.json_schema'
   if (format['json_schema'] === undefined) return missing(at)
-  const { name, schema, strict } = objectOf(format['json_schema'])
-  if (schema === undefined) return missing(`${at}.schema`)
-  const misnamed = nameProblem(name, `${at}.name`)
-  if (misnamed !== undefined || strict !== true) return misnamed
-  const of = `response_format '${shown(name)}'`
-  return strictSchemaProblem(schema, { of, param: 'response_format', code: 'invalid_json_schema' })
+  return formatSchemaProblem(objectOf(format['json_schema']), at, 'response_format')
 }
 
 const roles = ['system', 'assistant', 'user', 'function', 'tool', 'developer']

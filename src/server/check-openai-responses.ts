@@ -1,11 +1,13 @@
-import type { JsonObject, JsonValue } from '../types/json.ts'
+import type { JsonObject } from '../types/json.ts'
 import {
+  choiceProblem,
+  formatSchemaProblem,
+  functionProblem,
   missing,
   nameProblem,
   openaiWords,
   params,
   rangeProblem,
-  strictSchemaProblem,
   toolSettingProblem,
   wordProblem,
   wrongType,
@@ -44,7 +46,7 @@ export function checkOpenaiResponses(body: JsonObject): RequestProblem | undefin
     rangeProblem(body) ??
     firstProblem(tools, toolProblem) ??
     toolSettingProblem(body, tools.length) ??
-    choiceProblem(body['tool_choice'], tools) ??
+    choiceProblem(body['tool_choice'], tools, ({ name }) => name) ??
     formatProblem(objectOf(objectOf(body['text'])['format']))
   )
 }
@@ -61,46 +63,16 @@ function inputProblem(body: JsonObject): RequestProblem | undefined {
 
 function toolProblem(tool: JsonObject, index: number): RequestProblem | undefined {
   const at = `tools[${index}]`
-  const { type, name, parameters, strict } = tool
-  if (type === undefined) return missing(`${at}.type`)
-  if (type !== 'function') return undefined
-  if (parameters !== undefined && parameters !== null && kindOf(parameters) !== 'object')
-    return wrongType(`${at}.parameters`, 'an object', kindOf(parameters))
-  const misnamed = nameProblem(name, `${at}.name`)
-  if (misnamed !== undefined || strict !== true) return misnamed
-  return strictSchemaProblem(parameters, {
-    of: `function '${shown(name)}'`,
-    param: `${at}.parameters`,
-    code: 'invalid_function_parameters',
-  })
-}
-
-function choiceProblem(
-  choice: JsonValue | undefined,
-  tools: readonly JsonObject[],
-): RequestProblem | undefined {
-  if (typeof choice === 'string')
-    return wordProblem('tool_choice', choice, ['none', 'auto', 'required'])
-  const { type, name } = objectOf(choice)
-  if (type !== 'function' || tools.some((tool) => tool['name'] === name)) return undefined
-  const message = `Tool choice 'function' not found in 'tools' parameter: '${shown(name)}'.`
-  return { message, param: 'tool_choice' }
+  if (tool['type'] === undefined) return missing(`${at}.type`)
+  return tool['type'] === 'function' ? functionProblem(tool, at) : undefined
 }
 
 function formatProblem(format: JsonObject): RequestProblem | undefined {
   const types = ['text', 'json_object', 'json_schema', 'grammar', 'python']
-  const { type, name, schema, strict } = format
+  const { type } = format
   if (type === undefined) return undefined
   if (type !== 'json_schema') return wordProblem('text.format.type', type, types)
-  if (schema === undefined) return missing('text.format.schema')
-  const misnamed = nameProblem(name, 'text.format.name')
-  if (misnamed !== undefined || strict !== true) return misnamed
-  const of = `response_format '${shown(name)}'`
-  return strictSchemaProblem(schema, {
-    of,
-    param: 'text.format.schema',
-    code: 'invalid_json_schema',
-  })
+  return formatSchemaProblem(format, 'text.format', 'text.format.schema')
 }
 
 const roles = ['assistant', 'system', 'developer', 'user']

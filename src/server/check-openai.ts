@@ -134,6 +134,50 @@ export function params(
   return names.split(' ').map((name) => [name, kind])
 }
 
+/** The function of a tool: its parameters are an object, its name is legal, and a strict schema is one. */
+export function functionProblem(
+  { name, parameters, strict }: JsonObject,
+  at: string,
+): RequestProblem | undefined {
+  if (parameters !== undefined && parameters !== null && kindOf(parameters) !== 'object')
+    return wrongType(`${at}.parameters`, 'an object', kindOf(parameters))
+  const misnamed = nameProblem(name, `${at}.name`)
+  if (misnamed !== undefined || strict !== true) return misnamed
+  return strictSchemaProblem(parameters, {
+    of: `function '${shown(name)}'`,
+    param: `${at}.parameters`,
+    code: 'invalid_function_parameters',
+  })
+}
+
+/** The schema of an answer. `param` is the parameter that OpenAI names for a strict schema that is not one. */
+export function formatSchemaProblem(
+  { name, schema, strict }: JsonObject,
+  at: string,
+  param: string,
+): RequestProblem | undefined {
+  if (schema === undefined) return missing(`${at}.schema`)
+  const misnamed = nameProblem(name, `${at}.name`)
+  if (misnamed !== undefined || strict !== true) return misnamed
+  const of = `response_format '${shown(name)}'`
+  return strictSchemaProblem(schema, { of, param, code: 'invalid_json_schema' })
+}
+
+/** A choice of tools: a mode, or one of the named functions. `nameOf` finds the name in a tool, and in a choice. */
+export function choiceProblem(
+  choice: JsonValue | undefined,
+  tools: readonly JsonObject[],
+  nameOf: (tool: JsonObject) => JsonValue | undefined,
+): RequestProblem | undefined {
+  if (typeof choice === 'string')
+    return wordProblem('tool_choice', choice, ['none', 'auto', 'required'])
+  const chosen = objectOf(choice)
+  const name = nameOf(chosen)
+  if (chosen['type'] !== 'function' || tools.some((tool) => nameOf(tool) === name)) return undefined
+  const message = `Tool choice 'function' not found in 'tools' parameter: '${shown(name)}'.`
+  return { message, param: 'tool_choice' }
+}
+
 /** The place of a strict schema in a request. */
 interface StrictPlace {
   /** The owner of the schema, such as `function 'get_weather'`. */
@@ -145,7 +189,7 @@ interface StrictPlace {
 /**
  * Checks a strict schema: every object must list all its properties as required and forbid others.
  */
-export function strictSchemaProblem(
+function strictSchemaProblem(
   schema: JsonValue | undefined,
   place: StrictPlace,
   context: readonly string[] = [],

@@ -12,6 +12,7 @@ type WireSetting =
       keyof ModelRequest,
       'model' | 'messages' | 'tools' | 'promptCache' | 'providerOptions' | 'metadata'
     >
+  | 'promptCache.key'
   | 'promptCache.retention'
   | 'reasoning.summary'
 
@@ -83,7 +84,7 @@ const promoted = {
   withoutCalls: { tool_calls: 'stop' },
 } as const
 
-/** The limits of each format. `docs/decisions/020-wire-limits.md` has the reasons. */
+/** The limits of each format. `docs/decisions/020-wire-limits.md` in the repository has the reasons. */
 export const wireLimits: Readonly<Record<WireFormat, WireLimits>> = {
   openai_chat: {
     settings: ['topK', 'reasoning.summary'],
@@ -132,7 +133,7 @@ export const wireLimits: Readonly<Record<WireFormat, WireLimits>> = {
     sources: { files: true, text: false, ranges: true },
   },
   anthropic: {
-    settings: ['seed', 'presencePenalty', 'frequencyPenalty'],
+    settings: ['seed', 'presencePenalty', 'frequencyPenalty', 'promptCache.key'],
     finishReasons: {
       withCalls: { stop: 'tool_calls', error: 'other' },
       withoutCalls: { error: 'other' },
@@ -156,7 +157,7 @@ export const wireLimits: Readonly<Record<WireFormat, WireLimits>> = {
     sources: { files: true, text: true, ranges: false },
   },
   gemini: {
-    settings: ['parallelToolCalls', 'promptCache.retention'],
+    settings: ['parallelToolCalls', 'promptCache.key', 'promptCache.retention'],
     finishReasons: promoted,
     failures: { refused: refusedFailures, streamed: streamedFailures },
     usage: {

@@ -491,7 +491,7 @@ export type ToolResultInput = (
 ) &
   SubmitOptions
 
-/** How a result is told to the model. */
+/** The options of `Session.submitToolResult`. */
 export interface SubmitOptions {
   /** The work failed: the model reads the content as an error. */
   readonly isError?: boolean | undefined

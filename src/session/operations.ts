@@ -234,7 +234,7 @@ function stateAfter(end: RunEnd | undefined, state: Collector): Collector {
 /** A session's run as a stream of events. Its `result` is the session and the result of the run, also after a failure or `break`. */
 export interface SessionStream<Result = SessionResult<unknown>> extends RunStream<Result> {
   /**
-   * The session as of the last event that was handed out, the user's input included from the start. Saving it after
+   * The session as of the last event that was delivered, the user's input included from the start. Saving it after
    * every event makes the run resumable at every event. It is built when it is read.
    */
   readonly session: Session

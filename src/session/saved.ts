@@ -92,7 +92,7 @@ function migrate(value: unknown): unknown {
 /**
  * An image that named a local file, as a text that says so.
  *
- * Such an image was read when the session was resumed: whoever could write a session could read any file of the machine.
+ * Such an image was read when the session was resumed: everybody who could write a session could read any file of the machine.
  */
 function withoutPaths(saved: Record<string, unknown>): Record<string, unknown> {
   const { thread } = saved

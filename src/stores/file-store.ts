@@ -60,8 +60,9 @@ export interface FileStoreOptions {
  *     sessions/.tmp/bob.77de…/            a folder in progress, or one that is being deleted
  *
  * There is no lock. A number is taken by creating its name, which only one writer can do, so a process that was killed or
- * paused in a save blocks nobody and costs no update; the next save removes what it left, and so does any other use of the store
- * after an hour. The new file and its directory are synced before the save resolves. `docs/decisions/035-file-store.md` explains why this is safe.
+ * paused in a save blocks nobody and costs no update; the next save of the session removes what it left, and after an hour other
+ * operations do. The new file and its directory are synced before the save resolves.
+ * `docs/decisions/035-file-store.md` in the repository explains why this is safe.
  */
 export function fileStore(directory: string, options: FileStoreOptions = {}): SessionStore {
   // An empty one would be the root of the file system.
@@ -202,7 +203,7 @@ async function versionOf(
 /**
  * Adds the entry with the next number. Returns whether this writer got the number.
  *
- * The file in progress is written first, and then it is checked that the number is still the next one. Whoever removes an
+ * The file in progress is written first, and then it is checked that the number is still the next one. A process that removes an
  * old entry removes the files in progress up to the newest number before, so a number whose entry was removed cannot be
  * taken a second time: the link fails, because its source is gone.
  */

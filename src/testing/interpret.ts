@@ -58,7 +58,7 @@ export interface CompiledScript {
   readonly usage?: Usage
 }
 
-/** The events of one batch, and the wait before it; the first section may come without a wait. One without events is a sign of life. */
+/** The events of one batch, and the wait before it; the first section may come without a wait. One without events stands for something that arrives and makes no event. */
 export interface Section {
   readonly delayMs: number | undefined
   readonly events: readonly ModelEvent[]
@@ -238,7 +238,7 @@ function headed({ builder, call }: ScriptRun): MessageBuilder {
   return builder
 }
 
-/** A chunk that is not shown is a sign of life: a section without events. On a wire a chunk may come before the message starts. */
+/** A chunk that is not shown still ends a silence: it is a section without events. In a provider's format a chunk may come before the message starts. */
 function addRaw(run: ScriptRun, chunk: JsonValue): void {
   const { call, builder } = run
   if (call.onWire === true) return run.emit({ type: 'raw_chunk', chunk })

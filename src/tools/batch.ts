@@ -34,7 +34,7 @@ const over: Step = { done: true, value: undefined }
  * Runs calls, at most `maxConcurrency` at once. Events come in the order in which things happen; nothing happens
  * before the first `next()`.
  *
- * `tool_execution_started` is handed out before the handler runs. All starts that fit `maxConcurrency` end one batch of
+ * `tool_execution_started` is delivered before the handler runs. All starts that fit `maxConcurrency` end one batch of
  * events, and the `next()` after it starts their handlers side by side. A consumer that saves what it was given before it
  * asks for more has therefore saved the start of every handler that ran. A halt or a question does not stop the other
  * calls. The run's signal does: calls that did not finish stay unanswered, and the batch ends.
@@ -56,7 +56,7 @@ export function toolBatches(calls: readonly ToolCall[], run: ToolRun): ToolBatch
   live.onChange = () => {
     if (scheduled || answer === undefined) return
     scheduled = true
-    // Calls that settle in the same turn are handed out together.
+    // The events of calls that settle in the same turn are delivered together.
     queueMicrotask(flush)
   }
   const next = (): Promise<Step> => {
@@ -116,14 +116,14 @@ interface LiveBatch {
   readonly running: Set<Execution>
   /** The calls that failed, and whose error policy has not decided yet. */
   readonly deciding: Set<Execution>
-  /** The calls whose start was handed out. The next read starts their handlers. */
+  /** The calls whose start was delivered. The next read starts their handlers. */
   announced: readonly ToolCall[]
   /** The calls that were answered. */
   readonly finished: Set<ToolCall>
-  /** Handlers that wait until their progress was taken: not handed out yet, and handed out. */
+  /** Handlers that wait until their progress was read: not delivered yet, and delivered. */
   waiting: (() => void)[]
   told: (() => void)[]
-  /** What happened and was not handed out yet. */
+  /** What happened and was not delivered yet. */
   events: StreamEvent[]
   /** How many calls were announced. */
   reached: number
@@ -163,7 +163,7 @@ function newBatch(calls: readonly ToolCall[], run: ToolRun): LiveBatch {
 }
 
 /**
- * Starts the handlers whose starts were handed out, and returns what happened since the last read, then the next starts.
+ * Starts the handlers whose starts were delivered, and returns what happened since the last read, then the next starts.
  *
  * Returns `undefined` when there is nothing to do but wait, or when the batch is over. Throws what an observer threw.
  */
@@ -195,7 +195,7 @@ function startAnnounced(live: LiveBatch): void {
   }
 }
 
-/** Hands out the starts of as many calls as may run now. */
+/** Emits the starts of as many calls as may run now. */
 function announceNext(live: LiveBatch): void {
   const free = live.limit - live.running.size - live.deciding.size
   if (free <= 0 || live.reached === live.calls.length || stopsHere(live)) return

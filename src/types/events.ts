@@ -201,7 +201,7 @@ export type ToolEvent =
       readonly metadata?: JsonObject
     }
 
-/** The boundaries of the loop. */
+/** The events of the loop itself: the end of a step, and the end of a chat. */
 export type RunEvent =
   | {
       readonly type: 'step_completed'

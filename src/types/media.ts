@@ -41,7 +41,7 @@ interface StoredData {
 /** An image that holds its bytes, as base64. */
 export interface InlineImage extends InlineData, ImageFacts {}
 
-/** An image that the provider fetches. An image adapter fetches it only if it was told to; see `fetchImages`. */
+/** An image that the provider fetches. An image adapter fetches it only with its option `fetchImages`. */
 export interface RemoteImage extends RemoteData, ImageFacts {}
 
 /** An image that was uploaded to a provider before. */

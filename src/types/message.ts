@@ -20,8 +20,10 @@ export interface Message extends PartOptions {
   /** Where the model's statements come from: citations, annotations and grounding, the same for every provider. */
   readonly sources?: readonly Source[]
   /**
-   * Yours, except for three keys that the library sets: `partial` on an answer that was cut off, `interrupted` on a
-   * placeholder for a tool result that never came, `askUser` on a placeholder for the user's answer.
+   * Yours, except for the keys that the library sets. On an answer: `partial` if it was cut off, `paused` if the provider
+   * continues it in the next one. On a tool message: `interrupted` and `reason` if a result never came, `pending` if it
+   * comes later, `askUser` until the user has answered and `answeredByUser` then, `denied`, `isError`, `approvedArguments`.
+   * On a user message that the user did not write: `lateResultOf`, `repair`, `structuredFinalize`, `compacted`.
    */
   readonly metadata?: JsonObject
 }

@@ -49,7 +49,7 @@ export interface CallDecision {
   readonly deny?: string
   /** The user's answer to its question, for a handler that asked to be called again. */
   readonly answer?: string | readonly Part[]
-  /** The model was told that there is no result yet. The result is told in a message of its own. */
+  /** The model has read that there is no result yet. The result follows in a message of its own. */
   readonly late?: true
 }
 

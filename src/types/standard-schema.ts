@@ -17,7 +17,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
   }
 }
 
-/** A schema that can tell its JSON Schema: of Zod from 4.2 on, ArkType, Valibot by `toStandardJsonSchema`, or `withJsonSchema`. */
+/** A schema that provides its JSON Schema: of Zod from 4.2 on, ArkType, Valibot by `toStandardJsonSchema`, or `withJsonSchema`. */
 export interface SchemaWithJson<Input = unknown, Output = Input> extends StandardSchema<
   Input,
   Output
@@ -26,7 +26,7 @@ export interface SchemaWithJson<Input = unknown, Output = Input> extends Standar
     Required<Pick<StandardSchema<Input, Output>['~standard'], 'jsonSchema'>>
 }
 
-/** What the compiler says of a schema that cannot tell its JSON Schema. Nothing, if it can. */
+/** What the compiler says of a schema that does not provide its JSON Schema. Nothing, if it does. */
 export type NeedsJsonSchema<S> = S extends { readonly '~standard': infer Standard }
   ? Standard extends { readonly jsonSchema: object }
     ? unknown

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
-import { createEngine, isSendable, Session, tool, user } from '../../src/index.ts'
+import { askUser, createEngine, isSendable, Session, tool, user } from '../../src/index.ts'
 import { createFakeServer } from '../../src/server.ts'
 import { fake, virtualClock } from '../../src/testing.ts'
 import { allm, hastyClock, scratch, start } from './support.ts'
@@ -123,6 +123,21 @@ describe('a session file', () => {
     await clock.runAll()
     chat.type('')
     expect((await chat.ended).code).toBe(0)
+  })
+
+  test('that another program saved shows the choices of its question', async () => {
+    const path = scratch('seat.json')
+    const adapter = fake({ script: [['tool_call', { id: 'c1', name: 'pick_seat' }]] })
+    const pick = tool({
+      name: 'pick_seat',
+      description: 'Picks a seat.',
+      schema: { type: 'object' },
+      handler: () => askUser('Which seat?', { choices: ['12A', '14C'] }),
+    })
+    const { session } = await Session.start(createEngine({ adapter, tools: [pick] }), 'check in')
+    writeFileSync(path, Session.stringify(session))
+    const { stdout } = await allm(['chat', '--session', path], { input: '14C\n' })
+    expect(stdout).toContain('? Which seat? (12A or 14C)\n')
   })
 
   test('that waits for tools of another program is refused', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ImageAdapter } from '../../src/contracts/adapter.ts'
+import { geminiImages } from '../../src/gemini.ts'
 import { editImage, generateImage, imageVariations } from '../../src/images/images.ts'
 import { openaiImages } from '../../src/openai.ts'
 import { createEngine } from '../../src/run/engine.ts'
@@ -108,6 +109,50 @@ describe('an image call', () => {
       n: 4,
     })
   })
+})
+
+describe('headers', () => {
+  const image = inline(makePng({ width: 2, height: 2 }))
+  const base64 = image.type === 'base64' ? image.base64 : ''
+  const adapters = {
+    openai: {
+      adapter: openaiImages,
+      answer: () => json({ created: 1, data: [{ b64_json: base64 }] }),
+    },
+    gemini: {
+      adapter: geminiImages,
+      answer: () =>
+        json({
+          candidates: [
+            {
+              content: { parts: [{ inlineData: { mimeType: 'image/png', data: base64 } }] },
+              finishReason: 'STOP',
+            },
+          ],
+        }),
+    },
+  }
+
+  test.each(Object.entries(adapters))(
+    'of a call to %s override those of the adapter; those of the engine are for its chat',
+    async (_name, { adapter, answer }) => {
+      const { fetch, calls } = stubFetch(answer)
+      const engine = createEngine({
+        imageAdapter: adapter({ apiKey: 'k', fetch, headers: { 'x-a': 'adapter', 'x-b': 'b' } }),
+        imageModel: 'painter',
+        headers: { 'x-chat': 'only' },
+      })
+      await generateImage(engine, 'a cat', { headers: { 'X-A': 'call', 'x-c': 'c' } })
+      await editImage(engine, image, 'a dog', { headers: { 'x-c': 'edit' } })
+      const seen = calls.map(({ headers }) =>
+        ['x-a', 'x-b', 'x-c', 'x-chat'].map((name) => headers.get(name)),
+      )
+      expect(seen).toEqual([
+        ['call', 'b', 'c', null],
+        ['adapter', 'b', 'edit', null],
+      ])
+    },
+  )
 })
 
 describe('before anything is sent', () => {

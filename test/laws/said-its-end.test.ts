@@ -79,6 +79,21 @@ describe.each(Object.entries(wires))('%s', (_name, { adapter, begin, end, counts
     expect(clock.now() - before).toBe(500)
   })
 
+  test.each([4000, 1000, 10])(
+    'an engine with streamTimeoutMs %i takes an answer that said its end',
+    async (streamTimeoutMs) => {
+      const clock = virtualClock()
+      const before = clock.now()
+      const fetch = bodyOf([event(begin), event(end), event(counts)], 'stays open')
+      expect(await ask(fetch, clock, { streamTimeoutMs })).toMatchObject({
+        outputText: 'Hello',
+        finishReason: 'stop',
+        usage: { inputTokens: 3, outputTokens: 2 },
+      })
+      expect(clock.now() - before).toBe(streamTimeoutMs / 2)
+    },
+  )
+
   test('half an event after the end is not missed', async () => {
     const texts = [event(begin), event(end), event(counts).slice(0, 20)]
     expect(await ask(bodyOf(texts, 'breaks'))).toMatchObject({ outputText: 'Hello' })

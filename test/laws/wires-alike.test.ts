@@ -314,6 +314,7 @@ describe('settings', () => {
     toolChoice: [{ toolChoice: 'required' }],
     parallelToolCalls: [{ parallelToolCalls: false }],
     responseFormat: [{ responseFormat: format }],
+    'promptCache.key': [{ promptCache: { key: 'a-user' } }, { promptCache: true }],
     'promptCache.retention': [{ promptCache: { retention: 'long' } }, { promptCache: true }],
     reasoning: [{ reasoning: { effort: 'low' } }],
     'reasoning.summary': [
@@ -360,7 +361,9 @@ describe('settings', () => {
 
   test('all of them at once warn once each', async () => {
     const { reasoning: _r, 'reasoning.summary': _s, ...others } = values
-    const options: CallOptions = Object.assign({}, ...Object.values(others).map(([own]) => own))
+    const options: CallOptions = Object.assign({}, ...Object.values(others).map(([own]) => own), {
+      promptCache: { key: 'a-user', retention: 'long' },
+    })
     // Anthropic's newer models take one of temperature and topP.
     const { topP: _p, ...rest } = options
     for (const wire of wireFormats) {

@@ -19,6 +19,8 @@ function settle(...events: readonly unknown[]) {
 
 const started = { type: 'message_started', requestId: 'r', provider: 'own' }
 
+const image = { type: 'url', url: 'https://example.com/cat.png' }
+
 function completed(message: object, more: object = {}): object {
   return {
     type: 'message_completed',
@@ -54,6 +56,22 @@ describe('is settled:', () => {
       'usage',
       { ...started, usage: { inputTokens: 1e300, outputTokens: 2, extra: { a: Infinity, b: 1 } } },
       { ...started, usage: { outputTokens: 2, extra: { b: 1 } } },
+    ],
+    [
+      'warnings',
+      { ...started, warnings: [{ setting: 7 }, { setting: 'seed', problem: 'is not sent' }, null] },
+      { ...started, warnings: [{ setting: 'seed', problem: 'is not sent' }] },
+    ],
+    ['warnings that are no list', { ...started, warnings: 'many' }, started],
+    [
+      'what no call has',
+      { type: 'tool_call_completed', call: { id: 'a', name: 'look', arguments: {}, run: () => 1 } },
+      { type: 'tool_call_completed', call: { id: 'a', name: 'look', arguments: {} } },
+    ],
+    [
+      'what no image event has',
+      { type: 'image_completed', image, index: Number.NaN },
+      { type: 'image_completed', image },
     ],
     [
       'ids of the run',

@@ -76,7 +76,7 @@ function isPlainText(block: JsonObject): boolean {
   return typeof block['text'] === 'string' && Object.keys(block).length === 2
 }
 
-/** A turn of the wire: consecutive messages of one role. */
+/** A turn of the API: consecutive messages of one role. */
 interface Turn {
   readonly role: 'user' | 'assistant'
   readonly content: JsonObject[]
@@ -499,7 +499,7 @@ function renderImage(image: Image): JsonObject {
 /**
  * The members of a tool call that the API wants back: the caller, when it was not the model itself, and the toolset.
  *
- * They are read from a block of the wire or from a call's `opaque`. Other members are ignored.
+ * They are read from a block of an answer or from a call's `opaque`. Other members are ignored.
  */
 export function callFields(from: JsonObject): JsonObject {
   const { caller, toolset_name } = from

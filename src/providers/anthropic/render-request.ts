@@ -90,7 +90,8 @@ export function renderRequest(request: ModelRequest, context: RenderContext): Re
       if (value !== undefined) warn(name, `${model} takes no ${name}${when}`)
     }
   }
-  leaveOut({ seed, presencePenalty, frequencyPenalty })
+  const cache = promptCache === true ? {} : promptCache
+  leaveOut({ seed, presencePenalty, frequencyPenalty, 'promptCache.key': cache?.key })
   if (!samples) leaveOut({ temperature, topP, topK }, isThinking ? ' while it reasons' : '')
   else if (temperature !== undefined) {
     if (temperature > 1) warn('temperature', 'the highest temperature is 1, which is sent')
@@ -112,7 +113,7 @@ export function renderRequest(request: ModelRequest, context: RenderContext): Re
     tool_choice: oneCallOnly(choice, parallelToolCalls),
     thinking: thought.thinking,
     output_config: outputConfig(thought.effort, format),
-    cache_control: cacheControl(promptCache),
+    cache_control: cache && cacheControl(cache),
   })
   return {
     body: withProviderOptions(body, own.options),
@@ -143,10 +144,8 @@ function outputConfig(
 }
 
 /** One mark for the whole prompt; the API puts it on the last block that can be cached. */
-function cacheControl(promptCache: PromptCache | undefined): JsonObject | undefined {
-  if (promptCache === undefined) return undefined
-  const isLong = promptCache !== true && promptCache.retention === 'long'
-  return { type: 'ephemeral', ...(isLong ? { ttl: '1h' } : {}) }
+function cacheControl({ retention }: Exclude<PromptCache, true>): JsonObject {
+  return { type: 'ephemeral', ...(retention === 'long' ? { ttl: '1h' } : {}) }
 }
 
 /** What the options of the caller say about thinking. */
@@ -321,7 +320,7 @@ function structuredOutput(
   }
 }
 
-/** The settings of thinking on the wire. */
+/** The settings of thinking, as the API has them. */
 interface RenderedReasoning {
   readonly thinking?: JsonObject
   /** For `output_config`. */

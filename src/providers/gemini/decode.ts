@@ -410,7 +410,7 @@ function isList(value: JsonValue | undefined): value is JsonValue[] {
   return Array.isArray(value)
 }
 
-/** A parsed value is a JSON value, which the types of the wire do not tell. */
+/** A parsed value is a JSON value, which the types of the API's answers do not say. */
 function fromWire(value: unknown): JsonValue {
   return value as JsonValue
 }

@@ -155,7 +155,7 @@ export interface CallFacts {
   clean: (text: string) => string
 }
 
-/** A request, rendered for one wire. */
+/** A request, rendered for one API. */
 export interface RenderedCall {
   readonly url: string
   readonly body: JsonObject
@@ -199,7 +199,7 @@ export interface OpenOptions {
 }
 
 /**
- * A chat adapter for one wire. `generate` is the fold of what `stream` decodes, asked for as one whole answer.
+ * A chat adapter for one API. `generate` is the fold of what `stream` decodes, asked for as one whole answer.
  *
  * In a call, images and files are checked first, then the request is rendered, and only then the key is looked up: whatever is wrong
  * with a request is reported before a missing key.

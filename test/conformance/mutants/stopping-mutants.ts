@@ -142,7 +142,7 @@ export const stoppingMutants = [
       withStream(adapter, async function* (request, options = {}) {
         const { clock, streamTimeoutMs: limit = Number.POSITIVE_INFINITY } = options
         // Another mutant is for the shorter limit.
-        const streamTimeoutMs = limit === 8000 ? Number.POSITIVE_INFINITY : limit
+        const streamTimeoutMs = limit === 3000 ? Number.POSITIVE_INFINITY : limit
         const began = clock?.now() ?? 0
         for await (const batch of adapter.stream(request, options)) {
           if ((clock?.now() ?? 0) - began > streamTimeoutMs) {
