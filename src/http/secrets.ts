@@ -46,46 +46,40 @@ export function secretsOf(call: Pick<HttpCall, 'provider' | 'url' | 'headers'>):
 /** The filter of a text that belongs to no call. */
 export const noSecrets: Secrets = secretsOf({ provider: '', url: '', headers: {} })
 
+/** What stands before a credential in a header. */
+const scheme = /^(?:Basic|Bearer|Token|(?:Api[-_]?)?Key)\s+/i
+
 /** The values that must not leave the call, the longest first: one may be a part of another. */
 function secretValues({ provider, url, headers }: Parameters<typeof secretsOf>[0]): string[] {
   const values = Object.entries(headers)
   if (URL.canParse(url)) {
     const { searchParams, password } = new URL(url)
-    values.push(...searchParams, ['password', password], ['password', decoded(password)])
+    values.push(...searchParams, ['password', orAsItIs(decodeURIComponent, password)])
   }
   const secrets = values
     .filter(([name]) => secretNames.test(name))
-    .map(([name, value]) => value.replace(schemeIn(name), '').trim())
+    .map(([, value]) => value.replace(scheme, '').trim())
     .filter((secret) => secret.length >= 4 && secret !== provider)
   return [...new Set(secrets)].toSorted((a, b) => b.length - a.length)
-}
-
-/** The scheme before a credential, such as `Bearer`. Only an authorization header has any other. */
-function schemeIn(header: string): RegExp {
-  return /authorization$/i.test(header) ? /^[\w-]+\s+/ : /^(?:Bearer|Basic)\s+/i
 }
 
 /** A secret as it may be written: in JSON, in JSON with escaped slashes, in a URL, as it is. */
 function spellings(secret: string): readonly string[] {
   const json = JSON.stringify(secret).slice(1, -1)
-  const all = [json.replaceAll('/', String.raw`\/`), json, encoded(secret), secret]
+  const all = [
+    json.replaceAll('/', String.raw`\/`),
+    json,
+    orAsItIs(encodeURIComponent, secret),
+    secret,
+  ]
   return [...new Set(all)]
 }
 
-function encoded(secret: string): string {
+/** A text in another form. One that has none, such as a lone surrogate in a URL, is taken as it is. */
+function orAsItIs(convert: (text: string) => string, text: string): string {
   try {
-    return encodeURIComponent(secret)
+    return convert(text)
   } catch {
-    // A lone surrogate has no URL form.
-    return secret
-  }
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    // A percent sign that encodes nothing.
     return text
   }
 }
@@ -98,14 +92,15 @@ function secretPattern(secret: string): RegExp {
 
 /** Cleans an error in place, so that it stays the same error. The stack repeats the message. */
 function cleanError<E extends AllmError>(error: E, clean: (text: string) => string): E {
-  const { message, stack, metadata, cause } = error
-  const changes: Record<string, unknown> = {}
-  if (clean(message) !== message) changes['message'] = clean(message)
-  if (stack !== undefined && clean(stack) !== stack) changes['stack'] = clean(stack)
-  if (mentions(metadata, clean)) changes['metadata'] = mapTexts(metadata, clean)
+  const { message, stack = '', metadata, cause } = error
   // The cause may be the error of a foreign library: it is not changed but replaced by its description.
-  if (mentions(cause, clean)) changes['cause'] = mapTexts(toJsonValue(cause), clean)
-  return Object.assign(error, changes)
+  const foreign = mentions(cause, clean) ? { cause: mapTexts(toJsonValue(cause), clean) } : {}
+  return Object.assign(error, {
+    message: clean(message),
+    stack: clean(stack),
+    metadata: mapTexts(metadata, clean),
+    ...foreign,
+  })
 }
 
 /** How much of a value is searched. Larger ones, such as a socket with all that it holds, count as secret. */
@@ -132,9 +127,9 @@ function mentions(
 
 /** Whether all that a value holds is in its properties. A `Map`, `Headers` or a `Request` print what theirs do not have. */
 function isOpen(value: object): boolean {
-  if (Array.isArray(value) || value instanceof Error) return true
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
+  return (
+    value instanceof Error || /t (?:Object|Array)]$/.test(Object.prototype.toString.call(value))
+  )
 }
 
 function bodyFilter(secrets: readonly string[]): BodyFilter {

@@ -12,11 +12,11 @@ import { EngineError } from '../errors/errors.ts'
 import { mergeProviderOptions } from '../make/provider-options.ts'
 import { toResponseFormat } from '../make/requests.ts'
 import { toToolSpec } from '../make/tools.ts'
-import { assertValid, describe, isPlainObject, refusal } from '../schema/checks.ts'
+import { assertValid, describe, refusal } from '../schema/checks.ts'
 import { validateCallOptions } from '../schema/options.ts'
 import type { Issue } from '../types/error-data.ts'
 import type { StreamEvent } from '../types/events.ts'
-import { defined, setMember } from '../types/guards.ts'
+import { defined } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { Message } from '../types/message.ts'
 import type { ModelRequest, ToolSpec } from '../types/request.ts'
@@ -85,37 +85,7 @@ function mergeContext(
   session: JsonObject | undefined,
   call: object | undefined,
 ): EngineContext {
-  return ownContext({ ...engine, ...session, ...call })
-}
-
-/**
- * A context that its holder may change without being seen by anybody else: objects and lists of data are copied, at any depth.
- *
- * Handles are shared: instances of classes, functions, and objects with methods or accessors.
- */
-export function ownContext(context: EngineContext): EngineContext {
-  const copies = new Map<unknown, unknown>()
-  const copyOf = (value: unknown): unknown => {
-    if (!Array.isArray(value) && !isRecord(value)) return value
-    if (copies.has(value)) return copies.get(value)
-    const copy: Record<string, unknown> | unknown[] = Array.isArray(value) ? [] : {}
-    copies.set(value, copy)
-    for (const [name, member] of Object.entries(value)) {
-      // The index of a list is a name too.
-      setMember(copy as Record<string, unknown>, name, copyOf(member))
-    }
-    return copy
-  }
-  const members = Object.entries(context).map(([name, member]) => [name, copyOf(member)] as const)
-  return Object.fromEntries(members)
-}
-
-/** Whether a value is a plain object without behaviour. */
-function isRecord(value: unknown): value is object {
-  if (!isPlainObject(value)) return false
-  return Object.values(Object.getOwnPropertyDescriptors(value)).every(
-    ({ get, value: member }) => get === undefined && typeof member !== 'function',
-  )
+  return session === undefined && call === undefined ? engine : { ...engine, ...session, ...call }
 }
 
 /** A request, or the fields of one that the loop sets for each turn. */

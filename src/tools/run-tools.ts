@@ -6,7 +6,7 @@ import { systemClock, type Clock } from '../core/clock.ts'
 import { errorFromJSON } from '../errors/error-json.ts'
 import { EngineError, StreamError } from '../errors/errors.ts'
 import { createCollector, foldEvent, inCallOrder } from '../run/collector.ts'
-import { engineParts, ownContext } from '../run/context.ts'
+import { engineParts } from '../run/context.ts'
 import { runStream, type BatchSource, type RunStream } from '../run/run-stream.ts'
 import { anyFunction, assertValid, must, optionsOf, within, type Check } from '../schema/checks.ts'
 import { callOptionChecks } from '../schema/options.ts'
@@ -192,7 +192,7 @@ function settleToolRun(tools: readonly Tool[], options: ToolCallsOptions): ToolR
   const { onToolError, approve, toolTimeoutMs, maxConcurrency } = engine?.defaults ?? {}
   return {
     tools: toolTable(tools),
-    context: ownContext({ ...engine?.context, ...options.context }),
+    context: { ...engine?.context, ...options.context },
     requestId,
     sessionId,
     engine: options.engine,
