@@ -1,4 +1,4 @@
-// The loop runs one tool and leaves another to you. This version uses a thread.
+// The loop runs one tool and leaves another to you: here, another system makes the transfer. This version uses a thread.
 import { appendMessages, chat, createEngine, tool, toolResult, user } from 'allm-ts'
 import { choose } from './choose.ts'
 
@@ -10,7 +10,7 @@ const balance = tool({
 })
 const transfer = tool({
   name: 'transfer',
-  description: 'Transfer euros to somebody. A person has to approve it.',
+  description: 'Transfer euros to somebody.',
   schema: {
     type: 'object',
     properties: { euros: { type: 'number' }, to: { type: 'string' } },
@@ -33,7 +33,7 @@ const engine = createEngine({
 const asked = await chat(engine, [user('Look at my balance and send Ada 50 euros.')])
 console.log(asked.haltedReason, asked.thread.messages.at(-1)?.content)
 
-const results = asked.manualToolCalls.map(({ id }) => toolResult(id, { approved: true }))
+const results = asked.manualToolCalls.map(({ id }) => toolResult(id, { sent: true }))
 const done = await chat(engine, appendMessages(asked.thread, ...results))
 console.log(done.outputText)
 // => manual_tool_calls 120

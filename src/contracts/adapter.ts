@@ -60,7 +60,7 @@ export interface ImageAdapter {
  * The options of an adapter call. All are optional, so that an adapter can be called directly.
  *
  * An engine keeps the timeouts itself, whatever the adapter does. It passes `streamTimeoutMs` on, because only the adapter knows
- * when an answer has said its end. An adapter that is called directly honours both.
+ * when the finish reason of an answer has come. An adapter that is called directly honours both.
  */
 export interface AdapterOptions {
   /** The id of the run, for `message_started` and errors. */
@@ -78,8 +78,8 @@ export interface AdapterOptions {
   /** The longest answer in bytes (64 MiB), streamed or not. A longer one ends with `StreamError` `too_large`. */
   readonly maxResponseBytes?: number | undefined
   /**
-   * To be called when the provider has sent something, whatever it is: a ping or a comment makes no event, and is still a sign of
-   * life. The engine, which keeps the timeouts, hears of such things in no other way.
+   * To be called when the provider has sent something, whatever it is: a ping or a comment makes no event, and still ends a
+   * silence. The engine, which keeps the timeouts, hears of such things in no other way.
    */
   readonly onActivity?: (() => void) | undefined
   /** Also emit `raw_chunk` events. */

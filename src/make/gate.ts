@@ -55,8 +55,9 @@ export function eventGate(facts: GateFacts): EventGate {
       return problem
     },
     settle(batch) {
-      // Its type says so, but an adapter may be written without types.
-      if (!Array.isArray(batch)) {
+      // An adapter may be written without types.
+      const given: unknown = batch
+      if (!Array.isArray(given)) {
         problem = asProblem(gate, new Refusal(notAList))
         return []
       }

@@ -43,6 +43,12 @@ export function mimeTypeOf(nameOrUrl: string): string | undefined {
   return types.find(([, endings]) => endings.split(' ').includes(ending))?.[0]
 }
 
+/** The usual ending of the names of files of a type, `txt` for texts of other types. Empty if there is none. */
+export function endingOf(mimeType: string): string {
+  const known = rowOf(mimeType)[1].replace(/ .*/, '')
+  return known === '' && mimeType.startsWith('text/') ? 'txt' : known
+}
+
 const office = 'application/vnd.openxmlformats-officedocument'
 
 const imageMimeTypes = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'] as const
@@ -59,7 +65,7 @@ const wave = 'RIFF????WAVE'
  * The known types: the endings of their names, with spaces between them, and the first bytes of those that have a
  * signature, one character for each byte. A `?` stands for any byte.
  */
-const types: readonly (readonly [mimeType: string, endings: string, ...signatures: string[]])[] = [
+const types: readonly FileType[] = [
   ['image/png', 'png', '\x89PNG\r\n\x1a\n'],
   ['image/jpeg', 'jpg jpeg', '\xff\xd8\xff'],
   ['image/webp', 'webp', 'RIFF????WEBP'],
@@ -95,9 +101,14 @@ const types: readonly (readonly [mimeType: string, endings: string, ...signature
   ['video/ogg', '', 'OggS'],
 ]
 
+type FileType = readonly [mimeType: string, endings: string, ...signatures: string[]]
+
+function rowOf(mimeType: string): FileType {
+  return types.find(([type]) => type === mimeType) ?? ['', '']
+}
+
 function signaturesOf(mimeType: string): readonly string[] {
-  const [, , ...signatures] = types.find(([type]) => type === mimeType) ?? ['', '']
-  return signatures
+  return rowOf(mimeType).slice(2)
 }
 
 /** Whether bytes begin with a signature of the type. */

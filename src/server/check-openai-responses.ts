@@ -125,7 +125,7 @@ function messageProblem(item: JsonObject, at: string): RequestProblem | undefine
   )
 }
 
-/** A file has one source. Its data is a data URL, at least in the result of a tool. */
+/** A file has a source. Its data is a data URL, at least in the result of a tool. */
 function contentProblem(
   part: JsonObject,
   at: string,
@@ -139,10 +139,25 @@ function contentProblem(
       const param = `${at}.file_data`
       return { message: `Invalid '${param}'.`, param, code: 'invalid_value' }
     }
+    const wrongFile = fileTypeProblem(part, at)
+    if (wrongFile !== undefined) return wrongFile
   }
   if (type === 'input_image' && image_url === undefined && file_id === undefined)
     return missing(`${at}.image_url`)
   return wordProblem(at, type, types)
+}
+
+/** Files are told by the ending of their names. Images, recordings and films are not among those that are read. */
+function fileTypeProblem(
+  { filename, file_data }: JsonObject,
+  param: string,
+): RequestProblem | undefined {
+  const [, media] = /^data:(?:image|audio|video)\/([\w+.-]+)/.exec(shown(file_data)) ?? []
+  const hasNoEnding = typeof filename === 'string' && !/\.\w+$/.test(filename)
+  if (media === undefined && !hasNoEnding) return undefined
+  const found = hasNoEnding ? 'none' : `.${media}`
+  const message = `Invalid input: Expected context stuffing file type to be a supported format: .csv, .docx, .json, .md, .pdf, .txt, … but got ${found}.`
+  return { message, param, code: 'invalid_value' }
 }
 
 function callProblem(item: JsonObject, at: string): RequestProblem | undefined {

@@ -119,7 +119,7 @@ const files: readonly (readonly [
       chat: { type: 'text', text: '{"a":1}' },
       responses: {
         type: 'input_file',
-        filename: 'file',
+        filename: 'file.json',
         file_data: `data:application/json;base64,${base64('{"a":1}')}`,
       },
       anthropic: {
@@ -143,7 +143,7 @@ const files: readonly (readonly [
     'a film',
     fileFromBytes(bytes(mp4), 'video/mp4'),
     {
-      chat: 'openai({ api: "responses" }) takes more types',
+      chat: 'no API of OpenAI does',
       responses: 'no API of OpenAI does',
       anthropic: 'documents are PDFs (also by URL), texts, and files by id',
       gemini: { inlineData: { mimeType: 'video/mp4', data: base64(mp4) } },
@@ -183,6 +183,20 @@ const files: readonly (readonly [
 ]
 
 describe('a file of the user', () => {
+  test.each([
+    ['letter', docx, 'letter.docx'],
+    ['v1.2 notes', 'text/markdown', 'v1.2 notes.md'],
+    [undefined, 'text/x-yaml', 'file.txt'],
+    ['main.py', 'text/x-python', 'main.py'],
+  ])(
+    'OpenAI Responses tells files by the ending of their names: %s, %s',
+    async (name, type, filename) => {
+      const file = fileFromBytes(bytes('abcd'), type, name === undefined ? {} : { name })
+      const parts = await userParts('responses', [filePart(file)])
+      expect(parts).toMatchObject([{ type: 'input_file', filename }])
+    },
+  )
+
   for (const [name, file, expected] of files) {
     test.each(wires)(`${name}, for %s`, async (wire) => {
       const wanted = expected[wire]

@@ -300,6 +300,16 @@ describe('files', () => {
       { type: 'input_file', file_data: 'AAAA' },
       'input[2].output[0].file_data',
     ],
+    [
+      'a video as a file',
+      { type: 'input_file', filename: 'a.mp4', file_data: 'data:video/mp4;base64,AAAA' },
+      'input[2].output[0]',
+    ],
+    [
+      'a file whose name has no ending',
+      { type: 'input_file', filename: 'a', file_data: pdf },
+      'input[2].output[0]',
+    ],
   ])('Responses refuses %s as the output of a call', (_, part, param) => {
     expect(checkOpenaiResponses(responses(part))?.param).toBe(param)
   })

@@ -16,6 +16,7 @@ import { systemRole, type ModelFamily } from './model-family.ts'
 import {
   argumentsJson,
   callIds,
+  dataUri,
   imageAddress,
   eachPart,
   leaveOut,
@@ -142,7 +143,9 @@ function renderFile(file: MediaFile, options: RenderOptions): JsonObject {
       ? 'pass its bytes, or use openai({ api: "responses" })'
       : kind === 'audio'
         ? 'pass the bytes of a wav or mp3'
-        : 'openai({ api: "responses" }) takes more types'
+        : kind === 'video'
+          ? 'no API of OpenAI does'
+          : 'openai({ api: "responses" }) takes more types'
   if (file.type === 'base64') {
     const { mimeType, base64, name } = file
     const format = audioFormats.get(mimeType)
@@ -151,8 +154,7 @@ function renderFile(file: MediaFile, options: RenderOptions): JsonObject {
     }
     if (kind === 'text') return { type: 'text', text: namedText(file) }
     if (kind === 'pdf') {
-      const file_data = `data:${mimeType};base64,${base64}`
-      return { type: 'file', file: { filename: name ?? 'file.pdf', file_data } }
+      return { type: 'file', file: { filename: name ?? 'file.pdf', file_data: dataUri(file) } }
     }
   }
   throw unsupportedFile(options.provider, file, instead)

@@ -4,7 +4,7 @@ import { optionsFor } from '../../make/provider-options.ts'
 import { openaiStrict } from '../../schema/dialects.ts'
 import { assertNever, defined } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
-import type { Image } from '../../types/media.ts'
+import type { Image, InlineFile } from '../../types/media.ts'
 import type { Message, Part, ProviderItemPart, ToolCall } from '../../types/message.ts'
 import type { ModelRequest, ResponseFormat, ToolChoice, ToolSpec } from '../../types/request.ts'
 import type { Warn } from '../../types/warning.ts'
@@ -211,7 +211,7 @@ export function imageAddress(image: Image, provider: string): string {
     case 'url':
       return image.url
     case 'base64':
-      return `data:${image.mimeType};base64,${image.base64}`
+      return dataUri(image)
     case 'id': {
       const problem =
         'Chat Completions takes no images by file id: use openai({ api: "responses" }), or pass the bytes'
@@ -220,6 +220,11 @@ export function imageAddress(image: Image, provider: string): string {
     default:
       return assertNever(image)
   }
+}
+
+/** An image or file that holds its bytes, as both endpoints take it. */
+export function dataUri({ mimeType, base64 }: InlineFile): string {
+  return `data:${mimeType};base64,${base64}`
 }
 
 /** The arguments of a call as JSON text: as the model wrote them, if that is a JSON object. */

@@ -1,7 +1,8 @@
 import { optionsFor } from '../../make/provider-options.ts'
+import { endingOf } from '../../make/sniff.ts'
 import { assertNever, defined } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
-import type { Image, MediaFile } from '../../types/media.ts'
+import type { Image, InlineFile, MediaFile } from '../../types/media.ts'
 import {
   messageText,
   type ImageDetail,
@@ -18,6 +19,7 @@ import { systemRole } from './model-family.ts'
 import {
   argumentsJson,
   callIds,
+  dataUri,
   imageAddress,
   eachPart,
   leaveOut,
@@ -216,14 +218,8 @@ function renderFile(file: MediaFile, provider: string): JsonObject {
     throw unsupportedFile(provider, file, instead)
   }
   switch (file.type) {
-    case 'base64': {
-      const { mimeType, base64, name = mimeType === 'application/pdf' ? 'file.pdf' : 'file' } = file
-      return {
-        type: 'input_file',
-        filename: name,
-        file_data: `data:${mimeType};base64,${base64}`,
-      }
-    }
+    case 'base64':
+      return { type: 'input_file', filename: filename(file), file_data: dataUri(file) }
     case 'url':
       return { type: 'input_file', file_url: file.url }
     case 'id':
@@ -231,6 +227,12 @@ function renderFile(file: MediaFile, provider: string): JsonObject {
     default:
       return assertNever(file)
   }
+}
+
+/** The API tells files by the ending of their names, and refuses one without. */
+function filename({ name = 'file', mimeType }: InlineFile): string {
+  const ending = endingOf(mimeType)
+  return ending === '' || /\.\w+$/.test(name) ? name : `${name}.${ending}`
 }
 
 /**

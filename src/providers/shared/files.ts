@@ -29,13 +29,13 @@ export function fileText(file: InlineFile): string {
   return new TextDecoder().decode(base64ToBytes(file.base64))
 }
 
-/** Refuses a file that an API does not take: `what` it is, and what to do instead. */
+/** The error for a file that an API does not take: what it is, and what to do instead. */
 export function unsupportedFile(provider: string, file: MediaFile, instead: string): AdapterError {
-  const what = fileMimeType(file) ?? 'a file of unknown type'
+  const mimeType = fileMimeType(file)
   const how = { base64: 'as bytes', url: 'by URL', id: 'by id' }[file.type]
-  const message = `${provider} does not take ${what} ${how} here: ${instead}`
+  const message = `${provider} does not take ${mimeType ?? 'a file of unknown type'} ${how} here: ${instead}`
   return new AdapterError('unsupported_feature', message, {
     provider,
-    metadata: { feature: 'file', mimeType: fileMimeType(file) ?? null, source: file.type },
+    metadata: { feature: 'file', mimeType: mimeType ?? null, source: file.type },
   })
 }
