@@ -43,9 +43,6 @@ export function secretsOf(call: Pick<HttpCall, 'provider' | 'url' | 'headers'>):
   }
 }
 
-/** The filter of a text that belongs to no call. */
-export const noSecrets: Secrets = secretsOf({ provider: '', url: '', headers: {} })
-
 /** What stands before a credential in a header. */
 const scheme = /^(?:Basic|Bearer|Token|(?:Api[-_]?)?Key)\s+/i
 

@@ -163,9 +163,7 @@ function pass(gate: Gate, event: ModelEvent): ModelEvent | undefined {
 /** Refuses a value that is not an event of a model. The loop's own events are not for adapters. */
 function foreign(event: never): never {
   const value: unknown = event
-  throw new Refusal(
-    isStreamEvent(value) ? `${value.type}, which is not an event of a model` : notAnEvent,
-  )
+  throw new Refusal(isStreamEvent(value) ? `${value.type}, an event of the loop` : notAnEvent)
 }
 
 const notAnEvent = 'a value that is not a StreamEvent'
@@ -482,17 +480,12 @@ function flawOf(value: unknown, depth: number): number {
   }
   if (typeof value !== 'object') return loose
   if (depth === maxDepth) return deep
-  let worst = plain
-  if (Array.isArray(value)) {
-    for (let index = 0; index < value.length && worst !== deep; index++) {
-      worst = Math.max(worst, flawOf(value[index], depth + 1))
-    }
-    return worst
-  }
-  if (!isPlainObject(value)) worst = loose
-  for (const key of Object.keys(value)) {
-    worst = Math.max(worst, flawOf(Reflect.get(value, key), depth + 1))
-    if (worst === deep) return deep
+  const isList = Array.isArray(value)
+  let worst = isList || isPlainObject(value) ? plain : loose
+  // A hole in a list counts as undefined.
+  for (const member of isList ? value : Object.values(value)) {
+    worst = Math.max(worst, flawOf(member, depth + 1))
+    if (worst === deep) break
   }
   return worst
 }

@@ -74,7 +74,7 @@ export function toolBatches(calls: readonly ToolCall[], run: ToolRun): ToolBatch
     next,
     async return() {
       live.events = []
-      stopBatch(live, new StreamError('cancelled', 'the tool calls were closed by their consumer'))
+      stopBatch(live, new StreamError('cancelled', 'the tool calls were cancelled'))
       live.onChange()
       return over
     },

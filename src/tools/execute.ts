@@ -140,16 +140,12 @@ export function checkArguments(
 /** The arguments as the model gave them. An adapter leaves them empty when it could not parse the text. */
 function readArguments(call: ToolCall): CheckedArguments {
   const text = call.rawArguments?.trim() ?? ''
-  if (text === '' || text === '{}' || hasMember(call.arguments)) return { args: call.arguments }
+  const { arguments: args } = call
+  if (text === '' || text === '{}' || Object.keys(args).length > 0) return { args }
   const { value, problem } = readObject(text)
   return value === undefined
     ? { issues: [{ path: '', problem: `the arguments ${problem}` }] }
     : { args: value }
-}
-
-function hasMember(value: object): boolean {
-  for (const _ in value) return true
-  return false
 }
 
 function checkByLibrary(

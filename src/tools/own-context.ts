@@ -8,25 +8,22 @@ import { setMember } from '../types/guards.ts'
  * Handles are shared: instances of classes, functions, and objects with methods.
  */
 export function ownContext(context: EngineContext): EngineContext {
-  const copies = new Map<unknown, unknown>()
+  const copies = new Map<unknown, Record<string, unknown>>()
   const copyOf = (value: unknown): unknown => {
-    const isList = Array.isArray(value)
-    if (!isList && !isRecord(value)) return value
+    if (!isData(value)) return value
     // The index of a list is a name too.
-    if (!copies.has(value)) copyMembers(value, (isList ? [] : {}) as Record<string, unknown>)
-    return copies.get(value)
+    return copies.get(value) ?? copied(value, (Array.isArray(value) ? [] : {}) as never)
   }
-  const copyMembers = (from: object, to: Record<string, unknown>): EngineContext => {
-    copies.set(from, to)
-    for (const [name, member] of Object.entries(from)) setMember(to, name, copyOf(member))
-    return to
+  const copied = (from: object, copy: Record<string, unknown>): EngineContext => {
+    copies.set(from, copy)
+    for (const [name, member] of Object.entries(from)) setMember(copy, name, copyOf(member))
+    return copy
   }
-  return copyMembers(context, {})
+  return copied(context, {})
 }
 
-/** Whether a value is a plain object without methods. */
-function isRecord(value: unknown): value is object {
-  return (
-    isPlainObject(value) && Object.values(value).every((member) => typeof member !== 'function')
-  )
+/** Whether a value is a list, or a plain object without methods. */
+function isData(value: unknown): value is object {
+  if (Array.isArray(value)) return true
+  return isPlainObject(value) && Object.values(value).every((one) => typeof one !== 'function')
 }

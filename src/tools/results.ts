@@ -199,8 +199,8 @@ function decide(
 
 function decisionOf(answer: unknown, call: ToolCall, error: ToolError): ErrorDecision {
   if (answer === 'halt') return { type: 'halt', error }
-  if (typeof answer === 'object' && answer !== null && 'continue' in answer) {
-    return { type: 'replace', value: answer.continue }
+  if (isObject(answer) && 'continue' in answer) {
+    return { type: 'replace', value: answer['continue'] }
   }
   const message = `onToolError must return {continue: value} or 'halt'`
   return { type: 'halt', error: unusable(call, error, message, answer) }
