@@ -1,4 +1,4 @@
-// Tries random input for some time: saved sessions, answers on four wires, scripts, and what tools do. Prints the number of cases,
+// Tries random input for some time: saved sessions, answers of four APIs, scripts, and what tools do. Prints the number of cases,
 // the seeds, and for each failure its seed and the smallest input that fails.
 // usage: npm run fuzz -- [--seconds 60] [--seed N]     (the seed is random when it is left out; a seed is tried again with --seconds 0)
 import { spawnSync } from 'node:child_process'

@@ -13,6 +13,7 @@ export {
   filePart,
   providerItem,
   textPart,
+  type SubmitOptions,
 } from './make/messages.ts'
 export {
   imageFromBase64,
@@ -75,7 +76,6 @@ export type {
   Operation as SessionOperation,
   SessionOptions,
   SessionInput,
-  SubmitOptions,
   ToolResultContent,
   ToolResultInput,
 } from './session/changes.ts'

@@ -1,4 +1,4 @@
-import type { CallOptions } from '../contracts/options.ts'
+import type { CallOptions, PrepareStep } from '../contracts/options.ts'
 import { linkedAbort } from '../core/abort.ts'
 import { emitTelemetry, isObserved, span, type Span } from '../core/telemetry.ts'
 import { isAllmError, StreamError } from '../errors/errors.ts'
@@ -21,24 +21,33 @@ import { optionOf } from '../run/context.ts'
 import { checkRequest, modelCall } from '../run/model-call.ts'
 import { checkOutput, outputSchema, repairMessage, repairsIn } from '../run/output.ts'
 import type { BatchSource } from '../run/run-stream.ts'
-import { deniedEvent, judgeCalls, judged, unlessStopped, type Verdict } from '../tools/approval.ts'
+import {
+  allOf,
+  deniedEvent,
+  judgeCalls,
+  judged,
+  unlessStopped,
+  type Verdict,
+} from '../tools/approval.ts'
 import { toolBatches } from '../tools/batch.ts'
-import type { ToolRun } from '../tools/execute.ts'
+import { isThenable, type ToolRun } from '../tools/execute.ts'
+import { messageOf } from '../tools/failures.ts'
 import { answerStored } from '../tools/results.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { Message, ToolCall } from '../types/message.ts'
+import type { ModelRequest } from '../types/request.ts'
 import type { ModelResponse } from '../types/response.ts'
-import type { ChatOutcome, HaltedReason, ToolHalt } from '../types/results.ts'
+import type { ChatOutcome, HaltedReason, StepResult, ToolHalt } from '../types/results.ts'
 import type { CallDecision } from '../types/session.ts'
 import {
   answersIn,
+  applyChanges,
   callKey,
   finalizeMessage,
   isFinalizing,
-  isPrepared,
-  prepareTurn,
+  nextStep,
   turnRequest,
   turnTools,
   type LoopState,
@@ -78,10 +87,11 @@ async function* runLoop(loop: LoopState): AsyncGenerator<Batch, void> {
   try {
     do {
       spans.startStep()
-      if (isPrepared(loop)) await prepareTurn(loop)
       // A step that was cut goes on where it was: its answer is there already.
+      if (!state.active && loop.decisions.length > 0) yield* lateResults(loop)
+      const prepareStep = optionOf(loop.context, 'prepareStep')
+      if (prepareStep !== undefined) await prepareTurn(loop, prepareStep)
       if (!state.active) {
-        if (loop.decisions.length > 0) yield* lateResults(loop)
         const model = askModel(loop)
         for (let read = await model.next(); read.done !== true; read = await model.next()) {
           yield read.value
@@ -94,7 +104,7 @@ async function* runLoop(loop: LoopState): AsyncGenerator<Batch, void> {
       const changed = changedArguments(loop.decisions, answer.toolCalls)
       if (known.length > 0) yield emit(loop, withChanges(known, changed))
       if (open.length > 0) {
-        const tools = runTools(loop, open)
+        const tools = runTools(loop, open, turnTools(loop))
         for (let read = await tools.next(); read.done !== true; read = await tools.next()) {
           yield emit(loop, withChanges(read.value, changed))
         }
@@ -104,10 +114,14 @@ async function* runLoop(loop: LoopState): AsyncGenerator<Batch, void> {
       const halted = loop.kind === 'chat' ? haltedAfter(loop, step) : undefined
       const reason = halted instanceof Promise ? await halted : halted
       const repair = reason === 'completed' ? await checkedAnswer(loop, answer) : undefined
-      const batch = closeStep(loop, step, reason, repair)
-      spans.endStep(step)
+      const closed = closedStep(loop, step, reason, repair)
       const onStep = optionOf(loop.context, 'onStep')
-      if (onStep !== undefined) await onStep(toStepResult(state))
+      // If it fails, the step has not ended: a run that is resumed goes on with it and calls the hook again.
+      if (onStep !== undefined) {
+        await callHook(loop, 'onStep', () => onStep(resultAfter(loop, closed)))
+      }
+      const batch = endStep(loop, closed)
+      spans.endStep(step)
       yield batch
     } while (loop.kind === 'chat' && loop.haltedReason === undefined)
     if (loop.haltedReason !== undefined) {
@@ -135,9 +149,34 @@ function emit(loop: LoopState, batch: Batch): Batch {
   return batch
 }
 
+/** Calls a hook of the caller, and waits for it unless the run is stopped or left. */
+async function callHook<T>(
+  loop: LoopState,
+  name: string,
+  hook: () => T | Promise<T>,
+): Promise<Awaited<T>> {
+  try {
+    const answer = hook()
+    return await (isThenable(answer) ? waitFor(loop, Promise.resolve(answer)) : answer)
+  } catch (thrown) {
+    throw hookFailure(name, thrown)
+  }
+}
+
+/** What a hook threw, as an error that names the hook. It ends the run, which keeps what it has. */
+function hookFailure(name: string, thrown: unknown): unknown {
+  if (isAllmError(thrown)) return thrown
+  return new StreamError('unknown', `${name} threw: ${messageOf(thrown)}`, { cause: thrown })
+}
+
+/** Asks `prepareStep` about the next step. */
+async function prepareTurn(loop: LoopState, prepareStep: PrepareStep): Promise<void> {
+  applyChanges(loop, await callHook(loop, 'prepareStep', () => prepareStep(nextStep(loop))))
+}
+
 /** The next model call. It folds its own events. */
 function askModel(loop: LoopState): BatchSource {
-  const request = turnRequest(loop)
+  const request = requestOf(loop)
   // Later requests consist of parts that were checked or made here.
   if (loop.turns === 0 || loop.changes !== undefined) checkRequest(loop.context, request)
   loop.turns++
@@ -145,9 +184,18 @@ function askModel(loop: LoopState): BatchSource {
   return loop.source
 }
 
+/** The request of the next turn. Of what makes it, only the caller's function of instructions can throw what is not an error of ours. */
+function requestOf(loop: LoopState): ModelRequest {
+  try {
+    return turnRequest(loop)
+  } catch (thrown) {
+    throw hookFailure('instructions', thrown)
+  }
+}
+
 /** The handlers of calls, side by side. */
-function runTools(loop: LoopState, calls: readonly ToolCall[]): BatchSource {
-  loop.source = toolBatches(calls, turnTools(loop))
+function runTools(loop: LoopState, calls: readonly ToolCall[], tools: ToolRun): BatchSource {
+  loop.source = toolBatches(calls, tools)
   return loop.source
 }
 
@@ -187,10 +235,8 @@ function settleCalls(loop: LoopState, answer: ModelResponse): SettledCalls | Pro
       const outcome = judged(call, verdicts[index])
       if (outcome !== undefined) settled.set(call.id, outcome)
     })
-    const all = calls.flatMap(({ id }) => settled.get(id) ?? [])
-    return all.some((outcome) => outcome instanceof Promise)
-      ? waitFor(loop, Promise.all(all.map(async (outcome) => outcome))).then(sorted)
-      : sorted(all.flatMap((outcome) => (outcome instanceof Promise ? [] : outcome)))
+    const all = allOf(calls.flatMap(({ id }) => settled.get(id) ?? []))
+    return all instanceof Promise ? waitFor(loop, all).then(sorted) : sorted(all)
   }
   const verdicts = judgeCalls(fresh, tools, { leaveManual: true })
   return verdicts instanceof Promise ? waitFor(loop, verdicts).then(sort) : sort(verdicts)
@@ -272,19 +318,14 @@ async function* lateResults(loop: LoopState): AsyncGenerator<Batch, void> {
   const changed = changedArguments(late, written)
   const open: ToolCall[] = []
   for (const { call } of late) {
-    const stored = loop.state.results.find(({ toolCallId }) => toolCallId === call.id)
-    const lost =
-      loop.state.started.includes(call.id) && tools.tools.get(call.name)?.idempotent !== true
-    if (stored !== undefined) {
-      const event = toLate(call, await answerStored(call, stored, tools))
-      yield emit(loop, withChanges([event], changed))
-    } else if (lost) yield emit(loop, [toLate(call, interrupted(loop, call))])
-    else open.push(call)
+    const earlier = await settledBefore(loop, call, tools)
+    if (earlier === undefined || !('type' in earlier)) open.push(call)
+    else yield emit(loop, withChanges([toLate(call, earlier)], changed))
   }
   if (open.length === 0) return
   const calls = new Map(open.map((call) => [call.id, call]))
-  loop.source = toolBatches(open, tools)
-  for (let read = await loop.source.next(); read.done !== true; read = await loop.source.next()) {
+  const running = runTools(loop, open, tools)
+  for (let read = await running.next(); read.done !== true; read = await running.next()) {
     const events = read.value.map((event) => toLate(calls.get(eventCall(event)), event))
     yield emit(loop, withChanges(events, changed))
   }
@@ -339,11 +380,17 @@ function toLate(call: ToolCall | undefined, event: StreamEvent): StreamEvent {
   const told = toldBy(event)
   if (told === undefined) return event
   const { id } = call
-  const content = lateContent(call, told)
-  const late = { type: 'tool_result_encoded', id, content, metadata: { lateResultOf: id } } as const
-  const { interrupted: reason } = event.type === 'tool_result_encoded' ? event : {}
-  return reason === undefined ? late : { ...late, interrupted: reason }
+  const { interrupted: reason, metadata } = event.type === 'tool_result_encoded' ? event : {}
+  return defined<ResultEncoded>({
+    type: 'tool_result_encoded',
+    id,
+    content: lateContent(call, told),
+    metadata: { ...metadata, lateResultOf: id },
+    interrupted: reason,
+  })
 }
+
+type ResultEncoded = Extract<StreamEvent, { type: 'tool_result_encoded' }>
 
 /** What an event tells the model about a call, if it answers it. */
 function toldBy(event: StreamEvent): Message['content'] | undefined {
@@ -359,9 +406,9 @@ function interrupted({ context }: LoopState, call: ToolCall): StreamEvent {
     const facts = { requestId, sessionId, toolName: call.name, toolCallId: call.id }
     emitTelemetry({ name: 'tool.interrupted', at, ...facts })
   }
-  const { content } = interruptedMessage(call.id, 'interrupted')
-  const text = typeof content === 'string' ? content : ''
-  return { type: 'tool_result_encoded', id: call.id, content: text, interrupted: 'interrupted' }
+  const reason = 'interrupted'
+  const { content } = interruptedMessage(call.id, reason)
+  return { type: 'tool_result_encoded', id: call.id, content, interrupted: reason }
 }
 
 /** The event that ends a step. */
@@ -419,14 +466,20 @@ function haltedAfter(
   return haltWhen === undefined ? limit : haltedBy(haltWhen, loop, step, limit)
 }
 
-/** Asks the caller's `haltWhen`. The step is built only for it, because that copies the thread. */
+/** Asks the caller's `haltWhen`. */
 async function haltedBy(
   haltWhen: NonNullable<CallOptions['haltWhen']>,
-  { state }: LoopState,
+  loop: LoopState,
   step: StepCompleted,
   otherwise: HaltedReason | undefined,
 ): Promise<HaltedReason | undefined> {
-  return (await haltWhen(toStepResult(applyEvent(state, step)))) ? 'halt_when' : otherwise
+  const halts = await callHook(loop, 'haltWhen', () => haltWhen(resultAfter(loop, step)))
+  return halts ? 'halt_when' : otherwise
+}
+
+/** The result of a step that has not ended yet. It is built only for hooks, because that copies the thread. */
+function resultAfter({ state }: LoopState, step: StepCompleted): StepResult {
+  return toStepResult(applyEvent(state, step))
 }
 
 /**
@@ -452,25 +505,28 @@ async function checkedAnswer(loop: LoopState, answer: ModelResponse): Promise<Me
 /** The reasons after which `structuredFinalize` asks for the final answer. */
 const finalizable: ReadonlySet<string> = new Set(['completed', 'max_turns', 'halt_when'])
 
-/** Ends a step, and with a reason the loop. */
-function closeStep(
+/** The end of a step, with why the loop ends here, or with the message that asks the model again. */
+function closedStep(
   loop: LoopState,
   step: StepCompleted,
   reason: HaltedReason | undefined,
   repair: Message | undefined,
-): Batch {
+): StepCompleted {
+  if (reason === undefined) return step
+  const finalizes = loop.finalize && finalizable.has(reason) && !isFinalizing(loop)
+  const again = repair ?? (finalizes ? finalizeMessage : undefined)
+  // What asks the model again is part of this step, so that a run that is cut after it goes on with the answer.
+  return again === undefined
+    ? { ...step, haltedReason: reason }
+    : { ...step, newMessages: [...step.newMessages, again] }
+}
+
+/** Ends a step, and the loop if the step says why. */
+function endStep(loop: LoopState, step: StepCompleted): Batch {
   // What was decided about the calls of this step says nothing about later calls, which may have the same ids.
   loop.decisions = loop.decisions.filter(({ late }) => late === true)
-  if (reason === undefined) return emit(loop, [step])
-  // What asks the model again is part of this step, so that a run that is cut after it goes on with the answer.
-  if (repair !== undefined) {
-    return emit(loop, [{ ...step, newMessages: [...step.newMessages, repair] }])
-  }
-  if (loop.finalize && finalizable.has(reason) && !isFinalizing(loop)) {
-    return emit(loop, [{ ...step, newMessages: [...step.newMessages, finalizeMessage] }])
-  }
-  loop.haltedReason = reason
-  return emit(loop, [{ ...step, haltedReason: reason }])
+  loop.haltedReason = step.haltedReason
+  return emit(loop, [step])
 }
 
 /** The result of a loop whose last step halted. */

@@ -1,6 +1,11 @@
 import type { Engine } from '../contracts/engine.ts'
-import type { Approval, CallOptions, FormatOption, StepChanges } from '../contracts/options.ts'
-import { ValidationError } from '../errors/errors.ts'
+import type {
+  Approval,
+  CallOptions,
+  FormatOption,
+  NextStep,
+  StepChanges,
+} from '../contracts/options.ts'
 import { createCollector, midStep, type Collector } from '../run/collector.ts'
 import {
   buildRequest,
@@ -10,7 +15,7 @@ import {
   type SessionContext,
 } from '../run/context.ts'
 import type { BatchSource } from '../run/run-stream.ts'
-import { describe } from '../schema/checks.ts'
+import { assertValid, describe, refusal } from '../schema/checks.ts'
 import { validateStepChanges } from '../schema/options.ts'
 import { projectTools, toolTable } from '../tools/compact-tools.ts'
 import { defaultToolTimeoutMs, type ToolRun } from '../tools/execute.ts'
@@ -88,9 +93,8 @@ export function createLoop(
   // A single step has no second pass: a format applies to it directly.
   const finalize = start.kind === 'chat' && (optionOf(context, 'structuredFinalize') ?? false)
   if (finalize && format === undefined) {
-    throw new ValidationError('invalid_options', [
-      { path: 'structuredFinalize', problem: 'needs a responseFormat to finalize with' },
-    ])
+    const problem = 'needs a responseFormat to finalize with'
+    throw refusal('invalid_options', 'structuredFinalize', problem)
   }
   const approved = decisionsOf(start.state, options?.approvals, context)
   return {
@@ -125,12 +129,8 @@ export function startAt(input: ThreadInput): Collector {
 function toThread(input: ThreadInput): Thread {
   if (isMessages(input)) return { messages: toMessages(input), metadata: {} }
   if (typeof input === 'object' && input !== null && Array.isArray(input.messages)) return input
-  throw new ValidationError('invalid_thread', [
-    {
-      path: '',
-      problem: `must be a text, a list of messages such as [user("…")] or a thread, not ${describe(input)}`,
-    },
-  ])
+  const problem = `must be a text, a list of messages such as [user("…")] or a thread, not ${describe(input)}`
+  throw refusal('invalid_thread', '', problem)
 }
 
 function isMessages(input: ThreadInput): input is MessagesInput {
@@ -166,20 +166,18 @@ function decisionsOf(
     }
   }
   const answered = new Set(state.toolMessages.map(({ toolCallId }) => toolCallId))
-  const open = (state.end?.message.toolCalls ?? []).filter(({ id }) => !answered.has(id))
-  const decisions = Object.entries(approvals).map(([id, approval]) => {
-    const call = open.find((waiting) => waiting.id === id)
-    return call === undefined ? undefined : toDecision(call, approval)
+  const calls = (state.end?.message.toolCalls ?? []).filter(({ id }) => !answered.has(id))
+  const open = new Map(calls.map((call) => [call.id, call]))
+  const problem = 'is not a call that waits at the end of the thread'
+  const issues: Issue[] = []
+  const decisions = Object.entries(approvals).flatMap(([id, approval]) => {
+    const call = open.get(id)
+    if (call !== undefined) return toDecision(call, approval)
+    issues.push({ path: `approvals.${id}`, problem })
+    return []
   })
-  const unknown = Object.keys(approvals).filter((_id, index) => decisions[index] === undefined)
-  if (unknown.length > 0) {
-    const problem = 'is not a call that waits at the end of the thread'
-    throw new ValidationError(
-      'invalid_options',
-      unknown.map((id) => ({ path: `approvals.${id}`, problem })),
-    )
-  }
-  return decisions.filter((decision) => decision !== undefined)
+  assertValid('invalid_options', issues)
+  return decisions
 }
 
 /** What a decision means for a call. Changed arguments replace the text that the model wrote, too. */
@@ -247,32 +245,26 @@ export function answersIn(decisions: readonly CallDecision[]): ToolRun['answers'
 
 const noTools: ToolRun['tools'] = new Map()
 
-/** Whether a caller's hook has to be asked about each step. */
-export function isPrepared(loop: LoopState): boolean {
-  return optionOf(loop.context, 'prepareStep') !== undefined
-}
-
-/** Asks `prepareStep` about the step that is next, or about the one that a run which was cut goes on with. */
-export async function prepareTurn(loop: LoopState): Promise<void> {
-  const { state, turns, context } = loop
-  const changes = await optionOf(
-    context,
-    'prepareStep',
-  )?.({
+/** What `prepareStep` is told about the step that is next, or about the one that a run which was cut goes on with. */
+export function nextStep({ state, turns, context }: LoopState): NextStep {
+  return {
     messages: state.thread.messages,
     stepNumber: state.active ? turns - 1 : turns,
     steps: state.steps,
     context: context.context,
-  })
-  const issues = changes === undefined ? [] : validateStepChanges(changes)
-  if (issues.length > 0) throw wrongReturn(issues)
+  }
+}
+
+/** Takes over what `prepareStep` returned. A value that is not legal throws a sentence that names the hook. */
+export function applyChanges(loop: LoopState, changes: StepChanges | undefined | void): void {
+  if (changes !== undefined) refuseReturn(validateStepChanges(changes))
   loop.changes = changes ?? undefined
   loop.changedTools = changes?.tools === undefined ? undefined : pickedTools(loop, changes)
 }
 
-/** The problems of what a hook returned, in sentences that name the hook. */
-function wrongReturn(issues: readonly Issue[]): ValidationError {
-  return new ValidationError(
+/** Throws the problems of what `prepareStep` returned, if there are any, in sentences that name the hook. */
+function refuseReturn(issues: readonly Issue[]): void {
+  assertValid(
     'invalid_options',
     issues.map(({ path, problem }) => ({
       path: 'prepareStep',
@@ -287,13 +279,16 @@ function pickedTools(
   { tools = [], toolChoice }: StepChanges,
 ): LoopState['changedTools'] {
   const { context } = loop
-  const picked = tools.map((item) => {
+  const issues: Issue[] = []
+  const picked = tools.flatMap((item) => {
     if (typeof item !== 'string') return item
     const known = context.tools.find(({ name }) => name === item)
     if (known !== undefined) return known
     const problem = `is ${JSON.stringify(item)}, but the run has no tool of this name`
-    throw wrongReturn([{ path: 'tools', problem }])
+    issues.push({ path: 'tools', problem })
+    return []
   })
+  refuseReturn(issues)
   return {
     tools: { ...loop.tools, tools: toolTable(picked) },
     specs: projectTools(picked, toolChoice ?? optionOf(context, 'toolChoice')),

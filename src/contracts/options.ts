@@ -101,10 +101,15 @@ export interface CallOptions<Format extends FormatOption = FormatOption> {
   /** `false`: at most one tool call in an answer. */
   readonly parallelToolCalls?: boolean | undefined
   readonly temperature?: number | undefined
+  /** Only tokens that add up to this probability are considered: 0 to 1. */
   readonly topP?: number | undefined
+  /** Only this many of the most probable tokens are considered. */
   readonly topK?: number | undefined
+  /** The longest answer, in tokens, reasoning included. */
   readonly maxTokens?: number | undefined
+  /** The answer ends before the first of these texts. */
   readonly stopSequences?: readonly string[] | undefined
+  /** The same seed makes equal answers more probable. */
   readonly seed?: number | undefined
   readonly presencePenalty?: number | undefined
   readonly frequencyPenalty?: number | undefined
@@ -116,7 +121,9 @@ export interface CallOptions<Format extends FormatOption = FormatOption> {
   readonly repair?: number | undefined
   /** Run the loop without the format first, then once more with it and with no tools. For a loop, not for a single step. */
   readonly structuredFinalize?: boolean | undefined
+  /** How much a reasoning model thinks, and whether its reasoning is summed up. */
   readonly reasoning?: ReasoningOptions | undefined
+  /** Ask the provider to cache the beginning of the prompt. */
   readonly promptCache?: PromptCache | undefined
   /** `manual`: no tool is run, and the caller answers the calls. */
   readonly mode?: 'auto' | 'manual' | undefined
@@ -132,6 +139,7 @@ export interface CallOptions<Format extends FormatOption = FormatOption> {
   readonly prepareStep?: PrepareStep | undefined
   /** Called with each completed step. The loop waits for it. */
   readonly onStep?: ((step: StepResult) => void | Promise<void>) | undefined
+  /** What happens when a tool call fails: `continue` (the default) lets the model read the error, `halt` ends the loop. */
   readonly onToolError?: OnToolError | undefined
   /** A hard deadline for each tool call (30 000). */
   readonly toolTimeoutMs?: number | undefined
@@ -143,7 +151,9 @@ export interface CallOptions<Format extends FormatOption = FormatOption> {
   readonly streamTimeoutMs?: number | undefined
   /** The longest answer of a model call, in bytes as they arrive (64 MiB). A longer one ends in `too_large`, and what came before is kept. */
   readonly maxResponseBytes?: number | undefined
+  /** Stops the call, the loop and its handlers. What was received is kept. */
   readonly signal?: AbortSignal | undefined
+  /** Replaces the engine's; what it leaves out is the default. `false` turns retries off. */
   readonly retry?: RetryOption | undefined
   /** Merged over the engine's and the session's, member by member, and passed to tool handlers. Its members may be anything. */
   readonly context?: object | undefined
@@ -151,13 +161,17 @@ export interface CallOptions<Format extends FormatOption = FormatOption> {
   readonly emitTextDeltas?: boolean | undefined
   /** `false` hides `tool_call_delta` from the consumer; results do not change. */
   readonly emitToolDeltas?: boolean | undefined
+  /** Also emit `raw_chunk` events: what the provider sent, as it is. */
   readonly includeRawChunks?: boolean | undefined
   /** Called with every event, hidden or not, before the consumer gets it. */
   readonly onEvent?: ((event: StreamEvent) => void) | undefined
+  /** The id of the run in events, errors and telemetry. Random unless given. */
   readonly requestId?: string | undefined
   /** For this call only. It is not stored. */
   readonly apiKey?: string | undefined
+  /** Parameters that only one provider supports, by its name. They are merged into the body of the request. */
   readonly providerOptions?: ProviderOptions | undefined
+  /** Yours. It is in the request, and is not sent to the provider. */
   readonly metadata?: JsonObject | undefined
 }
 
@@ -171,7 +185,9 @@ export interface RetryPolicy {
   readonly maxDelayMs: number
   /** Up to this much is added to each wait, at random. */
   readonly jitterMs: number
+  /** The reasons that are retried: by default `rate_limited`, `provider_unavailable`, `timeout` and `network_error`. */
   readonly retryOn: readonly (AdapterErrorReason | ImageAdapterErrorReason)[]
+  /** Wait as long as the provider asks, instead of the computed time. */
   readonly respectRetryAfter: boolean
 }
 
@@ -186,19 +202,29 @@ export type CallDefaults = Omit<
 
 /** The options of an engine. All are optional; a call that needs a missing one fails with a typed error. */
 export interface EngineOptions extends CallDefaults {
+  /** Talks to the provider: `openai()`, `anthropic()`, `gemini()`, `fake({…})`, or your own. */
   readonly adapter?: ChatAdapter | undefined
+  /** The model of every call that names none. Without it, the one that the adapter was made with. */
   readonly model?: string | undefined
+  /** The tools of every call. A call may add to them. */
   readonly tools?: readonly Tool[] | undefined
+  /** For `generateImage`, `editImage` and `imageVariations`. */
   readonly imageAdapter?: ImageAdapter | undefined
+  /** The model of image calls. It does not fall back to `model`. */
   readonly imageModel?: string | undefined
   /** Passed to tool handlers. Its members may be anything: a database handle, a logger, the current user. */
   readonly context?: object | undefined
+  /** When calls are retried: three attempts by default; `false` turns retries off. */
   readonly retry?: RetryOption | undefined
   /** A function, for many tenants, or a record. Neither is visible on the engine. */
   readonly keys?: KeySource | Readonly<Record<string, string>> | undefined
+  /** The source of time of all waits and deadlines. A test passes `virtualClock()`. */
   readonly clock?: Clock | undefined
+  /** Makes the ids of requests, sessions and calls. Random by default. */
   readonly newId?: NewId | undefined
+  /** Runs the handlers of tools, for example in a sandbox. By default they are called. */
   readonly toolExecutor?: ToolExecutor | undefined
+  /** Turns a handler's value into the text that the model reads. By default JSON. */
   readonly toolResultEncoder?: ToolResultEncoder | undefined
 }
 

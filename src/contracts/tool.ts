@@ -15,6 +15,7 @@ export interface HandlerOptions<Needs extends object = EngineContext> {
   readonly signal: AbortSignal
   /** The engine's context, with the session's and the call's merged over it, member by member. The record is this call's own. */
   readonly context: Needs
+  /** The call that is answered. */
   readonly toolCall: ToolCall
   /** The same on every run of this call, also after a crash: pass it to services that must not act twice. */
   readonly idempotencyKey: string
@@ -25,8 +26,11 @@ export interface HandlerOptions<Needs extends object = EngineContext> {
   readonly progress: (data: unknown) => Promise<void>
   /** The user's answer, when the handler is called again after `askUser(question, { resume: true })`. */
   readonly answer?: string | readonly Part[]
+  /** The session of the run, if it has one. */
   readonly sessionId?: string | undefined
+  /** The id of the run. */
   readonly requestId?: string | undefined
+  /** The engine of the run, for calls of the handler's own. */
   readonly engine?: Engine | undefined
 }
 

@@ -148,7 +148,7 @@ export interface SseDecoder<Out> {
   end(out: Out[]): void
   /** Whether the provider's end marker was seen. Nothing after it is decoded. */
   readonly done: boolean
-  /** Whether the answer said how it ended, and only its end marker is missing: then silence or a broken connection ends it too. */
+  /** Whether the finish reason has come, and only the end marker is missing: then silence or a broken connection ends the answer too. */
   readonly ended?: boolean
   /** Wraps an error as the last event. */
   failure(error: ErrorData): Out

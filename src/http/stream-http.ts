@@ -90,7 +90,7 @@ async function* readBatches<Out>(
       const out: Out[] = []
       const stopped = body.take(value, out, broken)
       if (out.length > 0) {
-        guard.handOut()
+        guard.deliver()
         sent += out.length
         yield out
       }

@@ -1,4 +1,12 @@
-import { assertOptions, assertValid, json, within } from '../schema/checks.ts'
+import {
+  assertOptions,
+  assertValid,
+  flag,
+  json,
+  optionsOf,
+  within,
+  type Check,
+} from '../schema/checks.ts'
 import { part, validateMessage } from '../schema/validate.ts'
 import { defined, keysOf } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
@@ -77,15 +85,40 @@ function message(
   return made
 }
 
+/** The options of `toolResult` and `Session.submitToolResult`. */
+export interface SubmitOptions {
+  /** The work failed: the model reads the content as an error. */
+  readonly isError?: boolean | undefined
+}
+
+/** The problems of such options. */
+export const submitOptions: Check = /* @__PURE__ */ optionsOf({
+  isError: flag,
+} satisfies Readonly<Record<keyof SubmitOptions, Check>>)
+
 /**
  * A tool message, which answers a tool call: a text, a list of parts, or any JSON value, which is encoded as JSON.
  *
  * A list counts as parts when every item is a part, otherwise as JSON. A value that JSON cannot hold is refused with its path.
  */
-export function toolResult(toolCallId: string, content: JsonValue | readonly Part[]): Message {
-  const made: Message = { role: 'tool', content: encode(content), toolCallId }
+export function toolResult(
+  toolCallId: string,
+  content: JsonValue | readonly Part[],
+  options: SubmitOptions = {},
+): Message {
+  assertValid('invalid_message', submitOptions(options))
+  const result = encode(content)
+  const made: Message =
+    options.isError === true
+      ? { role: 'tool', content: asError(result), toolCallId, metadata: { isError: true } }
+      : { role: 'tool', content: result, toolCallId }
   assertValid('invalid_message', validateMessage(made))
   return made
+}
+
+/** Not every provider can mark a result, so that the text says it too. */
+function asError(content: Message['content']): Message['content'] {
+  return typeof content === 'string' ? JSON.stringify({ error: content }) : content
 }
 
 function encode(content: unknown): Message['content'] {

@@ -26,6 +26,11 @@ export function deniedContent(reason: string): string {
   return JSON.stringify({ error: `the call was denied and was not run${why}` })
 }
 
+/** The message that answers a call that was denied. */
+export function deniedMessage(toolCallId: string, reason: string): Message {
+  return { role: 'tool', content: deniedContent(reason), toolCallId, metadata: { denied: true } }
+}
+
 /** The message that answers a call whose result comes later, so that the conversation can go on. */
 export function notYetMessage(toolCallId: string): Message {
   const note =
@@ -54,17 +59,19 @@ export function lateContent(
 }
 
 /** A message with the result of an earlier call. Its role is user, but the user did not write it. */
-export function lateMessage(
-  toolCallId: string,
-  content: Message['content'],
-  interrupted: boolean = false,
-): Message {
-  const metadata = { lateResultOf: toolCallId }
-  return {
-    role: 'user',
-    content,
-    metadata: interrupted ? { ...metadata, interrupted } : metadata,
-  }
+export function lateMessage(toolCallId: string, content: Message['content']): Message {
+  return { role: 'user', content, metadata: { lateResultOf: toolCallId } }
+}
+
+/** The message of a result that comes after the model was told that there is none yet. */
+export function toLateMessage(call: ToolCall, { content, metadata }: Message): Message {
+  const late = lateMessage(call.id, lateContent(call, content))
+  return { ...late, metadata: { ...metadata, ...late.metadata } }
+}
+
+/** Whether a tool message tells the model that its call failed, was denied, or has no result. */
+export function isErrorResult({ metadata }: Message): boolean {
+  return ['isError', 'denied', 'interrupted'].some((mark) => metadata?.[mark] === true)
 }
 
 /**

@@ -102,18 +102,8 @@ export function createCollector(thread: Thread = { messages: [], metadata: {} })
     provider: '',
     id: undefined,
     model: undefined,
-    usage: {},
-    warnings: none,
-    ...messageDraft(),
-    end: undefined,
+    ...noMessage(),
     error: undefined,
-    active: false,
-    started: none,
-    results: none,
-    toolMessages: none,
-    tail: none,
-    halts: none,
-    requested: none,
     questions: none,
     halted: none,
     approvals: none,
@@ -122,6 +112,23 @@ export function createCollector(thread: Thread = { messages: [], metadata: {} })
     haltedReason: undefined,
     result: undefined,
   }
+}
+
+/** What the state has of a message and its tools before the message starts. */
+function noMessage() {
+  return {
+    ...messageDraft(),
+    usage: {},
+    warnings: none,
+    end: undefined,
+    active: false,
+    started: none,
+    results: none,
+    toolMessages: none,
+    tail: none,
+    halts: none,
+    requested: none,
+  } satisfies Partial<Collector>
 }
 
 /** Lists in a state are replaced and never changed, so all states share the empty one. */
@@ -312,7 +319,11 @@ type ResultEncoded = Extract<StreamEvent, { type: 'tool_result_encoded' }>
 
 function resultMessage({ id, content, interrupted, metadata }: ResultEncoded): Message {
   if (metadata?.['lateResultOf'] === id) {
-    return withMetadata(lateMessage(id, content, interrupted !== undefined), metadata)
+    const late = lateMessage(id, content)
+    return withMetadata(
+      late,
+      interrupted === undefined ? metadata : { ...metadata, interrupted: true },
+    )
   }
   if (interrupted !== undefined) return interruptedMessage(id, interrupted)
   return withMetadata(toolMessage(id, content), metadata)
@@ -355,17 +366,7 @@ function tailOf(state: Collector): readonly Message[] {
 
 /** Clears the message under way and its tools. Completed steps stay. */
 function clearMessage(state: Collector): void {
-  Object.assign(state, messageDraft())
-  state.end = undefined
-  state.active = false
-  state.usage = {}
-  state.warnings = none
-  state.started = none
-  state.results = none
-  state.toolMessages = none
-  state.tail = none
-  state.halts = none
-  state.requested = none
+  Object.assign(state, noMessage())
 }
 
 /** A thread without its last answer and the results after it. */

@@ -253,21 +253,21 @@ function pull(run: Run): Promise<Step> {
   if (run.attempt === undefined) return Promise.resolve(over)
   return nextBatch(run.attempt).then(
     (batch) => settleBatch(run, batch),
-    (error: AllmError) => handOut(run, [failureEvent(error)]),
+    (error: AllmError) => deliver(run, [failureEvent(error)]),
   )
 }
 
 /** Checks a batch of the adapter. One of which nothing is left is not emitted. */
 function settleBatch(run: Run, batch: ModelBatch | undefined): Step | Promise<Step> {
-  if (batch === undefined) return handOut(run, [failureEvent(truncated(run))])
-  if (run.attempt === undefined || !isList(batch)) return handOut(run, batch)
+  if (batch === undefined) return deliver(run, [failureEvent(truncated(run))])
+  if (run.attempt === undefined || !isList(batch)) return deliver(run, batch)
   const { gate } = run.attempt
   const settled = gate.settle(batch)
   noteContent(run.attempt, settled)
-  return settled.length > 0 || gate.problem !== undefined ? handOut(run, settled) : pull(run)
+  return settled.length > 0 || gate.problem !== undefined ? deliver(run, settled) : pull(run)
 }
 
-function handOut(run: Run, batch: ModelBatch): Step | Promise<Step> {
+function deliver(run: Run, batch: ModelBatch): Step | Promise<Step> {
   try {
     return { done: false, value: take(run, batch) }
   } catch (error) {

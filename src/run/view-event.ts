@@ -21,7 +21,10 @@ export const viewIncludes = [
   'late_results',
 ] as const
 
-/** A part of a run that a view shows only when it is named. */
+/**
+ * A part of a run that a view shows only when it is named. `system` and `late_results` add nothing to the view of an event: no
+ * event has system text, and the event of a late result is shown with `tool_results`.
+ */
 export type ViewInclude = (typeof viewIncludes)[number]
 
 /** The options of a view. */

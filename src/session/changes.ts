@@ -2,19 +2,17 @@ import { toDecision, type ThreadInput } from '../chat/prepare.ts'
 import type { Approval } from '../contracts/options.ts'
 import { randomId } from '../core/ids.ts'
 import { SessionError, ValidationError } from '../errors/errors.ts'
-import { toolResult, user } from '../make/messages.ts'
+import { submitOptions, toolResult, user, type SubmitOptions } from '../make/messages.ts'
 import {
   answeredMessage,
-  deniedContent,
+  deniedMessage,
   isNotYet,
-  lateContent,
-  lateMessage,
   notYetMessage,
+  toLateMessage,
 } from '../make/tool-messages.ts'
 import {
   assertValid,
   describe,
-  flag,
   jsonObject,
   oneOf,
   optionsOf,
@@ -55,6 +53,7 @@ export interface SessionOptions {
   readonly messages?: MessagesInput | undefined
   /** Passed to tool handlers, merged over the engine's. */
   readonly context?: JsonObject | undefined
+  /** Yours. A run never changes it. */
   readonly metadata?: JsonObject | undefined
 }
 
@@ -230,8 +229,7 @@ function decided(
   const decision = toDecision(call, approval)
   if (!isLate(session.thread, toolCallId)) return awaiting(withDecision(rest, decision))
   if (decision.deny === undefined) return awaiting(withDecision(rest, { ...decision, late: true }))
-  const content = lateContent(call, deniedContent(decision.deny))
-  return awaiting(withLate(rest, [lateMessage(toolCallId, content)]))
+  return awaiting(withLate(rest, [toLateMessage(call, deniedMessage(toolCallId, decision.deny))]))
 }
 
 /** A session that waits, in the status that its lists give. One whose run was cut, stopped or failed can still be resumed. */
@@ -252,14 +250,19 @@ function withDecision(session: Session, decision: CallDecision): Session {
   return withRun(session, { decisions: [...(session.run?.decisions ?? []), decision] })
 }
 
-/** Adds messages to the thread, or keeps them until the calls at its end are answered. */
+/** Adds messages to the thread, or keeps them until every call at its end has its answer. */
 function withLate(session: Session, messages: readonly Message[]): Session {
   if (messages.length === 0) return session
-  const { run, thread } = session
+  const { run, thread, pendingToolCallId } = session
+  const phase = run?.phase
+  // The placeholder of an open question is replaced by its answer, so nothing may follow it yet.
   const isOpen =
-    run !== undefined && (goesOn(session) || run.phase === 'model' || run.phase === 'tools')
-  if (!isOpen) return { ...session, thread: appendMessages(thread, ...messages) }
-  return withRun(session, { late: [...(run.late ?? []), ...messages] })
+    pendingToolCallId !== undefined || goesOn(session) || phase === 'model' || phase === 'tools'
+  const waiting = run?.late ?? []
+  if (!isOpen && waiting.length === 0) {
+    return { ...session, thread: appendMessages(thread, ...messages) }
+  }
+  return withRun(session, { late: [...waiting, ...messages] })
 }
 
 /** The calls of the last answer that have no message. */
@@ -330,12 +333,14 @@ export function rewound(session: Session, messageIndex: number): Session {
     const answer = kept.messages.findLastIndex(({ role }) => role === 'assistant')
     throw badIndex(`separates the calls of message ${answer} from their results; use ${answer}`)
   }
-  const { told, untold } = lateIn(kept, [...messages.slice(messageIndex), ...(run?.late ?? [])])
+  const removed = messages.slice(messageIndex)
+  const late = run?.late ?? []
+  const { told, untold } = lateIn(kept, [...removed, ...late])
   const waits = ({ id }: ToolCall): boolean => untold.has(id)
   const next: Session = {
     ...cleared(session),
     status: 'idle',
-    thread: appendMessages(kept, ...told),
+    thread: appendMessages(kept, ...(removed.length === 0 ? late : told)),
     pendingToolCalls: session.pendingToolCalls.filter(waits),
     pendingApprovals: session.pendingApprovals.filter(waits),
   }
@@ -491,16 +496,6 @@ export type ToolResultInput = (
 ) &
   SubmitOptions
 
-/** The options of `Session.submitToolResult`. */
-export interface SubmitOptions {
-  /** The work failed: the model reads the content as an error. */
-  readonly isError?: boolean | undefined
-}
-
-const submitOptions = optionsOf({
-  isError: flag,
-} satisfies Readonly<Record<keyof SubmitOptions, Check>>)
-
 /**
  * Answers one pending call. When nothing is pending any more, the session is idle; then call `resume`.
  *
@@ -528,23 +523,12 @@ export function submitToolResults(session: Session, results: readonly ToolResult
     const call = pending.get(id)
     if (call === undefined) throw unknownCall('are pending', id, session.pendingToolCalls)
     pending.delete(id)
-    const message = resultOf(id, result)
-    if (isLate(session.thread, id)) late.push(lateMessage(id, lateContent(call, message.content)))
+    const message = toolResult(id, result.content, { isError: result.isError })
+    if (isLate(session.thread, id)) late.push(toLateMessage(call, message))
     else inTime.push(message)
   }
   const thread = withAnswers(session.thread, inTime)
   return awaiting(withLate({ ...session, thread, pendingToolCalls: [...pending.values()] }, late))
-}
-
-function resultOf(id: string, { content, isError }: ToolResultInput): Message {
-  if (isError !== true) return toolResult(id, content)
-  const { content: told } = toolResult(id, content)
-  const error = typeof told === 'string' ? JSON.stringify({ error: told }) : told
-  return { role: 'tool', content: error, toolCallId: id, metadata: { isError: true } }
-}
-
-function deniedMessage(toolCallId: string, reason: string): Message {
-  return { role: 'tool', content: deniedContent(reason), toolCallId, metadata: { denied: true } }
 }
 
 function unknownCall(what: string, toolCallId: string, pending: readonly ToolCall[]): SessionError {

@@ -35,7 +35,8 @@ export interface SessionResult<Result = ChatResult> {
 
 /** Starts folding a run's events into a session. Start it from the stream's first `session`. */
 export function reduceSession(base: Session): SessionReducer {
-  return { base, state: restore(base) }
+  // A session that still waits for something is not run, so none of its steps goes on.
+  return { base, state: waits(base) ? createCollector(base.thread) : restore(base) }
 }
 
 /** Folds one more event. */

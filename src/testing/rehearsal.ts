@@ -18,6 +18,7 @@ import {
   type SessionStream,
 } from '../session/operations.ts'
 import { parseSession, stringifySession } from '../session/saved.ts'
+import type { ErrorData } from '../types/error-data.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { assertNever, isObject } from '../types/guards.ts'
 import type { Message, MessagesInput } from '../types/message.ts'
@@ -31,10 +32,14 @@ import { createScriptCursor, type ScriptInput } from './script.ts'
  *
  * A handler whose result was stored must not run again. A handler that was started and has no result may run again only if its tool
  * is `idempotent`; otherwise its call must be answered as interrupted. Rejects with the first cut that diverges.
+ *
+ * A rehearsal that proves nothing rejects too: one in which every tool call failed (unless `allowToolErrors`), and one that ran out
+ * of scripts.
  */
 export async function crashAtEveryEvent(scenario: CrashScenario): Promise<CrashReport> {
   const runs: Runs = new Map()
   const uncut = await rehearse(scenario, Number.POSITIVE_INFINITY, runs)
+  checkUncut(uncut, scenario)
   for (let cut = 1; cut <= uncut.moments; cut++) {
     const cutRuns: Runs = new Map()
     checkCut(uncut, await rehearse(scenario, cut, cutRuns), cut, cutRuns)
@@ -43,7 +48,27 @@ export async function crashAtEveryEvent(scenario: CrashScenario): Promise<CrashR
   for (const { tool, times } of runs.values()) {
     toolRuns[tool.name] = (toolRuns[tool.name] ?? 0) + times
   }
-  return { events: uncut.events, cuts: uncut.moments, toolRuns }
+  const { events, moments: cuts, toolErrors } = uncut
+  const report = { events, cuts, toolRuns }
+  return toolErrors.length === 0 ? report : { ...report, toolErrors }
+}
+
+/** Throws if the uncut run says nothing about the agent, so that a green test does not hide it. */
+function checkUncut({ session, toolCalls, toolErrors }: Ending, scenario: CrashScenario): void {
+  const { allowToolErrors = scenario.options?.onToolError !== undefined } = scenario
+  const problems = toolErrors.map(({ toolName, message }) => `${toolName}: ${message}`)
+  if (!allowToolErrors && toolCalls > 0 && toolErrors.length === toolCalls) {
+    throw new ValidationError('invalid_options', [
+      {
+        path: 'tools',
+        problem: `failed in every call, so the rehearsal proves nothing about them; pass allowToolErrors: true if that is meant. ${problems.join('; ')}`,
+      },
+    ])
+  }
+  if (session.error?.reason === 'no_scripted_response') {
+    const problem = `are too few: ${session.error.message}`
+    throw new ValidationError('invalid_options', [{ path: 'scripts', problem }])
+  }
 }
 
 /** Runs a scenario to its end, with a crash at the moment `cut`. */
@@ -86,6 +111,8 @@ export interface CrashScenario {
   readonly clock?: Clock | undefined
   /** Required if the run asks the user, waits for approval, or leaves tool calls to the caller. */
   readonly onSuspend?: ((session: Session) => SuspendAnswer) | undefined
+  /** Every tool call may fail (`false`, unless `options` has an `onToolError`). Without it, such a rehearsal rejects. */
+  readonly allowToolErrors?: boolean | undefined
 }
 
 /** The result of `crashAtEveryEvent`. */
@@ -99,6 +126,8 @@ export interface CrashReport {
   readonly cuts: number
   /** How often the handler of each tool ran in the uncut run. */
   readonly toolRuns: Readonly<Record<string, number>>
+  /** The errors of the tool calls that failed in the uncut run. Absent when none did. */
+  readonly toolErrors?: readonly ErrorData[]
 }
 
 /** The tool of each call, and how often its handler ran. */
@@ -117,10 +146,13 @@ function checkCut(uncut: Ending, resumed: Ending, cut: number, runs: Runs): void
     )
   }
   const lost = lostCalls(resumed, runs)
-  const expected = comparable(uncut, lost)
-  const actual = comparable(resumed, lost)
-  if (expected.length !== actual.length) fail('its number of messages', expected, actual)
-  expected.forEach((message, index) => {
+  const expected = uncut.session.thread.messages
+  const actual = resumed.session.thread.messages
+  const end = comparableUntil(expected, actual, lost)
+  if (end === undefined && expected.length !== actual.length) {
+    fail('its number of messages', expected, actual)
+  }
+  expected.slice(0, end).forEach((message, index) => {
     const other = actual[index]
     if (other !== undefined && mayDiffer(message, other, lost)) return
     if (text(message) !== text(other)) fail(`message ${index}`, message, other)
@@ -139,13 +171,22 @@ function lostCalls({ started }: Ending, runs: Runs): ReadonlySet<string> {
   return new Set(started.filter((id) => runs.get(id)?.tool.idempotent !== true))
 }
 
-/** The messages that must be equal. Messages after an interrupted call may differ, because the model got another result. */
-function comparable({ session }: Ending, lost: ReadonlySet<string>): readonly Message[] {
-  const { messages } = session.thread
-  if (lost.size === 0) return messages
-  const at = messages.findLastIndex((message) => lost.has(answeredCall(message)))
-  const next = messages.findIndex(({ role }, index) => index > at && role !== 'tool')
-  return next === -1 ? messages : messages.slice(0, next)
+/**
+ * How many messages must be equal; `undefined` if all. What follows the answers among which one is interrupted may differ, because
+ * the model got another result.
+ */
+function comparableUntil(
+  expected: readonly Message[],
+  actual: readonly Message[],
+  lost: ReadonlySet<string>,
+): number | undefined {
+  const at = expected.findIndex((message, index) => {
+    const other = actual[index]
+    return other !== undefined && mayDiffer(message, other, lost)
+  })
+  if (at === -1) return undefined
+  const next = expected.findIndex(({ role }, index) => index > at && role !== 'tool')
+  return next === -1 ? expected.length : next
 }
 
 function mayDiffer(expected: Message, actual: Message, lost: ReadonlySet<string>): boolean {
@@ -254,6 +295,9 @@ interface Ending {
   readonly completedCalls: number
   /** The calls whose start was saved, and whose result was not. */
   readonly started: readonly string[]
+  /** The number of tool calls that ended, and the errors of those that failed. */
+  readonly toolCalls: number
+  readonly toolErrors: readonly ErrorData[]
 }
 
 /**
@@ -273,10 +317,13 @@ async function live(
   let session = from
   let saved: string | undefined
   let completedCalls = life.completedCalls()
+  let toolCalls = 0
+  const toolErrors: ErrorData[] = []
   const ending = (ended: boolean): Ending => {
     if (session === undefined) throw new Error('the run has no session')
     const started = openCalls(saved === undefined ? session : parseSession(saved))
-    return { session, events, moments, ended, saved, completedCalls, started }
+    const progress = { events, moments, completedCalls, toolCalls, toolErrors }
+    return { session, ended, saved, started, ...progress }
   }
   /** Saves the session. Returns whether the process dies then. */
   const save = (current: Session): boolean => {
@@ -293,6 +340,10 @@ async function live(
       for await (const event of stream) {
         note(life, event)
         events++
+        if (event.type === 'tool_execution_completed') {
+          toolCalls++
+          if ('error' in event.result) toolErrors.push(event.result.error)
+        }
         if (++moments === cut || save(stream.session)) return ending(false)
       }
     } catch (error) {

@@ -35,20 +35,18 @@ export function judgeCalls(
   toolRun: ToolRun,
   options: JudgeOptions,
 ): readonly Verdict[] | Promise<readonly Verdict[]> {
-  const verdicts = calls.map((call) => judge(call, toolRun, options))
-  return allSettled(verdicts) ? verdicts : settleAll(verdicts)
+  return allOf(calls.map((call) => judge(call, toolRun, options)))
 }
 
-async function settleAll(
-  verdicts: readonly (Verdict | Promise<Verdict>)[],
-): Promise<readonly Verdict[]> {
-  const settled: Verdict[] = []
-  for (const verdict of verdicts) settled.push(await verdict)
-  return settled
+/** All values; a promise of them only if one has to be waited for. */
+export function allOf<T>(
+  values: readonly (T | Promise<T>)[],
+): readonly T[] | Promise<readonly T[]> {
+  return isSettled(values) ? values : Promise.all(values)
 }
 
-function allSettled(verdicts: readonly (Verdict | Promise<Verdict>)[]): verdicts is Verdict[] {
-  return !verdicts.some((verdict) => verdict instanceof Promise)
+function isSettled<T>(values: readonly (T | Promise<T>)[]): values is readonly T[] {
+  return !values.some((value) => value instanceof Promise)
 }
 
 function judge(

@@ -128,13 +128,14 @@ function answerDecided(execution: CallContext, error: ToolError, decision: Error
   const { call, tool } = execution
   const result = { error: error.toJSON() }
   const { content, haltedBy } = follow(execution, decision)
-  const event = {
-    type: 'tool_result_encoded',
-    id: call.id,
-    content: content ?? errorContent(error, tool),
-  } as const
+  const { id } = call
+  const answered = { type: 'tool_result_encoded', id } as const
+  const event: AnswerEvent =
+    content === undefined
+      ? { ...answered, content: errorContent(error, tool), metadata: { isError: true } }
+      : { ...answered, content }
   if (haltedBy === undefined) return { result, event, error }
-  const halt = { reason: 'tool_error', toolCallId: call.id, error: haltedBy.toJSON() }
+  const halt = { reason: 'tool_error', toolCallId: id, error: haltedBy.toJSON() }
   return { result, event: { ...event, halt }, error }
 }
 

@@ -24,18 +24,25 @@ export interface Issue {
 /** An error as plain data, as in events, results and saved sessions. */
 export interface ErrorData {
   readonly kind: ErrorKind
+  /** One of the reasons of this kind. */
   readonly reason: string
   readonly message: string
   readonly metadata?: JsonObject
+  /** The cause, described as JSON. */
   readonly cause?: JsonValue
   readonly requestId?: string
   readonly provider?: string
+  /** The HTTP status, if the provider answered. */
   readonly status?: number
+  /** How long the provider asked to wait. */
   readonly retryAfterMs?: number
+  /** Whether another attempt may succeed. */
   readonly retryable?: boolean
+  /** The number of events before the failure. */
   readonly eventIndex?: number
   readonly toolName?: string
   readonly toolCallId?: string
+  /** Every problem of an invalid value. */
   readonly issues?: readonly Issue[]
   /** What was received before the failure: a `ModelResponse`, `StepResult` or `ChatResult`. */
   readonly partial?: unknown

@@ -173,8 +173,8 @@ export type ToolEvent =
       readonly id: string
       readonly content: Message['content']
       /**
-       * The metadata of the message: `denied`, `approvedArguments` if the call was approved with other arguments than the model wrote,
-       * or `lateResultOf` for a result that follows the thread as a message of its own.
+       * The metadata of the message: `isError` if the call failed, `denied`, `approvedArguments` if the call was approved with other
+       * arguments than the model wrote, or `lateResultOf` for a result that follows the thread as a message of its own.
        */
       readonly metadata?: JsonObject
       /** Set when the content replaces a result that never came. */

@@ -84,9 +84,12 @@ export interface ImageRequest {
   readonly background?: 'transparent' | 'opaque' | 'auto'
   /** How the images are returned: as bytes, or as a URL to fetch them from. */
   readonly responseFormat: 'base64' | 'url'
+  /** The images to edit or to vary. */
   readonly inputImages: readonly Image[]
+  /** Where an edit may change the image. OpenAI only. */
   readonly mask?: Image
   readonly providerOptions: ProviderOptions
+  /** Yours. Never sent to a provider. */
   readonly metadata: JsonObject
 }
 

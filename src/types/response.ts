@@ -10,6 +10,7 @@ export interface ModelResponse {
   readonly requestId: string
   /** The provider's id of the answer. */
   readonly id?: string
+  /** The model that answered, as the provider names it. */
   readonly model?: string
   readonly provider: string
   readonly message: Message
@@ -18,6 +19,7 @@ export interface ModelResponse {
   /** In the order in which they first appeared in the stream. */
   readonly toolCalls: readonly ToolCall[]
   readonly finishReason: FinishReason
+  /** The provider's own word for it. */
   readonly rawFinishReason?: string
   readonly usage: Usage
   /** The settings of the request that the provider or the model could not take. Empty when all were sent. */

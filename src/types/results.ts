@@ -8,9 +8,12 @@ export interface ToolHalt {
   /** `ask_user`, `approval`, `tool_error`, or the reason that a handler passed to `halt`. */
   readonly reason: string
   readonly toolCallId: string
+  /** The result that the handler passed to `halt`. */
   readonly result?: JsonValue
+  /** The question of `askUser`, and its options. */
   readonly question?: string
   readonly options?: JsonObject
+  /** Why the tool failed, with the reason `tool_error`. */
   readonly error?: ErrorData
 }
 
@@ -25,6 +28,7 @@ export interface StepResult {
   readonly done: boolean
   /** The calls that the caller has to answer: all of them in manual mode, otherwise those of manual tools. */
   readonly manualToolCalls: readonly ToolCall[]
+  /** Why the step stops a loop, if one of its tools does. */
   readonly halt?: ToolHalt
 }
 
@@ -68,19 +72,24 @@ export interface ChatResult {
   /** The last answer; absent when no model call completed one. */
   readonly finalResponse?: ModelResponse
   readonly steps: readonly ChatStep[]
+  /** Why the loop ended. */
   readonly haltedReason: HaltedReason
+  /** The first question of a tool that the user has not answered, and the call that asked. */
   readonly pendingQuestion?: string
   readonly pendingToolCallId?: string
   /** The options of the question: choices, or anything else that its handler passed on. */
   readonly pendingQuestionOptions?: JsonObject
   /** The calls that are not run until they are approved. */
   readonly pendingApprovals: readonly PendingApproval[]
+  /** The calls that the caller has to answer. */
   readonly manualToolCalls: readonly ToolCall[]
   /** The result that a handler passed to `halt`. */
   readonly haltResult?: JsonValue
+  /** Why the loop failed: in a partial result, and after a tool error that ended the loop. */
   readonly error?: ErrorData
   /** The sum over all steps. */
   readonly usage: Usage
+  /** `structuredFinalize` after the extra call of that option; otherwise empty. */
   readonly metadata: JsonObject
 }
 

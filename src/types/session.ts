@@ -100,6 +100,7 @@ export type SessionCommand =
 
 /** A conversation that can be saved and resumed: plain data, saved with `JSON.stringify`, resumed on any machine. */
 export interface Session {
+  /** The version of the saved form. */
   readonly version: number
   readonly id: string
   readonly status: SessionStatus
@@ -108,6 +109,7 @@ export interface Session {
   readonly pendingToolCalls: readonly ToolCall[]
   /** The calls that are not run until they are approved. */
   readonly pendingApprovals: readonly PendingApproval[]
+  /** The question that the next reply answers, and the call that asked. */
   readonly pendingQuestion?: string
   readonly pendingToolCallId?: string
   /** The options of the question: choices, or anything else that its handler passed on. */
@@ -116,9 +118,12 @@ export interface Session {
   readonly moreQuestions?: readonly ToolHalt[]
   /** Why the run was stopped, when the status is `halted`. */
   readonly haltedReason?: HaltedReason
+  /** Passed to tool handlers, merged over the engine's. It is saved, so it is JSON. */
   readonly context: JsonObject
   /** Yours. A run never changes it. */
   readonly metadata: JsonObject
+  /** What failed, when the status is `error`. */
   readonly error?: ErrorData
+  /** What a run that was cut needs to go on. Only the library reads it. */
   readonly run?: RunProgress
 }

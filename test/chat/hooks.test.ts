@@ -7,6 +7,7 @@ import {
   isSendable,
   messageText,
   Session,
+  streamChat,
   system,
   thread,
   tool,
@@ -18,8 +19,9 @@ import {
   type Message,
   type NextStep,
   type StepResult,
+  type StreamEvent,
 } from '../../src/index.ts'
-import { fake, type Fake, type Script } from '../../src/testing.ts'
+import { collectEvents, fake, type Fake, type Script } from '../../src/testing.ts'
 import { call, done, echo, named } from './support.ts'
 
 const texts = (adapter: Fake): unknown[] =>
@@ -130,6 +132,21 @@ describe('prepareStep', () => {
     expect(adapter.calls[0]?.request.tools).toHaveLength(1)
   })
 
+  test('sees the results that are told late, so that messages of its own do not leave them out', async () => {
+    const pay = named('pay', () => 'paid', { needsApproval: true })
+    const adapter = fake({ scripts: [[call('c1', 'pay')], done, done] })
+    const engine = createEngine({
+      adapter,
+      tools: [pay],
+      prepareStep: ({ messages }) => ({ messages: messages.slice(-3) }),
+    })
+    const { session } = await Session.start(engine, 'go')
+    const spoke = (await Session.reply(engine, session, 'hurry')).session
+    await Session.resume(engine, Session.approve(spoke, 'c1'))
+    const last = adapter.calls.at(-1)?.request.messages.at(-1)
+    expect(last).toMatchObject({ role: 'user', metadata: { lateResultOf: 'c1' } })
+  })
+
   test.each([
     [7, /prepareStep returned a value that is not legal: must be an object, not 7/],
     [{ modle: 'x' }, /prepareStep returned .*unknown key modle; did you mean model/],
@@ -169,6 +186,96 @@ test('onStep is called with each step, and the loop waits for it', async () => {
   }
   await chat(engine, 'go', { onStep })
   expect(seen).toEqual(['start 3 false after 1', 'end', 'start 4 true after 2', 'end'])
+})
+
+describe.each(['prepareStep', 'onStep', 'haltWhen', 'instructions'] as const)(
+  '%s that throws',
+  (name) => {
+    /** Throws when it is called for this time. */
+    const throwing = (time: number): CallOptions => {
+      let calls = 0
+      const hook = (): string | boolean | undefined => {
+        if (++calls === time) throw new Error('the database is down')
+        return { prepareStep: undefined, onStep: undefined, haltWhen: false, instructions: 'hi' }[
+          name
+        ]
+      }
+      return { [name]: hook }
+    }
+    const message = `${name} threw: the database is down`
+
+    test('is named by a typed error, which keeps what the run had', async () => {
+      const engine = createEngine({
+        adapter: fake({ scripts: [[call('c1')], [call('c2')], done] }),
+        tools: [echo],
+      })
+      const events: StreamEvent[] = []
+      const onEvent = (event: StreamEvent): void => void events.push(event)
+      await expect(chat(engine, 'go', { ...throwing(2), onEvent })).rejects.toMatchObject({
+        kind: 'stream',
+        reason: 'unknown',
+        message,
+        cause: { message: 'the database is down' },
+        partial: { thread: { messages: { 2: { toolCallId: 'c1' } } } },
+      })
+      expect(events.at(-1)).toMatchObject({ type: 'error', error: { message } })
+    })
+
+    test.each([1, 2])('leaves a session that goes on, the %ith time', async (time) => {
+      const ran: string[] = []
+      const tools = [named('note', (_args, { toolCall }) => ran.push(toolCall.id))]
+      const scripts: Script[] = [[call('c1', 'note')], [call('c2', 'note')], done]
+      const engine = createEngine({ adapter: fake({ scripts }), tools })
+      const { session } = await Session.start(engine, 'go', throwing(time))
+      expect(session).toMatchObject({ status: 'error', error: { message } })
+      const saved = Session.parse(Session.stringify(session))
+      const { session: after } = await Session.resume(engine, saved)
+      expect(after.status).toBe('completed')
+      expect(ran).toEqual(['c1', 'c2'])
+      expect(after.thread.messages).toHaveLength(6)
+    })
+  },
+)
+
+test.each(['prepareStep', 'onStep', 'haltWhen'] as const)(
+  'a run that waits for %s can be stopped and left',
+  async (name) => {
+    const never = { [name]: () => new Promise<never>(() => undefined) } as CallOptions
+    const script: Script = [call('c1')]
+    const engine = createEngine({ adapter: fake({ script }), tools: [echo] })
+    const control = new AbortController()
+    const stopped = Session.start(engine, 'go', { ...never, signal: control.signal })
+    setImmediate(() => control.abort())
+    expect((await stopped).session).toMatchObject({ status: 'halted', haltedReason: 'cancelled' })
+    const stream = streamChat(
+      createEngine({ adapter: fake({ script }), tools: [echo] }),
+      'go',
+      never,
+    )
+    const reading = collectEvents(stream)
+    setImmediate(() => void stream.return())
+    await expect(stream.result).rejects.toMatchObject({ reason: 'cancelled' })
+    await reading.catch(() => undefined)
+  },
+)
+
+test('onStep of a step that failed is called again when the run is resumed', async () => {
+  const seen: number[] = []
+  let fails = true
+  const options: CallOptions = {
+    onStep: ({ thread }) => {
+      if (fails) throw new Error('not saved')
+      seen.push(thread.messages.length)
+    },
+  }
+  const adapter = fake({ script: done })
+  const engine = createEngine({ adapter })
+  const { session } = await Session.start(engine, 'go', options)
+  fails = false
+  const after = await Session.resume(engine, session, options)
+  expect(after.session).toMatchObject({ status: 'completed' })
+  expect(seen).toEqual([2])
+  expect(adapter.calls).toHaveLength(1)
 })
 
 describe('compactMessages', () => {

@@ -1,25 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import type { ImageAdapter } from '../../src/contracts/adapter.ts'
 import { onTelemetry, type TelemetryEvent } from '../../src/core/telemetry.ts'
 import { AdapterError, ImageAdapterError } from '../../src/errors/errors.ts'
 import { editImage, generateImage } from '../../src/images/images.ts'
 import { createEngine } from '../../src/run/engine.ts'
 import { fakeImages } from '../../src/testing/fake-images.ts'
 import { virtualClock } from '../../src/testing/virtual-clock.ts'
-import type { Image } from '../../src/types/media.ts'
-import { makePng } from '../vision/make-png.ts'
-import { inline } from './support.ts'
-
-const cat = inline(makePng({ width: 2, height: 2 }))
-const dog: Image = { type: 'url', url: 'https://example.com/dog.png' }
-
-/** An adapter that does what it is told. */
-function adapterOf(
-  generate: ImageAdapter['generate'],
-  more: Partial<ImageAdapter> = {},
-): ImageAdapter {
-  return { provider: 'test', supportedOperations: () => ['generate', 'edit'], generate, ...more }
-}
+import { adapterOf, cat, dog } from './support.ts'
 
 describe('a failure', () => {
   const limited = new ImageAdapterError('rate_limited', 'Slow down.', { retryAfterMs: 90_000 })

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import type { ImageAdapter } from '../../src/contracts/adapter.ts'
 import { geminiImages } from '../../src/gemini.ts'
 import { editImage, generateImage, imageVariations } from '../../src/images/images.ts'
 import { openaiImages } from '../../src/openai.ts'
@@ -8,18 +7,7 @@ import { fakeImages } from '../../src/testing/fake-images.ts'
 import { fake } from '../../src/testing/fake.ts'
 import type { Image } from '../../src/types/media.ts'
 import { makePng } from '../vision/make-png.ts'
-import { inline, json, request, stubFetch } from './support.ts'
-
-const cat = inline(makePng({ width: 2, height: 2 }))
-const dog: Image = { type: 'url', url: 'https://example.com/dog.png' }
-
-/** An adapter that does what it is told. */
-function adapterOf(
-  generate: ImageAdapter['generate'],
-  more: Partial<ImageAdapter> = {},
-): ImageAdapter {
-  return { provider: 'test', supportedOperations: () => ['generate', 'edit'], generate, ...more }
-}
+import { adapterOf, cat, dog, inline, json, request, stubFetch } from './support.ts'
 
 describe('an image call', () => {
   test('makes a request of a prompt and its options', async () => {

@@ -1,7 +1,9 @@
 import { fileURLToPath } from 'node:url'
+import type { ImageAdapter } from '../../src/contracts/adapter.ts'
 import { bytesToBase64 } from '../../src/make/media.ts'
 import type { JsonObject } from '../../src/types/json.ts'
 import type { Image, ImageRequest } from '../../src/types/media.ts'
+import { makePng } from '../vision/make-png.ts'
 
 /** What the project is checked against when it lies beside it; `../shared` from the repository's root. */
 export function shared(path: string): string {
@@ -109,4 +111,18 @@ export function textFields(parts: readonly FormPart[]): Record<string, string> {
       .filter(({ filename }) => filename === undefined)
       .map(({ name, bytes }) => [name, bytes.toString()]),
   )
+}
+
+/** An image that holds its bytes. */
+export const cat: Image = inline(makePng({ width: 2, height: 2 }))
+
+/** An image at a URL. */
+export const dog: Image = { type: 'url', url: 'https://example.com/dog.png' }
+
+/** An adapter that does what it is told. */
+export function adapterOf(
+  generate: ImageAdapter['generate'],
+  more: Partial<ImageAdapter> = {},
+): ImageAdapter {
+  return { provider: 'test', supportedOperations: () => ['generate', 'edit'], generate, ...more }
 }

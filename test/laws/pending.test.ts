@@ -12,9 +12,13 @@ import {
   Session,
   tool,
   user,
+  type Approval,
+  type ApprovePolicy,
   type Engine,
   type ModelRequest,
   type PrepareStep,
+  type SessionResult,
+  type SessionStream,
   type StepResult,
   type StreamEvent,
   type Tool,
@@ -73,26 +77,60 @@ const runs = fc.array(fc.array(fc.constantFrom(...kinds), { minLength: 1, maxLen
   maxLength: 2,
 })
 
+/** The answers, and then texts: as many as a user who speaks while something is pending may ask for. */
 const scriptsOf = (answers: readonly (readonly string[])[]): Script[] => [
   ...answers.map((names, answer): Script =>
     names.map((name, at) => ['tool_call', { id: `c${answer}${at}`, name, arguments: {} }]),
   ),
-  done,
+  ...Array.from({ length: 12 }, () => done),
 ]
 
-/** Settles one thing that a session waits for. Which one depends on the seed, and not on the process. */
+/**
+ * What somebody does with a session that waits: settles one thing, or says something once while calls or approvals are pending.
+ * It depends on the seed and on the session, and not on the process.
+ */
 function settleOne(session: Session, seed: number): SuspendAnswer {
-  const { pendingApprovals, pendingToolCalls, pendingToolCallId } = session
+  const { thread, pendingApprovals, pendingToolCalls, pendingToolCallId } = session
+  const mayAnswer = pendingToolCallId !== undefined
+  const hasSpoken = thread.messages.some(({ content }) => content === spoken)
+  if (seed % 4 === 1 && !mayAnswer && !hasSpoken) return { reply: spoken }
   const ways: SuspendAnswer[] = [
-    ...pendingApprovals.map(({ id }, index) => ({
-      approvals: { [id]: (seed + index) % 3 === 0 ? { deny: 'no' } : (true as const) },
+    ...pendingApprovals.map(({ id }) => ({
+      approvals: { [id]: decisionOf(seed + placeOf(id)) },
     })),
-    ...pendingToolCalls.map(({ id }) => ({ toolResults: [{ id, content: `by hand ${id}` }] })),
-    ...(pendingToolCallId === undefined ? [] : [{ reply: `answer to ${pendingToolCallId}` }]),
+    ...pendingToolCalls.map(({ id }) => ({
+      toolResults: [{ id, content: `by hand ${id}`, isError: (seed + placeOf(id)) % 3 === 0 }],
+    })),
+    ...(mayAnswer ? [{ reply: `answer to ${pendingToolCallId}` }] : []),
   ]
   const chosen = ways[seed % ways.length]
   if (chosen === undefined) throw new Error('the session waits for nothing')
   return chosen
+}
+
+const spoken = 'and what about it?'
+
+/** The place of a call in its answer. */
+const placeOf = (id: string): number => Number(id.at(-1))
+
+function decisionOf(seed: number): Approval {
+  if (seed % 3 === 0) return { deny: 'no' }
+  return seed % 3 === 1 ? { arguments: { changed: seed } } : true
+}
+
+/** The session after an answer that needs no model, and what is left to do with it. */
+function settled(session: Session, answer: SuspendAnswer): { session: Session; reply?: string } {
+  if ('reply' in answer) return { session, reply: answer.reply }
+  if ('toolResults' in answer) {
+    return { session: Session.submitToolResults(session, answer.toolResults) }
+  }
+  let next = session
+  for (const [id, decision] of Object.entries(answer.approvals)) {
+    if (decision === true) next = Session.approve(next, id)
+    else if ('deny' in decision) next = Session.deny(next, id, decision.deny)
+    else next = Session.approve(next, id, decision)
+  }
+  return { session: next }
 }
 
 const engineOf = (scripts: Script[]): Engine => createEngine({ adapter: fake({ scripts }), tools })
@@ -109,6 +147,8 @@ const hooks = fc.record({
   compact: fc.boolean(),
   /** A structured answer that is wrong at first. */
   repair: fc.boolean(),
+  /** `approve` decides about every call, instead of the tools. */
+  approve: fc.boolean(),
 })
 
 type Hooks = typeof hooks extends fc.Arbitrary<infer T> ? T : never
@@ -124,7 +164,7 @@ function hookedEngine(
   chosen: Hooks,
   { from = 0, onStep }: { from?: number; onStep?: (step: StepResult) => Promise<void> } = {},
 ): Engine {
-  const scripts = scriptsOf(answers).slice(0, -1)
+  const scripts = scriptsOf(answers).slice(0, answers.length)
   const adapter = fake({
     script: (request, { call }) => {
       const at = from + call - 1
@@ -141,7 +181,15 @@ function hookedEngine(
     prepareStep: prepareStepOf(chosen),
     onStep,
     ...(chosen.repair ? { responseFormat: Answer, repair: 1 } : {}),
+    ...(chosen.approve ? { approve: policy } : {}),
   })
+}
+
+/** Runs, asks and denies, by the place of the call. */
+const policy: ApprovePolicy = async ({ id }) => {
+  const place = placeOf(id)
+  if (place % 3 === 0) return 'run'
+  return place % 3 === 1 ? 'ask' : { deny: 'not this one' }
 }
 
 function prepareStepOf(chosen: Hooks): PrepareStep {
@@ -184,6 +232,7 @@ test(
           messages,
           tools,
           onSuspend: (session) => settleOne(session, seed),
+          allowToolErrors: true,
         })
       }),
       { numRuns: 20, seed: 37 },
@@ -202,6 +251,7 @@ test(
           messages,
           tools,
           onSuspend: (session) => settleOne(session, seed),
+          allowToolErrors: true,
         })
       }),
       { numRuns: 12, seed: 37 },
@@ -210,17 +260,51 @@ test(
   slowMs,
 )
 
-test('law 1: a session call is the fold of its streaming twin, whatever is pending', async () => {
+test('law 1: every session call is the fold of its streaming twin, to the end of a conversation', async () => {
   await fc.assert(
-    fc.asyncProperty(runs, async (answers) => {
+    fc.asyncProperty(runs, fc.nat({ max: 20 }), async (answers, seed) => {
+      const scripts = scriptsOf(answers)
+      const [called, streamed] = [engineOf(scripts), engineOf(scripts)]
+      /** Takes the same way twice, and compares what comes of it. */
+      const both = async (
+        call: (engine: Engine) => Promise<SessionResult>,
+        stream: (engine: Engine) => SessionStream,
+      ): Promise<Session> => {
+        const { session, result } = await call(called)
+        const events = stream(streamed)
+        let reducer = Session.reduce(events.session)
+        for await (const event of events) reducer = Session.applyEvent(reducer, event)
+        const folded = Session.finalize(reducer)
+        expect(comparable(events.session)).toEqual(comparable(session))
+        expect(comparable(folded.session)).toEqual(comparable(session))
+        expect(comparable(await events.result)).toEqual(comparable({ session, result }))
+        expect(comparable(folded.result)).toEqual(comparable(result))
+        return session
+      }
       const start = Session.create({ id: 's', messages })
-      const { session } = await Session.start(engineOf(scriptsOf(answers)), start)
-      const stream = Session.streamStart(engineOf(scriptsOf(answers)), start)
-      let reducer = Session.reduce(stream.session)
-      for await (const event of stream) reducer = Session.applyEvent(reducer, event)
-      expect(comparable(stream.session)).toEqual(comparable(session))
-      expect(comparable(Session.finalize(reducer).session)).toEqual(comparable(session))
-      expect(comparable((await stream.result).session)).toEqual(comparable(session))
+      let session = await both(
+        (engine) => Session.start(engine, start),
+        (engine) => Session.streamStart(engine, start),
+      )
+      for (let turn = 0; turn < 40 && session.status !== 'completed'; turn++) {
+        if (session.status === 'halted') break
+        const waits = session.status.startsWith('awaiting')
+        const next = waits ? settled(session, settleOne(session, seed)) : { session }
+        const { session: from, reply } = next
+        if (reply !== undefined) {
+          session = await both(
+            (engine) => Session.reply(engine, from, reply),
+            (engine) => Session.streamReply(engine, from, reply),
+          )
+        } else if (from.status === 'idle') {
+          session = await both(
+            (engine) => Session.resume(engine, from),
+            (engine) => Session.streamResume(engine, from),
+          )
+        } else session = from
+      }
+      expect(['completed', 'halted']).toContain(session.status)
+      expect(isSendable(session.thread)).toBe(true)
     }),
     { numRuns: 60, seed: 37 },
   )
@@ -253,8 +337,8 @@ test('law 1 with hooks: the same, and onStep is called once for each step before
 })
 
 /** Ids of requests differ from run to run. */
-function comparable(session: Session): unknown {
-  return JSON.parse(Session.stringify(session).replaceAll(/"requestId":"[^"]*"/g, '"requestId":""'))
+function comparable(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value).replaceAll(/"requestId":"[^"]*"/g, '"requestId":""'))
 }
 
 describe('law 5', () => {
@@ -296,28 +380,87 @@ describe('law 5', () => {
     )
   })
 
+  test('stopped at any event and resumed to the end, no tool that must not runs twice and no result is lost', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        runs,
+        fc.nat({ max: 40 }),
+        fc.nat({ max: 20 }),
+        async (answers, at, seed) => {
+          const handled: string[] = []
+          const counted = tools.map((one) => {
+            const { handler } = one
+            if (handler === undefined) return one
+            return {
+              ...one,
+              handler: (...[args, options]: Parameters<typeof handler>): unknown => {
+                const { toolCall, answer } = options
+                if (!one.idempotent)
+                  handled.push(`${toolCall.id}${answer === undefined ? '' : '!'}`)
+                return handler(args, options)
+              },
+            }
+          })
+          const control = new AbortController()
+          let events = 0
+          let completed = 0
+          const results = new Map<string, string>()
+          const onEvent = (event: StreamEvent): void => {
+            if (event.type === 'message_completed') completed++
+            if (event.type === 'tool_result_encoded' && event.interrupted === undefined) {
+              results.set(event.id, JSON.stringify(event.content))
+            }
+            if (events++ === at) control.abort()
+          }
+          /** An engine whose model goes on after the answers that were completed. */
+          const engine = (): Engine => {
+            const scripts = scriptsOf(answers).slice(completed)
+            return createEngine({ adapter: fake({ scripts }), tools: counted, onEvent })
+          }
+          const { signal } = control
+          let { session } = await Session.start(engine(), messages, { signal })
+          for (let turn = 0; turn < 40 && session.status !== 'completed'; turn++) {
+            const { status, haltedReason } = session
+            if (status === 'halted' && haltedReason !== 'cancelled') break
+            const waits = status.startsWith('awaiting')
+            const next = waits ? settled(session, settleOne(session, seed)) : { session }
+            const from = Session.parse(Session.stringify(next.session))
+            if (next.reply !== undefined) {
+              session = (await Session.reply(engine(), from, next.reply, { signal })).session
+            } else if (from.status === 'idle' || from.status === 'halted') {
+              session = (await Session.resume(engine(), from)).session
+            } else session = from
+            if (signal.aborted && session.haltedReason === 'cancelled') {
+              expect(session).toMatchObject({ status: 'halted' })
+              expect(session.error).toBeUndefined()
+            }
+          }
+          expect(['completed', 'halted']).toContain(session.status)
+          expect(new Set(handled).size).toBe(handled.length)
+          const told = JSON.stringify(session.thread.messages)
+          for (const content of results.values()) expect(told).toContain(content)
+        },
+      ),
+      { numRuns: 150, seed: 37 },
+    )
+  })
+
   test('a user may speak at any time: the thread can be sent, and what is pending stays pending', async () => {
     await fc.assert(
       fc.asyncProperty(runs, fc.nat({ max: 20 }), async (answers, seed) => {
         const scripts = scriptsOf(answers)
         let { session } = await Session.start(engineOf(scripts), messages)
-        for (let turn = 0; turn < 12 && session.status.startsWith('awaiting'); turn++) {
+        for (let turn = 0; turn < 40 && session.status.startsWith('awaiting'); turn++) {
           const before = session.pendingApprovals.length + session.pendingToolCalls.length
           if (session.status !== 'awaiting_user' && turn % 2 === 0) {
             session = (await Session.reply(engineOf([done]), session, 'and?')).session
             expect(session.pendingApprovals.length + session.pendingToolCalls.length).toBe(before)
           } else {
-            const answer = settleOne(session, seed + turn)
-            if ('reply' in answer) {
-              session = (await Session.reply(engineOf([done]), session, answer.reply)).session
-            } else if ('toolResults' in answer) {
-              session = Session.submitToolResults(session, answer.toolResults)
-            } else {
-              for (const [id, decision] of Object.entries(answer.approvals)) {
-                session =
-                  decision === true ? Session.approve(session, id) : Session.deny(session, id)
-              }
-            }
+            const next = settled(session, settleOne(session, seed + turn))
+            session =
+              next.reply === undefined
+                ? next.session
+                : (await Session.reply(engineOf([done]), session, next.reply)).session
           }
           session = Session.parse(Session.stringify(session))
           if (session.status === 'idle') {

@@ -69,6 +69,19 @@ describe('a tool result', () => {
     expect(toolResult('c1', content).content).toEqual(expected)
   })
 
+  test('of work that failed is marked, and its text says so for providers that have no mark', () => {
+    expect(toolResult('c1', 'no such row', { isError: true })).toStrictEqual({
+      role: 'tool',
+      content: '{"error":"no such row"}',
+      toolCallId: 'c1',
+      metadata: { isError: true },
+    })
+    expect(toolResult('c1', 'fine', { isError: false })).toStrictEqual(toolResult('c1', 'fine'))
+    expect(refusalOf(() => toolResult('c1', '', { iserror: true } as never))).toMatchObject([
+      { problem: expect.stringContaining('isError') as string },
+    ])
+  })
+
   test('refuses what JSON cannot hold, with its place', () => {
     expect(refusalOf(() => toolResult('c1', { when: new Date(0) } as never))).toEqual([
       { path: 'content.when', problem: 'must be a JSON value, not a Date' },

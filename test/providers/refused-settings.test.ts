@@ -120,13 +120,15 @@ test.each([
 ] as const)('%s is told which result is an error', async (api, model, mark) => {
   const result = toolResult('c1', 'no such row')
   const call = assistant('', { toolCalls: [{ id: 'c1', name: 'find', arguments: {} }] })
-  const thread = (answer: Message): readonly Message[] => [user('go'), call, answer]
-  const failed = { ...result, metadata: { isError: true } }
-  const bodies = [
-    await sent(api, model, { tools: [find] }, thread(failed)),
-    await sent(api, model, { tools: [find] }, thread(result)),
-  ].map(({ body }) => JSON.stringify(body).includes(mark))
-  expect(bodies).toEqual([true, false])
+  const isMarked = async (metadata: JsonObject): Promise<boolean> => {
+    const thread = [user('go'), call, { ...result, metadata }]
+    const { body } = await sent(api, model, { tools: [find] }, thread)
+    return JSON.stringify(body).includes(mark)
+  }
+  expect(await isMarked({ isError: true })).toBe(true)
+  expect(await isMarked({ denied: true })).toBe(true)
+  expect(await isMarked({ interrupted: true, reason: 'cancelled' })).toBe(true)
+  expect(await isMarked({ answeredByUser: true })).toBe(false)
 })
 
 describe('azure', () => {

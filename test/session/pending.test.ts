@@ -17,6 +17,7 @@ import {
   type ApprovePolicy,
   type CallOptions,
   type Engine,
+  type Part,
   type SessionCommand,
   type StreamEvent,
   type Tool,
@@ -545,6 +546,55 @@ describe('questions', () => {
   })
 })
 
+describe('several questions', () => {
+  const reply = (text: string): Part[] => [
+    { type: 'text', text },
+    { type: 'image', image: { type: 'url', url: `https://example.com/${text}.png` } },
+  ]
+
+  test.each([
+    ['ask', [{ type: 'text', text: 'two' }]],
+    ['book', expect.stringContaining('booked')],
+  ])('an image in the answer to the first does not lose the answer to %s', async (name, result) => {
+    const { engine, adapter } = engineWith([call('c1', 'ask'), call('c2', name)], done)
+    const { session } = await Session.start(engine, messages)
+    const first = saved((await Session.reply(engine, session, reply('one'))).session)
+    expect(first).toMatchObject({ status: 'awaiting_user', pendingToolCallId: 'c2' })
+    const { session: last } = await Session.reply(engine, first, reply('two'))
+    expect(last.status).toBe('completed')
+    expect(sent(adapter, 2).slice(0, 3)).toEqual([
+      ['tool', 'c1', [{ type: 'text', text: 'one' }]],
+      ['tool', 'c2', result],
+      ['user', undefined, [{ type: 'image', image: expect.anything() as unknown }]],
+    ])
+  })
+
+  test('the images of all answers follow in the order of the answers', async () => {
+    const { engine, adapter } = engineWith([call('c1', 'ask'), call('c2', 'ask')], done)
+    const { session } = await Session.start(engine, messages)
+    const first = (await Session.reply(engine, session, reply('one'))).session
+    await Session.reply(engine, first, reply('two'))
+    expect(JSON.stringify(sent(adapter, 4))).toMatch(/one\.png.*two\.png/)
+  })
+
+  test('a late result that comes while a question is open follows its answer', async () => {
+    const { engine, adapter } = engineWith(
+      [call('c1', 'hand', { n: 1 })],
+      [call('c2', 'ask')],
+      done,
+    )
+    const { session } = await Session.start(engine, messages)
+    const asked = (await Session.reply(engine, session, 'meanwhile')).session
+    const told = saved(Session.submitToolResult(asked, 'c1', 'GRANTED'))
+    expect(told.status).toBe('awaiting_user')
+    await Session.reply(engine, told, 'yes')
+    expect(sent(adapter, 5)).toEqual([
+      ['tool', 'c2', 'yes'],
+      ['user', undefined, expect.stringContaining('GRANTED')],
+    ])
+  })
+})
+
 describe('manual calls and late results', () => {
   test('wrong arguments of a manual tool go back to the model', async () => {
     const { engine, adapter } = engineWith(
@@ -562,6 +612,18 @@ describe('manual calls and late results', () => {
     const failed = Session.submitToolResult(session, 'c1', 'out of stock', { isError: true })
     await Session.resume(engine, failed)
     expect(sent(adapter, 2)).toEqual([['tool', 'c1', '{"error":"out of stock"}']])
+  })
+
+  test('a failed result that comes late is marked too', async () => {
+    const { engine } = engineWith([call('c1', 'hand', { n: 1 })], done)
+    const { session } = await Session.start(engine, messages)
+    const spoke = (await Session.reply(engine, session, 'and?')).session
+    const late = Session.submitToolResult(spoke, 'c1', 'out of stock', { isError: true })
+    expect(late.thread.messages.at(-1)).toMatchObject({
+      role: 'user',
+      content: expect.stringContaining('{"error":"out of stock"}') as string,
+      metadata: { lateResultOf: 'c1', isError: true },
+    })
   })
 
   test('the user may speak while a call is pending, and the late result reaches the model', async () => {
@@ -732,6 +794,19 @@ describe('rewind and late results', () => {
     expect(back.thread.messages[3]?.content).toContain('GRANTED')
     expect(back.pendingToolCalls).toEqual([])
     expect(Session.rewind(asked, 3).pendingToolCalls).toMatchObject([{ id: 'c1' }])
+  })
+
+  test('an index at the end removes nothing, not even what waits to follow the thread', async () => {
+    const { engine } = engineWith([call('c1', 'ask'), call('c2', 'ask')])
+    const { session } = await Session.start(engine, messages)
+    const image = { type: 'url', url: 'https://example.com/cat.png' } as const
+    const { session: asked } = await Session.reply(engine, session, [{ type: 'image', image }])
+    const back = saved(Session.rewind(saved(asked), asked.thread.messages.length))
+    expect(back.thread.messages.at(-1)).toEqual({
+      role: 'user',
+      content: [{ type: 'image', image }],
+    })
+    expect(Session.rewind(asked, 1).thread.messages).toHaveLength(1)
   })
 
   test('a call that was approved and has not run still runs', async () => {

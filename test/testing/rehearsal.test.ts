@@ -240,3 +240,42 @@ describe('a run cut after every event and resumed elsewhere ends as the uncut ru
     expect(report.toolRuns).toEqual({ broken: 1, a: 1 })
   })
 })
+
+describe('a rehearsal that proves nothing', () => {
+  const broken = tool({
+    name: 'broken',
+    description: 'fails',
+    schema: { type: 'object' },
+    handler: () => fail('no luck'),
+  })
+
+  test('because every tool call failed rejects, and says why they failed', async () => {
+    const scripts = [[call('c1', 'broken'), call('c2', 'nowhere')], done]
+    const rehearsal = crashAtEveryEvent({ scripts, messages, tools: [broken] })
+    await expect(rehearsal).rejects.toThrow(/broken: no luck; nowhere: there is no tool nowhere/)
+    await expect(rehearsal).rejects.toThrow(/allowToolErrors/)
+  })
+
+  test.each([{ allowToolErrors: true }, { options: { onToolError: () => ({ continue: 0 }) } }])(
+    'is meant with %o, and the report has the errors',
+    async (meant) => {
+      const scripts = [[call('c1', 'broken')], done]
+      const report = await crashAtEveryEvent({ scripts, messages, tools: [broken], ...meant })
+      expect(report).toMatchObject({
+        toolErrors: [{ toolName: 'broken', toolCallId: 'c1', message: 'no luck' }],
+      })
+    },
+  )
+
+  test('because it ran out of scripts rejects', async () => {
+    const scripts = [[call('c1', 'a')]]
+    const rehearsal = crashAtEveryEvent({ scripts, messages, tools: [now('a')] })
+    await expect(rehearsal).rejects.toThrow(/scripts are too few/)
+  })
+
+  test('a tool that fails beside one that does not is in the report', async () => {
+    const scripts = [[call('c1', 'broken'), call('c2', 'a')], done]
+    const { toolErrors } = await crashAtEveryEvent({ scripts, messages, tools: [broken, now('a')] })
+    expect(toolErrors).toMatchObject([{ toolName: 'broken', reason: 'handler_failed' }])
+  })
+})

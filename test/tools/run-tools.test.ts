@@ -145,7 +145,14 @@ describe('options', () => {
     const broken = simple('broken', () => fail('no seats left'))
 
     expect(await runToolCalls([call('c0', 'broken')], [broken])).toEqual({
-      messages: [{ role: 'tool', content: '{"error":"no seats left"}', toolCallId: 'c0' }],
+      messages: [
+        {
+          role: 'tool',
+          content: '{"error":"no seats left"}',
+          toolCallId: 'c0',
+          metadata: { isError: true },
+        },
+      ],
     })
   })
 

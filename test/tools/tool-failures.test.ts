@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest'
+import { chat } from '../../src/chat/chat.ts'
+import type { CallOptions } from '../../src/contracts/options.ts'
 import { fail, tool } from '../../src/make/tools.ts'
+import { createEngine } from '../../src/run/engine.ts'
+import { fake, virtualClock, type Script } from '../../src/testing.ts'
 import { runToolCalls } from '../../src/tools/run-tools.ts'
+import type { ChatResult } from '../../src/types/results.ts'
 import { call, sentence, simple } from './support.ts'
 
 const echo = simple('echo', (args) => args)
@@ -114,4 +119,34 @@ test('the caller gets the whole error that caused a halt', async () => {
       toolCallId: 'c0',
     },
   })
+})
+
+test('the message of every failed call is marked as an error, and that of a replaced error is not', async () => {
+  const tools = [
+    simple('thrown', () => {
+      throw new Error('no')
+    }),
+    simple('failed', () => fail('no')),
+    simple('odd', () => new Set([1])),
+    { ...simple('late', () => new Promise(() => undefined)), timeoutMs: 5 },
+    { ...echo, schema: { type: 'object', required: ['n'] } },
+  ]
+  const calls = [
+    call('c0', 'thrown'),
+    call('c1', 'failed'),
+    call('c2', 'odd'),
+    call('c3', 'late'),
+    call('c4', 'echo'),
+    call('c5', 'nowhere'),
+  ]
+  const scripts: Script[] = [calls.map((made) => ['tool_call', made]), [['text', 'done']]]
+  const run = (options: CallOptions = {}): Promise<ChatResult> =>
+    chat(createEngine({ adapter: fake({ scripts }), tools, clock: virtualClock() }), 'go', options)
+  const marks = ({ steps: [step] }: ChatResult): unknown[] | undefined =>
+    step?.toolResults.map(({ metadata }) => metadata?.['isError'])
+
+  expect(marks(await run())).toEqual(calls.map(() => true))
+  expect(marks(await run({ onToolError: 'halt' }))).toEqual(calls.map(() => true))
+  const replaced = await run({ onToolError: () => ({ continue: 'never mind' }) })
+  expect(marks(replaced)).toEqual(calls.map(() => undefined))
 })

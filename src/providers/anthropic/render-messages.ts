@@ -1,5 +1,6 @@
 import { ValidationError } from '../../errors/errors.ts'
 import { parseObject } from '../../make/message-builder.ts'
+import { isErrorResult } from '../../make/tool-messages.ts'
 import { assertNever, isObject } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
 import type { Image, MediaFile } from '../../types/media.ts'
@@ -100,7 +101,7 @@ function renderTurns(messages: readonly Message[], provider: string): Turn[] {
           type: 'tool_result',
           tool_use_id: ids.result(id),
           ...resultContent(message, provider),
-          ...(message.metadata?.['isError'] === true ? { is_error: true } : {}),
+          ...(isErrorResult(message) ? { is_error: true } : {}),
           ...ownOptions(message, provider),
         }
         addResult(turns, toolset_name === undefined ? block : { ...block, toolset_name })

@@ -36,7 +36,7 @@ interface RenderedRequest {
   readonly forms: AnswerForms
 }
 
-/** Renders a request. Images in files must be read before. */
+/** Renders a request, whose images and files were checked before. */
 export function renderRequest(request: ModelRequest, context: RenderContext): RenderedRequest {
   const { provider, version, warn } = context
   const {

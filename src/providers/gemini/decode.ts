@@ -17,8 +17,8 @@ import { sourcesOf } from './sources.ts'
 /**
  * Makes the decoder of one answer, streamed or whole.
  *
- * Gemini has no end marker: an answer is complete when the body is over and a chunk has named the finish reason. Everything
- * before that is read, because the token counts may come after the finish reason.
+ * Gemini has no end marker: an answer is complete when a chunk has named the finish reason and the body is over, or nothing
+ * more comes for some seconds. Everything before that is read, because the token counts may come after the finish reason.
  */
 export function answerDecoder(options: DecoderOptions): SseDecoder<ModelEvent> {
   const { facts, whole } = options

@@ -1,4 +1,5 @@
 import { ValidationError } from '../../errors/errors.ts'
+import { isErrorResult } from '../../make/tool-messages.ts'
 import { assertNever, isObject } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
 import type { Image, MediaFile } from '../../types/media.ts'
@@ -229,7 +230,7 @@ function renderResult(
     ...wireId(call),
     name: call.name,
     response: {
-      [message.metadata?.['isError'] === true ? 'error' : 'output']: messageText(message),
+      [isErrorResult(message) ? 'error' : 'output']: messageText(message),
     },
     ...(inside.length === 0 ? {} : { parts: inside }),
   }

@@ -115,7 +115,9 @@ export function azure(options: AzureOptions): ChatAdapter {
 export interface AzureOptions extends OpenAiOptions {
   /** The name of the resource: the first part of its address. */
   readonly resource: string
+  /** The name of the deployment, which is sent as the model. */
   readonly deployment: string
+  /** A dated version, such as `2024-10-21`, uses the older address of the deployment and Chat Completions only. */
   readonly apiVersion?: string | undefined
   /** A token of Entra ID, or a function that returns one for each call. It is sent instead of a key. */
   readonly token?: string | (() => string | Promise<string>) | undefined

@@ -52,7 +52,7 @@ describe.each(Object.entries(wires))('%s', (_name, { adapter, begin, end, counts
     )
 
   test.each(['breaks', 'stays open'] as const)(
-    'an answer that said its end is complete when its connection %s',
+    'an answer whose finish reason has come is complete when its connection %s',
     async (then) => {
       const clock = virtualClock()
       const before = clock.now()
@@ -80,7 +80,7 @@ describe.each(Object.entries(wires))('%s', (_name, { adapter, begin, end, counts
   })
 
   test.each([4000, 1000, 10])(
-    'an engine with streamTimeoutMs %i takes an answer that said its end',
+    'an engine with streamTimeoutMs %i takes an answer whose finish reason has come',
     async (streamTimeoutMs) => {
       const clock = virtualClock()
       const before = clock.now()
@@ -99,7 +99,7 @@ describe.each(Object.entries(wires))('%s', (_name, { adapter, begin, end, counts
     expect(await ask(bodyOf(texts, 'breaks'))).toMatchObject({ outputText: 'Hello' })
   })
 
-  test('an answer that did not say its end is broken or late', async () => {
+  test('an answer without a finish reason is broken or late', async () => {
     await expect(ask(bodyOf([event(begin)], 'breaks'))).rejects.toMatchObject({
       reason: 'truncated',
       partial: { outputText: 'Hel' },
@@ -110,7 +110,7 @@ describe.each(Object.entries(wires))('%s', (_name, { adapter, begin, end, counts
     })
   })
 
-  test('a run that is cancelled after the end was said is cancelled', async () => {
+  test('a run that is cancelled after the finish reason is cancelled', async () => {
     const abort = new AbortController()
     const fetch = bodyOf([event(begin), event(end)], 'stays open')
     const onEvent = ({ type }: { readonly type: string }): void => {
