@@ -56,7 +56,7 @@ export interface HttpCall {
 export interface GuardedCall {
   readonly signal: AbortSignal
   /** The consumer gets events. The timer pauses, so that a slow consumer does not count as silence. */
-  handOut(): void
+  deliver(): void
   /** The provider is waited for again, or it has shown that it is alive. */
   wait(): void
   /** The finish reason has come. The wait for what may still follow is short. */
@@ -80,7 +80,7 @@ export function guardCall(call: HttpCall): GuardedCall {
   if (timed) idle.reset(requestTimeoutMs)
   return {
     signal: abort.signal,
-    handOut() {
+    deliver() {
       begun = true
       if (timed) idle.reset(undefined)
     },
