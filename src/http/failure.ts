@@ -44,7 +44,7 @@ export function transportFailure(
     provider,
     requestId,
     cause: error,
-    ...(code === undefined ? {} : { metadata: { code } }),
+    metadata: { code },
   })
 }
 

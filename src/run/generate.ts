@@ -215,7 +215,7 @@ function checkedCall(
   /** The end of an answer that was folded already, with what was found out since. */
   const ended = (completed: Completed): Completed => {
     const { type: _type, usage = state.usage, ...end } = completed
-    if (state.end !== undefined) state.end = { ...state.end, ...end }
+    state.end = end
     state.usage = usage
     onEvent?.(completed)
     return completed

@@ -70,27 +70,20 @@ export async function checkOutput(
   response: Pick<ModelResponse, 'outputText' | 'finishReason' | 'rawFinishReason' | 'metadata'>,
 ): Promise<CheckedOutput> {
   const { outputText: text } = response
+  const answer = readJson(text)
+  const result = answer && (await schema['~standard'].validate(answer.json))
+  if (answer !== undefined && result !== undefined && result.issues === undefined) {
+    const { value } = result
+    // The check says that it is JSON.
+    return { value, plain: json(value).length === 0 ? (value as JsonValue) : answer.json }
+  }
   const cut = cutBy(response)
-  const invalid = (cause: OutputFault, issues: readonly Issue[]): CheckedOutput => ({
+  const [cause, problems] = cut ?? faultOf(text, result?.issues)
+  const issues = typeof problems === 'string' ? [{ path: '', problem: problems }] : problems
+  return {
     error: new ValidationError('invalid_output', issues, { metadata: { cause } }),
     repairable: cut === undefined,
-  })
-  const whole = (cause: OutputFault, problem: string): CheckedOutput =>
-    invalid(cause, [{ path: '', problem }])
-  const answer = readJson(text)
-  if (answer === undefined) {
-    if (cut !== undefined) return whole(...cut)
-    return text === ''
-      ? whole('empty', 'the answer has no text')
-      : whole('not_json', `the answer is not JSON: ${text.slice(0, 80)}`)
   }
-  const result = await schema['~standard'].validate(answer.json)
-  if (result.issues !== undefined) {
-    return cut === undefined ? invalid('mismatch', result.issues.map(toIssue)) : whole(...cut)
-  }
-  const { value } = result
-  // The check says that it is JSON.
-  return { value, plain: json(value).length === 0 ? (value as JsonValue) : answer.json }
 }
 
 /**
@@ -105,12 +98,22 @@ export type OutputFault =
   | 'not_json'
   | 'mismatch'
 
+/** What is wrong with an answer, and its problems. */
+type Fault = readonly [OutputFault, string | readonly Issue[]]
+
+function faultOf(text: string, issues: readonly SchemaIssue[] | undefined): Fault {
+  if (issues !== undefined) return ['mismatch', issues.map(toIssue)]
+  return text === ''
+    ? ['empty', 'the answer has no text']
+    : ['not_json', `the answer is not JSON: ${text.slice(0, 80)}`]
+}
+
 /** Why an answer is not whole, if its end says so. */
 function cutBy({
   finishReason,
   rawFinishReason,
   metadata,
-}: Parameters<typeof checkOutput>[1]): [OutputFault, string] | undefined {
+}: Parameters<typeof checkOutput>[1]): Fault | undefined {
   if (finishReason === 'length') return ['length', 'the answer was cut at maxTokens']
   if (finishReason !== 'content_filter') return undefined
   const { refusal } = metadata

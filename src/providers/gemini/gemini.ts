@@ -97,7 +97,7 @@ export function methodUrl(
 ): string {
   if (model === undefined || model === '') {
     const { provider } = connection
-    const message = `no model for ${provider}: pass model to the call or the engine`
+    const message = `${provider} needs a model`
     throw new EngineError('missing_model', message, { provider })
   }
   const path = (model.includes('/') ? model : `models/${model}`)
