@@ -48,6 +48,19 @@ export interface ViewToolCall {
   readonly arguments?: JsonObject
 }
 
+/** How a tool call ended, as a browser sees it. */
+export interface ViewToolEnd {
+  /** Whether it succeeded. A call that failed, was denied or has no result did not. */
+  readonly ok: boolean
+  /** It was denied, and did not run. */
+  readonly denied?: true
+  /** It has no result: the run or the answer was cut. It may have run. */
+  readonly interrupted?: true
+}
+
+/** A tool call that has ended, as a browser sees it. */
+export type ViewToolResult = ViewToolCall & ViewToolEnd
+
 /** A call that awaits approval, as a browser sees it. */
 export interface ViewApproval extends ViewToolCall {
   /** With `errors`: why the policy could not decide. */
@@ -129,11 +142,12 @@ export type ViewEvent =
       readonly durationMs: number
       readonly result?: ToolExecutionResult
     }
-  | {
+  /** The call has ended. It is the only event of a call that was denied, or cut before it had a result. */
+  | ({
       readonly type: 'tool_result_encoded'
       readonly id: string
-      readonly content: Message['content']
-    }
+      readonly content?: Message['content']
+    } & ViewToolEnd)
   | {
       readonly type: 'ask_user_requested'
       readonly toolCallId: string
@@ -150,6 +164,8 @@ export type ViewEvent =
     }
   | {
       readonly type: 'step_completed'
+      /** The calls of the step that have ended, whether they were run or not. */
+      readonly toolResults: readonly ViewToolResult[]
       readonly manualToolCalls: readonly ViewToolCall[]
       readonly haltedReason?: HaltedReason
     }
@@ -230,10 +246,11 @@ export function shownEvent(event: StreamEvent, { include }: ViewOptions): ViewEv
       const ok = 'ok' in event.result
       return defined<ViewEvent>({ type, id, name, ok, durationMs, result })
     }
-    case 'tool_result_encoded':
-      return shows('tool_results')
-        ? { type: 'tool_result_encoded', id: event.id, content: event.content }
-        : undefined
+    case 'tool_result_encoded': {
+      const { type, id, metadata, interrupted } = event
+      const content = shows('tool_results') ? event.content : undefined
+      return defined<ViewEvent>({ type, id, ...toolEnd(metadata, interrupted), content })
+    }
     case 'tool_halt': {
       const { type, toolCallId, reason } = event
       const result = shows('tool_results') ? event.result : undefined
@@ -242,6 +259,7 @@ export function shownEvent(event: StreamEvent, { include }: ViewOptions): ViewEv
     case 'step_completed':
       return defined<ViewEvent>({
         type: 'step_completed',
+        toolResults: viewResults(event.newMessages, shows),
         manualToolCalls: event.manualToolCalls.map((call) => viewCall(call, shows)),
         haltedReason: event.haltedReason,
       })
@@ -264,6 +282,24 @@ function wholeCall({ id, name, arguments: args }: ToolCall): ViewToolCall {
 
 function viewCall(call: ToolCall, shows: Shows): ViewToolCall {
   return shows('tool_arguments') ? wholeCall(call) : { id: call.id, name: call.name }
+}
+
+/** How a call ended, by the marks of its message. */
+function toolEnd(marks: JsonObject = {}, cut: unknown = marks['interrupted']): ViewToolEnd {
+  const { isError } = marks
+  const denied = marks['denied'] ? true : undefined
+  const interrupted = cut ? true : undefined
+  return defined<ViewToolEnd>({ ok: !isError && !denied && !interrupted, denied, interrupted })
+}
+
+/** The calls of a step that have their answer. A question and a result that comes later are none. */
+function viewResults(messages: readonly Message[], shows: Shows): readonly ViewToolResult[] {
+  const calls = messages.flatMap(({ toolCalls = [] }) => toolCalls)
+  return messages.flatMap(({ toolCallId, metadata }) => {
+    const call = calls.find(({ id }) => id === toolCallId)
+    if (call === undefined || metadata?.['askUser'] || metadata?.['pending']) return []
+    return { ...viewCall(call, shows), ...toolEnd(metadata) }
+  })
 }
 
 /** The options of a question, without what tells the loop to call the handler again. */

@@ -27,8 +27,8 @@ import {
   within,
   type Check,
 } from '../schema/checks.ts'
-import { content as contentIssues, resultParts } from '../schema/validate.ts'
 import { isRunResult, runResultProblem, validateSession } from '../schema/validate-session.ts'
+import { content as contentIssues, resultParts } from '../schema/validate.ts'
 import type { Issue } from '../types/error-data.ts'
 import { assertNever, defined, isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
@@ -125,7 +125,11 @@ export function replied(session: Session, text: string | readonly Part[]): Sessi
     return answered(session, session.pendingToolCallId, content)
   }
   if (content.length === 0) {
-    throw refusal('invalid_message', 'content', 'is empty; Session.resume goes on without new words')
+    throw refusal(
+      'invalid_message',
+      'content',
+      'is empty; Session.resume goes on without new words',
+    )
   }
   return said(session, message)
 }

@@ -36,7 +36,7 @@ import { createScriptCursor, type ScriptInput } from './script.ts'
  * is `idempotent`; otherwise its call must be answered as interrupted. Rejects with the first cut that diverges.
  *
  * A rehearsal that proves nothing rejects too: one in which every tool call failed (unless `allowToolErrors`), one that ran out
- * of scripts or left some, and one that ended in an error (unless `endsIn` says so).
+ * of scripts or left some (unless `allowUnusedScripts`), and one that ended in an error (unless `endsIn` says so).
  */
 export async function crashAtEveryEvent(scenario: CrashScenario): Promise<CrashReport> {
   const runs: Runs = new Map()
@@ -64,7 +64,8 @@ export async function crashAtEveryEvent(scenario: CrashScenario): Promise<CrashR
 /** Throws if the uncut run says nothing about the agent, so that a green test does not hide it. */
 function checkUncut(uncut: Ending, scenario: CrashScenario): void {
   const { session, toolCalls, toolErrors, scriptsLeft } = uncut
-  const { allowToolErrors = scenario.options?.onToolError !== undefined, endsIn } = scenario
+  const { allowToolErrors = scenario.options?.onToolError !== undefined } = scenario
+  const { endsIn, allowUnusedScripts = false } = scenario
   const problems = toolErrors.map(({ toolName, message }) => `${toolName}: ${message}`)
   if (!allowToolErrors && toolCalls > 0 && toolErrors.length === toolCalls) {
     throw refusal(
@@ -85,8 +86,8 @@ function checkUncut(uncut: Ending, scenario: CrashScenario): void {
     const problem = `ended in an error; pass endsIn: 'error' if that is meant. ${error.reason}: ${error.message}`
     throw refusal('invalid_options', 'the run', problem)
   }
-  if (scriptsLeft > 0) {
-    const problem = `are too many: the run ended in ${status} and left ${scriptsLeft} of them`
+  if (scriptsLeft > 0 && !allowUnusedScripts) {
+    const problem = `are too many: the run ended in ${status} and left ${scriptsLeft} of them; pass allowUnusedScripts: true if that is meant`
     throw refusal('invalid_options', 'scripts', problem)
   }
 }
@@ -139,6 +140,8 @@ export interface CrashScenario {
   readonly before?: ((cut: number) => void | Promise<void>) | undefined
   /** The status that the uncut run must end in. Without it, any end is good except an error. */
   readonly endsIn?: SessionStatus | undefined
+  /** Some scripts may be left at the end of the uncut run (`false`). Without it, such a rehearsal rejects. */
+  readonly allowUnusedScripts?: boolean | undefined
   /** Every tool call may fail (`false`, unless `options` has an `onToolError`). Without it, such a rehearsal rejects. */
   readonly allowToolErrors?: boolean | undefined
 }
