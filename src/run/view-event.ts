@@ -1,6 +1,6 @@
 import { assertValid, listOf, oneOf, optionsOf, type Check } from '../schema/checks.ts'
 import type { ErrorData } from '../types/error-data.ts'
-import type { StreamEvent, ToolExecutionResult } from '../types/events.ts'
+import type { ModelEvent, StreamEvent, ToolExecutionResult } from '../types/events.ts'
 import { assertNever, defined } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { Image } from '../types/media.ts'
@@ -197,46 +197,21 @@ export function toViewEvent(event: StreamEvent, options: ViewOptions = {}): View
 }
 
 /** `toViewEvent` for options that were checked. */
-export function shownEvent(event: StreamEvent, { include }: ViewOptions): ViewEvent | undefined {
-  const shows = (name: ViewInclude): boolean => include?.includes(name) === true
+export function shownEvent(event: StreamEvent, options: ViewOptions): ViewEvent | undefined {
+  const shows = showsOf(options)
   switch (event.type) {
-    case 'message_started':
-      return { type: 'message_started', requestId: event.requestId }
-    case 'text_completed':
-      return defined<ViewEvent>({ ...event, sources: viewSources(event.sources) })
-    case 'text_delta':
-    case 'tool_call_started':
-    case 'image_completed':
     case 'tool_progress':
       return event
-    case 'ask_user_requested':
-      return { ...event, options: viewQuestion(event.options) }
+    case 'ask_user_requested': {
+      const { type, toolCallId, toolName, question } = event
+      return { type, toolCallId, toolName, question, options: viewQuestion(event.options) }
+    }
     case 'approval_requested': {
       const { type, toolCallId, toolName, call } = event
       // It may repeat what a policy threw.
       const reason = shows('errors') ? event.reason : undefined
       return defined<ViewEvent>({ type, toolCallId, toolName, call: wholeCall(call), reason })
     }
-    case 'reasoning_delta':
-      return shows('reasoning') ? event : undefined
-    case 'reasoning_completed': {
-      const { opaque: _opaque, item, ...completed } = event
-      return shows('reasoning') && item === undefined ? completed : undefined
-    }
-    case 'tool_call_delta':
-      return shows('tool_arguments') ? event : undefined
-    case 'tool_call_completed':
-      return { type: 'tool_call_completed', call: viewCall(event.call, shows) }
-    case 'raw_chunk':
-      return shows('raw_chunks') ? event : undefined
-    case 'message_completed':
-      return defined<ViewEvent>({
-        type: 'message_completed',
-        message: viewMessage(event.message, shows),
-        finishReason: event.finishReason,
-        output: event.output,
-        usage: shows('usage') ? event.usage : undefined,
-      })
     case 'tool_execution_started': {
       return { type: event.type, ...viewCall(event, shows) }
     }
@@ -265,6 +240,43 @@ export function shownEvent(event: StreamEvent, { include }: ViewOptions): ViewEv
       })
     case 'chat_completed':
       return { type: 'chat_completed', result: viewResult(event.result, shows) }
+    default:
+      return shownModelEvent(event, options)
+  }
+}
+
+/** `shownEvent` for the events of a model, so that a program that runs no tools does not have the view of theirs. */
+export function shownModelEvent(event: ModelEvent, options: ViewOptions): ViewEvent | undefined {
+  const shows = showsOf(options)
+  switch (event.type) {
+    case 'message_started':
+      return { type: 'message_started', requestId: event.requestId }
+    case 'text_completed':
+      return defined<ViewEvent>({ ...event, sources: viewSources(event.sources) })
+    case 'text_delta':
+    case 'tool_call_started':
+    case 'image_completed':
+      return event
+    case 'reasoning_delta':
+      return shows('reasoning') ? event : undefined
+    case 'reasoning_completed': {
+      const { opaque: _opaque, item, ...completed } = event
+      return shows('reasoning') && item === undefined ? completed : undefined
+    }
+    case 'tool_call_delta':
+      return shows('tool_arguments') ? event : undefined
+    case 'tool_call_completed':
+      return { type: 'tool_call_completed', call: viewCall(event.call, shows) }
+    case 'raw_chunk':
+      return shows('raw_chunks') ? event : undefined
+    case 'message_completed':
+      return defined<ViewEvent>({
+        type: 'message_completed',
+        message: viewMessage(event.message, shows),
+        finishReason: event.finishReason,
+        output: event.output,
+        usage: shows('usage') ? event.usage : undefined,
+      })
     case 'error':
       return { type: 'error', error: viewError(event.error, shows) }
     default:
@@ -274,6 +286,10 @@ export function shownEvent(event: StreamEvent, { include }: ViewOptions): ViewEv
 
 /** Whether a view shows what has this name. */
 type Shows = (name: ViewInclude) => boolean
+
+function showsOf({ include }: ViewOptions): Shows {
+  return (name) => include?.includes(name) === true
+}
 
 /** A tool call without what its provider needs back. */
 function wholeCall({ id, name, arguments: args }: ToolCall): ViewToolCall {
@@ -295,9 +311,9 @@ function toolEnd(marks: JsonObject = {}, cut: unknown = marks['interrupted']): V
 /** The calls of a step that have their answer. A question and a result that comes later are none. */
 function viewResults(messages: readonly Message[], shows: Shows): readonly ViewToolResult[] {
   const calls = messages.flatMap(({ toolCalls = [] }) => toolCalls)
-  return messages.flatMap(({ toolCallId, metadata }) => {
+  return messages.flatMap(({ toolCallId, metadata = {} }) => {
     const call = calls.find(({ id }) => id === toolCallId)
-    if (call === undefined || metadata?.['askUser'] || metadata?.['pending']) return []
+    if (!call || metadata['askUser'] || metadata['pending']) return []
     return { ...viewCall(call, shows), ...toolEnd(metadata) }
   })
 }

@@ -207,6 +207,18 @@ describe('how a tool call ended', () => {
   })
 })
 
+test('a question of a call that was approved with other arguments does not show them', () => {
+  const event: StreamEvent = {
+    type: 'ask_user_requested',
+    toolCallId: 'c1',
+    toolName: 'ask',
+    question: 'Which?',
+    options: {},
+    metadata: { approvedArguments: { card: 'SECRET' } },
+  }
+  expect(JSON.stringify(toViewEvent(event))).not.toContain('SECRET')
+})
+
 test('a question is shown without what is meant for the loop', async () => {
   const adapter = fake({ script: [['tool_call', { id: 'c1', name: 'ask', arguments: {} }]] })
   const ask = tool({
