@@ -396,7 +396,11 @@ function isTimeout(reason: unknown): boolean {
   return reason instanceof ToolError && reason.reason === 'timeout'
 }
 
-function callFacts(call: ToolCall, { requestId, sessionId }: ToolRun): SpanFacts {
+/** What telemetry says of a call. */
+export function callFacts(
+  call: ToolCall,
+  { requestId, sessionId }: Pick<ToolRun, 'requestId' | 'sessionId'>,
+): SpanFacts {
   return { requestId, sessionId, toolName: call.name, toolCallId: call.id }
 }
 
