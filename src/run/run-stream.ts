@@ -165,7 +165,7 @@ export function foldedStream<Result>(
     toReadableStream: () => webStream(iterate(), (event) => event),
     toHttpResponse: (init = {}) => {
       assertValid('invalid_options', httpResponseInit(init))
-      return eventResponse(iterate(), options.show, init)
+      return eventResponse(iterate(), options, init)
     },
   }
   starts.set(stream, { ...fold.state })
@@ -370,11 +370,7 @@ function webStream<T>(
  *
  * The response starts before a run can fail, so a failure before the first event is sent as an `error` event too.
  */
-function eventResponse(
-  events: Events,
-  show: StreamOptions['show'],
-  init: HttpResponseInit,
-): Response {
+function eventResponse(events: Events, options: StreamOptions, init: HttpResponseInit): Response {
   const { include, ...response } = init
   const encoder = new TextEncoder()
   let id = 0
@@ -384,7 +380,7 @@ function eventResponse(
   }
   const body = webStream(told, (event) => {
     id++
-    const shown = show(event, { include })
+    const shown = options.show(event, { include })
     return shown && encoder.encode(`id: ${id}\ndata: ${JSON.stringify(shown)}\n\n`)
   })
   const headers = new Headers(response.headers)
