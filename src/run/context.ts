@@ -33,7 +33,7 @@ export interface RunContext {
    * The engine's context, with the session's and the call's merged over it. It is a new record each time, so whoever gets it may
    * write to it. Members of the engine and the call are the caller's own objects; those of the session are copies, because they are saved.
    */
-  context(): EngineContext
+  readonly context: () => EngineContext
 }
 
 /** What a session adds to its runs. */

@@ -278,7 +278,7 @@ export interface ToolRun {
   /** The tools that may be called, by name. `toolTable` makes it. */
   readonly tools: ReadonlyMap<string, Tool>
   /** A new record for each handler and hook. */
-  context(): EngineContext
+  readonly context: () => EngineContext
   readonly requestId?: string | undefined
   readonly sessionId?: string | undefined
   readonly engine?: Engine | undefined
