@@ -9,6 +9,7 @@ import type {
 import { createCollector, midStep, type Collector } from '../run/collector.ts'
 import {
   buildRequest,
+  mergeByName,
   optionOf,
   runContext,
   type RunContext,
@@ -64,8 +65,8 @@ export interface LoopState {
   source: BatchSource | undefined
   /** The validated answer: what the schema gave, and the same as plain data. */
   output: { readonly value: unknown; readonly plain: JsonValue } | undefined
-  /** The consumer left. */
-  left: boolean
+  /** Ends what the loop waits for: with the signal of the call, or when the consumer leaves. */
+  readonly stop: AbortController
 }
 
 /** A thread, or the messages of one. A text is one user message. */
@@ -76,6 +77,8 @@ interface LoopStart {
   readonly kind: 'step' | 'chat'
   readonly state: Collector
   readonly turns?: number
+  /** The run waited, and now every call has its answer. */
+  readonly waited?: boolean
   readonly decisions?: readonly CallDecision[] | undefined
   readonly late?: readonly Message[] | undefined
   readonly mode?: 'auto' | 'manual' | undefined
@@ -97,6 +100,10 @@ export function createLoop(
     throw refusal('invalid_options', 'structuredFinalize', problem)
   }
   const approved = decisionsOf(start.state, options?.approvals, context)
+  const maxTurns = optionOf(context, 'maxTurns') ?? 8
+  const turns = start.turns || turnsIn(start.state)
+  // A run that goes on with the results of others has the same limit as one that runs its tools itself.
+  const isSpent = start.waited === true && !finalize && turns >= maxTurns
   return {
     kind: start.kind,
     context,
@@ -105,19 +112,26 @@ export function createLoop(
     decisions: [...(start.decisions ?? []), ...approved],
     late: start.late ?? [],
     mode: start.mode ?? optionOf(context, 'mode') ?? 'auto',
-    maxTurns: optionOf(context, 'maxTurns') ?? 8,
+    maxTurns,
     format,
     finalize,
     tools: toolRun(context),
     specs: projectTools(context.tools, optionOf(context, 'toolChoice')),
     changes: undefined,
     changedTools: undefined,
-    turns: start.turns ?? 0,
-    haltedReason: undefined,
+    turns,
+    haltedReason: isSpent ? 'max_turns' : undefined,
     source: undefined,
     output: undefined,
-    left: false,
+    stop: new AbortController(),
   }
+}
+
+/** The model calls that led to an answer which was there before the run. */
+function turnsIn({ active, thread: { messages } }: Collector): number {
+  if (!active) return 0
+  const from = messages.findLastIndex(({ role }) => role === 'user')
+  return messages.slice(from).filter(({ role }) => role === 'assistant').length + 1
 }
 
 /** The state before the first event of a run that starts at a thread. */
@@ -246,8 +260,9 @@ export function answersIn(decisions: readonly CallDecision[]): ToolRun['answers'
 const noTools: ToolRun['tools'] = new Map()
 
 /** What `prepareStep` is told about the step that is next, or about the one that a run which was cut goes on with. */
-export function nextStep({ state, turns, context }: LoopState): NextStep {
+export function nextStep({ state, turns, context, stop }: LoopState): NextStep {
   return {
+    signal: stop.signal,
     messages: state.thread.messages,
     stepNumber: state.active ? turns - 1 : turns,
     steps: state.steps,
@@ -268,7 +283,7 @@ function refuseReturn(issues: readonly Issue[]): void {
     'invalid_options',
     issues.map(({ path, problem }) => ({
       path: 'prepareStep',
-      problem: `returned ${path === '' ? 'a value' : `a value whose ${path}`} that is not legal: ${problem}`,
+      problem: `returned a value that is not legal: ${path === '' ? '' : `${path} `}${problem}`,
     })),
   )
 }
@@ -284,13 +299,17 @@ function pickedTools(
     if (typeof item !== 'string') return item
     const known = context.tools.find(({ name }) => name === item)
     if (known !== undefined) return known
-    const problem = `is ${JSON.stringify(item)}, but the run has no tool of this name`
+    const problem = `has ${describe(item)}, and the run has no such tool`
     issues.push({ path: 'tools', problem })
     return []
   })
   refuseReturn(issues)
   return {
-    tools: { ...loop.tools, tools: toolTable(picked) },
+    // A call that somebody decided about runs, whatever is offered now.
+    tools: {
+      ...loop.tools,
+      tools: toolTable(loop.decisions.length > 0 ? mergeByName(context.tools, picked) : picked),
+    },
     specs: projectTools(picked, toolChoice ?? optionOf(context, 'toolChoice')),
   }
 }

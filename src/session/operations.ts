@@ -10,7 +10,7 @@ import {
   toStepResult,
   type Collector,
 } from '../run/collector.ts'
-import { keepEvent } from '../run/context.ts'
+import { engineParts, keepEvent } from '../run/context.ts'
 import {
   drained,
   foldedStream,
@@ -27,6 +27,7 @@ import type { ChatOutcome, PartialResult, StepResult } from '../types/results.ts
 import type { Session, SessionCommand } from '../types/session.ts'
 import { applyCommand, checked, replied, started, type SessionInput } from './changes.ts'
 import {
+  goesOn,
   isFailure,
   restingRun,
   restore,
@@ -58,6 +59,7 @@ export async function start<Format extends FormatOption = FormatOption>(
   input: SessionInput,
   options?: StartOptions<Format>,
 ): Promise<SessionResultOf<Format>> {
+  engineParts(engine)
   const { id, ...rest } = options ?? {}
   return runChat(engine, started(input, id), rest)
 }
@@ -72,6 +74,7 @@ export async function reply<Format extends FormatOption = FormatOption>(
   text: string | readonly Part[],
   options?: CallOptions<Format>,
 ): Promise<SessionResultOf<Format>> {
+  engineParts(engine)
   const answered = replied(session, text)
   return waits(answered)
     ? drained(...resting<Format>(answered))
@@ -84,6 +87,7 @@ export async function resume<Format extends FormatOption = FormatOption>(
   session: Session,
   options?: CallOptions<Format>,
 ): Promise<SessionResultOf<Format>> {
+  engineParts(engine)
   return runChat(engine, checked(session, 'resume'), options)
 }
 
@@ -93,6 +97,7 @@ export async function step(
   session: Session,
   options?: CallOptions,
 ): Promise<SessionResult<StepResult>> {
+  engineParts(engine)
   const prepared = prepare(engine, checked(session, 'step'), 'step', options)
   return drained(loopSource(prepared.loop), stepFold(prepared))
 }
@@ -103,6 +108,7 @@ export function streamStart<Format extends FormatOption = FormatOption>(
   input: SessionInput,
   options?: StartOptions<Format>,
 ): SessionStream<SessionResultOf<Format>> {
+  engineParts(engine)
   const { id, ...rest } = options ?? {}
   return chatStream(prepare(engine, started(input, id), 'chat', rest))
 }
@@ -114,6 +120,7 @@ export function streamReply<Format extends FormatOption = FormatOption>(
   text: string | readonly Part[],
   options?: CallOptions<Format>,
 ): SessionStream<SessionResultOf<Format>> {
+  engineParts(engine)
   const answered = replied(session, text)
   return waits(answered)
     ? withSession(answered, ...resting<Format>(answered))
@@ -126,6 +133,7 @@ export function streamResume<Format extends FormatOption = FormatOption>(
   session: Session,
   options?: CallOptions<Format>,
 ): SessionStream<SessionResultOf<Format>> {
+  engineParts(engine)
   return chatStream(prepare(engine, checked(session, 'resume'), 'chat', options))
 }
 
@@ -135,6 +143,7 @@ export function streamStep(
   session: Session,
   options?: CallOptions,
 ): SessionStream<SessionResult<StepResult>> {
+  engineParts(engine)
   const prepared = prepare(engine, checked(session, 'step'), 'step', options)
   const { base, loop } = prepared
   return withSession(base, loopSource(loop), stepFold(prepared), { keep: keepEvent(loop.context) })
@@ -150,6 +159,7 @@ export function streamNext<Format extends FormatOption = FormatOption>(
   command?: SessionCommand,
   options?: CallOptions<Format>,
 ): SessionStream<SessionResultOf<Format>> {
+  engineParts(engine)
   const next = command === undefined ? session : applyCommand(session, command)
   return waits(next)
     ? withSession(next, ...resting<Format>(next))
@@ -174,7 +184,8 @@ function prepare(
   const { id: sessionId, context, error: _error, haltedReason: _reason, ...rest } = from
   const { turns = 0, decisions, late } = from.run ?? {}
   const mode = options?.mode ?? from.run?.mode
-  const start = { kind, state: restore(from), turns, mode, decisions, late }
+  const waited = kind === 'chat' && session.run?.phase === 'waiting' && !goesOn(session)
+  const start = { kind, state: restore(from), turns, waited, mode, decisions, late }
   const loop = createLoop(engine, start, options, { sessionId, context })
   const run = { ...(from.run ?? restingRun(loop.mode)), mode: loop.mode }
   return { loop, base: { ...rest, id: sessionId, context, status: 'idle', run } }

@@ -1,6 +1,5 @@
 import type { ApprovePolicy } from '../contracts/options.ts'
 import type { Tool } from '../contracts/tool.ts'
-import { reasonOf } from '../core/clock.ts'
 import { deniedContent } from '../make/tool-messages.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { assertNever, isObject } from '../types/guards.ts'
@@ -17,6 +16,7 @@ export type Verdict =
 
 const run: Verdict = { type: 'run' }
 const ask: Verdict = { type: 'ask' }
+const manual: Verdict = { type: 'manual' }
 
 /** Who answers the calls of manual tools. */
 interface JudgeOptions {
@@ -63,7 +63,11 @@ function judge(
     const checked = checkArguments(call, tool)
     const decide = ({ issues, args }: Awaited<typeof checked>): Verdict | Promise<Verdict> => {
       if (issues !== undefined) return run
-      return isManual ? { type: 'manual' } : approval(call, tool, args, toolRun)
+      if (!isManual) return approval(call, tool, args, toolRun)
+      if (!mayAsk) return manual
+      return approval(call, tool, args, toolRun).then((verdict) =>
+        verdict === run ? manual : verdict,
+      )
     }
     // A schema that fails makes the call fail when it is run.
     return checked instanceof Promise ? checked.then(decide, () => run) : decide(checked)
@@ -137,14 +141,4 @@ export function deniedEvent({ id }: ToolCall, reason: string): StreamEvent {
     content: deniedContent(reason),
     metadata: { denied: true },
   }
-}
-
-/** The value of a promise. Rejects with the reason of the signal if that comes first. */
-export function unlessStopped<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(reasonOf(signal))
-    if (signal.aborted) stop()
-    signal.addEventListener('abort', stop, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
-  })
 }
