@@ -1,4 +1,4 @@
-import type { CallOptions, PrepareStep } from '../contracts/options.ts'
+import type { PrepareStep } from '../contracts/options.ts'
 import { onAbort, unlessStopped } from '../core/abort.ts'
 import { emitTelemetry, isObserved, span, type Span } from '../core/telemetry.ts'
 import { isAllmError, StreamError, type AllmError } from '../errors/errors.ts'
@@ -22,7 +22,14 @@ import { hookFailure, optionOf, show } from '../run/context.ts'
 import { checkRequest, modelCall } from '../run/model-call.ts'
 import { checkOutput, outputSchema, repairMessage, repairsIn } from '../run/output.ts'
 import type { BatchSource } from '../run/run-stream.ts'
-import { allOf, deniedEvent, judgeCalls, judged, type Verdict } from '../tools/approval.ts'
+import {
+  allOf,
+  deniedEvent,
+  judge,
+  sortCalls,
+  type Judged,
+  type SortedCalls,
+} from '../tools/approval.ts'
 import { toolBatches } from '../tools/batch.ts'
 import { isThenable, type ToolRun } from '../tools/execute.ts'
 import { answerStored } from '../tools/results.ts'
@@ -215,53 +222,23 @@ function cancelled({ stop }: LoopState, thrown?: unknown): AllmError {
   return new StreamError('cancelled', 'the run was cancelled', { cause: stop.signal.reason })
 }
 
-/** The calls of an answer that the loop has to answer and that have no answer yet. */
-interface SettledCalls {
-  /** To be run now. */
-  readonly open: readonly ToolCall[]
-  /** What is known about the others without running them. */
-  readonly known: readonly StreamEvent[]
-}
-
 /**
  * Decides about the unanswered calls of an answer: run now, answered without running, or waiting for somebody.
  *
  * What happened before the run was cut comes first, then what was decided while it waited, then the approval policy. The calls of
  * manual tools that may run are left to the caller.
  */
-function settleCalls(loop: LoopState, answer: ModelResponse): SettledCalls | Promise<SettledCalls> {
+function settleCalls(loop: LoopState, answer: ModelResponse): SortedCalls | Promise<SortedCalls> {
   if (loop.mode === 'manual' || !runsTools(answer)) return { open: [], known: [] }
   const tools = turnTools(loop)
-  const calls = unanswered(loop, answer).filter((call) => {
-    const decision = decisionOn(loop, call)
-    return decision === undefined || decision.deny !== undefined || !isManual(tools, call)
-  })
-  const settled = new Map<string, Settled | Promise<Settled>>()
-  for (const call of calls) {
-    const earlier = settledBefore(loop, call, tools)
-    if (earlier !== undefined) settled.set(call.id, earlier)
-  }
-  const fresh = calls.filter(({ id }) => !settled.has(id))
-  const sort = (verdicts: readonly Verdict[]): SettledCalls | Promise<SettledCalls> => {
-    fresh.forEach((call, index) => {
-      const outcome = judged(call, verdicts[index])
-      if (outcome !== undefined) settled.set(call.id, outcome)
-    })
-    const all = allOf(calls.flatMap(({ id }) => settled.get(id) ?? []))
-    return all instanceof Promise ? waitFor(loop, all).then(sorted) : sorted(all)
-  }
-  const verdicts = judgeCalls(fresh, tools, { leaveManual: true })
-  return verdicts instanceof Promise ? waitFor(loop, verdicts).then(sort) : sort(verdicts)
-}
-
-/** What becomes of a call: the event that settles it, or the call itself if it runs. */
-type Settled = StreamEvent | ToolCall
-
-function sorted(all: readonly Settled[]): SettledCalls {
-  return {
-    open: all.flatMap((outcome) => ('type' in outcome ? [] : outcome)),
-    known: all.flatMap((outcome) => ('type' in outcome ? outcome : [])),
-  }
+  const all = allOf(
+    unanswered(loop, answer).map((call) => {
+      const decision = decisionOn(loop, call)
+      const isLeft = decision !== undefined && decision.deny === undefined && isManual(tools, call)
+      return isLeft ? undefined : (settledBefore(loop, call, tools) ?? judge(call, tools, true))
+    }),
+  )
+  return all instanceof Promise ? waitFor(loop, all).then(sortCalls) : sortCalls(all)
 }
 
 /** The calls of the answer that have no message. */
@@ -291,11 +268,7 @@ function decisionOn({ decisions }: LoopState, { id }: ToolCall): CallDecision | 
  * A call that was started and left no result is run again only if its tool is idempotent. Otherwise it is answered as
  * interrupted, and reported.
  */
-function settledBefore(
-  loop: LoopState,
-  call: ToolCall,
-  tools: ToolRun,
-): Settled | Promise<Settled> | undefined {
+function settledBefore(loop: LoopState, call: ToolCall, tools: ToolRun): Judged | Promise<Judged> {
   const { state } = loop
   const stored = state.results.find(({ toolCallId }) => toolCallId === call.id)
   if (stored !== undefined) return answerStored(call, stored, tools)
@@ -474,20 +447,11 @@ function haltedAfter(
   if (step.manualToolCalls.length > 0) return 'manual_tool_calls'
   if (halt !== undefined) return halt.reason
   if (isDone(step)) return restingReason(step.response)
-  const limit = loop.turns >= loop.maxTurns ? 'max_turns' : undefined
   const haltWhen = optionOf(loop.context, 'haltWhen')
-  return haltWhen === undefined ? limit : haltedBy(haltWhen, loop, step, limit)
-}
-
-/** Asks the caller's `haltWhen`. */
-async function haltedBy(
-  haltWhen: NonNullable<CallOptions['haltWhen']>,
-  loop: LoopState,
-  step: StepCompleted,
-  otherwise: HaltedReason | undefined,
-): Promise<HaltedReason | undefined> {
-  const halts = await callHook(loop, 'haltWhen', () => haltWhen(resultAfter(loop, step)))
-  return halts ? 'halt_when' : otherwise
+  const limit = loop.turns >= loop.maxTurns ? 'max_turns' : undefined
+  if (haltWhen === undefined) return limit
+  const halting = callHook(loop, 'haltWhen', () => haltWhen(resultAfter(loop, step)))
+  return halting.then((halts) => (halts ? 'halt_when' : limit))
 }
 
 /** The result of a step that has not ended yet. It is built only for hooks, because that copies the thread. */

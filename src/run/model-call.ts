@@ -229,7 +229,7 @@ async function firstBatch(run: Run, apiKey: string | undefined): Promise<ModelBa
   try {
     for (;;) {
       const batch = await nextBatch(attempt)
-      if (batch === undefined) throw emptyAnswer(call)
+      if (batch === undefined) throw truncated(call, 0)
       if (!isList(batch)) throw malformedBatch(call, 0)
       const settled = attempt.gate.settle(batch)
       noteContent(attempt, settled)
@@ -259,7 +259,7 @@ function pull(run: Run): Promise<Step> {
 
 /** Checks a batch of the adapter. One of which nothing is left is not emitted. */
 function settleBatch(run: Run, batch: ModelBatch | undefined): Step | Promise<Step> {
-  if (batch === undefined) return step(run, [failureEvent(truncated(run))])
+  if (batch === undefined) return step(run, [failureEvent(truncated(run.call, run.state.count))])
   if (run.attempt === undefined || !isList(batch)) return step(run, batch)
   const { gate } = run.attempt
   const settled = gate.settle(batch)
@@ -503,25 +503,25 @@ function failureEvent(error: AllmError): ModelEvent {
   return { type: 'error', error: error.toJSON() }
 }
 
-function malformedEvent({ provider, requestId }: ModelCall, eventIndex: number): StreamError {
-  const message = `adapter ${provider} yielded a value that is not a StreamEvent`
-  return new StreamError('malformed_event', message, { provider, requestId, eventIndex })
+function malformedEvent(call: ModelCall, eventIndex: number): StreamError {
+  return malformed(call, eventIndex, 'a StreamEvent')
 }
 
-function malformedBatch({ provider, requestId }: ModelCall, eventIndex: number): StreamError {
-  const message = `adapter ${provider} yielded a value that is not a list of events; yield a single event as [event]`
-  return new StreamError('malformed_event', message, { provider, requestId, eventIndex })
+function malformedBatch(call: ModelCall, eventIndex: number): StreamError {
+  return malformed(call, eventIndex, 'a list of events; yield a single event as [event]')
 }
 
-function emptyAnswer({ provider, requestId }: ModelCall): StreamError {
-  const message = `${provider} ended its answer without any event`
-  return new StreamError('truncated', message, { provider, requestId, eventIndex: 0 })
-}
-
-function truncated({ call, state }: Run): StreamError {
+function malformed(call: ModelCall, eventIndex: number, wanted: string): StreamError {
   const { provider, requestId } = call
-  const message = `the answer of ${provider} ended early, without message_completed`
-  return new StreamError('truncated', message, { provider, requestId, eventIndex: state.count })
+  const message = `adapter ${provider} yielded a value that is not ${wanted}`
+  return new StreamError('malformed_event', message, { provider, requestId, eventIndex })
+}
+
+/** The answer ended, and not by its last event. */
+function truncated({ provider, requestId }: ModelCall, eventIndex: number): StreamError {
+  const what = eventIndex === 0 ? 'without any event' : 'early, without message_completed'
+  const message = `the answer of ${provider} ended ${what}`
+  return new StreamError('truncated', message, { provider, requestId, eventIndex })
 }
 
 /** An error of the library as it is; anything else that an adapter throws is `unknown`, with the original as its cause. */
