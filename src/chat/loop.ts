@@ -30,8 +30,8 @@ import {
   type Judged,
   type SortedCalls,
 } from '../tools/approval.ts'
-import { toolBatches } from '../tools/batch.ts'
-import { isThenable, type ToolRun } from '../tools/execute.ts'
+import { callFacts, toolBatches } from '../tools/batch.ts'
+import type { ToolRun } from '../tools/execute.ts'
 import { answerStored } from '../tools/results.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
@@ -170,8 +170,7 @@ async function callHook<T>(
   hook: () => T | Promise<T>,
 ): Promise<Awaited<T>> {
   try {
-    const answer = hook()
-    return await (isThenable(answer) ? waitFor(loop, Promise.resolve(answer)) : answer)
+    return await waitFor(loop, Promise.resolve(hook()))
   } catch (thrown) {
     throw hookFailure(name, thrown)
   }
@@ -187,11 +186,10 @@ async function prepareTurn(loop: LoopState, prepareStep: PrepareStep): Promise<v
  * somebody decided about were offered to the model.
  */
 function asksAgain(loop: LoopState): boolean {
-  const { state, decisions, tools } = loop
+  const { state, tools } = loop
   if (!state.active) return true
   return unanswered(loop, toResponse(state)).some(
-    (call) =>
-      !tools.tools.has(call.name) || !decisions.some((decided) => decided.call.id === call.id),
+    (call) => !tools.tools.has(call.name) || decisionOn(loop, call) === undefined,
   )
 }
 
@@ -383,11 +381,9 @@ function toldBy(event: StreamEvent): Message['content'] | undefined {
 }
 
 function interrupted({ context }: LoopState, call: ToolCall): StreamEvent {
-  const { requestId, sessionId, engine } = context
   if (isObserved()) {
-    const at = engine.clock.now()
-    const facts = { requestId, sessionId, toolName: call.name, toolCallId: call.id }
-    emitTelemetry({ name: 'tool.interrupted', at, ...facts })
+    const at = context.engine.clock.now()
+    emitTelemetry({ name: 'tool.interrupted', at, ...callFacts(call, context) })
   }
   const reason = 'interrupted'
   const { content } = interruptedMessage(call.id, reason)
@@ -421,10 +417,10 @@ function manualCalls(loop: LoopState, response: ModelResponse): readonly ToolCal
   const calls = unanswered(loop, response)
   if (loop.mode === 'manual') return calls
   const tools = turnTools(loop)
-  const asked = new Set(loop.state.requested.map(({ id }) => id))
-  return calls
-    .filter((call) => isManual(tools, call) && !asked.has(call.id))
-    .map((call) => decisionOn(loop, call)?.call ?? call)
+  return calls.flatMap((call) => {
+    const isAsked = loop.state.requested.some(({ id }) => id === call.id)
+    return isManual(tools, call) && !isAsked ? (decisionOn(loop, call)?.call ?? call) : []
+  })
 }
 
 /** Of several halts: a question, then an approval, then the one whose call comes first. */

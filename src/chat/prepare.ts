@@ -77,8 +77,6 @@ interface LoopStart {
   readonly kind: 'step' | 'chat'
   readonly state: Collector
   readonly turns?: number
-  /** The run waited, and now every call has its answer. */
-  readonly waited?: boolean
   readonly decisions?: readonly CallDecision[] | undefined
   readonly late?: readonly Message[] | undefined
   readonly mode?: 'auto' | 'manual' | undefined
@@ -100,10 +98,6 @@ export function createLoop(
     throw refusal('invalid_options', 'structuredFinalize', problem)
   }
   const approved = decisionsOf(start.state, options?.approvals, context)
-  const maxTurns = optionOf(context, 'maxTurns') ?? 8
-  const turns = start.turns || turnsIn(start.state)
-  // A run that goes on with the results of others has the same limit as one that runs its tools itself.
-  const isSpent = start.waited === true && !finalize && turns >= maxTurns
   return {
     kind: start.kind,
     context,
@@ -112,15 +106,15 @@ export function createLoop(
     decisions: [...(start.decisions ?? []), ...approved],
     late: start.late ?? [],
     mode: start.mode ?? optionOf(context, 'mode') ?? 'auto',
-    maxTurns,
+    maxTurns: optionOf(context, 'maxTurns') ?? 8,
     format,
     finalize,
     tools: toolRun(context),
     specs: projectTools(context.tools, optionOf(context, 'toolChoice')),
     changes: undefined,
     changedTools: undefined,
-    turns,
-    haltedReason: isSpent ? 'max_turns' : undefined,
+    turns: start.turns || turnsIn(start.state),
+    haltedReason: undefined,
     source: undefined,
     output: undefined,
     stop: new AbortController(),

@@ -10,7 +10,7 @@ import type { FormatOption, PromptCache, ReasoningOptions, ToolChoice } from '..
 import type { ChatStep, StepResult } from '../types/results.ts'
 import type { ChatAdapter, ImageAdapter } from './adapter.ts'
 import type { Engine, EngineContext } from './engine.ts'
-import type { HandlerOptions, NeedsOf, Tool, ToolExecutor, ToolResultEncoder } from './tool.ts'
+import type { NeedsOf, Tool, ToolExecutor, ToolResultEncoder } from './tool.ts'
 
 export type { FormatOption }
 
@@ -45,8 +45,8 @@ export type ApprovalVerdict = 'run' | 'ask' | { readonly deny: string }
  * Decides about each tool call before it runs, or before the caller is asked for its result. If it throws, or returns anything else,
  * the call waits for approval. In `mode: 'manual'` nothing runs, and it is not asked.
  */
-export type ApprovePolicy = Callback<
-  [call: ToolCall, options: { readonly tool: Tool; readonly context: HandlerOptions['context'] }],
+export type ApprovePolicy<Context = EngineContext> = Callback<
+  [call: ToolCall, options: { readonly tool: Tool; readonly context: Context }],
   ApprovalVerdict
 >
 
@@ -60,14 +60,14 @@ export type Instructions<Context = EngineContext> =
   | { bivarianceHack(context: Context): string }['bivarianceHack']
 
 /** What `prepareStep` gets to know about the next model call. */
-export interface NextStep {
+export interface NextStep<Context = EngineContext> {
   /** The messages that would be sent, without instructions. */
   readonly messages: readonly Message[]
   /** The number of model calls before it since the user's message; 0 for the first. A run that waited or was cut goes on counting. */
   readonly stepNumber: number
   /** The steps of this call so far. */
   readonly steps: readonly ChatStep[]
-  readonly context: EngineContext
+  readonly context: Context
   /** Aborted when the run is stopped or left. The run does not wait for the hook then. */
   readonly signal: AbortSignal
 }
@@ -89,8 +89,8 @@ export interface StepChanges {
  * Called before each model call of a loop, and again when a run that was cut goes on with calls that nobody has decided about. It never
  * keeps a call from running that was approved.
  */
-export type PrepareStep = (
-  step: NextStep,
+export type PrepareStep<Context = EngineContext> = (
+  step: NextStep<Context>,
 ) => StepChanges | undefined | void | Promise<StepChanges | undefined | void>
 
 /**
@@ -145,7 +145,7 @@ export interface CallOptions<Format extends FormatOption = FormatOption> {
   readonly haltWhen?: ((step: StepResult) => boolean | Promise<boolean>) | undefined
   /** May change the next model call of a loop: its model, tools, messages and a few settings. */
   readonly prepareStep?: PrepareStep | undefined
-  /** Called with each completed step. The loop waits for it. */
+  /** Called with each step before it ends. The loop waits for it. If it throws, a session that is resumed goes on with this step and calls it again. */
   readonly onStep?: ((step: StepResult) => void | Promise<void>) | undefined
   /** What happens when a tool call fails: `continue` (the default) lets the model read the error, `halt` ends the loop. A function decides for each call. */
   readonly onToolError?: OnToolError | undefined
@@ -237,15 +237,45 @@ export interface EngineOptions extends CallDefaults {
 }
 
 /** The options of an engine with these tools and this context, which must have what the tools need. */
-export type EngineOptionsFor<Tools extends readonly Tool[], Context> = Omit<
-  EngineOptions,
-  'tools' | 'context' | 'instructions'
-> & {
-  readonly tools?: Tools | undefined
-  readonly instructions?: Instructions<NoInfer<Context>> | undefined
-} & (unknown extends NeedsOf<Tools>
+export type EngineOptionsFor<Tools extends readonly Tool[], Context> = TypedOptions<
+  Tools,
+  NoInfer<Context>
+> &
+  (unknown extends NeedsOf<Tools>
     ? { readonly context?: Context | undefined }
     : { readonly context: Context })
+
+/** What changes of an engine whose context has `Has`: tools whose needs neither it nor the new context has do not compile. */
+export type OverridesFor<
+  Has extends object,
+  Tools extends readonly Tool[],
+  Context extends object,
+> = TypedOptions<Tools, NoInfer<Merged<Has, Context>>> & {
+  readonly context?: Context | undefined
+} & (object extends Has
+    ? unknown
+    : [Merged<Has, Context>] extends [NeedsOf<Tools>]
+      ? unknown
+      : { readonly context: NeedsOf<Tools> })
+
+/** A context with another one merged over it, member by member. */
+export type Merged<Has, Context> = [keyof Context] extends [never]
+  ? Has
+  : string extends keyof Has
+    ? Has & Context
+    : Omit<Has, keyof Context> & Context
+
+/** The options of an engine, except its context, with hooks that know the context. */
+type TypedOptions<Tools extends readonly Tool[], Context> = Omit<
+  EngineOptions,
+  'tools' | 'context' | 'instructions' | 'approve' | 'prepareStep'
+> & {
+  readonly tools?: Tools | undefined
+  readonly instructions?: Instructions<Context> | undefined
+  // A hook that was written for any context fits, too.
+  readonly approve?: ApprovePolicy<EngineContext & Context> | undefined
+  readonly prepareStep?: PrepareStep<EngineContext & Context> | undefined
+}
 
 /** The inside of an engine. Only the library reads it. */
 export interface EngineParts extends Engine {

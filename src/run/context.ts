@@ -18,7 +18,7 @@ import { validateCallOptions } from '../schema/options.ts'
 import type { Issue } from '../types/error-data.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
-import type { JsonObject, JsonValue } from '../types/json.ts'
+import type { JsonObject } from '../types/json.ts'
 import type { Message } from '../types/message.ts'
 import type { ModelRequest, ToolSpec } from '../types/request.ts'
 
@@ -142,7 +142,7 @@ export function buildRequest(
       draft.providerOptions,
       call.providerOptions,
     ),
-    metadata: mergeMetadata(defaults.metadata, draft.metadata, call.metadata),
+    metadata: { ...defaults.metadata, ...draft.metadata, ...call.metadata },
     // A new field of a request must be decided about here.
   } satisfies Readonly<Record<keyof ModelRequest, unknown>>)
 }
@@ -217,16 +217,6 @@ function mergeTools(
 ): readonly ToolSpec[] {
   const own = mergeByName(engine.tools.map(toToolSpec), requested ?? [])
   return call.tools === undefined ? own : mergeByName(own, call.tools.map(toToolSpec))
-}
-
-const nothing: JsonObject = {}
-
-function mergeMetadata(...layers: readonly (JsonObject | undefined)[]): JsonObject {
-  const given = layers.filter((layer) => layer !== undefined)
-  if (given.length < 2) return given[0] ?? nothing
-  const merged: Record<string, JsonValue> = {}
-  for (const layer of given) Object.assign(merged, layer)
-  return merged
 }
 
 /** Which events the consumer sees, by the options of the run; `undefined` when it sees all. */

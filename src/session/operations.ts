@@ -184,9 +184,11 @@ function prepare(
   const { id: sessionId, context, error: _error, haltedReason: _reason, ...rest } = from
   const { turns = 0, decisions, late } = from.run ?? {}
   const mode = options?.mode ?? from.run?.mode
-  const waited = kind === 'chat' && session.run?.phase === 'waiting' && !goesOn(session)
-  const start = { kind, state: restore(from), turns, waited, mode, decisions, late }
+  const start = { kind, state: restore(from), turns, mode, decisions, late }
   const loop = createLoop(engine, start, options, { sessionId, context })
+  const waited = kind === 'chat' && session.run?.phase === 'waiting' && !goesOn(session)
+  // A run that goes on with the results of others has the same limit as one that runs its tools itself.
+  if (waited && !loop.finalize && loop.turns >= loop.maxTurns) loop.haltedReason = 'max_turns'
   const run = { ...(from.run ?? restingRun(loop.mode)), mode: loop.mode }
   return { loop, base: { ...rest, id: sessionId, context, status: 'idle', run } }
 }

@@ -74,10 +74,7 @@ export function toolBatches(calls: readonly ToolCall[], run: ToolRun): ToolBatch
     next,
     async return() {
       live.events = []
-      stopBatch(
-        live,
-        new StreamError('cancelled', 'the stream of tool calls was closed by its consumer'),
-      )
+      stopBatch(live, new StreamError('cancelled', 'the tool calls were cancelled'))
       return over
     },
     wasCut: () => live.stopped && live.answered < calls.length,
@@ -232,12 +229,12 @@ function reportProgress(live: LiveBatch, execution: Execution, value: unknown): 
   const { id, name } = call
   if (live.stopped || live.finished.has(call)) return Promise.resolve()
   const told = run.clock.now()
-  execution.deadline = Number.POSITIVE_INFINITY
+  execution.deadline = Infinity
   return new Promise((resolve) => {
     live.events.push({ type: 'tool_progress', id, name, data })
     live.waiting.push(() => {
       // Of several that wait, the first knew the deadline.
-      if (deadline !== Number.POSITIVE_INFINITY) {
+      if (deadline !== Infinity) {
         execution.deadline = deadline + run.clock.now() - told
         if (live.running.has(execution)) live.deadlines.arm(execution.deadline)
       }
@@ -276,7 +273,7 @@ function followSignal(live: LiveBatch): void {
 
 /** Answers the calls whose deadline has passed, and returns the next deadline. */
 function expireCalls(live: LiveBatch, now: number): number {
-  let next = Number.POSITIVE_INFINITY
+  let next = Infinity
   for (const execution of live.running) {
     if (execution.deadline > now) next = Math.min(next, execution.deadline)
     else answer(live, execution, expireCall(execution))
@@ -385,7 +382,11 @@ function isTimeout(reason: unknown): boolean {
   return reason instanceof ToolError && reason.reason === 'timeout'
 }
 
-function callFacts(call: ToolCall, { requestId, sessionId }: ToolRun): SpanFacts {
+/** What telemetry says of a call. */
+export function callFacts(
+  call: ToolCall,
+  { requestId, sessionId }: Pick<ToolRun, 'requestId' | 'sessionId'>,
+): SpanFacts {
   return { requestId, sessionId, toolName: call.name, toolCallId: call.id }
 }
 

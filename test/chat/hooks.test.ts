@@ -305,7 +305,7 @@ test('a stop ends a run that waits for a key, for onToolError or for the validat
       {},
     ],
     [createEngine({ adapter: adapter([call('c1')]), tools, onToolError: never }), {}],
-    [createEngine({ adapter: adapter([['text', '{}']]) }), { responseFormat: schema as never }],
+    [createEngine({ adapter: adapter([['text', '{}']]) }), { responseFormat: schema }],
   ]
   for (const [engine, options] of waiting) {
     const control = new AbortController()

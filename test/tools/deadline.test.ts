@@ -342,8 +342,7 @@ describe('the deadline of a handler that waits for its consumer', () => {
     const clock = virtualClock({ auto: false })
     const own = reporting(async (progress) => {
       await progress(1)
-      void clock.advance(101)
-      await clock.sleep(1000)
+      await Promise.all([clock.advance(101), clock.sleep(1000)])
       return 'late'
     })
     expect(await read(clock, own)).toMatch(/did not finish within 100 ms/)
