@@ -5,7 +5,6 @@ import { defined, isObject } from '../types/guards.ts'
 import type { ToolCall } from '../types/message.ts'
 import { checkArguments, type ToolRun } from './execute.ts'
 import { messageOf } from './failures.ts'
-import { ownContext } from './own-context.ts'
 
 /** What becomes of a call: the call itself if it runs, the event that settles it, or nothing if the caller answers it. */
 export type Judged = ToolCall | StreamEvent | undefined
@@ -62,9 +61,9 @@ interface Asked extends Pick<ToolRun, 'approve' | 'context'> {
 async function approval(
   call: ToolCall,
   tool: Tool,
-  { approve, context: shared, args, approved }: Asked,
+  { approve, context: fresh, args, approved }: Asked,
 ): Promise<Judged> {
-  const context = ownContext(shared)
+  const context = fresh()
   try {
     if (approve === undefined) {
       const { needsApproval } = tool
