@@ -8,7 +8,8 @@ import type {
   StepChanges,
 } from '../contracts/options.ts'
 import type { Tool } from '../contracts/tool.ts'
-import { EngineError } from '../errors/errors.ts'
+import { EngineError, StreamError } from '../errors/errors.ts'
+import { thrownText } from '../errors/to-json-value.ts'
 import { mergeProviderOptions } from '../make/provider-options.ts'
 import { toResponseFormat } from '../make/requests.ts'
 import { toToolSpec } from '../make/tools.ts'
@@ -17,7 +18,7 @@ import { validateCallOptions } from '../schema/options.ts'
 import type { Issue } from '../types/error-data.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
-import type { JsonObject, JsonValue } from '../types/json.ts'
+import type { JsonObject } from '../types/json.ts'
 import type { Message } from '../types/message.ts'
 import type { ModelRequest, ToolSpec } from '../types/request.ts'
 
@@ -29,8 +30,11 @@ export interface RunContext {
   readonly sessionId: string | undefined
   /** The engine's tools, with the call's added; a tool of the same name is replaced. */
   readonly tools: readonly Tool[]
-  /** The engine's context, with the session's and the call's merged over it. */
-  readonly context: EngineContext
+  /**
+   * The engine's context, with the session's and the call's merged over it. It is a new record each time, so whoever gets it may
+   * write to it. Members of the engine and the call are the caller's own objects; those of the session are copies, because they are saved.
+   */
+  readonly context: () => EngineContext
 }
 
 /** What a session adds to its runs. */
@@ -56,7 +60,7 @@ export function runContext(
     requestId: call.requestId ?? parts.newId('request'),
     sessionId: session?.sessionId,
     tools: call.tools === undefined ? parts.tools : mergeByName(parts.tools, call.tools),
-    context: mergeContext(parts.context, session?.context, call.context),
+    context: () => ({ ...parts.context, ...copied(session?.context), ...call.context }),
   }
 }
 
@@ -80,12 +84,9 @@ export function mergeByName<T extends { readonly name: string }>(
   return [...byName.values()]
 }
 
-function mergeContext(
-  engine: EngineContext,
-  session: JsonObject | undefined,
-  call: object | undefined,
-): EngineContext {
-  return session === undefined && call === undefined ? engine : { ...engine, ...session, ...call }
+/** Saved data that its holder may change. Most sessions have none. */
+function copied(context: JsonObject | undefined): JsonObject | undefined {
+  return context && Object.keys(context).length > 0 ? structuredClone(context) : undefined
 }
 
 /** A request, or the fields of one that the loop sets for each turn. */
@@ -141,7 +142,7 @@ export function buildRequest(
       draft.providerOptions,
       call.providerOptions,
     ),
-    metadata: mergeMetadata(defaults.metadata, draft.metadata, call.metadata),
+    metadata: { ...defaults.metadata, ...draft.metadata, ...call.metadata },
     // A new field of a request must be decided about here.
   } satisfies Readonly<Record<keyof ModelRequest, unknown>>)
 }
@@ -155,15 +156,44 @@ function withInstructions(
   messages: readonly Message[],
   given: Instructions | undefined = optionOf(context, 'instructions'),
 ): readonly Message[] {
-  const content = typeof given === 'function' ? given(context.context) : given
+  const content = typeof given === 'function' ? instructed(given, context) : given
   if (content === undefined || content === '') return messages
   if (typeof content !== 'string') {
     const problem = `must be or return a text, not ${describe(content)}; prepareStep may be async`
     throw refusal('invalid_options', 'instructions', problem)
   }
-  const instructed: Message = { role: 'system', content }
-  instructionMessages.add(instructed)
-  return [instructed, ...messages]
+  const first: Message = { role: 'system', content }
+  instructionMessages.add(first)
+  return [first, ...messages]
+}
+
+function instructed(
+  given: Exclude<Instructions, string>,
+  { context }: RunContext,
+): ReturnType<typeof given> {
+  try {
+    return given(context())
+  } catch (thrown) {
+    throw hookFailure('instructions', thrown)
+  }
+}
+
+/** What a hook of the caller threw, as an error that names the hook. */
+export function hookFailure(name: string, thrown: unknown): StreamError {
+  return new StreamError('unknown', `${name} threw: ${thrownText(thrown)}`, { cause: thrown })
+}
+
+/** Shows an event to the caller's observer. Returns what that threw, if it did. */
+export function show(
+  observer: CallOptions['onEvent'],
+  event: StreamEvent,
+): StreamError | undefined {
+  try {
+    observer?.(event)
+    return undefined
+  } catch (thrown) {
+    return hookFailure('onEvent', thrown)
+  }
 }
 
 /** The messages that `instructions` became. They are not the caller's. */
@@ -187,16 +217,6 @@ function mergeTools(
 ): readonly ToolSpec[] {
   const own = mergeByName(engine.tools.map(toToolSpec), requested ?? [])
   return call.tools === undefined ? own : mergeByName(own, call.tools.map(toToolSpec))
-}
-
-const nothing: JsonObject = {}
-
-function mergeMetadata(...layers: readonly (JsonObject | undefined)[]): JsonObject {
-  const given = layers.filter((layer) => layer !== undefined)
-  if (given.length < 2) return given[0] ?? nothing
-  const merged: Record<string, JsonValue> = {}
-  for (const layer of given) Object.assign(merged, layer)
-  return merged
 }
 
 /** Which events the consumer sees, by the options of the run; `undefined` when it sees all. */

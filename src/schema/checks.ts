@@ -268,8 +268,16 @@ export function unknownKey(key: string, knownKeys: readonly string[], path: stri
 
 /** The advice about an unknown key: the one that was probably meant, or all that there are. */
 export function meantKey(key: string, knownKeys: readonly string[]): string {
-  const near = nearest(key, knownKeys)
+  const near = knownKeys.find((known) => known === elsewhere[key]) ?? nearest(key, knownKeys)
   return near === undefined ? `known keys are ${knownKeys.join(', ')}` : `did you mean ${near}?`
+}
+
+/** What other libraries call the options of ours. */
+const elsewhere: Readonly<Record<string, string>> = {
+  abortSignal: 'signal',
+  stopWhen: 'maxTurns',
+  maxSteps: 'maxTurns',
+  system: 'instructions',
 }
 
 /** The word that was probably meant, or `undefined`. Case, `_` and `-` are ignored. */

@@ -22,7 +22,6 @@ import type { SchemaIssue, SchemaResult, StandardSchema } from '../types/standar
 import { isToolHelp } from './compact-tools.ts'
 import { invalidArguments, messageOf, noSuchTool, raised, toolFailure } from './failures.ts'
 import { plainJson } from './json.ts'
-import { ownContext } from './own-context.ts'
 
 /**
  * Runs one call: checks its arguments, calls the handler, reads what it returned. Never throws and never rejects.
@@ -98,8 +97,9 @@ export interface Execution extends CallContext {
   /** Stops the handler. */
   readonly control: AbortController
   readonly startedAt: number
-  /** When it is answered as timed out. A value that comes later does not count. */
-  readonly deadline: number
+  readonly timeoutMs: number
+  /** When it is answered as timed out. A value that comes later does not count. Time in which the handler waits for the consumer is added. */
+  deadline: number
   /** Tells the clock that the handler is done. */
   readonly release: (() => void) | undefined
   readonly trace: Span
@@ -176,7 +176,7 @@ function handlerOptions({ call, run, control, progress }: Execution): HandlerOpt
   const answer = answers?.get(call.id)
   const options: HandlerOptions = {
     signal: control.signal,
-    context: ownContext(context),
+    context: context(),
     toolCall: call,
     idempotencyKey: keyOf?.(call) ?? `${requestId ?? 'call'}:${call.id}`,
     progress,
@@ -227,7 +227,7 @@ function readHalt(call: ToolCall, reason: unknown, result: unknown): ToolOutcome
     return malformed(call, 'the reason of a halt must be a non-empty string')
   }
   if (loopHaltReasons.some((reserved) => reserved === reason)) {
-    const problem = `the halt reason ${reason} is reserved`
+    const problem = `the halt reason ${reason} is reserved for the loop; use a word of your own`
     return malformed(call, problem, { reservedHaltReason: reason })
   }
   return { type: 'halt', reason, result }
@@ -278,7 +278,8 @@ export const defaultMaxConcurrency = 8
 export interface ToolRun {
   /** The tools that may be called, by name. `toolTable` makes it. */
   readonly tools: ReadonlyMap<string, Tool>
-  readonly context: EngineContext
+  /** A new record for each handler and hook. */
+  readonly context: () => EngineContext
   readonly requestId?: string | undefined
   readonly sessionId?: string | undefined
   readonly engine?: Engine | undefined

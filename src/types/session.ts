@@ -1,7 +1,7 @@
 import type { ErrorData } from './error-data.ts'
 import type { JsonObject, JsonValue } from './json.ts'
 import type { Message, Part, Thread, ToolCall } from './message.ts'
-import type { ModelResponse } from './response.ts'
+import type { ModelResponse, Usage } from './response.ts'
 import type { HaltedReason, PendingApproval, ToolHalt } from './results.ts'
 
 /** Every session status. */
@@ -61,8 +61,10 @@ export interface CallDecision {
 export interface RunProgress {
   /** A run that was suspended in manual mode continues in manual mode. */
   readonly mode: 'auto' | 'manual'
-  /** The number of model calls so far; `maxTurns` limits it. */
+  /** The number of model calls since the user's message; `maxTurns` limits it. */
   readonly turns: number
+  /** What was used and is in no result yet, besides `answer`. */
+  readonly usage?: Usage
   /** Where the run is: waiting for an answer, running its tools, waiting for somebody to settle a call, or between two steps. */
   readonly phase: 'model' | 'tools' | 'waiting' | 'between'
   /**
@@ -84,17 +86,28 @@ export interface RunProgress {
   readonly late?: readonly Message[]
 }
 
-/** What may be done to a session, as data: it can be queued, stored and applied by another process. */
+/**
+ * What may be done to a session, as data: it can be queued, stored and applied by another process.
+ *
+ * Whoever may hand in a command may do what it says. An endpoint for users checks its type, and what addresses its media name.
+ */
 export type SessionCommand =
-  /** The user's words: the answer to the first open question, or a user message. */
+  /** The user's words: the answer to the first open question, or a user message. Parts are texts, images and files. */
   | { readonly type: 'send'; readonly content: string | readonly Part[] }
-  | { readonly type: 'approve'; readonly toolCallId: string; readonly arguments?: JsonObject }
-  | { readonly type: 'deny'; readonly toolCallId: string; readonly reason?: string }
+  | {
+      readonly type: 'approve'
+      readonly toolCallId: string
+      readonly arguments?: JsonObject | undefined
+    }
+  | { readonly type: 'deny'; readonly toolCallId: string; readonly reason?: string | undefined }
   | {
       readonly type: 'submitToolResult'
       readonly toolCallId: string
+      /** A text as it is, any other value as JSON. */
       readonly content: JsonValue | readonly Part[]
-      readonly isError?: boolean
+      /** `content` is a list of parts: texts, images and files. Without it, a list that looks like parts is data. */
+      readonly parts?: boolean | undefined
+      readonly isError?: boolean | undefined
     }
   | { readonly type: 'resume' }
 
