@@ -294,7 +294,7 @@ const createdAt = new Date(wireEpoch * 1000).toISOString()
 /** The models that are listed by default. */
 const defaultModels: Readonly<Record<Provider, readonly string[]>> = {
   openai: ['gpt-5', 'gpt-4o-mini', 'gpt-image-1'],
-  anthropic: ['claude-sonnet-4-5-20250929', 'claude-haiku-4-5-20251001'],
+  anthropic: ['claude-sonnet-4-6', 'claude-haiku-4-5-20251001'],
   gemini: ['gemini-2.5-flash', 'gemini-2.5-pro', 'gemini-2.5-flash-image'],
 }
 
