@@ -164,8 +164,8 @@ export interface CallOptions<Format extends FormatOption = FormatOption> {
   /** Replaces the engine's; what it leaves out is the default. `false` turns retries off. */
   readonly retry?: RetryOption | undefined
   /**
-   * Merged over the engine's and the session's, member by member, and passed to tool handlers. Its members may be anything. What the
-   * tools need is checked by `createEngine` only: a member that is replaced here must have the type of the one before.
+   * Merged over the engine's and the session's, member by member, and passed to tool handlers. Its members may be anything. The compiler
+   * does not check that a member has the type of the one that it replaces.
    */
   readonly context?: object | undefined
   /** `false` hides `text_delta` and `reasoning_delta` from the consumer; results do not change. */
