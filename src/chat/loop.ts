@@ -88,7 +88,11 @@ async function* runLoop(loop: LoopState): AsyncGenerator<Batch, void> {
     do {
       spans.startStep()
       // A step that was cut goes on where it was: its answer is there already.
-      if (!state.active && loop.decisions.length > 0) yield* lateResults(loop)
+      if (!state.active && loop.decisions.length + state.halts.length > 0) {
+        yield* lateResults(loop)
+        loop.haltedReason = firstHalt(state.halts)?.reason
+        if (loop.haltedReason !== undefined) break
+      }
       const prepareStep = optionOf(loop.context, 'prepareStep')
       if (prepareStep !== undefined) await prepareTurn(loop, prepareStep)
       if (!state.active) {
@@ -124,7 +128,7 @@ async function* runLoop(loop: LoopState): AsyncGenerator<Batch, void> {
       spans.endStep(step)
       yield batch
     } while (loop.kind === 'chat' && loop.haltedReason === undefined)
-    if (loop.haltedReason !== undefined) {
+    if (loop.kind === 'chat' && loop.haltedReason !== undefined) {
       yield emit(loop, [{ type: 'chat_completed', result: chatResult(loop, loop.haltedReason) }])
     }
   } catch (error) {
@@ -293,7 +297,9 @@ function settledBefore(
   if (stored !== undefined) return answerStored(call, stored, tools)
   // In a pass without tools nothing can have run.
   const wasStarted = !isFinalizing(loop) && state.started.includes(call.id)
-  if (wasStarted && tools.tools.get(call.name)?.idempotent !== true) return interrupted(loop, call)
+  if (wasStarted && tools.tools.get(call.name)?.idempotent !== true) {
+    return interrupted(loop, call, tools.answers?.get(call.id))
+  }
   const decision = decisions.find((decided) => decided.call.id === call.id && !decided.late)
   if (decision === undefined) return wasStarted ? call : undefined
   return decision.deny === undefined ? decision.call : deniedEvent(call, decision.deny)
@@ -301,12 +307,16 @@ function settledBefore(
 
 /**
  * Runs the calls that were approved after the model had been told that there is no result yet. Each result follows the
- * thread as a message of its own. A question or a halt of such a handler comes too late: its result is told to the model.
+ * thread as a message of its own. A question or a halt of such a handler ends the loop before the model is asked.
  */
 async function* lateResults(loop: LoopState): AsyncGenerator<Batch, void> {
-  const late = loop.decisions.filter((decision) => decision.late === true)
+  const { thread, halts } = loop.state
+  const { messages } = thread
+  // What was asked before the run was cut is not asked again.
+  const late = loop.decisions.filter(
+    ({ call, late }) => late === true && !halts.some(({ toolCallId }) => toolCallId === call.id),
+  )
   loop.decisions = []
-  const { messages } = loop.state.thread
   const keyOf = ({ id }: ToolCall): string => {
     const at = messages.findLastIndex(({ toolCalls = [] }) =>
       toolCalls.some((own) => own.id === id),
@@ -320,14 +330,16 @@ async function* lateResults(loop: LoopState): AsyncGenerator<Batch, void> {
   for (const { call } of late) {
     const earlier = await settledBefore(loop, call, tools)
     if (earlier === undefined || !('type' in earlier)) open.push(call)
-    else yield emit(loop, withChanges([toLate(call, earlier)], changed))
+    else yield emit(loop, [toLate(call, earlier, changed)])
   }
   if (open.length === 0) return
   const calls = new Map(open.map((call) => [call.id, call]))
   const running = runTools(loop, open, tools)
   for (let read = await running.next(); read.done !== true; read = await running.next()) {
-    const events = read.value.map((event) => toLate(calls.get(eventCall(event)), event))
-    yield emit(loop, withChanges(events, changed))
+    yield emit(
+      loop,
+      read.value.map((event) => toLate(calls.get(eventCall(event)), event, changed)),
+    )
   }
   throwIfStopped(loop)
 }
@@ -374,32 +386,40 @@ function eventCall(event: StreamEvent): string {
   return 'toolCallId' in event ? event.toolCallId : 'id' in event ? (event.id ?? '') : ''
 }
 
-/** The answer to a call as a message that follows the thread. Other events stay as they are. */
-function toLate(call: ToolCall | undefined, event: StreamEvent): StreamEvent {
+/** The answer to a call as a message that follows the thread, and its question as a late one. Other events stay as they are. */
+function toLate(
+  call: ToolCall | undefined,
+  event: StreamEvent,
+  changed: ReadonlyMap<string, JsonObject>,
+): StreamEvent {
   if (call === undefined) return event
-  const told = toldBy(event)
-  if (told === undefined) return event
   const { id } = call
-  const { interrupted: reason, metadata } = event.type === 'tool_result_encoded' ? event : {}
+  const lateResultOf = id
+  if (event.type === 'ask_user_requested') return { ...event, metadata: { lateResultOf } }
+  if (event.type !== 'tool_result_encoded' && event.type !== 'tool_halt') return event
+  const { content, metadata } = event
+  const isHalt = event.type === 'tool_halt'
+  const reason = isHalt ? undefined : event.interrupted
+  // A call without a result is not known to have run.
+  const args = reason === undefined ? changed.get(id) : undefined
   return defined<ResultEncoded>({
     type: 'tool_result_encoded',
     id,
-    content: lateContent(call, told),
-    metadata: { ...metadata, lateResultOf: id },
+    content: lateContent(call, content, args),
+    metadata: { ...metadata, ...(args && { approvedArguments: args }), lateResultOf },
     interrupted: reason,
+    halt: isHalt ? { reason: event.reason, toolCallId: id, result: event.result } : event.halt,
   })
 }
 
 type ResultEncoded = Extract<StreamEvent, { type: 'tool_result_encoded' }>
 
-/** What an event tells the model about a call, if it answers it. */
-function toldBy(event: StreamEvent): Message['content'] | undefined {
-  if (event.type === 'tool_result_encoded' || event.type === 'tool_halt') return event.content
-  if (event.type !== 'ask_user_requested') return undefined
-  return JSON.stringify({ error: `the tool asked a question: ${event.question}` })
-}
-
-function interrupted({ context }: LoopState, call: ToolCall): StreamEvent {
+/** The answer to a call that was started and left no result. What the user answered to its question is told with it. */
+function interrupted(
+  { context }: LoopState,
+  call: ToolCall,
+  answer: Message['content'] | undefined,
+): StreamEvent {
   const { requestId, sessionId, engine } = context
   if (isObserved()) {
     const at = engine.clock.now()
@@ -407,7 +427,7 @@ function interrupted({ context }: LoopState, call: ToolCall): StreamEvent {
     emitTelemetry({ name: 'tool.interrupted', at, ...facts })
   }
   const reason = 'interrupted'
-  const { content } = interruptedMessage(call.id, reason)
+  const { content } = interruptedMessage(call.id, reason, answer)
   return { type: 'tool_result_encoded', id: call.id, content, interrupted: reason }
 }
 
@@ -420,7 +440,10 @@ function completedStep(loop: LoopState, answer: ModelResponse): StepCompleted {
   const manual = manualCalls(loop, answer)
   const open = new Set([...manual, ...state.requested].map(({ id }) => id))
   const isFirst = state.steps.length === 0
-  const late = isFirst && open.size === 0 ? loop.late : []
+  const halt = firstHalt(inCallOrder(state.halts, answer))
+  // The answer to a question replaces its placeholder, so nothing may follow that yet.
+  const isSettled = open.size === 0 && halt?.reason !== 'ask_user'
+  const late = isFirst && isSettled ? loop.late : []
   return defined<StepCompleted>({
     type: 'step_completed',
     response: answer,
@@ -428,7 +451,7 @@ function completedStep(loop: LoopState, answer: ModelResponse): StepCompleted {
     manualToolCalls: manual,
     mode: loop.mode,
     continues: loop.continued && isFirst ? true : undefined,
-    halt: firstHalt(inCallOrder(state.halts, answer)),
+    halt,
   })
 }
 
@@ -460,10 +483,19 @@ function haltedAfter(
   if (halt?.reason === 'ask_user' || halt?.reason === 'approval') return halt.reason
   if (step.manualToolCalls.length > 0) return 'manual_tool_calls'
   if (halt !== undefined) return halt.reason
-  if (isDone(step)) return restingReason(step.response)
+  if (isDone(step) && !tellsMore(loop, step)) return restingReason(step.response)
   const limit = loop.turns >= loop.maxTurns ? 'max_turns' : undefined
   const haltWhen = optionOf(loop.context, 'haltWhen')
   return haltWhen === undefined ? limit : haltedBy(haltWhen, loop, step, limit)
+}
+
+/** Whether late results follow an answer that needs nothing else: the model has not read them. */
+function tellsMore({ decisions }: LoopState, { response, newMessages }: StepCompleted): boolean {
+  return (
+    restingReason(response) === 'completed' &&
+    (newMessages.at(-1)?.metadata?.['lateResultOf'] !== undefined ||
+      decisions.some(({ late }) => late === true))
+  )
 }
 
 /** Asks the caller's `haltWhen`. */
@@ -533,8 +565,9 @@ function endStep(loop: LoopState, step: StepCompleted): Batch {
 function chatResult(loop: LoopState, haltedReason: HaltedReason): ChatOutcome {
   const { state } = loop
   const last = state.steps.at(-1)
-  const halt = last?.halt
-  const [asked] = state.questions
+  // Between two steps, those of late calls.
+  const late = firstHalt(state.halts)
+  const asked = [...state.questions, ...state.halts].find(({ reason }) => reason === 'ask_user')
   return defined<ChatOutcome>({
     outputText: turnText(state, last?.response),
     output: loop.output?.plain,
@@ -546,8 +579,8 @@ function chatResult(loop: LoopState, haltedReason: HaltedReason): ChatOutcome {
     pendingQuestionOptions: asked?.options,
     pendingApprovals: state.approvals,
     manualToolCalls: last?.manualToolCalls ?? [],
-    haltResult: halt?.result,
-    error: last === undefined ? undefined : stepError(last),
+    haltResult: (late ?? last?.halt)?.result,
+    error: late === undefined && last !== undefined ? stepError(last) : late?.error,
     usage: totalUsage(state),
     metadata: isFinalizing(loop) ? { structuredFinalize: true } : {},
   })

@@ -86,8 +86,12 @@ export interface RunProgress {
 
 /** What may be done to a session, as data: it can be queued, stored and applied by another process. */
 export type SessionCommand =
-  /** The user's words: the answer to the first open question, or a user message. */
-  | { readonly type: 'send'; readonly content: string | readonly Part[] }
+  /** The user's words: the answer to the first open question, or a user message. With `toolCallId` only the answer to that call's question. */
+  | {
+      readonly type: 'send'
+      readonly content: string | readonly Part[]
+      readonly toolCallId?: string
+    }
   | { readonly type: 'approve'; readonly toolCallId: string; readonly arguments?: JsonObject }
   | { readonly type: 'deny'; readonly toolCallId: string; readonly reason?: string }
   | {
