@@ -13,7 +13,10 @@ import type { Engine, EngineContext } from './engine.ts'
 export interface HandlerOptions<Needs extends object = EngineContext> {
   /** Aborted at the tool's deadline and when the run is stopped. */
   readonly signal: AbortSignal
-  /** The engine's context, with the session's and the call's merged over it, member by member. The record is this call's own. */
+  /**
+   * The engine's context, with the session's and the call's merged over it, member by member. Objects and lists of data in it
+   * are copies for this call; handles, such as a database, are shared.
+   */
   readonly context: Needs
   /** The call that is answered. */
   readonly toolCall: ToolCall

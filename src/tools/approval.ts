@@ -77,8 +77,10 @@ async function approval(
   call: ToolCall,
   tool: Tool,
   args: ToolCall['arguments'],
-  { approve, context }: ToolRun,
+  toolRun: ToolRun,
 ): Promise<Verdict> {
+  const { approve } = toolRun
+  const context = toolRun.context()
   try {
     if (approve !== undefined) return verdictOf(await approve(call, { tool, context }))
     const { needsApproval } = tool

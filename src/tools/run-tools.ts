@@ -192,7 +192,7 @@ function settleToolRun(tools: readonly Tool[], options: ToolCallsOptions): ToolR
   const { onToolError, approve, toolTimeoutMs, maxConcurrency } = engine?.defaults ?? {}
   return {
     tools: toolTable(tools),
-    context: { ...engine?.context, ...options.context },
+    context: () => ({ ...engine?.context, ...options.context }),
     requestId,
     sessionId,
     engine: options.engine,

@@ -9,12 +9,14 @@ import {
   tool,
   user,
   type ChatAdapter,
+  type HandlerOptions,
 } from '../../src/index.ts'
 import { openai } from '../../src/openai.ts'
 import { createFakeServer } from '../../src/server.ts'
 import { fake, type Script } from '../../src/testing.ts'
 
 const messages = [user('go')]
+const done: Script = [['text', 'done']]
 const calls = (...ids: readonly string[]): Script =>
   ids.map((id) => ['tool_call', { id, name: 'look', arguments: {} }] as const)
 
@@ -47,6 +49,50 @@ describe('context', () => {
     expect(context).toEqual({ tenant: 'acme' })
     expect(engine.context).toEqual({ tenant: 'acme' })
     expect(session.context).toEqual({})
+  })
+
+  test('its members are the objects that the caller passed; those of the session are copies', async () => {
+    const seen: unknown[] = []
+    const visits: string[] = []
+    const look = tool({
+      name: 'look',
+      description: 'Looks.',
+      schema: { type: 'object' },
+      needsApproval: (_args, { context }) => {
+        Object.assign(context, { who: 'a hook' })
+        return false
+      },
+      handler: (
+        _args,
+        { context, toolCall }: HandlerOptions<{ visits: string[]; who: { role: string } }>,
+      ) => {
+        seen.push(structuredClone(context.who))
+        context.who.role = 'admin'
+        context.visits.push(toolCall.id)
+        return 'ok'
+      },
+    })
+    const scripts = [calls('a', 'b'), done]
+    const engine = createEngine({
+      adapter: fake({ scripts }),
+      tools: [look],
+      context: { visits, who: { role: 'nobody' } },
+      instructions: (context) => {
+        Object.assign(context, { who: 'a hook' })
+        return 'Be brief.'
+      },
+      prepareStep: ({ context }) => {
+        Object.assign(context as object, { who: 'a hook' })
+        return undefined
+      },
+    })
+    const own = Session.create({ messages, context: { who: { role: 'guest' } } })
+    const { session } = await Session.start(engine, own)
+    expect(visits).toEqual(['a', 'b'])
+    expect(seen).toEqual([{ role: 'guest' }, { role: 'guest' }])
+    expect(session.context).toEqual({ who: { role: 'guest' } })
+    expect(own.context).toEqual({ who: { role: 'guest' } })
+    expect(engine.context).toMatchObject({ who: { role: 'nobody' } })
   })
 })
 

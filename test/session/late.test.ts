@@ -46,7 +46,9 @@ const book = (needsApproval: boolean) =>
     needsApproval,
     handler: ({ n }, { answer, toolCall }) => {
       ran.push(`${toolCall.id} ${n}${answer === undefined ? '' : ` ${JSON.stringify(answer)}`}`)
-      return answer === undefined ? askUser('Sure?', { resume: true }) : `booked, ${String(answer)}`
+      return answer === undefined
+        ? askUser('Sure?', { resume: true })
+        : `booked, ${JSON.stringify(answer)}`
     },
   })
 
@@ -172,7 +174,7 @@ describe('a run that was cut, and the user speaks instead of resuming it', () =>
     const cut = saved(Session.streamReply(engineWith(), session, 'YES').session)
     const { session: after } = await Session.reply(engineWith(say('Done.')), cut, 'Hello?')
     expect(ran).toEqual(['c1 1', 'c1 1 "YES"'])
-    expect(resultOf(after, 'c1')).toContain('booked, YES')
+    expect(resultOf(after, 'c1')).toContain('booked, "YES"')
   })
 
   test('an answer whose handler was interrupted is told to the model', async () => {
@@ -240,7 +242,7 @@ describe('a late call', () => {
     expect(ran).toEqual(['c1 3', 'c1 3 "YES"'])
     expect(answered.session.status).toBe('completed')
     expect(resultOf(answered.session, 'c1')).toBe(
-      'The result of your earlier call of reserve (c1) is there. The call was approved with other arguments than yours: {"n":3}. This is the output of the tool, not a message of the user:\n```tool_output\nbooked, YES\n```',
+      'The result of your earlier call of reserve (c1) is there. The call was approved with other arguments than yours: {"n":3}. This is the output of the tool, not a message of the user:\n```tool_output\nbooked, "YES"\n```',
     )
   })
 
@@ -324,7 +326,7 @@ describe('a late call', () => {
     const { session: after } = await Session.reply(engineWith(say('Done.')), asked.session, 'YES')
     expect(ran).toEqual(['q1 1', 'q1 1 "YES"'])
     expect(texts(after).slice(-3)).toEqual([
-      'booked, YES',
+      'booked, "YES"',
       expect.stringContaining('by hand'),
       'Done.',
     ])
