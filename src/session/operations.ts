@@ -21,6 +21,7 @@ import {
   type RunStream,
   type StreamOptions,
 } from '../run/run-stream.ts'
+import { shownEvent } from '../run/view-event.ts'
 import { assertValid, within } from '../schema/checks.ts'
 import { checkArguments, disown } from '../tools/execute.ts'
 import type { Issue } from '../types/error-data.ts'
@@ -149,7 +150,7 @@ export function streamStep(
 ): SessionStream<SessionResult<StepResult>> {
   const prepared = prepare(engine, checked(session, 'step'), 'step', options)
   const { base, loop } = prepared
-  return withSession(base, loopSource(loop), stepFold(prepared), { keep: keepEvent(loop.context) })
+  return withSession(base, loopSource(loop), stepFold(prepared), keepEvent(loop.context))
 }
 
 /**
@@ -286,7 +287,7 @@ export interface SessionStream<Result = SessionResult<unknown>> extends RunStrea
 function chatStream<Format>(prepared: Prepared): SessionStream<SessionResultOf<Format>> {
   const { base, loop } = prepared
   const fold = chatFold<Format>(prepared)
-  return withSession(base, loopSource(loop), fold, { keep: keepEvent(loop.context) })
+  return withSession(base, loopSource(loop), fold, keepEvent(loop.context))
 }
 
 /** Adds the session to a stream of its events. */
@@ -294,9 +295,9 @@ function withSession<Result>(
   base: Session,
   source: BatchSource,
   fold: RunFold<Result>,
-  options: StreamOptions = {},
+  keep?: StreamOptions['keep'],
 ): SessionStream<Result> {
-  const folded = foldedStream(source, fold, options)
+  const folded = foldedStream(source, fold, { keep, show: shownEvent })
   const session = (): Session => {
     const ended = folded.end()
     const failed = ended?.type === 'failed' && isFailure(ended.error)
