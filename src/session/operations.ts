@@ -11,7 +11,7 @@ import {
   toStepResult,
   type Collector,
 } from '../run/collector.ts'
-import { keepEvent, runContext } from '../run/context.ts'
+import { engineParts, keepEvent, runContext } from '../run/context.ts'
 import {
   drained,
   foldedStream,
@@ -32,6 +32,7 @@ import type { ChatOutcome, PartialResult, StepResult } from '../types/results.ts
 import type { Session, SessionCommand } from '../types/session.ts'
 import { applyCommand, checked, replied, started, type SessionInput } from './changes.ts'
 import {
+  goesOn,
   isFailure,
   restingRun,
   restore,
@@ -63,6 +64,7 @@ export async function start<Format extends FormatOption = FormatOption>(
   input: SessionInput,
   options?: StartOptions<Format>,
 ): Promise<SessionResultOf<Format>> {
+  engineParts(engine)
   const { id, ...rest } = options ?? {}
   return runChat(engine, started(input, id), rest)
 }
@@ -85,6 +87,7 @@ export async function reply<Format extends FormatOption = FormatOption>(
   text: string | readonly Part[],
   options?: ReplyOptions<Format>,
 ): Promise<SessionResultOf<Format>> {
+  engineParts(engine)
   const { toolCallId, ...rest } = options ?? {}
   const answered = replied(session, text, toolCallId)
   return waits(answered) ? drained(...resting<Format>(answered)) : runChat(engine, answered, rest)
@@ -96,6 +99,7 @@ export async function resume<Format extends FormatOption = FormatOption>(
   session: Session,
   options?: CallOptions<Format>,
 ): Promise<SessionResultOf<Format>> {
+  engineParts(engine)
   return runChat(engine, checked(session, 'resume'), options)
 }
 
@@ -105,6 +109,7 @@ export async function step(
   session: Session,
   options?: CallOptions,
 ): Promise<SessionResult<StepResult>> {
+  engineParts(engine)
   const prepared = prepare(engine, checked(session, 'step'), 'step', options)
   return drained(loopSource(prepared.loop), stepFold(prepared))
 }
@@ -115,6 +120,7 @@ export function streamStart<Format extends FormatOption = FormatOption>(
   input: SessionInput,
   options?: StartOptions<Format>,
 ): SessionStream<SessionResultOf<Format>> {
+  engineParts(engine)
   const { id, ...rest } = options ?? {}
   return chatStream(prepare(engine, started(input, id), 'chat', rest))
 }
@@ -126,6 +132,7 @@ export function streamReply<Format extends FormatOption = FormatOption>(
   text: string | readonly Part[],
   options?: ReplyOptions<Format>,
 ): SessionStream<SessionResultOf<Format>> {
+  engineParts(engine)
   const { toolCallId, ...rest } = options ?? {}
   const answered = replied(session, text, toolCallId)
   return waits(answered)
@@ -139,6 +146,7 @@ export function streamResume<Format extends FormatOption = FormatOption>(
   session: Session,
   options?: CallOptions<Format>,
 ): SessionStream<SessionResultOf<Format>> {
+  engineParts(engine)
   return chatStream(prepare(engine, checked(session, 'resume'), 'chat', options))
 }
 
@@ -148,6 +156,7 @@ export function streamStep(
   session: Session,
   options?: CallOptions,
 ): SessionStream<SessionResult<StepResult>> {
+  engineParts(engine)
   const prepared = prepare(engine, checked(session, 'step'), 'step', options)
   const { base, loop } = prepared
   return withSession(base, loopSource(loop), stepFold(prepared), keepEvent(loop.context))
@@ -166,6 +175,7 @@ export function streamNext<Format extends FormatOption = FormatOption>(
   command?: SessionCommand,
   options?: CallOptions<Format>,
 ): SessionStream<SessionResultOf<Format>> {
+  engineParts(engine)
   const next = command === undefined ? session : applyCommand(session, command)
   if (command?.type === 'approve') refuseArguments(engine, session, command, options)
   return waits(next)
@@ -220,6 +230,9 @@ function prepare(
   const mode = options?.mode ?? from.run?.mode
   const start = { kind, state: restore(from), turns, mode, decisions, late }
   const loop = createLoop(engine, start, options, { sessionId, context })
+  const waited = kind === 'chat' && session.run?.phase === 'waiting' && !goesOn(session)
+  // A run that goes on with the results of others has the same limit as one that runs its tools itself.
+  if (waited && !loop.finalize && loop.turns >= loop.maxTurns) loop.haltedReason = 'max_turns'
   const run = { ...(from.run ?? restingRun(loop.mode)), mode: loop.mode }
   return { loop, base: { ...rest, id: sessionId, context, status: 'idle', run } }
 }
