@@ -314,6 +314,7 @@ async function* lateResults(loop: LoopState): AsyncGenerator<Batch, void> {
     const earlier = settled instanceof Promise ? await waitFor(loop, settled) : settled
     if (earlier === undefined || !('type' in earlier)) open.push(call)
     else yield emit(loop, [toLate(call, earlier, changed)])
+    throwIfStopped(loop)
   }
   if (open.length === 0) return
   const calls = new Map(open.map((call) => [call.id, call]))
