@@ -246,6 +246,19 @@ describe('a file of the user', () => {
   })
 })
 
+test.each(wires)('a file that is refused is named by its place, for %s', async (wire) => {
+  const film = filePart(fileFromBytes(bytes('PK--'), 'application/x-own'))
+  const known = filePart(fileFromBytes(bytes(pdf), 'application/pdf'))
+  const refused = await refusalOf(wire, [
+    user('Look:'),
+    user([known, wire === 'responses' ? filePart(fileFromBytes(bytes(wav), 'audio/wav')) : film]),
+  ])
+  expect(refused).toMatchObject({
+    reason: 'unsupported_feature',
+    message: expect.stringMatching(/^messages\[1\]\.content\[1\]: \w+ does not take /) as string,
+  })
+})
+
 test('the name of a file reaches Gemini as a text before it', async () => {
   const file = fileFromBytes(bytes(pdf), 'application/pdf', { name: 'report.pdf' })
   expect(await userParts('gemini', [textPart('Look:'), filePart(file)])).toEqual([

@@ -16,6 +16,7 @@ import type { JsonObject } from '../../types/json.ts'
 import type { ModelRequest } from '../../types/request.ts'
 import type { Warn, Warning } from '../../types/warning.ts'
 import { hasMedia, resolveMedia, type MediaLimits } from '../../vision/resolve-images.ts'
+import { located } from './files.ts'
 
 /** The options that every provider adapter takes. */
 export interface ConnectionOptions {
@@ -293,7 +294,7 @@ async function httpCall(
   const { requestIdHeader } = wire
   const { provider, requestId } = facts
   const sendable = hasMedia(request) ? resolveMedia(request, { provider, ...wire.media }) : request
-  const { url, body, forms } = open.render(sendable)
+  const { url, body, forms } = rendered(open, sendable)
   const call = await unsentCall(wire, url, { ...options, requestId, stream })
   facts.forms = forms
   facts.clean = secretsOf(call).clean
@@ -307,6 +308,14 @@ async function httpCall(
       if (requestIdHeader === undefined) return
       facts.providerRequestId = response.headers.get(requestIdHeader) ?? undefined
     },
+  }
+}
+
+function rendered(open: OpenCall, request: ModelRequest): RenderedCall {
+  try {
+    return open.render(request)
+  } catch (error) {
+    throw located(error, request)
   }
 }
 

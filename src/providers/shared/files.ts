@@ -1,7 +1,9 @@
 import { AdapterError } from '../../errors/errors.ts'
 import { base64ToBytes } from '../../make/media.ts'
 import { mimeTypeOf } from '../../make/sniff.ts'
+import { asCallerCounts } from '../../run/context.ts'
 import type { InlineFile, MediaFile } from '../../types/media.ts'
+import type { ModelRequest } from '../../types/request.ts'
 
 /** What a file is, as far as providers tell files apart. */
 export type FileKind = 'image' | 'pdf' | 'text' | 'audio' | 'video' | 'other' | 'unknown'
@@ -34,8 +36,31 @@ export function unsupportedFile(provider: string, file: MediaFile, instead: stri
   const mimeType = fileMimeType(file)
   const how = { base64: 'as bytes', url: 'by URL', id: 'by id' }[file.type]
   const message = `${provider} does not take ${mimeType ?? 'a file of unknown type'} ${how} here: ${instead}`
-  return new AdapterError('unsupported_feature', message, {
+  const error = new AdapterError('unsupported_feature', message, {
     provider,
     metadata: { feature: 'file', mimeType: mimeType ?? null, source: file.type },
   })
+  refusedFiles.set(error, file)
+  return error
+}
+
+/** The files that errors are about. Renderers of single parts do not know where a part stands. */
+const refusedFiles = /* @__PURE__ */ new WeakMap<object, MediaFile>()
+
+/** What the rendering of a request threw. The error of a file gets the place of the file in its message. */
+export function located(thrown: unknown, request: ModelRequest): unknown {
+  const file = thrown instanceof AdapterError ? refusedFiles.get(thrown) : undefined
+  if (!(thrown instanceof AdapterError) || file === undefined) return thrown
+  const issues = request.messages.flatMap(({ content }, index) =>
+    typeof content === 'string'
+      ? []
+      : content.flatMap((part, at) =>
+          part.type === 'file' && part.file === file
+            ? [{ path: `messages[${index}].content[${at}]`, problem: thrown.message }]
+            : [],
+        ),
+  )
+  const [place] = asCallerCounts(request, issues)
+  if (place !== undefined) thrown.message = `${place.path}: ${place.problem}`
+  return thrown
 }
