@@ -47,7 +47,12 @@ export function toJsonSchema(schema: AnySchema, reason: ValidationErrorReason): 
   if (!isStandardSchema(schema)) return schema
   const { vendor, jsonSchema } = schema['~standard']
   const refused = (why: string, cause?: unknown): ValidationError =>
-    refusal(reason, 'schema', `of ${vendor} cannot be converted to JSON Schema${why}`, cause)
+    refusal(
+      reason,
+      `schema${placeIn(schema)}`,
+      `of ${vendor} cannot be converted to JSON Schema${why}`,
+      cause,
+    )
   if (jsonSchema === undefined) {
     throw refused(
       '; use withJsonSchema(schema, json), Zod 4.2, or toStandardJsonSchema of @valibot/to-json-schema',
@@ -55,7 +60,7 @@ export function toJsonSchema(schema: AnySchema, reason: ValidationErrorReason): 
   }
   let derived: Record<string, unknown>
   try {
-    derived = jsonSchema.input({ target: 'draft-2020-12' })
+    derived = jsonSchema.input(dialect)
   } catch (cause) {
     const why = thrownText(cause)
     throw refused(`: ${why}; use a type that JSON has, or withJsonSchema(schema, json)`, cause)
@@ -64,3 +69,22 @@ export function toJsonSchema(schema: AnySchema, reason: ValidationErrorReason): 
   // A JSON Schema is JSON by its own definition.
   return rest as JsonObject
 }
+
+/**
+ * The path of the part that cannot be converted, in libraries that list the members of objects as `shape` and have the items
+ * of lists as `element`. A schema may contain itself, so the path has an end.
+ */
+function placeIn(schema: object, depth = 0): string {
+  const inside = 'shape' in schema ? schema.shape : 'element' in schema ? [schema.element] : []
+  if (depth > 8 || typeof inside !== 'object' || inside === null) return ''
+  for (const [key, member] of Object.entries(inside)) {
+    try {
+      if (isStandardSchema(member)) member['~standard'].jsonSchema?.input(dialect)
+    } catch {
+      return (Array.isArray(inside) ? '[]' : `.${key}`) + placeIn(member, depth + 1)
+    }
+  }
+  return ''
+}
+
+const dialect = { target: 'draft-2020-12' } as const

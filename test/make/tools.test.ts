@@ -108,8 +108,12 @@ test.each<[string, () => unknown, string, string | RegExp]>([
   ],
   [
     'a schema that JSON Schema cannot express',
-    () => tool({ ...base, schema: z.object({ d: z.date() }) }),
-    'schema',
+    () =>
+      tool({
+        ...base,
+        schema: z.object({ n: z.number(), d: z.array(z.object({ at: z.date() })) }),
+      }),
+    'schema.d[].at',
     /^of zod cannot be converted to JSON Schema: Date .*; use a type that JSON has, or withJsonSchema/,
   ],
   [
