@@ -43,10 +43,10 @@ export function mimeTypeOf(nameOrUrl: string): string | undefined {
   return types.find(([, endings]) => endings.split(' ').includes(ending))?.[0]
 }
 
-/** The usual ending of the names of files of a type, `txt` for texts of other types. Empty if there is none. */
+/** The usual ending of the names of files of a type. Types without one are mostly texts: `txt`. */
 export function endingOf(mimeType: string): string {
-  const known = rowOf(mimeType)[1].replace(/ .*/, '')
-  return known === '' && mimeType.startsWith('text/') ? 'txt' : known
+  const [, endings] = rowOf(mimeType)
+  return endings === '' ? 'txt' : endings.replace(/ .*/, '')
 }
 
 const office = 'application/vnd.openxmlformats-officedocument'

@@ -1,12 +1,12 @@
 import { isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
+import { isList, listOf } from './flatten-schema.ts'
 import { asEntries, asMembers, type SchemaDialect } from './lower-schema.ts'
 
 export type { SchemaDialect } from './lower-schema.ts'
 
 /** OpenAI with `strict: true`. */
 export const openaiStrict: SchemaDialect = {
-  name: 'openai_strict',
   orPlain: true,
   keywords:
     'title pattern minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minItems maxItems',
@@ -23,16 +23,15 @@ export const openaiStrict: SchemaDialect = {
 
 /** Tools of Anthropic with `strict: true`. */
 export const anthropicStrict: SchemaDialect = /* @__PURE__ */ like(openaiStrict, {
-  name: 'anthropic_strict',
   keywords: 'title default',
   formats: 'date-time time date duration email hostname ipv4 ipv6 uuid uri',
   optional: 'kept',
   recursion: 'refused',
+  excess: tooManyChoices,
 })
 
 /** Anthropic's `output_config.format`, which has no form that is not enforced. */
 export const anthropicFormat: SchemaDialect = /* @__PURE__ */ like(anthropicStrict, {
-  name: 'anthropic_format',
   orPlain: false,
   maps: asEntries,
   tuples: asMembers,
@@ -40,7 +39,6 @@ export const anthropicFormat: SchemaDialect = /* @__PURE__ */ like(anthropicStri
 
 /** Gemini's `responseJsonSchema` and `parametersJsonSchema`. Keywords that it does not know are ignored there. */
 export const geminiJson: SchemaDialect = {
-  name: 'gemini_json',
   orPlain: false,
   keywords:
     'title default example nullable propertyOrdering minimum maximum minItems maxItems minProperties maxProperties minLength maxLength pattern',
@@ -56,7 +54,6 @@ export const geminiJson: SchemaDialect = {
 
 /** Gemini's older `responseSchema` and `parameters`: a subset of OpenAPI 3.0. */
 export const geminiOpenApi: SchemaDialect = /* @__PURE__ */ like(geminiJson, {
-  name: 'gemini_open_api',
   formats: 'date-time enum float double int32 int64',
   enums: 'string',
   any: false,
@@ -69,6 +66,21 @@ export const geminiOpenApi: SchemaDialect = /* @__PURE__ */ like(geminiJson, {
 /** A dialect that differs from another one in some points. */
 function like(other: SchemaDialect, points: Partial<SchemaDialect>): SchemaDialect {
   return { ...other, ...points }
+}
+
+/** Anthropic compiles schemas with at most 24 properties that may be left out, and 16 unions. */
+function tooManyChoices(schema: JsonObject): string | undefined {
+  let optional = 0
+  let unions = 0
+  JSON.stringify(schema, (_key, node: JsonValue) => {
+    const { properties, required, anyOf, type } = isObject(node) ? node : {}
+    if (isList(anyOf ?? type)) unions++
+    if (isObject(properties)) optional += Object.keys(properties).length - listOf(required).length
+    return node
+  })
+  return optional > 24 || unions > 16
+    ? `has ${optional} optional properties and ${unions} unions, of 24 and 16`
+    : undefined
 }
 
 const openApiKeywords: Readonly<Record<string, string>> = {

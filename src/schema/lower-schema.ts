@@ -44,7 +44,6 @@ export function lowerSchema(
 
 /** What a provider knows of JSON Schema. `lowerSchema` rewrites a schema for it. */
 export interface SchemaDialect {
-  readonly name: string
   /** Whether a schema that cannot be expressed may be sent in the plain form, which the provider does not enforce. */
   readonly orPlain: boolean
   /** The keywords that are sent unchanged, with spaces between them. The structural ones are always known. */
@@ -67,6 +66,8 @@ export interface SchemaDialect {
   readonly recursion: 'kept' | 'optional' | 'refused'
   /** Whether the root of an answer must be an object. The root of a tool's arguments always is. */
   readonly objectRoot: boolean
+  /** What a lowered schema has too much of for the provider to enforce it. */
+  readonly excess?: (schema: JsonObject) => string | undefined
   /** The last step: the schema in the words of the provider. */
   readonly finish?: (schema: JsonObject) => JsonObject
 }
@@ -143,6 +144,8 @@ function strictSchema(schema: JsonObject, use: 'tool' | 'answer', at: Position):
   const wrapped = !isObjectRoot && (use === 'tool' || dialect.objectRoot)
   const outer = wrapped ? wrapper(inner) : inner
   const root = Object.keys(defs).length === 0 ? outer : { ...outer, $defs: defs }
+  const excess = dialect.excess?.(root)
+  if (excess !== undefined) throw unsupported(at, excess)
   const lowered = {
     schema: dialect.finish === undefined ? root : dialect.finish(root),
     strict: dialect.closed,
@@ -351,13 +354,13 @@ function hasMembers(schema: JsonObject): boolean {
 function reference(pointer: string, at: Position): Draft {
   const { walk, path, refs } = at
   const { dialect, defs } = walk
-  if (dialect.recursion === 'refused') {
-    throw unsupported(at, `is recursive: ${JSON.stringify(pointer)} contains itself`)
-  }
   const passed = refs.find((ref) => ref.pointer === pointer)?.passed
-  if (dialect.recursion === 'optional' && passed !== 'optional') {
-    const way = 'which is possible only inside a property that may be left out'
-    throw unsupported(at, `is recursive: ${JSON.stringify(pointer)} contains itself, ${way}`)
+  if (dialect.recursion !== 'kept' && dialect.recursion !== passed) {
+    const way =
+      dialect.recursion === 'optional'
+        ? ', which is possible only inside a property that may be left out'
+        : ''
+    throw unsupported(at, `is recursive: ${JSON.stringify(pointer)} contains itself${way}`)
   }
   const name =
     pointer === '#'
@@ -390,11 +393,8 @@ function choices(schema: JsonObject, at: Position): Draft {
   if (only === undefined) throw unsupported(at, 'allows no value')
   const result: Draft = drafts.length === 1 ? only : { anyOf: drafts }
   if ('$ref' in result) return result
-  const { description } = result
   const said = Object.fromEntries(Object.entries(rest).filter(([key]) => annotations.has(key)))
   describe(result, copyKeywords(said, result, at.walk.dialect))
-  if (description !== undefined && said['description'] === undefined)
-    result['description'] ??= description
   return result
 }
 
@@ -455,12 +455,10 @@ function copyKeywords(
         : key === 'description' ||
           (has(keywords, key) && !(key === 'pattern' && looksAround(value)))
     if (isKnown) result[key] = value
-    else if (narrowing.has(key) && !isImplied(key, value, hasFormat)) moved.push(told(key, value))
     else if (
-      key === 'propertyNames' &&
-      isObject(value) &&
-      !('enum' in value) &&
-      'pattern' in value
+      key === 'propertyNames'
+        ? isObject(value) && !('enum' in value) && 'pattern' in value
+        : narrowing.has(key) && !isImplied(key, value, hasFormat)
     ) {
       moved.push(told(key, value))
     }

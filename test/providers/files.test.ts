@@ -187,6 +187,7 @@ describe('a file of the user', () => {
     ['letter', docx, 'letter.docx'],
     ['v1.2 notes', 'text/markdown', 'v1.2 notes.md'],
     [undefined, 'text/x-yaml', 'file.txt'],
+    ['setup', 'application/yaml', 'setup.txt'],
     ['main.py', 'text/x-python', 'main.py'],
   ])(
     'OpenAI Responses tells files by the ending of their names: %s, %s',

@@ -84,16 +84,16 @@ const wholeSchema = fc
   .tuple(schema, schema)
   .map(([root, d]): JsonObject => ({ ...root, $defs: { d } }))
 
-const dialects: readonly (readonly [SchemaDialect, SubsetCheck])[] = [
-  [openaiStrict, openaiStrictProblems],
-  [anthropicStrict, anthropicStrictProblems],
-  [anthropicFormat, anthropicStrictProblems],
-  [geminiJson, geminiJsonProblems],
+const dialects: readonly (readonly [string, SchemaDialect, SubsetCheck])[] = [
+  ['OpenAI, strict', openaiStrict, openaiStrictProblems],
+  ['Anthropic, strict tools', anthropicStrict, anthropicStrictProblems],
+  ['Anthropic, formats', anthropicFormat, anthropicStrictProblems],
+  ['Gemini, JSON Schema', geminiJson, geminiJsonProblems],
 ]
 
 test.each(dialects)(
-  '$name: random schemas are inside the subset, in the plain form or refused',
-  (dialect, problems) => {
+  '%s: random schemas are inside the subset, in the plain form or refused',
+  (_name, dialect, problems) => {
     const outcomes = new Map<string, number>()
     fc.assert(
       fc.property(wholeSchema, (whole) => {
@@ -112,8 +112,8 @@ test.each(dialects)(
 )
 
 test.each(dialects)(
-  '$name: what a model writes by a lowered schema is a value of the original',
-  (dialect) => {
+  '%s: what a model writes by a lowered schema is a value of the original',
+  (_name, dialect) => {
     let checked = 0
     fc.assert(
       fc.property(wholeSchema, fc.integer({ min: 1, max: 99 }), (whole, seed) => {

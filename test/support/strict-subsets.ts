@@ -39,7 +39,8 @@ export const openaiStrictProblems: SubsetCheck = (schema) => [
 
 /**
  * Anthropic, strict tools and formats. Objects are closed, no schema contains itself, lists and texts and numbers have no
- * bounds but a `minItems` of 0 or 1, values of `enum` are plain, references are local, ten formats are known.
+ * bounds but a `minItems` of 0 or 1, values of `enum` are plain, references are local, ten formats are known. At most 24
+ * properties may be left out, and at most 16 schemas have a choice of types or an `anyOf`.
  */
 export const anthropicStrictProblems: SubsetCheck = (schema) => [
   ...(schema['type'] === 'object' && schema['anyOf'] === undefined ? [] : ['root: is no object']),
@@ -54,7 +55,35 @@ export const anthropicStrictProblems: SubsetCheck = (schema) => [
     ...formatProblems(node, 'date-time time date duration email hostname uri ipv4 ipv6 uuid'),
     ...(Number(node['minItems'] ?? 0) > 1 ? ['has a minItems beyond 1'] : []),
   ]),
+  ...atMost(
+    24,
+    'optional properties',
+    total(schema, (node) => Object.keys(members(node)).length - lengthOf(node['required'])),
+  ),
+  ...atMost(
+    16,
+    'unions',
+    total(schema, (node) => ('anyOf' in node || types(node).length > 1 ? 1 : 0)),
+  ),
 ]
+
+function atMost(most: number, what: string, count: number): readonly string[] {
+  return count > most ? [`has ${count} ${what}`] : []
+}
+
+function lengthOf(value: JsonValue | undefined): number {
+  return Array.isArray(value) ? value.length : 0
+}
+
+/** The sum of what is counted in a schema and in every schema inside it. */
+function total(schema: JsonObject, count: (node: JsonObject) => number): number {
+  let sum = 0
+  visit(schema, (node) => {
+    sum += count(node)
+    return []
+  })
+  return sum
+}
 
 /**
  * Gemini, `responseJsonSchema`. `enum` holds texts and numbers; a reference stands alone and is to a definition; a schema may

@@ -177,4 +177,16 @@ export const rawSchemas: Readonly<Record<string, JsonObject>> = {
     then: { required: ['a'] },
   },
   'a negation': { type: 'object', properties: { a: { not: { type: 'string' } } } },
+  'many properties that may be left out': wide(30, { type: 'string' }),
+  'many properties that may be null': wide(30, { type: ['string', 'null'] }, true),
+}
+
+/** An object with many properties of one kind. */
+function wide(count: number, property: JsonObject, required = false): JsonObject {
+  const names = Array.from({ length: count }, (_, index) => `p${index}`)
+  return {
+    type: 'object',
+    properties: Object.fromEntries(names.map((name) => [name, property])),
+    ...(required ? { required: names } : {}),
+  }
 }

@@ -7,16 +7,10 @@ import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Source, ToolCall } from '../../types/message.ts'
 import type { FinishReason, Usage } from '../../types/response.ts'
 import type { CallFacts } from '../shared/call.ts'
+import { asCount, asText } from '../shared/read-json.ts'
 import { errorFacts, parseStreamError, readError } from './failure.ts'
 import { callFields, type ReasoningOpaque } from './render-messages.ts'
-import {
-  someText,
-  textOf,
-  type WireBlock,
-  type WireDelta,
-  type WireEvent,
-  type WireMessage,
-} from './wire.ts'
+import { textOf, type WireBlock, type WireDelta, type WireEvent, type WireMessage } from './wire.ts'
 
 /**
  * Makes the decoder of one answer, streamed or whole.
@@ -123,7 +117,7 @@ function decodeWhole(state: DecoderState, message: WireMessage): void {
   for (const [index, head] of (content as readonly (WireBlock | null)[]).entries()) {
     completeBlock(state, startBlock(state, head ?? {}, index))
   }
-  state.stopReason = someText(stop_reason)
+  state.stopReason = asText(stop_reason)
   completeMessage(state)
 }
 
@@ -144,8 +138,8 @@ function startMessage(state: DecoderState, message: WireMessage): void {
   state.counts = mergeCounts(state.counts, usage)
   addFacts(state, message)
   state.builder.head({
-    id: someText(id),
-    model: someText(model),
+    id: asText(id),
+    model: asText(model),
     usage: usage === undefined || usage === null ? undefined : parseUsage(state.counts),
   })
 }
@@ -155,7 +149,7 @@ function growMessage(state: DecoderState, { delta, usage, ...rest }: WireEvent):
   state.counts = mergeCounts(state.counts, usage)
   addFacts(state, rest)
   if (delta === undefined || delta === null) return
-  state.stopReason = someText(delta.stop_reason) ?? state.stopReason
+  state.stopReason = asText(delta.stop_reason) ?? state.stopReason
   addFacts(state, delta)
 }
 
@@ -341,7 +335,7 @@ function impliedHead({ type }: WireDelta): WireBlock {
 
 /** The id of a call. A call without an id, or with the id of an earlier call, gets one that is unique in the answer. */
 function newCallId({ facts, callIds }: DecoderState, head: WireBlock): string {
-  const given = someText(head.id)
+  const given = asText(head.id)
   const id =
     given === undefined || callIds.includes(given) ? `${facts.requestId}_${callIds.length}` : given
   callIds.push(id)
@@ -350,7 +344,7 @@ function newCallId({ facts, callIds }: DecoderState, head: WireBlock): string {
 
 /** The name of a call. A call without a name gets one, so that it can be answered. */
 function callName({ name }: WireBlock): string {
-  return someText(name) ?? 'unnamed'
+  return asText(name) ?? 'unnamed'
 }
 
 function growText({ builder }: DecoderState, block: OpenBlock, delta: string): void {
@@ -401,12 +395,12 @@ function blockSources({ builder, facts }: DecoderState, block: OpenBlock): reado
   const end = start + block.textLength
   return block.cited.map((citation) => {
     const { url, source, title, document_title, cited_text } = citation
-    const address = someText(url) ?? (URL.canParse(textOf(source)) ? textOf(source) : undefined)
+    const address = asText(url) ?? (URL.canParse(textOf(source)) ? textOf(source) : undefined)
     return defined<Source>({
       type: address === undefined ? 'file' : 'url',
       url: address,
-      title: someText(title) ?? someText(document_title),
-      text: someText(cited_text),
+      title: asText(title) ?? asText(document_title),
+      text: asText(cited_text),
       start,
       end,
       providerMetadata: { [facts.provider]: citation },
@@ -513,10 +507,10 @@ function parseUsage(counts: JsonObject): Usage {
     output_tokens_details,
     ...extra
   } = counts
-  const uncached = count(input_tokens)
-  const cachedInputTokens = count(cache_read_input_tokens)
-  const cacheWriteInputTokens = count(cache_creation_input_tokens)
-  const outputTokens = count(output_tokens)
+  const uncached = asCount(input_tokens)
+  const cachedInputTokens = asCount(cache_read_input_tokens)
+  const cacheWriteInputTokens = asCount(cache_creation_input_tokens)
+  const outputTokens = asCount(output_tokens)
   const inputTokens =
     uncached === undefined
       ? undefined
@@ -531,12 +525,8 @@ function parseUsage(counts: JsonObject): Usage {
     cachedInputTokens,
     cacheWriteInputTokens,
     reasoningTokens: isObject(output_tokens_details)
-      ? count(output_tokens_details['thinking_tokens'])
+      ? asCount(output_tokens_details['thinking_tokens'])
       : undefined,
     extra: Object.keys(extra).length === 0 ? undefined : extra,
   })
-}
-
-function count(value: JsonValue | undefined): number | undefined {
-  return typeof value === 'number' ? value : undefined
 }

@@ -3,6 +3,7 @@ import type { HttpFailure } from '../../http/call.ts'
 import { retryAfterMs } from '../../http/failure.ts'
 import { defined, isObject, parseJson } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
+import { asText } from '../shared/read-json.ts'
 import type { WireError } from './wire.ts'
 
 const byType: ReadonlyMap<string, AdapterErrorReason> = new Map([
@@ -69,8 +70,7 @@ function parseError(
   error: WireError | undefined,
   known: AdapterErrorReason | undefined,
 ): Pick<HttpFailure, 'reason' | 'message'> {
-  const message =
-    typeof error?.message === 'string' && error.message !== '' ? error.message : undefined
+  const message = asText(error?.message)
   const reason = known ?? byType.get(error?.type ?? '') ?? 'unknown'
   return { reason: byMessage(message ?? '', reason), message }
 }

@@ -263,11 +263,13 @@ function legalBlocks(
   toolCalls: readonly ToolCall[],
   context: AssistantContext,
 ): JsonObject[] {
-  const end = blocks.findLastIndex((block) => !isThinking(block)) + 1
-  const isPaused = context.isLast && isServerBlock(blocks[end - 1])
-  const complete = blocks.filter((block) => isComplete(block, toolCalls, context))
-  if (isPaused || complete.length === blocks.length) return blocks.slice(0, end)
-  return complete.slice(0, complete.findLastIndex((block) => !isThinking(block)) + 1)
+  const ended = withoutLastThinking(blocks)
+  if (context.isLast && isServerBlock(ended.at(-1))) return ended
+  return withoutLastThinking(blocks.filter((block) => isComplete(block, toolCalls, context)))
+}
+
+function withoutLastThinking(blocks: readonly JsonObject[]): JsonObject[] {
+  return blocks.slice(0, blocks.findLastIndex((block) => !isThinking(block)) + 1)
 }
 
 /** The citations of an answer that are sent back, in the order of their texts, and how far the answer was rendered. */
@@ -356,11 +358,10 @@ function isComplete(
 ): boolean {
   const { id } = block
   if (!isServerToolUse(block) || serverTools.answered.has(id)) return true
-  return toolCalls.some(({ opaque }) => isObject(opaque) && callerOf(opaque)?.['tool_id'] === id)
-}
-
-function callerOf({ caller }: JsonObject): JsonObject | undefined {
-  return isObject(caller) ? caller : undefined
+  return toolCalls.some(({ opaque }) => {
+    const caller = isObject(opaque) ? opaque['caller'] : undefined
+    return isObject(caller) && caller['tool_id'] === id
+  })
 }
 
 /** Whether a block is the result of a server tool without its call, such as one whose call was compacted away: the API refuses it. */
@@ -464,36 +465,31 @@ function renderFile(file: MediaFile, provider: string): JsonObject {
   return { type: 'document', source, ...(title === undefined ? {} : { title }) }
 }
 
+/** The API fetches only PDFs. A URL does not always say what it is. */
 function fileSource(file: MediaFile, kind: FileKind): JsonObject | undefined {
-  switch (file.type) {
-    case 'base64':
-      if (kind === 'text') return { type: 'text', media_type: 'text/plain', data: fileText(file) }
-      return kind === 'pdf'
-        ? { type: 'base64', media_type: file.mimeType, data: file.base64 }
-        : undefined
-    case 'url':
-      // The API fetches only PDFs. A URL does not always say what it is.
-      return kind === 'pdf' || kind === 'unknown' ? { type: 'url', url: file.url } : undefined
-    case 'id':
-      return { type: 'file', file_id: file.id }
-    default:
-      return assertNever(file)
+  if (file.type === 'base64' && kind === 'text') {
+    return { type: 'text', media_type: 'text/plain', data: fileText(file) }
   }
+  const isTaken =
+    file.type === 'id' || kind === 'pdf' || (file.type === 'url' && kind === 'unknown')
+  return isTaken ? sourceOf(file) : undefined
 }
 
 /** An image as a block. */
 function renderImage(image: Image): JsonObject {
-  switch (image.type) {
-    case 'base64': {
-      const { base64: data, mimeType: media_type } = image
-      return { type: 'image', source: { type: 'base64', media_type, data } }
-    }
+  return { type: 'image', source: sourceOf(image) }
+}
+
+function sourceOf(data: Image | MediaFile): JsonObject {
+  switch (data.type) {
+    case 'base64':
+      return { type: 'base64', media_type: data.mimeType, data: data.base64 }
     case 'url':
-      return { type: 'image', source: { type: 'url', url: image.url } }
+      return { type: 'url', url: data.url }
     case 'id':
-      return { type: 'image', source: { type: 'file', file_id: image.id } }
+      return { type: 'file', file_id: data.id }
     default:
-      return assertNever(image)
+      return assertNever(data)
   }
 }
 

@@ -62,8 +62,3 @@ export interface WireError {
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
-
-/** A member as a text that is not empty. */
-export function someText(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined
-}

@@ -3,6 +3,7 @@ import type { MessageBuilder } from '../../make/message-builder.ts'
 import { defined, isObject, setMember } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Message, ToolCall } from '../../types/message.ts'
+import { asText } from '../shared/read-json.ts'
 import { callOpaque, type CallEcho } from './opaque.ts'
 
 /** Reads the calls of one answer. */
@@ -124,7 +125,7 @@ function callIds(source: CallIdSource): (sent: unknown) => CallId {
   let position = 0
   return (sent) => {
     taken ??= new Set(history.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id)))
-    const given = typeof sent === 'string' && sent !== '' ? sent : undefined
+    const given = asText(sent)
     let id = given
     while (id === undefined || taken.has(id)) {
       position++

@@ -8,6 +8,7 @@ import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Message, Source } from '../../types/message.ts'
 import type { FinishReason, Usage } from '../../types/response.ts'
 import type { CallFacts } from '../shared/call.ts'
+import { asCount, asText } from '../shared/read-json.ts'
 import { callReader, type CallReader, type WireFunctionCall } from './decode-calls.ts'
 import { blockedPrompt, malformedAnswer, reportedError } from './failure.ts'
 import { signatureOfPrevious, wholePart } from './opaque.ts'
@@ -157,9 +158,9 @@ function decodeChunk(answer: Answer, value: unknown): void {
   if (!answer.begun) {
     if (candidate === undefined) return
     answer.begun = true
-    answer.id = nonEmpty(chunk.responseId)
+    answer.id = asText(chunk.responseId)
     const usage = answer.usage && parseUsage(answer.usage)
-    builder.head({ id: answer.id, model: nonEmpty(chunk.modelVersion), usage })
+    builder.head({ id: answer.id, model: asText(chunk.modelVersion), usage })
   }
   if (facts.rawChunks) builder.raw(fromWire(chunk))
   noteAnswer(answer.metadata, chunk)
@@ -175,10 +176,6 @@ function firstCandidate(candidates: unknown): WireCandidate | undefined {
   return undefined
 }
 
-function nonEmpty(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined
-}
-
 function decodeCandidate(answer: Answer, candidate: WireCandidate): void {
   const parts: unknown = candidate.content?.parts
   if (Array.isArray(parts)) {
@@ -188,14 +185,14 @@ function decodeCandidate(answer: Answer, candidate: WireCandidate): void {
       answer.continues = false
     }
   }
-  answer.finish = nonEmpty(candidate.finishReason) ?? answer.finish
+  answer.finish = asText(candidate.finishReason) ?? answer.finish
   noteCandidate(answer.metadata, candidate)
 }
 
 /** Reads one part. A part that is neither text, thought, call nor image is kept whole, to be sent back. */
 function decodePart(answer: Answer, part: WirePart): void {
   const { builder } = answer
-  const signature = nonEmpty(part.thoughtSignature)
+  const signature = asText(part.thoughtSignature)
   if (typeof part.text === 'string') {
     if (part.thought === true) addThought(answer, part.text, signature)
     else addText(answer, part.text, signature)
@@ -336,21 +333,17 @@ export function parseUsage(counts: JsonObject): Usage {
     cachedContentTokenCount,
     ...extra
   } = counts
-  const answer = count(candidatesTokenCount)
-  const thoughts = count(thoughtsTokenCount)
+  const answer = asCount(candidatesTokenCount)
+  const thoughts = asCount(thoughtsTokenCount)
   const uncounted = answer === undefined && thoughts === undefined
   return defined<Usage>({
-    inputTokens: count(promptTokenCount),
+    inputTokens: asCount(promptTokenCount),
     outputTokens: uncounted ? undefined : (answer ?? 0) + (thoughts ?? 0),
-    totalTokens: count(totalTokenCount),
-    cachedInputTokens: count(cachedContentTokenCount),
+    totalTokens: asCount(totalTokenCount),
+    cachedInputTokens: asCount(cachedContentTokenCount),
     reasoningTokens: thoughts,
     extra: Object.keys(extra).length === 0 ? undefined : extra,
   })
-}
-
-function count(value: JsonValue | undefined): number | undefined {
-  return typeof value === 'number' ? value : undefined
 }
 
 /** What Gemini sent with an answer beyond its content, under its own names. */

@@ -4,6 +4,7 @@ import { retryAfterMs } from '../../http/failure.ts'
 import { defined, isObject, parseJson } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
 import type { CallFacts } from '../shared/call.ts'
+import { asText } from '../shared/read-json.ts'
 
 /**
  * Reads a response that is not a success. Gemini's error is an object, or the first item of a list.
@@ -47,7 +48,7 @@ function failureOf(
   status: number = statusOf(error),
 ): HttpFailure & { readonly status: number } {
   const details = Array.isArray(error.details) ? error.details.filter(isObject) : []
-  const text = typeof error.message === 'string' && error.message !== '' ? error.message : undefined
+  const text = asText(error.message)
   const badKey = details.some((detail) => detail['reason'] === 'API_KEY_INVALID')
   return defined<HttpFailure & { readonly status: number }>({
     reason: badKey ? 'authentication_failed' : reasonOf(status, text ?? ''),
@@ -55,7 +56,7 @@ function failureOf(
     status,
     retryAfterMs: retryDelayMs(details),
     metadata: defined<Record<string, unknown>>({
-      googleStatus: typeof error.status === 'string' ? error.status : undefined,
+      googleStatus: asText(error.status),
       details: details.length === 0 ? undefined : details,
     }),
   })

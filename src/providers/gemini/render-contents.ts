@@ -1,5 +1,4 @@
 import { ValidationError } from '../../errors/errors.ts'
-import { mimeTypeOf } from '../../make/sniff.ts'
 import { isErrorResult } from '../../make/tool-messages.ts'
 import { assertNever, isObject } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
@@ -97,7 +96,7 @@ function renderParts(message: Message, target: ContentsTarget): JsonObject[] {
         if (part.text !== '') parts.push({ text: part.text })
         break
       case 'image':
-        parts.push(renderImage(part.image))
+        parts.push(renderMedia(part.image))
         break
       case 'file':
         parts.push(renderFile(part.file, provider))
@@ -210,7 +209,7 @@ function renderResult(
       case 'image':
       case 'file': {
         const media =
-          part.type === 'image' ? renderImage(part.image) : renderFile(part.file, target.provider)
+          part.type === 'image' ? renderMedia(part.image) : renderFile(part.file, target.provider)
         ;(target.mediaInResults && fitsResult(media) ? inside : beside).push(media)
         break
       }
@@ -251,19 +250,28 @@ function unasked({ message, path }: ToolResult): ValidationError {
   return new ValidationError('invalid_thread', [{ path: `${path}.toolCallId`, problem }])
 }
 
-/** An image as a part: its bytes, or the URL that Gemini fetches it from. */
-function renderImage(image: Image): JsonObject {
-  switch (image.type) {
-    case 'base64':
-      return { inlineData: { mimeType: image.mimeType, data: image.base64 } }
-    case 'url': {
-      const mimeType = image.mimeType ?? mimeTypeOf(image.url)
-      return { fileData: fileData(image.url, mimeType) }
+/** A file as a part: PDFs, texts, images, audio and video. */
+function renderFile(file: MediaFile, provider: string): JsonObject {
+  if (fileKind(file) === 'other') {
+    throw unsupportedFile(provider, file, 'it reads PDFs, texts, images, audio and video')
+  }
+  return renderMedia(file)
+}
+
+/** An image or a file: its bytes, or the address that Gemini reads it from. */
+function renderMedia(media: Image | MediaFile): JsonObject {
+  switch (media.type) {
+    case 'base64': {
+      // Gemini knows texts by the family `text` alone.
+      const mimeType = media.mimeType === 'application/json' ? 'text/plain' : media.mimeType
+      return { inlineData: { mimeType, data: media.base64 } }
     }
+    case 'url':
+      return { fileData: fileData(media.url, fileMimeType(media)) }
     case 'id':
-      return { fileData: fileData(fileUri(image.id), image.mimeType) }
+      return { fileData: fileData(fileUri(media.id), media.mimeType) }
     default:
-      return assertNever(image)
+      return assertNever(media)
   }
 }
 
@@ -274,25 +282,4 @@ function fileData(fileUri: string, mimeType: string | undefined): JsonObject {
 /** The address of an uploaded file: its name, such as `files/abc`, below the address of the API. */
 function fileUri(id: string): string {
   return /^[a-z]+:\/\//.test(id) ? id : `https://generativelanguage.googleapis.com/v1beta/${id}`
-}
-
-/** A file as a part: PDFs, texts, audio and video, inline or by the address that Gemini reads it from. */
-function renderFile(file: MediaFile, provider: string): JsonObject {
-  const kind = fileKind(file)
-  if (kind === 'other') {
-    throw unsupportedFile(provider, file, 'it reads PDFs, texts, images, audio and video')
-  }
-  switch (file.type) {
-    case 'base64': {
-      // Gemini knows texts by the family `text` alone.
-      const mimeType = file.mimeType === 'application/json' ? 'text/plain' : file.mimeType
-      return { inlineData: { mimeType, data: file.base64 } }
-    }
-    case 'url':
-      return { fileData: fileData(file.url, fileMimeType(file)) }
-    case 'id':
-      return { fileData: fileData(fileUri(file.id), file.mimeType) }
-    default:
-      return assertNever(file)
-  }
 }

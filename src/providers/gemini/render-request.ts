@@ -58,10 +58,11 @@ export function renderRequest(
       `${model} takes no parallelToolCalls: an answer may have several calls`,
     )
   }
-  if (typeof promptCache === 'object' && promptCache.retention === 'long') {
+  const cache = promptCache === true ? undefined : promptCache
+  if (cache?.retention === 'long') {
     warn('promptCache.retention', `${model} takes no promptCache.retention: Gemini decides`)
   }
-  if (typeof promptCache === 'object' && promptCache.key !== undefined) {
+  if (cache?.key !== undefined) {
     warn('promptCache.key', `${model} takes no promptCache.key: Gemini finds a prefix by itself`)
   }
   const target = renderTarget(model, options)
@@ -249,46 +250,40 @@ export function thinkingConfig(
     warn('reasoning', 'this model always reasons: the least effort is sent')
   }
   if (family.version >= 300) return { thinkingLevel: levelOf(effort, family), ...thoughts }
-  return { thinkingBudget: budgetOf(effort, family), ...thoughts }
+  return { thinkingBudget: (family.tier === 'pro' ? proBudgets : budgets)[effort], ...thoughts }
 }
 
-function levelOf(effort: ReasoningEffort, family: ModelFamily): string {
-  switch (effort) {
-    case 'none':
-    case 'minimal':
-      // Only these models are known to take the lowest level. The others get the next one.
-      return family.tier === 'flash' && family.version <= 306 ? 'MINIMAL' : 'LOW'
-    case 'low':
-      return 'LOW'
-    case 'medium':
-      // Gemini 3 Pro has two levels only.
-      return family.tier === 'pro' && family.version === 300 ? 'HIGH' : 'MEDIUM'
-    case 'high':
-    case 'max':
-      return 'HIGH'
-    default:
-      return assertNever(effort)
-  }
+type ThinkingLevel = 'MINIMAL' | 'LOW' | 'MEDIUM' | 'HIGH'
+
+const levels: Readonly<Record<ReasoningEffort, ThinkingLevel>> = {
+  none: 'MINIMAL',
+  minimal: 'MINIMAL',
+  low: 'LOW',
+  medium: 'MEDIUM',
+  high: 'HIGH',
+  max: 'HIGH',
 }
 
-function budgetOf(effort: ReasoningEffort, { tier }: ModelFamily): number {
-  switch (effort) {
-    case 'none':
-      return tier === 'pro' ? 128 : 0
-    case 'minimal':
-      return 512
-    case 'low':
-      return 1024
-    case 'medium':
-      return 8192
-    case 'high':
-      return 24_576
-    case 'max':
-      return tier === 'pro' ? 32_768 : 24_576
-    default:
-      return assertNever(effort)
-  }
+function levelOf(effort: ReasoningEffort, { tier, version }: ModelFamily): ThinkingLevel {
+  const level = levels[effort]
+  // Only these models are known to take the lowest level. The others get the next one.
+  if (level === 'MINIMAL' && !(tier === 'flash' && version <= 306)) return 'LOW'
+  // Gemini 3 Pro has two levels only.
+  return level === 'MEDIUM' && tier === 'pro' && version === 300 ? 'HIGH' : level
 }
+
+/** The budgets in tokens. */
+const budgets: Readonly<Record<ReasoningEffort, number>> = {
+  none: 0,
+  minimal: 512,
+  low: 1024,
+  medium: 8192,
+  high: 24_576,
+  max: 24_576,
+}
+
+/** 2.5 Pro always thinks a little, and takes more. */
+const proBudgets = { ...budgets, none: 128, max: 32_768 }
 
 /** A tool as a function declaration. */
 function renderTool(
@@ -297,13 +292,13 @@ function renderTool(
   target: RenderTarget,
   schemas: RequestSchemas,
 ): JsonObject {
-  const { name, description, providerOptions: own } = spec
+  const { name, description, providerOptions: own = {} } = spec
   const isBare = Object.keys(spec.schema).every((key) => key === 'type')
   return {
     name,
     description,
     ...(!isBare && renderParameters(schemas.tool(spec, index, target.dialect).schema, target)),
-    ...own?.['gemini'],
+    ...optionsFor('gemini', target.provider, own),
   }
 }
 

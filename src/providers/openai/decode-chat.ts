@@ -7,6 +7,7 @@ import type { Image } from '../../types/media.ts'
 import type { Source, ToolCall } from '../../types/message.ts'
 import type { FinishReason } from '../../types/response.ts'
 import type { CallFacts } from '../shared/call.ts'
+import { asCount, asList, asObject, asText } from '../shared/read-json.ts'
 import {
   finishMessage,
   noteHead,
@@ -17,7 +18,7 @@ import {
   type ResponseState,
 } from './response.ts'
 import { listedSources, sourcesOf } from './sources.ts'
-import { asCount, asList, asObject, asText, parseChunk } from './wire.ts'
+import { parseChunk } from './wire.ts'
 
 /**
  * Decodes Chat Completions: the chunks of a stream, or a whole answer as if it were one chunk.
@@ -432,8 +433,7 @@ function grow(known: JsonObject, piece: JsonObject): JsonObject {
 
 /** The readable text of a detail. */
 function detailText(detail: JsonObject): string {
-  const text = detail['text'] ?? detail['summary']
-  return typeof text === 'string' ? text : ''
+  return asText(detail['text'] ?? detail['summary']) ?? ''
 }
 
 /** The members of a chunk and of a choice that are read elsewhere or are not worth keeping. */

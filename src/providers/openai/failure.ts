@@ -3,7 +3,7 @@ import type { HttpCall, HttpFailure } from '../../http/call.ts'
 import { retryAfterMs } from '../../http/failure.ts'
 import { defined, parseJson } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
-import { asCount, asObject, asText } from './wire.ts'
+import { asCount, asObject, asText } from '../shared/read-json.ts'
 
 /** A failure as a provider reports it, in the body of an error response or inside a stream. */
 interface ReportedFailure {

@@ -40,10 +40,10 @@ import { madeImage, type MadeImageFacts } from '../../vision/made-image.ts'
 import { pngHeader, type PngHeader } from '../../vision/png-header.ts'
 import { imageFailure } from '../../vision/resolve-images.ts'
 import { unsentCall, urlOf, warningList, type UnsentCall } from '../shared/call.ts'
+import { asCount, asList, asObject, asText } from '../shared/read-json.ts'
 import { requestBody } from '../shared/request-body.ts'
 import { failureParser, judgeFailure, readFailure } from './failure.ts'
 import { settleOptions, type OpenAiOptions, type OpenAiSettings } from './openai.ts'
-import { asCount, asList, asObject, asText } from './wire.ts'
 
 /**
  * An adapter for OpenAI's images API, and for compatible servers: `generate`, and `edit` with several images and a mask.

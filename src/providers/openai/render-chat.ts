@@ -10,6 +10,7 @@ import {
 } from '../../types/message.ts'
 import type { ModelRequest, ToolChoice } from '../../types/request.ts'
 import { fileKind, fileText, unsupportedFile } from '../shared/files.ts'
+import { asList, asObject } from '../shared/read-json.ts'
 import { requestBody } from '../shared/request-body.ts'
 import type { ToolIds } from '../shared/tool-ids.ts'
 import { systemRole, type ModelFamily } from './model-family.ts'
@@ -25,7 +26,6 @@ import {
   type RenderedRequest,
   type RenderOptions,
 } from './render-options.ts'
-import { asList, asObject } from './wire.ts'
 
 /** Renders a request as the body of `/chat/completions`, which has no summaries of reasoning. */
 export function renderChat(request: ModelRequest, options: RenderOptions): RenderedRequest {

@@ -13,6 +13,7 @@ import {
 } from '../../types/message.ts'
 import type { ModelRequest, ToolChoice } from '../../types/request.ts'
 import { fileKind, unsupportedFile } from '../shared/files.ts'
+import { asCount, asList, asObject, asText } from '../shared/read-json.ts'
 import { requestBody } from '../shared/request-body.ts'
 import type { ToolIds } from '../shared/tool-ids.ts'
 import { systemRole } from './model-family.ts'
@@ -29,7 +30,7 @@ import {
   type RenderedRequest,
   type RenderOptions,
 } from './render-options.ts'
-import { answeredBy, askedBy, asCount, asList, asObject, asText } from './wire.ts'
+import { answeredBy, askedBy } from './wire.ts'
 
 /**
  * Renders a request as the body of `/responses`.
@@ -237,8 +238,7 @@ function renderFile(file: MediaFile, provider: string): JsonObject {
 
 /** The API tells files by the ending of their names, and refuses one without. */
 function filename({ name = 'file', mimeType }: InlineFile): string {
-  const ending = endingOf(mimeType)
-  return ending === '' || /\.\w+$/.test(name) ? name : `${name}.${ending}`
+  return /\.\w+$/.test(name) ? name : `${name}.${endingOf(mimeType)}`
 }
 
 /**

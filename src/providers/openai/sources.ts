@@ -1,8 +1,8 @@
 import { defined } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Source } from '../../types/message.ts'
+import { asCount, asList, asObject, asText } from '../shared/read-json.ts'
 import { textPositions } from '../shared/text-positions.ts'
-import { asCount, asList, asObject, asText } from './wire.ts'
 
 /**
  * The annotations of a text as sources. `offset` is where the text begins in the message.

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { renderRequest } from '../../../src/providers/anthropic/render-request.ts'
 import { warningList } from '../../../src/providers/shared/call.ts'
+import type { JsonObject, JsonValue } from '../../../src/types/json.ts'
 import type { ModelRequest, ToolSpec } from '../../../src/types/request.ts'
 import { request } from './support.ts'
 
@@ -125,6 +126,32 @@ describe('tools', () => {
       providerOptions: { anthropic: { tool_choice: { disable_parallel_tool_use: true } } },
     })
     expect(body['tool_choice']).toEqual(wire)
+  })
+
+  test('a schema that is too large for the API to compile is not enforced: a strict tool is a plain one, a format a tool', () => {
+    const names = Array.from({ length: 25 }, (_, index) => `p${index}`)
+    const wide = (type: JsonValue, required: readonly string[]): JsonObject => ({
+      type: 'object',
+      properties: Object.fromEntries(names.map((name) => [name, { type }])),
+      required,
+    })
+    const sizes = [
+      [wide('string', names), true],
+      [wide('string', names.slice(0, 1)), true],
+      [wide('string', []), false],
+      [wide(['string', 'null'], names), false],
+    ] as const
+    for (const [schema, isEnforced] of sizes) {
+      const tools = render({ tools: [{ ...weather, schema, strict: true }] })
+      expect(tools.leftOut).toEqual(isEnforced ? [] : ['tools.weather.strict'])
+      const { strict = false } = (tools.body['tools'] as readonly JsonObject[])[0] ?? {}
+      expect(strict).toBe(isEnforced)
+      const responseFormat = { type: 'json_schema', name: 'p', schema, strict: true } as const
+      const answer = render({ responseFormat })
+      expect(answer.leftOut).toEqual(isEnforced ? [] : ['responseFormat.strict'])
+      expect('output_config' in answer.body).toBe(isEnforced)
+      expect('tools' in answer.body).toBe(!isEnforced)
+    }
   })
 
   test('the schema of a strict tool is closed when the model can enforce it', () => {

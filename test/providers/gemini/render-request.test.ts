@@ -378,6 +378,18 @@ describe('everything else', () => {
     expect(body).not.toHaveProperty('store')
   })
 
+  test('those of a tool are for the API and for a provider of another name, too', () => {
+    const providerOptions = { gemini: { behavior: 'BLOCKING' }, vertex: { response: {} } }
+    const tools = [{ name: 'look', description: 'Looks.', schema: {}, providerOptions }]
+    expect(renderRequest(request({ tools }), { provider: 'vertex' }).body['tools']).toEqual([
+      {
+        functionDeclarations: [
+          { name: 'look', description: 'Looks.', behavior: 'BLOCKING', response: {} },
+        ],
+      },
+    ])
+  })
+
   test('an adapter with another name also takes the options of that name', () => {
     const providerOptions = { gemini: { labels: { a: '1' } }, vertex: { labels: { b: '2' } } }
     const body = renderRequest(request({ providerOptions }), { provider: 'vertex' }).body
