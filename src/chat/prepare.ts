@@ -28,6 +28,7 @@ import {
   type Thread,
   type ToolCall,
 } from '../types/message.ts'
+import type { ProviderOptions } from '../types/provider-options.ts'
 import type { ModelRequest, ToolChoice, ToolSpec } from '../types/request.ts'
 import type { HaltedReason } from '../types/results.ts'
 import type { CallDecision } from '../types/session.ts'
@@ -300,12 +301,13 @@ export function turnRequest(loop: LoopState): ModelRequest {
   const { changes } = loop
   const draft = { messages: changes?.messages ?? loop.state.thread.messages }
   if (isFinalizing(loop)) {
-    return buildRequest(loop.context, draft, {
+    const { providerOptions, ...request } = buildRequest(loop.context, draft, {
       ...changes,
       tools: [],
       toolChoice: undefined,
       responseFormat: loop.format,
     })
+    return { ...request, providerOptions: withoutTools(providerOptions) }
   }
   return buildRequest(loop.context, draft, {
     ...changes,
@@ -313,6 +315,17 @@ export function turnRequest(loop: LoopState): ModelRequest {
     toolChoice: changes?.toolChoice ?? turnChoice(loop),
     responseFormat: loop.finalize ? undefined : loop.format,
   })
+}
+
+/** Options without the tools that the provider runs, and without what is said about tools. */
+function withoutTools(options: ProviderOptions): ProviderOptions {
+  const about = new Set(['tools', 'tool_choice', 'toolConfig', 'mcp_servers'])
+  return Object.fromEntries(
+    Object.entries(options).map(([provider, own = {}]) => [
+      provider,
+      Object.fromEntries(Object.entries(own).filter(([name]) => !about.has(name))),
+    ]),
+  )
 }
 
 /** A forced choice holds until tools have answered: a loop that is always forced never ends. */

@@ -1,4 +1,4 @@
-import { EngineError } from '../../errors/errors.ts'
+import { AdapterError, EngineError } from '../../errors/errors.ts'
 import type { AnswerForms } from '../../make/answer-text.ts'
 import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
 import { anthropicFormat, anthropicStrict } from '../../schema/dialects.ts'
@@ -16,6 +16,7 @@ import type {
   ToolSpec,
 } from '../../types/request.ts'
 import type { Warn } from '../../types/warning.ts'
+import { asList, asObject } from '../shared/read-json.ts'
 import { requestSchemas, type RequestSchemas } from '../shared/schemas.ts'
 import { modelTraits, type ModelTraits } from './model-traits.ts'
 import { ownOptions, renderMessages, wireName } from './render-messages.ts'
@@ -68,6 +69,7 @@ export function renderRequest(request: ModelRequest, context: RenderContext): Re
   const traits = modelTraits(model)
   const schemas = requestSchemas(provider, warn)
   const structured = structuredOutput(responseFormat, tools, traits, { model, schemas })
+  const options = optionsFor('anthropic', provider, providerOptions)
   const max_tokens = maxTokens ?? traits.maxTokens
   const choice =
     tools.length === 0 && structured.by !== 'tool'
@@ -77,9 +79,10 @@ export function renderRequest(request: ModelRequest, context: RenderContext): Re
           request.toolChoice,
           traits,
           structured,
+          asList(options['tools']).length > 0,
         )
   const thought = renderReasoning(reasoning, traits, max_tokens, choice.forced)
-  const own = ownThinking(optionsFor('anthropic', provider, providerOptions), choice.forced)
+  const own = ownThinking(options, choice.forced)
   if (own.problem !== undefined)
     warn('providerOptions.anthropic.thinking', `${model} ${own.problem}`)
   const thinking = own.type ?? thought.thinking?.['type']
@@ -101,10 +104,15 @@ export function renderRequest(request: ModelRequest, context: RenderContext): Re
   if (choice.isLeftOut) warn('toolChoice', `${model} cannot be forced to call a tool`)
   if (thought.problem !== undefined) warn('reasoning', `${model} ${thought.problem}`)
   const format = structured.by === 'format' ? structured.format : undefined
+  const rendered = renderMessages(messages, { provider, prefill: traits.prefill && !isThinking })
+  if (format !== undefined && asList(rendered.messages).some(hasCitations)) {
+    const problem = `${model} gives no citations together with responseFormat: leave out one of them`
+    throw new AdapterError('unsupported_feature', problem, { provider })
+  }
   const body = defined<JsonObject>({
     model,
     max_tokens,
-    ...renderMessages(messages, { provider, prefill: traits.prefill && !isThinking }),
+    ...rendered,
     temperature: samples && temperature !== undefined ? Math.min(temperature, 1) : undefined,
     top_p: takesTopP ? topP : undefined,
     top_k: samples ? topK : undefined,
@@ -119,6 +127,12 @@ export function renderRequest(request: ModelRequest, context: RenderContext): Re
     body: withProviderOptions(body, own.options),
     forms: schemas.forms,
   }
+}
+
+/** Whether a message or a block asks for citations of one of its documents. */
+function hasCitations(value: JsonValue): boolean {
+  const { citations, content } = asObject(value) ?? {}
+  return asObject(citations)?.['enabled'] === true || asList(content).some(hasCitations)
 }
 
 /** The choice of tools, for an answer of one call if parallel calls are not wanted. */
@@ -193,8 +207,9 @@ function renderTools(
   toolChoice: ToolChoice | undefined,
   traits: ModelTraits,
   structured: StructuredOutput,
+  hosted: boolean,
 ): RenderedTools {
-  if (structured.by === 'tool') return withAnswerTool(tools, toolChoice, structured.tool)
+  if (structured.by === 'tool') return withAnswerTool(tools, toolChoice, structured.tool, hosted)
   const choice = renderChoice(toolChoice)
   const forced = choice !== undefined && choice['type'] !== 'none'
   const isLeftOut = forced && !traits.forcedTools
@@ -240,15 +255,16 @@ function renderSpecs(
   })
 }
 
-/** The answer is one more tool: the only one that may be called, or one of those that must be called. */
+/** The answer is one more tool: the only one that may be called, or one of those that must be called, `hosted` ones included. */
 function withAnswerTool(
   tools: readonly JsonObject[],
   toolChoice: ToolChoice = 'auto',
   answer: JsonObject,
+  hosted: boolean,
 ): RenderedTools {
   const rendered = { forced: true, isLeftOut: false }
   const all = [...tools, answer]
-  if (tools.length === 0 || toolChoice === 'none') {
+  if ((tools.length === 0 && !hosted) || toolChoice === 'none') {
     return { ...rendered, tools: all, toolChoice: { type: 'tool', name: answer['name'] ?? '' } }
   }
   if (toolChoice === 'auto') return { ...rendered, tools: all, toolChoice: { type: 'any' } }
@@ -344,8 +360,8 @@ const budgets: Readonly<Record<Thinking, number>> = {
   minimal: 1024,
   low: 4096,
   medium: 12_288,
-  high: 24_576,
-  max: 49_152,
+  high: 24_000,
+  max: 48_000,
 }
 
 const notForced = 'does not reason when it has to call a tool'
@@ -367,18 +383,22 @@ function renderReasoning(
     case 'none':
       return { problem: 'does not reason' }
     case 'adaptive': {
-      if (forced) return { effort: efforts[effort], problem: notForced }
+      const nearest = efforts[effort]
+      if (forced) return { effort: nearest, problem: notForced }
       const thinking = { type: 'adaptive', ...renderDisplay(reasoning) }
-      return { thinking, effort: efforts[effort] }
+      const problem = `takes no effort ${effort}: the effort is ${nearest}`
+      return { thinking, effort: nearest, ...(nearest === effort ? {} : { problem }) }
     }
     case 'budget': {
-      const budget_tokens = Math.min(budgets[effort], Math.floor(maxTokens * 0.75))
+      const wanted = budgets[effort]
+      const budget_tokens = Math.min(wanted, Math.floor(maxTokens * 0.75))
       if (forced) return { problem: notForced }
       if (budget_tokens < leastBudget) {
         return { problem: `needs maxTokens of ${Math.ceil(leastBudget / 0.75)} or more to reason` }
       }
       const thinking = { type: 'enabled', budget_tokens, ...renderDisplay(reasoning) }
-      return { thinking }
+      const problem = `needs maxTokens of ${wanted / 0.75} for the effort ${effort}: ${budget_tokens} tokens of reasoning are sent`
+      return { thinking, ...(budget_tokens < wanted ? { problem } : {}) }
     }
     default:
       return assertNever(traits.thinking)

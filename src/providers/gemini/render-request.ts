@@ -3,7 +3,6 @@ import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
 import { geminiJson, geminiOpenApi, type SchemaDialect } from '../../schema/dialects.ts'
 import { assertNever, defined, isObject } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
-import type { ProviderOptions } from '../../types/provider-options.ts'
 import type {
   JsonSchemaFormat,
   ModelRequest,
@@ -15,6 +14,7 @@ import type {
 } from '../../types/request.ts'
 import type { Warn } from '../../types/warning.ts'
 import type { RenderedCall } from '../shared/call.ts'
+import { asList, asObject } from '../shared/read-json.ts'
 import { requestSchemas, type RequestSchemas } from '../shared/schemas.ts'
 import { renderContents, type ContentsTarget } from './render-contents.ts'
 
@@ -78,8 +78,14 @@ export function renderRequest(
   const { system, contents } = renderContents(messages, target)
   const schemas = requestSchemas(target.provider, warn)
   const declared = tools.map((spec, index) => renderTool(spec, index, target, schemas))
+  const own = optionsFor('gemini', target.provider, providerOptions)
+  const hosted = hasHostedTools(own)
   const structured =
-    responseFormat && renderFormat(responseFormat, { tools, toolChoice, target, schemas })
+    responseFormat && renderFormat(responseFormat, { tools, toolChoice, target, schemas, hosted })
+  if (hosted && tools.length > 0 && !target.toolsWithFormat) {
+    const problem = `${model} takes either tools or hosted tools (providerOptions.gemini.tools), not both: Gemini 3 does`
+    throw new AdapterError('unsupported_feature', problem, { provider: target.provider })
+  }
   const functionDeclarations = structured?.tool ? [...declared, structured.tool] : declared
   const config = defined<JsonObject>({
     temperature,
@@ -90,33 +96,34 @@ export function renderRequest(
     presencePenalty,
     frequencyPenalty,
     maxOutputTokens: maxTokens,
-    thinkingConfig: reasoning && thinkingConfig(reasoning, target.family, warn),
+    thinkingConfig: reasoning && thinkingConfig(reasoning, target.family, warn, maxTokens),
     ...structured?.config,
   })
   const ownToolConfig =
     tools.length === 0 || toolChoice === undefined ? undefined : renderToolChoice(toolChoice)
+  // Together with functions, calls of hosted tools have to be in the answer, to be sent back. Vertex AI has no such field.
+  const mixed = hosted && tools.length > 0 && !options.baseUrl?.includes('aiplatform')
+  const toolConfig = structured?.toolConfig ?? ownToolConfig
   const body = defined<JsonObject>({
     systemInstruction: system.length === 0 ? undefined : { parts: system },
     contents,
     tools: tools.length === 0 ? undefined : [{ functionDeclarations }],
-    toolConfig: structured?.toolConfig ?? ownToolConfig,
+    toolConfig: mixed ? { ...toolConfig, includeServerSideToolInvocations: true } : toolConfig,
     generationConfig: Object.keys(config).length === 0 ? undefined : config,
   })
   const { forms } = schemas
-  return { body: withProviderOptions(body, providerOptions, target.provider), forms }
+  return { body: mergeOptions(body, own), forms }
+}
+
+/** Whether options add a tool that Google runs, such as `googleSearch`. */
+function hasHostedTools({ tools }: JsonObject): boolean {
+  return asList(tools).some((tool) =>
+    Object.keys(asObject(tool) ?? {}).some((name) => !/^function_?declarations$/i.test(name)),
+  )
 }
 
 /** The most stop sequences that the API takes. */
 const maxStops = 5
-
-/** A body with the options for `gemini`, and then those for a provider with another name, merged over it. */
-export function withProviderOptions(
-  body: JsonObject,
-  options: ProviderOptions,
-  provider: string,
-): JsonObject {
-  return mergeOptions(body, optionsFor('gemini', provider, options))
-}
 
 /** The API and the model that a request is rendered for. */
 interface RenderTarget extends ContentsTarget {
@@ -187,23 +194,30 @@ interface FormatContext {
   readonly toolChoice: ToolChoice | undefined
   readonly target: RenderTarget
   readonly schemas: RequestSchemas
+  /** Whether Google runs some of the tools. */
+  readonly hosted: boolean
 }
 
-/** Models before Gemini 3 do not take a JSON format beside tools. For them the answer is one more tool. */
+/**
+ * Models before Gemini 3 do not take a JSON format beside tools. For them the answer is one more tool, which they do not take
+ * beside hosted ones.
+ */
 function renderFormat(format: ResponseFormat, context: FormatContext): StructuredOutput {
-  const { tools, target, schemas } = context
+  const { tools, target, schemas, hosted } = context
   const { provider, dialect } = target
   const responseMimeType = 'application/json'
   const byTool = tools.length > 0 && !target.toolsWithFormat
+  const refused = (problem: string): AdapterError =>
+    new AdapterError('unsupported_feature', `this model does not take ${problem}`, { provider })
+  if (hosted && !target.toolsWithFormat && format.type !== 'text') {
+    throw refused('hosted tools together with responseFormat: use structuredFinalize: true')
+  }
   switch (format.type) {
     case 'text':
       return {}
-    case 'json_object': {
+    case 'json_object':
       if (!byTool) return { config: { responseMimeType } }
-      const problem =
-        'this model does not take tools together with json_object: use a schema, or structuredFinalize: true'
-      throw new AdapterError('unsupported_feature', problem, { provider })
-    }
+      throw refused('tools together with json_object: use a schema, or structuredFinalize: true')
     case 'json_schema': {
       if (byTool) return renderAnswerTool(format, context)
       const { schema } = schemas.answer(format.schema, dialect)
@@ -233,24 +247,40 @@ function renderAnswerTool(
 /**
  * How hard the model thinks: a level from Gemini 3 on, a budget of tokens before.
  *
- * A model that does not support the effort gets the nearest one: Gemini 3 and 2.5 Pro always think a little. Models
- * before 2.5 do not think, so nothing is sent to them.
+ * A model that does not support the effort gets the nearest one: Gemini 3 and 2.5 Pro always think a little. A budget is at
+ * most three quarters of `maxTokens`: the rest is for the answer. Models before 2.5 do not think, so nothing is sent to them.
  */
 export function thinkingConfig(
   { effort, summary }: ReasoningOptions,
   family: ModelFamily,
   warn: Warn,
+  maxTokens: number = Number.POSITIVE_INFINITY,
 ): JsonObject | undefined {
-  const thoughts: JsonObject = summary === true ? { includeThoughts: true } : {}
-  if (family.version < 205) {
+  const { version, tier } = family
+  const isPro = tier === 'pro'
+  if (version < 205) {
     if (effort !== 'none') warn('reasoning', 'Gemini before 2.5 does not reason')
     return undefined
   }
-  if (effort === 'none' && (family.version >= 300 || family.tier === 'pro')) {
+  const thoughts: JsonObject = summary === true ? { includeThoughts: true } : {}
+  if (effort === 'none' && (version >= 300 || isPro)) {
     warn('reasoning', 'this model always reasons: the least effort is sent')
   }
-  if (family.version >= 300) return { thinkingLevel: levelOf(effort, family), ...thoughts }
-  return { thinkingBudget: (family.tier === 'pro' ? proBudgets : budgets)[effort], ...thoughts }
+  if (version >= 300) {
+    const thinkingLevel = levelOf(effort, family)
+    if (effort !== 'none' && effort.toUpperCase() !== thinkingLevel) {
+      warn('reasoning', `this model takes no effort ${effort}: the effort is ${thinkingLevel}`)
+    }
+    return { thinkingLevel, ...thoughts }
+  }
+  const wanted = isPro && effort === 'none' ? leastOfPro : budgets[effort]
+  const room = Math.min(wanted, isPro ? 32_768 : 24_576, Math.floor(maxTokens * 0.75))
+  const thinkingBudget = isPro ? Math.max(room, leastOfPro) : room < budgets.minimal ? 0 : room
+  if (thinkingBudget < wanted) {
+    warn('reasoning', `the effort ${effort} is ${wanted} tokens: ${thinkingBudget} are sent`)
+  }
+  // Without thinking the API refuses to be asked for thoughts.
+  return { thinkingBudget, ...(thinkingBudget > 0 && thoughts) }
 }
 
 type ThinkingLevel = 'MINIMAL' | 'LOW' | 'MEDIUM' | 'HIGH'
@@ -279,11 +309,11 @@ const budgets: Readonly<Record<ReasoningEffort, number>> = {
   low: 1024,
   medium: 8192,
   high: 24_576,
-  max: 24_576,
+  max: 32_768,
 }
 
-/** 2.5 Pro always thinks a little, and takes more. */
-const proBudgets = { ...budgets, none: 128, max: 32_768 }
+/** 2.5 Pro always thinks a little. */
+const leastOfPro = 128
 
 /** A tool as a function declaration. */
 function renderTool(

@@ -47,14 +47,17 @@ interface SharedParameters extends RenderedSchemas {
 export function sharedParameters(request: ModelRequest, options: RenderOptions): SharedParameters {
   const { family, sessionId, warn } = options
   const { reasoning, temperature, topP, model = '' } = request
-  const effort = reasoning === undefined ? undefined : wireEffort(reasoning.effort, family)
+  const effort = reasoning && wireEffort(reasoning.effort, family)
   const noSampling = refusesTemperature(family, effort)
   if (noSampling) leaveOut(request, ['temperature', 'topP'], options, reasoningOnly(family))
-  if (reasoning !== undefined && effort === undefined && reasoning.effort !== 'none') {
-    warn('reasoning', `${model} takes no effort of reasoning`)
-  }
-  if (reasoning?.effort === 'none' && effort !== undefined && effort !== 'none') {
-    warn('reasoning', `${model} always reasons: the effort is ${effort}`)
+  const asked = reasoning?.effort
+  if (effort === undefined) {
+    if (asked !== undefined && asked !== 'none') {
+      warn('reasoning', `${model} takes no effort of reasoning`)
+    }
+  } else if (effort !== asked) {
+    const problem = asked === 'none' ? 'always reasons' : `takes no effort ${asked}`
+    warn('reasoning', `${model} ${problem}: the effort is ${effort}`)
   }
   const schemas = renderSchemas(request, options)
   // Without tools these are refused.
