@@ -29,6 +29,10 @@ const worker = join(import.meta.dirname, 'kill-worker.mjs')
 const folder = mkdtempSync(join(tmpdir(), 'allm-kills-'))
 const directory = join(folder, 'sessions')
 const store = fileStore(directory)
+// A file in progress may belong to a living process; after an hour it is removed.
+const later = fileStore(directory, {
+  clock: { now: () => Date.now() + 2 * 3_600_000, sleep: async () => undefined },
+})
 const random = seeded(Number(values.seed))
 const below = (count) => Math.floor(random() * count)
 
@@ -168,6 +172,7 @@ async function compare(id, session, reference) {
   for (const callId of answered) {
     if (!done.includes(callId)) fail('differs', `${callId} of ${id} has a result and no effect`)
   }
+  await later.load(id)
   const files = readdirSync(join(directory, id))
   if (files.length !== 1) fail('left behind', `${id}: ${files.join(', ')}`)
   const progress = join(directory, '.tmp')

@@ -29,7 +29,7 @@ import {
   unlessStopped,
   type Verdict,
 } from '../tools/approval.ts'
-import { toolBatches } from '../tools/batch.ts'
+import { callFacts, toolBatches } from '../tools/batch.ts'
 import { isThenable, type ToolRun } from '../tools/execute.ts'
 import { messageOf } from '../tools/failures.ts'
 import { answerStored } from '../tools/results.ts'
@@ -400,11 +400,9 @@ function toldBy(event: StreamEvent): Message['content'] | undefined {
 }
 
 function interrupted({ context }: LoopState, call: ToolCall): StreamEvent {
-  const { requestId, sessionId, engine } = context
   if (isObserved()) {
-    const at = engine.clock.now()
-    const facts = { requestId, sessionId, toolName: call.name, toolCallId: call.id }
-    emitTelemetry({ name: 'tool.interrupted', at, ...facts })
+    const at = context.engine.clock.now()
+    emitTelemetry({ name: 'tool.interrupted', at, ...callFacts(call, context) })
   }
   const reason = 'interrupted'
   const { content } = interruptedMessage(call.id, reason)

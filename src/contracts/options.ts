@@ -10,7 +10,7 @@ import type { FormatOption, PromptCache, ReasoningOptions, ToolChoice } from '..
 import type { ChatStep, StepResult } from '../types/results.ts'
 import type { ChatAdapter, ImageAdapter } from './adapter.ts'
 import type { Engine, EngineContext } from './engine.ts'
-import type { HandlerOptions, NeedsOf, Tool, ToolExecutor, ToolResultEncoder } from './tool.ts'
+import type { NeedsOf, Tool, ToolExecutor, ToolResultEncoder } from './tool.ts'
 
 export type { FormatOption }
 
@@ -42,8 +42,8 @@ export type ToolErrorDecision = { readonly continue: unknown } | 'halt'
 export type ApprovalVerdict = 'run' | 'ask' | { readonly deny: string }
 
 /** Decides about each tool call before it runs. If it throws, or returns anything else, the call waits for approval. */
-export type ApprovePolicy = Callback<
-  [call: ToolCall, options: { readonly tool: Tool; readonly context: HandlerOptions['context'] }],
+export type ApprovePolicy<Context = EngineContext> = Callback<
+  [call: ToolCall, options: { readonly tool: Tool; readonly context: Context }],
   ApprovalVerdict
 >
 
@@ -57,14 +57,14 @@ export type Instructions<Context = EngineContext> =
   | { bivarianceHack(context: Context): string }['bivarianceHack']
 
 /** What `prepareStep` gets to know about the next model call. */
-export interface NextStep {
+export interface NextStep<Context = EngineContext> {
   /** The messages that would be sent, without instructions. */
   readonly messages: readonly Message[]
   /** The number of model calls that the run has made before; 0 for the first. */
   readonly stepNumber: number
   /** The steps of this run so far. */
   readonly steps: readonly ChatStep[]
-  readonly context: EngineContext
+  readonly context: Context
 }
 
 /** What `prepareStep` changes, for the next model call only. What is absent stays as it is. */
@@ -81,8 +81,8 @@ export interface StepChanges {
 }
 
 /** Called before each model call of a loop. A run that is resumed calls it again. */
-export type PrepareStep = (
-  step: NextStep,
+export type PrepareStep<Context = EngineContext> = (
+  step: NextStep<Context>,
 ) => StepChanges | undefined | void | Promise<StepChanges | undefined | void>
 
 /**
@@ -229,15 +229,45 @@ export interface EngineOptions extends CallDefaults {
 }
 
 /** The options of an engine with these tools and this context, which must have what the tools need. */
-export type EngineOptionsFor<Tools extends readonly Tool[], Context> = Omit<
-  EngineOptions,
-  'tools' | 'context' | 'instructions'
-> & {
-  readonly tools?: Tools | undefined
-  readonly instructions?: Instructions<NoInfer<Context>> | undefined
-} & (unknown extends NeedsOf<Tools>
+export type EngineOptionsFor<Tools extends readonly Tool[], Context> = TypedOptions<
+  Tools,
+  NoInfer<Context>
+> &
+  (unknown extends NeedsOf<Tools>
     ? { readonly context?: Context | undefined }
     : { readonly context: Context })
+
+/** What changes of an engine whose context has `Has`: tools whose needs neither it nor the new context has do not compile. */
+export type OverridesFor<
+  Has extends object,
+  Tools extends readonly Tool[],
+  Context extends object,
+> = TypedOptions<Tools, NoInfer<Merged<Has, Context>>> & {
+  readonly context?: Context | undefined
+} & (object extends Has
+    ? unknown
+    : [Merged<Has, Context>] extends [NeedsOf<Tools>]
+      ? unknown
+      : { readonly context: NeedsOf<Tools> })
+
+/** A context with another one merged over it, member by member. */
+export type Merged<Has, Context> = [keyof Context] extends [never]
+  ? Has
+  : string extends keyof Has
+    ? Has & Context
+    : Omit<Has, keyof Context> & Context
+
+/** The options of an engine, except its context, with hooks that know the context. */
+type TypedOptions<Tools extends readonly Tool[], Context> = Omit<
+  EngineOptions,
+  'tools' | 'context' | 'instructions' | 'approve' | 'prepareStep'
+> & {
+  readonly tools?: Tools | undefined
+  readonly instructions?: Instructions<Context> | undefined
+  // A hook that was written for any context fits, too.
+  readonly approve?: ApprovePolicy<EngineContext & Context> | undefined
+  readonly prepareStep?: PrepareStep<EngineContext & Context> | undefined
+}
 
 /** The inside of an engine. Only the library reads it. */
 export interface EngineParts extends Engine {

@@ -13,7 +13,10 @@ import type { Engine, EngineContext } from './engine.ts'
 export interface HandlerOptions<Needs extends object = EngineContext> {
   /** Aborted at the tool's deadline and when the run is stopped. */
   readonly signal: AbortSignal
-  /** The engine's context, with the session's and the call's merged over it, member by member. The record is this call's own. */
+  /**
+   * The engine's context, with the session's and the call's merged over it, member by member. Objects and lists of data in it
+   * are copies for this call; handles, such as a database, are shared.
+   */
   readonly context: Needs
   /** The call that is answered. */
   readonly toolCall: ToolCall
@@ -45,11 +48,8 @@ export type ToolHandler<Args = JsonObject, Needs extends object = object> = {
 }['bivarianceHack']
 
 /** Whether a call with these arguments waits for approval. If it throws, the call waits. */
-export type NeedsApproval<Args = JsonObject> = {
-  bivarianceHack(
-    args: Args,
-    options: { readonly context: HandlerOptions['context'] },
-  ): boolean | Promise<boolean>
+export type NeedsApproval<Args = JsonObject, Needs extends object = EngineContext> = {
+  bivarianceHack(args: Args, options: { readonly context: Needs }): boolean | Promise<boolean>
 }['bivarianceHack']
 
 /** A tool: what the model sees, and what runs. Made by `tool({…})`. */
@@ -60,7 +60,7 @@ export interface Tool<Args = JsonObject, Needs extends object = object> extends 
   /** The caller answers calls of this tool; it is never run by the loop. */
   readonly manual: boolean
   /** Calls of this tool wait for approval, unless the `approve` policy decides. A function decides by the arguments. */
-  readonly needsApproval?: boolean | NeedsApproval<Args>
+  readonly needsApproval?: boolean | NeedsApproval<Args, Needs>
   /** Send a one-line stub instead of the schema, and let the model ask for it with `tool_help`. */
   readonly compact: boolean
   /** The line of the stub. Default: the first sentence of the description. */

@@ -35,12 +35,12 @@ export function redact(text: string): string {
 const keyNames =
   /^(?:(?:proxy-)?authorization|(?:x-)?(?:goog-)?api[-_]?key|access[-_]?token|(?:client[-_]?)?secret|password|(?:set-)?cookie)$/i
 
-/** Redacts every string in a JSON value, and the whole string of a property whose name stands for a secret. */
+/** Redacts every string and name in a JSON value, and the whole string of a property whose name stands for a secret. */
 export function redactJson<T extends JsonValue>(value: T): T {
   return mapTexts(value, (text, name) => (keyNames.test(name) ? '[redacted]' : redact(text)))
 }
 
-/** A JSON value with every text in it replaced by `change(text, name)`. `name` is the property that has the text, or empty. */
+/** A JSON value with every text in it, names included, replaced by `change(text, name)`. `name` is the property that has the text, or empty. */
 export function mapTexts<T extends JsonValue>(
   value: T,
   change: (text: string, name: string) => string,
@@ -49,7 +49,9 @@ export function mapTexts<T extends JsonValue>(
     if (typeof member === 'string') return change(member, name)
     if (typeof member !== 'object' || member === null) return member
     if (Array.isArray(member)) return member.map((item: JsonValue) => mapped(item, ''))
-    return Object.fromEntries(Object.entries(member).map(([key, item]) => [key, mapped(item, key)]))
+    return Object.fromEntries(
+      Object.entries(member).map(([key, item]) => [change(key, ''), mapped(item, key)]),
+    )
   }
   // The shape stays the same; only texts differ.
   return mapped(value, '') as T

@@ -43,19 +43,19 @@ export function secretsOf(call: Pick<HttpCall, 'provider' | 'url' | 'headers'>):
   }
 }
 
-/** The filter of a text that belongs to no call. */
-export const noSecrets: Secrets = secretsOf({ provider: '', url: '', headers: {} })
+/** What stands before a credential in a header. */
+const scheme = /^(?:Basic|Bearer|Token|(?:Api[-_]?)?Key)\s+/i
 
 /** The values that must not leave the call, the longest first: one may be a part of another. */
 function secretValues({ provider, url, headers }: Parameters<typeof secretsOf>[0]): string[] {
   const values = Object.entries(headers)
   if (URL.canParse(url)) {
     const { searchParams, password } = new URL(url)
-    values.push(...searchParams, ['password', decodeURIComponent(password)])
+    values.push(...searchParams, ['password', orAsItIs(decodeURIComponent, password)])
   }
   const secrets = values
     .filter(([name]) => secretNames.test(name))
-    .map(([, value]) => value.replace(/^(?:Bearer|Basic)\s+/i, '').trim())
+    .map(([, value]) => value.replace(scheme, '').trim())
     .filter((secret) => secret.length >= 4 && secret !== provider)
   return [...new Set(secrets)].toSorted((a, b) => b.length - a.length)
 }
@@ -63,16 +63,21 @@ function secretValues({ provider, url, headers }: Parameters<typeof secretsOf>[0
 /** A secret as it may be written: in JSON, in JSON with escaped slashes, in a URL, as it is. */
 function spellings(secret: string): readonly string[] {
   const json = JSON.stringify(secret).slice(1, -1)
-  const all = [json.replaceAll('/', String.raw`\/`), json, encoded(secret), secret]
+  const all = [
+    json.replaceAll('/', String.raw`\/`),
+    json,
+    orAsItIs(encodeURIComponent, secret),
+    secret,
+  ]
   return [...new Set(all)]
 }
 
-function encoded(secret: string): string {
+/** A text in another form. One that has none, such as a lone surrogate in a URL, is taken as it is. */
+function orAsItIs(convert: (text: string) => string, text: string): string {
   try {
-    return encodeURIComponent(secret)
+    return convert(text)
   } catch {
-    // A lone surrogate has no URL form.
-    return secret
+    return text
   }
 }
 
@@ -84,20 +89,21 @@ function secretPattern(secret: string): RegExp {
 
 /** Cleans an error in place, so that it stays the same error. The stack repeats the message. */
 function cleanError<E extends AllmError>(error: E, clean: (text: string) => string): E {
-  const { message, stack, metadata, cause } = error
-  const changes: Record<string, unknown> = {}
-  if (clean(message) !== message) changes['message'] = clean(message)
-  if (stack !== undefined && clean(stack) !== stack) changes['stack'] = clean(stack)
-  if (mentions(metadata, clean)) changes['metadata'] = mapTexts(metadata, clean)
+  const { message, stack = '', metadata, cause } = error
   // The cause may be the error of a foreign library: it is not changed but replaced by its description.
-  if (mentions(cause, clean)) changes['cause'] = mapTexts(toJsonValue(cause), clean)
-  return Object.assign(error, changes)
+  const foreign = mentions(cause, clean) ? { cause: mapTexts(toJsonValue(cause), clean) } : {}
+  return Object.assign(error, {
+    message: clean(message),
+    stack: clean(stack),
+    metadata: mapTexts(metadata, clean),
+    ...foreign,
+  })
 }
 
 /** How much of a value is searched. Larger ones, such as a socket with all that it holds, count as secret. */
 const mostValues = 2000
 
-/** Whether a secret is anywhere in a value, also in properties that only a printed value shows. */
+/** Whether a secret is, or may be, anywhere in a value, also in properties that only a printed value shows. */
 function mentions(
   value: unknown,
   clean: (text: string) => string,
@@ -107,12 +113,20 @@ function mentions(
   if (typeof value !== 'object' || value === null || seen.has(value)) return false
   if (seen.add(value).size > mostValues) return true
   try {
-    return Object.getOwnPropertyNames(value).some((name) =>
-      mentions(Reflect.get(value, name), clean, seen),
+    if (!isOpen(value)) return true
+    return Reflect.ownKeys(value).some(
+      (name) => mentions(name, clean, seen) || mentions(Reflect.get(value, name), clean, seen),
     )
   } catch {
     return true
   }
+}
+
+/** Whether all that a value holds is in its properties. A `Map`, `Headers` or a `Request` print what theirs do not have. */
+function isOpen(value: object): boolean {
+  return (
+    value instanceof Error || /t (?:Object|Array)]$/.test(Object.prototype.toString.call(value))
+  )
 }
 
 function bodyFilter(secrets: readonly string[]): BodyFilter {

@@ -11,7 +11,7 @@ import {
 import { guardCall, type GuardedCall, type HttpCall } from './call.ts'
 import { beginning, transportFailure } from './failure.ts'
 import { foreignPage, post } from './post.ts'
-import { noSecrets, secretsOf, type Secrets } from './secrets.ts'
+import { secretsOf, type Secrets } from './secrets.ts'
 import { sseSplitter, type BodySplitter, type SseDecoder } from './sse.ts'
 
 export type { SseDecoder } from './sse.ts'
@@ -163,7 +163,7 @@ interface BodyDecoder<Out> {
 type Settle<Out> = (out: Out[]) => void
 
 interface BodyRules<Out> {
-  readonly secrets?: Secrets
+  readonly secrets: Secrets
   readonly settle?: Settle<Out> | undefined
 }
 
@@ -174,7 +174,7 @@ const headLength = 8192
 export function bodyDecoder<Out>(
   decoder: SseDecoder<Out>,
   splitter: BodySplitter,
-  { secrets: { bodyFilter, clean } = noSecrets, settle }: BodyRules<Out> = {},
+  { secrets: { bodyFilter, clean }, settle }: BodyRules<Out>,
 ): BodyDecoder<Out> {
   const text = new TextDecoder()
   const filter = bodyFilter()

@@ -2,7 +2,7 @@ import type { NewId } from '../core/ids.ts'
 import { errorFromJSON } from '../errors/error-json.ts'
 import { defaultMaxResponseBytes, StreamError, tooLongAnswer } from '../errors/errors.ts'
 import { isPlainObject, listOf, maxDepth } from '../schema/checks.ts'
-import { source, validateImage, validateMessage } from '../schema/validate.ts'
+import { source, validateImage, validateMessage, warning } from '../schema/validate.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import { isStreamEvent, type ModelEvent } from '../types/events.ts'
 import { defined, isObject, parseJson } from '../types/guards.ts'
@@ -55,11 +55,17 @@ export function eventGate(facts: GateFacts): EventGate {
       return problem
     },
     settle(batch) {
+      // An adapter may be written without types.
+      const given: unknown = batch
+      if (!Array.isArray(given)) {
+        problem = asProblem(gate, new Refusal(notAList))
+        return []
+      }
       let kept: ModelEvent[] | undefined
       for (let index = 0; index < batch.length; index++) {
-        const event = batch[index]
-        if (event === undefined) continue
         try {
+          const event = batch[index]
+          if (event === undefined) throw new Refusal(notAnEvent)
           const settled = pass(gate, event)
           gate.count++
           if (settled === event && gate.before === undefined) {
@@ -100,21 +106,23 @@ interface SharedId {
   completed: number
 }
 
+/** Why an event does not pass. Of a malformed one, the message completes the sentence "the adapter yielded …". */
 class Refusal extends Error {
   readonly reason: 'malformed_event' | 'too_large'
-  constructor(reason: Refusal['reason'], message: string) {
+  constructor(message: string, reason: Refusal['reason'] = 'malformed_event') {
     super(message)
     this.reason = reason
   }
 }
 
-function asProblem({ facts, count }: Gate, error: unknown): StreamError {
-  if (error instanceof StreamError) return error
+function asProblem({ facts, count }: Gate, thrown: unknown): StreamError {
+  if (thrown instanceof StreamError) return thrown
   const { provider, requestId } = facts
-  const details = { provider, requestId, eventIndex: count }
-  if (error instanceof Refusal) return new StreamError(error.reason, error.message, details)
-  const message = `adapter ${provider} yielded an event that cannot be read`
-  return new StreamError('malformed_event', message, { ...details, cause: error })
+  const refusal = thrown instanceof Refusal ? thrown : new Refusal('an event that cannot be read')
+  const { reason, message: what } = refusal
+  const message = reason === 'too_large' ? what : `adapter ${provider} yielded ${what}`
+  const cause = refusal === thrown ? undefined : thrown
+  return new StreamError(reason, message, { provider, requestId, eventIndex: count, cause })
 }
 
 /** An event as it may be emitted: the same, a corrected one, or none. */
@@ -136,7 +144,7 @@ function pass(gate: Gate, event: ModelEvent): ModelEvent | undefined {
     case 'tool_call_completed':
       return endCall(gate, event)
     case 'image_completed':
-      return isLegalImage(gate, event.image) ? event : undefined
+      return isLegalImage(gate, event.image) ? settleFields(event) : undefined
     case 'raw_chunk': {
       const settledEvent = settleFields(event)
       return 'chunk' in settledEvent ? settledEvent : undefined
@@ -148,17 +156,19 @@ function pass(gate: Gate, event: ModelEvent): ModelEvent | undefined {
     case 'error':
       return settleError(event)
     default:
-      return foreign(gate, event)
+      return foreign(event)
   }
 }
 
-/** A value that is not an event of a model. The fold reports what is no event at all; the loop's own events are not for adapters. */
-function foreign({ facts }: Gate, event: never): ModelEvent {
+/** Refuses a value that is not an event of a model. The loop's own events are not for adapters. */
+function foreign(event: never): never {
   const value: unknown = event
-  if (!isStreamEvent(value)) return event
-  const message = `adapter ${facts.provider} yielded ${value.type}, which is not an event of a model`
-  throw new Refusal('malformed_event', message)
+  throw new Refusal(isStreamEvent(value) ? `${value.type}, an event of the loop` : notAnEvent)
 }
+
+const notAnEvent = 'a value that is not a StreamEvent'
+
+const notAList = 'a value that is not a list of events; yield a single event as [event]'
 
 /** Without sources or an item that are not legal. */
 function settleBlock(event: EventOf<'text_completed' | 'reasoning_completed'>): ModelEvent {
@@ -184,7 +194,7 @@ function grow(gate: Gate, delta: string): void {
 
 function mustBeText(value: unknown, what: string): void {
   if (typeof value !== 'string') {
-    throw new Refusal('malformed_event', `an adapter yielded an event in which ${what} is not text`)
+    throw new Refusal(`an event in which ${what} is not text`)
   }
 }
 
@@ -252,8 +262,7 @@ function callDelta(gate: Gate, event: EventOf<'tool_call_delta'>): ModelEvent | 
 
 function endCall(gate: Gate, event: EventOf<'tool_call_completed'>): ModelEvent {
   const { call } = event
-  if (!isObject(call))
-    throw new Refusal('malformed_event', 'an adapter yielded a call without data')
+  if (!isObject(call)) throw new Refusal('a call without data')
   const given = textOr(call.id, '')
   const shared = sharedId(gate, given)
   if (shared.completed === shared.started) addStart(gate, given, textOr(call.name, 'unnamed'))
@@ -267,14 +276,12 @@ function addStart(gate: Gate, given: string, name: string): void {
 }
 
 function settleCall(call: ToolCall, id: string): ToolCall {
-  const { opaque, rawArguments } = call
   const legal = defined<ToolCall>({
-    ...call,
     id,
     name: textOr(call.name, 'unnamed'),
     rawArguments: undefined,
-    ...settleArguments(call.arguments, rawArguments),
-    opaque: settleJson(opaque),
+    ...settleArguments(call.arguments, call.rawArguments),
+    opaque: settleJson(call.opaque),
   })
   return sameOr(call, legal)
 }
@@ -329,7 +336,7 @@ interface ArgumentsProblem {
 // Messages
 
 function startMessage({ facts }: Gate, event: EventOf<'message_started'>): ModelEvent {
-  const { requestId, provider, id, model, usage } = event
+  const { requestId, provider, id, model, usage, warnings } = event
   const legal = defined<typeof event>({
     ...settleFields(event),
     requestId: textOf(requestId) ?? facts.requestId,
@@ -337,8 +344,13 @@ function startMessage({ facts }: Gate, event: EventOf<'message_started'>): Model
     id: textOf(id),
     model: textOf(model),
     usage: settleUsage(usage),
+    warnings: Array.isArray(warnings) ? sameOr(warnings, warnings.filter(isWarning)) : undefined,
   })
   return sameOr(event, legal)
+}
+
+function isWarning(value: unknown): boolean {
+  return warning(value).length === 0
 }
 
 function textOf(value: unknown): string | undefined {
@@ -371,7 +383,7 @@ function endMetadata({ invalidImages }: Gate, given: unknown): JsonObject | unde
 }
 
 function settleMessage(gate: Gate, message: Message): Message {
-  if (!isObject(message)) throw new Refusal('malformed_event', 'an adapter yielded no message')
+  if (!isObject(message)) throw new Refusal('no message')
   const { content, toolCalls, ...rest } = message
   const { role } = message
   const isText = typeof content === 'string' && role === 'assistant'
@@ -385,7 +397,7 @@ function settleMessage(gate: Gate, message: Message): Message {
   if (issue === undefined && role === 'assistant') return legal
   const problem =
     issue === undefined ? 'its role is not assistant' : `${issue.path} ${issue.problem}`
-  throw new Refusal('malformed_event', `an adapter yielded a message that is not legal: ${problem}`)
+  throw new Refusal(`a message that is not legal: ${problem}`)
 }
 
 function settleParts(gate: Gate, parts: readonly Part[]): Message['content'] {
@@ -468,17 +480,12 @@ function flawOf(value: unknown, depth: number): number {
   }
   if (typeof value !== 'object') return loose
   if (depth === maxDepth) return deep
-  let worst = plain
-  if (Array.isArray(value)) {
-    for (let index = 0; index < value.length && worst !== deep; index++) {
-      worst = Math.max(worst, flawOf(value[index], depth + 1))
-    }
-    return worst
-  }
-  if (!isPlainObject(value)) worst = loose
-  for (const key of Object.keys(value)) {
-    worst = Math.max(worst, flawOf(Reflect.get(value, key), depth + 1))
-    if (worst === deep) return deep
+  const isList = Array.isArray(value)
+  let worst = isList || isPlainObject(value) ? plain : loose
+  // A hole in a list counts as undefined.
+  for (const member of isList ? value : Object.values(value)) {
+    worst = Math.max(worst, flawOf(member, depth + 1))
+    if (worst === deep) break
   }
   return worst
 }
@@ -488,7 +495,7 @@ function settleJson(value: unknown): JsonValue | undefined {
   const flaw = flawOf(value, 0)
   if (flaw === deep) {
     const message = `a value of the answer is nested deeper than ${maxDepth} levels`
-    throw new Refusal('too_large', message)
+    throw new Refusal(message, 'too_large')
   }
   // Just judged to be JSON.
   return flaw === plain ? (value as JsonValue) : settled(value)

@@ -117,7 +117,7 @@ export function messageBuilder(
         provider,
         id: cleaned(call, id),
         model: cleaned(call, model),
-        usage,
+        usage: cleaned(call, usage),
         warnings: warnings.length === 0 ? undefined : warnings,
       }),
     )
@@ -242,12 +242,14 @@ export function messageBuilder(
       const message = draftMessage(draft, provider)
       const rawFinishReason = cleaned(call, end.rawFinishReason)
       const metadata = cleaned(call, end.metadata)
+      const usage = cleaned(call, end.usage)
       sink(
         defined<Completed>({
           type: 'message_completed',
           message,
           ...end,
           rawFinishReason,
+          usage,
           metadata,
         }),
       )
@@ -260,11 +262,14 @@ function withoutPlace({ start: _start, end: _end, ...source }: Source): Source {
 }
 
 /** What a provider says about a message, without the secrets of the call. */
-function cleaned<T extends JsonValue>(
+function cleaned<T extends JsonValue | Usage>(
   { clean }: AnsweredCall,
   value: T | undefined,
 ): T | undefined {
-  return value === undefined || clean === undefined ? value : mapTexts(value, clean)
+  // Usage is JSON too. Only texts change.
+  return value === undefined || clean === undefined
+    ? value
+    : (mapTexts(value as JsonValue, clean) as T)
 }
 
 type Started = Extract<ModelEvent, { type: 'message_started' }>

@@ -52,6 +52,9 @@ type MadeTool<Args, Needs extends object> = Args extends JsonObject
   ? Tool<Args, Needs>
   : Tool<JsonObject, Needs>
 
+/** The same type, from which nothing is inferred: a list of tools says nothing about what one of them needs. */
+type Settled<Needs extends object> = [Needs][Needs extends unknown ? 0 : never]
+
 /** What the compiler says of a schema whose values need not be objects. Nothing, if they are. */
 type NeedsObject<Schema> =
   unknown extends SchemaInput<Schema>
@@ -78,7 +81,7 @@ interface ToolOptions<Args, Needs extends object, Schema extends AnySchema> {
   /** The caller answers calls of this tool; the loop stops for them. */
   readonly manual?: boolean | undefined
   /** Calls wait for approval before they run. A function decides by the arguments. */
-  readonly needsApproval?: boolean | NeedsApproval<ToolArgs<Args, Schema>> | undefined
+  readonly needsApproval?: boolean | NeedsApproval<ToolArgs<Args, Schema>, Needs> | undefined
   /** Send a one-line stub instead of the schema; the model can request the schema. */
   readonly compact?: boolean | undefined
   /** The line of the stub. */
@@ -119,7 +122,7 @@ export function tool<
   Args = Inferred,
   Needs extends object = EngineContext,
   const Schema extends AnySchema = AnySchema,
->(options: ToolOptions<Args, Needs, Schema>): MadeTool<ToolArgs<Args, Schema>, Needs> {
+>(options: ToolOptions<Args, Needs, Schema>): MadeTool<ToolArgs<Args, Schema>, Settled<Needs>> {
   assertOptions('invalid_tool', options, toolOptionKeys)
   type Typed = ToolArgs<Args, Schema>
   const { schema, manual = false, compact = false, idempotent = false, ...rest } = options
@@ -140,7 +143,7 @@ export function tool<
   })
   assertValid('invalid_tool', validateTool(made))
   // Arguments that are not JSON are typed for the handler alone.
-  return made as MadeTool<Typed, Needs>
+  return made as MadeTool<Typed, Settled<Needs>>
 }
 
 /** The part of a tool that a model sees, as plain data. */

@@ -4,6 +4,8 @@ import type {
   EngineOptions,
   EngineOptionsFor,
   EngineParts,
+  Merged,
+  OverridesFor,
 } from '../contracts/options.ts'
 import type { NeedsOf, Tool } from '../contracts/tool.ts'
 import { systemClock } from '../core/clock.ts'
@@ -22,7 +24,7 @@ import { engineParts, mergeByName } from './context.ts'
 export function createEngine<
   const Tools extends readonly Tool[] = readonly Tool[],
   Context extends object & NeedsOf<Tools> = EngineContext & NeedsOf<Tools>,
->(options?: EngineOptionsFor<Tools, Context>): Engine
+>(options?: EngineOptionsFor<Tools, Context>): Engine<Context>
 export function createEngine(options: EngineOptions = {}): Engine {
   assertValid('invalid_options', validateEngineOptions(options))
   const {
@@ -74,8 +76,13 @@ function withoutInside(parts: EngineParts): EngineParts {
 /**
  * A copy of an engine with some options changed. Tools are merged by name and context by key; everything else is replaced.
  *
- * An override of `undefined` removes the option.
+ * An override of `undefined` removes the option. What added tools need must be in the context of either.
  */
+export function extendEngine<
+  Has extends object,
+  const Tools extends readonly Tool[] = readonly Tool[],
+  Context extends object = object,
+>(engine: Engine<Has>, overrides: OverridesFor<Has, Tools, Context>): Engine<Merged<Has, Context>>
 export function extendEngine(engine: Engine, overrides: EngineOptions): Engine {
   assertValid('invalid_options', validateEngineOptions(overrides))
   const { defaults, tools, context, ...parts } = engineParts(engine)

@@ -22,7 +22,7 @@ import { eventGate, type EventGate } from '../make/gate.ts'
 import { unknownProviders } from '../make/provider-options.ts'
 import { assertValid } from '../schema/checks.ts'
 import { validateRequest } from '../schema/validate.ts'
-import { isStreamEvent, type Batch, type ModelEvent, type StreamEvent } from '../types/events.ts'
+import type { Batch, ModelEvent, StreamEvent } from '../types/events.ts'
 import { assertNever } from '../types/guards.ts'
 import type { ModelRequest } from '../types/request.ts'
 import { createCollector, foldModelEvent, toResponse, type Collector } from './collector.ts'
@@ -230,15 +230,12 @@ async function firstBatch(run: Run, apiKey: string | undefined): Promise<ModelBa
     for (;;) {
       const batch = await nextBatch(attempt)
       if (batch === undefined) throw emptyAnswer(call)
-      if (!isList(batch)) throw malformedBatch(call, 0)
-      const settled = attempt.gate.settle(batch)
-      noteContent(attempt, settled)
+      const settled = passGate(attempt, batch)
       const [first] = settled
       if (first === undefined) {
         if (attempt.gate.problem !== undefined) throw attempt.gate.problem
         continue
       }
-      if (!isStreamEvent(first)) throw malformedEvent(call, 0)
       if (first.type === 'error') throw errorFromJSON(first.error)
       return settled
     }
@@ -260,11 +257,10 @@ function pull(run: Run): Promise<Step> {
 /** Checks a batch of the adapter. One of which nothing is left is not emitted. */
 function settleBatch(run: Run, batch: ModelBatch | undefined): Step | Promise<Step> {
   if (batch === undefined) return deliver(run, [failureEvent(truncated(run))])
-  if (run.attempt === undefined || !isList(batch)) return deliver(run, batch)
-  const { gate } = run.attempt
-  const settled = gate.settle(batch)
-  noteContent(run.attempt, settled)
-  return settled.length > 0 || gate.problem !== undefined ? deliver(run, settled) : pull(run)
+  if (run.attempt === undefined) return deliver(run, batch)
+  const settled = passGate(run.attempt, batch)
+  const { problem } = run.attempt.gate
+  return settled.length > 0 || problem !== undefined ? deliver(run, settled) : pull(run)
 }
 
 function deliver(run: Run, batch: ModelBatch): Step | Promise<Step> {
@@ -429,9 +425,11 @@ function keepAlive(attempt: Attempt): void {
     attempt.idle.reset(attempt.call.streamTimeoutMs)
 }
 
-/** Notes whether content has come: anything but the start of the message and raw chunks. */
-function noteContent(attempt: Attempt, batch: Batch): void {
-  attempt.begun ||= batch.some(({ type }) => type !== 'message_started' && type !== 'raw_chunk')
+/** What the gate leaves of a batch. Notes whether content has come: anything but the start of the message and what was shown of the wire. */
+function passGate(attempt: Attempt, batch: ModelBatch): ModelBatch {
+  const settled = attempt.gate.settle(batch)
+  attempt.begun ||= settled.some(({ type }) => type !== 'message_started' && type !== 'raw_chunk')
+  return settled
 }
 
 /** Stops an attempt: its signal is aborted, and a pending pull rejects with the error. Only the first reason counts. */
@@ -455,9 +453,8 @@ async function cutAttempt(attempt: Attempt): Promise<void> {
 }
 
 /**
- * Folds a batch of an adapter and returns what the consumer gets of it: nothing follows the event that ends a message.
- *
- * A value that is not an event ends the message with an error; the events before it are kept.
+ * Folds a batch that has passed the gate and returns what the consumer gets of it: nothing follows the event that ends a
+ * message, or the `problem` that the gate found after the batch.
  */
 function foldBatch(
   state: Collector,
@@ -465,36 +462,16 @@ function foldBatch(
   batch: ModelBatch,
   problem: StreamError | undefined,
 ): Batch {
-  if (!isList(batch)) return broken(state, call, [], malformedBatch(call, state.count))
   for (let index = 0; index < batch.length; index++) {
     const event = batch[index]
     if (event === undefined) continue
-    if (!folds(state, event)) {
-      return broken(state, call, batch.slice(0, index), malformedEvent(call, state.count))
-    }
+    foldModelEvent(state, event)
     call.onEvent?.(event)
     if (event.type === 'message_completed' || event.type === 'error') {
       return index === batch.length - 1 ? batch : batch.slice(0, index + 1)
     }
   }
   return problem === undefined ? batch : broken(state, call, batch, problem)
-}
-
-/** Folds an event, and returns whether it is one: an adapter may be written without types. */
-function folds(state: Collector, event: ModelEvent): boolean {
-  const { count } = state
-  try {
-    foldModelEvent(state, event)
-    return true
-  } catch {
-    state.count = count
-    return false
-  }
-}
-
-/** Whether a batch is a list. Its type says so, but an adapter may be written without types. */
-function isList(batch: unknown): boolean {
-  return Array.isArray(batch)
 }
 
 function broken(state: Collector, call: ModelCall, before: ModelBatch, error: StreamError): Batch {
@@ -507,16 +484,6 @@ function broken(state: Collector, call: ModelCall, before: ModelBatch, error: St
 /** A failure as the last event of a run. */
 function failureEvent(error: AllmError): ModelEvent {
   return { type: 'error', error: error.toJSON() }
-}
-
-function malformedEvent({ provider, requestId }: ModelCall, eventIndex: number): StreamError {
-  const message = `adapter ${provider} yielded a value that is not a StreamEvent`
-  return new StreamError('malformed_event', message, { provider, requestId, eventIndex })
-}
-
-function malformedBatch({ provider, requestId }: ModelCall, eventIndex: number): StreamError {
-  const message = `adapter ${provider} yielded a value that is not a list of events; yield a single event as [event]`
-  return new StreamError('malformed_event', message, { provider, requestId, eventIndex })
 }
 
 function emptyAnswer({ provider, requestId }: ModelCall): StreamError {

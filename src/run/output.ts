@@ -90,9 +90,13 @@ function cutBy({
   return { path: '', problem: refused ? 'the model refused' : 'the answer was filtered' }
 }
 
-/** The JSON of an answer: all of its text, or what stands in its fence. */
+/** The JSON of an answer: all of its text, or what stands in its fence. A text inside the JSON may have a fence of its own. */
 function readJson(text: string): { readonly json: JsonValue } | undefined {
-  return parsed(text) ?? parsed(/```[^\n`]*\n([^]*)```/.exec(text)?.[1])
+  return (
+    parsed(text) ??
+    parsed(/```\w*\s([^]*)```/.exec(text)?.[1]) ??
+    parsed(/```\w*\s([^]*?)```/.exec(text)?.[1])
+  )
 }
 
 function parsed(text: string | undefined): { readonly json: JsonValue } | undefined {

@@ -11,7 +11,6 @@ import {
   type Session,
   type StoredResult,
 } from '../types/session.ts'
-import type { Warning } from '../types/warning.ts'
 import {
   between,
   fine,
@@ -31,7 +30,14 @@ import {
   within,
   type Check,
 } from './checks.ts'
-import { content, openThread, threadTranscript, toolCall, validateMessage } from './validate.ts'
+import {
+  content,
+  openThread,
+  threadTranscript,
+  toolCall,
+  validateMessage,
+  warning,
+} from './validate.ts'
 
 /**
  * The problems of a session: of its fields, of its thread, and of the fields that its status requires.
@@ -94,7 +100,7 @@ const answer = shapeOf<AnswerFacts>(
     model: text,
     rawFinishReason: text,
     error,
-    warnings: listOf(shapeOf<Warning>({ setting: text, problem: text }, {})),
+    warnings: listOf(warning),
   },
 )
 

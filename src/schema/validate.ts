@@ -35,6 +35,7 @@ import {
   type ToolSpec,
 } from '../types/request.ts'
 import { isStandardSchema } from '../types/standard-schema.ts'
+import type { Warning } from '../types/warning.ts'
 import {
   anyFunction,
   between,
@@ -129,6 +130,9 @@ export const source: Check = shapeOf<Source>(
     providerMetadata: jsonObject,
   },
 )
+
+/** A setting that was not sent as it is. */
+export const warning: Check = shapeOf<Warning>({ setting: text, problem: text }, {})
 
 const message = shapeOf<Message>(
   { role: oneOf(roles), content },

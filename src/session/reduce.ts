@@ -301,16 +301,20 @@ export function restore(session: Session): Collector {
   if (run.phase === 'model' && failed) return createCollector(before)
   const isWaiting = run.phase === 'waiting' && goesOn(session)
   if (run.answer === undefined || (run.phase !== 'tools' && !isWaiting)) return between(session)
+  // The calls whose question was answered, unless they have run with the answer and asked again.
   const asked = new Set(
     run.decisions?.flatMap(({ call, answer }) => (answer === undefined ? [] : call.id)),
   )
+  for (const { reason, toolCallId } of run.halts)
+    if (reason === 'ask_user') asked.delete(toolCallId)
   const results = messages.slice(at + 1).filter((message) => {
     const waits = message.metadata?.['askUser'] === true && asked.has(message.toolCallId ?? '')
     return !waits && (isWaiting || !isMark(message))
   })
   return {
     ...midStep(before, run.answer, last, results),
-    started: run.started,
+    // A call that was answered as interrupted before the run waited looks like one under way. It must not run again.
+    started: [...run.started, ...results.filter(isMark).map(({ toolCallId = '' }) => toolCallId)],
     // Calls that wait for approval are asked about again.
     halts: run.halts.filter(({ reason }) => reason !== 'approval'),
     results: run.results ?? [],

@@ -1,7 +1,7 @@
 import { systemClock, type Clock } from '../core/clock.ts'
 import { randomId } from '../core/ids.ts'
 import { EngineError, isAllmError, SessionError } from '../errors/errors.ts'
-import { assertOptions, isPlainObject } from '../schema/checks.ts'
+import { assertOptions, assertValid, isPlainObject, someText, within } from '../schema/checks.ts'
 import { parseSession, stringifySession } from '../session/saved.ts'
 import { sessionStatuses } from '../types/session.ts'
 import type { Session } from '../types/session.ts'
@@ -60,10 +60,13 @@ export interface FileStoreOptions {
  *     sessions/.tmp/bob.77de…/            a folder in progress, or one that is being deleted
  *
  * There is no lock. A number is taken by creating its name, which only one writer can do, so a process that was killed or
- * paused in a save blocks nobody and costs no update; the next load or save removes what it left. The new file and its directory
- * are synced before the save resolves. `docs/decisions/035-file-store.md` in the repository explains why this is safe.
+ * paused in a save blocks nobody and costs no update; the next save of the session removes what it left, and after an hour other
+ * operations do. The new file and its directory are synced before the save resolves.
+ * `docs/decisions/035-file-store.md` in the repository explains why this is safe.
  */
 export function fileStore(directory: string, options: FileStoreOptions = {}): SessionStore {
+  // An empty one would be the root of the file system.
+  assertValid('invalid_options', within('directory', someText(directory)))
   assertOptions('invalid_options', options, ['files', 'clock'])
   const disk: Disk = {
     directory,
@@ -140,12 +143,18 @@ async function load(disk: Disk, id: string): Promise<StoredSession | undefined> 
   throw contended(id)
 }
 
-/** Removes what a process left that was killed after its entry was there. The entry is made durable first. */
+/** Removes what killed processes left. Before an older entry is removed, the newest one is made durable. */
 async function tidy(disk: Disk, folder: string, newest: Entry): Promise<void> {
   const names = await disk.files.readdir(folder)
-  if (!names.some((name) => name !== fileOf(newest) && numberOf(name) <= newest.number)) return
-  await syncFolder(disk, folder)
-  await removeOlder(disk, folder, newest)
+  if (names.some((name) => name !== fileOf(newest) && numberOf(name) <= newest.number)) {
+    await syncFolder(disk, folder)
+    await removeOlder(disk, folder, newest)
+  }
+  for (const name of names) {
+    const path = `${folder}/${name}`
+    if (!isProgress(name) || numberOf(name) <= newest.number) continue
+    if (await isAbandoned(disk, path)) await disk.files.rm(path, { force: true, recursive: false })
+  }
 }
 
 async function save(
@@ -163,6 +172,9 @@ async function save(
     if (version !== undefined) refuseStale(id, version, ifVersion)
     else if (ifVersion !== undefined) {
       throw unreadable(id, 'its version is unknown; save without ifVersion to replace it')
+    }
+    if (number >= lastNumber) {
+      throw new SessionError('unavailable', `session ${named(id)} has no next number; delete it`)
     }
     const head = { id, version: (version ?? number) + 1, status, updatedAt: disk.clock.now() }
     const content = `${JSON.stringify(head satisfies Head)}\n${text}\n`
@@ -239,6 +251,7 @@ async function create(disk: Disk, place: Place, number: number, content: string)
     if (isNew) await syncFolder(disk, `${directory}/..`)
     if (old !== undefined) await ignored(removeOldFiles(disk, old.path))
     await ignored(clearProgress(disk, `${name}.`))
+    await ignored(removeAbandoned(disk))
     return true
   } finally {
     await ignored(clearProgress(disk, progress.slice(progress.lastIndexOf('/') + 1)))
@@ -267,6 +280,7 @@ async function remove(disk: Disk, id: string): Promise<void> {
   }
   await syncFolder(disk, directory)
   await clearProgress(disk, `${name}.`)
+  await ignored(removeAbandoned(disk))
 }
 
 async function list(disk: Disk, options: ListOptions): Promise<readonly SessionRow[]> {
@@ -308,7 +322,7 @@ async function idOf(disk: Disk, file: string): Promise<string | undefined> {
   if (!/^[a-z0-9_%-]+~[0-9a-f]{64}$/.test(file)) return undefined
   const folder = `${disk.directory}/${file}`
   const newest = await readable(newestEntry(disk, folder))
-  const line = newest && (await found(readLine(disk, `${folder}/${fileOf(newest)}`)))
+  const line = newest && (await readable(found(readLine(disk, `${folder}/${fileOf(newest)}`))))
   return line === undefined ? undefined : parseHead(line)?.id
 }
 
@@ -376,11 +390,19 @@ function fileOf({ number, life }: Entry): string {
   return `${number}.${life}.json`
 }
 
+/** Whether a file of a session's folder is in progress. */
+function isProgress(file: string): boolean {
+  return file.endsWith('.new') && Number.isFinite(numberOf(file))
+}
+
 /** The number of an entry or of a file in progress; of any other file, infinity. */
 function numberOf(file: string): number {
   const number = /^(\d{1,15})\.[0-9a-f]+\.(?:json|[0-9a-f]+\.new)$/.exec(file)?.[1]
   return number === undefined ? Number.POSITIVE_INFINITY : Number(number)
 }
+
+/** The largest number that `entryOf` reads. */
+const lastNumber = 999_999_999_999_999
 
 function entryOf(file: string): Entry | undefined {
   const [, number, life] = /^([1-9]\d{0,14})\.([0-9a-f]+)\.json$/.exec(file) ?? []
@@ -454,8 +476,9 @@ function parseHead(line: string): Head | undefined {
   return isVersion(version) ? { id, version, status, updatedAt } : undefined
 }
 
+/** Whether a value is a version that another one can follow: versions are not greater than numbers. */
 function isVersion(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) < lastNumber
 }
 
 /** The first line of a file, read without the rest of a large one. */
@@ -545,7 +568,7 @@ async function syncFolder({ files }: Disk, path: string): Promise<void> {
 async function removeOlder({ files }: Disk, folder: string, newest: Entry): Promise<void> {
   const names = await files.readdir(folder)
   for (const name of names) {
-    if (!name.endsWith('.new') || numberOf(name) > newest.number) continue
+    if (!isProgress(name) || numberOf(name) > newest.number) continue
     await files.rm(`${folder}/${name}`, { force: true, recursive: false })
   }
   const older = names
@@ -568,6 +591,38 @@ async function clearProgress({ directory, files }: Disk, start: string): Promise
   for (const item of names) {
     if (!item.startsWith(start)) continue
     await files.rm(`${parent}/${item}`, { force: true, recursive: true })
+  }
+  await ignored(files.rmdir(parent))
+}
+
+/**
+ * What is in progress and was not touched for this long counts as abandoned. If its writer is alive after all, the writer begins
+ * again, as it does when another one was faster.
+ */
+const abandonedMs = 3_600_000
+
+async function isAbandoned({ files, clock }: Disk, path: string): Promise<boolean> {
+  const facts = await found(files.stat(path))
+  return facts !== undefined && clock.now() - facts.mtimeMs > abandonedMs
+}
+
+/** How many folders in progress of other sessions are looked at in one operation. */
+const mostLooks = 8
+
+/** Removes folders in progress that were abandoned, of any session. */
+async function removeAbandoned(disk: Disk): Promise<void> {
+  const { directory, files } = disk
+  const parent = `${directory}/${progressFolder}`
+  const names = (await found(files.readdir(parent))) ?? []
+  const ours = names.filter((name) => /^[a-z0-9_%~-]+\.[0-9a-f]{32}$/.test(name))
+  for (const name of ours.slice(0, mostLooks)) {
+    const path = `${parent}/${name}`
+    if (!(await isAbandoned(disk, path))) continue
+    // Renamed first: a writer that wakes up finds its folder whole, or not at all.
+    const aside = progressPath(disk, 'abandoned')
+    if (await taken(files.rename(path, aside))) {
+      await files.rm(aside, { force: true, recursive: true })
+    }
   }
   await ignored(files.rmdir(parent))
 }

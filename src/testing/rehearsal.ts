@@ -73,9 +73,9 @@ function checkUncut({ session, toolCalls, toolErrors }: Ending, scenario: CrashS
 
 /** Runs a scenario to its end, with a crash at the moment `cut`. */
 async function rehearse(scenario: CrashScenario, cut: number, runs: Runs): Promise<Ending> {
-  const ran = (tool: Tool, id: string): void => {
-    const known = runs.get(id)
-    if (known === undefined) runs.set(id, { tool, times: 1 })
+  const ran = (tool: Tool, run: string): void => {
+    const known = runs.get(run)
+    if (known === undefined) runs.set(run, { tool, times: 1 })
     else known.times++
   }
   const first = startLife(scenario, 0, ran)
@@ -130,7 +130,7 @@ export interface CrashReport {
   readonly toolErrors?: readonly ErrorData[]
 }
 
-/** The tool of each call, and how often its handler ran. */
+/** The tool of each call, and how often its handler ran. A handler that asked to be called again runs once for each answer. */
 type Runs = Map<string, { readonly tool: Tool; times: number }>
 
 /** Throws if a resumed run did not end as the uncut run, or ran a tool twice. */
@@ -189,12 +189,11 @@ function comparableUntil(
   return next === -1 ? expected.length : next
 }
 
+/** Whether a message answers a lost call as interrupted. Late answers have no fixed place among each other. */
 function mayDiffer(expected: Message, actual: Message, lost: ReadonlySet<string>): boolean {
-  return (
-    lost.has(answeredCall(expected)) &&
-    answeredCall(actual) === answeredCall(expected) &&
-    actual.metadata?.['interrupted'] === true
-  )
+  const id = answeredCall(actual)
+  if (actual.metadata?.['interrupted'] !== true || !lost.has(id)) return false
+  return actual.role !== 'tool' || answeredCall(expected) === id
 }
 
 /** The call that a message answers, at once or late. */
@@ -228,7 +227,7 @@ interface Life {
 function startLife(
   scenario: CrashScenario,
   completedBefore: number,
-  ran: (tool: Tool, toolCallId: string) => void,
+  ran: (tool: Tool, run: string) => void,
 ): Life {
   const tools = (scenario.tools ?? []).map((tool) => counted(tool, ran))
   const { scripts, engine } = scenario
@@ -267,15 +266,15 @@ function realLife(engine: Engine, tools: readonly Tool[], completedBefore: numbe
   }
 }
 
-/** A handler that asked to be called again runs once for its question and once for the answer. */
-function counted(tool: Tool, ran: (tool: Tool, toolCallId: string) => void): Tool {
+/** A tool that reports the runs of its handler, by the call and the answer that it was given. */
+function counted(tool: Tool, ran: (tool: Tool, run: string) => void): Tool {
   const { handler } = tool
   if (handler === undefined) return tool
   return {
     ...tool,
     handler: (args, options) => {
       const { toolCall, answer } = options
-      ran(tool, answer === undefined ? toolCall.id : `${toolCall.id} with its answer`)
+      ran(tool, answer === undefined ? toolCall.id : `${toolCall.id} with ${text(answer)}`)
       return handler(args, options)
     },
   }

@@ -74,10 +74,7 @@ export function toolBatches(calls: readonly ToolCall[], run: ToolRun): ToolBatch
     next,
     async return() {
       live.events = []
-      stopBatch(
-        live,
-        new StreamError('cancelled', 'the stream of tool calls was closed by its consumer'),
-      )
+      stopBatch(live, new StreamError('cancelled', 'the tool calls were cancelled'))
       live.onChange()
       return over
     },
@@ -94,10 +91,7 @@ function take(live: LiveBatch): Promise<Step> | undefined {
   } catch (error) {
     live.failure = undefined
     live.events = []
-    haltBatch(
-      live,
-      new StreamError('unknown', 'onEvent or a telemetry listener threw', { cause: error }),
-    )
+    haltBatch(live, new StreamError('unknown', 'onEvent threw', { cause: error }))
     return failed(error)
   }
 }
@@ -402,7 +396,11 @@ function isTimeout(reason: unknown): boolean {
   return reason instanceof ToolError && reason.reason === 'timeout'
 }
 
-function callFacts(call: ToolCall, { requestId, sessionId }: ToolRun): SpanFacts {
+/** What telemetry says of a call. */
+export function callFacts(
+  call: ToolCall,
+  { requestId, sessionId }: Pick<ToolRun, 'requestId' | 'sessionId'>,
+): SpanFacts {
   return { requestId, sessionId, toolName: call.name, toolCallId: call.id }
 }
 

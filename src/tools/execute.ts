@@ -14,6 +14,7 @@ import { readObject } from '../make/gate.ts'
 import { isPlainObject, within } from '../schema/checks.ts'
 import { schemaIssues } from '../schema/json-schema.ts'
 import type { Issue } from '../types/error-data.ts'
+import { isObject } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { Part, ToolCall } from '../types/message.ts'
 import { loopHaltReasons } from '../types/results.ts'
@@ -21,6 +22,7 @@ import type { SchemaIssue, SchemaResult, StandardSchema } from '../types/standar
 import { isToolHelp } from './compact-tools.ts'
 import { invalidArguments, messageOf, noSuchTool, raised, toolFailure } from './failures.ts'
 import { plainJson } from './json.ts'
+import { ownContext } from './own-context.ts'
 
 /**
  * Runs one call: checks its arguments, calls the handler, reads what it returned. Never throws and never rejects.
@@ -138,16 +140,12 @@ export function checkArguments(
 /** The arguments as the model gave them. An adapter leaves them empty when it could not parse the text. */
 function readArguments(call: ToolCall): CheckedArguments {
   const text = call.rawArguments?.trim() ?? ''
-  if (text === '' || text === '{}' || hasMember(call.arguments)) return { args: call.arguments }
+  const { arguments: args } = call
+  if (text === '' || text === '{}' || Object.keys(args).length > 0) return { args }
   const { value, problem } = readObject(text)
   return value === undefined
     ? { issues: [{ path: '', problem: `the arguments ${problem}` }] }
     : { args: value }
-}
-
-function hasMember(value: object): boolean {
-  for (const _ in value) return true
-  return false
 }
 
 function checkByLibrary(
@@ -165,12 +163,11 @@ function fromLibrary(result: SchemaResult<JsonObject>): CheckedArguments {
 }
 
 function placed({ message, path = [] }: SchemaIssue): readonly Issue[] {
-  let issues: readonly Issue[] = [{ path: '', problem: message }]
-  for (const step of path.toReversed()) {
+  const nowhere: readonly Issue[] = [{ path: '', problem: message }]
+  return path.reduceRight((issues, step) => {
     const key = typeof step === 'object' ? step.key : step
-    issues = within(typeof key === 'symbol' ? String(key) : key, issues)
-  }
-  return issues
+    return within(typeof key === 'symbol' ? String(key) : key, issues)
+  }, nowhere)
 }
 
 /** What a handler gets beside its arguments. */
@@ -179,8 +176,7 @@ function handlerOptions({ call, run, control, progress }: Execution): HandlerOpt
   const answer = answers?.get(call.id)
   const options: HandlerOptions = {
     signal: control.signal,
-    // A fresh record: what a handler writes into it is seen by no other handler and no other run.
-    context: { ...context },
+    context: ownContext(context),
     toolCall: call,
     idempotencyKey: keyOf?.(call) ?? `${requestId ?? 'call'}:${call.id}`,
     progress,
@@ -197,11 +193,9 @@ function handlerOptions({ call, run, control, progress }: Execution): HandlerOpt
  * A malformed outcome, or one with a reserved halt reason, is an `invalid_return` error.
  */
 export function readOutcome(call: ToolCall, answer: unknown): ToolOutcome {
-  if (typeof answer !== 'object' || answer === null || !(outcomeBrand in answer)) {
-    return { type: 'value', value: answer }
-  }
+  if (!isObject(answer) || !(outcomeBrand in answer)) return { type: 'value', value: answer }
   // Anybody may have written the fields beside our brand: each is checked before it is used.
-  const { type, question, options = {}, reason, result } = answer as Loose
+  const { type, question, options = {}, reason, result } = answer
   switch (type) {
     case 'ask_user':
       return readQuestion(call, question, options)
@@ -215,14 +209,6 @@ export function readOutcome(call: ToolCall, answer: unknown): ToolOutcome {
     default:
       return malformed(call, 'it was not made by askUser, halt, fail or content')
   }
-}
-
-interface Loose {
-  readonly type?: unknown
-  readonly question?: unknown
-  readonly options?: unknown
-  readonly reason?: unknown
-  readonly result?: unknown
 }
 
 function readQuestion(call: ToolCall, question: unknown, options: unknown): ToolOutcome {

@@ -49,10 +49,10 @@ export function invalidArguments(call: ToolCall, issues: readonly Issue[]): Tool
 
 /** The message of a thrown value; empty if it has none, or one that cannot be read. */
 export function messageOf(thrown: unknown): string {
-  if (typeof thrown === 'string') return thrown
-  if (typeof thrown !== 'object' || thrown === null) return ''
   try {
-    return 'message' in thrown && typeof thrown.message === 'string' ? thrown.message : ''
+    const text: unknown =
+      typeof thrown === 'string' ? thrown : Reflect.get(Object(thrown), 'message')
+    return typeof text === 'string' ? text : ''
   } catch {
     return ''
   }

@@ -1,4 +1,4 @@
-import { isPlainObject, within } from '../schema/checks.ts'
+import { isPlainObject, maxDepth, within } from '../schema/checks.ts'
 import type { Issue } from '../types/error-data.ts'
 import type { JsonValue } from '../types/json.ts'
 
@@ -18,7 +18,8 @@ interface Trail {
   readonly above: object[]
 }
 
-const deepest = 500
+/** The longest list. A list with holes can claim more items than the runtime can hold. */
+const mostItems = 10_000_000
 
 function convert(value: unknown, trail: Trail): JsonValue {
   switch (typeof value) {
@@ -61,7 +62,7 @@ function writesItself(value: object): value is WritesItself {
 function convertMembers(value: object, trail: Trail): JsonValue {
   const { above } = trail
   if (above.includes(value)) throw refusal(trail, 'refers to itself')
-  if (above.length === deepest) throw refusal(trail, 'is nested too deeply')
+  if (above.length === maxDepth) throw refusal(trail, 'is nested too deeply')
   above.push(value)
   const result = Array.isArray(value) ? convertItems(value, trail) : convertFields(value, trail)
   above.pop()
@@ -69,6 +70,7 @@ function convertMembers(value: object, trail: Trail): JsonValue {
 }
 
 function convertItems(items: readonly unknown[], trail: Trail): JsonValue {
+  if (items.length > mostItems) throw refusal(trail, 'is too long')
   const result: JsonValue[] = []
   for (const [index, item] of items.entries()) {
     trail.keys.push(index)
@@ -95,23 +97,14 @@ function convertFields(value: object, trail: Trail): JsonValue {
 }
 
 /** The platform's names of objects whose content is not in their fields. */
-const hidden = new Set([
-  'Map',
-  'Set',
-  'Promise',
-  'RegExp',
-  'ArrayBuffer',
-  'String',
-  'Number',
-  'Boolean',
-])
+const hidden = /^(?:Map|Set|Promise|RegExp|ArrayBuffer|String|Number|Boolean)$/
 
 /** Why an object cannot be written as its fields, if there is a reason. */
 function oddity(value: object, fields: number): string | undefined {
   const name = Object.prototype.toString.call(value).slice(8, -1)
   if (name === 'Error') return 'is an Error; throw it, or return fail(reason)'
   if (ArrayBuffer.isView(value)) return 'holds bytes; write them as base64'
-  if (hidden.has(name)) return `is a ${name}`
+  if (hidden.test(name)) return `is a ${name}`
   return fields === 0 ? `is a ${className(value)} without fields of its own` : undefined
 }
 
@@ -121,8 +114,7 @@ function className(value: object): string {
 }
 
 function refusal({ keys }: Trail, problem: string): TypeError {
-  let issues: readonly Issue[] = [{ path: '', problem }]
-  for (const key of keys.toReversed()) issues = within(key, issues)
-  const path = issues[0]?.path ?? ''
-  return new TypeError(`${path === '' ? 'the value' : path} ${problem}`)
+  const nowhere: readonly Issue[] = [{ path: '', problem }]
+  const [issue] = keys.reduceRight((issues, key) => within(key, issues), nowhere)
+  return new TypeError(`${issue?.path === '' ? 'the value' : issue?.path} ${problem}`)
 }

@@ -5,9 +5,11 @@ import { ToolError } from '../errors/errors.ts'
 import { redact } from '../errors/redact.ts'
 import { toJsonValue } from '../errors/to-json-value.ts'
 import { typeIssues } from '../make/sniff.ts'
+import { describe } from '../schema/checks.ts'
 import { resultParts } from '../schema/validate.ts'
+import type { Issue } from '../types/error-data.ts'
 import type { HandlerSignal, ToolEvent, ToolExecutionResult } from '../types/events.ts'
-import { assertNever } from '../types/guards.ts'
+import { assertNever, isObject } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import type { Message, Part, ToolCall } from '../types/message.ts'
 import type { StoredResult } from '../types/session.ts'
@@ -197,8 +199,8 @@ function decide(
 
 function decisionOf(answer: unknown, call: ToolCall, error: ToolError): ErrorDecision {
   if (answer === 'halt') return { type: 'halt', error }
-  if (typeof answer === 'object' && answer !== null && 'continue' in answer) {
-    return { type: 'replace', value: answer.continue }
+  if (isObject(answer) && 'continue' in answer) {
+    return { type: 'replace', value: answer['continue'] }
   }
   const message = `onToolError must return {continue: value} or 'halt'`
   return { type: 'halt', error: unusable(call, error, message, answer) }
@@ -249,22 +251,20 @@ export function encodeResult(
 
 /** The parts of a result that `content` made. Throws a `TypeError` when they are not parts of a result. */
 function partsOf(value: unknown): EncodedResult | undefined {
-  if (typeof value !== 'object' || value === null || !(outcomeBrand in value)) return undefined
-  const { type, parts } = value as { readonly type?: unknown; readonly parts?: unknown }
+  if (!isObject(value) || !(outcomeBrand in value)) return undefined
+  const { type, parts } = value
   if (type !== 'content') return undefined
-  const [issue] = resultParts(parts)
-  if (issue !== undefined) throw new TypeError(`parts${issue.path} ${issue.problem}`)
+  refuseParts(resultParts(parts))
   // A copy, because the handler may change its own. It was just checked.
   const json = plainJson(parts)
   const content = json as unknown as readonly Part[]
   // Such a part would be refused with every later request of the thread.
-  const [mismatch] = typeIssues(content)
-  if (mismatch !== undefined) throw new TypeError(`parts${mismatch.path} ${mismatch.problem}`)
+  refuseParts(typeIssues(content))
   return { content, json }
 }
 
-function describe(value: unknown): string {
-  return value === null ? 'null' : typeof value
+function refuseParts([issue]: readonly Issue[]): void {
+  if (issue !== undefined) throw new TypeError(`parts${issue.path} ${issue.problem}`)
 }
 
 /** A custom encoder may write values that JSON cannot. Events then hold a description of the value. */

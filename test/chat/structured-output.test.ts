@@ -296,6 +296,8 @@ describe('a streamed structured answer', () => {
   test.each([
     '```json\n{"city":"Paris","n":3}\n```',
     'Here:\n```\n{"city":"Paris","n":3}```\nDone.',
+    '```json {"city":"Paris","n":3} ```',
+    '```json\n{"city":"Paris","n":3}\n```\nAnother would be:\n```json\n{"city":"Rome","n":4}\n```',
   ])('in a fence is read: %j', async (text) => {
     const { output } = await generate(engine([['text', text]]), 'go', options)
     expect(output).toEqual({ city: 'Paris', n: '3' })

@@ -39,6 +39,19 @@ describe('the secrets of a call are removed from a text by value', () => {
     )
   })
 
+  test.each(['Bearer', 'Basic', 'Token', 'Api-Key'])(
+    'a key after the scheme %s is found without it',
+    (scheme) => {
+      const { clean } = secretsIn({ Authorization: `${scheme} some-value-1` })
+      expect(clean('some-value-1')).toBe('[redacted]')
+    },
+  )
+
+  test('a password in the address that is not well encoded is secret as it is', () => {
+    const { clean } = secretsIn({}, 'https://me:top100%@example.com/v1')
+    expect(clean('top100% sure')).toBe('[redacted] sure')
+  })
+
   test('credentials in the address are secret too', () => {
     const { clean } = secretsIn(
       {},

@@ -19,6 +19,7 @@ const keys = [
   'AIzaSyA-0123456789abcdefghijklmnop',
   'hunter2veryplainvalue77',
   'two words and "quotes"/slashes\\',
+  'hunter2plain',
   'abc123',
 ]
 
@@ -38,6 +39,7 @@ const wires = {
           id: 'a',
           choices: [{ index: 0, delta: {}, finish_reason: key }],
           system_fingerprint: key,
+          usage: { prompt_tokens: 1, [key]: 1 },
         },
         '[DONE]',
       ),
@@ -65,7 +67,11 @@ const wires = {
     ),
     end: (key: string) =>
       sse(
-        { type: 'message_delta', delta: { stop_reason: key, stop_details: { why: key } } },
+        {
+          type: 'message_delta',
+          delta: { stop_reason: key, stop_details: { why: key, [key]: 1 } },
+          usage: { service_tier: key },
+        },
         { type: 'message_stop' },
       ),
     error: (key: string) =>
@@ -76,7 +82,14 @@ const wires = {
     start: sse({ candidates: [{ content: { parts: [{ text: 'Hi' }] } }] }),
     end: (key: string) => sse({ candidates: [{ finishReason: key, finishMessage: key }] }),
     error: (key: string) =>
-      sse({ error: { code: 400, message: `bad ${key}`, status: key, details: [{ note: key }] } }),
+      sse({
+        error: {
+          code: 400,
+          message: `bad ${key}`,
+          status: key,
+          details: [{ note: key, [key]: 1 }],
+        },
+      }),
   },
 } as const
 
@@ -156,22 +169,33 @@ test('a header of the adapter that carries a credential is as secret as a key', 
   expect(shown(error)).not.toMatch(/an-expiring-token|abcd-efgh/)
 })
 
-test('an error of fetch that holds the headers of the call is described without them', async () => {
-  const key = 'hunter2veryplainvalue77'
-  const adapter = anthropic({
-    baseUrl,
-    fetch: async (_url, init) => {
-      throw Object.assign(new Error('no route'), { config: { headers: init?.headers } })
-    },
-  })
-  const engine = createEngine({ adapter, model: 'm', retry: false })
-  const error: unknown = await generate(engine, [user('go')], { apiKey: key }).catch(
-    (thrown: unknown) => thrown,
-  )
-  expect(error).toMatchObject({ reason: 'network_error' })
-  expect(shown(error)).toContain('no route')
-  expect(shown(error)).not.toContain(key)
-})
+test.each<readonly [string, (headers: Record<string, string>) => unknown]>([
+  ['an object', (headers) => ({ headers })],
+  ['Headers', (headers) => new Headers(headers)],
+  ['a Request', (headers) => new Request('https://wire.test', { method: 'POST', headers })],
+  ['a Map', (headers) => new Map(Object.entries(headers))],
+  ['a list under a symbol', (headers) => ({ [Symbol('kept')]: Object.entries(headers) })],
+])(
+  'an error of fetch that holds the headers of the call as %s is described without them',
+  async (_name, kept) => {
+    const key = 'hunter2veryplainvalue77'
+    const adapter = anthropic({
+      baseUrl,
+      fetch: async (_url, init) => {
+        throw Object.assign(new Error('no route'), {
+          request: kept({ ...(init?.headers as object) }),
+        })
+      },
+    })
+    const engine = createEngine({ adapter, model: 'm', retry: false })
+    const error: unknown = await generate(engine, [user('go')], { apiKey: key }).catch(
+      (thrown: unknown) => thrown,
+    )
+    expect(error).toMatchObject({ reason: 'network_error' })
+    expect(shown(error)).toContain('no route')
+    expect(shown(error)).not.toContain(key)
+  },
+)
 
 test.each([
   ['openai', openaiImages],

@@ -38,6 +38,7 @@ const kinds = [
   'hand',
   'ask',
   'book',
+  'talk',
   'fail',
   'halt',
   // Only a hook offers it.
@@ -59,6 +60,12 @@ const tools: readonly Tool[] = [
   simple('ask', { handler: (_args, { toolCall }) => askUser(`about ${toolCall.id}?`) }),
   simple('book', {
     handler: (_args, { answer }) => answer ?? askUser('sure?', { resume: true }),
+  }),
+  simple('talk', {
+    handler: (_args, { answer }) => {
+      if (answer === undefined) return askUser('first?', { resume: true })
+      return answer === 'answer to first?' ? askUser('second?', { resume: true }) : answer
+    },
   }),
   simple('fail', { handler: () => fail('no luck') }),
   simple('halt', { handler: () => halt('found', 1) }),
@@ -90,10 +97,13 @@ const scriptsOf = (answers: readonly (readonly string[])[]): Script[] => [
  * It depends on the seed and on the session, and not on the process.
  */
 function settleOne(session: Session, seed: number): SuspendAnswer {
-  const { thread, pendingApprovals, pendingToolCalls, pendingToolCallId } = session
-  const mayAnswer = pendingToolCallId !== undefined
+  const { thread, pendingApprovals, pendingToolCalls, pendingQuestion } = session
+  const mayAnswer = pendingQuestion !== undefined
   const hasSpoken = thread.messages.some(({ content }) => content === spoken)
-  if (seed % 4 === 1 && !mayAnswer && !hasSpoken) return { reply: spoken }
+  // Questions come first, so that a call which is lost, and asks nothing, changes nothing about the others.
+  if (seed % 4 === 1 && !hasSpoken) {
+    return { reply: mayAnswer ? `answer to ${pendingQuestion}` : spoken }
+  }
   const ways: SuspendAnswer[] = [
     ...pendingApprovals.map(({ id }) => ({
       approvals: { [id]: decisionOf(seed + placeOf(id)) },
@@ -101,7 +111,7 @@ function settleOne(session: Session, seed: number): SuspendAnswer {
     ...pendingToolCalls.map(({ id }) => ({
       toolResults: [{ id, content: `by hand ${id}`, isError: (seed + placeOf(id)) % 3 === 0 }],
     })),
-    ...(mayAnswer ? [{ reply: `answer to ${pendingToolCallId}` }] : []),
+    ...(mayAnswer ? [{ reply: `answer to ${pendingQuestion}` }] : []),
   ]
   const chosen = ways[seed % ways.length]
   if (chosen === undefined) throw new Error('the session waits for nothing')
@@ -395,8 +405,7 @@ describe('law 5', () => {
               ...one,
               handler: (...[args, options]: Parameters<typeof handler>): unknown => {
                 const { toolCall, answer } = options
-                if (!one.idempotent)
-                  handled.push(`${toolCall.id}${answer === undefined ? '' : '!'}`)
+                if (!one.idempotent) handled.push(`${toolCall.id} ${JSON.stringify(answer)}`)
                 return handler(args, options)
               },
             }

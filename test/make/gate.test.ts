@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createEngine, Session, tool, user, type ChatAdapter } from '../../src/index.ts'
+import { createEngine, generate, Session, tool, user, type ChatAdapter } from '../../src/index.ts'
 import { eventGate } from '../../src/make/gate.ts'
 import type { ModelEvent } from '../../src/types/events.ts'
 
@@ -18,6 +18,8 @@ function settle(...events: readonly unknown[]) {
 }
 
 const started = { type: 'message_started', requestId: 'r', provider: 'own' }
+
+const image = { type: 'url', url: 'https://example.com/cat.png' }
 
 function completed(message: object, more: object = {}): object {
   return {
@@ -54,6 +56,17 @@ describe('is settled:', () => {
       'usage',
       { ...started, usage: { inputTokens: 1e300, outputTokens: 2, extra: { a: Infinity, b: 1 } } },
       { ...started, usage: { outputTokens: 2, extra: { b: 1 } } },
+    ],
+    [
+      'warnings',
+      { ...started, warnings: [{ setting: 7 }, { setting: 'seed', problem: 'is not sent' }, null] },
+      { ...started, warnings: [{ setting: 'seed', problem: 'is not sent' }] },
+    ],
+    ['warnings that are no list', { ...started, warnings: 'many' }, started],
+    [
+      'what no image event has',
+      { type: 'image_completed', image, index: Number.NaN },
+      { type: 'image_completed', image },
     ],
     [
       'ids of the run',
@@ -112,6 +125,20 @@ describe('is settled:', () => {
     ])
   })
 
+  test('a call with members that no call has', () => {
+    const call = { id: 'c', name: 'look', arguments: {} }
+    const odd = { ...call, run: () => 1 }
+    const { settled } = settle(
+      { type: 'tool_call_started', id: 'c', name: 'look' },
+      { type: 'tool_call_completed', call: odd },
+      completed({ toolCalls: [odd] }),
+    )
+    expect(settled.slice(1)).toEqual([
+      { type: 'tool_call_completed', call },
+      completed({ toolCalls: [call] }),
+    ])
+  })
+
   test('a newId that repeats itself', () => {
     const gate = eventGate({ ...facts, newId: () => 'same' })
     const call = { id: 'same', name: 'add', arguments: {} }
@@ -157,6 +184,22 @@ describe('ends the answer:', () => {
     expect(problem).toMatchObject({ reason, provider: 'own', requestId: 'r' })
   })
 })
+
+test.each([[undefined], [null], [7], ['text'], [[]]])(
+  '%o among events ends an answer as malformed_event',
+  async (odd) => {
+    for (const batches of [[[odd]], [[started], [{ type: 'text_delta', delta: 'a' }, odd]]]) {
+      const adapter = {
+        provider: 'own',
+        stream: async function* () {
+          yield* batches
+        },
+      } as unknown as ChatAdapter
+      const failed = generate(createEngine({ adapter, retry: false }), [user('go')])
+      await expect(failed).rejects.toMatchObject({ kind: 'stream', reason: 'malformed_event' })
+    }
+  },
+)
 
 test("a session on a stranger's adapter can be saved after every event, whatever it yields", async () => {
   const call = { id: 'c', name: 'pay', arguments: { amount: Infinity } }

@@ -3,19 +3,27 @@ import { type } from 'arktype'
 import * as v from 'valibot'
 import { describe, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
+import { chat } from '../../src/chat/chat.ts'
 import type { Engine, EngineContext } from '../../src/contracts/engine.ts'
-import type { CallOptions } from '../../src/contracts/options.ts'
+import type {
+  ApprovePolicy,
+  CallOptions,
+  NextStep,
+  PrepareStep,
+} from '../../src/contracts/options.ts'
 import type { HandlerOptions, HandlerOutcome, NeedsOf, Tool } from '../../src/contracts/tool.ts'
 import { imageFromBytes, imageFromUrl } from '../../src/make/media.ts'
 import { assistant, imagePart, textPart, toolResult, user } from '../../src/make/messages.ts'
 import { jsonSchema, modelRequest } from '../../src/make/requests.ts'
 import { askUser, fail, halt, tool } from '../../src/make/tools.ts'
-import { createEngine } from '../../src/run/engine.ts'
+import { createEngine, extendEngine } from '../../src/run/engine.ts'
+import { generate } from '../../src/run/generate.ts'
+import { Session } from '../../src/session/session.ts'
 import type { JsonObject, JsonValue } from '../../src/types/json.ts'
 import type { InlineImage, RemoteImage } from '../../src/types/media.ts'
 import type { ImagePart, Message } from '../../src/types/message.ts'
 import type { JsonSchemaFormat, ModelRequest } from '../../src/types/request.ts'
-import type { SchemaOutput } from '../../src/types/standard-schema.ts'
+import type { SchemaOutput, SchemaWithJson } from '../../src/types/standard-schema.ts'
 
 test('constructors give the narrowest type there is', () => {
   expectTypeOf(user).returns.toEqualTypeOf<Message>()
@@ -221,6 +229,105 @@ describe('the context of a handler', () => {
     expectTypeOf(engine).toEqualTypeOf<Engine>()
     expectTypeOf(options).toExtend<CallOptions>()
   })
+})
+
+describe('hooks know the context', () => {
+  interface AppContext {
+    readonly db: Db
+    readonly user: string
+  }
+  const context: AppContext = { db: { query: async (sql) => [sql] }, user: 'Ada' }
+  const find = tool({
+    name: 'find',
+    description: 'd',
+    schema: z.object({ id: z.string() }),
+    handler: ({ id }, { context: { db } }: HandlerOptions<{ db: Db }>) => db.query(id),
+    needsApproval: async ({ id }, { context: { db } }) => (await db.query(id)).length > 0,
+  })
+
+  test('of the engine that they are given to, without a cast', () => {
+    createEngine({
+      tools: [find],
+      context,
+      instructions: ({ user: name }) => `You talk to ${name}.`,
+      approve: async (_call, { context: { user: name } }) => (name === 'Ada' ? 'run' : 'ask'),
+      prepareStep: ({ context: { user: name } }) => ({ instructions: name.trim() }),
+    })
+    createEngine({
+      context,
+      prepareStep: ({ context: { user: name } }: NextStep<AppContext>) => ({ model: name }),
+    })
+    // @ts-expect-error nothing is known about such a member
+    createEngine({ context, prepareStep: ({ context: own }) => ({ model: own['usr'] }) })
+  })
+
+  test('and hooks that were written for any context fit', () => {
+    const plain = {} as PrepareStep
+    const policy = {} as ApprovePolicy
+    const make = (): Engine => createEngine({ context, prepareStep: plain, approve: policy })
+    expectTypeOf(make).returns.toEqualTypeOf<Engine>()
+  })
+
+  test('needsApproval has what the handler needs, also when the needs are given as a type', () => {
+    tool<{ id: string }, { db: Db }>({
+      name: 'find',
+      description: 'd',
+      schema: { type: 'object' },
+      needsApproval: ({ id }, options) => {
+        expectTypeOf(options.context).toEqualTypeOf<{ db: Db }>()
+        return id === ''
+      },
+    })
+    const list: readonly Tool[] = [
+      tool({
+        name: 'plain',
+        description: 'd',
+        schema: { type: 'object' },
+        needsApproval: (_args, options) => options.context['strict'] === true,
+      }),
+    ]
+    expectTypeOf(list).toEqualTypeOf<readonly Tool[]>()
+  })
+
+  test('an engine that is extended must have what the added tools need', () => {
+    const engine = createEngine({ context })
+    const bare = createEngine({})
+    const never = (unknown: Engine): void => {
+      extendEngine(engine, { tools: [find], instructions: ({ user: name }) => name })
+      extendEngine(bare, { tools: [find], context: { db: context.db } })
+      extendEngine(extendEngine(bare, { context: { db: context.db } }), { tools: [find] })
+      // Of a plain Engine nothing is known.
+      extendEngine(unknown, { tools: [find] })
+      // @ts-expect-error there is no db
+      extendEngine(bare, { tools: [find] })
+      // @ts-expect-error there is another member
+      extendEngine(createEngine({ context: { user: 'Ada' } }), { tools: [find] })
+      // @ts-expect-error it is another db
+      extendEngine(engine, { tools: [find], context: { db: 'postgres://' } })
+      // @ts-expect-error it is model
+      extendEngine(engine, { modle: 'x' })
+    }
+    expectTypeOf(never).toBeFunction()
+    expectTypeOf(engine).toExtend<Engine>()
+  })
+})
+
+test('a helper that is generic over what a schema gives has the type of its output', () => {
+  const Place = z.object({ city: z.string().transform((name) => name.length) })
+  const never = (engine: Engine): void => {
+    async function ask<T>(schema: SchemaWithJson<unknown, T>): Promise<T> {
+      return (await generate(engine, 'Where?', { responseFormat: schema })).output
+    }
+    async function run<T>(schema: SchemaWithJson<unknown, T>): Promise<T | undefined> {
+      const { result } = await Session.start(engine, 'Where?', { responseFormat: schema })
+      const { output } = await chat(engine, 'Where?', { responseFormat: schema })
+      return result.output ?? output
+    }
+    expectTypeOf(ask(Place)).resolves.toEqualTypeOf<{ city: number }>()
+    expectTypeOf(ask(type({ city: 'string' }))).resolves.toEqualTypeOf<{ city: string }>()
+    expectTypeOf(run(Place)).resolves.toEqualTypeOf<{ city: number } | undefined>()
+  }
+  expectTypeOf(never).toBeFunction()
 })
 
 test('tools with different arguments share a list, also when a schema gives what JSON cannot hold', () => {

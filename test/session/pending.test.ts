@@ -546,6 +546,36 @@ describe('questions', () => {
   })
 })
 
+test('a call that was answered as interrupted does not run again when the step goes on and is stopped once more', async () => {
+  const stop = new AbortController()
+  const signal = stop.signal
+  const runs: string[] = []
+  const slow = tool({
+    name: 'slow',
+    description: 'has an effect, and never ends',
+    schema: {},
+    handler: (_args, { toolCall }) => {
+      runs.push(toolCall.id)
+      setImmediate(() => stop.abort())
+      return new Promise(() => undefined)
+    },
+  })
+  const scripts = [[call('c1', 'slow'), call('c2', 'book')], done]
+  const engine = createEngine({ adapter: fake({ scripts }), tools: [...tools, slow] })
+  const { session: stopped } = await Session.start(engine, messages, { signal })
+  const { session: waits } = await Session.resume(engine, saved(stopped))
+  expect(waits).toMatchObject({ status: 'awaiting_user', pendingToolCallId: 'c2' })
+  const { session: again } = await Session.reply(engine, saved(waits), 'yes', { signal })
+  expect(again.haltedReason).toBe('cancelled')
+  const { session: last } = await Session.resume(engine, saved(again))
+  expect(last.status).toBe('completed')
+  expect(runs).toEqual(['c1'])
+  expect(last.thread.messages[2]).toMatchObject({
+    toolCallId: 'c1',
+    metadata: { interrupted: true },
+  })
+})
+
 describe('several questions', () => {
   const reply = (text: string): Part[] => [
     { type: 'text', text },

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import * as files from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -179,6 +179,35 @@ describe('fileStore', () => {
     expect(stored()).toEqual(['a%002fb%0020c/3.json'])
   })
 
+  test('what a killed process left of a session that nobody saves again is removed after an hour', async () => {
+    const store = fileStore(folder)
+    await store.save(session)
+    const own = join(folder, 'a%002fb%0020c')
+    const life = readdirSync(own)[0]?.split('.')[1]
+    const random = '0123456789abcdef0123456789abcdef'
+    const write = join(own, `2.${life}.${random}.new`)
+    const first = join(folder, '.tmp', `bob.${random}`)
+    const foreign = join(folder, '.tmp', 'notes')
+    for (const path of [first, foreign]) {
+      mkdirSync(path, { recursive: true })
+      writeFileSync(join(path, '1.abc.json'), 'half of a sess')
+    }
+    writeFileSync(write, 'half of a sess')
+    const lookAround = async (): Promise<readonly boolean[]> => {
+      await store.load(session.id)
+      await store.save(Session.create({ id: 'eve' }))
+      await store.delete('eve')
+      return [write, first, foreign].map((path) => existsSync(path))
+    }
+    expect(await lookAround()).toEqual([true, true, true])
+    for (const path of [write, first, foreign]) {
+      const longAgo = new Date(Date.now() - 2 * 3_600_000)
+      await files.utimes(path, longAgo, longAgo)
+    }
+    expect(await lookAround()).toEqual([false, false, true])
+    expect(await store.load(session.id)).toMatchObject({ session, version: 1 })
+  })
+
   test('a full disk leaves no file, however often a save is tried', async () => {
     const full = {
       ...files,
@@ -318,8 +347,10 @@ describe('fileStore', () => {
     await store.delete(session.id)
     plant(`{"version":7,"session":${Session.stringify(Session.create({ id: 'x' }))}}`)
     await expect(store.load(session.id)).rejects.toMatchObject({ reason: 'unreadable' })
-    plant(`{"version":1e23,"session":${Session.stringify(session)}}`)
-    await expect(store.load(session.id)).rejects.toMatchObject({ reason: 'unreadable' })
+    for (const version of ['1e23', '9007199254740991', '999999999999999']) {
+      plant(`{"version":${version},"session":${Session.stringify(session)}}`)
+      await expect(store.load(session.id)).rejects.toMatchObject({ reason: 'unreadable' })
+    }
     expect(await store.list()).toEqual([])
     await store.delete(session.id)
     expect(readdirSync(folder)).toEqual([])
@@ -365,6 +396,20 @@ describe('fileStore', () => {
     await expect(store.delete('notes')).rejects.toMatchObject({ reason: 'unreadable' })
     expect(readdirSync(join(folder, 'notes'))).toEqual(['one.txt'])
     expect(await store.save(Session.create({ id: 'empty' }))).toBe(1)
+  })
+
+  test('a save that no number follows is refused, and what is stored stays', async () => {
+    const store = fileStore(folder)
+    await store.save(session)
+    const own = join(folder, 'a%002fb%0020c')
+    const [entry = ''] = readdirSync(own)
+    await files.rename(join(own, entry), join(own, entry.replace(/^1/, '9'.repeat(15))))
+    await expect(store.save(session)).rejects.toMatchObject({ reason: 'unavailable' })
+    expect(await store.load(session.id)).toMatchObject({ session, version: 1 })
+  })
+
+  test.each([[''], [undefined], [7]])('%o is not a directory', (wrong) => {
+    expect(() => fileStore(wrong as never)).toThrow('directory must be a non-empty string')
   })
 
   test('a directory that cannot be used is unavailable', async () => {

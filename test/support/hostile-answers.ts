@@ -145,7 +145,10 @@ async function problemOfSession(session: Session, resumes: boolean): Promise<str
       saved.status === 'idle' || saved.status === 'error'
         ? await Session.resume(engine, saved)
         : await Session.reply(engine, saved, 'and then?')
-    return on.session.status === 'completed' ? undefined : `resumed as ${on.session.status}`
+    const { status, haltedReason } = on.session
+    // An item of the provider that awaits an answer stops the resumed run too.
+    if (status === 'completed' || haltedReason === 'provider_item') return undefined
+    return `resumed as ${status}`
   } catch (error) {
     return `cannot be resumed: ${cut(String(error))}`
   }

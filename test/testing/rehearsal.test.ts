@@ -122,6 +122,27 @@ describe('a run cut after every event and resumed elsewhere ends as the uncut ru
     expect(new Set(asked)).toEqual(new Set(['what about c1?', 'what about c3?']))
   })
 
+  test('a handler that asks one question after the other, and acts then', async () => {
+    const book = tool({
+      name: 'book',
+      description: 'asks twice',
+      schema: { type: 'object' },
+      handler: async (_args, { answer }) => {
+        if (answer === undefined) return askUser('Where?', { resume: true })
+        return answer === 'Rome' ? askUser('When?', { resume: true }) : { booked: answer }
+      },
+    })
+    const report = await crashAtEveryEvent({
+      scripts: [[call('c1', 'book')], done],
+      messages,
+      tools: [book],
+      onSuspend: ({ pendingQuestion }) => ({
+        reply: pendingQuestion === 'Where?' ? 'Rome' : 'May',
+      }),
+    })
+    expect(report.toolRuns).toEqual({ book: 3 })
+  })
+
   test('calls that the caller answers, all of them in manual mode', async () => {
     const scripts = [[call('c1', 'a'), call('c2', 'a')], [call('c3', 'a')], done]
     const report = await crashAtEveryEvent({

@@ -78,6 +78,12 @@ describe('the default encoder', () => {
     expect(() => encodeJson(value)).toThrow(new TypeError(problem))
   })
 
+  test('refuses a list with a hole so large that the runtime could not hold its copy', () => {
+    const rows: string[] = []
+    rows[1_700_000_000] = 'a list with ids as its indexes'
+    expect(() => encodeJson({ rows })).toThrow('rows is too long')
+  })
+
   test('refuses values that are nested too deeply instead of overflowing the stack', () => {
     expect(() => encodeJson(deep)).toThrow(/is nested too deeply$/)
   })
@@ -126,8 +132,8 @@ describe('a custom encoder', () => {
   test.each([
     ['undefined', undefined, 'undefined'],
     ['null', null, 'null'],
-    ['an object', {}, 'object'],
-    ['a promise', 'rejecting', 'object'],
+    ['an object', {}, 'an object'],
+    ['a promise', 'rejecting', 'a Promise'],
   ])('must return a string, not %s', (_what, content, word) => {
     expect(() => encodeResult(1, () => given(content) as string)).toThrow(
       `toolResultEncoder must return a string, not ${word}`,

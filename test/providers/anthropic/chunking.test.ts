@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { secretsOf } from '../../../src/http/secrets.ts'
 import { sseSplitter } from '../../../src/http/sse.ts'
 import { bodyDecoder } from '../../../src/http/stream-http.ts'
 import { messageDecoder } from '../../../src/providers/anthropic/decode.ts'
@@ -18,7 +19,9 @@ function decodePieces(...pieces: readonly Uint8Array[]): readonly unknown[] {
     clean: (words: string) => words,
   }
   const decoder = messageDecoder(facts)
-  const body = bodyDecoder(decoder, sseSplitter())
+  const body = bodyDecoder(decoder, sseSplitter(), {
+    secrets: secretsOf({ provider: 'p', url: '', headers: {} }),
+  })
   const out: ModelEvent[] = []
   for (const piece of [...pieces, undefined]) {
     const stopped = body.take(piece, out)

@@ -392,13 +392,20 @@ describe('an answer that was cut', () => {
     ])
   })
 
-  test('and the placeholder of a missing result are sent like any other', () => {
+  test('and the placeholder of a missing result are sent, the placeholder as an error', () => {
     const open = result('a', 'The call was interrupted.')
     expect(
       render(user('?'), assistant('x', call('a')), { ...open, metadata: { interrupted: true } })[2],
     ).toEqual({
       role: 'user',
-      content: [{ type: 'tool_result', tool_use_id: 'a', content: 'The call was interrupted.' }],
+      content: [
+        {
+          type: 'tool_result',
+          tool_use_id: 'a',
+          content: 'The call was interrupted.',
+          is_error: true,
+        },
+      ],
     })
   })
 })

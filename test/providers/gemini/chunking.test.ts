@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { secretsOf } from '../../../src/http/secrets.ts'
 import { bodyDecoder } from '../../../src/http/stream-http.ts'
 import { bodySplitter, jsonSplitter } from '../../../src/providers/gemini/split-body.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
@@ -24,7 +25,9 @@ const bytesOf = (body: string): Uint8Array => new TextEncoder().encode(body)
 /** The events of a body that arrives in these pieces, and the problem that stopped it. */
 function decodePieces(pieces: readonly Uint8Array[]) {
   const decoder = bareDecoder()
-  const body = bodyDecoder(decoder, bodySplitter())
+  const body = bodyDecoder(decoder, bodySplitter(), {
+    secrets: secretsOf({ provider: 'p', url: '', headers: {} }),
+  })
   const events: ModelEvent[] = []
   for (const piece of [...pieces, undefined]) {
     const stopped = body.take(piece, events)

@@ -1,4 +1,5 @@
 import { randomId } from '../../../src/core/ids.ts'
+import { secretsOf } from '../../../src/http/secrets.ts'
 import { sseSplitter } from '../../../src/http/sse.ts'
 import { bodyDecoder } from '../../../src/http/stream-http.ts'
 import { openai } from '../../../src/openai.ts'
@@ -38,7 +39,9 @@ export function eventsOfBytes(api: Api, ...pieces: readonly Uint8Array[]): reado
     clean: (text) => text,
   }
   const decoder = api === 'chat' ? chatDecoder(facts) : responsesDecoder(facts)
-  const body = bodyDecoder(decoder, sseSplitter())
+  const body = bodyDecoder(decoder, sseSplitter(), {
+    secrets: secretsOf({ provider: 'p', url: '', headers: {} }),
+  })
   const events: ModelEvent[] = []
   for (const piece of [...pieces, undefined]) {
     const stopped = body.take(piece, events)

@@ -66,6 +66,20 @@ describe.skipIf(!present)('recorded answers of the images API (../shared/fixture
     expect(response.metadata).toEqual(sent === undefined ? {} : { providerRequestId: sent })
   })
 
+  test('openai-err-400-other-02, a refusal', async () => {
+    const body = readFileSync(`${folder}/openai-err-400-other-02/response.json`, 'utf8')
+    const { fetch } = stubFetch(() => new Response(body, { status: 400 }))
+    await expect(
+      openaiImages({ apiKey: 'k', fetch }).generate(request({ model: 'dall-e-2' })),
+    ).rejects.toMatchObject({
+      kind: 'image_adapter',
+      reason: 'invalid_request',
+      status: 400,
+      message: expect.stringContaining("Unknown parameter: 'quality'.") as string,
+      metadata: { code: 'unknown_parameter', param: 'quality' },
+    })
+  })
+
   test('a recorded PNG has its dimensions', async () => {
     const body = readFileSync(`${folder}/openai-image-edit-b64-01/response.json`, 'utf8')
     const { fetch } = stubFetch(() => new Response(body))
