@@ -1,11 +1,12 @@
-import { reasonOf, systemClock } from '../core/clock.ts'
+import { reasonOf, startTimer, systemClock, type Clock } from '../core/clock.ts'
 import { AdapterError } from '../errors/errors.ts'
 import { guardCall, type HttpCall } from './call.ts'
 import { beginning, transportFailure } from './failure.ts'
 import { secretsOf, type Secrets } from './secrets.ts'
 
-/** How much of an error response's body is read. */
+/** How much of an error response's body is read, and for how long: a body that does not end must not hide the status. */
 const maxFailureBytes = 64 * 1024
+const maxFailureMs = 2000
 
 /**
  * Sends a call and returns a successful response, its body unread.
@@ -79,16 +80,20 @@ async function refusal(
   return new AdapterError(reason, text, { ...facts, status, ...rest })
 }
 
-/** The text of a response that is not an answer. One that breaks off is not quoted. */
+/** The text of a response that is not an answer: what comes of it in time. One that breaks off is not quoted. */
 async function failureText(
   response: Response,
   call: HttpCall,
   signal: AbortSignal,
 ): Promise<string> {
+  const { clock = systemClock, streamTimeoutMs = Number.POSITIVE_INFINITY } = call
+  // Less than the engine's own limits.
+  const waitMs = Math.min(maxFailureMs, streamTimeoutMs / 2)
   try {
-    return (await readBounded(response, maxFailureBytes)).text
+    return (await readBounded(response, maxFailureBytes, { clock, waitMs })).text
   } catch (error) {
-    if (signal.aborted) throw transportFailure(error, call, signal)
+    // A timeout of the call comes too late: the status is known.
+    if (call.signal?.aborted === true) throw transportFailure(error, call, signal)
     return ''
   }
 }
@@ -159,10 +164,17 @@ async function wholeText(response: Response, call: HttpCall): Promise<string> {
   throw new AdapterError('malformed_response', message, { provider, requestId, status })
 }
 
-/** The text of a body, cut at `maxBytes`. The rest is not read, and the connection is closed. */
-async function readBounded(response: Response, maxBytes: number): Promise<BoundedText> {
+/** The text of a body, cut at `maxBytes`, and after `waitMs`. The rest is not read, and the connection is closed. */
+async function readBounded(
+  response: Response,
+  maxBytes: number,
+  time?: { readonly clock: Clock; readonly waitMs: number },
+): Promise<BoundedText> {
   const reader = response.body?.getReader()
   if (reader === undefined) return { text: '', isWhole: true }
+  const close = (): Promise<void> => reader.cancel().catch(() => undefined)
+  // A cancelled reader is at its end.
+  const stop = time && startTimer(time.clock, time.waitMs, () => void close())
   const decoder = new TextDecoder()
   let text = ''
   let size = 0
@@ -175,7 +187,8 @@ async function readBounded(response: Response, maxBytes: number): Promise<Bounde
     }
     return { text, isWhole: false }
   } finally {
-    await reader.cancel().catch(() => undefined)
+    stop?.()
+    await close()
   }
 }
 

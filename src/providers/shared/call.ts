@@ -41,11 +41,15 @@ export type CallHeaders = Readonly<Record<string, string>>
 
 /** The checks of the common options, for `optionsOf`. */
 export const connectionChecks: Readonly<Record<keyof ConnectionOptions, Check>> = {
-  baseUrl: (value) =>
-    typeof value === 'string' && URL.canParse(value)
-      ? fine
-      : [{ path: '', problem: 'must be a valid URL' }],
-  // The value is never shown.
+  // The values are never shown.
+  baseUrl: (value) => {
+    const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined
+    if (url === undefined || !/^https?:$/.test(url.protocol)) {
+      return [{ path: '', problem: 'must be a valid URL of http or https' }]
+    }
+    if (url.username === '' && url.password === '') return fine
+    return [{ path: '', problem: 'must not contain a user name or a password: use headers' }]
+  },
   apiKey: (value) =>
     typeof value === 'string' ? fine : [{ path: '', problem: 'must be a string' }],
   headers: (value) => (typeof value === 'function' ? fine : recordOf(text)(value)),
@@ -94,27 +98,39 @@ export function settleConnection(
     provider,
     baseUrl,
     model,
-    headers: (requestId) => headersOf(headers, provider, requestId),
+    headers: (requestId) => headersOf(headers, { provider, requestId }, defaults.keyHeaders),
     fetch: options.fetch,
     key: { required: baseUrl === defaults.baseUrl && !credentials, own: own !== undefined },
     ownKey: () => own,
   }
 }
 
-/** The headers of one call. A function that fails is a failed authentication: it brings a token. */
+/**
+ * The headers of one call. A function that fails is a failed authentication: it brings a token. So is a header for a key
+ * that has none, as `Bearer ${token}` of a token that is not there.
+ */
 async function headersOf(
   headers: NonNullable<ConnectionOptions['headers']>,
-  provider: string,
-  requestId: string,
+  facts: { readonly provider: string; readonly requestId: string },
+  keyHeaders: readonly string[],
 ): Promise<CallHeaders> {
-  if (typeof headers !== 'function') return lowerCased(headers)
+  const refused = (problem: string, cause?: unknown): AdapterError => {
+    const message = `the headers for ${facts.provider} could not be made: ${problem}`
+    return new AdapterError('authentication_failed', message, { ...facts, cause })
+  }
+  let made: CallHeaders
   try {
-    return lowerCased(await headers())
+    made = lowerCased(typeof headers === 'function' ? await headers() : headers)
   } catch (cause) {
     if (isAllmError(cause)) throw cause
-    const message = `the headers for ${provider} could not be made: ${thrownText(cause)}`
-    throw new AdapterError('authentication_failed', message, { provider, requestId, cause })
+    throw refused(thrownText(cause), cause)
   }
+  for (const [name, value] of Object.entries(made)) {
+    const isMissing =
+      keyHeaders.includes(name) && /^(?:Bearer\s*)?(?:undefined|null)?$/i.test(value)
+    if (typeof value !== 'string' || isMissing) throw refused(`${name} must be a text with a value`)
+  }
+  return made
 }
 
 /** A path below the base address. A query in the base address, such as Azure's `api-version`, is kept. */
