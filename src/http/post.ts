@@ -1,4 +1,4 @@
-import { reasonOf, startTimer, systemClock, type Clock } from '../core/clock.ts'
+import { reasonOf, startTimer, systemClock } from '../core/clock.ts'
 import { AdapterError } from '../errors/errors.ts'
 import { guardCall, type HttpCall } from './call.ts'
 import { beginning, transportFailure } from './failure.ts'
@@ -86,11 +86,8 @@ async function failureText(
   call: HttpCall,
   signal: AbortSignal,
 ): Promise<string> {
-  const { clock = systemClock, streamTimeoutMs = Number.POSITIVE_INFINITY } = call
-  // Less than the engine's own limits.
-  const waitMs = Math.min(maxFailureMs, streamTimeoutMs / 2)
   try {
-    return (await readBounded(response, maxFailureBytes, { clock, waitMs })).text
+    return (await readBounded(response, maxFailureBytes, call)).text
   } catch (error) {
     // A timeout of the call comes too late: the status is known.
     if (call.signal?.aborted === true) throw transportFailure(error, call, signal)
@@ -164,17 +161,18 @@ async function wholeText(response: Response, call: HttpCall): Promise<string> {
   throw new AdapterError('malformed_response', message, { provider, requestId, status })
 }
 
-/** The text of a body, cut at `maxBytes`, and after `waitMs`. The rest is not read, and the connection is closed. */
+/** The text of a body, cut at `maxBytes`, and at the time of a refusal. The rest is not read, and the connection is closed. */
 async function readBounded(
   response: Response,
   maxBytes: number,
-  time?: { readonly clock: Clock; readonly waitMs: number },
+  refused?: HttpCall,
 ): Promise<BoundedText> {
   const reader = response.body?.getReader()
   if (reader === undefined) return { text: '', isWhole: true }
   const close = (): Promise<void> => reader.cancel().catch(() => undefined)
-  // A cancelled reader is at its end.
-  const stop = time && startTimer(time.clock, time.waitMs, () => void close())
+  // A cancelled reader is at its end. The time is less than the engine's own limits.
+  const waitMs = Math.min(maxFailureMs, (refused?.streamTimeoutMs ?? maxFailureMs * 2) / 2)
+  const stop = refused && startTimer(refused.clock ?? systemClock, waitMs, close)
   const decoder = new TextDecoder()
   let text = ''
   let size = 0

@@ -17,6 +17,7 @@ import type {
 } from '../../types/request.ts'
 import type { Warn } from '../../types/warning.ts'
 import { asList, asObject } from '../shared/read-json.ts'
+import { otherEffort } from '../shared/request-body.ts'
 import { requestSchemas, type RequestSchemas } from '../shared/schemas.ts'
 import { modelTraits, type ModelTraits } from './model-traits.ts'
 import { ownOptions, renderMessages, wireName } from './render-messages.ts'
@@ -106,7 +107,7 @@ export function renderRequest(request: ModelRequest, context: RenderContext): Re
   const format = structured.by === 'format' ? structured.format : undefined
   const rendered = renderMessages(messages, { provider, prefill: traits.prefill && !isThinking })
   if (format !== undefined && asList(rendered.messages).some(hasCitations)) {
-    const problem = `${model} gives no citations together with responseFormat: leave out one of them`
+    const problem = `${model} does not take citations together with responseFormat`
     throw new AdapterError('unsupported_feature', problem, { provider })
   }
   const body = defined<JsonObject>({
@@ -342,7 +343,7 @@ interface RenderedReasoning {
   /** For `output_config`. */
   readonly effort?: string
   /** Why the model does not take the setting as it is. The nearest is sent, or none. */
-  readonly problem?: string
+  readonly problem?: string | undefined
 }
 
 type Thinking = Exclude<ReasoningEffort, 'none'>
@@ -386,8 +387,8 @@ function renderReasoning(
       const nearest = efforts[effort]
       if (forced) return { effort: nearest, problem: notForced }
       const thinking = { type: 'adaptive', ...renderDisplay(reasoning) }
-      const problem = `takes no effort ${effort}: the effort is ${nearest}`
-      return { thinking, effort: nearest, ...(nearest === effort ? {} : { problem }) }
+      const problem = nearest === effort ? undefined : otherEffort(effort, nearest)
+      return { thinking, effort: nearest, problem }
     }
     case 'budget': {
       const wanted = budgets[effort]
@@ -397,8 +398,9 @@ function renderReasoning(
         return { problem: `needs maxTokens of ${Math.ceil(leastBudget / 0.75)} or more to reason` }
       }
       const thinking = { type: 'enabled', budget_tokens, ...renderDisplay(reasoning) }
-      const problem = `needs maxTokens of ${wanted / 0.75} for the effort ${effort}: ${budget_tokens} tokens of reasoning are sent`
-      return { thinking, ...(budget_tokens < wanted ? { problem } : {}) }
+      const problem =
+        budget_tokens < wanted ? otherEffort(effort, `${budget_tokens} tokens`) : undefined
+      return { thinking, problem }
     }
     default:
       return assertNever(traits.thinking)
@@ -413,7 +415,7 @@ function renderOff({ thinkingOff }: ModelTraits): RenderedReasoning {
     case 'between_tools':
       return { thinking: { type: thinkingOff } }
     case 'low_effort':
-      return { effort: 'low', problem: 'always reasons: the effort is low' }
+      return { effort: 'low', problem: otherEffort('none', 'low') }
     default:
       return assertNever(thinkingOff)
   }

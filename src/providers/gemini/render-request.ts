@@ -14,7 +14,8 @@ import type {
 } from '../../types/request.ts'
 import type { Warn } from '../../types/warning.ts'
 import type { RenderedCall } from '../shared/call.ts'
-import { asList, asObject } from '../shared/read-json.ts'
+import { asList } from '../shared/read-json.ts'
+import { otherEffort } from '../shared/request-body.ts'
 import { requestSchemas, type RequestSchemas } from '../shared/schemas.ts'
 import { renderContents, type ContentsTarget } from './render-contents.ts'
 
@@ -80,12 +81,16 @@ export function renderRequest(
   const declared = tools.map((spec, index) => renderTool(spec, index, target, schemas))
   const own = optionsFor('gemini', target.provider, providerOptions)
   const hosted = hasHostedTools(own)
-  const structured =
-    responseFormat && renderFormat(responseFormat, { tools, toolChoice, target, schemas, hosted })
-  if (hosted && tools.length > 0 && !target.toolsWithFormat) {
-    const problem = `${model} takes either tools or hosted tools (providerOptions.gemini.tools), not both: Gemini 3 does`
-    throw new AdapterError('unsupported_feature', problem, { provider: target.provider })
+  const hasTools = tools.length > 0
+  if (
+    hosted &&
+    !target.toolsWithFormat &&
+    (hasTools || (responseFormat?.type ?? 'text') !== 'text')
+  ) {
+    throw refused(target, `hosted tools together with ${hasTools ? 'tools' : 'responseFormat'}`)
   }
+  const structured =
+    responseFormat && renderFormat(responseFormat, { tools, toolChoice, target, schemas })
   const functionDeclarations = structured?.tool ? [...declared, structured.tool] : declared
   const config = defined<JsonObject>({
     temperature,
@@ -102,7 +107,7 @@ export function renderRequest(
   const ownToolConfig =
     tools.length === 0 || toolChoice === undefined ? undefined : renderToolChoice(toolChoice)
   // Together with functions, calls of hosted tools have to be in the answer, to be sent back. Vertex AI has no such field.
-  const mixed = hosted && tools.length > 0 && !options.baseUrl?.includes('aiplatform')
+  const mixed = hosted && hasTools && !options.baseUrl?.includes('aiplatform')
   const toolConfig = structured?.toolConfig ?? ownToolConfig
   const body = defined<JsonObject>({
     systemInstruction: system.length === 0 ? undefined : { parts: system },
@@ -117,9 +122,7 @@ export function renderRequest(
 
 /** Whether options add a tool that Google runs, such as `googleSearch`. */
 function hasHostedTools({ tools }: JsonObject): boolean {
-  return asList(tools).some((tool) =>
-    Object.keys(asObject(tool) ?? {}).some((name) => !/^function_?declarations$/i.test(name)),
-  )
+  return asList(tools).some((tool) => isObject(tool) && !('functionDeclarations' in tool))
 }
 
 /** The most stop sequences that the API takes. */
@@ -194,8 +197,12 @@ interface FormatContext {
   readonly toolChoice: ToolChoice | undefined
   readonly target: RenderTarget
   readonly schemas: RequestSchemas
-  /** Whether Google runs some of the tools. */
-  readonly hosted: boolean
+}
+
+/** The error of what a model does not take together. A second pass has no tools. */
+function refused({ provider }: RenderTarget, what: string): AdapterError {
+  const message = `this model does not take ${what}, or set structuredFinalize`
+  return new AdapterError('unsupported_feature', message, { provider })
 }
 
 /**
@@ -203,21 +210,16 @@ interface FormatContext {
  * beside hosted ones.
  */
 function renderFormat(format: ResponseFormat, context: FormatContext): StructuredOutput {
-  const { tools, target, schemas, hosted } = context
-  const { provider, dialect } = target
+  const { tools, target, schemas } = context
+  const { dialect } = target
   const responseMimeType = 'application/json'
   const byTool = tools.length > 0 && !target.toolsWithFormat
-  const refused = (problem: string): AdapterError =>
-    new AdapterError('unsupported_feature', `this model does not take ${problem}`, { provider })
-  if (hosted && !target.toolsWithFormat && format.type !== 'text') {
-    throw refused('hosted tools together with responseFormat: use structuredFinalize: true')
-  }
   switch (format.type) {
     case 'text':
       return {}
     case 'json_object':
       if (!byTool) return { config: { responseMimeType } }
-      throw refused('tools together with json_object: use a schema, or structuredFinalize: true')
+      throw refused(target, 'tools together with json_object: use a schema')
     case 'json_schema': {
       if (byTool) return renderAnswerTool(format, context)
       const { schema } = schemas.answer(format.schema, dialect)
@@ -257,28 +259,25 @@ export function thinkingConfig(
   maxTokens: number = Number.POSITIVE_INFINITY,
 ): JsonObject | undefined {
   const { version, tier } = family
-  const isPro = tier === 'pro'
   if (version < 205) {
     if (effort !== 'none') warn('reasoning', 'Gemini before 2.5 does not reason')
     return undefined
   }
-  const thoughts: JsonObject = summary === true ? { includeThoughts: true } : {}
-  if (effort === 'none' && (version >= 300 || isPro)) {
-    warn('reasoning', 'this model always reasons: the least effort is sent')
+  const tell = (sent: string): void => {
+    if (sent !== effort) warn('reasoning', `this model ${otherEffort(effort, sent)}`)
   }
+  const thoughts: JsonObject = summary === true ? { includeThoughts: true } : {}
   if (version >= 300) {
     const thinkingLevel = levelOf(effort, family)
-    if (effort !== 'none' && effort.toUpperCase() !== thinkingLevel) {
-      warn('reasoning', `this model takes no effort ${effort}: the effort is ${thinkingLevel}`)
-    }
+    tell(thinkingLevel.toLowerCase())
     return { thinkingLevel, ...thoughts }
   }
-  const wanted = isPro && effort === 'none' ? leastOfPro : budgets[effort]
-  const room = Math.min(wanted, isPro ? 32_768 : 24_576, Math.floor(maxTokens * 0.75))
-  const thinkingBudget = isPro ? Math.max(room, leastOfPro) : room < budgets.minimal ? 0 : room
-  if (thinkingBudget < wanted) {
-    warn('reasoning', `the effort ${effort} is ${wanted} tokens: ${thinkingBudget} are sent`)
-  }
+  const wanted = budgets[effort]
+  const [least, most] = tier === 'pro' ? [128, budgets.max] : [0, budgets.high]
+  const room = Math.min(wanted, most, Math.floor(maxTokens * 0.75))
+  // The lighter models take 0, or 512 and more.
+  const thinkingBudget = Math.max(least, least === 0 && room < 512 ? 0 : room)
+  tell(thinkingBudget === wanted ? effort : `${thinkingBudget} tokens`)
   // Without thinking the API refuses to be asked for thoughts.
   return { thinkingBudget, ...(thinkingBudget > 0 && thoughts) }
 }
@@ -311,9 +310,6 @@ const budgets: Readonly<Record<ReasoningEffort, number>> = {
   high: 24_576,
   max: 32_768,
 }
-
-/** 2.5 Pro always thinks a little. */
-const leastOfPro = 128
 
 /** A tool as a function declaration. */
 function renderTool(

@@ -8,6 +8,7 @@ import type { Image, InlineFile } from '../../types/media.ts'
 import type { Message, Part, ProviderItemPart, ToolCall } from '../../types/message.ts'
 import type { ModelRequest, ResponseFormat, ToolChoice, ToolSpec } from '../../types/request.ts'
 import type { Warn } from '../../types/warning.ts'
+import { otherEffort } from '../shared/request-body.ts'
 import { requestSchemas } from '../shared/schemas.ts'
 import { toolIds, type ToolIds } from '../shared/tool-ids.ts'
 import {
@@ -51,13 +52,8 @@ export function sharedParameters(request: ModelRequest, options: RenderOptions):
   const noSampling = refusesTemperature(family, effort)
   if (noSampling) leaveOut(request, ['temperature', 'topP'], options, reasoningOnly(family))
   const asked = reasoning?.effort
-  if (effort === undefined) {
-    if (asked !== undefined && asked !== 'none') {
-      warn('reasoning', `${model} takes no effort of reasoning`)
-    }
-  } else if (effort !== asked) {
-    const problem = asked === 'none' ? 'always reasons' : `takes no effort ${asked}`
-    warn('reasoning', `${model} ${problem}: the effort is ${effort}`)
+  if (effort !== asked && !(effort === undefined && asked === 'none')) {
+    warn('reasoning', `${model} ${otherEffort(`${asked}`, effort ?? 'none')}`)
   }
   const schemas = renderSchemas(request, options)
   // Without tools these are refused.

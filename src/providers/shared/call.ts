@@ -42,14 +42,12 @@ export type CallHeaders = Readonly<Record<string, string>>
 /** The checks of the common options, for `optionsOf`. */
 export const connectionChecks: Readonly<Record<keyof ConnectionOptions, Check>> = {
   // The values are never shown.
-  baseUrl: (value) => {
-    const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined
-    if (url === undefined || !/^https?:$/.test(url.protocol)) {
-      return [{ path: '', problem: 'must be a valid URL of http or https' }]
-    }
-    if (url.username === '' && url.password === '') return fine
-    return [{ path: '', problem: 'must not contain a user name or a password: use headers' }]
-  },
+  baseUrl: (value) =>
+    typeof value === 'string' &&
+    URL.canParse(value) &&
+    /^https?:\/\/[^/?#@]+(?:[/?#]|$)/i.test(value)
+      ? fine
+      : [{ path: '', problem: 'must be a valid URL of http or https, without a password' }],
   apiKey: (value) =>
     typeof value === 'string' ? fine : [{ path: '', problem: 'must be a string' }],
   headers: (value) => (typeof value === 'function' ? fine : recordOf(text)(value)),
@@ -114,23 +112,18 @@ async function headersOf(
   facts: { readonly provider: string; readonly requestId: string },
   keyHeaders: readonly string[],
 ): Promise<CallHeaders> {
-  const refused = (problem: string, cause?: unknown): AdapterError => {
-    const message = `the headers for ${facts.provider} could not be made: ${problem}`
-    return new AdapterError('authentication_failed', message, { ...facts, cause })
-  }
-  let made: CallHeaders
   try {
-    made = lowerCased(typeof headers === 'function' ? await headers() : headers)
+    const made = lowerCased(typeof headers === 'function' ? await headers() : headers)
+    for (const name of keyHeaders) {
+      const isEmpty = name in made && /^(?:Bearer *)?(?:undefined|null)?$/i.test(`${made[name]}`)
+      if (isEmpty) throw new Error(`${name} is empty`)
+    }
+    return made
   } catch (cause) {
     if (isAllmError(cause)) throw cause
-    throw refused(thrownText(cause), cause)
+    const message = `the headers for ${facts.provider} could not be made: ${thrownText(cause)}`
+    throw new AdapterError('authentication_failed', message, { ...facts, cause })
   }
-  for (const [name, value] of Object.entries(made)) {
-    const isMissing =
-      keyHeaders.includes(name) && /^(?:Bearer\s*)?(?:undefined|null)?$/i.test(value)
-    if (typeof value !== 'string' || isMissing) throw refused(`${name} must be a text with a value`)
-  }
-  return made
 }
 
 /** A path below the base address. A query in the base address, such as Azure's `api-version`, is kept. */

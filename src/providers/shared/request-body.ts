@@ -17,3 +17,8 @@ export function requestBody<T>(fields: Readonly<Record<keyof T, Members>>): Json
   }
   return body
 }
+
+/** What is told when a model is sent another effort than the caller asked for, the same on every provider. */
+export function otherEffort(asked: string, sent: string): string {
+  return `takes no effort ${asked}: the effort is ${sent}`
+}
