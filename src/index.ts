@@ -221,6 +221,8 @@ export {
   type ViewOptions,
   type ViewResult,
   type ViewToolCall,
+  type ViewToolEnd,
+  type ViewToolResult,
 } from './run/view-event.ts'
 export {
   runToolCalls,

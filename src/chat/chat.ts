@@ -11,6 +11,7 @@ import {
 import { keepEvent } from '../run/context.ts'
 import type { OptionsWith, WithOutput } from '../run/output.ts'
 import { drained, runStream, type RunEnd, type RunFold, type RunStream } from '../run/run-stream.ts'
+import { shownEvent } from '../run/view-event.ts'
 import type { ChatResult, PartialResult, StepResult } from '../types/results.ts'
 import { loopSource } from './loop.ts'
 import { createLoop, startAt, type LoopState, type ThreadInput } from './prepare.ts'
@@ -39,7 +40,10 @@ export function streamChat<Format extends FormatOption | undefined = undefined>(
   options?: OptionsWith<Format>,
 ): RunStream<ChatResultOf<Format>> {
   const loop = createLoop(engine, { kind: 'chat', state: startAt(input) }, options)
-  return runStream(loopSource(loop), chatFold<Format>(loop), { keep: keepEvent(loop.context) })
+  return runStream(loopSource(loop), chatFold<Format>(loop), {
+    keep: keepEvent(loop.context),
+    show: shownEvent,
+  })
 }
 
 /**
@@ -63,7 +67,10 @@ export function streamStep(
   options?: CallOptions,
 ): RunStream<StepResult> {
   const loop = createLoop(engine, { kind: 'step', state: startAt(input) }, options)
-  return runStream(loopSource(loop), stepFold(loop), { keep: keepEvent(loop.context) })
+  return runStream(loopSource(loop), stepFold(loop), {
+    keep: keepEvent(loop.context),
+    show: shownEvent,
+  })
 }
 
 /** What comes of a chat. A failure is thrown, with the partial result. */

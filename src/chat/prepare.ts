@@ -252,7 +252,7 @@ export function nextStep({ state, turns, context }: LoopState): NextStep {
     messages: state.thread.messages,
     stepNumber: state.active ? turns - 1 : turns,
     steps: state.steps,
-    context: context.context,
+    context: context.context(),
   }
 }
 

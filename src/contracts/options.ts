@@ -137,7 +137,7 @@ export interface CallOptions<Format extends FormatOption = FormatOption> {
   readonly haltWhen?: ((step: StepResult) => boolean | Promise<boolean>) | undefined
   /** May change the next model call of a loop: its model, tools, messages and a few settings. */
   readonly prepareStep?: PrepareStep | undefined
-  /** Called with each completed step. The loop waits for it. */
+  /** Called with each step before it ends. The loop waits for it. If it throws, a session that is resumed goes on with this step and calls it again. */
   readonly onStep?: ((step: StepResult) => void | Promise<void>) | undefined
   /** What happens when a tool call fails: `continue` (the default) lets the model read the error, `halt` ends the loop. */
   readonly onToolError?: OnToolError | undefined

@@ -29,8 +29,11 @@ export interface RunContext {
   readonly sessionId: string | undefined
   /** The engine's tools, with the call's added; a tool of the same name is replaced. */
   readonly tools: readonly Tool[]
-  /** The engine's context, with the session's and the call's merged over it. */
-  readonly context: EngineContext
+  /**
+   * The engine's context, with the session's and the call's merged over it. It is a new record each time, so whoever gets it may
+   * write to it. Members of the engine and the call are the caller's own objects; those of the session are copies, because they are saved.
+   */
+  readonly context: () => EngineContext
 }
 
 /** What a session adds to its runs. */
@@ -56,7 +59,7 @@ export function runContext(
     requestId: call.requestId ?? parts.newId('request'),
     sessionId: session?.sessionId,
     tools: call.tools === undefined ? parts.tools : mergeByName(parts.tools, call.tools),
-    context: mergeContext(parts.context, session?.context, call.context),
+    context: () => ({ ...parts.context, ...copied(session?.context), ...call.context }),
   }
 }
 
@@ -80,12 +83,9 @@ export function mergeByName<T extends { readonly name: string }>(
   return [...byName.values()]
 }
 
-function mergeContext(
-  engine: EngineContext,
-  session: JsonObject | undefined,
-  call: object | undefined,
-): EngineContext {
-  return session === undefined && call === undefined ? engine : { ...engine, ...session, ...call }
+/** Saved data that its holder may change. Most sessions have none. */
+function copied(context: JsonObject | undefined): JsonObject | undefined {
+  return context && Object.keys(context).length > 0 ? structuredClone(context) : undefined
 }
 
 /** A request, or the fields of one that the loop sets for each turn. */
@@ -155,7 +155,7 @@ function withInstructions(
   messages: readonly Message[],
   given: Instructions | undefined = optionOf(context, 'instructions'),
 ): readonly Message[] {
-  const content = typeof given === 'function' ? given(context.context) : given
+  const content = typeof given === 'function' ? given(context.context()) : given
   if (content === undefined || content === '') return messages
   if (typeof content !== 'string') {
     const problem = `must be or return a text, not ${describe(content)}; prepareStep may be async`

@@ -33,6 +33,7 @@ import {
   type WithOutput,
 } from './output.ts'
 import { runStream, type RunEnd, type RunFold, type RunStream } from './run-stream.ts'
+import { shownModelEvent } from './view-event.ts'
 
 /** A response; with a schema as `responseFormat`, also its validated, typed `output`. */
 export type GenerateResult<Format> = ModelResponse & WithOutput<Format>
@@ -80,7 +81,10 @@ export function streamGenerate<Format extends FormatOption | undefined = undefin
   options?: OptionsWith<Format>,
 ): RunStream<GenerateResult<Format>> {
   const call = prepareCall(engine, input, options)
-  const stream: RunStream = runStream(call.run, callFold(call), { keep: keepEvent(call.context) })
+  const stream: RunStream = runStream(call.run, callFold(call), {
+    keep: keepEvent(call.context),
+    show: shownModelEvent,
+  })
   // The type of the output is the one that the schema declares.
   return stream as RunStream<GenerateResult<Format>>
 }

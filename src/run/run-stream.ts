@@ -3,7 +3,7 @@ import { StreamError } from '../errors/errors.ts'
 import { assertValid, fine, optionsOf, type Check } from '../schema/checks.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
 import type { Collector } from './collector.ts'
-import { shownEvent, viewChecks, type ViewOptions } from './view-event.ts'
+import { viewChecks, type ViewEvent, type ViewOptions } from './view-event.ts'
 
 /**
  * A run as a stream of events. Lazy: nothing is sent before it is read. It has one consumer; a second iteration throws.
@@ -73,6 +73,8 @@ export interface RunFold<Result> {
 export interface StreamOptions {
   /** Which events the consumer sees. They are all folded before. */
   readonly keep?: ((event: StreamEvent) => boolean) | undefined
+  /** What a browser sees of an event. The events of a single model call are those of a model. */
+  show(event: StreamEvent, options: ViewOptions): ViewEvent | undefined
 }
 
 /** A stream, and the state of its run as of the last event that its reader got. */
@@ -87,7 +89,7 @@ export interface FoldedStream<Result> {
 export function runStream<Result>(
   source: BatchSource,
   fold: RunFold<Result>,
-  options: StreamOptions = {},
+  options: StreamOptions,
 ): RunStream<Result> {
   return foldedStream(source, fold, options).stream
 }
@@ -107,7 +109,7 @@ export async function drained<Result>(source: BatchSource, fold: RunFold<Result>
 export function foldedStream<Result>(
   source: BatchSource,
   fold: RunFold<Result>,
-  options: StreamOptions = {},
+  options: StreamOptions,
 ): FoldedStream<Result> {
   const run: Reading = {
     source,
@@ -163,7 +165,7 @@ export function foldedStream<Result>(
     toReadableStream: () => webStream(iterate(), (event) => event),
     toHttpResponse: (init = {}) => {
       assertValid('invalid_options', httpResponseInit(init))
-      return eventResponse(iterate(), init)
+      return eventResponse(iterate(), options, init)
     },
   }
   starts.set(stream, { ...fold.state })
@@ -368,7 +370,7 @@ function webStream<T>(
  *
  * The response starts before a run can fail, so a failure before the first event is sent as an `error` event too.
  */
-function eventResponse(events: Events, init: HttpResponseInit): Response {
+function eventResponse(events: Events, options: StreamOptions, init: HttpResponseInit): Response {
   const { include, ...response } = init
   const encoder = new TextEncoder()
   let id = 0
@@ -378,7 +380,7 @@ function eventResponse(events: Events, init: HttpResponseInit): Response {
   }
   const body = webStream(told, (event) => {
     id++
-    const shown = shownEvent(event, { include })
+    const shown = options.show(event, { include })
     return shown && encoder.encode(`id: ${id}\ndata: ${JSON.stringify(shown)}\n\n`)
   })
   const headers = new Headers(response.headers)

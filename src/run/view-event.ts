@@ -1,6 +1,6 @@
 import { assertValid, listOf, oneOf, optionsOf, type Check } from '../schema/checks.ts'
 import type { ErrorData } from '../types/error-data.ts'
-import type { StreamEvent, ToolExecutionResult } from '../types/events.ts'
+import type { ModelEvent, StreamEvent, ToolExecutionResult } from '../types/events.ts'
 import { assertNever, defined } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { Image } from '../types/media.ts'
@@ -47,6 +47,19 @@ export interface ViewToolCall {
   /** With `tool_arguments`, and for calls that await approval. */
   readonly arguments?: JsonObject
 }
+
+/** How a tool call ended, as a browser sees it. */
+export interface ViewToolEnd {
+  /** Whether it succeeded. A call that failed, was denied or has no result did not. */
+  readonly ok: boolean
+  /** It was denied, and did not run. */
+  readonly denied?: true
+  /** It has no result: the run or the answer was cut. It may have run. */
+  readonly interrupted?: true
+}
+
+/** A tool call that has ended, as a browser sees it. */
+export type ViewToolResult = ViewToolCall & ViewToolEnd
 
 /** A call that awaits approval, as a browser sees it. */
 export interface ViewApproval extends ViewToolCall {
@@ -129,11 +142,12 @@ export type ViewEvent =
       readonly durationMs: number
       readonly result?: ToolExecutionResult
     }
-  | {
+  /** The call has ended. It is the only event of a call that was denied, or cut before it had a result. */
+  | ({
       readonly type: 'tool_result_encoded'
       readonly id: string
-      readonly content: Message['content']
-    }
+      readonly content?: Message['content']
+    } & ViewToolEnd)
   | {
       readonly type: 'ask_user_requested'
       readonly toolCallId: string
@@ -150,6 +164,8 @@ export type ViewEvent =
     }
   | {
       readonly type: 'step_completed'
+      /** The calls of the step that have ended, whether they were run or not. */
+      readonly toolResults: readonly ViewToolResult[]
       readonly manualToolCalls: readonly ViewToolCall[]
       readonly haltedReason?: HaltedReason
     }
@@ -181,8 +197,57 @@ export function toViewEvent(event: StreamEvent, options: ViewOptions = {}): View
 }
 
 /** `toViewEvent` for options that were checked. */
-export function shownEvent(event: StreamEvent, { include }: ViewOptions): ViewEvent | undefined {
-  const shows = (name: ViewInclude): boolean => include?.includes(name) === true
+export function shownEvent(event: StreamEvent, options: ViewOptions): ViewEvent | undefined {
+  const shows = showsOf(options)
+  switch (event.type) {
+    case 'tool_progress':
+      return event
+    case 'ask_user_requested': {
+      const { type, toolCallId, toolName, question } = event
+      return { type, toolCallId, toolName, question, options: viewQuestion(event.options) }
+    }
+    case 'approval_requested': {
+      const { type, toolCallId, toolName, call } = event
+      // It may repeat what a policy threw.
+      const reason = shows('errors') ? event.reason : undefined
+      return defined<ViewEvent>({ type, toolCallId, toolName, call: wholeCall(call), reason })
+    }
+    case 'tool_execution_started': {
+      return { type: event.type, ...viewCall(event, shows) }
+    }
+    case 'tool_execution_completed': {
+      const { type, id, name, durationMs } = event
+      const result = shows('tool_results') ? event.result : undefined
+      const ok = 'ok' in event.result
+      return defined<ViewEvent>({ type, id, name, ok, durationMs, result })
+    }
+    case 'tool_result_encoded': {
+      const { type, id, metadata, interrupted } = event
+      const content = shows('tool_results') ? event.content : undefined
+      return defined<ViewEvent>({ type, id, ...toolEnd(metadata, interrupted), content })
+    }
+    case 'tool_halt': {
+      const { type, toolCallId, reason } = event
+      const result = shows('tool_results') ? event.result : undefined
+      return defined<ViewEvent>({ type, toolCallId, reason, result })
+    }
+    case 'step_completed':
+      return defined<ViewEvent>({
+        type: 'step_completed',
+        toolResults: viewResults(event.newMessages, shows),
+        manualToolCalls: event.manualToolCalls.map((call) => viewCall(call, shows)),
+        haltedReason: event.haltedReason,
+      })
+    case 'chat_completed':
+      return { type: 'chat_completed', result: viewResult(event.result, shows) }
+    default:
+      return shownModelEvent(event, options)
+  }
+}
+
+/** `shownEvent` for the events of a model, so that a program that runs no tools does not have the view of theirs. */
+export function shownModelEvent(event: ModelEvent, options: ViewOptions): ViewEvent | undefined {
+  const shows = showsOf(options)
   switch (event.type) {
     case 'message_started':
       return { type: 'message_started', requestId: event.requestId }
@@ -191,16 +256,7 @@ export function shownEvent(event: StreamEvent, { include }: ViewOptions): ViewEv
     case 'text_delta':
     case 'tool_call_started':
     case 'image_completed':
-    case 'tool_progress':
       return event
-    case 'ask_user_requested':
-      return { ...event, options: viewQuestion(event.options) }
-    case 'approval_requested': {
-      const { type, toolCallId, toolName, call } = event
-      // It may repeat what a policy threw.
-      const reason = shows('errors') ? event.reason : undefined
-      return defined<ViewEvent>({ type, toolCallId, toolName, call: wholeCall(call), reason })
-    }
     case 'reasoning_delta':
       return shows('reasoning') ? event : undefined
     case 'reasoning_completed': {
@@ -221,32 +277,6 @@ export function shownEvent(event: StreamEvent, { include }: ViewOptions): ViewEv
         output: event.output,
         usage: shows('usage') ? event.usage : undefined,
       })
-    case 'tool_execution_started': {
-      return { type: event.type, ...viewCall(event, shows) }
-    }
-    case 'tool_execution_completed': {
-      const { type, id, name, durationMs } = event
-      const result = shows('tool_results') ? event.result : undefined
-      const ok = 'ok' in event.result
-      return defined<ViewEvent>({ type, id, name, ok, durationMs, result })
-    }
-    case 'tool_result_encoded':
-      return shows('tool_results')
-        ? { type: 'tool_result_encoded', id: event.id, content: event.content }
-        : undefined
-    case 'tool_halt': {
-      const { type, toolCallId, reason } = event
-      const result = shows('tool_results') ? event.result : undefined
-      return defined<ViewEvent>({ type, toolCallId, reason, result })
-    }
-    case 'step_completed':
-      return defined<ViewEvent>({
-        type: 'step_completed',
-        manualToolCalls: event.manualToolCalls.map((call) => viewCall(call, shows)),
-        haltedReason: event.haltedReason,
-      })
-    case 'chat_completed':
-      return { type: 'chat_completed', result: viewResult(event.result, shows) }
     case 'error':
       return { type: 'error', error: viewError(event.error, shows) }
     default:
@@ -257,6 +287,10 @@ export function shownEvent(event: StreamEvent, { include }: ViewOptions): ViewEv
 /** Whether a view shows what has this name. */
 type Shows = (name: ViewInclude) => boolean
 
+function showsOf({ include }: ViewOptions): Shows {
+  return (name) => include?.includes(name) === true
+}
+
 /** A tool call without what its provider needs back. */
 function wholeCall({ id, name, arguments: args }: ToolCall): ViewToolCall {
   return { id, name, arguments: args }
@@ -264,6 +298,24 @@ function wholeCall({ id, name, arguments: args }: ToolCall): ViewToolCall {
 
 function viewCall(call: ToolCall, shows: Shows): ViewToolCall {
   return shows('tool_arguments') ? wholeCall(call) : { id: call.id, name: call.name }
+}
+
+/** How a call ended, by the marks of its message. */
+function toolEnd(marks: JsonObject = {}, cut: unknown = marks['interrupted']): ViewToolEnd {
+  const { isError } = marks
+  const denied = marks['denied'] ? true : undefined
+  const interrupted = cut ? true : undefined
+  return defined<ViewToolEnd>({ ok: !isError && !denied && !interrupted, denied, interrupted })
+}
+
+/** The calls of a step that have their answer. A question and a result that comes later are none. */
+function viewResults(messages: readonly Message[], shows: Shows): readonly ViewToolResult[] {
+  const calls = messages.flatMap(({ toolCalls = [] }) => toolCalls)
+  return messages.flatMap(({ toolCallId, metadata = {} }) => {
+    const call = calls.find(({ id }) => id === toolCallId)
+    if (!call || metadata['askUser'] || metadata['pending']) return []
+    return { ...viewCall(call, shows), ...toolEnd(metadata) }
+  })
 }
 
 /** The options of a question, without what tells the loop to call the handler again. */

@@ -1,5 +1,6 @@
 import { toDecision, type ThreadInput } from '../chat/prepare.ts'
 import type { Approval } from '../contracts/options.ts'
+import { outcomeBrand, type ContentOutcome, type ResultPart } from '../contracts/tool.ts'
 import { randomId } from '../core/ids.ts'
 import { SessionError, ValidationError } from '../errors/errors.ts'
 import { submitOptions, toolResult, user, type SubmitOptions } from '../make/messages.ts'
@@ -10,12 +11,16 @@ import {
   notYetMessage,
   toLateMessage,
 } from '../make/tool-messages.ts'
+import { content } from '../make/tools.ts'
 import {
   assertValid,
   describe,
+  flag,
+  json,
   jsonObject,
   oneOf,
   optionsOf,
+  refusal,
   refuse,
   text,
   unknownKeys,
@@ -23,6 +28,8 @@ import {
   type Check,
 } from '../schema/checks.ts'
 import { isRunResult, runResultProblem, validateSession } from '../schema/validate-session.ts'
+import { content as contentIssues, resultParts } from '../schema/validate.ts'
+import type { Issue } from '../types/error-data.ts'
 import { assertNever, defined, isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import {
@@ -112,9 +119,26 @@ export function started(input: SessionInput, id?: string): Session {
 export function replied(session: Session, text: string | readonly Part[]): Session {
   checked(session, 'reply')
   const message = user(text)
-  return session.pendingToolCallId === undefined
-    ? said(session, message)
-    : answered(session, session.pendingToolCallId, message.content)
+  const { content } = message
+  assertValid('invalid_message', within('content', reasoningIssues(content)))
+  if (session.pendingToolCallId !== undefined) {
+    return answered(session, session.pendingToolCallId, content)
+  }
+  if (content.length === 0) {
+    throw refusal(
+      'invalid_message',
+      'content',
+      'is empty; Session.resume goes on without new words',
+    )
+  }
+  return said(session, message)
+}
+
+/** Reasoning is the model's own. An item of a provider may be the user's answer to that provider. */
+function reasoningIssues(content: Message['content']): readonly Issue[] {
+  if (typeof content === 'string') return []
+  const at = content.findIndex(({ type }) => type === 'reasoning')
+  return at === -1 ? [] : [{ path: `[${at}].type`, problem: 'must not be reasoning' }]
 }
 
 /**
@@ -299,9 +323,10 @@ function isSession(input: Session | Thread | readonly Message[]): input is Sessi
   return 'status' in input
 }
 
-/** The session with messages added; a text is a user message. A completed session can then be resumed. Open calls must be answered first. */
+/** The session with messages added; a text is a user message. A completed session can then be resumed. Open calls must be answered first. Without messages the session is returned as it is. */
 export function appended(session: Session, ...messages: readonly (Message | string)[]): Session {
   checked(session, 'append')
+  if (messages.length === 0) return session
   const next: Session = {
     ...cleared(session),
     status: 'idle',
@@ -387,8 +412,13 @@ function badIndex(problem: string): ValidationError {
 export function applyCommand(session: Session, command: SessionCommand): Session {
   assertValid('invalid_options', within('command', commandIssues(command)))
   switch (command.type) {
-    case 'send':
+    case 'send': {
+      // A command may have come from outside: it has the user's words and media, never an item for a provider.
+      if (Array.isArray(command.content)) {
+        assertValid('invalid_message', within('content', resultParts(command.content)))
+      }
       return replied(session, command.content)
+    }
     case 'approve': {
       const { toolCallId, arguments: args } = command
       return approved(session, toolCallId, args === undefined ? {} : { arguments: args })
@@ -396,8 +426,10 @@ export function applyCommand(session: Session, command: SessionCommand): Session
     case 'deny':
       return deniedCall(session, command.toolCallId, command.reason)
     case 'submitToolResult': {
-      const { toolCallId, content, isError } = command
-      return submitToolResult(session, toolCallId, content, { isError })
+      const { toolCallId, parts, isError } = command
+      assertValid('invalid_options', within('parts', flag(parts ?? false)))
+      const result = parts === true ? toContent(command.content) : asData(command.content)
+      return submitToolResult(session, toolCallId, result, { isError })
     }
     case 'resume':
       return checked(session, 'resume')
@@ -413,7 +445,7 @@ const commandKeys: {
   send: { type: true, content: true },
   approve: { type: true, toolCallId: true, arguments: true },
   deny: { type: true, toolCallId: true, reason: true },
-  submitToolResult: { type: true, toolCallId: true, content: true, isError: true },
+  submitToolResult: { type: true, toolCallId: true, content: true, parts: true, isError: true },
   resume: { type: true },
 }
 
@@ -486,8 +518,25 @@ function assertLegal(session: Session, operation: Operation): void {
   )
 }
 
-/** The result of a tool: text or parts as they are, any other JSON value encoded. */
-export type ToolResultContent = JsonValue | readonly Part[]
+/** The parts of a command's result. */
+function toContent(parts: unknown): ContentOutcome {
+  assertValid('invalid_message', within('content', resultParts(parts)))
+  return content(parts as readonly ResultPart[]) // They were just checked.
+}
+
+/** The result of a command as text: a list in it that looks like parts is data. */
+function asData(value: unknown): string {
+  assertValid('invalid_message', within('content', json(value)))
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/**
+ * The result of a tool: a text as it is, parts made by `content(parts)`, any other JSON value encoded.
+ *
+ * A plain list of text parts and of media with their bytes counts as parts too. One that names an address, a file of a provider or
+ * an item is refused: say `content(parts)` if it is meant.
+ */
+export type ToolResultContent = JsonValue | ContentOutcome | readonly Part[]
 
 /** The result of a call that the caller had to answer. The call's id may have either name. */
 export type ToolResultInput = (
@@ -523,12 +572,38 @@ export function submitToolResults(session: Session, results: readonly ToolResult
     const call = pending.get(id)
     if (call === undefined) throw unknownCall('are pending', id, session.pendingToolCalls)
     pending.delete(id)
-    const message = toolResult(id, result.content, { isError: result.isError })
+    const message = toolResult(id, meant(result.content), { isError: result.isError })
     if (isLate(session.thread, id)) late.push(toLateMessage(call, message))
     else inTime.push(message)
   }
   const thread = withAnswers(session.thread, inTime)
   return awaiting(withLate({ ...session, thread, pendingToolCalls: [...pending.values()] }, late))
+}
+
+/** The parts that `content` made, or a value that is data. A list that looks like parts is taken as parts only if it cannot do harm. */
+function meant(value: ToolResultContent): JsonValue | readonly Part[] {
+  if (isContent(value)) return value.parts
+  if (isPartList(value) && !value.every(isInline)) {
+    const problem =
+      'looks like parts that name an address, a file, an item or options of a provider; pass content(parts) if that is meant, and JSON.stringify(value) if it is data'
+    throw refusal('invalid_message', 'content', problem)
+  }
+  return value
+}
+
+function isContent(value: ToolResultContent): value is ContentOutcome {
+  return isObject(value) && outcomeBrand in value
+}
+
+function isPartList(value: ToolResultContent): value is readonly Part[] {
+  return Array.isArray(value) && contentIssues(value).length === 0
+}
+
+/** Whether a part is a text or has its bytes, and no option of a provider. */
+function isInline(part: Part): boolean {
+  if (part.providerOptions !== undefined) return false
+  if (part.type === 'image') return part.image.type === 'base64'
+  return part.type === 'file' ? part.file.type === 'base64' : part.type === 'text'
 }
 
 function unknownCall(what: string, toolCallId: string, pending: readonly ToolCall[]): SessionError {

@@ -20,6 +20,7 @@ import {
   type RunStream,
   type StreamOptions,
 } from '../run/run-stream.ts'
+import { shownEvent } from '../run/view-event.ts'
 import type { Batch } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
 import type { Part } from '../types/message.ts'
@@ -137,7 +138,7 @@ export function streamStep(
 ): SessionStream<SessionResult<StepResult>> {
   const prepared = prepare(engine, checked(session, 'step'), 'step', options)
   const { base, loop } = prepared
-  return withSession(base, loopSource(loop), stepFold(prepared), { keep: keepEvent(loop.context) })
+  return withSession(base, loopSource(loop), stepFold(prepared), keepEvent(loop.context))
 }
 
 /**
@@ -243,7 +244,7 @@ export interface SessionStream<Result = SessionResult<unknown>> extends RunStrea
 function chatStream<Format>(prepared: Prepared): SessionStream<SessionResultOf<Format>> {
   const { base, loop } = prepared
   const fold = chatFold<Format>(prepared)
-  return withSession(base, loopSource(loop), fold, { keep: keepEvent(loop.context) })
+  return withSession(base, loopSource(loop), fold, keepEvent(loop.context))
 }
 
 /** Adds the session to a stream of its events. */
@@ -251,9 +252,9 @@ function withSession<Result>(
   base: Session,
   source: BatchSource,
   fold: RunFold<Result>,
-  options: StreamOptions = {},
+  keep?: StreamOptions['keep'],
 ): SessionStream<Result> {
-  const folded = foldedStream(source, fold, options)
+  const folded = foldedStream(source, fold, { keep, show: shownEvent })
   const session = (): Session => {
     const ended = folded.end()
     const failed = ended?.type === 'failed' && isFailure(ended.error)

@@ -3,7 +3,7 @@ import { base64ToBytes, bytesToBase64 } from '../make/media.ts'
 import type { Session } from '../types/session.ts'
 import { parseSession, stringifySession } from './saved.ts'
 
-/** A secret for signing: text or bytes. Use at least 32 random bytes. */
+/** A secret for signing: text or bytes. Use 32 random bytes; fewer than 16 are refused by `Session.seal`. */
 export type SealSecret = string | Uint8Array
 
 /**
@@ -17,6 +17,10 @@ export async function sealSession(
   secret: SealSecret | readonly SealSecret[],
 ): Promise<string> {
   const [newest] = secretsOf(secret)
+  if (toBytes(newest).length < leastSecret) {
+    const problem = `must have at least ${leastSecret} bytes to sign with; use 32 random bytes`
+    throw new ValidationError('invalid_options', [{ path: 'secret', problem }])
+  }
   const text = new TextEncoder().encode(stringifySession(session))
   const key = await importKey(newest)
   const signature = new Uint8Array(await crypto.subtle.sign('HMAC', key, signed(text)))
@@ -58,6 +62,9 @@ export async function unsealSession(
   )
 }
 
+/** A shorter secret can be guessed from one sealed session. Sessions that were sealed with one can still be read. */
+const leastSecret = 16
+
 /** The first byte of a sealed session. It is signed too. */
 const sealVersion = 1
 
@@ -82,10 +89,13 @@ function joined(pieces: readonly Uint8Array[]): Bytes {
   return bytes
 }
 
+function toBytes(secret: SealSecret): Bytes {
+  return joined([typeof secret === 'string' ? new TextEncoder().encode(secret) : secret])
+}
+
 function importKey(secret: SealSecret): Promise<CryptoKey> {
-  const bytes = typeof secret === 'string' ? new TextEncoder().encode(secret) : joined([secret])
   const algorithm = { name: 'HMAC', hash: 'SHA-256' }
-  return crypto.subtle.importKey('raw', bytes, algorithm, false, ['sign', 'verify'])
+  return crypto.subtle.importKey('raw', toBytes(secret), algorithm, false, ['sign', 'verify'])
 }
 
 /** The secrets as a list. The value of a wrong secret is not shown. */

@@ -2,8 +2,9 @@ import type { Engine } from '../contracts/engine.ts'
 import type { Approval, CallOptions } from '../contracts/options.ts'
 import type { Tool } from '../contracts/tool.ts'
 import type { Clock } from '../core/clock.ts'
-import { StreamError, ValidationError } from '../errors/errors.ts'
+import { StreamError } from '../errors/errors.ts'
 import { createEngine } from '../run/engine.ts'
+import { describe, refusal } from '../schema/checks.ts'
 import {
   approved,
   createSession,
@@ -20,9 +21,10 @@ import {
 import { parseSession, stringifySession } from '../session/saved.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import type { StreamEvent } from '../types/events.ts'
-import { assertNever, isObject } from '../types/guards.ts'
+import { assertNever, defined, isObject } from '../types/guards.ts'
 import type { Message, MessagesInput } from '../types/message.ts'
-import type { Session } from '../types/session.ts'
+import type { HaltedReason } from '../types/results.ts'
+import type { Session, SessionStatus } from '../types/session.ts'
 import { fake } from './fake.ts'
 import { createScriptCursor, type ScriptInput } from './script.ts'
 
@@ -33,8 +35,8 @@ import { createScriptCursor, type ScriptInput } from './script.ts'
  * A handler whose result was stored must not run again. A handler that was started and has no result may run again only if its tool
  * is `idempotent`; otherwise its call must be answered as interrupted. Rejects with the first cut that diverges.
  *
- * A rehearsal that proves nothing rejects too: one in which every tool call failed (unless `allowToolErrors`), and one that ran out
- * of scripts.
+ * A rehearsal that proves nothing rejects too: one in which every tool call failed (unless `allowToolErrors`), one that ran out
+ * of scripts or left some (unless `allowUnusedScripts`), and one that ended in an error (unless `endsIn` says so).
  */
 export async function crashAtEveryEvent(scenario: CrashScenario): Promise<CrashReport> {
   const runs: Runs = new Map()
@@ -48,26 +50,45 @@ export async function crashAtEveryEvent(scenario: CrashScenario): Promise<CrashR
   for (const { tool, times } of runs.values()) {
     toolRuns[tool.name] = (toolRuns[tool.name] ?? 0) + times
   }
-  const { events, moments: cuts, toolErrors } = uncut
-  const report = { events, cuts, toolRuns }
-  return toolErrors.length === 0 ? report : { ...report, toolErrors }
+  const { events, moments: cuts, toolErrors, session } = uncut
+  return defined<CrashReport>({
+    status: session.status,
+    haltedReason: session.haltedReason,
+    events,
+    cuts,
+    toolRuns,
+    toolErrors: toolErrors.length === 0 ? undefined : toolErrors,
+  })
 }
 
 /** Throws if the uncut run says nothing about the agent, so that a green test does not hide it. */
-function checkUncut({ session, toolCalls, toolErrors }: Ending, scenario: CrashScenario): void {
+function checkUncut(uncut: Ending, scenario: CrashScenario): void {
+  const { session, toolCalls, toolErrors, scriptsLeft } = uncut
   const { allowToolErrors = scenario.options?.onToolError !== undefined } = scenario
+  const { endsIn, allowUnusedScripts = false } = scenario
   const problems = toolErrors.map(({ toolName, message }) => `${toolName}: ${message}`)
   if (!allowToolErrors && toolCalls > 0 && toolErrors.length === toolCalls) {
-    throw new ValidationError('invalid_options', [
-      {
-        path: 'tools',
-        problem: `failed in every call, so the rehearsal proves nothing about them; pass allowToolErrors: true if that is meant. ${problems.join('; ')}`,
-      },
-    ])
+    throw refusal(
+      'invalid_options',
+      'tools',
+      `failed in every call, so the rehearsal proves nothing about them; pass allowToolErrors: true if that is meant. ${problems.join('; ')}`,
+    )
   }
-  if (session.error?.reason === 'no_scripted_response') {
-    const problem = `are too few: ${session.error.message}`
-    throw new ValidationError('invalid_options', [{ path: 'scripts', problem }])
+  const { status, error } = session
+  if (error?.reason === 'no_scripted_response') {
+    throw refusal('invalid_options', 'scripts', `are too few: ${error.message}`)
+  }
+  if (endsIn !== undefined && status !== endsIn) {
+    const why = error === undefined ? '' : `: ${error.message}`
+    throw refusal('invalid_options', 'endsIn', `is ${endsIn}, but the run ended in ${status}${why}`)
+  }
+  if (endsIn === undefined && error !== undefined && !(allowToolErrors && error.kind === 'tool')) {
+    const problem = `ended in an error; pass endsIn: 'error' if that is meant. ${error.reason}: ${error.message}`
+    throw refusal('invalid_options', 'the run', problem)
+  }
+  if (scriptsLeft > 0 && !allowUnusedScripts) {
+    const problem = `are too many: the run ended in ${status} and left ${scriptsLeft} of them; pass allowUnusedScripts: true if that is meant`
+    throw refusal('invalid_options', 'scripts', problem)
   }
 }
 
@@ -78,13 +99,14 @@ async function rehearse(scenario: CrashScenario, cut: number, runs: Runs): Promi
     if (known === undefined) runs.set(run, { tool, times: 1 })
     else known.times++
   }
+  await scenario.before?.(Number.isFinite(cut) ? cut : 0)
   const first = startLife(scenario, 0, ran)
   const before = await live(scenario, first, undefined, cut)
   if (before.ended) return before
   const second = startLife(scenario, before.completedCalls, ran)
   const saved = before.saved === undefined ? undefined : parseSession(before.saved)
   const after = await live(scenario, second, saved, Number.POSITIVE_INFINITY)
-  return { ...after, started: before.started }
+  return { ...after, started: before.started, at: before.at }
 }
 
 /** The answer to a session that waits: to its question, to its tool calls, or decisions about calls that wait for approval. */
@@ -111,12 +133,25 @@ export interface CrashScenario {
   readonly clock?: Clock | undefined
   /** Required if the run asks the user, waits for approval, or leaves tool calls to the caller. */
   readonly onSuspend?: ((session: Session) => SuspendAnswer) | undefined
+  /**
+   * Called before each run, with the number of its cut (0 for the uncut run): puts back what handlers change outside of the session, such
+   * as files or rows. Without it, a handler whose result depends on what earlier runs did makes every cut diverge.
+   */
+  readonly before?: ((cut: number) => void | Promise<void>) | undefined
+  /** The status that the uncut run must end in. Without it, any end is good except an error. */
+  readonly endsIn?: SessionStatus | undefined
+  /** Some scripts may be left at the end of the uncut run (`false`). Without it, such a rehearsal rejects. */
+  readonly allowUnusedScripts?: boolean | undefined
   /** Every tool call may fail (`false`, unless `options` has an `onToolError`). Without it, such a rehearsal rejects. */
   readonly allowToolErrors?: boolean | undefined
 }
 
 /** The result of `crashAtEveryEvent`. */
 export interface CrashReport {
+  /** How the uncut run ended. */
+  readonly status: SessionStatus
+  /** Why it was stopped, when the status is `halted`. */
+  readonly haltedReason?: HaltedReason
   /** The number of events of the uncut run. */
   readonly events: number
   /**
@@ -136,12 +171,16 @@ type Runs = Map<string, { readonly tool: Tool; times: number }>
 /** Throws if a resumed run did not end as the uncut run, or ran a tool twice. */
 function checkCut(uncut: Ending, resumed: Ending, cut: number, runs: Runs): void {
   const fail = (what: string, expected: unknown, actual: unknown): never => {
-    const message = `the run that was cut at moment ${cut} of ${uncut.moments} diverges: ${what}`
+    const message = `the run that was cut ${resumed.at} (moment ${cut} of ${uncut.moments}) diverges: ${what}`
+    const hint =
+      cut === 1
+        ? '\n  If a handler depends on what earlier runs did, put that back in `before`.'
+        : ''
     throw new StreamError(
       'unknown',
-      `${message}\n  uncut:   ${text(expected)}\n  resumed: ${text(actual)}`,
+      `${message}\n  uncut:   ${text(expected)}\n  resumed: ${text(actual)}${hint}`,
       {
-        metadata: { cut, expected, actual },
+        metadata: { cut, at: resumed.at, expected, actual },
       },
     )
   }
@@ -219,8 +258,8 @@ interface Life {
   completedCalls(): number
   /** Called when a model call begins, and when it ends. */
   onCall(phase: 'began' | 'ended'): void
-  /** Whether there are more scripts. */
-  hasMore(): boolean
+  /** The number of scripts that were not played. */
+  scriptsLeft(): number
 }
 
 /** Starts a life in which the model continues after this number of completed calls. `ran` is called for every run of a handler. */
@@ -233,9 +272,7 @@ function startLife(
   const { scripts, engine } = scenario
   if (engine !== undefined) return realLife(engine(completedBefore), tools, completedBefore)
   if (scripts === undefined) {
-    throw new ValidationError('invalid_options', [
-      { path: 'scripts', problem: 'is missing; pass scripts or engine' },
-    ])
+    throw refusal('invalid_options', 'scripts', 'is missing; pass scripts or engine')
   }
   const rest = scripts.slice(completedBefore)
   const scriptCursor = createScriptCursor()
@@ -249,7 +286,7 @@ function startLife(
     onCall: (phase) => {
       open = phase === 'began' ? 1 : 0
     },
-    hasMore: () => scriptCursor.index < rest.length,
+    scriptsLeft: () => rest.length - scriptCursor.index,
   }
 }
 
@@ -262,7 +299,7 @@ function realLife(engine: Engine, tools: readonly Tool[], completedBefore: numbe
     onCall: (phase) => {
       if (phase === 'ended') completed++
     },
-    hasMore: () => false,
+    scriptsLeft: () => 0,
   }
 }
 
@@ -287,6 +324,9 @@ interface Ending {
   readonly events: number
   /** The number of moments at which the process can die. */
   readonly moments: number
+  /** The last moment, in words. */
+  readonly at: string
+  readonly scriptsLeft: number
   /** Whether the run ended by itself. Otherwise it was cut. */
   readonly ended: boolean
   /** What was saved last, and how many model calls had completed by then. */
@@ -313,6 +353,7 @@ async function live(
 ): Promise<Ending> {
   let events = 0
   let moments = 0
+  let at = 'before it began'
   let session = from
   let saved: string | undefined
   let completedCalls = life.completedCalls()
@@ -321,8 +362,8 @@ async function live(
   const ending = (ended: boolean): Ending => {
     if (session === undefined) throw new Error('the run has no session')
     const started = openCalls(saved === undefined ? session : parseSession(saved))
-    const progress = { events, moments, completedCalls, toolCalls, toolErrors }
-    return { session, ended, saved, started, ...progress }
+    const progress = { events, moments, at, completedCalls, toolCalls, toolErrors }
+    return { session, ended, saved, started, scriptsLeft: life.scriptsLeft(), ...progress }
   }
   /** Saves the session. Returns whether the process dies then. */
   const save = (current: Session): boolean => {
@@ -334,6 +375,7 @@ async function live(
   for (;;) {
     const stream = next(scenario, life, session)
     if (stream === undefined) return ending(true)
+    if (events > 0) at = `before it went on after event ${events}`
     if (save(stream.session)) return ending(false)
     try {
       for await (const event of stream) {
@@ -343,7 +385,10 @@ async function live(
           toolCalls++
           if ('error' in event.result) toolErrors.push(event.result.error)
         }
-        if (++moments === cut || save(stream.session)) return ending(false)
+        at = `after event ${events} (${event.type}), before that was saved`
+        if (++moments === cut) return ending(false)
+        at = `after event ${events} (${event.type})`
+        if (save(stream.session)) return ending(false)
       }
     } catch (error) {
       // The session records a call that failed before its first event. Any other error is a mistake of the scenario.
@@ -374,24 +419,43 @@ function next(
     case 'idle':
       return streamResume(engine, session, options)
     case 'error':
-      return life.hasMore() ? streamResume(engine, session, options) : undefined
+      return life.scriptsLeft() > 0 ? streamResume(engine, session, options) : undefined
     case 'awaiting_user':
     case 'awaiting_approval':
     case 'awaiting_tools': {
-      const answer = scenario.onSuspend?.(session)
-      if (answer === undefined) throw unanswered(session)
-      if ('reply' in answer) return streamReply(engine, session, answer.reply, options)
-      return next(
-        scenario,
-        life,
-        'approvals' in answer
-          ? Object.entries(answer.approvals).reduce(decide, session)
-          : submitToolResults(session, answer.toolResults),
-      )
+      const answered = answerOf(scenario, session)
+      if (typeof answered === 'string') return streamReply(engine, session, answered, options)
+      return next(scenario, life, answered)
     }
     default:
       return assertNever(session.status)
   }
+}
+
+/** What `onSuspend` says to a session that waits: a reply, or the session with its decisions. One that settles nothing is refused. */
+function answerOf({ onSuspend }: CrashScenario, session: Session): string | Session {
+  const { status } = session
+  if (onSuspend === undefined) {
+    const problem = `is required, because the run waits in status ${status}`
+    throw refusal('invalid_options', 'onSuspend', problem)
+  }
+  const answer: unknown = onSuspend(session)
+  if (!isAnswer(answer)) {
+    const problem = `must return { reply }, { toolResults } or { approvals }, not ${describe(answer)}`
+    throw refusal('invalid_options', 'onSuspend', problem)
+  }
+  if ('reply' in answer) return answer.reply
+  const settled =
+    'approvals' in answer
+      ? Object.entries(answer.approvals).reduce(decide, session)
+      : submitToolResults(session, answer.toolResults)
+  if (settled !== session) return settled
+  const problem = `settled nothing, and the run waits in status ${status}`
+  throw refusal('invalid_options', 'onSuspend', problem)
+}
+
+function isAnswer(value: unknown): value is SuspendAnswer {
+  return isObject(value) && ['reply', 'toolResults', 'approvals'].some((key) => key in value)
 }
 
 function decide(session: Session, [id, approval]: [string, Approval]): Session {
@@ -399,12 +463,6 @@ function decide(session: Session, [id, approval]: [string, Approval]): Session {
   return 'deny' in approval
     ? deniedCall(session, id, approval.deny)
     : approved(session, id, approval)
-}
-
-function unanswered({ status }: Session): ValidationError {
-  return new ValidationError('invalid_options', [
-    { path: 'onSuspend', problem: `is required, because the run waits in status ${status}` },
-  ])
 }
 
 function note(life: Life, { type }: StreamEvent): void {

@@ -7,7 +7,6 @@ import { assertNever, isObject } from '../types/guards.ts'
 import type { ToolCall } from '../types/message.ts'
 import { checkArguments, type ToolRun } from './execute.ts'
 import { messageOf } from './failures.ts'
-import { ownContext } from './own-context.ts'
 
 /** What happens with a call: it runs, somebody has to approve it, it is denied, or the caller answers it. */
 export type Verdict =
@@ -78,9 +77,10 @@ async function approval(
   call: ToolCall,
   tool: Tool,
   args: ToolCall['arguments'],
-  { approve, context: shared }: ToolRun,
+  toolRun: ToolRun,
 ): Promise<Verdict> {
-  const context = ownContext(shared)
+  const { approve } = toolRun
+  const context = toolRun.context()
   try {
     if (approve !== undefined) return verdictOf(await approve(call, { tool, context }))
     const { needsApproval } = tool

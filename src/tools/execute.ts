@@ -22,7 +22,6 @@ import type { SchemaIssue, SchemaResult, StandardSchema } from '../types/standar
 import { isToolHelp } from './compact-tools.ts'
 import { invalidArguments, messageOf, noSuchTool, raised, toolFailure } from './failures.ts'
 import { plainJson } from './json.ts'
-import { ownContext } from './own-context.ts'
 
 /**
  * Runs one call: checks its arguments, calls the handler, reads what it returned. Never throws and never rejects.
@@ -176,7 +175,7 @@ function handlerOptions({ call, run, control, progress }: Execution): HandlerOpt
   const answer = answers?.get(call.id)
   const options: HandlerOptions = {
     signal: control.signal,
-    context: ownContext(context),
+    context: context(),
     toolCall: call,
     idempotencyKey: keyOf?.(call) ?? `${requestId ?? 'call'}:${call.id}`,
     progress,
@@ -278,7 +277,8 @@ export const defaultMaxConcurrency = 8
 export interface ToolRun {
   /** The tools that may be called, by name. `toolTable` makes it. */
   readonly tools: ReadonlyMap<string, Tool>
-  readonly context: EngineContext
+  /** A new record for each handler and hook. */
+  readonly context: () => EngineContext
   readonly requestId?: string | undefined
   readonly sessionId?: string | undefined
   readonly engine?: Engine | undefined

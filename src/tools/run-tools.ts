@@ -7,7 +7,8 @@ import { errorFromJSON } from '../errors/error-json.ts'
 import { EngineError, StreamError } from '../errors/errors.ts'
 import { createCollector, foldEvent, inCallOrder } from '../run/collector.ts'
 import { engineParts } from '../run/context.ts'
-import { runStream, type BatchSource, type RunStream } from '../run/run-stream.ts'
+import { runStream, type BatchSource, type RunFold, type RunStream } from '../run/run-stream.ts'
+import { shownEvent } from '../run/view-event.ts'
 import { anyFunction, assertValid, must, optionsOf, within, type Check } from '../schema/checks.ts'
 import { callOptionChecks } from '../schema/options.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
@@ -108,7 +109,7 @@ export function streamToolCalls(
       return source.return()
     },
   }
-  return runStream(reading, {
+  const fold: RunFold<ToolCallsResult> = {
     state,
     add: foldEvent,
     isOver: ({ error, toolMessages, requested }) =>
@@ -118,7 +119,8 @@ export function streamToolCalls(
       if (error !== undefined) throw errorFromJSON(error)
       return toolCallsResult(calls, toolMessages, halts)
     },
-  })
+  }
+  return runStream(reading, fold, { show: shownEvent })
 }
 
 /** Which of the calls run, and the events of the others. A run that is stopped meanwhile rejects as cancelled. */
@@ -192,7 +194,7 @@ function settleToolRun(tools: readonly Tool[], options: ToolCallsOptions): ToolR
   const { onToolError, approve, toolTimeoutMs, maxConcurrency } = engine?.defaults ?? {}
   return {
     tools: toolTable(tools),
-    context: { ...engine?.context, ...options.context },
+    context: () => ({ ...engine?.context, ...options.context }),
     requestId,
     sessionId,
     engine: options.engine,

@@ -84,17 +84,28 @@ export interface RunProgress {
   readonly late?: readonly Message[]
 }
 
-/** What may be done to a session, as data: it can be queued, stored and applied by another process. */
+/**
+ * What may be done to a session, as data: it can be queued, stored and applied by another process.
+ *
+ * Whoever may hand in a command may do what it says. An endpoint for users checks its type, and what addresses its media name.
+ */
 export type SessionCommand =
-  /** The user's words: the answer to the first open question, or a user message. */
+  /** The user's words: the answer to the first open question, or a user message. Parts are texts, images and files. */
   | { readonly type: 'send'; readonly content: string | readonly Part[] }
-  | { readonly type: 'approve'; readonly toolCallId: string; readonly arguments?: JsonObject }
-  | { readonly type: 'deny'; readonly toolCallId: string; readonly reason?: string }
+  | {
+      readonly type: 'approve'
+      readonly toolCallId: string
+      readonly arguments?: JsonObject | undefined
+    }
+  | { readonly type: 'deny'; readonly toolCallId: string; readonly reason?: string | undefined }
   | {
       readonly type: 'submitToolResult'
       readonly toolCallId: string
+      /** A text as it is, any other value as JSON. */
       readonly content: JsonValue | readonly Part[]
-      readonly isError?: boolean
+      /** `content` is a list of parts: texts, images and files. Without it, a list that looks like parts is data. */
+      readonly parts?: boolean | undefined
+      readonly isError?: boolean | undefined
     }
   | { readonly type: 'resume' }
 

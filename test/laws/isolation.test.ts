@@ -51,94 +51,48 @@ describe('context', () => {
     expect(session.context).toEqual({})
   })
 
-  interface Members {
-    readonly who: { role: string }
-    readonly tags: string[][]
-    readonly database: { count(): void }
-  }
-
-  const data = (): Omit<Members, 'database'> => ({ who: { role: 'guest' }, tags: [['a']] })
-
-  test('data in it is copied for each handler, at any depth; a handle is shared', async () => {
+  test('its members are the objects that the caller passed; those of the session are copies', async () => {
     const seen: unknown[] = []
-    const database = {
-      rows: 0,
-      count() {
-        this.rows++
-      },
-    }
+    const visits: string[] = []
     const look = tool({
       name: 'look',
       description: 'Looks.',
       schema: { type: 'object' },
-      handler: (_args, { context }: HandlerOptions<Members>) => {
-        seen.push(structuredClone({ who: context.who, tags: context.tags }))
+      needsApproval: (_args, { context }) => {
+        Object.assign(context, { who: 'a hook' })
+        return false
+      },
+      handler: (
+        _args,
+        { context, toolCall }: HandlerOptions<{ visits: string[]; who: { role: string } }>,
+      ) => {
+        seen.push(structuredClone(context.who))
         context.who.role = 'admin'
-        context.tags[0]?.push('evil')
-        context.database.count()
+        context.visits.push(toolCall.id)
         return 'ok'
       },
     })
-    const context = { ...data(), database }
-    const scripts = [calls('a', 'b'), done, calls('c'), done]
-    const engine = createEngine({ adapter: fake({ scripts }), tools: [look], context })
-    await chat(engine, messages)
+    const scripts = [calls('a', 'b'), done]
+    const engine = createEngine({
+      adapter: fake({ scripts }),
+      tools: [look],
+      context: { visits, who: { role: 'nobody' } },
+      instructions: (context) => {
+        Object.assign(context, { who: 'a hook' })
+        return 'Be brief.'
+      },
+      prepareStep: ({ context }) => {
+        Object.assign(context as object, { who: 'a hook' })
+        return undefined
+      },
+    })
     const own = Session.create({ messages, context: { who: { role: 'guest' } } })
     const { session } = await Session.start(engine, own)
-    expect(seen).toEqual([data(), data(), data()])
-    expect(database.rows).toBe(3)
-    expect(context).toMatchObject(data())
-    expect(engine.context).toMatchObject(data())
-    expect(session.context).toEqual(own.context)
+    expect(visits).toEqual(['a', 'b'])
+    expect(seen).toEqual([{ role: 'guest' }, { role: 'guest' }])
+    expect(session.context).toEqual({ who: { role: 'guest' } })
     expect(own.context).toEqual({ who: { role: 'guest' } })
-  })
-
-  test('a hook that changes data in it changes neither the engine nor another run', async () => {
-    const seen: unknown[] = []
-    const spoil = (given: object): void => {
-      // As it was passed to the engine.
-      const { who, tags } = given as Members
-      seen.push(structuredClone({ who, tags }))
-      who.role = 'admin'
-      tags.push(['evil'])
-    }
-    const look = tool({
-      name: 'look',
-      description: 'Looks.',
-      schema: { type: 'object' },
-      handler: () => 'ok',
-      needsApproval: (_args, { context }) => {
-        spoil(context)
-        return false
-      },
-    })
-    const scripts = [calls('a'), done, calls('b'), done]
-    const engine = createEngine({ adapter: fake({ scripts }), tools: [look], context: data() })
-    await chat(engine, messages)
-    await chat(engine, messages)
-    expect(seen).toEqual([data(), data()])
-    expect(engine.context).toEqual(data())
-  })
-
-  test('a context that contains itself is copied', async () => {
-    const loop: { self?: unknown; list: unknown[] } = { list: [] }
-    loop.self = loop
-    loop.list.push(loop.list)
-    const seen: unknown[] = []
-    const look = tool({
-      name: 'look',
-      description: 'Looks.',
-      schema: { type: 'object' },
-      handler: (_args, { context }: HandlerOptions<{ loop: typeof loop }>) => {
-        seen.push(context.loop.self === context.loop, context.loop === loop)
-      },
-    })
-    const scripts = [calls('a'), done]
-    await chat(
-      createEngine({ adapter: fake({ scripts }), tools: [look], context: { loop } }),
-      messages,
-    )
-    expect(seen).toEqual([true, false])
+    expect(engine.context).toMatchObject({ who: { role: 'nobody' } })
   })
 })
 

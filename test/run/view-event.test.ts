@@ -8,12 +8,16 @@ import {
   toViewEvent,
   ToolError,
   askUser,
+  fail,
+  Session,
   user,
   ValidationError,
+  type Engine,
   type StreamEvent,
+  type ViewEvent,
   type ViewInclude,
 } from '../../src/index.ts'
-import { collectEvents, fake } from '../../src/testing.ts'
+import { collectEvents, fake, type ScriptInput } from '../../src/testing.ts'
 
 const lookUp = tool({
   name: 'look_up',
@@ -114,6 +118,105 @@ describe('what a policy threw', () => {
     const text = await asks(['errors'])
     expect(text.split(secret)).toHaveLength(3)
   })
+})
+
+describe('how a tool call ended', () => {
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays.',
+    schema: { type: 'object' },
+    needsApproval: true,
+    handler: () => 'SECRET',
+  })
+  const fails = tool({
+    name: 'fails',
+    description: 'Fails.',
+    schema: { type: 'object' },
+    handler: () => fail('SECRET'),
+  })
+  const engineOf = (...scripts: ScriptInput[]): Engine =>
+    createEngine({ adapter: fake({ scripts }), tools: [pay, fails] })
+  const calls = (name: string): ScriptInput => [['tool_call', { id: 'c1', name }]]
+  /** What the view says about the call. */
+  const seen = async (
+    events: AsyncIterable<StreamEvent>,
+    include?: readonly ViewInclude[],
+  ): Promise<readonly (ViewEvent | undefined)[]> =>
+    (await collectEvents(events))
+      .filter(({ type }) => type === 'tool_result_encoded' || type === 'step_completed')
+      .map((event) => toViewEvent(event, { include }))
+      .slice(0, 2)
+
+  test('is shown for one that was denied', async () => {
+    const { session } = await Session.start(engineOf(calls('pay')), 'go')
+    const deny = { type: 'deny', toolCallId: 'c1', reason: 'SECRET' } as const
+    const events = await seen(Session.streamNext(engineOf(['ok']), session, deny))
+    expect(events).toEqual([
+      { type: 'tool_result_encoded', id: 'c1', ok: false, denied: true },
+      {
+        type: 'step_completed',
+        toolResults: [{ id: 'c1', name: 'pay', ok: false, denied: true }],
+        manualToolCalls: [],
+      },
+    ])
+  })
+
+  test('is shown for one that was interrupted', async () => {
+    const stream = Session.streamStart(engineOf(calls('fails')), 'go')
+    for await (const event of stream) if (event.type === 'tool_execution_started') break
+    const events = await seen(Session.streamResume(engineOf(['ok']), stream.session))
+    expect(events).toEqual([
+      { type: 'tool_result_encoded', id: 'c1', ok: false, interrupted: true },
+      {
+        type: 'step_completed',
+        toolResults: [{ id: 'c1', name: 'fails', ok: false, interrupted: true }],
+        manualToolCalls: [],
+      },
+    ])
+  })
+
+  test('is shown for one that was cut off with its answer', async () => {
+    const script: ScriptInput = [
+      ['tool_call', { id: 'c1', name: 'fails' }],
+      ['finish', 'length'],
+    ]
+    const [end] = await seen(streamChat(engineOf(script), 'go'))
+    expect(end).toMatchObject({
+      toolResults: [{ id: 'c1', name: 'fails', ok: false, interrupted: true }],
+    })
+  })
+
+  test('is shown for one that failed and one that succeeded, without their results', async () => {
+    const failed = await seen(streamChat(engineOf(calls('fails'), ['ok']), 'go'))
+    expect(failed[0]).toEqual({ type: 'tool_result_encoded', id: 'c1', ok: false })
+    const approve = (): 'run' => 'run'
+    const paid = streamChat(engineOf(calls('pay'), ['ok']), 'go', { approve })
+    expect(await seen(paid)).toMatchObject([{ ok: true }, { toolResults: [{ ok: true }] }])
+    expect(JSON.stringify(failed)).not.toContain('SECRET')
+  })
+
+  test('is not shown for one that waits', async () => {
+    const waiting = await seen(streamChat(engineOf(calls('pay')), 'go'))
+    expect(waiting).toMatchObject([{ type: 'step_completed', toolResults: [] }])
+  })
+
+  test('has the content with tool_results', async () => {
+    const run = streamChat(engineOf(calls('fails'), ['ok']), 'go')
+    const [end] = await seen(run, ['tool_results'])
+    expect(end).toMatchObject({ content: '{"error":"SECRET"}', ok: false })
+  })
+})
+
+test('a question of a call that was approved with other arguments does not show them', () => {
+  const event: StreamEvent = {
+    type: 'ask_user_requested',
+    toolCallId: 'c1',
+    toolName: 'ask',
+    question: 'Which?',
+    options: {},
+    metadata: { approvedArguments: { card: 'SECRET' } },
+  }
+  expect(JSON.stringify(toViewEvent(event))).not.toContain('SECRET')
 })
 
 test('a question is shown without what is meant for the loop', async () => {

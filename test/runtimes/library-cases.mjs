@@ -222,8 +222,8 @@ export const libraryCases = {
 
   'a sealed session is read with its secret only': async () => {
     const session = Session.create({ id: 'sealed', messages: question })
-    const sealed = await Session.seal(session, 'a secret')
-    same(await Session.unseal(sealed, 'a secret'), session)
+    const sealed = await Session.seal(session, 'a secret of 22 letters')
+    same(await Session.unseal(sealed, 'a secret of 22 letters'), session)
     same((await rejection(Session.unseal(sealed, 'another'))).name, 'SessionError')
   },
 

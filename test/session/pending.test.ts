@@ -232,7 +232,6 @@ describe('approval', () => {
           call('c2', 'pay', { amount: 2 }),
           call('c3', 'stopping'),
         ],
-        [['text', 'waiting']],
       ],
       messages,
       tools: [...tools, stopping],

@@ -25,12 +25,13 @@ describe('a sealed session', () => {
   })
 
   test('is sealed with the first of several secrets and read with any, so that secrets rotate', async () => {
-    const old = await Session.seal(session, 'old')
-    const both = ['new', 'old']
+    const [newest, oldest] = ['the new one of two secrets', 'the old one of two secrets']
+    const old = await Session.seal(session, oldest)
+    const both = [newest, oldest]
     expect(await Session.unseal(old, both)).toEqual(session)
     const sealed = await Session.seal(session, both)
-    expect(await Session.unseal(sealed, 'new')).toEqual(session)
-    await expect(Session.unseal(sealed, 'old')).rejects.toThrow('another secret')
+    expect(await Session.unseal(sealed, newest)).toEqual(session)
+    await expect(Session.unseal(sealed, oldest)).rejects.toThrow('another secret')
   })
 
   test('has a form that stays readable', async () => {
@@ -91,6 +92,16 @@ describe('a sealed session', () => {
       const problem = 'secret must be a non-empty string or Uint8Array'
       await expect(Session.seal(session, wrong as never)).rejects.toThrow(problem)
       await expect(Session.unseal('AQEB', wrong as never)).rejects.toThrow(problem)
+    },
+  )
+
+  test.each([['x'], ['fifteen letters'], [new Uint8Array(15)], [['x', secret]]])(
+    'the secret %o is too short to sign with, and its value is not shown',
+    async (short) => {
+      const error = await Session.seal(session, short as string).catch((thrown: unknown) => thrown)
+      expect(String(error)).toBe(
+        'ValidationError: invalid options: secret must have at least 16 bytes to sign with; use 32 random bytes',
+      )
     },
   )
 

@@ -45,7 +45,7 @@ const done: Script = [
 describe('a run cut after every event and resumed elsewhere ends as the uncut run', () => {
   test('plain text', async () => {
     const report = await crashAtEveryEvent({ scripts: [done], messages })
-    expect(report).toEqual({ events: 7, cuts: 15, toolRuns: {} })
+    expect(report).toEqual({ status: 'completed', events: 7, cuts: 15, toolRuns: {} })
   })
 
   test('text with reasoning that has to be echoed', async () => {
@@ -294,9 +294,116 @@ describe('a rehearsal that proves nothing', () => {
     await expect(rehearsal).rejects.toThrow(/scripts are too few/)
   })
 
+  test('because it left scripts rejects', async () => {
+    const rehearsal = crashAtEveryEvent({ scripts: [done, done, done], messages })
+    await expect(rehearsal).rejects.toThrow(
+      'scripts are too many: the run ended in completed and left 2',
+    )
+  })
+
+  test('because the run failed rejects, unless that is meant', async () => {
+    const scripts: Script[] = [
+      [
+        ['text', 'half'],
+        ['error', 'provider_unavailable'],
+      ],
+    ]
+    const rehearsal = crashAtEveryEvent({ scripts, messages })
+    await expect(rehearsal).rejects.toThrow(/ended in an error.*provider_unavailable/)
+    const report = await crashAtEveryEvent({ scripts, messages, endsIn: 'error' })
+    expect(report.status).toBe('error')
+  })
+
+  test('because the run ended elsewhere rejects, and the report has the end', async () => {
+    const stop = tool({
+      name: 'stop',
+      description: 'stops',
+      schema: { type: 'object' },
+      handler: () => halt('enough', 1),
+    })
+    const scenario = { scripts: [[call('c1', 'stop')]], messages, tools: [stop] }
+    await expect(crashAtEveryEvent({ ...scenario, endsIn: 'completed' })).rejects.toThrow(
+      'endsIn is completed, but the run ended in halted',
+    )
+    const { status, haltedReason } = await crashAtEveryEvent(scenario)
+    expect({ status, haltedReason }).toEqual({ status: 'halted', haltedReason: 'enough' })
+  })
+
   test('a tool that fails beside one that does not is in the report', async () => {
     const scripts = [[call('c1', 'broken'), call('c2', 'a')], done]
     const { toolErrors } = await crashAtEveryEvent({ scripts, messages, tools: [broken, now('a')] })
     expect(toolErrors).toMatchObject([{ toolName: 'broken', reason: 'handler_failed' }])
+  })
+})
+
+describe('an onSuspend', () => {
+  const pay = now('pay', { needsApproval: true })
+  const rehearsed = (answer: unknown): Promise<unknown> =>
+    crashAtEveryEvent({
+      scripts: [[call('c1', 'pay')], done],
+      messages,
+      tools: [pay],
+      onSuspend: () => answer as { reply: string }, // A caller without types may return anything.
+    })
+
+  test.each([{ approvals: {} }, { toolResults: [] }])(
+    'that settles nothing with %o is refused',
+    async (answer) => {
+      await expect(rehearsed(answer)).rejects.toThrow(
+        'onSuspend settled nothing, and the run waits in status awaiting_approval',
+      )
+    },
+  )
+
+  test.each([undefined, Promise.resolve({ reply: 'x' }), 'yes'])(
+    'that returns %o is refused',
+    async (answer) => {
+      await expect(rehearsed(answer)).rejects.toThrow('onSuspend must return { reply }')
+    },
+  )
+})
+
+describe('handlers that change the world', () => {
+  const files: string[] = []
+  const write = now('write', { handler: () => files.push('a.txt') })
+  const list = now('list', { handler: () => [...files], idempotent: true })
+  const scenario = {
+    scripts: [[call('c1', 'list')], [call('c2', 'write')], done],
+    messages,
+    tools: [write, list],
+  }
+
+  test('can be rehearsed when the world is put back before each run', async () => {
+    const cuts: number[] = []
+    const before = (cut: number): void => {
+      cuts.push(cut)
+      files.length = 0
+    }
+    const report = await crashAtEveryEvent({ ...scenario, before })
+    expect(cuts).toEqual(Array.from({ length: report.cuts + 1 }, (_none, index) => index))
+  })
+
+  test('diverge otherwise, and the message says where and what to do', async () => {
+    files.length = 0
+    await expect(crashAtEveryEvent(scenario)).rejects.toThrow(
+      /the run that was cut before it began \(moment 1 of [^]*put that back in `before`/,
+    )
+  })
+
+  test('at one event diverge there', async () => {
+    let runs = 0
+    const flaky = now('flaky', { handler: () => ++runs, idempotent: true })
+    const scripts = [[call('c1', 'flaky')], done]
+    const rehearsal = crashAtEveryEvent({
+      scripts,
+      messages,
+      tools: [flaky],
+      before: () => {
+        runs = 0
+      },
+    })
+    await expect(rehearsal).rejects.toThrow(
+      /cut after event \d+ \(tool_execution_completed\), before that was saved \(moment \d+ of \d+\) diverges: message 2/,
+    )
   })
 })

@@ -16,7 +16,7 @@ const echo = simple('echo', (args) => args)
 function settled(more: Partial<ToolRun> = {}): ToolRun {
   return {
     tools: toolTable([echo]),
-    context: {},
+    context: () => ({}),
     onToolError: 'continue',
     timeoutMs: 1000,
     clock: systemClock,
