@@ -317,15 +317,12 @@ export function turnRequest(loop: LoopState): ModelRequest {
   })
 }
 
-/** Options without the tools that the provider runs, and without what is said about tools. */
+/** Options without the tools that the provider runs, and without what is said about tools. They are plain JSON. */
 function withoutTools(options: ProviderOptions): ProviderOptions {
-  const about = new Set(['tools', 'tool_choice', 'toolConfig', 'mcp_servers'])
-  return Object.fromEntries(
-    Object.entries(options).map(([provider, own = {}]) => [
-      provider,
-      Object.fromEntries(Object.entries(own).filter(([name]) => !about.has(name))),
-    ]),
-  )
+  const about = /^(tools|tool_choice|toolConfig|mcp_servers)$/
+  return JSON.parse(
+    JSON.stringify(options, (key, value: JsonValue) => (about.test(key) ? undefined : value)),
+  ) as ProviderOptions
 }
 
 /** A forced choice holds until tools have answered: a loop that is always forced never ends. */

@@ -6,7 +6,7 @@ import { secretsOf, type Secrets } from './secrets.ts'
 
 /** How much of an error response's body is read, and for how long: a body that does not end must not hide the status. */
 const maxFailureBytes = 64 * 1024
-const maxFailureMs = 2000
+const maxFailureMs = 1000
 
 /**
  * Sends a call and returns a successful response, its body unread.
@@ -170,9 +170,8 @@ async function readBounded(
   const reader = response.body?.getReader()
   if (reader === undefined) return { text: '', isWhole: true }
   const close = (): Promise<void> => reader.cancel().catch(() => undefined)
-  // A cancelled reader is at its end. The time is less than the engine's own limits.
-  const waitMs = Math.min(maxFailureMs, (refused?.streamTimeoutMs ?? maxFailureMs * 2) / 2)
-  const stop = refused && startTimer(refused.clock ?? systemClock, waitMs, close)
+  // A cancelled reader is at its end.
+  const stop = refused && startTimer(refused.clock ?? systemClock, maxFailureMs, close)
   const decoder = new TextDecoder()
   let text = ''
   let size = 0

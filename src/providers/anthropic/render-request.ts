@@ -1,4 +1,4 @@
-import { AdapterError, EngineError } from '../../errors/errors.ts'
+import { EngineError } from '../../errors/errors.ts'
 import type { AnswerForms } from '../../make/answer-text.ts'
 import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
 import { anthropicFormat, anthropicStrict } from '../../schema/dialects.ts'
@@ -17,7 +17,7 @@ import type {
 } from '../../types/request.ts'
 import type { Warn } from '../../types/warning.ts'
 import { asList, asObject } from '../shared/read-json.ts'
-import { otherEffort } from '../shared/request-body.ts'
+import { notTogether, otherEffort } from '../shared/request-body.ts'
 import { requestSchemas, type RequestSchemas } from '../shared/schemas.ts'
 import { modelTraits, type ModelTraits } from './model-traits.ts'
 import { ownOptions, renderMessages, wireName } from './render-messages.ts'
@@ -107,8 +107,7 @@ export function renderRequest(request: ModelRequest, context: RenderContext): Re
   const format = structured.by === 'format' ? structured.format : undefined
   const rendered = renderMessages(messages, { provider, prefill: traits.prefill && !isThinking })
   if (format !== undefined && asList(rendered.messages).some(hasCitations)) {
-    const problem = `${model} does not take citations together with responseFormat`
-    throw new AdapterError('unsupported_feature', problem, { provider })
+    throw notTogether(provider, 'citations', 'responseFormat')
   }
   const body = defined<JsonObject>({
     model,
@@ -348,14 +347,6 @@ interface RenderedReasoning {
 
 type Thinking = Exclude<ReasoningEffort, 'none'>
 
-const efforts: Readonly<Record<Thinking, string>> = {
-  minimal: 'low',
-  low: 'low',
-  medium: 'medium',
-  high: 'high',
-  max: 'max',
-}
-
 /** The budgets in tokens. A budget is at most three quarters of `maxTokens`: the rest is for the answer. */
 const budgets: Readonly<Record<Thinking, number>> = {
   minimal: 1024,
@@ -384,11 +375,10 @@ function renderReasoning(
     case 'none':
       return { problem: 'does not reason' }
     case 'adaptive': {
-      const nearest = efforts[effort]
+      const nearest = effort === 'minimal' ? 'low' : effort
       if (forced) return { effort: nearest, problem: notForced }
       const thinking = { type: 'adaptive', ...renderDisplay(reasoning) }
-      const problem = nearest === effort ? undefined : otherEffort(effort, nearest)
-      return { thinking, effort: nearest, problem }
+      return { thinking, effort: nearest, problem: otherEffort(effort, nearest) }
     }
     case 'budget': {
       const wanted = budgets[effort]
@@ -398,9 +388,8 @@ function renderReasoning(
         return { problem: `needs maxTokens of ${Math.ceil(leastBudget / 0.75)} or more to reason` }
       }
       const thinking = { type: 'enabled', budget_tokens, ...renderDisplay(reasoning) }
-      const problem =
-        budget_tokens < wanted ? otherEffort(effort, `${budget_tokens} tokens`) : undefined
-      return { thinking, problem }
+      const sent = budget_tokens < wanted ? `${budget_tokens} tokens` : effort
+      return { thinking, problem: otherEffort(effort, sent) }
     }
     default:
       return assertNever(traits.thinking)

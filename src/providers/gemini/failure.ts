@@ -4,7 +4,7 @@ import { retryAfterMs } from '../../http/failure.ts'
 import { defined, isObject, parseJson } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
 import type { CallFacts } from '../shared/call.ts'
-import { asList, asObject, asText } from '../shared/read-json.ts'
+import { asText } from '../shared/read-json.ts'
 
 /**
  * Reads a response that is not a success. Gemini's error is an object, or the first item of a list.
@@ -56,7 +56,7 @@ function failureOf(
     status,
     retryAfterMs: retryDelayMs(details),
     // The quota of a day does not come back in the seconds that its RetryInfo names.
-    retryable: details.some(isDaily) ? false : undefined,
+    retryable: /"quotaId":"[^"]*PerDay/.test(JSON.stringify(details)) ? false : undefined,
     metadata: defined<Record<string, unknown>>({
       googleStatus: asText(error.status),
       details: details.length === 0 ? undefined : details,
@@ -94,11 +94,6 @@ function reasonOf400(message: string): AdapterErrorReason {
     return 'context_length_exceeded'
   }
   return message.includes('responsible ai practices') ? 'content_filter' : 'invalid_request'
-}
-
-/** Whether a detail is a `QuotaFailure` of a quota for a day. */
-function isDaily({ violations }: Readonly<Record<string, unknown>>): boolean {
-  return asList(violations).some((one) => /perday/i.test(`${asObject(one)?.['quotaId']}`))
 }
 
 /** The `retryDelay` of a `RetryInfo`: seconds, written `34.4s`. */

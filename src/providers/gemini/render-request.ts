@@ -1,4 +1,3 @@
-import { AdapterError } from '../../errors/errors.ts'
 import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
 import { geminiJson, geminiOpenApi, type SchemaDialect } from '../../schema/dialects.ts'
 import { assertNever, defined, isObject } from '../../types/guards.ts'
@@ -15,7 +14,7 @@ import type {
 import type { Warn } from '../../types/warning.ts'
 import type { RenderedCall } from '../shared/call.ts'
 import { asList } from '../shared/read-json.ts'
-import { otherEffort } from '../shared/request-body.ts'
+import { notTogether, otherEffort } from '../shared/request-body.ts'
 import { requestSchemas, type RequestSchemas } from '../shared/schemas.ts'
 import { renderContents, type ContentsTarget } from './render-contents.ts'
 
@@ -87,7 +86,11 @@ export function renderRequest(
     !target.toolsWithFormat &&
     (hasTools || (responseFormat?.type ?? 'text') !== 'text')
   ) {
-    throw refused(target, `hosted tools together with ${hasTools ? 'tools' : 'responseFormat'}`)
+    throw notTogether(
+      target.provider,
+      'hosted tools',
+      hasTools ? 'tools' : 'responseFormat without structuredFinalize',
+    )
   }
   const structured =
     responseFormat && renderFormat(responseFormat, { tools, toolChoice, target, schemas })
@@ -199,12 +202,6 @@ interface FormatContext {
   readonly schemas: RequestSchemas
 }
 
-/** The error of what a model does not take together. A second pass has no tools. */
-function refused({ provider }: RenderTarget, what: string): AdapterError {
-  const message = `this model does not take ${what}, or set structuredFinalize`
-  return new AdapterError('unsupported_feature', message, { provider })
-}
-
 /**
  * Models before Gemini 3 do not take a JSON format beside tools. For them the answer is one more tool, which they do not take
  * beside hosted ones.
@@ -219,7 +216,11 @@ function renderFormat(format: ResponseFormat, context: FormatContext): Structure
       return {}
     case 'json_object':
       if (!byTool) return { config: { responseMimeType } }
-      throw refused(target, 'tools together with json_object: use a schema')
+      throw notTogether(
+        target.provider,
+        'tools',
+        'json_object: use a schema, or structuredFinalize',
+      )
     case 'json_schema': {
       if (byTool) return renderAnswerTool(format, context)
       const { schema } = schemas.answer(format.schema, dialect)
@@ -264,7 +265,8 @@ export function thinkingConfig(
     return undefined
   }
   const tell = (sent: string): void => {
-    if (sent !== effort) warn('reasoning', `this model ${otherEffort(effort, sent)}`)
+    const problem = otherEffort(effort, sent)
+    if (problem !== undefined) warn('reasoning', `this model ${problem}`)
   }
   const thoughts: JsonObject = summary === true ? { includeThoughts: true } : {}
   if (version >= 300) {
@@ -282,23 +284,13 @@ export function thinkingConfig(
   return { thinkingBudget, ...(thinkingBudget > 0 && thoughts) }
 }
 
-type ThinkingLevel = 'MINIMAL' | 'LOW' | 'MEDIUM' | 'HIGH'
-
-const levels: Readonly<Record<ReasoningEffort, ThinkingLevel>> = {
-  none: 'MINIMAL',
-  minimal: 'MINIMAL',
-  low: 'LOW',
-  medium: 'MEDIUM',
-  high: 'HIGH',
-  max: 'HIGH',
-}
-
-function levelOf(effort: ReasoningEffort, { tier, version }: ModelFamily): ThinkingLevel {
-  const level = levels[effort]
-  // Only these models are known to take the lowest level. The others get the next one.
-  if (level === 'MINIMAL' && !(tier === 'flash' && version <= 306)) return 'LOW'
-  // Gemini 3 Pro has two levels only.
-  return level === 'MEDIUM' && tier === 'pro' && version === 300 ? 'HIGH' : level
+/** The nearest level. Only these models are known to take the lowest one, and Gemini 3 Pro has two levels only. */
+function levelOf(effort: ReasoningEffort, { tier, version }: ModelFamily): string {
+  if (effort === 'none' || effort === 'minimal') {
+    return tier === 'flash' && version <= 306 ? 'MINIMAL' : 'LOW'
+  }
+  const isHigh = effort === 'max' || (effort === 'medium' && tier === 'pro' && version === 300)
+  return isHigh ? 'HIGH' : effort.toUpperCase()
 }
 
 /** The budgets in tokens. */

@@ -51,10 +51,8 @@ export function sharedParameters(request: ModelRequest, options: RenderOptions):
   const effort = reasoning && wireEffort(reasoning.effort, family)
   const noSampling = refusesTemperature(family, effort)
   if (noSampling) leaveOut(request, ['temperature', 'topP'], options, reasoningOnly(family))
-  const asked = reasoning?.effort
-  if (effort !== asked && !(effort === undefined && asked === 'none')) {
-    warn('reasoning', `${model} ${otherEffort(`${asked}`, effort ?? 'none')}`)
-  }
+  const problem = reasoning && otherEffort(reasoning.effort, effort ?? 'none')
+  if (problem !== undefined) warn('reasoning', `${model} ${problem}`)
   const schemas = renderSchemas(request, options)
   // Without tools these are refused.
   const hasTools = schemas.tools !== undefined

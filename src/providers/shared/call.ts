@@ -43,11 +43,9 @@ export type CallHeaders = Readonly<Record<string, string>>
 export const connectionChecks: Readonly<Record<keyof ConnectionOptions, Check>> = {
   // The values are never shown.
   baseUrl: (value) =>
-    typeof value === 'string' &&
-    URL.canParse(value) &&
-    /^https?:\/\/[^/?#@]+(?:[/?#]|$)/i.test(value)
+    typeof value === 'string' && URL.canParse(value) && /^https?:\/\/[^/?#@]+([/?#]|$)/i.test(value)
       ? fine
-      : [{ path: '', problem: 'must be a valid URL of http or https, without a password' }],
+      : [{ path: '', problem: 'must be a valid http or https URL without a password' }],
   apiKey: (value) =>
     typeof value === 'string' ? fine : [{ path: '', problem: 'must be a string' }],
   headers: (value) => (typeof value === 'function' ? fine : recordOf(text)(value)),
@@ -115,7 +113,7 @@ async function headersOf(
   try {
     const made = lowerCased(typeof headers === 'function' ? await headers() : headers)
     for (const name of keyHeaders) {
-      const isEmpty = name in made && /^(?:Bearer *)?(?:undefined|null)?$/i.test(`${made[name]}`)
+      const isEmpty = name in made && /^(Bearer *)?(undefined|null)?$/i.test(`${made[name]}`)
       if (isEmpty) throw new Error(`${name} is empty`)
     }
     return made
