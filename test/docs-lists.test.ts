@@ -5,6 +5,7 @@ import { viewIncludes } from '../src/run/view-event.ts'
 import { eventTypes } from '../src/types/events.ts'
 import { loopHaltReasons } from '../src/types/results.ts'
 import { sessionStatuses } from '../src/types/session.ts'
+import { messageMarks } from './support/message-marks.ts'
 import { root } from './support/root.ts'
 
 /** The lists of closed unions that a guide gives whole. */
@@ -16,6 +17,18 @@ test.each<[string, string, readonly string[]]>([
 ])('every %s is in the guide %s', (_what, guide, words) => {
   const text = readFileSync(join(root, 'docs/guides', guide), 'utf8')
   expect(words.filter((word) => !text.includes(`\`${word}\``))).toEqual([])
+})
+
+test('the guide to sessions and the comment of Message.metadata list the same keys, all that the library sets', () => {
+  const guide = readFileSync(join(root, 'docs/guides/04-sessions.md'), 'utf8')
+  const [, table = ''] = guide.split('### What the library writes into `metadata`')
+  const [rows = ''] = table.split('\n## ')
+  const listed = [...rows.matchAll(/^\| `(\w+)`/gm)].map(([, key]) => key)
+  expect(new Set(listed)).toEqual(new Set(messageMarks))
+  const source = readFileSync(join(root, 'src/types/message.ts'), 'utf8')
+  const [before = ''] = source.split('readonly metadata?: JsonObject')
+  const comment = before.slice(before.lastIndexOf('/**')).matchAll(/`(\w+)`/g)
+  expect(new Set(Array.from(comment, ([, key]) => key))).toEqual(new Set(messageMarks))
 })
 
 test('the decision records have their number in their title, and every record has another', () => {

@@ -94,7 +94,7 @@ export interface CallOptions<Format extends FormatOption = FormatOption> {
   readonly model?: string | undefined
   /** Sent as the system text of every model call. It is not part of the thread, so no session holds it and it may change from turn to turn. */
   readonly instructions?: Instructions | undefined
-  /** Added to the engine's; a tool of the same name is replaced. */
+  /** Added to the engine's; a tool of the same name is replaced. What they need of the context is not checked by the compiler. */
   readonly tools?: readonly Tool[] | undefined
   /** In a loop, a forced choice holds for the first turn only, so that the loop can end. */
   readonly toolChoice?: ToolChoice | undefined
@@ -155,7 +155,10 @@ export interface CallOptions<Format extends FormatOption = FormatOption> {
   readonly signal?: AbortSignal | undefined
   /** Replaces the engine's; what it leaves out is the default. `false` turns retries off. */
   readonly retry?: RetryOption | undefined
-  /** Merged over the engine's and the session's, member by member, and passed to tool handlers. Its members may be anything. */
+  /**
+   * Merged over the engine's and the session's, member by member, and passed to tool handlers. Its members may be anything. What the
+   * tools need is checked by `createEngine` only: a member that is replaced here must have the type of the one before.
+   */
   readonly context?: object | undefined
   /** `false` hides `text_delta` and `reasoning_delta` from the consumer; results do not change. */
   readonly emitTextDeltas?: boolean | undefined
@@ -212,7 +215,10 @@ export interface EngineOptions extends CallDefaults {
   readonly imageAdapter?: ImageAdapter | undefined
   /** The model of image calls. It does not fall back to `model`. */
   readonly imageModel?: string | undefined
-  /** Passed to tool handlers. Its members may be anything: a database handle, a logger, the current user. */
+  /**
+   * Passed to tool handlers. Its members may be anything: a database handle, a logger, the current user. It is a plain object, because
+   * contexts are merged member by member: an instance of a class is refused when the engine is made; make it a member.
+   */
   readonly context?: object | undefined
   /** When calls are retried: three attempts by default; `false` turns retries off. */
   readonly retry?: RetryOption | undefined

@@ -406,7 +406,13 @@ export const sessionErrorReasons = [
   'unavailable',
 ] as const
 
-/** Why a session refused an operation, or could not be read or stored. Closed. */
+/**
+ * Why a session refused an operation, or could not be read or stored. Closed.
+ *
+ * `illegal_status`, `session_in_error_state` and `unknown_tool_call_id` come from the operations of `Session`; `unreadable` from
+ * `Session.parse`, `Session.unseal` and stores; `stale` and `unavailable` from stores. `busy` (somebody else runs the session) and
+ * `lease_lost` (somebody else took it over) are for stores and runners with leases; nothing in this version throws them.
+ */
 export type SessionErrorReason = (typeof sessionErrorReasons)[number]
 
 /**

@@ -1,0 +1,17 @@
+/** The keys that the library sets in the metadata of messages. `test/session/marks.test.ts` makes each of them, and finds no other. */
+export const messageMarks = [
+  'partial',
+  'paused',
+  'isError',
+  'denied',
+  'approvedArguments',
+  'interrupted',
+  'reason',
+  'pending',
+  'askUser',
+  'answeredByUser',
+  'lateResultOf',
+  'repair',
+  'structuredFinalize',
+  'compacted',
+] as const
