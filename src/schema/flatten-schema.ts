@@ -128,30 +128,35 @@ export function resolve(
   ref: JsonValue,
   at: SchemaPosition,
 ): { readonly pointer: string; readonly target: JsonValue } {
-  const pointer = typeof ref === 'string' ? decode(ref) : undefined
-  if (pointer !== '#' && pointer?.startsWith('#/') !== true) {
+  const { pointer = '', target } = targetOf(ref, at.root) ?? {}
+  if (pointer === '') {
     throw unsupported(at, `refers to ${JSON.stringify(ref)}, which is outside the schema`)
   }
-  let target: JsonValue | undefined = at.root
-  for (const step of pointer.split('/').slice(1)) {
-    target = member(target, step.replaceAll('~1', '/').replaceAll('~0', '~'))
-  }
   if (target === undefined) throw unsupported(at, `refers to ${pointer}, which does not exist`)
-  return { pointer, target }
+  // The root is JSON.
+  return { pointer, target: target as JsonValue }
 }
 
-function decode(ref: string): string | undefined {
+/** What a reference within a schema names, and its pointer, decoded. `undefined` for any other reference. */
+export function targetOf(
+  ref: unknown,
+  root: unknown,
+): { readonly pointer: string; readonly target: unknown } | undefined {
+  let pointer = typeof ref === 'string' ? ref : ''
   try {
-    return decodeURIComponent(ref)
+    pointer = decodeURIComponent(pointer)
   } catch {
-    return undefined
+    // It is taken as it is.
   }
-}
-
-function member(value: JsonValue | undefined, key: string): JsonValue | undefined {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
-  // A list is indexed by the digits of the pointer, as an object by its keys.
-  return (value as JsonObject)[key]
+  const [start, ...steps] = pointer.split('/')
+  if (start !== '#') return undefined
+  let target = root
+  for (const step of steps) {
+    const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    const isThere = typeof target === 'object' && target !== null && Object.hasOwn(target, key)
+    target = isThere ? Reflect.get(target as object, key) : undefined
+  }
+  return { pointer, target }
 }
 
 /** One schema that means the same as two. Annotations are those of the second. */

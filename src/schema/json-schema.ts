@@ -2,6 +2,7 @@ import type { Issue } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import { describe, fine, join, refuse, unknownKey, within } from './checks.ts'
+import { targetOf } from './flatten-schema.ts'
 
 /**
  * The problems of a value by a JSON Schema (2020-12, the part that tools and formats use).
@@ -71,7 +72,8 @@ type Applicator = (
 
 const applicators: Readonly<Record<string, Applicator>> = {
   $ref: (reference, value, { root, refs }) => {
-    const target = resolve(reference, root)
+    // What is elsewhere, or not there, accepts every value.
+    const target = targetOf(reference, root)?.target
     // The same reference for the same value would only repeat its problems.
     return refs.includes(target) ? fine : check(target, value, { root, refs: [...refs, target] })
   },
@@ -153,26 +155,6 @@ function oneOfMany(
   if (nearest !== undefined) return { matched, issues: nearest }
   const problems = new Set(branches.flatMap((issues) => issues.map(({ problem }) => problem)))
   return { matched, issues: [{ path: '', problem: [...problems].join(', or ') }] }
-}
-
-/** The target of a reference within the schema. Any other reference gives `undefined`, which accepts every value. */
-function resolve(reference: unknown, root: unknown): unknown {
-  if (typeof reference !== 'string' || !/^#(?:\/|$)/.test(reference)) return undefined
-  let target = root
-  for (const step of reference.split('/').slice(1)) {
-    if (typeof target !== 'object' || target === null) return undefined
-    const key = unescape(step)
-    target = Object.hasOwn(target, key) ? Reflect.get(target, key) : undefined
-  }
-  return target
-}
-
-function unescape(step: string): string {
-  try {
-    return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~')
-  } catch {
-    return step
-  }
 }
 
 function list(value: unknown): readonly unknown[] {

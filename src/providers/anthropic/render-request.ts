@@ -373,7 +373,7 @@ function renderReasoning(
   if (effort === 'none') return renderOff(traits)
   switch (traits.thinking) {
     case 'none':
-      return { problem: 'does not reason' }
+      return { problem: otherEffort(effort, 'none') }
     case 'adaptive': {
       const nearest = effort === 'minimal' ? 'low' : effort
       if (forced) return { effort: nearest, problem: notForced }
@@ -381,15 +381,14 @@ function renderReasoning(
       return { thinking, effort: nearest, problem: otherEffort(effort, nearest) }
     }
     case 'budget': {
-      const wanted = budgets[effort]
-      const budget_tokens = Math.min(wanted, Math.floor(maxTokens * 0.75))
       if (forced) return { problem: notForced }
-      if (budget_tokens < leastBudget) {
-        return { problem: `needs maxTokens of ${Math.ceil(leastBudget / 0.75)} or more to reason` }
-      }
-      const thinking = { type: 'enabled', budget_tokens, ...renderDisplay(reasoning) }
-      const sent = budget_tokens < wanted ? `${budget_tokens} tokens` : effort
-      return { thinking, problem: otherEffort(effort, sent) }
+      const wanted = budgets[effort]
+      const room = Math.min(wanted, Math.floor(maxTokens * 0.75))
+      const budget_tokens = room < leastBudget ? 0 : room
+      const sent = budget_tokens === wanted ? effort : `${budget_tokens} tokens`
+      const problem = otherEffort(effort, sent)
+      if (budget_tokens === 0) return { problem }
+      return { thinking: { type: 'enabled', budget_tokens, ...renderDisplay(reasoning) }, problem }
     }
     default:
       return assertNever(traits.thinking)

@@ -260,13 +260,13 @@ export function thinkingConfig(
   maxTokens: number = Number.POSITIVE_INFINITY,
 ): JsonObject | undefined {
   const { version, tier } = family
-  if (version < 205) {
-    if (effort !== 'none') warn('reasoning', 'Gemini before 2.5 does not reason')
-    return undefined
-  }
   const tell = (sent: string): void => {
     const problem = otherEffort(effort, sent)
     if (problem !== undefined) warn('reasoning', `this model ${problem}`)
+  }
+  if (version < 205) {
+    tell('none')
+    return undefined
   }
   const thoughts: JsonObject = summary === true ? { includeThoughts: true } : {}
   if (version >= 300) {
