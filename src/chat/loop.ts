@@ -1,12 +1,13 @@
-import type { CallOptions, PrepareStep } from '../contracts/options.ts'
-import { linkedAbort } from '../core/abort.ts'
+import type { PrepareStep } from '../contracts/options.ts'
+import { onAbort, unlessStopped } from '../core/abort.ts'
 import { emitTelemetry, isObserved, span, type Span } from '../core/telemetry.ts'
-import { isAllmError, StreamError } from '../errors/errors.ts'
+import { isAllmError, StreamError, type AllmError } from '../errors/errors.ts'
 import { approvedContent, interruptedMessage, lateContent } from '../make/tool-messages.ts'
 import {
   applyEvent,
   foldEvent,
   inCallOrder,
+  isCancellation,
   isDone,
   partialMessages,
   restingReason,
@@ -17,27 +18,25 @@ import {
   totalUsage,
   turnText,
 } from '../run/collector.ts'
-import { optionOf } from '../run/context.ts'
+import { hookFailure, optionOf, show } from '../run/context.ts'
 import { checkRequest, modelCall } from '../run/model-call.ts'
 import { checkOutput, outputSchema, repairMessage, repairsIn } from '../run/output.ts'
 import type { BatchSource } from '../run/run-stream.ts'
 import {
   allOf,
   deniedEvent,
-  judgeCalls,
-  judged,
-  unlessStopped,
-  type Verdict,
+  judge,
+  sortCalls,
+  type Judged,
+  type SortedCalls,
 } from '../tools/approval.ts'
 import { callFacts, toolBatches } from '../tools/batch.ts'
-import { isThenable, type ToolRun } from '../tools/execute.ts'
-import { messageOf } from '../tools/failures.ts'
+import type { ToolRun } from '../tools/execute.ts'
 import { answerStored } from '../tools/results.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { Message, ToolCall } from '../types/message.ts'
-import type { ModelRequest } from '../types/request.ts'
 import type { ModelResponse } from '../types/response.ts'
 import type { ChatOutcome, HaltedReason, StepResult, ToolHalt } from '../types/results.ts'
 import type { CallDecision } from '../types/session.ts'
@@ -64,8 +63,8 @@ export function loopSource(loop: LoopState): BatchSource {
   return {
     next: () => batches.next(),
     async return() {
-      loop.left = true
       // A generator handles `return` only after its pending read, and closing what it reads ends that read.
+      loop.stop.abort(new StreamError('cancelled', 'the run was left'))
       await loop.source?.return()
       return batches.return()
     },
@@ -83,14 +82,18 @@ export function loopSource(loop: LoopState): BatchSource {
 async function* runLoop(loop: LoopState): AsyncGenerator<Batch, void> {
   const { state } = loop
   const spans = loopSpans(loop)
+  const { signal } = loop.context.call
+  const stop = (): void => loop.stop.abort(signal?.reason)
+  if (signal?.aborted === true) stop()
+  const unlink = signal && onAbort(signal, stop)
   let failure: unknown
   try {
-    do {
+    while (loop.haltedReason === undefined) {
       spans.startStep()
       // A step that was cut goes on where it was: its answer is there already.
       if (!state.active && loop.decisions.length > 0) yield* lateResults(loop)
       const prepareStep = optionOf(loop.context, 'prepareStep')
-      if (prepareStep !== undefined) await prepareTurn(loop, prepareStep)
+      if (prepareStep !== undefined && asksAgain(loop)) await prepareTurn(loop, prepareStep)
       if (!state.active) {
         const model = askModel(loop)
         for (let read = await model.next(); read.done !== true; read = await model.next()) {
@@ -102,18 +105,23 @@ async function* runLoop(loop: LoopState): AsyncGenerator<Batch, void> {
       const settled = settleCalls(loop, answer)
       const { open, known } = settled instanceof Promise ? await settled : settled
       const changed = changedArguments(loop.decisions, answer.toolCalls)
-      if (known.length > 0) yield emit(loop, withChanges(known, changed))
+      if (known.length > 0) {
+        yield emit(loop, withChanges(known, changed))
+        throwIfStopped(loop)
+      }
       if (open.length > 0) {
         const tools = runTools(loop, open, turnTools(loop))
         for (let read = await tools.next(); read.done !== true; read = await tools.next()) {
           yield emit(loop, withChanges(read.value, changed))
+          if (state.error !== undefined) break
         }
         throwIfStopped(loop)
       }
       const step = completedStep(loop, answer)
       const halted = loop.kind === 'chat' ? haltedAfter(loop, step) : undefined
       const reason = halted instanceof Promise ? await halted : halted
-      const repair = reason === 'completed' ? await checkedAnswer(loop, answer) : undefined
+      const repair =
+        reason === 'completed' ? await waitFor(loop, checkedAnswer(loop, answer)) : undefined
       const closed = closedStep(loop, step, reason, repair)
       const onStep = optionOf(loop.context, 'onStep')
       // If it fails, the step has not ended: a run that is resumed goes on with it and calls the hook again.
@@ -123,50 +131,49 @@ async function* runLoop(loop: LoopState): AsyncGenerator<Batch, void> {
       const batch = endStep(loop, closed)
       spans.endStep(step)
       yield batch
-    } while (loop.kind === 'chat' && loop.haltedReason === undefined)
-    if (loop.haltedReason !== undefined) {
-      yield emit(loop, [{ type: 'chat_completed', result: chatResult(loop, loop.haltedReason) }])
+      if (loop.kind === 'step' || state.error !== undefined) return
     }
-  } catch (error) {
+    yield emit(loop, [{ type: 'chat_completed', result: chatResult(loop, loop.haltedReason) }])
+  } catch (thrown) {
     await loop.source?.return()
+    // An observer failed, and the stream has said so.
+    if (state.error !== undefined) return
+    const error = loop.stop.signal.aborted ? cancelled(loop, thrown) : thrown
     if (state.count === 0 || !isAllmError(error)) {
       failure = error
       throw error
     }
     yield emit(loop, [{ type: 'error', error: error.toJSON() }])
   } finally {
+    unlink?.()
     spans.end(failure)
   }
 }
 
-/** Folds events of the loop and its tools, and shows them to the caller's observer. */
-function emit(loop: LoopState, batch: Batch): Batch {
-  const observer = optionOf(loop.context, 'onEvent')
+/** Folds events of the loop and its tools, and shows them to the caller's observer. If that throws, an `error` ends the run. */
+function emit({ context, state }: LoopState, batch: Batch): Batch {
+  let failure: StreamError | undefined
   for (const event of batch) {
-    foldEvent(loop.state, event)
-    observer?.(event)
+    foldEvent(state, event)
+    failure ??= show(optionOf(context, 'onEvent'), event)
   }
-  return batch
+  if (failure === undefined || state.error !== undefined) return batch
+  const event = { type: 'error', error: failure.toJSON() } as const
+  foldEvent(state, event)
+  return [...batch, event]
 }
 
-/** Calls a hook of the caller, and waits for it unless the run is stopped or left. */
+/** Calls a hook of the caller, and waits for it unless the run is stopped or left. What it throws ends the run, which keeps what it has. */
 async function callHook<T>(
   loop: LoopState,
   name: string,
   hook: () => T | Promise<T>,
 ): Promise<Awaited<T>> {
   try {
-    const answer = hook()
-    return await (isThenable(answer) ? waitFor(loop, Promise.resolve(answer)) : answer)
+    return await waitFor(loop, Promise.resolve(hook()))
   } catch (thrown) {
     throw hookFailure(name, thrown)
   }
-}
-
-/** What a hook threw, as an error that names the hook. It ends the run, which keeps what it has. */
-function hookFailure(name: string, thrown: unknown): unknown {
-  if (isAllmError(thrown)) return thrown
-  return new StreamError('unknown', `${name} threw: ${messageOf(thrown)}`, { cause: thrown })
 }
 
 /** Asks `prepareStep` about the next step. */
@@ -174,23 +181,26 @@ async function prepareTurn(loop: LoopState, prepareStep: PrepareStep): Promise<v
   applyChanges(loop, await callHook(loop, 'prepareStep', () => prepareStep(nextStep(loop))))
 }
 
+/**
+ * Whether `prepareStep` is asked: before a model call, and about a step that was cut if it may say which of its calls run. Calls that
+ * somebody decided about were offered to the model.
+ */
+function asksAgain(loop: LoopState): boolean {
+  const { state, tools } = loop
+  if (!state.active) return true
+  return unanswered(loop, toResponse(state)).some(
+    (call) => !tools.tools.has(call.name) || decisionOn(loop, call) === undefined,
+  )
+}
+
 /** The next model call. It folds its own events. */
 function askModel(loop: LoopState): BatchSource {
-  const request = requestOf(loop)
+  const request = turnRequest(loop)
   // Later requests consist of parts that were checked or made here.
   if (loop.turns === 0 || loop.changes !== undefined) checkRequest(loop.context, request)
   loop.turns++
   loop.source = modelCall(loop.context, request, loop.state)
   return loop.source
-}
-
-/** The request of the next turn. Of what makes it, only the caller's function of instructions can throw what is not an error of ours. */
-function requestOf(loop: LoopState): ModelRequest {
-  try {
-    return turnRequest(loop)
-  } catch (thrown) {
-    throw hookFailure('instructions', thrown)
-  }
 }
 
 /** The handlers of calls, side by side. */
@@ -199,57 +209,34 @@ function runTools(loop: LoopState, calls: readonly ToolCall[], tools: ToolRun): 
   return loop.source
 }
 
-/** A run that was stopped while handlers ran has no complete step, whatever the handlers returned. */
-function throwIfStopped({ context, left }: LoopState): void {
-  const { signal } = context.call
-  if (!left && signal?.aborted !== true) return
-  throw new StreamError('cancelled', 'the run was cancelled', { cause: signal?.reason })
+/** A run that was stopped while handlers ran has no complete step, whatever the handlers returned. Nor has one that failed. */
+function throwIfStopped(loop: LoopState): void {
+  if (loop.state.error !== undefined || loop.stop.signal.aborted) throw cancelled(loop)
 }
 
-/** The calls of an answer that the loop has to answer and that have no answer yet. */
-interface SettledCalls {
-  /** To be run now. */
-  readonly open: readonly ToolCall[]
-  /** What is known about the others without running them. */
-  readonly known: readonly StreamEvent[]
+/** Why a run that was stopped ends. */
+function cancelled({ stop }: LoopState, thrown?: unknown): AllmError {
+  if (isAllmError(thrown) && isCancellation(thrown)) return thrown
+  return new StreamError('cancelled', 'the run was cancelled', { cause: stop.signal.reason })
 }
 
 /**
  * Decides about the unanswered calls of an answer: run now, answered without running, or waiting for somebody.
  *
  * What happened before the run was cut comes first, then what was decided while it waited, then the approval policy. The calls of
- * manual tools are left to the caller.
+ * manual tools that may run are left to the caller.
  */
-function settleCalls(loop: LoopState, answer: ModelResponse): SettledCalls | Promise<SettledCalls> {
+function settleCalls(loop: LoopState, answer: ModelResponse): SortedCalls | Promise<SortedCalls> {
   if (loop.mode === 'manual' || !runsTools(answer)) return { open: [], known: [] }
   const tools = turnTools(loop)
-  const calls = unanswered(loop, answer)
-  const settled = new Map<string, Settled | Promise<Settled>>()
-  for (const call of calls) {
-    const earlier = settledBefore(loop, call, tools)
-    if (earlier !== undefined) settled.set(call.id, earlier)
-  }
-  const fresh = calls.filter(({ id }) => !settled.has(id))
-  const sort = (verdicts: readonly Verdict[]): SettledCalls | Promise<SettledCalls> => {
-    fresh.forEach((call, index) => {
-      const outcome = judged(call, verdicts[index])
-      if (outcome !== undefined) settled.set(call.id, outcome)
-    })
-    const all = allOf(calls.flatMap(({ id }) => settled.get(id) ?? []))
-    return all instanceof Promise ? waitFor(loop, all).then(sorted) : sorted(all)
-  }
-  const verdicts = judgeCalls(fresh, tools, { leaveManual: true })
-  return verdicts instanceof Promise ? waitFor(loop, verdicts).then(sort) : sort(verdicts)
-}
-
-/** What becomes of a call: the event that settles it, or the call itself if it runs. */
-type Settled = StreamEvent | ToolCall
-
-function sorted(all: readonly Settled[]): SettledCalls {
-  return {
-    open: all.flatMap((outcome) => ('type' in outcome ? [] : outcome)),
-    known: all.flatMap((outcome) => ('type' in outcome ? outcome : [])),
-  }
+  const all = allOf(
+    unanswered(loop, answer).map((call) => {
+      const decision = decisionOn(loop, call)
+      const isLeft = decision !== undefined && decision.deny === undefined && isManual(tools, call)
+      return isLeft ? undefined : (settledBefore(loop, call, tools) ?? judge(call, tools, true))
+    }),
+  )
+  return all instanceof Promise ? waitFor(loop, all).then(sortCalls) : sortCalls(all)
 }
 
 /** The calls of the answer that have no message. */
@@ -258,22 +245,18 @@ function unanswered({ state }: LoopState, { toolCalls }: ModelResponse): readonl
   return toolCalls.filter(({ id }) => !answered.has(id))
 }
 
-/** Waits for a policy of the caller. Leaving the run ends the wait. */
-async function waitFor<T>(loop: LoopState, policy: Promise<T>): Promise<T> {
-  throwIfStopped(loop)
-  const stop = linkedAbort(loop.context.call.signal)
-  loop.source = {
-    next: async () => ({ done: true, value: undefined }),
-    return: async () => stop.abort(new StreamError('cancelled', 'the run was left')),
-  }
-  try {
-    return await unlessStopped(policy, stop.signal)
-  } catch (error) {
-    throwIfStopped(loop)
-    throw error
-  } finally {
-    stop.unlink()
-  }
+/** Waits for something of the caller's. A stop, and leaving the run, ends the wait. */
+function waitFor<T>({ stop }: LoopState, promise: Promise<T>): Promise<T> {
+  return unlessStopped(promise, stop.signal)
+}
+
+function isManual({ tools }: ToolRun, { name }: ToolCall): boolean {
+  return tools.get(name)?.manual === true
+}
+
+/** What was decided about a call of the step under way. */
+function decisionOn({ decisions }: LoopState, { id }: ToolCall): CallDecision | undefined {
+  return decisions.find(({ call, late }) => call.id === id && late !== true)
 }
 
 /**
@@ -283,18 +266,14 @@ async function waitFor<T>(loop: LoopState, policy: Promise<T>): Promise<T> {
  * A call that was started and left no result is run again only if its tool is idempotent. Otherwise it is answered as
  * interrupted, and reported.
  */
-function settledBefore(
-  loop: LoopState,
-  call: ToolCall,
-  tools: ToolRun,
-): Settled | Promise<Settled> | undefined {
-  const { state, decisions } = loop
+function settledBefore(loop: LoopState, call: ToolCall, tools: ToolRun): Judged | Promise<Judged> {
+  const { state } = loop
   const stored = state.results.find(({ toolCallId }) => toolCallId === call.id)
   if (stored !== undefined) return answerStored(call, stored, tools)
   // In a pass without tools nothing can have run.
   const wasStarted = !isFinalizing(loop) && state.started.includes(call.id)
   if (wasStarted && tools.tools.get(call.name)?.idempotent !== true) return interrupted(loop, call)
-  const decision = decisions.find((decided) => decided.call.id === call.id && !decided.late)
+  const decision = decisionOn(loop, call)
   if (decision === undefined) return wasStarted ? call : undefined
   return decision.deny === undefined ? decision.call : deniedEvent(call, decision.deny)
 }
@@ -318,7 +297,8 @@ async function* lateResults(loop: LoopState): AsyncGenerator<Batch, void> {
   const changed = changedArguments(late, written)
   const open: ToolCall[] = []
   for (const { call } of late) {
-    const earlier = await settledBefore(loop, call, tools)
+    const settled = settledBefore(loop, call, tools)
+    const earlier = settled instanceof Promise ? await waitFor(loop, settled) : settled
     if (earlier === undefined || !('type' in earlier)) open.push(call)
     else yield emit(loop, withChanges([toLate(call, earlier)], changed))
   }
@@ -328,6 +308,7 @@ async function* lateResults(loop: LoopState): AsyncGenerator<Batch, void> {
   for (let read = await running.next(); read.done !== true; read = await running.next()) {
     const events = read.value.map((event) => toLate(calls.get(eventCall(event)), event))
     yield emit(loop, withChanges(events, changed))
+    if (loop.state.error !== undefined) break
   }
   throwIfStopped(loop)
 }
@@ -435,8 +416,11 @@ function manualCalls(loop: LoopState, response: ModelResponse): readonly ToolCal
   if (!runsTools(response)) return []
   const calls = unanswered(loop, response)
   if (loop.mode === 'manual') return calls
-  const { tools } = turnTools(loop)
-  return calls.filter(({ name }) => tools.get(name)?.manual === true)
+  const tools = turnTools(loop)
+  return calls.flatMap((call) => {
+    const isAsked = loop.state.requested.some(({ id }) => id === call.id)
+    return isManual(tools, call) && !isAsked ? (decisionOn(loop, call)?.call ?? call) : []
+  })
 }
 
 /** Of several halts: a question, then an approval, then the one whose call comes first. */
@@ -459,20 +443,11 @@ function haltedAfter(
   if (step.manualToolCalls.length > 0) return 'manual_tool_calls'
   if (halt !== undefined) return halt.reason
   if (isDone(step)) return restingReason(step.response)
-  const limit = loop.turns >= loop.maxTurns ? 'max_turns' : undefined
   const haltWhen = optionOf(loop.context, 'haltWhen')
-  return haltWhen === undefined ? limit : haltedBy(haltWhen, loop, step, limit)
-}
-
-/** Asks the caller's `haltWhen`. */
-async function haltedBy(
-  haltWhen: NonNullable<CallOptions['haltWhen']>,
-  loop: LoopState,
-  step: StepCompleted,
-  otherwise: HaltedReason | undefined,
-): Promise<HaltedReason | undefined> {
-  const halts = await callHook(loop, 'haltWhen', () => haltWhen(resultAfter(loop, step)))
-  return halts ? 'halt_when' : otherwise
+  const limit = loop.turns >= loop.maxTurns ? 'max_turns' : undefined
+  if (haltWhen === undefined) return limit
+  const halting = callHook(loop, 'haltWhen', () => haltWhen(resultAfter(loop, step)))
+  return halting.then((halts) => (halts ? 'halt_when' : limit))
 }
 
 /** The result of a step that has not ended yet. It is built only for hooks, because that copies the thread. */

@@ -9,6 +9,7 @@ import type {
 import { createCollector, midStep, type Collector } from '../run/collector.ts'
 import {
   buildRequest,
+  mergeByName,
   optionOf,
   runContext,
   type RunContext,
@@ -65,8 +66,8 @@ export interface LoopState {
   source: BatchSource | undefined
   /** The validated answer: what the schema gave, and the same as plain data. */
   output: { readonly value: unknown; readonly plain: JsonValue } | undefined
-  /** The consumer left. */
-  left: boolean
+  /** Ends what the loop waits for: with the signal of the call, or when the consumer leaves. */
+  readonly stop: AbortController
 }
 
 /** A thread, or the messages of one. A text is one user message. */
@@ -113,12 +114,19 @@ export function createLoop(
     specs: projectTools(context.tools, optionOf(context, 'toolChoice')),
     changes: undefined,
     changedTools: undefined,
-    turns: start.turns ?? 0,
+    turns: start.turns || turnsIn(start.state),
     haltedReason: undefined,
     source: undefined,
     output: undefined,
-    left: false,
+    stop: new AbortController(),
   }
+}
+
+/** The model calls that led to an answer which was there before the run. */
+function turnsIn({ active, thread: { messages } }: Collector): number {
+  if (!active) return 0
+  const from = messages.findLastIndex(({ role }) => role === 'user')
+  return messages.slice(from).filter(({ role }) => role === 'assistant').length + 1
 }
 
 /** The state before the first event of a run that starts at a thread. */
@@ -247,8 +255,9 @@ export function answersIn(decisions: readonly CallDecision[]): ToolRun['answers'
 const noTools: ToolRun['tools'] = new Map()
 
 /** What `prepareStep` is told about the step that is next, or about the one that a run which was cut goes on with. */
-export function nextStep({ state, turns, context }: LoopState): NextStep {
+export function nextStep({ state, turns, context, stop }: LoopState): NextStep {
   return {
+    signal: stop.signal,
     messages: state.thread.messages,
     stepNumber: state.active ? turns - 1 : turns,
     steps: state.steps,
@@ -269,7 +278,7 @@ function refuseReturn(issues: readonly Issue[]): void {
     'invalid_options',
     issues.map(({ path, problem }) => ({
       path: 'prepareStep',
-      problem: `returned ${path === '' ? 'a value' : `a value whose ${path}`} that is not legal: ${problem}`,
+      problem: `returned a value that is not legal: ${path === '' ? '' : `${path} `}${problem}`,
     })),
   )
 }
@@ -285,13 +294,17 @@ function pickedTools(
     if (typeof item !== 'string') return item
     const known = context.tools.find(({ name }) => name === item)
     if (known !== undefined) return known
-    const problem = `is ${JSON.stringify(item)}, but the run has no tool of this name`
+    const problem = `has ${describe(item)}, and the run has no such tool`
     issues.push({ path: 'tools', problem })
     return []
   })
   refuseReturn(issues)
   return {
-    tools: { ...loop.tools, tools: toolTable(picked) },
+    // A call that somebody decided about runs, whatever is offered now.
+    tools: {
+      ...loop.tools,
+      tools: toolTable(loop.decisions.length > 0 ? mergeByName(context.tools, picked) : picked),
+    },
     specs: projectTools(picked, toolChoice ?? optionOf(context, 'toolChoice')),
   }
 }

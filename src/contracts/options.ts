@@ -35,13 +35,16 @@ export type OnToolError =
   | 'halt'
   | Callback<[call: ToolCall, error: ToolError], ToolErrorDecision>
 
-/** What a failed call becomes: a value that the model reads instead of the error, or the end of the loop. */
-export type ToolErrorDecision = { readonly continue: unknown } | 'halt'
+/** What a failed call becomes: the error that the model reads, a value that it reads instead, or the end of the loop. */
+export type ToolErrorDecision = 'continue' | { readonly continue: unknown } | 'halt'
 
 /** What happens with a call: it runs, it waits for approval, or the model is told that it was denied. */
 export type ApprovalVerdict = 'run' | 'ask' | { readonly deny: string }
 
-/** Decides about each tool call before it runs. If it throws, or returns anything else, the call waits for approval. */
+/**
+ * Decides about each tool call before it runs, or before the caller is asked for its result. If it throws, or returns anything else,
+ * the call waits for approval. In `mode: 'manual'` nothing runs, and it is not asked.
+ */
 export type ApprovePolicy<Context = EngineContext> = Callback<
   [call: ToolCall, options: { readonly tool: Tool; readonly context: Context }],
   ApprovalVerdict
@@ -60,11 +63,13 @@ export type Instructions<Context = EngineContext> =
 export interface NextStep<Context = EngineContext> {
   /** The messages that would be sent, without instructions. */
   readonly messages: readonly Message[]
-  /** The number of model calls that the run has made before; 0 for the first. */
+  /** The number of model calls before it since the user's message; 0 for the first. A run that waited or was cut goes on counting. */
   readonly stepNumber: number
-  /** The steps of this run so far. */
+  /** The steps of this call so far. */
   readonly steps: readonly ChatStep[]
   readonly context: Context
+  /** Aborted when the run is stopped or left. The run does not wait for the hook then. */
+  readonly signal: AbortSignal
 }
 
 /** What `prepareStep` changes, for the next model call only. What is absent stays as it is. */
@@ -80,7 +85,10 @@ export interface StepChanges {
   readonly reasoning?: ReasoningOptions | undefined
 }
 
-/** Called before each model call of a loop. A run that is resumed calls it again. */
+/**
+ * Called before each model call of a loop, and again when a run that was cut goes on with calls that nobody has decided about. It never
+ * keeps a call from running that was approved.
+ */
 export type PrepareStep<Context = EngineContext> = (
   step: NextStep<Context>,
 ) => StepChanges | undefined | void | Promise<StepChanges | undefined | void>
@@ -131,7 +139,7 @@ export interface CallOptions<Format extends FormatOption = FormatOption> {
   readonly approve?: ApprovePolicy | undefined
   /** The decisions about calls that wait for approval at the end of the thread, by the id of the call. */
   readonly approvals?: Readonly<Record<string, Approval>> | undefined
-  /** Model calls that a loop may make (8). */
+  /** Model calls that a loop may make (8). An approval, a submitted result or an answer goes on with the count; a new message of the user begins anew. */
   readonly maxTurns?: number | undefined
   /** Called after each step that does not end the loop. The loop ends if it returns true. */
   readonly haltWhen?: ((step: StepResult) => boolean | Promise<boolean>) | undefined
@@ -139,7 +147,7 @@ export interface CallOptions<Format extends FormatOption = FormatOption> {
   readonly prepareStep?: PrepareStep | undefined
   /** Called with each step before it ends. The loop waits for it. If it throws, a session that is resumed goes on with this step and calls it again. */
   readonly onStep?: ((step: StepResult) => void | Promise<void>) | undefined
-  /** What happens when a tool call fails: `continue` (the default) lets the model read the error, `halt` ends the loop. */
+  /** What happens when a tool call fails: `continue` (the default) lets the model read the error, `halt` ends the loop. A function decides for each call. */
   readonly onToolError?: OnToolError | undefined
   /** A hard deadline for each tool call (30 000). */
   readonly toolTimeoutMs?: number | undefined
@@ -156,8 +164,8 @@ export interface CallOptions<Format extends FormatOption = FormatOption> {
   /** Replaces the engine's; what it leaves out is the default. `false` turns retries off. */
   readonly retry?: RetryOption | undefined
   /**
-   * Merged over the engine's and the session's, member by member, and passed to tool handlers. Its members may be anything. What the
-   * tools need is checked by `createEngine` only: a member that is replaced here must have the type of the one before.
+   * Merged over the engine's and the session's, member by member, and passed to tool handlers. Its members may be anything. The compiler
+   * does not check that a member has the type of the one that it replaces.
    */
   readonly context?: object | undefined
   /** `false` hides `text_delta` and `reasoning_delta` from the consumer; results do not change. */

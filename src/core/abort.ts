@@ -1,3 +1,5 @@
+import { reasonOf } from './clock.ts'
+
 /** The listeners of a signal, and the one that the signal itself has as long as the set is not empty. */
 interface Followers {
   readonly listeners: Set<() => void>
@@ -59,4 +61,13 @@ export function linkedAbort(parent: AbortSignal | undefined): LinkedAbort {
     abort: (reason) => controller.abort(reason),
     unlink,
   }
+}
+
+/** The value of a promise. Rejects with the reason of the signal if that comes first. */
+export function unlessStopped<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(reasonOf(signal))
+    if (signal.aborted) stop()
+    promise.then(resolve, reject).finally(onAbort(signal, stop))
+  })
 }

@@ -16,12 +16,12 @@ export interface DeadlineTimer {
  */
 export function deadlineTimer(clock: Clock, onDue: (now: number) => number): DeadlineTimer {
   let cancel: CancelTimer | undefined
-  let firesAt = Number.POSITIVE_INFINITY
+  let firesAt = Infinity
 
   const stop = (): void => {
     cancel?.()
     cancel = undefined
-    firesAt = Number.POSITIVE_INFINITY
+    firesAt = Infinity
   }
   const arm = (at: number): void => {
     if (at >= firesAt) return
@@ -50,23 +50,23 @@ export interface IdleTimer {
  * A reset costs a reading of the clock, no timer and no promise.
  */
 export function idleTimer(clock: Clock, onIdle: (ms: number) => void): IdleTimer {
-  let deadline = Number.POSITIVE_INFINITY
-  let allowed = Number.POSITIVE_INFINITY
+  let deadline = Infinity
+  let allowed = Infinity
   const timer = deadlineTimer(clock, (now) => {
     if (now >= deadline) {
-      deadline = Number.POSITIVE_INFINITY
+      deadline = Infinity
       onIdle(allowed)
     }
     return deadline
   })
   return {
-    reset(ms = Number.POSITIVE_INFINITY) {
+    reset(ms = Infinity) {
       allowed = ms
-      deadline = ms === Number.POSITIVE_INFINITY ? ms : clock.now() + ms
+      deadline = ms === Infinity ? ms : clock.now() + ms
       timer.arm(deadline)
     },
     stop() {
-      deadline = Number.POSITIVE_INFINITY
+      deadline = Infinity
       timer.stop()
     },
   }

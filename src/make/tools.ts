@@ -80,7 +80,10 @@ interface ToolOptions<Args, Needs extends object, Schema extends AnySchema> {
   readonly handler?: ToolHandler<ToolArgs<Args, Schema>, Needs> | undefined
   /** The caller answers calls of this tool; the loop stops for them. */
   readonly manual?: boolean | undefined
-  /** Calls wait for approval before they run. A function decides by the arguments. */
+  /**
+   * Calls wait for approval before they run. A function decides by the arguments. Written after the `handler`, it knows the context that
+   * the handler needs; before it, the type of its second parameter has to be given.
+   */
   readonly needsApproval?: boolean | NeedsApproval<ToolArgs<Args, Schema>, Needs> | undefined
   /** Send a one-line stub instead of the schema; the model can request the schema. */
   readonly compact?: boolean | undefined

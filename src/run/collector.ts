@@ -62,6 +62,8 @@ export interface Collector extends MessageDraft {
   id: string | undefined
   model: string | undefined
   usage: Usage
+  /** What the run had used before it was cut, besides the answer under way. */
+  spent: Usage
   warnings: readonly Warning[]
   end: MessageEnd | undefined
   error: ErrorData | undefined
@@ -103,6 +105,7 @@ export function createCollector(thread: Thread = { messages: [], metadata: {} })
     id: undefined,
     model: undefined,
     ...noMessage(),
+    spent: {},
     error: undefined,
     questions: none,
     halted: none,
@@ -483,9 +486,9 @@ function leftOpen({ steps, approvals }: Collector): readonly Message[] {
   return calls.map(({ id }) => interruptedMessage(id, 'interrupted'))
 }
 
-/** The usage of every step, and of the message under way. */
+/** The usage of every step, of the message under way, and of what came before a cut. */
 export function totalUsage(state: Collector): Usage {
-  let total: Usage = {}
+  let total = state.spent
   for (const { response } of state.steps) total = addUsage(total, response.usage)
   return addUsage(total, state.usage)
 }

@@ -8,7 +8,8 @@ import type {
   StepChanges,
 } from '../contracts/options.ts'
 import type { Tool } from '../contracts/tool.ts'
-import { EngineError } from '../errors/errors.ts'
+import { EngineError, StreamError } from '../errors/errors.ts'
+import { thrownText } from '../errors/to-json-value.ts'
 import { mergeProviderOptions } from '../make/provider-options.ts'
 import { toResponseFormat } from '../make/requests.ts'
 import { toToolSpec } from '../make/tools.ts'
@@ -17,7 +18,7 @@ import { validateCallOptions } from '../schema/options.ts'
 import type { Issue } from '../types/error-data.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
-import type { JsonObject, JsonValue } from '../types/json.ts'
+import type { JsonObject } from '../types/json.ts'
 import type { Message } from '../types/message.ts'
 import type { ModelRequest, ToolSpec } from '../types/request.ts'
 
@@ -141,7 +142,7 @@ export function buildRequest(
       draft.providerOptions,
       call.providerOptions,
     ),
-    metadata: mergeMetadata(defaults.metadata, draft.metadata, call.metadata),
+    metadata: { ...defaults.metadata, ...draft.metadata, ...call.metadata },
     // A new field of a request must be decided about here.
   } satisfies Readonly<Record<keyof ModelRequest, unknown>>)
 }
@@ -155,15 +156,44 @@ function withInstructions(
   messages: readonly Message[],
   given: Instructions | undefined = optionOf(context, 'instructions'),
 ): readonly Message[] {
-  const content = typeof given === 'function' ? given(context.context()) : given
+  const content = typeof given === 'function' ? instructed(given, context) : given
   if (content === undefined || content === '') return messages
   if (typeof content !== 'string') {
     const problem = `must be or return a text, not ${describe(content)}; prepareStep may be async`
     throw refusal('invalid_options', 'instructions', problem)
   }
-  const instructed: Message = { role: 'system', content }
-  instructionMessages.add(instructed)
-  return [instructed, ...messages]
+  const first: Message = { role: 'system', content }
+  instructionMessages.add(first)
+  return [first, ...messages]
+}
+
+function instructed(
+  given: Exclude<Instructions, string>,
+  { context }: RunContext,
+): ReturnType<typeof given> {
+  try {
+    return given(context())
+  } catch (thrown) {
+    throw hookFailure('instructions', thrown)
+  }
+}
+
+/** What a hook of the caller threw, as an error that names the hook. */
+export function hookFailure(name: string, thrown: unknown): StreamError {
+  return new StreamError('unknown', `${name} threw: ${thrownText(thrown)}`, { cause: thrown })
+}
+
+/** Shows an event to the caller's observer. Returns what that threw, if it did. */
+export function show(
+  observer: CallOptions['onEvent'],
+  event: StreamEvent,
+): StreamError | undefined {
+  try {
+    observer?.(event)
+    return undefined
+  } catch (thrown) {
+    return hookFailure('onEvent', thrown)
+  }
 }
 
 /** The messages that `instructions` became. They are not the caller's. */
@@ -187,16 +217,6 @@ function mergeTools(
 ): readonly ToolSpec[] {
   const own = mergeByName(engine.tools.map(toToolSpec), requested ?? [])
   return call.tools === undefined ? own : mergeByName(own, call.tools.map(toToolSpec))
-}
-
-const nothing: JsonObject = {}
-
-function mergeMetadata(...layers: readonly (JsonObject | undefined)[]): JsonObject {
-  const given = layers.filter((layer) => layer !== undefined)
-  if (given.length < 2) return given[0] ?? nothing
-  const merged: Record<string, JsonValue> = {}
-  for (const layer of given) Object.assign(merged, layer)
-  return merged
 }
 
 /** Which events the consumer sees, by the options of the run; `undefined` when it sees all. */

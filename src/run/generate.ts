@@ -1,7 +1,7 @@
 import type { Engine } from '../contracts/engine.ts'
 import type { CallOptions, FormatOption } from '../contracts/options.ts'
 import { span } from '../core/telemetry.ts'
-import { ValidationError } from '../errors/errors.ts'
+import { ValidationError, type AllmError } from '../errors/errors.ts'
 import { assertOptions, describe } from '../schema/checks.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
 import { toMessages, type MessagesInput } from '../types/message.ts'
@@ -21,6 +21,7 @@ import {
   keepEvent,
   optionOf,
   runContext,
+  show,
   type RequestDraft,
   type RunContext,
 } from './context.ts'
@@ -191,30 +192,31 @@ function checkedCall(
       const checked = await checkOutput(schema, response)
       if (checked.error === undefined) {
         live = { output: checked.value }
-        yield [...before, ended({ ...completed, output: checked.plain })]
+        yield [...before, ...ended({ ...completed, output: checked.plain })]
         return
       }
       if (repairs === 0 || !checked.repairable) {
-        const error = { type: 'error', error: checked.error.toJSON() } as const
-        const last = ended(completed)
-        foldModelEvent(state, error)
-        onEvent?.(error)
-        yield [...before, last, error]
+        yield [...before, ...ended(completed, checked.error)]
         return
       }
-      yield [...before, ended(answered.completed)]
+      yield [...before, ...ended(answered.completed)]
+      if (state.error !== undefined) return
       spent = usage
       messages = messages.concat(response.message, repairMessage(checked.error))
       run = modelCall({ ...context, call }, { ...request, messages }, state)
     }
   }
   /** The end of an answer that was folded already, with what was found out since. */
-  const ended = (completed: Completed): Completed => {
+  const ended = (completed: Completed, problem?: AllmError): Batch => {
     const { output } = completed
     if (state.end !== undefined && output !== undefined) state.end = { ...state.end, output }
     state.usage = completed.usage ?? state.usage
-    onEvent?.(completed)
-    return completed
+    const failure = show(onEvent, completed) ?? problem
+    if (failure === undefined) return [completed]
+    const error = { type: 'error', error: failure.toJSON() } as const
+    foldModelEvent(state, error)
+    show(onEvent, error)
+    return [completed, error]
   }
   const source = batches()
   return {

@@ -1,6 +1,6 @@
 import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
 import type { RetryOption } from '../contracts/options.ts'
-import { onAbort } from '../core/abort.ts'
+import { onAbort, unlessStopped } from '../core/abort.ts'
 import type { Clock } from '../core/clock.ts'
 import type { NewId } from '../core/ids.ts'
 import { keyFor } from '../core/keys.ts'
@@ -26,7 +26,7 @@ import type { Batch, ModelEvent, StreamEvent } from '../types/events.ts'
 import { assertNever } from '../types/guards.ts'
 import type { ModelRequest } from '../types/request.ts'
 import { createCollector, foldModelEvent, toResponse, type Collector } from './collector.ts'
-import { asCallerCounts, optionOf, type RunContext } from './context.ts'
+import { asCallerCounts, optionOf, show, type RunContext } from './context.ts'
 import { reportRetry, retryPlan } from './retry-policy.ts'
 import type { BatchSource } from './run-stream.ts'
 
@@ -196,7 +196,7 @@ async function start(run: Run): Promise<Step> {
   try {
     followSignal(run)
     const found = call.findKey()
-    const apiKey = found instanceof Promise ? await found : found
+    const apiKey = found instanceof Promise ? await unlessStopped(found, run.stop.signal) : found
     const batch = await retry(
       () =>
         retryPlan(call.retry, {
@@ -207,7 +207,7 @@ async function start(run: Run): Promise<Step> {
       () => firstBatch(run, apiKey),
     )
     run.phase = 'open'
-    return { done: false, value: take(run, batch) }
+    return step(run, batch)
   } catch (error) {
     run.phase = 'ended'
     run.unlink?.()
@@ -229,7 +229,7 @@ async function firstBatch(run: Run, apiKey: string | undefined): Promise<ModelBa
   try {
     for (;;) {
       const batch = await nextBatch(attempt)
-      if (batch === undefined) throw emptyAnswer(call)
+      if (batch === undefined) throw truncated(call, 0)
       const settled = passGate(attempt, batch)
       const [first] = settled
       if (first === undefined) {
@@ -250,39 +250,25 @@ function pull(run: Run): Promise<Step> {
   if (run.attempt === undefined) return Promise.resolve(over)
   return nextBatch(run.attempt).then(
     (batch) => settleBatch(run, batch),
-    (error: AllmError) => deliver(run, [failureEvent(error)]),
+    (error: AllmError) => step(run, [failureEvent(error)]),
   )
 }
 
 /** Checks a batch of the adapter. One of which nothing is left is not emitted. */
 function settleBatch(run: Run, batch: ModelBatch | undefined): Step | Promise<Step> {
-  if (batch === undefined) return deliver(run, [failureEvent(truncated(run))])
-  if (run.attempt === undefined) return deliver(run, batch)
+  if (batch === undefined) return step(run, [failureEvent(truncated(run.call, run.state.count))])
+  if (run.attempt === undefined) return step(run, batch)
   const settled = passGate(run.attempt, batch)
   const { problem } = run.attempt.gate
-  return settled.length > 0 || problem !== undefined ? deliver(run, settled) : pull(run)
-}
-
-function deliver(run: Run, batch: ModelBatch): Step | Promise<Step> {
-  try {
-    return { done: false, value: take(run, batch) }
-  } catch (error) {
-    return failed(run, error)
-  }
-}
-
-/** An observer of the caller threw. The caller gets the error, and the call is over. */
-async function failed(run: Run, error: unknown): Promise<never> {
-  await end(run, true)
-  throw error
+  return settled.length > 0 || problem !== undefined ? step(run, settled) : pull(run)
 }
 
 /** Folds a batch and returns what the consumer gets of it. */
-function take(run: Run, batch: ModelBatch): Batch {
-  const taken = foldBatch(run.state, run.call, batch, run.attempt?.gate.problem)
-  const last = taken.at(-1)?.type
+function step(run: Run, batch: ModelBatch): Step {
+  const value = foldBatch(run.state, run.call, batch, run.attempt?.gate.problem)
+  const last = value.at(-1)?.type
   if (last === 'message_completed' || last === 'error') run.phase = 'ending'
-  return taken
+  return { done: false, value }
 }
 
 /** Ends the call: with `cut` in the middle, else after its last event. */
@@ -454,7 +440,7 @@ async function cutAttempt(attempt: Attempt): Promise<void> {
 
 /**
  * Folds a batch that has passed the gate and returns what the consumer gets of it: nothing follows the event that ends a
- * message, or the `problem` that the gate found after the batch.
+ * message, or the `problem` that the gate found after the batch. An observer that throws ends the message with an error.
  */
 function foldBatch(
   state: Collector,
@@ -462,22 +448,30 @@ function foldBatch(
   batch: ModelBatch,
   problem: StreamError | undefined,
 ): Batch {
+  let failure: StreamError | undefined
+  let taken = batch
   for (let index = 0; index < batch.length; index++) {
     const event = batch[index]
     if (event === undefined) continue
     foldModelEvent(state, event)
-    call.onEvent?.(event)
+    failure ??= show(call.onEvent, event)
     if (event.type === 'message_completed' || event.type === 'error') {
-      return index === batch.length - 1 ? batch : batch.slice(0, index + 1)
+      if (index < batch.length - 1) taken = batch.slice(0, index + 1)
+      problem = undefined
+      break
     }
   }
-  return problem === undefined ? batch : broken(state, call, batch, problem)
+  failure ??= problem
+  // What follows an error is not read.
+  return failure === undefined || state.error !== undefined
+    ? taken
+    : broken(state, call, taken, failure)
 }
 
 function broken(state: Collector, call: ModelCall, before: ModelBatch, error: StreamError): Batch {
   const event = failureEvent(error)
   foldModelEvent(state, event)
-  call.onEvent?.(event)
+  show(call.onEvent, event)
   return [...before, event]
 }
 
@@ -486,15 +480,11 @@ function failureEvent(error: AllmError): ModelEvent {
   return { type: 'error', error: error.toJSON() }
 }
 
-function emptyAnswer({ provider, requestId }: ModelCall): StreamError {
-  const message = `${provider} ended its answer without any event`
-  return new StreamError('truncated', message, { provider, requestId, eventIndex: 0 })
-}
-
-function truncated({ call, state }: Run): StreamError {
-  const { provider, requestId } = call
-  const message = `the answer of ${provider} ended early, without message_completed`
-  return new StreamError('truncated', message, { provider, requestId, eventIndex: state.count })
+/** The answer ended, and not by its last event. */
+function truncated({ provider, requestId }: ModelCall, eventIndex: number): StreamError {
+  const what = eventIndex === 0 ? 'without any event' : 'early, without message_completed'
+  const message = `the answer of ${provider} ended ${what}`
+  return new StreamError('truncated', message, { provider, requestId, eventIndex })
 }
 
 /** An error of the library as it is; anything else that an adapter throws is `unknown`, with the original as its cause. */

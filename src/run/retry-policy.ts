@@ -50,13 +50,10 @@ function settlePolicy(option: RetryOption | undefined): RetryPolicy {
 
 /** The same failure, with the reason why it was not retried. */
 function tooLong(error: unknown, retryAfterMs: number, maxDelayMs: number): unknown {
-  if (!(error instanceof AdapterError || error instanceof ImageAdapterError)) return error
-  const message = `${error.message} (the provider asks to wait ${retryAfterMs} ms, longer than maxDelayMs ${maxDelayMs}, so the call was not retried)`
-  const { provider, status, requestId, metadata, cause } = error
-  const details = { provider, status, requestId, metadata, cause, retryAfterMs, retryable: true }
-  return error instanceof AdapterError
-    ? new AdapterError(error.reason, message, details)
-    : new ImageAdapterError(error.reason, message, details)
+  if (error instanceof Error) {
+    error.message += ` (the provider asks to wait ${retryAfterMs} ms, longer than maxDelayMs ${maxDelayMs}, so the call was not retried)`
+  }
+  return error
 }
 
 /** Emits a `retry` event before each wait. `facts` is called only if there is a listener. */

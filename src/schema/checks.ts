@@ -263,10 +263,18 @@ export function unknownKeys(
 
 /** The problem of one unknown key. */
 export function unknownKey(key: string, knownKeys: readonly string[], path: string = ''): Issue {
-  const near = nearest(key, knownKeys)
+  const near = knownKeys.find((known) => known === elsewhere[key]) ?? nearest(key, knownKeys)
   const advice =
     near === undefined ? `known keys are ${knownKeys.join(', ')}` : `did you mean ${near}?`
   return { path, problem: `unknown key ${brief(key)}; ${advice}` }
+}
+
+/** What other libraries call the options of ours. */
+const elsewhere: Readonly<Record<string, string>> = {
+  abortSignal: 'signal',
+  stopWhen: 'maxTurns',
+  maxSteps: 'maxTurns',
+  system: 'instructions',
 }
 
 /** The word that was probably meant, or `undefined`. Case, `_` and `-` are ignored. */

@@ -130,6 +130,7 @@ const run = shapeOf<RunProgress>(
   },
   {
     answer,
+    usage: jsonObject,
     silent: must('true', (value) => value === true),
     results: listOf(storedResult),
     decisions: listOf(decision),

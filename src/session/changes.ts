@@ -6,6 +6,7 @@ import { SessionError, ValidationError } from '../errors/errors.ts'
 import { submitOptions, toolResult, user, type SubmitOptions } from '../make/messages.ts'
 import {
   answeredMessage,
+  approvedContent,
   deniedMessage,
   isNotYet,
   notYetMessage,
@@ -22,6 +23,7 @@ import {
   optionsOf,
   refusal,
   refuse,
+  someText,
   text,
   unknownKeys,
   within,
@@ -239,6 +241,7 @@ function decided(
   toolCallId: string,
   approval: Approval,
 ): Session {
+  assertValid('invalid_options', within('toolCallId', someText(toolCallId)))
   assertValid('invalid_session', validateSession(session))
   const pending = session.pendingApprovals.find(({ id }) => id === toolCallId)
   const earlier = session.run?.decisions?.find(({ call: { id } }) => id === toolCallId)
@@ -569,15 +572,29 @@ export function submitToolResults(session: Session, results: readonly ToolResult
   const late: Message[] = []
   for (const result of results) {
     const id = 'toolCallId' in result ? result.toolCallId : result.id
+    assertValid('invalid_options', within('toolCallId', someText(id)))
     const call = pending.get(id)
     if (call === undefined) throw unknownCall('are pending', id, session.pendingToolCalls)
     pending.delete(id)
-    const message = toolResult(id, meant(result.content), { isError: result.isError })
+    const message = asApproved(
+      toolResult(id, meant(result.content), { isError: result.isError }),
+      call,
+      callOf(session.thread, id),
+    )
     if (isLate(session.thread, id)) late.push(toLateMessage(call, message))
     else inTime.push(message)
   }
   const thread = withAnswers(session.thread, inTime)
   return awaiting(withLate({ ...session, thread, pendingToolCalls: [...pending.values()] }, late))
+}
+
+/** A result, which says so if its call was approved with other arguments than the model wrote. */
+function asApproved(message: Message, { arguments: args }: ToolCall, written?: ToolCall): Message {
+  if (written === undefined || JSON.stringify(written.arguments) === JSON.stringify(args)) {
+    return message
+  }
+  const metadata = { ...message.metadata, approvedArguments: args }
+  return { ...message, content: approvedContent(args, message.content), metadata }
 }
 
 /** The parts that `content` made, or a value that is data. A list that looks like parts is taken as parts only if it cannot do harm. */

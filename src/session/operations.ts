@@ -10,7 +10,7 @@ import {
   toStepResult,
   type Collector,
 } from '../run/collector.ts'
-import { keepEvent } from '../run/context.ts'
+import { engineParts, keepEvent } from '../run/context.ts'
 import {
   drained,
   foldedStream,
@@ -28,6 +28,7 @@ import type { ChatOutcome, PartialResult, StepResult } from '../types/results.ts
 import type { Session, SessionCommand } from '../types/session.ts'
 import { applyCommand, checked, replied, started, type SessionInput } from './changes.ts'
 import {
+  goesOn,
   isFailure,
   restingRun,
   restore,
@@ -59,6 +60,7 @@ export async function start<Format extends FormatOption = FormatOption>(
   input: SessionInput,
   options?: StartOptions<Format>,
 ): Promise<SessionResultOf<Format>> {
+  engineParts(engine)
   const { id, ...rest } = options ?? {}
   return runChat(engine, started(input, id), rest)
 }
@@ -73,6 +75,7 @@ export async function reply<Format extends FormatOption = FormatOption>(
   text: string | readonly Part[],
   options?: CallOptions<Format>,
 ): Promise<SessionResultOf<Format>> {
+  engineParts(engine)
   const answered = replied(session, text)
   return waits(answered)
     ? drained(...resting<Format>(answered))
@@ -85,6 +88,7 @@ export async function resume<Format extends FormatOption = FormatOption>(
   session: Session,
   options?: CallOptions<Format>,
 ): Promise<SessionResultOf<Format>> {
+  engineParts(engine)
   return runChat(engine, checked(session, 'resume'), options)
 }
 
@@ -94,6 +98,7 @@ export async function step(
   session: Session,
   options?: CallOptions,
 ): Promise<SessionResult<StepResult>> {
+  engineParts(engine)
   const prepared = prepare(engine, checked(session, 'step'), 'step', options)
   return drained(loopSource(prepared.loop), stepFold(prepared))
 }
@@ -104,6 +109,7 @@ export function streamStart<Format extends FormatOption = FormatOption>(
   input: SessionInput,
   options?: StartOptions<Format>,
 ): SessionStream<SessionResultOf<Format>> {
+  engineParts(engine)
   const { id, ...rest } = options ?? {}
   return chatStream(prepare(engine, started(input, id), 'chat', rest))
 }
@@ -115,6 +121,7 @@ export function streamReply<Format extends FormatOption = FormatOption>(
   text: string | readonly Part[],
   options?: CallOptions<Format>,
 ): SessionStream<SessionResultOf<Format>> {
+  engineParts(engine)
   const answered = replied(session, text)
   return waits(answered)
     ? withSession(answered, ...resting<Format>(answered))
@@ -127,6 +134,7 @@ export function streamResume<Format extends FormatOption = FormatOption>(
   session: Session,
   options?: CallOptions<Format>,
 ): SessionStream<SessionResultOf<Format>> {
+  engineParts(engine)
   return chatStream(prepare(engine, checked(session, 'resume'), 'chat', options))
 }
 
@@ -136,6 +144,7 @@ export function streamStep(
   session: Session,
   options?: CallOptions,
 ): SessionStream<SessionResult<StepResult>> {
+  engineParts(engine)
   const prepared = prepare(engine, checked(session, 'step'), 'step', options)
   const { base, loop } = prepared
   return withSession(base, loopSource(loop), stepFold(prepared), keepEvent(loop.context))
@@ -151,6 +160,7 @@ export function streamNext<Format extends FormatOption = FormatOption>(
   command?: SessionCommand,
   options?: CallOptions<Format>,
 ): SessionStream<SessionResultOf<Format>> {
+  engineParts(engine)
   const next = command === undefined ? session : applyCommand(session, command)
   return waits(next)
     ? withSession(next, ...resting<Format>(next))
@@ -177,6 +187,9 @@ function prepare(
   const mode = options?.mode ?? from.run?.mode
   const start = { kind, state: restore(from), turns, mode, decisions, late }
   const loop = createLoop(engine, start, options, { sessionId, context })
+  const waited = kind === 'chat' && session.run?.phase === 'waiting' && !goesOn(session)
+  // A run that goes on with the results of others has the same limit as one that runs its tools itself.
+  if (waited && !loop.finalize && loop.turns >= loop.maxTurns) loop.haltedReason = 'max_turns'
   const run = { ...(from.run ?? restingRun(loop.mode)), mode: loop.mode }
   return { loop, base: { ...rest, id: sessionId, context, status: 'idle', run } }
 }

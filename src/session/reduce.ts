@@ -10,6 +10,7 @@ import {
   stepError,
   toChatResult,
   toResponse,
+  totalUsage,
   type Collector,
 } from '../run/collector.ts'
 import type { ErrorData } from '../types/error-data.ts'
@@ -64,13 +65,23 @@ export function snapshot(base: Session, state: Collector): Session {
     : progress(base, state)
   const outcome = outcomeOf(state)
   if (outcome !== undefined) return settled(base, outcome, run)
-  const { error } = state
+  const { error, result } = state
   const thread = appendMessages(state.thread, ...partialMessages(state))
-  const rest = { ...cleared(base), thread, run }
-  if (error === undefined) return { ...rest, status: 'idle' }
+  const rest = { ...cleared(base), thread, run: counted(run) }
+  // A run that may ask no more ends without a step. If it is resumed, it counts anew.
+  if (result !== undefined) {
+    const { haltedReason } = result
+    return { ...rest, run: { ...rest.run, turns: 0 }, status: 'halted', haltedReason }
+  }
+  if (error === undefined) return { ...rest, run, status: 'idle' }
   // Stopping is not failing.
   if (isCancellation(error)) return { ...rest, status: 'halted', haltedReason: 'cancelled' }
   return { ...rest, status: 'error', error }
+}
+
+/** A run without the usage that its result has told: a run that goes on after it does not count it again. */
+function counted({ usage: _told, answer, ...rest }: RunProgress): RunProgress {
+  return answer === undefined ? rest : { ...rest, answer: { ...answer, usage: {} } }
 }
 
 /** Whether a session waits for somebody. */
@@ -85,11 +96,9 @@ function isInvalidOutput({ error }: Collector): boolean {
 
 /** How the run ended, if it did. The last step of a loop has everything that its result has. */
 function outcomeOf(state: Collector): Outcome | undefined {
-  const { thread, questions, approvals, error, haltedReason, halted, result } = state
+  const { thread, questions, approvals, haltedReason, halted } = state
   const last = state.steps.at(-1)
-  if (last === undefined || state.active || (error !== undefined && result === undefined)) {
-    return undefined
-  }
+  if (last === undefined || state.active) return undefined
   const { manualToolCalls, halt, response } = last
   const rests = isDone(last) || manualToolCalls.length > 0
   if (haltedReason === undefined && (!rests || asksAgain(thread))) return undefined
@@ -149,10 +158,11 @@ function settled(base: Session, outcome: Outcome, run: RunProgress): Session {
   const next = (status: Session['status'], progressed: RunProgress): Session => ({
     ...rest,
     status,
-    run: defined<RunProgress>({ ...progressed, late, decisions }),
+    run: counted(defined<RunProgress>({ ...progressed, late, decisions })),
   })
   const waiting: RunProgress = {
     ...restingRun(run.mode),
+    turns: run.turns,
     phase: 'waiting',
     answer: answerFacts(response),
     halts: outcome.halts,
@@ -180,18 +190,21 @@ function progress(base: Session, state: Collector): RunProgress {
   const { started, halts, results } = state
   const left = unsettled(base, state)
   const stored = results.length === 0 ? undefined : results
+  // The usage of an answer whose tools run is kept with the answer.
+  const spent = totalUsage(state.end === undefined ? state : { ...state, usage: {} })
+  const usage = Object.keys(spent).length === 0 ? undefined : spent
+  const counts = { mode, turns, usage }
   if (!state.active) {
-    const at = { mode, turns, phase: 'between', started, halts: [], results: stored } as const
+    const at = { ...counts, phase: 'between', started, halts: [], results: stored } as const
     return defined<RunProgress>({ ...at, ...left })
   }
   if (state.end === undefined) {
-    return defined<RunProgress>({ mode, turns, phase: 'model', started: [], halts: [], ...left })
+    return defined<RunProgress>({ ...counts, phase: 'model', started: [], halts: [], ...left })
   }
   // The answer is complete: an error after it is not how the answer ended.
   const answer = answerFacts(toResponse({ ...state, error: undefined }))
   return defined<RunProgress>({
-    mode,
-    turns,
+    ...counts,
     phase: 'tools',
     answer,
     silent: partialMessages(state).length === 0 ? true : undefined,
@@ -272,10 +285,11 @@ export function goesOn({ run, thread }: Session): boolean {
 export function withLateMessages(session: Session): Session {
   const { run } = session
   if (run?.late === undefined || goesOn(session) || run.phase === 'tools') return session
-  const { mode, turns, started, results, decisions } = run
+  const { mode, turns, usage, started, results, decisions } = run
   // Without a partial answer, which is asked for again.
   const { thread } = restore(session)
-  const at = { mode, turns, phase: 'between', started, halts: [], results, decisions } as const
+  const counts = { mode, turns, usage }
+  const at = { ...counts, phase: 'between', started, halts: [], results, decisions } as const
   return {
     ...session,
     thread: appendMessages(thread, ...run.late),
@@ -290,6 +304,10 @@ export function withLateMessages(session: Session): Session {
  * marked messages in place of results are dropped.
  */
 export function restore(session: Session): Collector {
+  return { ...restored(session), spent: session.run?.usage ?? {} }
+}
+
+function restored(session: Session): Collector {
   const { run, thread } = session
   const { messages } = thread
   if (run?.silent === true && run.answer !== undefined) return midStep(thread, run.answer, silence)

@@ -75,7 +75,6 @@ export function toolBatches(calls: readonly ToolCall[], run: ToolRun): ToolBatch
     async return() {
       live.events = []
       stopBatch(live, new StreamError('cancelled', 'the tool calls were cancelled'))
-      live.onChange()
       return over
     },
     wasCut: () => live.stopped && live.answered < calls.length,
@@ -84,20 +83,9 @@ export function toolBatches(calls: readonly ToolCall[], run: ToolRun): ToolBatch
 
 /** The next step, if there is no need to wait for it. */
 function take(live: LiveBatch): Promise<Step> | undefined {
-  try {
-    const value = takeEvents(live)
-    if (value !== undefined) return Promise.resolve({ done: false, value })
-    return isOver(live) ? Promise.resolve(over) : undefined
-  } catch (error) {
-    live.failure = undefined
-    live.events = []
-    haltBatch(live, new StreamError('unknown', 'onEvent threw', { cause: error }))
-    return failed(error)
-  }
-}
-
-async function failed(error: unknown): Promise<never> {
-  throw error
+  const value = takeEvents(live)
+  if (value !== undefined) return Promise.resolve({ done: false, value })
+  return isOver(live) ? Promise.resolve(over) : undefined
 }
 
 /** A batch of calls under way. */
@@ -125,8 +113,6 @@ interface LiveBatch {
   answered: number
   /** No further call is started. */
   stopped: boolean
-  /** What an observer threw between two reads; it ends the batch. */
-  failure: { readonly error: unknown } | undefined
   /** Called when something happened between two reads. */
   onChange: () => void
   /** Removes the listener on the run's signal. */
@@ -149,7 +135,6 @@ function newBatch(calls: readonly ToolCall[], run: ToolRun): LiveBatch {
     reached: 0,
     answered: 0,
     stopped: false,
-    failure: undefined,
     onChange: () => undefined,
     unlink: undefined,
   }
@@ -159,10 +144,9 @@ function newBatch(calls: readonly ToolCall[], run: ToolRun): LiveBatch {
 /**
  * Starts the handlers whose starts were delivered, and returns what happened since the last read, then the next starts.
  *
- * Returns `undefined` when there is nothing to do but wait, or when the batch is over. Throws what an observer threw.
+ * Returns `undefined` when there is nothing to do but wait, or when the batch is over.
  */
 function takeEvents(live: LiveBatch): Batch | undefined {
-  if (live.failure !== undefined) throw live.failure.error
   startAnnounced(live)
   announceNext(live)
   if (live.events.length === 0) return undefined
@@ -218,28 +202,44 @@ function openCall(live: LiveBatch, call: ToolCall): Execution {
   const { run } = live
   const tool = run.tools.get(call.name)
   const startedAt = run.clock.now()
-  const deadline = startedAt + (tool?.timeoutMs ?? run.timeoutMs)
-  return {
+  const timeoutMs = tool?.timeoutMs ?? run.timeoutMs
+  const deadline = startedAt + timeoutMs
+  const execution: Execution = {
     call,
     tool,
     run,
     control: new AbortController(),
     startedAt,
+    timeoutMs,
     deadline,
     release: run.clock.hold?.(deadline),
     trace: span('tool', callFacts(call, run), run.clock),
-    progress: (data) => reportProgress(live, call, data),
+    progress: (data) => reportProgress(live, execution, data),
   }
+  return execution
 }
 
-/** Emits the progress of a call. The promise resolves when the consumer has asked for what follows the event. */
-function reportProgress(live: LiveBatch, call: ToolCall, value: unknown): Promise<void> {
+/**
+ * Emits the progress of a call. The promise resolves when the consumer has asked for what follows the event. Until then the deadline of
+ * the call rests: a slow consumer does not use up the time of the handler.
+ */
+function reportProgress(live: LiveBatch, execution: Execution, value: unknown): Promise<void> {
   const data = plainJson(value)
+  const { call, deadline, run } = execution
   const { id, name } = call
   if (live.stopped || live.finished.has(call)) return Promise.resolve()
+  const told = run.clock.now()
+  execution.deadline = Infinity
   return new Promise((resolve) => {
     live.events.push({ type: 'tool_progress', id, name, data })
-    live.waiting.push(resolve)
+    live.waiting.push(() => {
+      // Of several that wait, the first knew the deadline.
+      if (deadline !== Infinity) {
+        execution.deadline = deadline + run.clock.now() - told
+        if (live.running.has(execution)) live.deadlines.arm(execution.deadline)
+      }
+      resolve()
+    })
     live.onChange()
   })
 }
@@ -256,11 +256,10 @@ function watch(live: LiveBatch, execution: Execution, promise: Promise<ToolOutco
   live.deadlines.arm(execution.deadline)
   followSignal(live)
   promise.then(
-    (outcome) =>
-      guarded(live, () => {
-        if (live.running.has(execution)) answer(live, execution, inTime(execution, outcome))
-        else reportLate(execution, outcome)
-      }),
+    (outcome) => {
+      if (live.running.has(execution)) answer(live, execution, inTime(execution, outcome))
+      else reportLate(execution, outcome)
+    },
     () => undefined,
   )
 }
@@ -269,22 +268,22 @@ function watch(live: LiveBatch, execution: Execution, promise: Promise<ToolOutco
 function followSignal(live: LiveBatch): void {
   const { signal } = live.run
   if (signal === undefined || live.unlink !== undefined) return
-  live.unlink = onAbort(signal, () => guarded(live, () => stopBatch(live, reasonOf(signal))))
+  live.unlink = onAbort(signal, () => stopBatch(live, reasonOf(signal)))
 }
 
 /** Answers the calls whose deadline has passed, and returns the next deadline. */
 function expireCalls(live: LiveBatch, now: number): number {
-  let next = Number.POSITIVE_INFINITY
+  let next = Infinity
   for (const execution of live.running) {
     if (execution.deadline > now) next = Math.min(next, execution.deadline)
-    else guarded(live, () => answer(live, execution, expireCall(execution)))
+    else answer(live, execution, expireCall(execution))
   }
   return next
 }
 
 /** The deadline has passed: the handler is told to stop, and the outcome of the call is a timeout. */
-function expireCall({ call, control, deadline, startedAt }: Execution): ToolOutcome {
-  const message = `tool ${call.name} did not finish within ${deadline - startedAt} ms`
+function expireCall({ call, control, timeoutMs }: Execution): ToolOutcome {
+  const message = `tool ${call.name} did not finish within ${timeoutMs} ms`
   const error = toolFailure('timeout', call, message)
   control.abort(error)
   return { type: 'error', error }
@@ -298,16 +297,6 @@ function inTime(execution: Execution, outcome: ToolOutcome): ToolOutcome {
   return expired
 }
 
-/** Runs `act`. If an observer throws, the next read rejects with that error. */
-function guarded(live: LiveBatch, act: () => void): void {
-  try {
-    act()
-  } catch (error) {
-    live.failure ??= { error }
-  }
-  live.onChange()
-}
-
 function answer(live: LiveBatch, execution: Execution, outcome: ToolOutcome): void {
   live.running.delete(execution)
   live.finished.add(execution.call)
@@ -318,11 +307,11 @@ function answer(live: LiveBatch, execution: Execution, outcome: ToolOutcome): vo
     return
   }
   live.deciding.add(execution)
+  followSignal(live)
   answered.then(
-    (settled) =>
-      guarded(live, () => {
-        if (live.deciding.delete(execution)) closeCall(live, execution, settled)
-      }),
+    (settled) => {
+      if (live.deciding.delete(execution)) closeCall(live, execution, settled)
+    },
     () => undefined,
   )
 }
@@ -336,6 +325,7 @@ function closeCall(live: LiveBatch, execution: Execution, answered: Answer): voi
   const completed = { type: 'tool_execution_completed', id, name, result, durationMs } as const
   live.events.push(signal === undefined ? completed : { ...completed, outcome: signal }, event)
   live.answered++
+  live.onChange()
   if (isOver(live)) settleDown(live)
   if (error !== undefined) trace.error(error)
   else trace.stop({ haltedReason: haltReason(event), content: 'ok' in result ? result.ok : null })
@@ -346,13 +336,8 @@ function haltReason(event: AnswerEvent): string | undefined {
   return event.type === 'ask_user_requested' ? 'ask_user' : undefined
 }
 
-/** Stops the batch before every call was answered. */
+/** Stops the batch before every call was answered: starts no more calls, and tells the running handlers to stop. */
 function stopBatch(live: LiveBatch, reason: Error): void {
-  for (const { trace } of haltBatch(live, reason)) trace.error(reason)
-}
-
-/** Starts no more calls, tells the running handlers to stop, and returns their calls. */
-function haltBatch(live: LiveBatch, reason: Error): readonly Execution[] {
   live.stopped = true
   live.announced = []
   live.told.push(...live.waiting)
@@ -362,11 +347,12 @@ function haltBatch(live: LiveBatch, reason: Error): readonly Execution[] {
   live.running.clear()
   live.deciding.clear()
   settleDown(live)
-  for (const { control, release } of abandoned) {
+  for (const { control, release, trace } of abandoned) {
     release?.()
     control.abort(reason)
+    trace.error(reason)
   }
-  return abandoned
+  live.onChange()
 }
 
 /** Leaves no timer and no listener behind. */

@@ -97,8 +97,9 @@ export interface Execution extends CallContext {
   /** Stops the handler. */
   readonly control: AbortController
   readonly startedAt: number
-  /** When it is answered as timed out. A value that comes later does not count. */
-  readonly deadline: number
+  readonly timeoutMs: number
+  /** When it is answered as timed out. A value that comes later does not count. Time in which the handler waits for the consumer is added. */
+  deadline: number
   /** Tells the clock that the handler is done. */
   readonly release: (() => void) | undefined
   readonly trace: Span
@@ -226,7 +227,7 @@ function readHalt(call: ToolCall, reason: unknown, result: unknown): ToolOutcome
     return malformed(call, 'the reason of a halt must be a non-empty string')
   }
   if (loopHaltReasons.some((reserved) => reserved === reason)) {
-    const problem = `the halt reason ${reason} is reserved`
+    const problem = `the halt reason ${reason} is reserved for the loop; use a word of your own`
     return malformed(call, problem, { reservedHaltReason: reason })
   }
   return { type: 'halt', reason, result }

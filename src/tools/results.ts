@@ -175,7 +175,7 @@ type ErrorDecision =
 /**
  * Applies the policy to one failed call; a function is called once, and may be async.
  *
- * A function that throws, rejects, or returns anything but `{continue: value}` and `'halt'`, halts with `invalid_return`.
+ * A function that throws, rejects, or returns anything but `'continue'`, `{continue: value}` and `'halt'`, halts with `invalid_return`.
  */
 function decide(
   policy: OnToolError,
@@ -197,12 +197,16 @@ function decide(
   }
 }
 
-function decisionOf(answer: unknown, call: ToolCall, error: ToolError): ErrorDecision {
-  if (answer === 'halt') return { type: 'halt', error }
+function decisionOf(
+  answer: unknown,
+  call: ToolCall,
+  error: ToolError,
+): ErrorDecision | Promise<ErrorDecision> {
+  if (answer === 'continue' || answer === 'halt') return decide(answer, call, error)
   if (isObject(answer) && 'continue' in answer) {
     return { type: 'replace', value: answer['continue'] }
   }
-  const message = `onToolError must return {continue: value} or 'halt'`
+  const message = `onToolError must return 'continue', {continue: value} or 'halt'`
   return { type: 'halt', error: unusable(call, error, message, answer) }
 }
 
@@ -305,9 +309,8 @@ function sentenceFor(error: ToolError, tool: Tool | undefined): string {
     case 'handler_failed':
     case 'invalid_arguments':
     case 'not_found':
-      return error.message
     case 'invalid_return':
-      return 'the tool returned an invalid outcome'
+      return error.message
     case 'encoding_failed': {
       const why = messageOf(error.cause)
       return `the result of the tool could not be encoded${why === '' ? '' : `: ${why}`}`

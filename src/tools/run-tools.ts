@@ -1,7 +1,7 @@
 import { engineBrand, type Engine } from '../contracts/engine.ts'
 import type { ApprovePolicy, OnToolError } from '../contracts/options.ts'
 import type { Tool, ToolExecutor, ToolResultEncoder } from '../contracts/tool.ts'
-import { linkedAbort, type LinkedAbort } from '../core/abort.ts'
+import { linkedAbort, unlessStopped, type LinkedAbort } from '../core/abort.ts'
 import { systemClock, type Clock } from '../core/clock.ts'
 import { errorFromJSON } from '../errors/error-json.ts'
 import { EngineError, StreamError } from '../errors/errors.ts'
@@ -15,7 +15,7 @@ import type { Batch, StreamEvent } from '../types/events.ts'
 import { defined, isObject } from '../types/guards.ts'
 import type { Message, ToolCall } from '../types/message.ts'
 import type { ToolHalt } from '../types/results.ts'
-import { judgeCalls, judged, unlessStopped } from './approval.ts'
+import { allOf, judge, sortCalls, type SortedCalls } from './approval.ts'
 import { cancellation, toolBatches } from './batch.ts'
 import { toolTable } from './compact-tools.ts'
 import { defaultToolTimeoutMs, type ToolRun } from './execute.ts'
@@ -124,21 +124,15 @@ export function streamToolCalls(
 }
 
 /** Which of the calls run, and the events of the others. A run that is stopped meanwhile rejects as cancelled. */
-async function approvedCalls(
-  calls: readonly ToolCall[],
-  run: ToolRun,
-): Promise<{ readonly open: readonly ToolCall[]; readonly known: readonly StreamEvent[] }> {
-  const judging = judgeCalls(calls, run, { leaveManual: false })
+async function approvedCalls(calls: readonly ToolCall[], run: ToolRun): Promise<SortedCalls> {
+  const { signal } = run
+  const judging = allOf(calls.map((call) => judge(call, run, false)))
   try {
-    const { signal } = run
-    const settling =
-      judging instanceof Promise && signal !== undefined ? unlessStopped(judging, signal) : judging
-    const verdicts = await settling
-    const settled = calls.flatMap((call, index) => judged(call, verdicts[index]) ?? [])
-    return {
-      open: settled.flatMap((outcome) => ('type' in outcome ? [] : outcome)),
-      known: settled.flatMap((outcome) => ('type' in outcome ? outcome : [])),
-    }
+    return sortCalls(
+      await (judging instanceof Promise && signal !== undefined
+        ? unlessStopped(judging, signal)
+        : judging),
+    )
   } catch {
     throw cancellation(run)
   }

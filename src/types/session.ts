@@ -1,7 +1,7 @@
 import type { ErrorData } from './error-data.ts'
 import type { JsonObject, JsonValue } from './json.ts'
 import type { Message, Part, Thread, ToolCall } from './message.ts'
-import type { ModelResponse } from './response.ts'
+import type { ModelResponse, Usage } from './response.ts'
 import type { HaltedReason, PendingApproval, ToolHalt } from './results.ts'
 
 /** Every session status. */
@@ -61,8 +61,10 @@ export interface CallDecision {
 export interface RunProgress {
   /** A run that was suspended in manual mode continues in manual mode. */
   readonly mode: 'auto' | 'manual'
-  /** The number of model calls so far; `maxTurns` limits it. */
+  /** The number of model calls since the user's message; `maxTurns` limits it. */
   readonly turns: number
+  /** What was used and is in no result yet, besides `answer`. */
+  readonly usage?: Usage
   /** Where the run is: waiting for an answer, running its tools, waiting for somebody to settle a call, or between two steps. */
   readonly phase: 'model' | 'tools' | 'waiting' | 'between'
   /**

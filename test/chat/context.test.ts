@@ -1,15 +1,12 @@
-import { expect, expectTypeOf, test } from 'vitest'
+import { expect, test } from 'vitest'
 import {
   chat,
-  compactMessages,
   createEngine,
   extendEngine,
   Session,
   tool,
-  type ApprovePolicy,
   type EngineContext,
   type HandlerOptions,
-  type PrepareStep,
 } from '../../src/index.ts'
 import { fake, type Script } from '../../src/testing.ts'
 import { done } from './support.ts'
@@ -90,41 +87,4 @@ test.each([[[]], [7], ['text'], [new Database()]])('%o is not a context', (wrong
   expect(() => createEngine({ context: wrong as object })).toThrow(
     /context must be a plain object, whose members may be anything/,
   )
-})
-
-test('hooks of an engine know the type of its context, and hooks for any context fit too', async () => {
-  interface Context {
-    readonly root: string
-  }
-  const context: Context = { root: '/srv' }
-  const anyStep: PrepareStep = ({ context }) => ({ instructions: String(context['root']) })
-  const anyPolicy: ApprovePolicy = (_call, { context }) => (context['root'] ? 'run' : 'ask')
-  const seen: string[] = []
-  const engine = createEngine({
-    adapter: fake({ scripts: [ask, done] }),
-    tools: [tool({ name: 'look', description: 'd', schema: { type: 'object' }, handler: () => 1 })],
-    context,
-    prepareStep: ({ context: { root } }) => {
-      expectTypeOf(root).toEqualTypeOf<string>()
-      seen.push(root)
-    },
-    approve: (_call, { context: { root } }) => {
-      expectTypeOf(root).toEqualTypeOf<string>()
-      seen.push(root)
-      return 'run'
-    },
-  })
-  await chat(engine, 'go')
-  expect(seen).toEqual(['/srv', '/srv', '/srv'])
-  const others = [
-    createEngine({ context, prepareStep: anyStep, approve: anyPolicy }),
-    createEngine({ context, prepareStep: compactMessages({ budget: 1000 }) }),
-    createEngine({ prepareStep: ({ context }) => void context['root'] }),
-    createEngine({ context, approve: async () => 'run' }),
-  ]
-  expect(others).toHaveLength(4)
-  // @ts-expect-error The context has no such member.
-  createEngine({ context, prepareStep: ({ context }) => ({ instructions: context.rot.length }) })
-  // @ts-expect-error not a verdict
-  createEngine({ context, approve: async () => 'yes' })
 })

@@ -16,8 +16,10 @@ import {
   type ApprovalVerdict,
   type ApprovePolicy,
   type CallOptions,
+  type Engine,
   type Message,
   type NextStep,
+  type PrepareStep,
   type StepResult,
   type StreamEvent,
 } from '../../src/index.ts'
@@ -150,9 +152,12 @@ describe('prepareStep', () => {
   test.each([
     [7, /prepareStep returned a value that is not legal: must be an object, not 7/],
     [{ modle: 'x' }, /prepareStep returned .*unknown key modle; did you mean model/],
-    [{ model: 7 }, /prepareStep returned a value whose model .*must be a non-empty string/],
-    [{ tools: ['nope'] }, /prepareStep returned .*no tool of this name/],
-    [{ messages: ['hi'] }, /prepareStep returned a value whose messages/],
+    [{ model: 7 }, /prepareStep returned .*not legal: model must be a non-empty string, not 7/],
+    [
+      { tools: ['nope'] },
+      /prepareStep returned .*: tools has "nope", and the run has no such tool/,
+    ],
+    [{ messages: ['hi'] }, /prepareStep returned .*not legal: messages\[0\] must be/],
   ])('that returns %j is refused with a sentence that names it', async (wrong, message) => {
     const engine = createEngine({ adapter: fake({ script: done }) })
     const options = { prepareStep: () => wrong as never }
@@ -186,6 +191,188 @@ test('onStep is called with each step, and the loop waits for it', async () => {
   }
   await chat(engine, 'go', { onStep })
   expect(seen).toEqual(['start 3 false after 1', 'end', 'start 4 true after 2', 'end'])
+})
+
+describe('prepareStep and a run that goes on', () => {
+  const seen: number[] = []
+  const pay = named('pay', () => 'paid', { needsApproval: true })
+  const options: CallOptions = {
+    prepareStep: ({ stepNumber }) => {
+      seen.push(stepNumber)
+      return stepNumber === 0 ? undefined : { tools: ['echo'] }
+    },
+  }
+  const engine = (): Engine =>
+    createEngine({ adapter: fake({ scripts: [[call('c1', 'pay')], done] }), tools: [echo, pay] })
+
+  test('is asked before each model call only, and does not undo an approval', async () => {
+    seen.length = 0
+    const own = engine()
+    const { session } = await Session.start(own, 'go', options)
+    const after = await Session.resume(own, Session.approve(session, 'c1'), options)
+    expect(seen).toEqual([0, 1])
+    expect(after.session.thread.messages[2]).toMatchObject({ toolCallId: 'c1', content: 'paid' })
+  })
+
+  test('nor does it in a chat that goes on with approvals', async () => {
+    seen.length = 0
+    const own = engine()
+    const { thread: waiting } = await chat(own, 'go', options)
+    const after = await chat(own, waiting, { ...options, approvals: { c1: true } })
+    expect(seen).toEqual([0, 1])
+    expect(after.thread.messages[2]).toMatchObject({ toolCallId: 'c1', content: 'paid' })
+  })
+
+  test('knows the tool of an approved call that only it has', async () => {
+    const own = createEngine({ adapter: fake({ scripts: [[call('c1', 'pay')], done] }) })
+    const only: CallOptions = { prepareStep: () => ({ tools: [pay] }) }
+    const { session } = await Session.start(own, 'go', only)
+    const after = await Session.resume(own, Session.approve(session, 'c1'), only)
+    expect(after.session.thread.messages[2]).toMatchObject({ toolCallId: 'c1', content: 'paid' })
+  })
+
+  test('narrows a step that was cut as it did before the cut', async () => {
+    const narrow: CallOptions = {
+      prepareStep: ({ stepNumber }) => (stepNumber === 0 ? { tools: ['echo'] } : undefined),
+    }
+    const own = createEngine({
+      adapter: fake({ scripts: [[call('c1', 'other')], done] }),
+      tools: [echo, named('other', () => 'ran')],
+    })
+    const stream = Session.streamStart(own, 'go', narrow)
+    for await (const event of stream) if (event.type === 'message_completed') break
+    const { session } = await Session.resume(own, stream.session, narrow)
+    expect(session.thread.messages[2]).toMatchObject({ content: /no tool other/ })
+  })
+
+  test('a session that was saved while it waited, by a release that did not count then, has step 0 behind it', async () => {
+    seen.length = 0
+    const own = engine()
+    const { session } = await Session.start(own, 'go')
+    const old = { ...session, run: { ...session.run, turns: 0 } } as Session
+    await Session.resume(own, Session.approve(old, 'c1'), options)
+    expect(seen).toEqual([1])
+  })
+})
+
+test('prepareStep and summarize get a signal that is aborted when the run is stopped or left', async () => {
+  const signals: AbortSignal[] = []
+  const wait = (signal: AbortSignal): Promise<never> => {
+    signals.push(signal)
+    return new Promise(() => undefined)
+  }
+  const summarize = (_messages: readonly Message[], options: { signal: AbortSignal }) =>
+    wait(options.signal)
+  const hooks: PrepareStep[] = [
+    ({ signal }) => wait(signal),
+    compactMessages({ budget: 1, keepLast: 0, summarize }),
+  ]
+  for (const prepareStep of hooks) {
+    const engine = createEngine({ adapter: fake({ script: done }), prepareStep })
+    const control = new AbortController()
+    const stopped = Session.start(engine, 'a long text', { signal: control.signal })
+    setImmediate(() => control.abort())
+    expect((await stopped).session.status).toBe('halted')
+    const stream = Session.streamStart(engine, 'a long text')
+    const reading = collectEvents(stream)
+    setImmediate(() => void stream.return())
+    await reading.catch(() => undefined)
+  }
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true, true, true, true])
+})
+
+test('a stop ends a run that waits for a key, for onToolError or for the validation of its answer', async () => {
+  const never = (): Promise<never> => new Promise(() => undefined)
+  const broken = named('echo', () => {
+    throw new Error('no')
+  })
+  const tools = [broken]
+  const schema = {
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate: never,
+      jsonSchema: { input: () => ({ type: 'object' }), output: () => ({ type: 'object' }) },
+    },
+  } as const
+  const adapter = (script: Script): Fake => fake({ script })
+  const waiting: readonly [Engine, CallOptions][] = [
+    [
+      createEngine({
+        adapter: { ...adapter(done), key: { required: true, own: false } },
+        keys: never,
+      }),
+      {},
+    ],
+    [createEngine({ adapter: adapter([call('c1')]), tools, onToolError: never }), {}],
+    [createEngine({ adapter: adapter([['text', '{}']]) }), { responseFormat: schema }],
+  ]
+  for (const [engine, options] of waiting) {
+    const control = new AbortController()
+    const stopped = Session.start(engine, 'go', { ...options, signal: control.signal })
+    setTimeout(() => control.abort(), 0)
+    expect((await stopped).session).toMatchObject({ status: 'halted', haltedReason: 'cancelled' })
+    const stream = Session.streamStart(engine, 'go', options)
+    const reading = collectEvents(stream)
+    setTimeout(() => void stream.return(), 0)
+    await reading.catch(() => undefined)
+  }
+})
+
+describe.each([
+  'message_started',
+  'text_delta',
+  'message_completed',
+  'tool_execution_started',
+  'tool_execution_completed',
+  'tool_result_encoded',
+  'step_completed',
+  'chat_completed',
+] as const)('onEvent that throws at %s', (type) => {
+  const message = 'onEvent threw: the log is full'
+  const throwing = (): CallOptions => {
+    let thrown = false
+    return {
+      onEvent: (event) => {
+        if (thrown || event.type !== type) return
+        thrown = true
+        throw new Error('the log is full')
+      },
+    }
+  }
+  const scripts: Script[] = [[['text', 'I look.'], call('c1', 'note')], done]
+  const noting = (ran: string[]): Engine =>
+    createEngine({
+      adapter: fake({ scripts }),
+      tools: [named('note', (_args, { toolCall }) => ran.push(toolCall.id))],
+    })
+
+  test('is named by a typed error, which keeps what the run had', async () => {
+    const error: unknown = await chat(noting([]), 'go', throwing()).catch((thrown) => thrown)
+    expect(error).toMatchObject({ kind: 'stream', reason: 'unknown', message })
+    expect(error).toMatchObject({
+      partial: { thread: { messages: { 1: { content: 'I look.' } } } },
+    })
+    const events = await collectEvents(streamChat(noting([]), 'go', throwing()))
+    expect(events.at(-1)).toMatchObject({ type: 'error', error: { message } })
+  })
+
+  test('leaves a session that goes on, and no tool runs twice', async () => {
+    const ran: string[] = []
+    const engine = noting(ran)
+    const stream = Session.streamStart(engine, 'go', throwing())
+    await collectEvents(stream)
+    const promised = await Session.start(noting([]), 'go', throwing())
+    expect(promised.session.thread).toEqual(stream.session.thread)
+    expect(promised.session.status).toBe(stream.session.status)
+    const saved = Session.parse(Session.stringify(stream.session))
+    if (type === 'chat_completed') expect(saved.status).toBe('completed')
+    else expect(saved).toMatchObject({ status: 'error', error: { message } })
+    const { session } =
+      saved.status === 'error' ? await Session.resume(engine, saved) : { session: saved }
+    expect(session.status).toBe('completed')
+    expect(ran.length).toBeLessThan(2)
+  })
 })
 
 describe.each(['prepareStep', 'onStep', 'haltWhen', 'instructions'] as const)(
@@ -352,6 +539,45 @@ describe('compactMessages', () => {
     await expect(sent([...long(9)], { budget: 100, keepLast: 1, summarize })).rejects.toThrow(
       /summarize must return a text, not 7/,
     )
+    expect(() => compactMessages({} as never)).toThrow(/budget must be a positive integer/)
+  })
+
+  test('knows its summaries in sessions that were saved, whatever the order of their keys', async () => {
+    let summaries = 0
+    const prepareStep = compactMessages({
+      budget: 400,
+      keepLast: 4,
+      summarize: () => `summary ${++summaries}`,
+    })
+    const adapter = fake({ script: () => ['ok'] })
+    const engine = createEngine({ adapter, prepareStep })
+    let session = Session.create({ messages: long(10) })
+    for (let turn = 0; turn < 4; turn++) {
+      const saved = Session.parse(Session.stringify(session))
+      const messages = saved.thread.messages.map(
+        (message) => Object.fromEntries(Object.entries(message).toReversed()) as never,
+      )
+      const reordered = { ...saved, thread: { ...saved.thread, messages } }
+      session = (await Session.reply(engine, reordered, 'hi')).session
+    }
+    expect(summaries).toBe(1)
+    const other = [...long(10).slice(0, -1), user('another end'), ...long(5), user('now')]
+    await chat(engine, other)
+    expect(adapter.calls.at(-1)?.request.messages[0]?.content).toMatch(/summary 2$/)
+  })
+
+  test('keeps what the user asked for last, also when the run since then is long', async () => {
+    const adapter = fake({
+      script: (_request, { call: n }) => (n < 12 ? [call(`c${n}`)] : ['ok']),
+    })
+    const big = named('echo', () => 'y'.repeat(400))
+    const prepareStep = compactMessages({ budget: 600 })
+    const engine = createEngine({ adapter, tools: [big], maxTurns: 20, prepareStep })
+    await chat(engine, [...long(2), user('rename foo to bar')])
+    const messages = adapter.calls.at(-1)?.request.messages ?? []
+    expect(messages[0]?.content).toMatch(/^\(\d+ earlier messages/)
+    expect(messages[1]).toEqual(user('rename foo to bar'))
+    expect(messages.filter(({ role }) => role === 'user')).toHaveLength(2)
   })
 })
 

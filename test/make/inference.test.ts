@@ -289,6 +289,34 @@ describe('hooks know the context', () => {
     expectTypeOf(list).toEqualTypeOf<readonly Tool[]>()
   })
 
+  test('needsApproval may stand before the handler, with the arguments alone or with the type of its context', () => {
+    const made = [
+      tool({
+        name: 'find',
+        description: 'd',
+        schema: z.object({ id: z.string() }),
+        needsApproval: ({ id }) => id === '',
+        handler: ({ id }, { context: { db } }: HandlerOptions<{ db: Db }>) => db.query(id),
+      }),
+      tool({
+        name: 'find',
+        description: 'd',
+        schema: z.object({ id: z.string() }),
+        needsApproval: ({ id }, { context: { user: name } }: { context: AppContext }) =>
+          id === name,
+        handler: ({ id }, { context: { db } }: HandlerOptions<AppContext>) => db.query(id),
+      }),
+    ] as const
+    const never = (): void => {
+      createEngine({ tools: made, context })
+      // @ts-expect-error there is no db
+      createEngine({ tools: [made[0]], context: { user: 'Ada' } })
+      // @ts-expect-error there is no user
+      createEngine({ tools: [made[1]], context: { db: context.db } })
+    }
+    expectTypeOf(never).toBeFunction()
+  })
+
   test('an engine that is extended must have what the added tools need', () => {
     const engine = createEngine({ context })
     const bare = createEngine({})

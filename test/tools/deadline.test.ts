@@ -1,6 +1,7 @@
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { onTelemetry, type TelemetryEvent } from '../../src/core/telemetry.ts'
-import { virtualClock } from '../../src/testing/virtual-clock.ts'
+import { messageText, tool, user, type HandlerOptions, type Tool } from '../../src/index.ts'
+import { virtualClock, type VirtualClock } from '../../src/testing/virtual-clock.ts'
 import { runToolCalls, streamToolCalls } from '../../src/tools/run-tools.ts'
 import { call, deferred, sentence, simple } from './support.ts'
 
@@ -308,4 +309,43 @@ test('the deadline runs from the start of the handler, however long the consumer
   await reading
 
   expect(results).toEqual([{ ok: 'rested' }, 50])
+})
+
+describe('the deadline of a handler that waits for its consumer', () => {
+  const reporting = (work: (progress: HandlerOptions['progress']) => Promise<unknown>): Tool =>
+    tool({
+      name: 'report',
+      description: 'reports',
+      schema: { type: 'object' },
+      timeoutMs: 100,
+      handler: (_args, { progress }) => work(progress),
+    })
+  const read = async (clock: VirtualClock, own: Tool): Promise<string> => {
+    const stream = streamToolCalls([{ id: 'c1', name: 'report', arguments: {} }], [own], { clock })
+    for await (const event of stream) if (event.type === 'tool_progress') await clock.advance(150)
+    return messageText((await stream.result).messages[0] ?? user(''))
+  }
+
+  test('rests as long as the consumer has the event', async () => {
+    const clock = virtualClock({ auto: false })
+    const own = reporting(async (progress) => {
+      await Promise.all([progress(1), progress(2)])
+      await progress(3)
+      return 'fine'
+    })
+    expect(await read(clock, own)).toBe('fine')
+    expect(clock.now()).toBe(450)
+    expect(clock.pending).toBe(0)
+  })
+
+  test('goes on with what was left of it', async () => {
+    const clock = virtualClock({ auto: false })
+    const own = reporting(async (progress) => {
+      await progress(1)
+      await Promise.all([clock.advance(101), clock.sleep(1000)])
+      return 'late'
+    })
+    expect(await read(clock, own)).toMatch(/did not finish within 100 ms/)
+    expect(clock.now()).toBeGreaterThanOrEqual(250)
+  })
 })

@@ -301,7 +301,6 @@ test('a function that throws halts as invalid_return, with the thrown error as t
 })
 
 test.each([
-  ['the word continue', 'continue'],
   ['nothing', undefined],
   ['null', null],
   ['a number', 7],
@@ -318,6 +317,15 @@ test.each([
   expect(calls).toBe(1)
   expect(halt).toMatchObject({ reason: 'tool_error', error: { reason: 'invalid_return' } })
 })
+
+test.each(['continue', Promise.resolve('continue')])(
+  'a function that returns continue leaves the error to the model',
+  async (answer) => {
+    const { messages, halt } = await run(() => answer)
+    expect(halt).toBeUndefined()
+    expect(messages[0]).toMatchObject({ metadata: { isError: true } })
+  },
+)
 
 test('a replacement that cannot be encoded halts as encoding_failed, and the function is not called again', async () => {
   let calls = 0

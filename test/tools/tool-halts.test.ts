@@ -108,5 +108,7 @@ test.each([
     reason: 'tool_error',
     error: { reason: 'invalid_return', metadata: { reservedHaltReason: word } },
   })
-  expect(sentence(messages[0]?.content)).toBe('the tool returned an invalid outcome')
+  expect(sentence(messages[0]?.content)).toBe(
+    `tool stop returned an invalid outcome: the halt reason ${word} is reserved for the loop; use a word of your own`,
+  )
 })
