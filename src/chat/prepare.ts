@@ -332,7 +332,7 @@ export function turnRequest(loop: LoopState): ModelRequest {
 
 /** Options without the tools that the provider runs, and without what is said about tools. They are plain JSON. */
 function withoutTools(options: ProviderOptions): ProviderOptions {
-  const about = /^(tools|tool_choice|toolConfig|mcp_servers)$/
+  const about = /^tool(s|_choice|Config)$|^mcp_servers$/
   return JSON.parse(
     JSON.stringify(options, (key, value: JsonValue) => (about.test(key) ? undefined : value)),
   ) as ProviderOptions

@@ -26,7 +26,7 @@ export async function post(call: HttpCall, signal: AbortSignal): Promise<Respons
   } catch (error) {
     throw transportFailure(error, call, signal)
   }
-  if (response.status < 200 || response.status >= 300) throw await refusal(response, call, signal)
+  if (response.status < 200 || response.status >= 300) throw await refusal(response, call)
   call.onResponse?.(response)
   return response
 }
@@ -59,11 +59,7 @@ function legalHeaders(call: HttpCall): Record<string, string> {
   return headers
 }
 
-async function refusal(
-  response: Response,
-  call: HttpCall,
-  signal: AbortSignal,
-): Promise<AdapterError> {
+async function refusal(response: Response, call: HttpCall): Promise<AdapterError> {
   const { status, headers } = response
   const facts = { provider: call.provider, requestId: call.requestId }
   if (response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {
@@ -71,7 +67,7 @@ async function refusal(
     const message = `${call.provider} answered with a redirect, which is not followed: correct baseUrl`
     return new AdapterError('invalid_request', message, { ...facts, status })
   }
-  const body = await failureText(response, call, signal)
+  const body = await failureText(response, call)
   const now = (call.clock ?? systemClock).now()
   const secrets = secretsOf(call)
   const known = secrets.bodyFilter()(body, true)
@@ -81,30 +77,22 @@ async function refusal(
 }
 
 /** The text of a response that is not an answer: what comes of it in time. One that breaks off is not quoted. */
-async function failureText(
-  response: Response,
-  call: HttpCall,
-  signal: AbortSignal,
-): Promise<string> {
+async function failureText(response: Response, call: HttpCall): Promise<string> {
   try {
     return (await readBounded(response, maxFailureBytes, call)).text
   } catch (error) {
     // A timeout of the call comes too late: the status is known.
-    if (call.signal?.aborted === true) throw transportFailure(error, call, signal)
+    if (call.signal?.aborted === true) throw transportFailure(error, call, call.signal)
     return ''
   }
 }
 
 /** The error for a success that is a page, or nothing. It names the beginning of the page's text. */
-export async function foreignPage(
-  response: Response,
-  call: HttpCall,
-  signal: AbortSignal,
-): Promise<AdapterError> {
+export async function foreignPage(response: Response, call: HttpCall): Promise<AdapterError> {
   const { provider, requestId } = call
   const { status, headers, body } = response
   const found = body === null ? 'no body' : headers.get('content-type')
-  const start = beginning(await failureText(response, call, signal), secretsOf(call))
+  const start = beginning(await failureText(response, call), secretsOf(call))
   const message = `${provider} answered ${status} with ${found} instead of a stream${start}`
   return new AdapterError('malformed_response', message, { provider, requestId, status })
 }

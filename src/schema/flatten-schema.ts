@@ -221,22 +221,22 @@ export function typesOf(type: JsonValue | undefined): readonly string[] {
 
 /** Whether a value has one of the types. No types allow every value. */
 export function hasType(value: JsonValue, types: readonly string[]): boolean {
-  const type = isList(value) ? 'array' : typeOf(value)
   return (
     types.length === 0 ||
-    types.includes(type) ||
+    types.includes(typeOf(value)) ||
     (types.includes('integer') && Number.isInteger(value))
   )
 }
 
-/** The type of a value, as JavaScript names it; `null` has its own. */
-export function typeOf(value: JsonValue): string {
-  return value === null ? 'null' : typeof value
+/** The type of a value, as JavaScript names it; `null` and lists have their own. */
+export function typeOf(value: unknown): string {
+  return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
 }
 
 /** The items of a list; of any other value none. */
-export function listOf(value: JsonValue | undefined): readonly JsonValue[] {
-  return isList(value) ? value : []
+export function listOf(value: unknown): readonly JsonValue[] {
+  // Schemas and what they judge are JSON.
+  return Array.isArray(value) ? (value as readonly JsonValue[]) : []
 }
 
 export function isList(value: JsonValue | undefined): value is readonly JsonValue[] {

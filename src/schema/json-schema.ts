@@ -2,7 +2,7 @@ import type { Issue } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import { describe, fine, join, refuse, unknownKey, within } from './checks.ts'
-import { targetOf } from './flatten-schema.ts'
+import { listOf, targetOf, typeOf } from './flatten-schema.ts'
 
 /**
  * The problems of a value by a JSON Schema (2020-12, the part that tools and formats use).
@@ -56,12 +56,6 @@ function typeIssues(type: unknown, value: unknown): readonly Issue[] {
   return refuse(known.map((word) => typeWords[String(word)]).join(' or '), value)
 }
 
-function typeOf(value: unknown): string {
-  if (value === null) return 'null'
-  if (Array.isArray(value)) return 'array'
-  return typeof value
-}
-
 /** Applies other schemas to a value or to its members. `schema` is the object that has the keyword. */
 type Applicator = (
   argument: unknown,
@@ -78,13 +72,13 @@ const applicators: Readonly<Record<string, Applicator>> = {
     return refs.includes(target) ? fine : check(target, value, { root, refs: [...refs, target] })
   },
   allOf: (schemas, value, context) =>
-    list(schemas).reduce<readonly Issue[]>(
+    listOf(schemas).reduce<readonly Issue[]>(
       (issues, schema) => join(issues, check(schema, value, context)),
       fine,
     ),
-  anyOf: (schemas, value, context) => oneOfMany(list(schemas), value, context).issues,
+  anyOf: (schemas, value, context) => oneOfMany(listOf(schemas), value, context).issues,
   oneOf: (schemas, value, context) => {
-    const { matched, issues } = oneOfMany(list(schemas), value, context)
+    const { matched, issues } = oneOfMany(listOf(schemas), value, context)
     return matched < 2
       ? issues
       : [{ path: '', problem: `must match exactly one schema of oneOf, not ${matched}` }]
@@ -98,7 +92,7 @@ const applicators: Readonly<Record<string, Applicator>> = {
     return check(schema[branch], value, context)
   },
   required: (keys, value) =>
-    list(keys)
+    listOf(keys)
       .filter((key) => isObject(value) && !Object.hasOwn(value, String(key)))
       .map((key) => ({ path: String(key), problem: 'is missing' })),
   properties: (schemas, value, context) =>
@@ -125,11 +119,11 @@ const applicators: Readonly<Record<string, Applicator>> = {
   propertyNames: (schema, value, context) =>
     eachMember(value, (key) => within(key, check(schema, key, inner(context)))),
   prefixItems: (schemas, value, context) =>
-    eachItem(value, 0, list(schemas).length, (item, index) =>
-      check(list(schemas)[index], item, inner(context)),
+    eachItem(value, 0, listOf(schemas).length, (item, index) =>
+      check(listOf(schemas)[index], item, inner(context)),
     ),
   items: (schema, value, context, { prefixItems }) =>
-    eachItem(value, list(prefixItems).length, Infinity, (item) =>
+    eachItem(value, listOf(prefixItems).length, Infinity, (item) =>
       check(schema, item, inner(context)),
     ),
   contains: (schema, value, context, { minContains = 1, maxContains = Infinity }) => {
@@ -155,10 +149,6 @@ function oneOfMany(
   if (nearest !== undefined) return { matched, issues: nearest }
   const problems = new Set(branches.flatMap((issues) => issues.map(({ problem }) => problem)))
   return { matched, issues: [{ path: '', problem: [...problems].join(', or ') }] }
-}
-
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
 }
 
 /** The context of a member: references may be followed again, since the value is smaller. */

@@ -52,23 +52,18 @@ export function renderRequest(
   } = request
   undecided satisfies Readonly<Record<string, never>>
   const { warn = () => undefined } = options
-  if (parallelToolCalls === false && tools.length > 0) {
-    warn(
-      'parallelToolCalls',
-      `${model} takes no parallelToolCalls: an answer may have several calls`,
-    )
-  }
   const cache = promptCache === true ? undefined : promptCache
-  if (cache?.retention === 'long') {
-    warn('promptCache.retention', `${model} takes no promptCache.retention: Gemini decides`)
+  const leftOut = {
+    parallelToolCalls: parallelToolCalls === false && tools.length > 0,
+    'promptCache.retention': cache?.retention === 'long',
+    'promptCache.key': cache?.key !== undefined,
   }
-  if (cache?.key !== undefined) {
-    warn('promptCache.key', `${model} takes no promptCache.key: Gemini finds a prefix by itself`)
+  for (const [name, isAsked] of Object.entries(leftOut)) {
+    if (isAsked) warn(name, `${model} takes no ${name}`)
   }
   const target = renderTarget(model, options)
   for (const { name, strict } of tools) {
-    if (strict === true)
-      warn(`tools.${name}.strict`, 'Gemini has no strict tools: it has no effect')
+    if (strict === true) warn(`tools.${name}.strict`, `${model} takes no strict tools`)
   }
   const hasManyStops =
     target.family.gemini && stopSequences !== undefined && stopSequences.length > maxStops
@@ -89,7 +84,7 @@ export function renderRequest(
     throw notTogether(
       target.provider,
       'hosted tools',
-      hasTools ? 'tools' : 'responseFormat without structuredFinalize',
+      hasTools ? 'tools' : 'responseFormat: use structuredFinalize',
     )
   }
   const structured =
@@ -216,11 +211,7 @@ function renderFormat(format: ResponseFormat, context: FormatContext): Structure
       return {}
     case 'json_object':
       if (!byTool) return { config: { responseMimeType } }
-      throw notTogether(
-        target.provider,
-        'tools',
-        'json_object: use a schema, or structuredFinalize',
-      )
+      throw notTogether(target.provider, 'tools', 'json_object: use a schema')
     case 'json_schema': {
       if (byTool) return renderAnswerTool(format, context)
       const { schema } = schemas.answer(format.schema, dialect)

@@ -45,7 +45,7 @@ export const connectionChecks: Readonly<Record<keyof ConnectionOptions, Check>> 
   baseUrl: (value) =>
     typeof value === 'string' && URL.canParse(value) && /^https?:\/\/[^/?#@]+([/?#]|$)/i.test(value)
       ? fine
-      : [{ path: '', problem: 'must be a valid http or https URL without a password' }],
+      : [{ path: '', problem: 'must be an http or https URL without a password' }],
   apiKey: (value) =>
     typeof value === 'string' ? fine : [{ path: '', problem: 'must be a string' }],
   headers: (value) => (typeof value === 'function' ? fine : recordOf(text)(value)),
@@ -112,10 +112,9 @@ async function headersOf(
 ): Promise<CallHeaders> {
   try {
     const made = lowerCased(typeof headers === 'function' ? await headers() : headers)
-    for (const name of keyHeaders) {
-      const isEmpty = name in made && /^(Bearer *)?(undefined|null)?$/i.test(`${made[name]}`)
-      if (isEmpty) throw new Error(`${name} is empty`)
-    }
+    const isEmpty = (name: string): boolean =>
+      name in made && /^(Bearer *)?(undefined|null)?$/i.test(`${made[name]}`)
+    if (keyHeaders.some(isEmpty)) throw new Error('a key is empty')
     return made
   } catch (cause) {
     if (isAllmError(cause)) throw cause
