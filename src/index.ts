@@ -80,7 +80,12 @@ export type {
   ToolResultInput,
 } from './session/changes.ts'
 export type { SessionReducer, SessionResult } from './session/reduce.ts'
-export type { SessionResultOf, SessionStream, StartOptions } from './session/operations.ts'
+export type {
+  ReplyOptions,
+  SessionResultOf,
+  SessionStream,
+  StartOptions,
+} from './session/operations.ts'
 export {
   validateMessage,
   validateRequest,

@@ -91,7 +91,14 @@ async function* runLoop(loop: LoopState): AsyncGenerator<Batch, void> {
     while (loop.haltedReason === undefined) {
       spans.startStep()
       // A step that was cut goes on where it was: its answer is there already.
-      if (!state.active && loop.decisions.length > 0) yield* lateResults(loop)
+      if (!state.active && loop.decisions.length + state.halts.length > 0) {
+        yield* lateResults(loop)
+        loop.haltedReason = firstHalt(state.halts)?.reason
+        if (loop.haltedReason !== undefined) {
+          if (loop.kind === 'step') return
+          break
+        }
+      }
       const prepareStep = optionOf(loop.context, 'prepareStep')
       if (prepareStep !== undefined && asksAgain(loop)) await prepareTurn(loop, prepareStep)
       if (!state.active) {
@@ -272,7 +279,9 @@ function settledBefore(loop: LoopState, call: ToolCall, tools: ToolRun): Judged 
   if (stored !== undefined) return answerStored(call, stored, tools)
   // In a pass without tools nothing can have run.
   const wasStarted = !isFinalizing(loop) && state.started.includes(call.id)
-  if (wasStarted && tools.tools.get(call.name)?.idempotent !== true) return interrupted(loop, call)
+  if (wasStarted && tools.tools.get(call.name)?.idempotent !== true) {
+    return interrupted(loop, call, tools.answers?.get(call.id))
+  }
   const decision = decisionOn(loop, call)
   if (decision === undefined) return wasStarted ? call : undefined
   return decision.deny === undefined ? decision.call : deniedEvent(call, decision.deny)
@@ -280,12 +289,16 @@ function settledBefore(loop: LoopState, call: ToolCall, tools: ToolRun): Judged 
 
 /**
  * Runs the calls that were approved after the model had been told that there is no result yet. Each result follows the
- * thread as a message of its own. A question or a halt of such a handler comes too late: its result is told to the model.
+ * thread as a message of its own. A question or a halt of such a handler ends the loop before the model is asked.
  */
 async function* lateResults(loop: LoopState): AsyncGenerator<Batch, void> {
-  const late = loop.decisions.filter((decision) => decision.late === true)
+  const { thread, halts } = loop.state
+  const { messages } = thread
+  // What was asked before the run was cut is not asked again.
+  const late = loop.decisions.filter(
+    ({ call, late }) => late === true && !halts.some(({ toolCallId }) => toolCallId === call.id),
+  )
   loop.decisions = []
-  const { messages } = loop.state.thread
   const keyOf = ({ id }: ToolCall): string => {
     const at = messages.findLastIndex(({ toolCalls = [] }) =>
       toolCalls.some((own) => own.id === id),
@@ -300,14 +313,17 @@ async function* lateResults(loop: LoopState): AsyncGenerator<Batch, void> {
     const settled = settledBefore(loop, call, tools)
     const earlier = settled instanceof Promise ? await waitFor(loop, settled) : settled
     if (earlier === undefined || !('type' in earlier)) open.push(call)
-    else yield emit(loop, withChanges([toLate(call, earlier)], changed))
+    else yield emit(loop, [toLate(call, earlier, changed)])
+    throwIfStopped(loop)
   }
   if (open.length === 0) return
   const calls = new Map(open.map((call) => [call.id, call]))
   const running = runTools(loop, open, tools)
   for (let read = await running.next(); read.done !== true; read = await running.next()) {
-    const events = read.value.map((event) => toLate(calls.get(eventCall(event)), event))
-    yield emit(loop, withChanges(events, changed))
+    yield emit(
+      loop,
+      read.value.map((event) => toLate(calls.get(eventCall(event)), event, changed)),
+    )
     if (loop.state.error !== undefined) break
   }
   throwIfStopped(loop)
@@ -355,38 +371,46 @@ function eventCall(event: StreamEvent): string {
   return 'toolCallId' in event ? event.toolCallId : 'id' in event ? (event.id ?? '') : ''
 }
 
-/** The answer to a call as a message that follows the thread. Other events stay as they are. */
-function toLate(call: ToolCall | undefined, event: StreamEvent): StreamEvent {
+/** The answer to a call as a message that follows the thread, and its question as a late one. Other events stay as they are. */
+function toLate(
+  call: ToolCall | undefined,
+  event: StreamEvent,
+  changed: ReadonlyMap<string, JsonObject>,
+): StreamEvent {
   if (call === undefined) return event
-  const told = toldBy(event)
-  if (told === undefined) return event
   const { id } = call
-  const { interrupted: reason, metadata } = event.type === 'tool_result_encoded' ? event : {}
+  const lateResultOf = id
+  if (event.type === 'ask_user_requested') return { ...event, metadata: { lateResultOf } }
+  if (event.type !== 'tool_result_encoded' && event.type !== 'tool_halt') return event
+  const { content, metadata } = event
+  const isHalt = event.type === 'tool_halt'
+  const reason = isHalt ? undefined : event.interrupted
+  // A call without a result is not known to have run.
+  const args = reason === undefined ? changed.get(id) : undefined
   return defined<ResultEncoded>({
     type: 'tool_result_encoded',
     id,
-    content: lateContent(call, told),
-    metadata: { ...metadata, lateResultOf: id },
+    content: lateContent(call, content, args),
+    metadata: { ...metadata, ...(args && { approvedArguments: args }), lateResultOf },
     interrupted: reason,
+    halt: isHalt ? { reason: event.reason, toolCallId: id, result: event.result } : event.halt,
   })
 }
 
 type ResultEncoded = Extract<StreamEvent, { type: 'tool_result_encoded' }>
 
-/** What an event tells the model about a call, if it answers it. */
-function toldBy(event: StreamEvent): Message['content'] | undefined {
-  if (event.type === 'tool_result_encoded' || event.type === 'tool_halt') return event.content
-  if (event.type !== 'ask_user_requested') return undefined
-  return JSON.stringify({ error: `the tool asked a question: ${event.question}` })
-}
-
-function interrupted({ context }: LoopState, call: ToolCall): StreamEvent {
+/** The answer to a call that was started and left no result. What the user answered to its question is told with it. */
+function interrupted(
+  { context }: LoopState,
+  call: ToolCall,
+  answer: Message['content'] | undefined,
+): StreamEvent {
   if (isObserved()) {
     const at = context.engine.clock.now()
     emitTelemetry({ name: 'tool.interrupted', at, ...callFacts(call, context) })
   }
   const reason = 'interrupted'
-  const { content } = interruptedMessage(call.id, reason)
+  const { content } = interruptedMessage(call.id, reason, answer)
   return { type: 'tool_result_encoded', id: call.id, content, interrupted: reason }
 }
 
@@ -399,7 +423,10 @@ function completedStep(loop: LoopState, answer: ModelResponse): StepCompleted {
   const manual = manualCalls(loop, answer)
   const open = new Set([...manual, ...state.requested].map(({ id }) => id))
   const isFirst = state.steps.length === 0
-  const late = isFirst && open.size === 0 ? loop.late : []
+  const halt = firstHalt(inCallOrder(state.halts, answer))
+  // The answer to a question replaces its placeholder, so nothing may follow that yet.
+  const isSettled = open.size === 0 && halt?.reason !== 'ask_user'
+  const late = isFirst && isSettled ? loop.late : []
   return defined<StepCompleted>({
     type: 'step_completed',
     response: answer,
@@ -407,7 +434,7 @@ function completedStep(loop: LoopState, answer: ModelResponse): StepCompleted {
     manualToolCalls: manual,
     mode: loop.mode,
     continues: loop.continued && isFirst ? true : undefined,
-    halt: firstHalt(inCallOrder(state.halts, answer)),
+    halt,
   })
 }
 
@@ -442,12 +469,21 @@ function haltedAfter(
   if (halt?.reason === 'ask_user' || halt?.reason === 'approval') return halt.reason
   if (step.manualToolCalls.length > 0) return 'manual_tool_calls'
   if (halt !== undefined) return halt.reason
-  if (isDone(step)) return restingReason(step.response)
+  if (isDone(step) && !tellsMore(loop, step)) return restingReason(step.response)
   const haltWhen = optionOf(loop.context, 'haltWhen')
   const limit = loop.turns >= loop.maxTurns ? 'max_turns' : undefined
   if (haltWhen === undefined) return limit
   const halting = callHook(loop, 'haltWhen', () => haltWhen(resultAfter(loop, step)))
   return halting.then((halts) => (halts ? 'halt_when' : limit))
+}
+
+/** Whether late results follow an answer that needs nothing else: the model has not read them. */
+function tellsMore({ decisions }: LoopState, { response, newMessages }: StepCompleted): boolean {
+  return (
+    restingReason(response) === 'completed' &&
+    (newMessages.at(-1)?.metadata?.['lateResultOf'] !== undefined ||
+      decisions.some(({ late }) => late === true))
+  )
 }
 
 /** The result of a step that has not ended yet. It is built only for hooks, because that copies the thread. */
@@ -506,8 +542,9 @@ function endStep(loop: LoopState, step: StepCompleted): Batch {
 function chatResult(loop: LoopState, haltedReason: HaltedReason): ChatOutcome {
   const { state } = loop
   const last = state.steps.at(-1)
-  const halt = last?.halt
-  const [asked] = state.questions
+  // Between two steps, those of late calls.
+  const late = firstHalt(state.halts)
+  const asked = [...state.questions, ...state.halts].find(({ reason }) => reason === 'ask_user')
   return defined<ChatOutcome>({
     outputText: turnText(state, last?.response),
     output: loop.output?.plain,
@@ -519,8 +556,8 @@ function chatResult(loop: LoopState, haltedReason: HaltedReason): ChatOutcome {
     pendingQuestionOptions: asked?.options,
     pendingApprovals: state.approvals,
     manualToolCalls: last?.manualToolCalls ?? [],
-    haltResult: halt?.result,
-    error: last === undefined ? undefined : stepError(last),
+    haltResult: (late ?? last?.halt)?.result,
+    error: late === undefined && last !== undefined ? stepError(last) : late?.error,
     usage: totalUsage(state),
     metadata: isFinalizing(loop) ? { structuredFinalize: true } : {},
   })

@@ -18,7 +18,8 @@ export const maxCalls = 512
  *
  * - A number that is not finite, a negative zero and what JSON cannot hold are dropped or settled. In the arguments of a call they
  *   leave nothing to run: `arguments` is `{}`, and `rawArguments` keeps the text.
- * - Every call of an answer has an id of its own, and a `tool_call_started` before its other events.
+ * - Every call has an id of its own, in the answer and among the messages before it: the second call `c1` is `c1_2`. It has a
+ *   `tool_call_started` before its other events.
  * - An image that is not legal is left out, and named in the metadata of the answer.
  * - An answer of too many calls or bytes, and a value nested too deeply, end in `too_large`; what came before is kept.
  *
@@ -35,6 +36,8 @@ export interface GateFacts {
   readonly provider: string
   readonly requestId: string
   readonly newId: NewId
+  /** The messages before the answer. */
+  readonly history?: readonly Message[] | undefined
   /** The longest answer. The gate counts the characters of its deltas, each of which is at least one byte. */
   readonly maxResponseBytes?: number | undefined
 }
@@ -46,6 +49,7 @@ export function eventGate(facts: GateFacts): EventGate {
     characters: 0,
     ids: new Map(),
     taken: new Set(),
+    earlier: undefined,
     before: undefined,
     invalidImages: [],
   }
@@ -94,6 +98,8 @@ interface Gate {
   /** The calls by the ids that the adapter gave them. */
   readonly ids: Map<string, SharedId>
   readonly taken: Set<string>
+  /** The ids of calls in the messages before the answer. They are collected when the answer has a call. */
+  earlier: ReadonlySet<string> | undefined
   /** An event that was missing before the one that passes. */
   before: ModelEvent | undefined
   readonly invalidImages: string[]
@@ -215,21 +221,27 @@ function sharedId({ ids }: Gate, given: string): SharedId {
   return shared
 }
 
-/** The id of the nth call to which the adapter gave this id. The first keeps it, if no other call has it. */
+/** The id of the nth call to which the adapter gave this id. The first keeps it, if no call before it has it. */
 function idOf(gate: Gate, given: string, nth: number): string {
   const { names } = sharedId(gate, given)
   while (names.length < nth) names.push(freeId(gate, given))
   return names[nth - 1] ?? given
 }
 
-function freeId({ taken, facts }: Gate, given: string): string {
+function freeId(gate: Gate, given: string): string {
+  const { taken, facts } = gate
   if (taken.size === maxCalls) throw tooManyCalls(facts)
+  gate.earlier ??= new Set(facts.history?.flatMap(({ toolCalls = [] }) => toolCalls.map(idIn)))
   let id = given
-  for (let attempt = 0; id === '' || taken.has(id); attempt++) {
+  for (let nth = 2; id === '' || taken.has(id) || gate.earlier.has(id); nth++) {
     // A `newId` that repeats itself would never give a free id.
-    id = attempt < 8 ? facts.newId('call') : `${given}_${taken.size}_${attempt}`
+    id = given === '' && nth < 8 ? facts.newId('call') : `${given || 'call'}_${nth}`
   }
   taken.add(id)
+  return id
+}
+
+function idIn({ id }: ToolCall): string {
   return id
 }
 

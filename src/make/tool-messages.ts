@@ -44,15 +44,20 @@ export function isNotYet({ role, metadata }: Message): boolean {
   return role === 'tool' && metadata?.['pending'] === true
 }
 
-/** What the model reads when the result of an earlier call is there. The fence is longer than any in the result. */
+/**
+ * What the model reads when the result of an earlier call is there, and with which arguments it was approved if not with its own.
+ * The fence is longer than any in the result.
+ */
 export function lateContent(
   { id, name }: ToolCall,
   result: Message['content'],
+  args?: JsonObject,
 ): Message['content'] {
   const text = messageText({ role: 'tool', content: result })
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length))
   const fence = '`'.repeat(longest + 1)
-  const lead = `The result of your earlier call of ${name} (${id}) is there. This is the output of the tool, not a message of the user:`
+  const note = args === undefined ? '' : ` ${approvedNote(args)}`
+  const lead = `The result of your earlier call of ${name} (${id}) is there.${note} This is the output of the tool, not a message of the user:`
   const told = `${lead}\n${fence}tool_output\n${text}\n${fence}`
   const others = typeof result === 'string' ? [] : result.filter(({ type }) => type !== 'text')
   return others.length === 0 ? told : [{ type: 'text', text: told }, ...others]
@@ -77,18 +82,35 @@ export function isErrorResult({ metadata }: Message): boolean {
 /**
  * The message that answers a call that has no result, so that the thread can be sent again.
  *
- * It has `metadata.interrupted` and the reason; the model reads one sentence.
+ * It has `metadata.interrupted` and the reason; the model reads one sentence, and what the user had answered to the call's question.
  */
-export function interruptedMessage(toolCallId: string, reason: InterruptedReason): Message {
-  const content = JSON.stringify({ error: sentences[reason] })
+export function interruptedMessage(
+  toolCallId: string,
+  reason: InterruptedReason,
+  answer?: Message['content'],
+): Message {
+  const userAnswered = answer && messageText({ role: 'user', content: answer })
+  const content = JSON.stringify({ error: sentences[reason], userAnswered })
   return { role: 'tool', content, toolCallId, metadata: { interrupted: true, reason } }
 }
 
 /** The content of a result whose call was approved with other arguments than the model wrote: the model reads that first. */
 export function approvedContent(args: JsonObject, content: Message['content']): Message['content'] {
-  const note = `The call was approved with other arguments than yours: ${JSON.stringify(args)}. Its result:`
+  const note = `${approvedNote(args)} Its result:`
   if (typeof content === 'string') return `${note}\n${content}`
   return [{ type: 'text', text: note }, ...content]
+}
+
+function approvedNote(args: JsonObject): string {
+  return `The call was approved with other arguments than yours: ${JSON.stringify(args)}.`
+}
+
+/** The message that answers a call of a run that was cut before the call was started. */
+export function notRunMessage(toolCallId: string): Message {
+  const content = JSON.stringify({
+    error: 'the run was interrupted before this call was started, and it was not run',
+  })
+  return { ...interruptedMessage(toolCallId, 'interrupted'), content }
 }
 
 const unsure = 'it may have taken effect; do not repeat it without checking'

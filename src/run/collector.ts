@@ -172,7 +172,9 @@ export function foldEvent(state: Collector, event: StreamEvent): void {
       break
     case 'ask_user_requested': {
       const { toolCallId, question, options, metadata } = event
-      addToolMessage(state, withMetadata(askedMessage(toolCallId), metadata))
+      // A late question has no place in the thread: the model was told that there is no result yet.
+      if (metadata?.['lateResultOf'] === toolCallId) dropResult(state, toolCallId)
+      else addToolMessage(state, withMetadata(askedMessage(toolCallId), metadata))
       state.halts = [...state.halts, { reason: 'ask_user', toolCallId, question, options }]
       break
     }
@@ -328,7 +330,10 @@ function resultMessage({ id, content, interrupted, metadata }: ResultEncoded): M
       interrupted === undefined ? metadata : { ...metadata, interrupted: true },
     )
   }
-  if (interrupted !== undefined) return interruptedMessage(id, interrupted)
+  if (interrupted !== undefined) {
+    // Unlike the mark of a call whose result may still come.
+    return { ...withMetadata(interruptedMessage(id, interrupted), { reported: true }), content }
+  }
   return withMetadata(toolMessage(id, content), metadata)
 }
 
@@ -341,7 +346,7 @@ function withMetadata(message: Message, metadata: JsonObject | undefined): Messa
 /** Adds the answer to a call. A late one is a message of its own; it comes between two steps. */
 function addToolMessage(state: Collector, message: Message): void {
   const id = message.toolCallId ?? message.metadata?.['lateResultOf']
-  state.results = state.results.filter(({ toolCallId }) => toolCallId !== id)
+  dropResult(state, id)
   if (message.role !== 'tool') {
     state.thread = appendMessages(state.thread, message)
     return
@@ -354,6 +359,11 @@ function addToolMessage(state: Collector, message: Message): void {
   const tail = state.tail.slice()
   tail[at] = message
   state.tail = tail
+}
+
+/** The result of a call is no longer needed: it is told, or asked about. */
+function dropResult(state: Collector, id: unknown): void {
+  state.results = state.results.filter(({ toolCallId }) => toolCallId !== id)
 }
 
 /** Marks a call that was just added. The marks are made once, so that a session costs no more for many calls than for one. */

@@ -24,6 +24,7 @@ import { assertValid } from '../schema/checks.ts'
 import { validateRequest } from '../schema/validate.ts'
 import type { Batch, ModelEvent, StreamEvent } from '../types/events.ts'
 import { assertNever } from '../types/guards.ts'
+import type { Message, Thread } from '../types/message.ts'
 import type { ModelRequest } from '../types/request.ts'
 import { createCollector, foldModelEvent, toResponse, type Collector } from './collector.ts'
 import { asCallerCounts, optionOf, show, type RunContext } from './context.ts'
@@ -47,7 +48,7 @@ export function modelCall(
   request: ModelRequest,
   state: Collector = createCollector(),
 ): ModelRun {
-  const call = settleCall(context, request)
+  const call = settleCall(context, request, state.thread)
   state.requestId = call.requestId
   state.provider = call.provider
   const run: Run = {
@@ -90,6 +91,8 @@ interface ModelCall {
   readonly adapter: ChatAdapter
   readonly provider: string
   readonly request: ModelRequest
+  /** The messages whose calls have ids that the answer must not use again. */
+  readonly history: readonly Message[]
   readonly requestId: string
   /** The options of the adapter; its signal and key are added for each attempt. */
   readonly adapterOptions: Omit<AdapterOptions, 'signal' | 'apiKey'>
@@ -104,7 +107,7 @@ interface ModelCall {
   readonly onEvent: ((event: StreamEvent) => void) | undefined
 }
 
-function settleCall(context: RunContext, request: ModelRequest): ModelCall {
+function settleCall(context: RunContext, request: ModelRequest, thread: Thread): ModelCall {
   const { engine, call, requestId, sessionId } = context
   const { clock, newId } = engine
   const adapter = adapterOf(engine.adapter)
@@ -115,6 +118,8 @@ function settleCall(context: RunContext, request: ModelRequest): ModelCall {
     adapter,
     provider: adapter.provider,
     request,
+    // What is sent may be a part of the thread, or other messages.
+    history: [...request.messages, ...thread.messages],
     requestId,
     adapterOptions: {
       requestId,
@@ -360,6 +365,7 @@ function openAttempt(call: ModelCall, apiKey: string | undefined): Attempt {
       provider,
       requestId,
       newId: call.newId,
+      history: call.history,
       maxResponseBytes: call.adapterOptions.maxResponseBytes,
     }),
     onResult: ({ done, value }) => settle(attempt)?.resolve(done === true ? undefined : value),

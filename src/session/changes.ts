@@ -9,6 +9,7 @@ import {
   approvedContent,
   deniedMessage,
   isNotYet,
+  notRunMessage,
   notYetMessage,
   toLateMessage,
 } from '../make/tool-messages.ts'
@@ -43,6 +44,7 @@ import {
   type Thread,
   type ToolCall,
 } from '../types/message.ts'
+import type { ToolHalt } from '../types/results.ts'
 import {
   sessionVersion,
   type CallDecision,
@@ -51,7 +53,7 @@ import {
   type SessionCommand,
   type SessionStatus,
 } from '../types/session.ts'
-import { cleared, goesOn, restingRun, waits } from './reduce.ts'
+import { cleared, goesOn, isMark, restingRun, waits } from './reduce.ts'
 
 /** The options of a new session. A thread or messages, not both. */
 export interface SessionOptions {
@@ -116,16 +118,29 @@ export function started(input: SessionInput, id?: string): Session {
 
 /**
  * The session with the user's words. If a question is open, they answer the first one, and nothing else. Otherwise they are a user
- * message: calls that still wait for a result are answered as not yet there, and stay pending.
+ * message: calls that still wait for a result are answered as not yet there, and stay pending. With `toolCallId` they answer the
+ * question of that call: another open question, or none, throws.
  */
-export function replied(session: Session, text: string | readonly Part[]): Session {
+export function replied(
+  session: Session,
+  text: string | readonly Part[],
+  toolCallId?: string,
+): Session {
   checked(session, 'reply')
+  const { pendingToolCallId: open } = session
+  if (toolCallId !== undefined && toolCallId !== open) {
+    assertValid('invalid_options', within('toolCallId', someText(toolCallId)))
+    const now = open === undefined ? 'no question is open' : `the open question is that of ${open}`
+    throw new SessionError(
+      'unknown_tool_call_id',
+      `the words answer the question of ${toolCallId}, but ${now}`,
+      { metadata: { toolCallId, open: open ?? null } },
+    )
+  }
   const message = user(text)
   const { content } = message
   assertValid('invalid_message', within('content', reasoningIssues(content)))
-  if (session.pendingToolCallId !== undefined) {
-    return answered(session, session.pendingToolCallId, content)
-  }
+  if (open !== undefined) return answered(session, open, content)
   if (content.length === 0) {
     throw refusal(
       'invalid_message',
@@ -133,7 +148,7 @@ export function replied(session: Session, text: string | readonly Part[]): Sessi
       'is empty; Session.resume goes on without new words',
     )
   }
-  return said(session, message)
+  return said(session, [message])
 }
 
 /** Reasoning is the model's own. An item of a provider may be the user's answer to that provider. */
@@ -150,8 +165,13 @@ function reasoningIssues(content: Message['content']): readonly Issue[] {
 function answered(session: Session, toolCallId: string, content: Message['content']): Session {
   const { moreQuestions = [], pendingQuestionOptions: options } = session
   const [next, ...more] = moreQuestions
+  const { halts = [], decisions = [] } = session.run ?? {}
+  const isOf = ({ call }: CallDecision): boolean => call.id === toolCallId
+  const late = decisions.find((decision) => decision.late === true && isOf(decision))?.call
+  const others = decisions.filter((decision) => !isOf(decision))
   const rest = withRun(session, {
-    halts: session.run?.halts.filter((halt) => halt.toolCallId !== toolCallId) ?? [],
+    halts: halts.filter((halt) => halt.toolCallId !== toolCallId),
+    decisions: others.length === 0 ? undefined : others,
   })
   const asked = defined<Session>({
     ...rest,
@@ -161,51 +181,87 @@ function answered(session: Session, toolCallId: string, content: Message['conten
     moreQuestions: more.length === 0 ? undefined : more,
   })
   if (options?.['resume'] === true) {
-    const call = askedCall(session.thread, toolCallId)
-    return awaiting(call === undefined ? asked : withDecision(asked, { call, answer: content }))
+    const call = late ?? askedCall(session.thread, toolCallId)
+    const decision = call && defined<CallDecision>({ call, answer: content, late: late && true })
+    return awaiting(decision === undefined ? asked : withDecision(asked, decision))
   }
-  const { words, others } = forToolResult(content)
-  const thread = withAnswers(session.thread, [answeredMessage(toolCallId, words)])
-  const added = others.length === 0 ? [] : [user(others)]
+  const { words, images } = forToolResult(content)
+  const answer = answeredMessage(toolCallId, words)
+  const added = images.length === 0 ? [] : [user(images)]
+  if (late !== undefined) return awaiting(withLate(asked, [toLateMessage(late, answer), ...added]))
+  const thread = withAnswers(session.thread, [answer])
   return awaiting(withLate({ ...asked, thread }, added))
 }
 
 /** The words of a reply, which every provider takes as the result of a tool, and its other parts. */
 function forToolResult(content: Message['content']): {
   readonly words: Message['content']
-  readonly others: readonly Part[]
+  readonly images: readonly Part[]
 } {
-  if (typeof content === 'string') return { words: content, others: [] }
+  if (typeof content === 'string') return { words: content, images: [] }
   const words = content.filter(({ type }) => type === 'text')
-  const others = content.filter(({ type }) => type !== 'text')
-  return { words: words.length === 0 ? 'The answer follows.' : words, others }
+  const images = content.filter(({ type }) => type !== 'text')
+  return { words: words.length === 0 ? 'The answer follows.' : words, images }
 }
 
-/** The session with a user message. What was approved but not run yet becomes a late result, and what was denied is told now. */
-function said(session: Session, message: Message): Session {
+/**
+ * The session with messages after its thread. The calls at its end that have no result are settled as far as that is known: what was
+ * denied is told now; what was approved, answered, asked or run becomes late; what still waits is answered as not yet there.
+ */
+function said(session: Session, added: readonly Message[]): Session {
   const { thread, run } = session
-  const decided = new Map(run?.decisions?.map((decision) => [decision.call.id, decision]))
-  const isWaiting = run?.phase === 'waiting'
-  const settled = isWaiting ? openCalls(thread) : []
-  const answers = settled.map(({ id }) => {
-    const deny = decided.get(id)?.deny
-    return deny === undefined ? notYetMessage(id) : deniedMessage(id, deny)
-  })
-  const asked = [...decided.values()].filter(({ answer }) => answer !== undefined)
-  for (const { call, late } of asked) if (late !== true) answers.push(notYetMessage(call.id))
-  const open = isWaiting ? withAnswers(thread, answers) : thread
-  const decisions = [...decided.values()].flatMap(({ call, deny, answer, late }) =>
-    deny === undefined && (isWaiting || late === true)
-      ? defined<CallDecision>({ call, answer, late: true })
-      : [],
-  )
+  const decisions = (run?.decisions ?? []).filter(({ late }) => late === true)
+  const answers: Message[] = []
+  for (const call of run?.phase === 'waiting' || run?.phase === 'tools' ? lastCalls(thread) : []) {
+    const { id } = call
+    const told = thread.messages.findLast(({ toolCallId }) => toolCallId === id)
+    const decision = run?.decisions?.find((decided) => decided.call.id === id)
+    const isAsked = run?.halts.some(({ reason, toolCallId }) => {
+      return reason === 'ask_user' && toolCallId === id
+    })
+    const hasResult = told !== undefined && !isMark(told) && told.metadata?.['askUser'] !== true
+    if (hasResult) continue
+    if (decision?.deny !== undefined) answers.push(deniedMessage(id, decision.deny))
+    else if (decision !== undefined || isAsked || isIn(run?.results, id)) {
+      answers.push(notYetMessage(id))
+      const own = decision ?? { call: askedCall(thread, id) ?? call }
+      decisions.push({ ...own, late: true })
+    } else if (told === undefined) answers.push(notYetMessage(id))
+    else if (isMark(told) && !run?.started.includes(id)) answers.push(notRunMessage(id))
+  }
   const next: Session = {
     ...cleared(session),
     status: 'idle',
-    thread: appendMessages(open, ...(run?.late ?? []), message),
+    thread: appendMessages(withAnswers(thread, answers), ...(run?.late ?? []), ...added),
   }
-  if (decisions.length === 0) return next
-  return { ...next, run: { ...restingRun(run?.mode ?? 'auto'), decisions } }
+  return withLateCalls(next, run, decisions)
+}
+
+/** The session with calls whose results will be told late, and with what the run knows about them. */
+function withLateCalls(
+  session: Session,
+  run: RunProgress | undefined,
+  decisions: readonly CallDecision[],
+): Session {
+  if (run === undefined || decisions.length === 0) return session
+  const ids = new Set(decisions.map(({ call }) => call.id))
+  const results = run.results?.filter(({ toolCallId }) => ids.has(toolCallId))
+  return {
+    ...session,
+    run: defined<RunProgress>({
+      ...restingRun(run.mode),
+      started: run.started.filter((id) => ids.has(id)),
+      halts: run.halts.filter(({ reason, toolCallId }) => {
+        return reason === 'ask_user' && ids.has(toolCallId)
+      }),
+      results: results?.length === 0 ? undefined : results,
+      decisions,
+    }),
+  }
+}
+
+function isIn(list: readonly { readonly toolCallId: string }[] = [], id: string): boolean {
+  return list.some(({ toolCallId }) => toolCallId === id)
 }
 
 /** The session after `Session.approve`: the call runs when the session is resumed, with other arguments if they are given. */
@@ -269,8 +325,12 @@ function awaiting(session: Session): Session {
   return { ...session, status: 'idle' }
 }
 
-function withRun(session: Session, changes: Partial<RunProgress>): Session {
-  return { ...session, run: { ...(session.run ?? restingRun('auto')), ...changes } }
+function withRun(
+  session: Session,
+  changes: { readonly [Key in keyof RunProgress]?: RunProgress[Key] | undefined },
+): Session {
+  const run = { ...(session.run ?? restingRun('auto')), ...changes }
+  return { ...session, run: defined<RunProgress>(run) }
 }
 
 function withDecision(session: Session, decision: CallDecision): Session {
@@ -292,11 +352,17 @@ function withLate(session: Session, messages: readonly Message[]): Session {
   return withRun(session, { late: [...waiting, ...messages] })
 }
 
-/** The calls of the last answer that have no message. */
-function openCalls({ messages }: Thread): readonly ToolCall[] {
+/** The calls at the end of a thread, with or without their results. */
+function lastCalls({ messages }: Thread): readonly ToolCall[] {
+  return messages.findLast(({ role }) => role !== 'tool')?.toolCalls ?? []
+}
+
+/** The calls at the end of a thread that have no message. */
+function openCalls(thread: Thread): readonly ToolCall[] {
+  const { messages } = thread
   const at = messages.findLastIndex(({ role }) => role !== 'tool')
   const known = new Set(messages.slice(at + 1).map(({ toolCallId }) => toolCallId))
-  return (messages[at]?.toolCalls ?? []).filter(({ id }) => !known.has(id))
+  return lastCalls(thread).filter(({ id }) => !known.has(id))
 }
 
 /** The last call with this id. */
@@ -326,19 +392,17 @@ function isSession(input: Session | Thread | readonly Message[]): input is Sessi
   return 'status' in input
 }
 
-/** The session with messages added; a text is a user message. A completed session can then be resumed. Open calls must be answered first. Without messages the session is returned as it is. */
+/**
+ * The session with messages added; a text is a user message. A completed session can then be resumed. Calls that wait must be settled
+ * first; those that were settled and have not run yet become late. Without messages the session is returned as it is.
+ */
 export function appended(session: Session, ...messages: readonly (Message | string)[]): Session {
   checked(session, 'append')
   if (messages.length === 0) return session
-  const next: Session = {
-    ...cleared(session),
-    status: 'idle',
-    thread: appendMessages(
-      session.thread,
-      ...(session.run?.late ?? []),
-      ...messages.flatMap((added) => (typeof added === 'string' ? toMessages(added) : added)),
-    ),
-  }
+  const next = said(
+    session,
+    messages.flatMap((added) => (typeof added === 'string' ? toMessages(added) : added)),
+  )
   assertValid('invalid_session', validateSession(next))
   return next
 }
@@ -351,7 +415,7 @@ export function appended(session: Session, ...messages: readonly (Message | stri
  */
 export function rewound(session: Session, messageIndex: number): Session {
   checked(session, 'rewind')
-  const { run } = session
+  const { run, moreQuestions = [] } = session
   const { messages } = session.thread
   if (!Number.isInteger(messageIndex) || messageIndex < 0 || messageIndex > messages.length) {
     throw badIndex(`must be a whole number from 0 to ${messages.length}`)
@@ -373,13 +437,16 @@ export function rewound(session: Session, messageIndex: number): Session {
     pendingApprovals: session.pendingApprovals.filter(waits),
   }
   const decisions = run?.decisions?.filter(({ call, late }) => late === true && waits(call)) ?? []
-  if (run === undefined || decisions.length === 0) return next
-  const results = run.results?.filter(({ toolCallId }) => untold.has(toolCallId))
-  const started = run.started.filter((id) => untold.has(id))
-  return {
-    ...next,
-    run: defined<RunProgress>({ ...restingRun(run.mode), started, results, decisions }),
-  }
+  const halts = [...(run?.halts ?? []), ...openQuestion(session), ...moreQuestions]
+  return withLateCalls(next, run && { ...run, halts }, decisions)
+}
+
+/** The question that the next reply answers, as the halt that it was. */
+function openQuestion(session: Session): readonly ToolHalt[] {
+  const { pendingQuestion: question, pendingToolCallId: toolCallId } = session
+  const options = session.pendingQuestionOptions
+  if (toolCallId === undefined) return []
+  return [defined<ToolHalt>({ reason: 'ask_user', toolCallId, question, options })]
 }
 
 /**
@@ -420,7 +487,7 @@ export function applyCommand(session: Session, command: SessionCommand): Session
       if (Array.isArray(command.content)) {
         assertValid('invalid_message', within('content', resultParts(command.content)))
       }
-      return replied(session, command.content)
+      return replied(session, command.content, command.toolCallId)
     }
     case 'approve': {
       const { toolCallId, arguments: args } = command
@@ -445,7 +512,7 @@ export function applyCommand(session: Session, command: SessionCommand): Session
 const commandKeys: {
   readonly [C in SessionCommand as C['type']]: Readonly<Record<keyof C, true>>
 } = {
-  send: { type: true, content: true },
+  send: { type: true, content: true, toolCallId: true },
   approve: { type: true, toolCallId: true, arguments: true },
   deny: { type: true, toolCallId: true, reason: true },
   submitToolResult: { type: true, toolCallId: true, content: true, parts: true, isError: true },
@@ -497,10 +564,14 @@ const asks: ReadonlySet<Operation> = new Set<Operation>(['resume', 'step'])
 
 /** The operations that are legal now, by the names of their functions. Streaming twins are legal with them. */
 export function legalOperations(session: Session): readonly Operation[] {
-  const { status, thread, pendingApprovals, pendingToolCalls } = session
+  const { status, thread, run, pendingApprovals, pendingToolCalls } = session
   const isEmpty = thread.messages.length === 0
+  // A run that starts anew would lose what was decided.
+  const isUnsettled = run?.decisions !== undefined || openCalls(thread).length > 0
   return [
-    ...byStatus[status].filter((name) => !isEmpty || !asks.has(name)),
+    ...byStatus[status].filter((name) => {
+      return name === 'start' ? !isUnsettled : !isEmpty || !asks.has(name)
+    }),
     ...(pendingApprovals.length > 0 ? (['approve', 'deny'] as const) : []),
     ...(pendingToolCalls.length > 0 ? (['submitToolResult'] as const) : []),
   ]
@@ -512,8 +583,10 @@ function assertLegal(session: Session, operation: Operation): void {
   if (legal.includes(operation)) return
   const { status } = session
   const reason = status === 'error' ? 'session_in_error_state' : 'illegal_status'
-  const isEmpty = byStatus[status].includes(operation)
-  const state = isEmpty ? `its thread has no message` : `the session is ${status}`
+  const { thread } = session
+  const isEmpty = thread.messages.length === 0
+  const known = isEmpty ? 'its thread has no message' : 'calls that were settled have not run'
+  const state = byStatus[status].includes(operation) ? known : `the session is ${status}`
   throw new SessionError(
     reason,
     `Session.${operation} is not legal while ${state}; legal now: ${legal.map((name) => `Session.${name}`).join(', ')}`,

@@ -1,8 +1,9 @@
 import { isChatOver, isStepOver, withOutput, type ChatResultOf } from '../chat/chat.ts'
 import { loopSource } from '../chat/loop.ts'
-import { createLoop, type LoopState } from '../chat/prepare.ts'
+import { createLoop, toDecision, type LoopState } from '../chat/prepare.ts'
 import type { Engine } from '../contracts/engine.ts'
 import type { CallOptions, FormatOption } from '../contracts/options.ts'
+import type { Tool } from '../contracts/tool.ts'
 import {
   createCollector,
   foldEvent,
@@ -10,7 +11,7 @@ import {
   toStepResult,
   type Collector,
 } from '../run/collector.ts'
-import { engineParts, keepEvent } from '../run/context.ts'
+import { engineParts, keepEvent, runContext } from '../run/context.ts'
 import {
   drained,
   foldedStream,
@@ -21,9 +22,12 @@ import {
   type StreamOptions,
 } from '../run/run-stream.ts'
 import { shownEvent } from '../run/view-event.ts'
+import { assertValid, within } from '../schema/checks.ts'
+import { checkArguments, disown } from '../tools/execute.ts'
+import type { Issue } from '../types/error-data.ts'
 import type { Batch } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
-import type { Part } from '../types/message.ts'
+import type { Part, ToolCall } from '../types/message.ts'
 import type { ChatOutcome, PartialResult, StepResult } from '../types/results.ts'
 import type { Session, SessionCommand } from '../types/session.ts'
 import { applyCommand, checked, replied, started, type SessionInput } from './changes.ts'
@@ -65,6 +69,14 @@ export async function start<Format extends FormatOption = FormatOption>(
   return runChat(engine, started(input, id), rest)
 }
 
+/** The options of a run that the user's words start. */
+export interface ReplyOptions<
+  Format extends FormatOption = FormatOption,
+> extends CallOptions<Format> {
+  /** The call whose question the words answer (`pendingToolCallId`). If that question is not the open one, the reply is refused. */
+  readonly toolCallId?: string | undefined
+}
+
 /**
  * Adds the user's words and runs the loop. If a question is open, they answer the first one; the loop runs when nothing is pending any more.
  * Otherwise they are a user message, also while calls or approvals are pending.
@@ -73,13 +85,12 @@ export async function reply<Format extends FormatOption = FormatOption>(
   engine: Engine,
   session: Session,
   text: string | readonly Part[],
-  options?: CallOptions<Format>,
+  options?: ReplyOptions<Format>,
 ): Promise<SessionResultOf<Format>> {
   engineParts(engine)
-  const answered = replied(session, text)
-  return waits(answered)
-    ? drained(...resting<Format>(answered))
-    : runChat(engine, answered, options)
+  const { toolCallId, ...rest } = options ?? {}
+  const answered = replied(session, text, toolCallId)
+  return waits(answered) ? drained(...resting<Format>(answered)) : runChat(engine, answered, rest)
 }
 
 /** Goes on without new input: after tool results were submitted, after an error, or from the point where a run was cut. */
@@ -119,13 +130,14 @@ export function streamReply<Format extends FormatOption = FormatOption>(
   engine: Engine,
   session: Session,
   text: string | readonly Part[],
-  options?: CallOptions<Format>,
+  options?: ReplyOptions<Format>,
 ): SessionStream<SessionResultOf<Format>> {
   engineParts(engine)
-  const answered = replied(session, text)
+  const { toolCallId, ...rest } = options ?? {}
+  const answered = replied(session, text, toolCallId)
   return waits(answered)
     ? withSession(answered, ...resting<Format>(answered))
-    : chatStream(prepare(engine, answered, 'chat', options))
+    : chatStream(prepare(engine, answered, 'chat', rest))
 }
 
 /** `resume` as a stream of events. */
@@ -153,6 +165,9 @@ export function streamStep(
 /**
  * Applies a command and goes on as far as that is possible: the loop runs when nothing is pending any more, or by a message of the
  * user. While something is pending, the stream has one event, which says what. Without a command, a run that was cut is resumed.
+ *
+ * Arguments of an approval that do not match the schema of the tool throw a `ValidationError`, and the call waits on. (A schema that
+ * answers with a promise is asked when the call runs.)
  */
 export function streamNext<Format extends FormatOption = FormatOption>(
   engine: Engine,
@@ -162,9 +177,37 @@ export function streamNext<Format extends FormatOption = FormatOption>(
 ): SessionStream<SessionResultOf<Format>> {
   engineParts(engine)
   const next = command === undefined ? session : applyCommand(session, command)
+  if (command?.type === 'approve') refuseArguments(engine, session, command, options)
   return waits(next)
     ? withSession(next, ...resting<Format>(next))
     : chatStream(prepare(engine, checked(next, 'resume'), 'chat', options))
+}
+
+/** Throws the problems of arguments that replace those of the model, if the schema of the tool can tell them at once. */
+function refuseArguments(
+  engine: Engine,
+  { pendingApprovals }: Session,
+  { toolCallId, arguments: args }: Extract<SessionCommand, { type: 'approve' }>,
+  options?: CallOptions,
+): void {
+  const pending = pendingApprovals.find(({ id }) => id === toolCallId)
+  if (args === undefined || pending === undefined) return
+  const tool = runContext(engine, options).tools.find(({ name }) => name === pending.name)
+  if (tool === undefined) return
+  const issues = argumentIssues(toDecision(pending, { arguments: args }).call, tool)
+  assertValid('invalid_options', within('command', within('arguments', issues)))
+}
+
+/** The problems of a call's arguments that are known at once. A schema that throws says so when the call runs. */
+function argumentIssues(call: ToolCall, tool: Tool): readonly Issue[] {
+  try {
+    const checked = checkArguments(call, tool)
+    if (!(checked instanceof Promise)) return checked.issues ?? []
+    disown(checked)
+  } catch {
+    // The call fails when it runs.
+  }
+  return []
 }
 
 /** A run of a session that has not started. */

@@ -19,7 +19,7 @@ import { defined } from '../types/guards.ts'
 import { appendMessages, type Message, type Thread, type ToolCall } from '../types/message.ts'
 import type { ModelResponse } from '../types/response.ts'
 import type { ChatResult, HaltedReason, PendingApproval, ToolHalt } from '../types/results.ts'
-import type { AnswerFacts, RunProgress, Session } from '../types/session.ts'
+import type { AnswerFacts, CallDecision, RunProgress, Session } from '../types/session.ts'
 
 /** A session and the events folded into it since. Pure: any earlier one can be kept. */
 export interface SessionReducer {
@@ -63,7 +63,7 @@ export function snapshot(base: Session, state: Collector): Session {
   const run = isInvalidOutput(state)
     ? failedRun(base.run?.mode ?? 'auto', toResponse({ ...state, error: undefined }))
     : progress(base, state)
-  const outcome = outcomeOf(state)
+  const outcome = lateOutcome(run, state) ?? outcomeOf(run, state)
   if (outcome !== undefined) return settled(base, outcome, run)
   const { error, result } = state
   const thread = appendMessages(state.thread, ...partialMessages(state))
@@ -95,13 +95,14 @@ function isInvalidOutput({ error }: Collector): boolean {
 }
 
 /** How the run ended, if it did. The last step of a loop has everything that its result has. */
-function outcomeOf(state: Collector): Outcome | undefined {
+function outcomeOf({ decisions }: RunProgress, state: Collector): Outcome | undefined {
   const { thread, questions, approvals, haltedReason, halted } = state
   const last = state.steps.at(-1)
   if (last === undefined || state.active) return undefined
   const { manualToolCalls, halt, response } = last
   const rests = isDone(last) || manualToolCalls.length > 0
-  if (haltedReason === undefined && (!rests || asksAgain(thread))) return undefined
+  const goesOn = !rests || asksAgain(thread) || (halt === undefined && decisions !== undefined)
+  if (haltedReason === undefined && goesOn) return undefined
   return {
     haltedReason: haltedReason ?? halt?.reason ?? restingReason(response),
     thread,
@@ -114,10 +115,31 @@ function outcomeOf(state: Collector): Outcome | undefined {
   }
 }
 
-/** Whether a step ended with a message of the loop, which asks the model again. */
+/** How the run ended, if handlers of late calls asked or halted: before the model is asked, and after all of those calls. */
+function lateOutcome({ decisions = [] }: RunProgress, state: Collector): Outcome | undefined {
+  const { active, halts, error, thread } = state
+  if (active || halts.length === 0 || error !== undefined) return undefined
+  const questions = halts.filter(({ reason }) => reason === 'ask_user')
+  const isAsked = ({ call }: CallDecision): boolean =>
+    questions.some(({ toolCallId }) => toolCallId === call.id)
+  if (!decisions.every(isAsked)) return undefined
+  const others = halts.filter(({ reason }) => reason !== 'ask_user')
+  return {
+    haltedReason: others[0]?.reason ?? 'ask_user',
+    thread,
+    manualToolCalls: [],
+    approvals: [],
+    questions,
+    halts: others,
+    error: others[0]?.error,
+    response: undefined,
+  }
+}
+
+/** Whether a step ended with a message of the loop, or a late result, which asks the model again. */
 function asksAgain({ messages }: Thread): boolean {
   const { metadata } = messages.at(-1) ?? {}
-  return metadata?.['structuredFinalize'] === true || metadata?.['repair'] === true
+  return ['structuredFinalize', 'repair', 'lateResultOf'].some((mark) => metadata?.[mark])
 }
 
 /** How a run ended. */
@@ -131,8 +153,8 @@ interface Outcome {
   /** The other halts of the last step, which take effect when its calls are settled. */
   readonly halts: readonly ToolHalt[]
   readonly error?: ErrorData | undefined
-  /** The last answer. */
-  readonly response: ModelResponse
+  /** The last answer, unless late calls ended the run. */
+  readonly response: ModelResponse | undefined
 }
 
 /**
@@ -160,13 +182,15 @@ function settled(base: Session, outcome: Outcome, run: RunProgress): Session {
     status,
     run: counted(defined<RunProgress>({ ...progressed, late, decisions })),
   })
-  const waiting: RunProgress = {
+  const resting: RunProgress = {
     ...restingRun(run.mode),
     turns: run.turns,
-    phase: 'waiting',
-    answer: answerFacts(response),
     halts: outcome.halts,
   }
+  const waiting: RunProgress =
+    response === undefined
+      ? resting
+      : { ...resting, phase: 'waiting', answer: answerFacts(response) }
   if (question !== undefined) return next('awaiting_user', waiting)
   if (approvals.length > 0) return next('awaiting_approval', waiting)
   if (manualToolCalls.length > 0) {
@@ -195,7 +219,7 @@ function progress(base: Session, state: Collector): RunProgress {
   const usage = Object.keys(spent).length === 0 ? undefined : spent
   const counts = { mode, turns, usage }
   if (!state.active) {
-    const at = { ...counts, phase: 'between', started, halts: [], results: stored } as const
+    const at = { ...counts, phase: 'between', started, halts, results: stored } as const
     return defined<RunProgress>({ ...at, ...left })
   }
   if (state.end === undefined) {
@@ -225,7 +249,7 @@ function unsettled(base: Session, state: Collector): Pick<RunProgress, 'decision
   const left = decisions.filter((decision) =>
     decision.late === true ? !isTold(decision.call.id) : state.steps.length === 0,
   )
-  const added = new Set(messages.slice(-late.length - 1).map((message) => JSON.stringify(message)))
+  const added = new Set(state.steps[0]?.newMessages.map((message) => JSON.stringify(message)))
   const waiting = late.filter((message) => !added.has(JSON.stringify(message)))
   return defined<Pick<RunProgress, 'decisions' | 'late'>>({
     decisions: left.length === 0 ? undefined : left,
@@ -288,8 +312,9 @@ export function withLateMessages(session: Session): Session {
   const { mode, turns, usage, started, results, decisions } = run
   // Without a partial answer, which is asked for again.
   const { thread } = restore(session)
+  const halts = run.phase === 'between' ? run.halts : []
   const counts = { mode, turns, usage }
-  const at = { ...counts, phase: 'between', started, halts: [], results, decisions } as const
+  const at = { ...counts, phase: 'between', started, halts, results, decisions } as const
   return {
     ...session,
     thread: appendMessages(thread, ...run.late),
@@ -339,12 +364,13 @@ function restored(session: Session): Collector {
   }
 }
 
-/** The state between two steps. Late calls may have been started, or have left a result. */
+/** The state between two steps. Late calls may have been started, have left a result, have asked or have halted. */
 function between({ run, thread }: Session): Collector {
   const state = createCollector(thread)
-  return run?.decisions === undefined
-    ? state
-    : { ...state, started: run.started, results: run.results ?? [] }
+  if (run === undefined) return state
+  const { started, results = [] } = run
+  const halts = run.phase === 'between' ? run.halts : []
+  return run.decisions === undefined ? { ...state, halts } : { ...state, halts, started, results }
 }
 
 /** The caller's last message: nothing before it is still under way. */
@@ -355,11 +381,12 @@ function lastInput(messages: readonly Message[]): number {
 /** An empty answer. */
 const silence: Message = { role: 'assistant', content: '' }
 
-/** Whether a tool message marks a result that may still come. A call that the provider cut has none. */
-function isMark({ metadata }: Message): boolean {
+/** Whether a tool message marks a result that may still come. A call that the provider cut, or was reported as interrupted, has none. */
+export function isMark({ metadata }: Message): boolean {
   const reason = metadata?.['reason']
   return (
     metadata?.['interrupted'] === true &&
+    metadata['reported'] !== true &&
     (reason === 'interrupted' || reason === 'cancelled' || reason === 'error')
   )
 }

@@ -283,7 +283,7 @@ async function* playCall(call: FakeCall, exit: Exit): Batches {
     const { requestId, sections } = beginCall(call)
     let made = 0
     const newId = options.newId ?? ((kind: string) => `fake-${kind}-${++made}`)
-    const gate = eventGate({ provider, requestId, newId })
+    const gate = eventGate({ provider, requestId, newId, history: call.request.messages })
     let waited = 0
     for (const { delayMs, events } of sections) {
       if (delayMs !== undefined) {

@@ -21,8 +21,8 @@ export interface Message extends PartOptions {
   readonly sources?: readonly Source[]
   /**
    * Yours, except for the keys that the library sets. On an answer: `partial` if it was cut off, `paused` if the provider
-   * continues it in the next one. On a tool message: `interrupted` and `reason` if a result never came, `pending` if it
-   * comes later, `askUser` until the user has answered and `answeredByUser` then, `denied`, `isError`, `approvedArguments`.
+   * continues it in the next one. On a tool message: `interrupted` and `reason` if a result never came, `reported` if it had
+   * been started and cannot come any more, `pending` if it comes later, `askUser` until the user has answered and `answeredByUser` then, `denied`, `isError`, `approvedArguments`.
    * On a user message that the user did not write: `lateResultOf`, `repair`, `structuredFinalize`, `compacted`.
    */
   readonly metadata?: JsonObject
@@ -123,7 +123,7 @@ export type Part = TextPart | ImagePart | FilePart | ReasoningPart | ProviderIte
 
 /** A tool call that the model made. */
 export interface ToolCall {
-  /** Unique within one response; the tool's result carries it back. */
+  /** Unique among the calls of a thread: the second call with the id `c1` is `c1_2`. The tool's result carries it back. */
   readonly id: string
   readonly name: string
   /** The decoded arguments; `{}` when `rawArguments` is not a JSON object. */

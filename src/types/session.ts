@@ -92,8 +92,15 @@ export interface RunProgress {
  * Whoever may hand in a command may do what it says. An endpoint for users checks its type, and what addresses its media name.
  */
 export type SessionCommand =
-  /** The user's words: the answer to the first open question, or a user message. Parts are texts, images and files. */
-  | { readonly type: 'send'; readonly content: string | readonly Part[] }
+  /**
+   * The user's words: the answer to the first open question, or a user message. Parts are texts, images and files. With `toolCallId`
+   * only the answer to that call's question.
+   */
+  | {
+      readonly type: 'send'
+      readonly content: string | readonly Part[]
+      readonly toolCallId?: string | undefined
+    }
   | {
       readonly type: 'approve'
       readonly toolCallId: string

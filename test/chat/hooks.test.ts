@@ -255,6 +255,35 @@ describe('prepareStep and a run that goes on', () => {
   })
 })
 
+test.each(['tool_execution_started', 'tool_execution_completed', 'tool_result_encoded'] as const)(
+  'onEvent that throws at %s of a late result keeps it, and the tool runs once at most',
+  async (type) => {
+    const ran: string[] = []
+    const pay = named('pay', () => ran.push('pay'), { needsApproval: true })
+    const adapter = fake({ scripts: [[call('c1', 'pay')], done, done] })
+    const engine = createEngine({ adapter, tools: [pay] })
+    const { session } = await Session.start(engine, 'go')
+    const spoke = (await Session.reply(engine, session, 'hurry')).session
+    const onEvent = (event: StreamEvent): void => {
+      if (event.type === type) throw new Error('the log is full')
+    }
+    const failed = await Session.resume(engine, Session.approve(spoke, 'c1'), { onEvent })
+    expect(failed.session).toMatchObject({
+      status: 'error',
+      error: { message: 'onEvent threw: the log is full' },
+    })
+    // Once more, where the result is known already.
+    const again = await Session.resume(engine, failed.session, { onEvent })
+    const { session: after } =
+      again.session.status === 'error' ? await Session.resume(engine, again.session) : again
+    expect(after.status).toBe('completed')
+    expect(adapter.calls).toHaveLength(3)
+    expect(ran.length).toBeLessThan(2)
+    const told = after.thread.messages.filter(({ metadata }) => metadata?.['lateResultOf'] === 'c1')
+    expect(told).toHaveLength(1)
+  },
+)
+
 test('prepareStep and summarize get a signal that is aborted when the run is stopped or left', async () => {
   const signals: AbortSignal[] = []
   const wait = (signal: AbortSignal): Promise<never> => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
+  chat,
   createEngine,
   generate,
   isAllmError,
@@ -377,3 +378,26 @@ describe('settings', () => {
 function keysOf<T extends object>(table: T): readonly (keyof T & string)[] {
   return Object.keys(table) as (keyof T & string)[] // An object literal has no other keys.
 }
+
+test.each(wireFormats)(
+  '%s: a call id that an earlier answer used gets a number',
+  async (format) => {
+    const again: Script = [['tool_call', { id: 'call_0', name: 'look', arguments: {} }]]
+    const scripts = [again, again, again, [['text', 'done']] satisfies Script]
+    let answers = 0
+    const adapter = adapterOf(format, () =>
+      wireResponse(renderWire(format, scripts[answers++] ?? [], { stream: true }), {
+        clock: virtualClock(),
+      }),
+    )
+    const look = tool({ name: 'look', description: 'looks', schema: {}, handler: () => 'seen' })
+    const engine = createEngine({ adapter, model: 'a-model', tools: [look] })
+    const { thread } = await chat(engine, 'go', {
+      // What is not sent any more counts too.
+      prepareStep: ({ messages }) => ({ messages: messages.slice(0, 1) }),
+    })
+    const ids = thread.messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id))
+    expect(ids).toEqual(['call_0', 'call_0_2', 'call_0_3'])
+    expect(thread.messages.flatMap(({ toolCallId }) => toolCallId ?? [])).toEqual(ids)
+  },
+)

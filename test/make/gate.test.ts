@@ -112,17 +112,29 @@ describe('is settled:', () => {
       { type: 'tool_call_completed', call: { id: '', name: '', arguments: [1] } },
       completed({ toolCalls: [call(1), call(2), { id: '', name: '', arguments: [1] }] }),
     )
-    const third = { id: 'call-2', name: 'unnamed', arguments: {}, rawArguments: '[1]' }
+    const third = { id: 'call-1', name: 'unnamed', arguments: {}, rawArguments: '[1]' }
     expect(settled).toEqual([
       { type: 'tool_call_started', id: 'c', name: 'add' },
       { type: 'tool_call_completed', call: call(1) },
-      { type: 'tool_call_started', id: 'call-1', name: 'add' },
-      { type: 'tool_call_delta', id: 'call-1', argumentsDelta: '{"x":2}' },
-      { type: 'tool_call_completed', call: { ...call(2), id: 'call-1' } },
-      { type: 'tool_call_started', id: 'call-2', name: 'unnamed' },
+      { type: 'tool_call_started', id: 'c_2', name: 'add' },
+      { type: 'tool_call_delta', id: 'c_2', argumentsDelta: '{"x":2}' },
+      { type: 'tool_call_completed', call: { ...call(2), id: 'c_2' } },
+      { type: 'tool_call_started', id: 'call-1', name: 'unnamed' },
       { type: 'tool_call_completed', call: third },
-      completed({ toolCalls: [call(1), { ...call(2), id: 'call-1' }, third] }),
+      completed({ toolCalls: [call(1), { ...call(2), id: 'c_2' }, third] }),
     ])
+  })
+
+  test('an id that a call before the answer has', () => {
+    const call = (id: string) => ({ id, name: 'add', arguments: {} })
+    const history = [
+      { role: 'assistant' as const, content: '', toolCalls: [call('c'), call('d_2')] },
+      { role: 'assistant' as const, content: '', toolCalls: [call('d')] },
+    ]
+    const gate = eventGate({ ...facts, history })
+    const toolCalls = ['c', 'd', 'c', 'e'].map(call)
+    const events = gate.settle([completed({ toolCalls })] as readonly ModelEvent[])
+    expect(events).toEqual([completed({ toolCalls: ['c_2', 'd_3', 'c_3', 'e'].map(call) })])
   })
 
   test('a call with members that no call has', () => {

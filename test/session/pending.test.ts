@@ -849,7 +849,7 @@ describe('rewind and late results', () => {
     expect(after.session.thread.messages[3]?.content).toContain('{"paid":7}')
   })
 
-  test('an id that a later call has again does not bring that result back', async () => {
+  test('a later call that the model gave the same id is another call, and its result does not come back', async () => {
     const { engine } = engineWith(
       [call('c1', 'hand', { n: 1 })],
       waiting,
@@ -861,7 +861,7 @@ describe('rewind and late results', () => {
     const told = Session.submitToolResult(asked, 'c1', 'FIRST')
     const again = (await Session.reply(engine, told, 'again')).session
     const more = (await Session.reply(engine, again, 'more')).session
-    const second = Session.submitToolResult(more, 'c1', 'SECOND')
+    const second = Session.submitToolResult(more, 'c1_2', 'SECOND')
     expect(JSON.stringify(Session.rewind(second, 3))).toContain('FIRST')
     expect(JSON.stringify(Session.rewind(second, 3))).not.toContain('SECOND')
     expect(Session.rewind(more, 3).pendingToolCalls).toEqual([])

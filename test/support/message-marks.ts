@@ -7,6 +7,7 @@ export const messageMarks = [
   'approvedArguments',
   'interrupted',
   'reason',
+  'reported',
   'pending',
   'askUser',
   'answeredByUser',

@@ -116,7 +116,7 @@ interface CallId {
 /**
  * Gives every call an id that no other call of the thread has.
  *
- * Gemini's own id is used if it sent one that is free. Otherwise `newId` makes one. Without `newId` it is made of the
+ * Gemini's own id is used, with a number if it is not free. Otherwise `newId` makes one. Without `newId` it is made of the
  * answer's id and the position of the call, so that the same answer always gets the same ids.
  */
 function callIds(source: CallIdSource): (sent: unknown) => CallId {
@@ -127,10 +127,12 @@ function callIds(source: CallIdSource): (sent: unknown) => CallId {
     taken ??= new Set(history.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id)))
     const given = asText(sent)
     let id = given
-    while (id === undefined || taken.has(id)) {
+    for (let nth = 2; id === undefined || taken.has(id); nth++) {
       position++
       // A `newId` that repeats itself would never give a free id.
-      id = newId === undefined || position > 64 ? madeId(source, position) : newId('call')
+      const made = newId === undefined || position > 64
+      if (given !== undefined) id = `${given}_${nth}`
+      else id = made ? madeId(source, position) : newId('call')
     }
     taken.add(id)
     return id === given ? { id } : { id, sentId: given ?? null }

@@ -239,7 +239,11 @@ function decodedStream(
   const request = withoutEmpty(named)
   const open = wire.open(request, facts, { stream, sessionId, newId })
   const source = (): Promise<HttpCall> => httpCall(wire, open, request, { options, facts, stream })
-  const gate = eventGate({ ...facts, maxResponseBytes: options.maxResponseBytes })
+  const gate = eventGate({
+    ...facts,
+    history: request.messages,
+    maxResponseBytes: options.maxResponseBytes,
+  })
   // An adapter that is called directly is as safe as one behind an engine, which has such a gate for every adapter.
   return streamSse(source, open.decoder, (out) => {
     const events = gate.settle(out)

@@ -64,9 +64,9 @@ describe('ids', () => {
     expect(await callsOf(...parts)).toEqual(calls)
   })
 
-  test('a repeated id is replaced, and the sent one is kept', async () => {
+  test('a repeated id gets a number, and the sent one is kept', async () => {
     const calls = await callsOf(call('a', { id: 'x' }), call('b', { id: 'x' }))
-    expect(calls.map(({ id }) => id)).toEqual(['x', 'call_answer-1_1'])
+    expect(calls.map(({ id }) => id)).toEqual(['x', 'x_2'])
     expect(calls[1]?.opaque).toEqual({ sentId: 'x' })
   })
 
