@@ -211,7 +211,11 @@ function renderFormat(format: ResponseFormat, context: FormatContext): Structure
       return {}
     case 'json_object':
       if (!byTool) return { config: { responseMimeType } }
-      throw notTogether(target.provider, 'tools', 'json_object: use a schema')
+      throw notTogether(
+        target.provider,
+        'tools',
+        'json_object: use a schema, or structuredFinalize',
+      )
     case 'json_schema': {
       if (byTool) return renderAnswerTool(format, context)
       const { schema } = schemas.answer(format.schema, dialect)
