@@ -100,6 +100,7 @@ export {
   type AdapterErrorReason,
   isAllmError,
   AllmError,
+  type AnyAllmError,
   EngineError,
   type EngineErrorReason,
   ImageAdapterError,

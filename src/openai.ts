@@ -1,3 +1,4 @@
+export type { Fetch } from './http/call.ts'
 export { openaiImages, type OpenAiImagesOptions } from './providers/openai/images.ts'
 export {
   azure,

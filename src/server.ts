@@ -1,3 +1,4 @@
+export type { ServerScriptFunction } from './server/answers.ts'
 export { createFakeServer, type FakeServer } from './server/fake-server.ts'
 export { type FakeServerOptions } from './server/request-handler.ts'
 export {
@@ -7,7 +8,7 @@ export {
   type Fault,
   type SeededFailures,
 } from './server/faults.ts'
-export type { RecordedRequest } from './server/request.ts'
+export type { RecordedRequest, ServedRequest } from './server/request.ts'
 export { renderWire, wireResponse, type ReplayOptions } from './server/wire.ts'
 export {
   carriedFinishReason,

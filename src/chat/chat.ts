@@ -1,5 +1,5 @@
 import type { Engine } from '../contracts/engine.ts'
-import type { CallOptions, FormatOption } from '../contracts/options.ts'
+import type { CallOptions } from '../contracts/options.ts'
 import {
   failureOf,
   foldEvent,
@@ -9,7 +9,7 @@ import {
   type Collector,
 } from '../run/collector.ts'
 import { keepEvent } from '../run/context.ts'
-import type { OptionsWith, WithOutput } from '../run/output.ts'
+import { plainOptions, type AnyFormat, type OptionsWith, type WithOutput } from '../run/output.ts'
 import { drained, runStream, type RunEnd, type RunFold, type RunStream } from '../run/run-stream.ts'
 import { shownEvent } from '../run/view-event.ts'
 import type { ChatResult, PartialResult, StepResult } from '../types/results.ts'
@@ -24,22 +24,22 @@ export type ChatResultOf<Format> = ChatResult & Partial<WithOutput<Format>>
  *
  * Rejects when a model call fails. The error's `partial` is the result so far, with a thread that can be sent.
  */
-export async function chat<Format extends FormatOption | undefined = undefined>(
+export async function chat<Format extends AnyFormat = undefined>(
   engine: Engine,
   input: ThreadInput,
   options?: OptionsWith<Format>,
 ): Promise<ChatResultOf<Format>> {
-  const loop = createLoop(engine, { kind: 'chat', state: startAt(input) }, options)
+  const loop = createLoop(engine, { kind: 'chat', state: startAt(input) }, plainOptions(options))
   return drained(loopSource(loop), chatFold<Format>(loop))
 }
 
 /** Runs the loop and emits its events as they arrive: those of each step, then `chat_completed`. */
-export function streamChat<Format extends FormatOption | undefined = undefined>(
+export function streamChat<Format extends AnyFormat = undefined>(
   engine: Engine,
   input: ThreadInput,
   options?: OptionsWith<Format>,
 ): RunStream<ChatResultOf<Format>> {
-  const loop = createLoop(engine, { kind: 'chat', state: startAt(input) }, options)
+  const loop = createLoop(engine, { kind: 'chat', state: startAt(input) }, plainOptions(options))
   return runStream(loopSource(loop), chatFold<Format>(loop), {
     keep: keepEvent(loop.context),
     show: shownEvent,

@@ -16,7 +16,7 @@ import {
   toolErrorReasons,
   ValidationError,
   validationErrorReasons,
-  type AllmError,
+  type AnyAllmError,
 } from './errors.ts'
 import { thrownText } from './to-json-value.ts'
 
@@ -27,10 +27,10 @@ export function errorToJSON(error: unknown): ErrorData {
 }
 
 /** The error that `errorToJSON` wrote, as an instance of its class. An unknown reason becomes a general one of the same kind. */
-export function errorFromJSON(data: ErrorData): AllmError {
+export function errorFromJSON(data: ErrorData): AnyAllmError {
   const { message } = data
   // The cause is the description that `toJSON` wrote; the partial result is plain data of this type.
-  const details = { ...data, partial: data.partial as AllmError['partial'] }
+  const details = { ...data, partial: data.partial as AnyAllmError['partial'] }
   switch (data.kind) {
     case 'adapter':
       return new AdapterError(oneOf(adapterErrorReasons, data.reason, 'unknown'), message, details)

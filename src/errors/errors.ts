@@ -17,9 +17,6 @@ interface ErrorDetails {
   readonly partial?: PartialResult | undefined
 }
 
-/** The fields that one kind of error adds to its JSON. */
-type OwnFields = { readonly [K in keyof ErrorData]?: ErrorData[K] | undefined }
-
 /**
  * The base of every error of this library. Branch on `kind` and `reason`; `message` is for people.
  *
@@ -51,17 +48,38 @@ export abstract class AllmError extends Error {
       cause: this.cause === undefined ? undefined : redactJson(toJsonValue(this.cause)),
       requestId: this.requestId,
       partial: this.partial,
-      ...this.facts(),
+      ...Object.fromEntries(ownFields.map((field) => [field, Reflect.get(this, field)])),
     })
-  }
-
-  protected facts(): OwnFields {
-    return {}
   }
 }
 
-/** Whether a value is an error of this library, also when it comes from another copy of the package. */
-export function isAllmError(value: unknown): value is AllmError {
+/** The fields that the kinds of errors add, each to its JSON too. */
+const ownFields: readonly (keyof ErrorData)[] = [
+  'provider',
+  'status',
+  'retryAfterMs',
+  'retryable',
+  'eventIndex',
+  'toolName',
+  'toolCallId',
+  'issues',
+]
+
+/** Any error of this library, one type for each `kind`: `error.kind === 'adapter'` tells the compiler that it is an `AdapterError`. */
+export type AnyAllmError =
+  | AdapterError
+  | StreamError
+  | ToolError
+  | EngineError
+  | ValidationError
+  | SessionError
+  | ImageAdapterError
+
+/**
+ * Whether a value is an error of this library, also when it comes from another copy of the package. The compiler then knows
+ * the class by the `kind`.
+ */
+export function isAllmError(value: unknown): value is AnyAllmError {
   try {
     return typeof value === 'object' && value !== null && brand in value
   } catch {
@@ -112,22 +130,13 @@ export function reasonOfStatus(status: number): AdapterErrorReason {
   return reasonByStatus[status] ?? (status >= 500 ? 'provider_unavailable' : 'unknown')
 }
 
-/** Whether another attempt may succeed, by reason. */
-const isTransient: Readonly<Record<AdapterErrorReason | ImageAdapterErrorReason, boolean>> = {
-  authentication_failed: false,
-  rate_limited: true,
-  invalid_request: false,
-  content_filter: false,
-  context_length_exceeded: false,
-  provider_unavailable: true,
-  timeout: true,
-  network_error: true,
-  malformed_response: false,
-  unsupported_feature: false,
-  no_scripted_response: false,
-  unknown: false,
-  unsupported_operation: false,
-}
+/** The reasons after which another attempt may succeed. */
+export const transientReasons: readonly (AdapterErrorReason | ImageAdapterErrorReason)[] = [
+  'rate_limited',
+  'provider_unavailable',
+  'timeout',
+  'network_error',
+]
 
 /** What is known about a failed provider call. */
 export interface AdapterErrorDetails extends ErrorDetails {
@@ -141,7 +150,9 @@ export interface AdapterErrorDetails extends ErrorDetails {
 }
 
 /** A failed call to a provider, for chat or for images. */
-abstract class CallError<Reason extends keyof typeof isTransient> extends AllmError {
+abstract class CallError<
+  Reason extends AdapterErrorReason | ImageAdapterErrorReason,
+> extends AllmError {
   readonly reason: Reason
   readonly provider: string | undefined
   readonly status: number | undefined
@@ -154,12 +165,7 @@ abstract class CallError<Reason extends keyof typeof isTransient> extends AllmEr
     this.provider = details.provider
     this.status = Number.isInteger(details.status) ? count(details.status) : undefined
     this.retryAfterMs = count(details.retryAfterMs)
-    this.retryable = details.retryable ?? isTransient[reason]
-  }
-
-  protected override facts(): OwnFields {
-    const { provider, status, retryAfterMs, retryable } = this
-    return { provider, status, retryAfterMs, retryable }
+    this.retryable = details.retryable ?? transientReasons.includes(reason)
   }
 }
 
@@ -229,10 +235,6 @@ export class StreamError extends AllmError {
     this.provider = details.provider
     this.eventIndex = Number.isInteger(details.eventIndex) ? count(details.eventIndex) : undefined
   }
-
-  protected override facts(): OwnFields {
-    return { provider: this.provider, eventIndex: this.eventIndex }
-  }
 }
 
 /** The error of a call that its caller stopped. */
@@ -253,7 +255,9 @@ export function timedOutCall(
   begun: boolean,
 ): AdapterError {
   const { provider, requestId } = call
-  const what = begun ? `was silent for ${ms} ms` : `sent no content within ${ms} ms`
+  const what = begun
+    ? `was silent for ${ms} ms (streamTimeoutMs)`
+    : `sent no content within ${ms} ms (requestTimeoutMs)`
   return new AdapterError('timeout', `${provider} ${what}`, { provider, requestId })
 }
 
@@ -305,10 +309,6 @@ export class ToolError extends AllmError {
     this.toolName = details.toolName
     this.toolCallId = details.toolCallId
   }
-
-  protected override facts(): OwnFields {
-    return { toolName: this.toolName, toolCallId: this.toolCallId }
-  }
 }
 
 /** Every reason of an `EngineError`. */
@@ -342,10 +342,6 @@ export class EngineError extends AllmError {
     this.reason = reason
     this.provider = details.provider
   }
-
-  protected override facts(): OwnFields {
-    return { provider: this.provider }
-  }
 }
 
 /** Every reason of a `ValidationError`. */
@@ -377,10 +373,6 @@ export class ValidationError extends AllmError {
     super(`${reason.replaceAll('_', ' ')}: ${issueList(issues)}`, details)
     this.reason = reason
     this.issues = issues.map(({ path, problem }) => ({ path, problem: redact(problem) }))
-  }
-
-  protected override facts(): OwnFields {
-    return { issues: this.issues }
   }
 }
 

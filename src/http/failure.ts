@@ -34,7 +34,7 @@ export function transportFailure(
     provider,
     requestId,
     cause: error,
-    ...(code === '' ? {} : { metadata: { code } }),
+    metadata: code === '' ? {} : { code },
   })
 }
 

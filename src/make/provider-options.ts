@@ -1,11 +1,11 @@
-import { nearest } from '../schema/checks.ts'
+import { meantKey } from '../schema/checks.ts'
 import type { Issue } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { ProviderOptions } from '../types/provider-options.ts'
 
 /** The providers of this package. Their options may be in any request, whichever adapter it goes to. */
-export const builtInProviders = ['openai', 'anthropic', 'gemini'] as const
+export const builtInProviders = ['openai', 'azure', 'anthropic', 'gemini'] as const
 
 /**
  * A body with provider options merged over it, by the one rule for all providers and all layers of options.
@@ -49,20 +49,38 @@ export function optionsFor(
   return provider === api ? shared : mergeOptions(shared, own)
 }
 
+/** What may have options for providers. */
+interface OptionsHolder {
+  readonly providerOptions?: ProviderOptions
+  /** The members that may have options of their own. */
+  readonly messages?: readonly OptionsHolder[]
+  readonly tools?: readonly OptionsHolder[]
+  readonly content?: string | readonly OptionsHolder[]
+}
+
 /**
  * The problem of options for a provider that nobody reads: a name that is neither the adapter's nor one of the built-in ones.
- * The nearest legal name is suggested.
+ * The nearest legal name is suggested. The options of messages, parts and tools are looked through too.
  */
-export function unknownProviders(options: ProviderOptions, provider: string): readonly Issue[] {
+export function unknownProviders(
+  holder: OptionsHolder,
+  provider: string,
+  place = '',
+): readonly Issue[] {
+  const { providerOptions = none, messages, tools, content } = holder
   const legal = [...new Set([provider, ...builtInProviders])]
-  return Object.keys(options)
+  const own = Object.keys(providerOptions)
     .filter((name) => !legal.includes(name))
-    .map((name) => {
-      const near = nearest(name, legal)
-      const advice =
-        near === undefined ? `it is one of ${legal.join(', ')}` : `did you mean ${near}?`
-      return { path: `providerOptions.${name}`, problem: `is not a provider: ${advice}` }
-    })
+    .map((name) => ({
+      path: `${place}providerOptions.${name}`,
+      problem: `is not a provider: ${meantKey(name, legal)}`,
+    }))
+  const inside = Object.entries({ messages, tools, content }).flatMap(([key, list]) =>
+    typeof list === 'object'
+      ? list.flatMap((one, at) => unknownProviders(one, provider, `${place}${key}[${at}].`))
+      : [],
+  )
+  return [...own, ...inside]
 }
 
 const none: ProviderOptions = {}

@@ -408,8 +408,9 @@ export interface FoldedResponse extends ModelResponse {
 }
 
 /**
- * The response so far. After the last event it is the whole response. Before that it is partial: its message is marked
- * `partial`, and its `finishReason` is `error` if the run failed and `other` if it was left.
+ * The response so far. After the end of the answer it is the whole response, with the model's own `finishReason`, also if the
+ * run failed after it. Before that it is partial: its message is marked `partial`, and its `finishReason` is `error` if the
+ * run failed and `other` if it was left.
  *
  * Between two steps of a loop it is the last step's response.
  */
@@ -426,7 +427,7 @@ export function toResponse(state: Collector): FoldedResponse {
     message,
     outputText: messageText(message),
     toolCalls: message.toolCalls ?? [],
-    finishReason: error !== undefined ? 'error' : (end?.finishReason ?? 'other'),
+    finishReason: end?.finishReason ?? (error === undefined ? 'other' : 'error'),
     rawFinishReason: end?.rawFinishReason,
     usage: state.usage,
     warnings: state.warnings,

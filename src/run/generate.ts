@@ -1,5 +1,5 @@
 import type { Engine } from '../contracts/engine.ts'
-import type { CallOptions, FormatOption } from '../contracts/options.ts'
+import type { CallOptions } from '../contracts/options.ts'
 import { span } from '../core/telemetry.ts'
 import { ValidationError, type AllmError } from '../errors/errors.ts'
 import { assertOptions, describe } from '../schema/checks.ts'
@@ -29,7 +29,9 @@ import { checkRequest, modelCall, type ModelRun } from './model-call.ts'
 import {
   checkOutput,
   outputSchema,
+  plainOptions,
   repairMessage,
+  type AnyFormat,
   type OptionsWith,
   type WithOutput,
 } from './output.ts'
@@ -48,12 +50,12 @@ type FoldedResult = ModelResponse & { readonly output?: unknown }
  * It rejects when the call fails, before or after the first event; the error's `partial` is the response so far. With a
  * schema as `responseFormat`, an answer that does not match rejects with a `ValidationError` that keeps the response too.
  */
-export async function generate<Format extends FormatOption | undefined = undefined>(
+export async function generate<Format extends AnyFormat = undefined>(
   engine: Engine,
   input: RequestInput,
   options?: OptionsWith<Format>,
 ): Promise<GenerateResult<Format>> {
-  const call = prepareCall(engine, input, options)
+  const call = prepareCall(engine, input, plainOptions(options))
   const { context, run } = call
   const { requestId } = context
   const trace = span('generate', { requestId, provider: run.state.provider }, context.engine.clock)
@@ -76,12 +78,12 @@ export async function generate<Format extends FormatOption | undefined = undefin
 }
 
 /** Makes one model call and emits its events as they arrive. Tools are offered but not run. */
-export function streamGenerate<Format extends FormatOption | undefined = undefined>(
+export function streamGenerate<Format extends AnyFormat = undefined>(
   engine: Engine,
   input: RequestInput,
   options?: OptionsWith<Format>,
 ): RunStream<GenerateResult<Format>> {
-  const call = prepareCall(engine, input, options)
+  const call = prepareCall(engine, input, plainOptions(options))
   const stream: RunStream = runStream(call.run, callFold(call), {
     keep: keepEvent(call.context),
     show: shownModelEvent,
@@ -158,7 +160,8 @@ function settleCall({ checked }: PreparedCall, end: RunEnd, state: Collector): F
 /**
  * A model call whose answer is validated. Its last event has the output, or an `error` follows it.
  *
- * With `repair` the model is told what was wrong, and the answer to that is the answer of the call. Its usage is the sum.
+ * With `repair` the model is told what was wrong, and the answer to that is the answer of the call. Its usage is the sum, and
+ * its `metadata.repairs` tells how often that was done.
  */
 function checkedCall(
   context: RunContext,
@@ -178,7 +181,8 @@ function checkedCall(
   async function* batches(): AsyncGenerator<Batch, void> {
     let { messages } = request
     let spent: Usage | undefined
-    for (let repairs = optionOf(context, 'repair') ?? 0; ; repairs--) {
+    const allowed = optionOf(context, 'repair') ?? 0
+    for (let repairs = 0; ; repairs++) {
       let answered: Answered | undefined
       for (let read = await run.next(); read.done !== true; read = await run.next()) {
         answered = lastOf(read.value)
@@ -188,14 +192,18 @@ function checkedCall(
       const { before } = answered
       const response = toResponse(state)
       const usage: Usage = spent === undefined ? state.usage : addUsage(spent, state.usage)
-      const completed = spent === undefined ? answered.completed : { ...answered.completed, usage }
+      const { metadata } = answered.completed
+      const completed =
+        repairs === 0
+          ? answered.completed
+          : { ...answered.completed, usage, metadata: { ...metadata, repairs } }
       const checked = await checkOutput(schema, response)
       if (checked.error === undefined) {
         live = { output: checked.value }
         yield [...before, ...ended({ ...completed, output: checked.plain })]
         return
       }
-      if (repairs === 0 || !checked.repairable) {
+      if (repairs >= allowed || !checked.repairable) {
         yield [...before, ...ended(completed, checked.error)]
         return
       }
@@ -208,9 +216,9 @@ function checkedCall(
   }
   /** The end of an answer that was folded already, with what was found out since. */
   const ended = (completed: Completed, problem?: AllmError): Batch => {
-    const { output } = completed
-    if (state.end !== undefined && output !== undefined) state.end = { ...state.end, output }
-    state.usage = completed.usage ?? state.usage
+    const { type: _type, usage = state.usage, ...end } = completed
+    state.end = end
+    state.usage = usage
     const failure = show(onEvent, completed) ?? problem
     if (failure === undefined) return [completed]
     const error = { type: 'error', error: failure.toJSON() } as const

@@ -75,7 +75,7 @@ export function checkRequest({ engine }: RunContext, request: ModelRequest): voi
     )
   }
   assertValid('invalid_request', asCallerCounts(request, validateRequest(request)))
-  assertValid('invalid_request', unknownProviders(request.providerOptions, provider))
+  assertValid('invalid_request', asCallerCounts(request, unknownProviders(request, provider)))
 }
 
 function adapterOf(adapter: ChatAdapter | undefined): ChatAdapter {

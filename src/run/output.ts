@@ -7,6 +7,7 @@ import type { Message } from '../types/message.ts'
 import type { ModelResponse } from '../types/response.ts'
 import {
   isStandardSchema,
+  type NeedsJsonSchema,
   type SchemaIssue,
   type SchemaOutput,
   type StandardSchema,
@@ -23,9 +24,22 @@ type OutputOf<Format> = [Format] extends [never]
     ? { readonly output: SchemaOutput<Format> }
     : unknown
 
+/** What may be given as a format. Of a schema that does not provide its JSON Schema the compiler says how to add it. */
+export type AnyFormat = FormatOption | StandardSchema | undefined
+
 /** The options of a call, with the exact type of its format. */
-export type OptionsWith<Format> = CallOptions &
-  ({ readonly responseFormat: Format } | { readonly responseFormat?: undefined })
+export type OptionsWith<Format> = Omit<CallOptions, 'responseFormat'> &
+  (
+    | { readonly responseFormat: Format & NeedsJsonSchema<Format> }
+    | { readonly responseFormat?: undefined }
+  )
+
+/** The same options without that type. The compiler cannot see that a format with its JSON Schema is a `FormatOption`. */
+export function plainOptions<Format>(
+  options: OptionsWith<Format> | undefined,
+): CallOptions | undefined {
+  return options as CallOptions | undefined
+}
 
 /** The schema of a format, if it is one. Only a schema validates. */
 export function outputSchema(format: FormatOption | undefined): StandardSchema | undefined {
@@ -48,30 +62,50 @@ export type CheckedOutput =
     }
 
 /**
- * Validates the text of an answer. A text that is not JSON or does not match the schema is an `invalid_output`, which says so
- * if the answer was cut or filtered.
+ * Validates the text of an answer. A text that is not JSON or does not match the schema is an `invalid_output`, whose
+ * `metadata.cause` is an `OutputFault`.
  */
 export async function checkOutput(
   schema: StandardSchema,
   response: Pick<ModelResponse, 'outputText' | 'finishReason' | 'rawFinishReason' | 'metadata'>,
 ): Promise<CheckedOutput> {
   const { outputText: text } = response
-  const cut = cutBy(response)
-  const invalid = (issues: readonly Issue[]): CheckedOutput => ({
-    error: new ValidationError('invalid_output', cut === undefined ? issues : [cut]),
-    repairable: cut === undefined,
-  })
   const answer = readJson(text)
-  if (answer === undefined) {
-    const problem =
-      text === '' ? 'the answer has no text' : `the answer is not JSON: ${text.slice(0, 80)}`
-    return invalid([{ path: '', problem }])
+  const result = answer && (await schema['~standard'].validate(answer.json))
+  if (answer !== undefined && result !== undefined && result.issues === undefined) {
+    const { value } = result
+    // The check says that it is JSON.
+    return { value, plain: json(value).length === 0 ? (value as JsonValue) : answer.json }
   }
-  const result = await schema['~standard'].validate(answer.json)
-  if (result.issues !== undefined) return invalid(result.issues.map(toIssue))
-  const { value } = result
-  // The check says that it is JSON.
-  return { value, plain: json(value).length === 0 ? (value as JsonValue) : answer.json }
+  const cut = cutBy(response)
+  const [cause, problems] = cut ?? faultOf(text, result?.issues)
+  const issues = typeof problems === 'string' ? [{ path: '', problem: problems }] : problems
+  return {
+    error: new ValidationError('invalid_output', issues, { metadata: { cause } }),
+    repairable: cut === undefined,
+  }
+}
+
+/**
+ * Why an answer is not the output: it was cut at `maxTokens`, filtered, refused by the model, has no text, is not JSON, or does
+ * not match the schema.
+ */
+export type OutputFault =
+  | 'length'
+  | 'content_filter'
+  | 'refusal'
+  | 'empty'
+  | 'not_json'
+  | 'mismatch'
+
+/** What is wrong with an answer, and its problems. */
+type Fault = readonly [OutputFault, string | readonly Issue[]]
+
+function faultOf(text: string, issues: readonly SchemaIssue[] | undefined): Fault {
+  if (issues !== undefined) return ['mismatch', issues.map(toIssue)]
+  return text === ''
+    ? ['empty', 'the answer has no text']
+    : ['not_json', `the answer is not JSON: ${text.slice(0, 80)}`]
 }
 
 /** Why an answer is not whole, if its end says so. */
@@ -79,15 +113,16 @@ function cutBy({
   finishReason,
   rawFinishReason,
   metadata,
-}: Parameters<typeof checkOutput>[1]): Issue | undefined {
-  if (finishReason === 'length') return { path: '', problem: 'the answer was cut at maxTokens' }
+}: Parameters<typeof checkOutput>[1]): Fault | undefined {
+  if (finishReason === 'length') return ['length', 'the answer was cut at maxTokens']
   if (finishReason !== 'content_filter') return undefined
   const { refusal } = metadata
   if (typeof refusal === 'string') {
-    return { path: '', problem: `the model refused: ${refusal.slice(0, 200)}` }
+    return ['refusal', `the model refused: ${refusal.slice(0, 200)}`]
   }
-  const refused = rawFinishReason === 'refusal'
-  return { path: '', problem: refused ? 'the model refused' : 'the answer was filtered' }
+  return rawFinishReason === 'refusal'
+    ? ['refusal', 'the model refused']
+    : ['content_filter', 'the answer was filtered']
 }
 
 /** The JSON of an answer: all of its text, or what stands in its fence. A text inside the JSON may have a fence of its own. */

@@ -63,7 +63,11 @@ export function collectEventsSync(events: readonly ModelEvent[]): ModelResponse 
   return response
 }
 
-/** The text of a stream, delta by delta. An `error` event is thrown, with the partial response. Leaving early ends the stream. */
+/**
+ * The text of a stream, delta by delta: that of every answer, one after the other, also of one that was repaired after it.
+ * For a structured answer use `partialOutput`. An `error` event is thrown, with the partial response. Leaving early ends the
+ * stream.
+ */
 export async function* textDeltas(
   events: AsyncIterable<StreamEvent>,
 ): AsyncGenerator<string, void> {

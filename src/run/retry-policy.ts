@@ -3,7 +3,7 @@ import type { Clock } from '../core/clock.ts'
 import type { RetryPlan } from '../core/retry.ts'
 import { emitTelemetry, isObserved, type SpanFacts } from '../core/telemetry.ts'
 import { errorToJSON } from '../errors/error-json.ts'
-import { AdapterError, ImageAdapterError, StreamError } from '../errors/errors.ts'
+import { AdapterError, ImageAdapterError, StreamError, transientReasons } from '../errors/errors.ts'
 
 /** Three attempts, with waits from half a second doubling to thirty, for transient failures. */
 const defaultRetryPolicy: RetryPolicy = {
@@ -11,7 +11,7 @@ const defaultRetryPolicy: RetryPolicy = {
   baseDelayMs: 500,
   maxDelayMs: 30_000,
   jitterMs: 250,
-  retryOn: ['rate_limited', 'provider_unavailable', 'timeout', 'network_error'],
+  retryOn: transientReasons,
   respectRetryAfter: true,
 }
 
@@ -22,7 +22,7 @@ interface RetryContext {
   readonly onRetry?: RetryPlan['onRetry']
 }
 
-/** The plan of a retry option, for `retry` of `core`. Which failures are retried is decided here, and by `retryable` of the error (see `isTransient` in `errors`). */
+/** The plan of a retry option, for `retry` of `core`. Which failures are retried is decided here, and by `retryable` of the error (see `transientReasons` in `errors`). */
 export function retryPlan(option: RetryOption | undefined, context: RetryContext): RetryPlan {
   const policy = settlePolicy(option)
   return {

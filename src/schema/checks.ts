@@ -263,10 +263,13 @@ export function unknownKeys(
 
 /** The problem of one unknown key. */
 export function unknownKey(key: string, knownKeys: readonly string[], path: string = ''): Issue {
+  return { path, problem: `unknown key ${brief(key)}; ${meantKey(key, knownKeys)}` }
+}
+
+/** The advice about an unknown key: the one that was probably meant, or all that there are. */
+export function meantKey(key: string, knownKeys: readonly string[]): string {
   const near = knownKeys.find((known) => known === elsewhere[key]) ?? nearest(key, knownKeys)
-  const advice =
-    near === undefined ? `known keys are ${knownKeys.join(', ')}` : `did you mean ${near}?`
-  return { path, problem: `unknown key ${brief(key)}; ${advice}` }
+  return near === undefined ? `known keys are ${knownKeys.join(', ')}` : `did you mean ${near}?`
 }
 
 /** What other libraries call the options of ours. */

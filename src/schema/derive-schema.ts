@@ -1,4 +1,5 @@
-import type { ValidationErrorReason } from '../errors/errors.ts'
+import type { ValidationError, ValidationErrorReason } from '../errors/errors.ts'
+import { thrownText } from '../errors/to-json-value.ts'
 import type { JsonObject } from '../types/json.ts'
 import {
   isStandardSchema,
@@ -45,28 +46,21 @@ export function withJsonSchema<S extends StandardSchema>(
 export function toJsonSchema(schema: AnySchema, reason: ValidationErrorReason): JsonObject {
   if (!isStandardSchema(schema)) return schema
   const { vendor, jsonSchema } = schema['~standard']
-  if (jsonSchema === undefined) throw refusal(reason, 'schema', advice(vendor))
+  const refused = (why: string, cause?: unknown): ValidationError =>
+    refusal(reason, 'schema', `of ${vendor} cannot be converted to JSON Schema${why}`, cause)
+  if (jsonSchema === undefined) {
+    throw refused(
+      '; use withJsonSchema(schema, json), Zod 4.2, or toStandardJsonSchema of @valibot/to-json-schema',
+    )
+  }
   let derived: Record<string, unknown>
   try {
     derived = jsonSchema.input({ target: 'draft-2020-12' })
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw refusal(
-      reason,
-      'schema',
-      `of ${vendor} cannot be converted to JSON Schema: ${why}`,
-      cause,
-    )
+    const why = thrownText(cause)
+    throw refused(`: ${why}; use a type that JSON has, or withJsonSchema(schema, json)`, cause)
   }
   const { $schema: _dialect, ...rest } = derived
   // A JSON Schema is JSON by its own definition.
   return rest as JsonObject
-}
-
-function advice(vendor: string): string {
-  const way =
-    vendor === 'valibot'
-      ? 'wrap it with toStandardJsonSchema of @valibot/to-json-schema'
-      : 'use withJsonSchema(schema, json), or a version of the library that has ~standard.jsonSchema (Zod 4.2)'
-  return `of ${vendor} cannot be converted to JSON Schema; ${way}`
 }

@@ -1,14 +1,21 @@
 import type { ImageAdapter } from '../contracts/adapter.ts'
 import { isAllmError, type AdapterErrorReason } from '../errors/errors.ts'
+import { validateScript } from '../testing/check-script.ts'
 import { fakeImages, type ImageScriptEntry } from '../testing/fake-images.ts'
-import { createScriptCursor, type Script, type ScriptCursor } from '../testing/script.ts'
+import {
+  createScriptCursor,
+  toScript,
+  type Script,
+  type ScriptCursor,
+  type ScriptInput,
+} from '../testing/script.ts'
 import { assertNever, defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { ImageRequest } from '../types/media.ts'
 import type { RequestProblem } from './check-params.ts'
 import { applyFault, type Fault } from './faults.ts'
 import { planFailure, refusedPlan, type PlanFailure } from './plan.ts'
-import type { Provider } from './request.ts'
+import type { Provider, ServedRequest } from './request.ts'
 import { prepareAnswer, type PreparedAnswer } from './send-answer.ts'
 import { wireEpoch, type WireAnswer, type WireChunking, type WireFormat } from './wire-format.ts'
 import { renderImages, type ImageOutcome } from './wire-images.ts'
@@ -96,6 +103,15 @@ async function outcomeOf(drawer: ImageAdapter, requestId: string): Promise<Image
   }
 }
 
+/**
+ * Makes the script of a call from its request, so that calls that come at the same time get their own answers. `call` counts
+ * from 1.
+ */
+export type ServerScriptFunction = (
+  request: ServedRequest,
+  facts: { readonly call: number },
+) => ScriptInput
+
 /** A script and its index in the list. */
 interface TakenScript {
   readonly script: Script
@@ -105,7 +121,7 @@ interface TakenScript {
 /** The scripts of a server and the position of each caller in them. */
 export interface ScriptSource {
   /** Takes the script of the next call. Returns `undefined` when all were played. */
-  take(key: string | undefined): TakenScript | undefined
+  take(key: string | undefined, request: () => ServedRequest): TakenScript | undefined
   /** The fake that plays the image script for a caller. */
   imagesOf(key: string | undefined): ImageAdapter
   /** The number of scripts for each caller. */
@@ -115,27 +131,42 @@ export interface ScriptSource {
 }
 
 interface SourceOptions {
-  readonly scripts: readonly Script[]
+  /** One script per call, or a function that makes the script of each. */
+  readonly scripts: readonly ScriptInput[] | ServerScriptFunction
   readonly images: readonly ImageScriptEntry[]
   readonly repeat: boolean
   readonly perKey: boolean
 }
 
 /** Makes a source with one position in the scripts for all callers, or with one per API key. */
-export function scriptSource({ scripts, images, repeat, perKey }: SourceOptions): ScriptSource {
+export function scriptSource({
+  scripts: given,
+  images,
+  repeat,
+  perKey,
+}: SourceOptions): ScriptSource {
+  const make = typeof given === 'function' ? given : undefined
+  const scripts = typeof given === 'function' ? [] : given.map(toScript)
+  let made = 0
   const cursors = new Map<string, ScriptCursor>()
   const drawers = new Map<string, ImageAdapter>()
   const nameOf = (key: string | undefined): string => (perKey ? (key ?? '') : '')
   return {
     size: scripts.length,
-    take(key) {
-      const cursor = made(cursors, nameOf(key), createScriptCursor)
+    take(key, request) {
+      if (make !== undefined) {
+        const index = made++
+        const script = make(request(), { call: index + 1 })
+        validateScript({ script })
+        return { script: toScript(script), index }
+      }
+      const cursor = valueOf(cursors, nameOf(key), createScriptCursor)
       const index = repeat && scripts.length > 0 ? cursor.index % scripts.length : cursor.index
       cursor.advance()
       const script = scripts[index]
       return script === undefined ? undefined : { script, index }
     },
-    imagesOf: (key) => made(drawers, nameOf(key), () => fakeImages({ script: images })),
+    imagesOf: (key) => valueOf(drawers, nameOf(key), () => fakeImages({ script: images })),
     get remaining() {
       const played = Array.from(cursors.values(), ({ index }) => index)
       const least = played.length === 0 ? 0 : Math.min(...played)
@@ -145,7 +176,7 @@ export function scriptSource({ scripts, images, repeat, perKey }: SourceOptions)
 }
 
 /** The value of a name, made on first use. */
-function made<Value>(values: Map<string, Value>, name: string, make: () => Value): Value {
+function valueOf<Value>(values: Map<string, Value>, name: string, make: () => Value): Value {
   const value = values.get(name) ?? make()
   values.set(name, value)
   return value
@@ -263,7 +294,7 @@ const createdAt = new Date(wireEpoch * 1000).toISOString()
 /** The models that are listed by default. */
 const defaultModels: Readonly<Record<Provider, readonly string[]>> = {
   openai: ['gpt-5', 'gpt-4o-mini', 'gpt-image-1'],
-  anthropic: ['claude-sonnet-4-5-20250929', 'claude-haiku-4-5-20251001'],
+  anthropic: ['claude-sonnet-4-6', 'claude-haiku-4-5-20251001'],
   gemini: ['gemini-2.5-flash', 'gemini-2.5-pro', 'gemini-2.5-flash-image'],
 }
 

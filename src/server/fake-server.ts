@@ -41,6 +41,8 @@ export interface FakeServer {
   readonly openaiBaseUrl: string
   /** For the Anthropic adapter of this library: with `/v1`. Anthropic's own package takes `url`. */
   readonly anthropicBaseUrl: string
+  /** For the `azure` adapter, and OpenAI clients of Azure: with `/openai/v1`. `AzureOpenAI` of OpenAI's package takes `url` as its endpoint. */
+  readonly azureBaseUrl: string
   /** For the Gemini adapter of this library: with `/v1beta`. Google's own package takes `url`. */
   readonly geminiBaseUrl: string
   /** The requests so far, oldest first, without keys. */
@@ -57,16 +59,16 @@ export interface FakeServer {
 }
 
 /**
- * Starts an HTTP server that answers from scripts, on the paths of OpenAI, Anthropic and Gemini at once.
+ * Starts an HTTP server that answers from scripts, on the paths of OpenAI, Azure, Anthropic and Gemini at once.
  *
  * Rejects with a `ValidationError` if the options or the scripts are invalid, and with the system's error if the port is taken.
  * Call `close` at the end, or declare the server with `await using`.
  */
 export async function createFakeServer(options: FakeServerOptions = {}): Promise<FakeServer> {
   checkFakeServerOptions(options)
-  const { script, scripts = script === undefined ? [] : [script] } = options
+  const { script, scripts = [] } = options
   const source = scriptSource({
-    scripts,
+    scripts: script === undefined || typeof script === 'function' ? (script ?? scripts) : [script],
     images: options.images ?? [],
     repeat: options.repeat ?? false,
     perKey: options.cursor === 'per_key',
@@ -109,6 +111,7 @@ function fakeServer(server: Server, { handler, log, source, closing }: ServerPar
     port,
     openaiBaseUrl: `${url}/v1`,
     anthropicBaseUrl: `${url}/v1`,
+    azureBaseUrl: `${url}/openai/v1`,
     geminiBaseUrl: `${url}/v1beta`,
     requests: log.requests,
     get openAnswers() {
@@ -161,7 +164,9 @@ async function shutDown(
 
 /** Throws a `ValidationError` with every problem of the scripts, of the image script, or of the options. */
 function checkFakeServerOptions(options: FakeServerOptions): void {
-  validateScript({ script: options.script, scripts: options.scripts })
+  const { script, scripts } = options
+  // What a function returns is checked at each call.
+  validateScript({ script: typeof script === 'function' ? () => [] : script, scripts })
   fakeImages({ script: options.images })
   assertValid('invalid_options', check(options))
 }

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../core/clock.ts'
 import type { ImageScriptEntry } from '../testing/fake-images.ts'
-import type { Script } from '../testing/script.ts'
+import type { ScriptInput } from '../testing/script.ts'
 import { assertNever, defined, isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import {
@@ -15,6 +15,7 @@ import {
   refuseWithoutKey,
   type ChatAnswers,
   type ScriptSource,
+  type ServerScriptFunction,
 } from './answers.ts'
 import { checkOpenaiImages } from './check-openai.ts'
 import { objectOf } from './check-params.ts'
@@ -31,6 +32,7 @@ import {
   type RecordedRequest,
   type RequestLog,
   type Route,
+  type ServedRequest,
 } from './request.ts'
 import { prepareAnswer, sendAnswer, type PreparedAnswer, type SendOptions } from './send-answer.ts'
 import type { WireAnswer, WireChunking, WireFormat } from './wire-format.ts'
@@ -74,7 +76,7 @@ export function requestHandler(
       const route = routeOf(method, url, headers)
       const key = apiKeyOf(route.provider, headers, url)
       const requestId = `req_fake_${number}`
-      readBody(request, (bytes) => {
+      readBody(request, route.provider, (bytes) => {
         const incoming = { number, method, url, headers, bytes, key, requestId }
         answer(route, incoming, response).catch(() => response.destroy())
       })
@@ -83,16 +85,12 @@ export function requestHandler(
 }
 
 function recorded(incoming: Incoming, { answer, body, format }: Decision): RecordedRequest {
-  const { number, method, url, headers } = incoming
-  return defined<RecordedRequest>({
-    number,
-    method,
-    path: pathWithoutKey(url),
-    headers: headersWithoutKeys(headers),
-    body,
-    format,
-    status: answer.status,
-  })
+  return defined<RecordedRequest>({ ...shown(incoming), body, format, status: answer.status })
+}
+
+/** What a request shows without its body. */
+function shown({ number, method, url, headers }: Incoming): Omit<ServedRequest, 'body' | 'format'> {
+  return { number, method, path: pathWithoutKey(url), headers: headersWithoutKeys(headers) }
 }
 
 /** Decides about a request. A bug of the server is reported to the client, so that a test does not wait for ever. */
@@ -152,10 +150,13 @@ async function answerChat(
     const answer = refuseRequest(provider, unreadable(format), requestId)
     return defined<Decision>({ answer, format, body })
   }
+  // A deployment in the path is the model of the request, whatever the body says.
+  const asked =
+    provider === 'openai' && route.model !== undefined ? { ...body, model: route.model } : body
   const problem =
     state.options.validateRequests === false
       ? undefined
-      : checkRequest(format, body, headers, route.model)
+      : checkRequest(format, asked, headers, route.model)
   const answer =
     problem === undefined
       ? await playChat(state, route, incoming, body)
@@ -166,9 +167,10 @@ async function answerChat(
 async function playChat(
   state: ServerState,
   route: ChatRoute,
-  { key, requestId }: Incoming,
+  incoming: Incoming,
   body: JsonObject,
 ): Promise<Answer> {
+  const { key, requestId } = incoming
   const { format, provider, framing } = route
   const fault = nextFault(state)
   const { status } = fault ?? {}
@@ -178,7 +180,7 @@ async function playChat(
     const call = { model, requestId }
     return applyFault(await imageAnswer('gemini', state.source.imagesOf(key), call), fault)
   }
-  const taken = state.source.take(key)
+  const taken = state.source.take(key, () => ({ ...shown(incoming), body, format }))
   if (taken === undefined) return refuseExhausted(provider, state.source.size, requestId)
   const ask = {
     format,
@@ -279,12 +281,12 @@ function nextFault(state: ServerState): Fault | undefined {
   return faultOf(state.calls++, faults, failures)
 }
 
-/** Options of `createFakeServer`. Everything but `clock` is JSON, and all of it is checked when the server is made. */
+/** Options of `createFakeServer`. Everything but functions and `clock` is JSON, and all of it is checked when the server is made. */
 export interface FakeServerOptions {
-  /** The script of a single call. */
-  readonly script?: Script | undefined
+  /** The script of a single call, as that of `fake`, or a function that makes the script of each call from its request. */
+  readonly script?: ScriptInput | ServerScriptFunction | undefined
   /** One script per call. */
-  readonly scripts?: readonly Script[] | undefined
+  readonly scripts?: readonly ScriptInput[] | undefined
   /** One entry per image call. */
   readonly images?: readonly ImageScriptEntry[] | undefined
   /** Start again after the last script instead of failing (false). */

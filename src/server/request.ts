@@ -13,7 +13,7 @@ export type Route =
       readonly type: 'chat'
       readonly provider: Provider
       readonly format: WireFormat
-      /** Gemini has the model and the kind of answer in the path. */
+      /** Gemini has the model and the kind of answer in the path, and Azure may have the deployment there. */
       readonly model?: string
       readonly stream?: boolean
       readonly framing: 'sse' | 'json_array'
@@ -45,6 +45,9 @@ const posts: Readonly<Record<string, Route>> = {
 export function routeOf(method: string, url: string, headers: IncomingHttpHeaders): Route {
   const query = url.indexOf('?')
   const path = query === -1 ? url : url.slice(0, query)
+  if (path.startsWith('/openai/')) {
+    return azureRoute(method, path, query === -1 ? '' : url.slice(query), headers)
+  }
   const known = Object.hasOwn(posts, path) ? posts[path] : undefined
   if (known !== undefined) return method === 'POST' ? known : refusedMethod(known.provider)
   return (
@@ -55,6 +58,30 @@ export function routeOf(method: string, url: string, headers: IncomingHttpHeader
       status: 404,
     }
   )
+}
+
+const azure = /^\/openai\/(?:(v1)\/|deployments\/([^/]+)\/)?(.+)$/
+
+/**
+ * A path of Azure: those of OpenAI below `/openai/v1`, or the older ones, which need an `api-version`. Of these, the one of
+ * Chat Completions and those of images name the deployment, and the others do not.
+ */
+function azureRoute(
+  method: string,
+  path: string,
+  query: string,
+  headers: IncomingHttpHeaders,
+): Route {
+  const [, version, deployment, rest = ''] = azure.exec(path) ?? []
+  const dated = /[?&]api-version=[^&]/.test(query)
+  const inDeployment = /^(?:chat|images)\//.test(rest) === (deployment !== undefined)
+  const isKnown = version !== undefined || (dated && inDeployment)
+  if (!isKnown) return { type: 'unknown', provider: 'openai', status: 404 }
+  const route = routeOf(method, `/v1/${rest}`, headers)
+  if (route.provider !== 'openai') return { type: 'unknown', provider: 'openai', status: 404 }
+  return route.type === 'chat' && deployment !== undefined
+    ? { ...route, model: decode(deployment) }
+    : route
 }
 
 const generate =
@@ -106,23 +133,31 @@ function decode(text: string): string {
   }
 }
 
-/** The largest body that is read. */
-const maxBodyBytes = 64 * 1024 * 1024
+const megabyte = 1024 * 1024
 
-/** Reads the body of a request and calls back once: with its bytes, or with `undefined` if it is too large. */
+/** The largest request of each provider. An adapter that checks its files first sends nothing larger than that for one file. */
+const maxBodyBytes: Readonly<Record<Provider, number>> = {
+  openai: 512 * megabyte,
+  anthropic: 32 * megabyte,
+  gemini: 100 * megabyte,
+}
+
+/** Reads the body of a request and calls back once: with its bytes, or with `undefined` if the provider would not take so many. */
 export function readBody(
   request: IncomingMessage,
+  provider: Provider,
   onBody: (bytes: Buffer | undefined) => void,
 ): void {
+  const limit = maxBodyBytes[provider]
   const chunks: Buffer[] = []
   let size = 0
   request.on('data', (chunk: Buffer) => {
     size += chunk.length
-    if (size <= maxBodyBytes) chunks.push(chunk)
+    if (size <= limit) chunks.push(chunk)
   })
   request.on('end', () => {
     const [first, second] = chunks
-    if (size > maxBodyBytes) onBody(undefined)
+    if (size > limit) onBody(undefined)
     else onBody(second === undefined && first !== undefined ? first : Buffer.concat(chunks))
   })
 }
@@ -175,7 +210,8 @@ export function apiKeyOf(
   const [, bearer] = /^Bearer\s+(\S+)/i.exec(headers.authorization ?? '') ?? []
   switch (provider) {
     case 'openai':
-      return bearer
+      // Azure has its own header.
+      return bearer ?? headerText(headers['api-key'])
     case 'anthropic':
       return headerText(headers['x-api-key']) ?? bearer
     case 'gemini': {
@@ -233,6 +269,13 @@ export interface RecordedRequest {
   readonly format?: WireFormat
   /** The status of the answer; 0 if the connection was closed or stalled instead. */
   readonly status: number
+}
+
+/** A call of a chat model, as the server reads it, before it is answered. Keys are left out. */
+export interface ServedRequest extends Omit<RecordedRequest, 'status'> {
+  /** The body in the words of the provider. */
+  readonly body: JsonObject
+  readonly format: WireFormat
 }
 
 /** The record of requests, oldest first. */

@@ -18,7 +18,7 @@ const anthropicStopWords: Readonly<Record<FinishReason, string>> = {
 
 /** Anthropic Messages: one content block per block of the plan, with deltas between its start and its stop. */
 export const anthropic: WireRenderer = {
-  defaultModel: 'claude-sonnet-4-5-20250929',
+  defaultModel: 'claude-sonnet-4-6',
   namedEvents: true,
   headers: (requestId) => ({ 'request-id': requestId }),
   body: (plan, context) => ({

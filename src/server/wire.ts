@@ -1,6 +1,6 @@
 import { reasonOf, systemClock, type Clock } from '../core/clock.ts'
 import { validateScript } from '../testing/check-script.ts'
-import type { Script } from '../testing/script.ts'
+import { toScript, type ScriptInput } from '../testing/script.ts'
 import { assertNever } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import { planScript, type PlanFailure, type PlanStep, type WirePlan } from './plan.ts'
@@ -32,11 +32,11 @@ import { openaiResponses } from './wire-openai-responses.ts'
  */
 export function renderWire(
   format: WireFormat,
-  script: Script,
+  script: ScriptInput,
   options: WireOptions = {},
 ): WireAnswer {
   validateScript({ script })
-  const plan = planScript(script)
+  const plan = planScript(toScript(script))
   const id = plan.id ?? `fake${options.id ?? '1'}`
   const answer = renderPlan(format, plan, {
     id,

@@ -3,7 +3,7 @@ import { base64ToBytes, bytesToBase64 } from '../make/media.ts'
 import type { Session } from '../types/session.ts'
 import { parseSession, stringifySession } from './saved.ts'
 
-/** A secret for signing: text or bytes. Use 32 random bytes; fewer than 16 are refused by `Session.seal`. */
+/** A secret for signing: text or bytes. Use 32 random bytes: a short or guessable secret can be found from one sealed session. */
 export type SealSecret = string | Uint8Array
 
 /**
@@ -17,10 +17,6 @@ export async function sealSession(
   secret: SealSecret | readonly SealSecret[],
 ): Promise<string> {
   const [newest] = secretsOf(secret)
-  if (toBytes(newest).length < leastSecret) {
-    const problem = `must have at least ${leastSecret} bytes to sign with; use 32 random bytes`
-    throw new ValidationError('invalid_options', [{ path: 'secret', problem }])
-  }
   const text = new TextEncoder().encode(stringifySession(session))
   const key = await importKey(newest)
   const signature = new Uint8Array(await crypto.subtle.sign('HMAC', key, signed(text)))
@@ -61,9 +57,6 @@ export async function unsealSession(
     'its signature does not match: it was changed, cut off or sealed with another secret',
   )
 }
-
-/** A shorter secret can be guessed from one sealed session. Sessions that were sealed with one can still be read. */
-const leastSecret = 16
 
 /** The first byte of a sealed session. It is signed too. */
 const sealVersion = 1

@@ -99,5 +99,11 @@ export interface ChatResult {
  */
 export type ChatOutcome = Omit<ChatResult, 'thread'>
 
-/** The part of a result that was received before a failure. */
-export type PartialResult = ModelResponse | StepResult | ChatResult
+/**
+ * The part of a result that was received before a failure: a response of `generate`, the result of a step, or that of a chat.
+ * `outputText` and `usage` can be read of each; those of a step are in its `response`.
+ */
+export type PartialResult =
+  | ModelResponse
+  | (StepResult & { readonly outputText?: undefined; readonly usage?: undefined })
+  | ChatResult

@@ -29,6 +29,8 @@ export function hasMedia(request: ModelRequest): boolean {
 export interface MediaLimits extends ImageLimits {
   /** The maximum size of a decoded file. */
   readonly maxFileBytes: number
+  /** That of a PDF, where it is another one. */
+  readonly maxPdfBytes?: number
 }
 
 /**
@@ -93,7 +95,8 @@ function fileProblem(file: MediaFile, role: Role, limits: MediaLimits): string |
       const { base64 } = file
       if (typeof base64 !== 'string' || base64 === '') return 'has no bytes'
       const size = decodedSize(base64)
-      const { provider, maxFileBytes: maxBytes } = limits
+      const { provider, maxFileBytes, maxPdfBytes = maxFileBytes } = limits
+      const maxBytes = file.mimeType === 'application/pdf' ? maxPdfBytes : maxFileBytes
       if (size > maxBytes) return tooLarge(size, { provider, maxBytes })
       return base64Problem(base64) ?? typeProblem(file.mimeType, base64)
     }

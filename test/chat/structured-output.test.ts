@@ -304,6 +304,45 @@ describe('a streamed structured answer', () => {
   })
 })
 
+describe('why an answer is not the output', () => {
+  const cases: readonly (readonly [string, ModelResponse['finishReason'], Script])[] = [
+    ['length', 'length', [['ok', { outputText: '{"city":', finishReason: 'length' }]]],
+    ['content_filter', 'content_filter', [['ok', { finishReason: 'content_filter' }]]],
+    [
+      'refusal',
+      'content_filter',
+      [['ok', { finishReason: 'content_filter', metadata: { refusal: 'No.' } }]],
+    ],
+    ['empty', 'stop', [['finish', 'stop']]],
+    ['not_json', 'stop', [['text', 'Paris']]],
+    ['mismatch', 'stop', [['text', '{"city":7,"n":1}']]],
+  ]
+
+  test.each(cases)(
+    '%s is in the metadata of the error, and the finish reason stays the one of the model',
+    async (cause, finishReason, script) => {
+      const options = { responseFormat: Place }
+      const error = { reason: 'invalid_output', metadata: { cause } }
+      await expect(generate(engine(script), 'go', options)).rejects.toMatchObject({
+        ...error,
+        partial: { finishReason, error },
+      })
+      const { result } = streamGenerate(engine(script), 'go', options)
+      await expect(result).rejects.toMatchObject({ ...error, partial: { finishReason } })
+      const collected = await collect(streamGenerate(engine(script), 'go', options))
+      expect(collected).toMatchObject({ finishReason, error })
+      const partial = { haltedReason: 'error', finalResponse: { finishReason } }
+      await expect(chat(engine(script), 'go', options)).rejects.toMatchObject({ ...error, partial })
+      await expect(streamChat(engine(script), 'go', options).result).rejects.toMatchObject({
+        ...error,
+        partial,
+      })
+      const run = await Session.start(engine(script), 'go', options)
+      expect(run).toMatchObject({ session: { status: 'error', error }, result: partial })
+    },
+  )
+})
+
 describe('repair', () => {
   const wrong: Script = [
     ['text', '{"city":7,"n":1}'],
@@ -325,6 +364,21 @@ describe('repair', () => {
       expect(sent.at(-1)?.content).toMatch(/city: .*expected string/i)
       adapter.assertDone()
     }
+  })
+
+  test('shows in the metadata of the answer, and in a stream as a message that starts again', async () => {
+    const { metadata } = await generate(engine(wrong, right), 'go', options)
+    expect(metadata).toEqual({ repairs: 1 })
+    expect((await generate(engine(right), 'go', options)).metadata).toEqual({})
+    const stream = streamGenerate(engine(wrong, right), 'go', options)
+    const events = await collectEvents(stream)
+    expect(events.filter(({ type }) => type === 'message_started')).toHaveLength(2)
+    expect(events.at(-1)).toMatchObject({ metadata: { repairs: 1 } })
+    expect((await stream.result).metadata).toEqual({ repairs: 1 })
+    const { thread } = await chat(engine(wrong, right), 'go', options)
+    expect(thread.messages.filter((message) => message.metadata?.['repair'] === true)).toHaveLength(
+      1,
+    )
   })
 
   test('happens once, then the answer is invalid', async () => {

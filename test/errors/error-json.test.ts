@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, expectTypeOf, test } from 'vitest'
 import { errorFromJSON, errorToJSON } from '../../src/errors/error-json.ts'
 import {
   AdapterError,
@@ -17,8 +17,10 @@ import {
   toolErrorReasons,
   ValidationError,
   validationErrorReasons,
+  type AnyAllmError,
 } from '../../src/errors/errors.ts'
-import type { ErrorData } from '../../src/types/error-data.ts'
+import type { ErrorData, Issue } from '../../src/types/error-data.ts'
+import type { Usage } from '../../src/types/response.ts'
 
 const common = {
   cause: { name: 'Error', message: 'inner' },
@@ -209,4 +211,36 @@ describe('whatever is thrown becomes data', () => {
 test('-0 in a cause or in metadata is 0, which JSON can hold', () => {
   const error = new SessionError('stale', 'm', { cause: -0, metadata: { n: [-0] } })
   expect(JSON.parse(JSON.stringify(error.toJSON()))).toStrictEqual(error.toJSON())
+})
+
+test('the kind of an error tells the compiler its class', () => {
+  const read = (error: unknown): void => {
+    if (!isAllmError(error)) return
+    if (error.kind === 'adapter') expectTypeOf(error).toEqualTypeOf<AdapterError>()
+    if (error.kind === 'validation') expectTypeOf(error.issues).toEqualTypeOf<readonly Issue[]>()
+    switch (error.kind) {
+      case 'adapter':
+      case 'image_adapter':
+        expectTypeOf(error.retryable).toEqualTypeOf<boolean>()
+        return
+      case 'stream':
+      case 'tool':
+      case 'engine':
+      case 'validation':
+      case 'session':
+        return
+      default:
+        expectTypeOf(error).toBeNever()
+    }
+  }
+  read(new Error('not ours'))
+  expectTypeOf(errorFromJSON).returns.toEqualTypeOf<AnyAllmError>()
+  expectTypeOf<AnyAllmError>().toExtend<AllmError>()
+})
+
+test('the text and the usage of a partial result are read without a check of its kind', () => {
+  expectTypeOf<NonNullable<AllmError['partial']>['usage']>().toEqualTypeOf<Usage | undefined>()
+  expectTypeOf<NonNullable<AllmError['partial']>['outputText']>().toEqualTypeOf<
+    string | undefined
+  >()
 })

@@ -25,8 +25,26 @@ test('a program of ten lines needs fewer than 20 000 type instantiations of its 
   expect(instantiations(program) - empty).toBeLessThan(20_000)
 })
 
-/** Compiles against the declarations of the last build; `npm test` builds first. */
+test.each(['generate', 'chat', 'streamGenerate', 'streamChat'])(
+  'of a format without a JSON Schema the compiler says what to do, in %s',
+  (call) => {
+    const { errors } = compiled(`import { createEngine, ${call} } from '${root}/dist/index.js'
+import * as v from '${root}/node_modules/valibot/dist/index.mjs'
+void ${call}(createEngine({}), 'hi', { responseFormat: v.object({ n: v.number() }) })
+`)
+    expect(errors).toHaveLength(1)
+    expect(errors[0]).toContain('wrap it as withJsonSchema(schema, json)')
+  },
+)
+
 function instantiations(text: string): number {
+  const { stdout, errors } = compiled(text)
+  expect(errors).toEqual([])
+  return Number(/^Instantiations:\s+(\d+)/m.exec(stdout)?.[1])
+}
+
+/** Compiles against the declarations of the last build; `npm test` builds first. */
+function compiled(text: string): { readonly stdout: string; readonly errors: readonly string[] } {
   writeFileSync(join(folder, 'program.ts'), text)
   const options = {
     target: 'es2023',
@@ -44,6 +62,5 @@ function instantiations(text: string): number {
   const tsc = join(root, 'node_modules/typescript/bin/tsc')
   const args = [tsc, '-p', folder, '--extendedDiagnostics', '--pretty', 'false']
   const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' })
-  expect(stdout.split('\n').filter((line) => line.includes('error TS'))).toEqual([])
-  return Number(/^Instantiations:\s+(\d+)/m.exec(stdout)?.[1])
+  return { stdout, errors: stdout.split('\n').filter((line) => line.includes('error TS')) }
 }

@@ -97,7 +97,11 @@ describe.each<[string, (options?: object) => RunStream]>([
     for await (const event of open({ streamTimeoutMs: 1000 })) events.push(event)
     expect(events.at(-1)).toMatchObject({
       type: 'error',
-      error: { kind: 'adapter', reason: 'timeout', message: 'fake was silent for 1000 ms' },
+      error: {
+        kind: 'adapter',
+        reason: 'timeout',
+        message: 'fake was silent for 1000 ms (streamTimeoutMs)',
+      },
     })
     expect(cleanups).toBe(1)
   })

@@ -282,7 +282,10 @@ test("a stranger's message_started is not content: requestTimeoutMs goes on", as
   const events: StreamEvent[] = []
   for await (const event of streamGenerate(engine, [user('go')])) events.push(event)
   expect(events.at(-1)).toMatchObject({
-    error: { reason: 'timeout', message: 'stranger sent no content within 1000 ms' },
+    error: {
+      reason: 'timeout',
+      message: 'stranger sent no content within 1000 ms (requestTimeoutMs)',
+    },
   })
   expect(clock.now()).toBe(1000)
 })

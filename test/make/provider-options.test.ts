@@ -5,6 +5,8 @@ import {
   createEngine,
   generate,
   generateImage,
+  textPart,
+  tool,
   user,
   type CallOptions,
   type ProviderOptions,
@@ -83,6 +85,12 @@ describe('one rule', () => {
 })
 
 describe('the name of a provider', () => {
+  const weather = tool({
+    name: 'weather',
+    description: 'The weather.',
+    schema: { type: 'object' },
+    handler: () => 21,
+  })
   const engine = createEngine({ adapter: fake({ script: [['text', 'hi']] }), retry: false })
 
   test('that nobody reads is refused, with the nearest name', async () => {
@@ -101,8 +109,25 @@ describe('the name of a provider', () => {
     ).rejects.toThrow('did you mean gemini?')
   })
 
+  test('is checked in messages, parts and tools too, with its place as the caller counts', async () => {
+    const misspelt = { providerOptions: { antropic: { cacheControl: { type: 'ephemeral' } } } }
+    const asked = generate(
+      engine,
+      [user('one', misspelt), user([textPart('two'), textPart('three', misspelt)])],
+      { instructions: 'Be brief.', tools: [{ ...weather, ...misspelt }] },
+    )
+    await expect(asked).rejects.toMatchObject({
+      reason: 'invalid_request',
+      issues: [
+        'messages[0].providerOptions.antropic',
+        'messages[1].content[1].providerOptions.antropic',
+        'tools[0].providerOptions.antropic',
+      ].map((path) => ({ path, problem: 'is not a provider: did you mean anthropic?' })),
+    })
+  })
+
   test('is legal when it is built in or the adapter’s own', async () => {
-    const providerOptions = { openai: {}, anthropic: {}, gemini: {}, fake: {} }
+    const providerOptions = { openai: {}, azure: {}, anthropic: {}, gemini: {}, fake: {} }
     expect((await generate(engine, [user('go')], { providerOptions })).outputText).toBe('hi')
   })
 })

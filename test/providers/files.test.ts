@@ -78,7 +78,7 @@ const files: readonly (readonly [
     'a PDF at a URL',
     fileFromUrl('https://example.com/report.pdf'),
     {
-      chat: 'pass its bytes, or use openai({ api: "responses" })',
+      chat: 'pass its bytes, or set api: "responses"',
       responses: { type: 'input_file', file_url: 'https://example.com/report.pdf' },
       anthropic: {
         type: 'document',
@@ -134,7 +134,7 @@ const files: readonly (readonly [
     fileFromBytes(bytes(wav), 'audio/wav'),
     {
       chat: { type: 'input_audio', input_audio: { data: base64(wav), format: 'wav' } },
-      responses: 'openai({ api: "chat" }) takes wav and mp3',
+      responses: 'api: "chat" takes wav and mp3',
       anthropic: 'documents are PDFs (also by URL), texts, and files by id',
       gemini: { inlineData: { mimeType: 'audio/wav', data: base64(wav) } },
     },
@@ -153,7 +153,7 @@ const files: readonly (readonly [
     'an office document',
     fileFromBytes(bytes('PK--'), docx, { name: 'letter.docx' }),
     {
-      chat: 'openai({ api: "responses" }) takes more types',
+      chat: 'api: "responses" takes more types',
       responses: {
         type: 'input_file',
         filename: 'letter.docx',
@@ -244,6 +244,15 @@ describe('a file of the user', () => {
       })
     } else expect(await userParts(wire, [asking])).toContainEqual(image)
   })
+})
+
+test('the name of a file reaches Gemini as a text before it', async () => {
+  const file = fileFromBytes(bytes(pdf), 'application/pdf', { name: 'report.pdf' })
+  expect(await userParts('gemini', [textPart('Look:'), filePart(file)])).toEqual([
+    { text: 'Look:' },
+    { text: 'report.pdf' },
+    { inlineData: { mimeType: 'application/pdf', data: base64(pdf) } },
+  ])
 })
 
 test('the guide has the table of what each API is sent (UPDATE_DOCS=1 writes it)', () => {
@@ -403,7 +412,7 @@ describe('a tool result with an image and files', () => {
       image,
       document,
       remote,
-      { functionResponse: answer('c2', '') },
+      { functionResponse: answer('c2', 'The result follows.') },
       image,
       { text: 'Well?' },
     ])

@@ -139,7 +139,7 @@ describe('a schema that cannot be enforced', () => {
       {
         setting: 'responseFormat.strict',
         problem:
-          'openai cannot enforce this schema: responseFormat.schema.properties.scores has properties of any name',
+          'openai cannot enforce this schema, so it is sent unenforced: responseFormat.schema.properties.scores has properties of any name',
       },
     ])
   })

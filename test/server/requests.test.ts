@@ -1,4 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { anthropic } from '../../src/anthropic.ts'
+import { gemini } from '../../src/gemini.ts'
+import { collect, modelRequest, type Message } from '../../src/index.ts'
+import { openai } from '../../src/openai.ts'
 import { createFakeServer } from '../../src/server.ts'
 import { wireFormats } from '../../src/server/wire-format.ts'
 import { call, smallest } from './client.ts'
@@ -127,9 +131,44 @@ test('Anthropic requires its version header', async () => {
   expect(await response.text()).toContain('anthropic-version: header is required')
 })
 
+describe('the largest request', () => {
+  test.each([
+    ['openai_chat', 67],
+    ['anthropic', 30],
+    ['gemini', 95],
+  ] as const)('%s takes the largest file that its adapter sends', async (format, megabytes) => {
+    await using server = await createFakeServer({ script: ['a'], validateRequests: false })
+    const response = await call(server, format, { body: { file: 'A'.repeat(megabytes << 20) } })
+    expect(response.status).toBe(200)
+  })
+
+  test('the adapters refuse a file that would be larger, and send nothing', async () => {
+    await using server = await createFakeServer({ script: ['a'] })
+    const adapters = {
+      openai: openai({ model: 'gpt-5-mini', apiKey: 'k', baseUrl: server.openaiBaseUrl }),
+      anthropic: anthropic({ model: 'claude-x', apiKey: 'k', baseUrl: server.anthropicBaseUrl }),
+      gemini: gemini({ model: 'gemini-3', apiKey: 'k', baseUrl: server.geminiBaseUrl }),
+    }
+    for (const [name, bytes, mimeType] of [
+      ['openai', 50 * 1024 * 1024, 'application/pdf'],
+      ['anthropic', 24_000_000, 'application/pdf'],
+      ['gemini', 50_000_000, 'application/pdf'],
+      ['gemini', 75_000_000, 'audio/mpeg'],
+    ] as const) {
+      const base64 = 'A'.repeat(Math.ceil(bytes / 3) * 4 + 4)
+      const part = { type: 'file', file: { type: 'base64', base64, mimeType } } as const
+      const message: Message = { role: 'user', content: [part] }
+      const request = { ...modelRequest([]), messages: [message] }
+      const asked = collect(adapters[name].stream(request))
+      await expect(asked).rejects.toThrow(`${name} accepts at most ${bytes}`)
+    }
+    expect(server.requests).toEqual([])
+  })
+})
+
 test('a request that is too large is refused', async () => {
   await using server = await createFakeServer({ script: [['text', 'a']] })
-  const response = await call(server, 'anthropic', { body: { system: 'x'.repeat(65 << 20) } })
+  const response = await call(server, 'anthropic', { body: { system: 'x'.repeat(33 << 20) } })
 
   expect(response.status).toBe(413)
   expect(await response.json()).toMatchObject({ error: { type: 'request_too_large' } })

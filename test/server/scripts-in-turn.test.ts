@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createFakeServer } from '../../src/server.ts'
+import { createFakeServer, type ServedRequest } from '../../src/server.ts'
 import { wireFormats } from '../../src/server/wire-format.ts'
 import type { Script } from '../../src/testing.ts'
 import { call } from './client.ts'
@@ -109,4 +109,47 @@ test('Gemini streams an array when events are not asked for', async () => {
 
   expect(response.headers.get('content-type')).toContain('application/json')
   expect(await response.json()).toHaveLength(3)
+})
+
+describe('scripts are written as those of a fake', () => {
+  test('with texts, and as lists without `as const`', async () => {
+    const entries = [
+      ['text', 'b'],
+      ['finish', 'stop'],
+    ]
+    await using server = await createFakeServer({ scripts: [['a'], entries] })
+    expect(await (await call(server, 'anthropic')).text()).toContain('"a"')
+    expect(await (await call(server, 'gemini')).text()).toContain('"b"')
+    server.assertDone()
+  })
+
+  test('as a function of the request, so that concurrent calls get their own answers', async () => {
+    const seen: ServedRequest[] = []
+    await using server = await createFakeServer({
+      script: (request, { call }) => {
+        seen.push(request)
+        return [`${JSON.stringify(request.body['messages'])} was call ${call}`]
+      },
+      cursor: 'per_key',
+    })
+    const ask = async (content: string): Promise<string> => {
+      const body = { messages: [{ role: 'user', content }] }
+      return (await call(server, 'openai_chat', { body, key: content })).text()
+    }
+    const words = ['one', 'two', 'three']
+    const answers = await Promise.all(words.map(ask))
+    for (const [index, word] of words.entries()) expect(answers[index]).toContain(word)
+    expect(new Set(answers.map((text) => /was call \d/.exec(text)?.[0])).size).toBe(3)
+    expect(seen[0]).toMatchObject({ method: 'POST', format: 'openai_chat' })
+    expect(seen[0]).not.toHaveProperty('status')
+    expect(JSON.stringify(seen[0]?.headers)).not.toContain('Bearer')
+    server.assertDone()
+  })
+
+  test('a function that returns no script is told so in the answer', async () => {
+    await using server = await createFakeServer({ script: () => [['txt', 'a']] })
+    const response = await call(server, 'openai_chat')
+    expect(response.status).toBe(500)
+    expect(await response.text()).toContain('unknown tag')
+  })
 })

@@ -221,7 +221,7 @@ describe('a call that is made by hand times out', () => {
     expect(failure).toBeInstanceOf(AdapterError)
     expect(failure).toMatchObject({
       reason: 'timeout',
-      message: 'fake sent no content within 30000 ms',
+      message: 'fake sent no content within 30000 ms (requestTimeoutMs)',
     })
     expect(clock.now()).toBe(30_000)
   })

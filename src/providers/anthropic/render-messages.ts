@@ -1,7 +1,7 @@
 import { ValidationError } from '../../errors/errors.ts'
 import { parseObject } from '../../make/message-builder.ts'
 import { isErrorResult } from '../../make/tool-messages.ts'
-import { assertNever, isObject } from '../../types/guards.ts'
+import { assertNever, defined, isObject } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
 import type { Image, MediaFile } from '../../types/media.ts'
 import {
@@ -462,7 +462,7 @@ function renderFile(file: MediaFile, provider: string): JsonObject {
     throw unsupportedFile(provider, file, instead)
   }
   const title = file.type === 'id' ? undefined : file.name
-  return { type: 'document', source, ...(title === undefined ? {} : { title }) }
+  return defined<JsonObject>({ type: 'document', source, title })
 }
 
 /** The API fetches only PDFs. A URL does not always say what it is. */

@@ -61,10 +61,11 @@ export function keyHeader(key: string): Readonly<Record<string, string>> {
   return { 'x-goog-api-key': key }
 }
 
-/** The images that Gemini takes. A request holds 100 MB, with its images as base64. */
+/** The images and files that Gemini takes. A request holds 100 MB, with its files as base64, and a PDF has at most 50 MB. */
 export const imageLimits: Omit<MediaLimits, 'provider'> = {
-  maxBytes: 75 * 1024 * 1024,
-  maxFileBytes: 75 * 1024 * 1024,
+  maxBytes: 75_000_000,
+  maxFileBytes: 75_000_000,
+  maxPdfBytes: 50_000_000,
   mimeTypes: ['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif'],
 }
 
@@ -96,7 +97,7 @@ export function methodUrl(
 ): string {
   if (model === undefined || model === '') {
     const { provider } = connection
-    const message = `no model for ${provider}: pass model to the call or the engine`
+    const message = `${provider} needs a model`
     throw new EngineError('missing_model', message, { provider })
   }
   const path = (model.includes('/') ? model : `models/${model}`)

@@ -1,6 +1,6 @@
 import { ValidationError } from '../../errors/errors.ts'
 import { isErrorResult } from '../../make/tool-messages.ts'
-import { assertNever, isObject } from '../../types/guards.ts'
+import { assertNever, defined, isObject } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
 import type { Image, MediaFile } from '../../types/media.ts'
 import {
@@ -99,6 +99,8 @@ function renderParts(message: Message, target: ContentsTarget): JsonObject[] {
         parts.push(renderMedia(part.image))
         break
       case 'file':
+        // The API has no place for a name.
+        if ('name' in part.file && part.file.name) parts.push({ text: part.file.name })
         parts.push(renderFile(part.file, provider))
         break
       case 'reasoning':
@@ -123,8 +125,7 @@ function addReasoning(parts: JsonObject[], reasoning: ReasoningPart): void {
     case 'thought': {
       const { text, signature } = echo
       if (text === '' && signature === undefined) return
-      const signed = signature === undefined ? {} : { thoughtSignature: signature }
-      parts.push({ text, thought: true, ...signed })
+      parts.push(defined<JsonObject>({ text, thought: true, thoughtSignature: signature }))
       return
     }
     case 'signature': {
@@ -156,10 +157,8 @@ function renderCalls(
   return calls.map((call, index) => {
     const own = callEchoOf(call.opaque).thoughtSignature
     const thoughtSignature = needsSignature && index === 0 ? signatureOfForeignCalls : own
-    return {
-      functionCall: { ...wireId(call), name: call.name, args: call.arguments },
-      ...(thoughtSignature === undefined ? {} : { thoughtSignature }),
-    }
+    const functionCall = { ...wireId(call), name: call.name, args: call.arguments }
+    return defined<JsonObject>({ functionCall, thoughtSignature })
   })
 }
 
@@ -230,7 +229,8 @@ function renderResult(
     ...wireId(call),
     name: call.name,
     response: {
-      [isErrorResult(message) ? 'error' : 'output']: messageText(message),
+      [isErrorResult(message) ? 'error' : 'output']:
+        messageText(message) || (beside.length > 0 ? 'The result follows.' : ''),
     },
     ...(inside.length === 0 ? {} : { parts: inside }),
   }
@@ -276,7 +276,7 @@ function renderMedia(media: Image | MediaFile): JsonObject {
 }
 
 function fileData(fileUri: string, mimeType: string | undefined): JsonObject {
-  return { ...(mimeType === undefined ? {} : { mimeType }), fileUri }
+  return defined<JsonObject>({ mimeType, fileUri })
 }
 
 /** The address of an uploaded file: its name, such as `files/abc`, below the address of the API. */

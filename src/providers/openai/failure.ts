@@ -82,7 +82,7 @@ export function judgeFailure(
   const fallback = `${provider} answered ${status ?? 'with an error'}`
   return defined<JudgedFailure>({
     reason,
-    message: message === undefined ? fallback : `${provider}: ${message}`,
+    message: message ?? fallback,
     retryable: [code, type].some(isQuota) ? false : undefined,
     retryAfterMs: reason === 'rate_limited' ? waitIn(message ?? '') : undefined,
     metadata: defined<JsonObject>({ code, type, param }),

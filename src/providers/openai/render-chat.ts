@@ -140,12 +140,12 @@ function renderFile(file: MediaFile, options: RenderOptions): JsonObject {
   if (file.type === 'id') return { type: 'file', file: { file_id: file.id } }
   const instead =
     kind === 'pdf' || kind === 'text'
-      ? 'pass its bytes, or use openai({ api: "responses" })'
+      ? 'pass its bytes, or set api: "responses"'
       : kind === 'audio'
         ? 'pass the bytes of a wav or mp3'
         : kind === 'video'
           ? 'no API of OpenAI does'
-          : 'openai({ api: "responses" }) takes more types'
+          : 'api: "responses" takes more types'
   if (file.type === 'base64') {
     const { mimeType, base64, name } = file
     const format = audioFormats.get(mimeType)

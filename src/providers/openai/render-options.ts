@@ -211,7 +211,7 @@ export function imageAddress(image: Image, provider: string): string {
       return dataUri(image)
     case 'id': {
       const problem =
-        'Chat Completions takes no images by file id: use openai({ api: "responses" }), or pass the bytes'
+        'Chat Completions takes no images by file id: set api: "responses", or pass the bytes'
       throw new AdapterError('unsupported_feature', problem, { provider })
     }
     default:

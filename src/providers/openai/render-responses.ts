@@ -220,8 +220,7 @@ function renderFile(file: MediaFile, provider: string): JsonObject {
   const kind = fileKind(file)
   if (kind === 'image') return renderImage(file, provider)
   if (kind === 'audio' || kind === 'video') {
-    const instead =
-      kind === 'audio' ? 'openai({ api: "chat" }) takes wav and mp3' : 'no API of OpenAI does'
+    const instead = kind === 'audio' ? 'api: "chat" takes wav and mp3' : 'no API of OpenAI does'
     throw unsupportedFile(provider, file, instead)
   }
   switch (file.type) {

@@ -138,7 +138,7 @@ function keyOf(
 ): string | undefined {
   const found = apiKey === undefined || apiKey.trim() === '' ? ownKey() : apiKey
   if (found !== undefined || !key.required) return found
-  const message = `no API key for ${provider}: pass apiKey to the call, the engine or the adapter, or call setKey`
+  const message = `no API key for ${provider}: pass apiKey, or call setKey`
   throw new EngineError('missing_key', message, { provider, requestId })
 }
 

@@ -25,7 +25,10 @@ export function requestSchemas(provider: string, warn: Warn): RequestSchemas {
   const forms: { -readonly [Key in keyof AnswerForms]: AnswerForms[Key] } = { tools }
   const warnings = (setting: string, lowered: LoweredSchema): void => {
     for (const { path, problem } of lowered.warnings) {
-      warn(setting, `${provider} cannot enforce this schema: ${path} ${problem}`)
+      warn(
+        setting,
+        `${provider} cannot enforce this schema, so it is sent unenforced: ${path} ${problem}`,
+      )
     }
   }
   return {
@@ -48,7 +51,9 @@ export function requestSchemas(provider: string, warn: Warn): RequestSchemas {
     answer(schema, dialect, reason) {
       const lowered = lowerSchema(schema, dialect, { provider, path: 'responseFormat.schema' })
       warnings('responseFormat.strict', lowered)
-      if (reason instanceof Error) warn('responseFormat.strict', reason.message)
+      if (reason instanceof Error) {
+        warn('responseFormat.strict', `sent unenforced, as a tool: ${reason.message}`)
+      }
       if (lowered.restore !== undefined) forms.answer = lowered
       return lowered
     },

@@ -95,7 +95,7 @@ describe('an error response', () => {
     expect(error.toJSON()).toEqual({
       kind: 'adapter',
       reason: 'rate_limited',
-      message: 'openai: Slow down.',
+      message: 'Slow down.',
       metadata: {
         code: 'rate_limit_exceeded',
         type: 'tokens',
@@ -125,10 +125,10 @@ describe('an error response', () => {
   test.each<[string, string]>([
     ['<html>Bad gateway</html>', 'openai answered 502: Bad gateway'],
     ['', 'openai answered 502'],
-    ['{"error":"out of order"}', 'openai: out of order'],
-    ['{"message":"out of order"}', 'openai: out of order'],
-    ['{"detail":"out of order"}', 'openai: out of order'],
-    ['[{"error":{"message":"out of order"}}]', 'openai: out of order'],
+    ['{"error":"out of order"}', 'out of order'],
+    ['{"message":"out of order"}', 'out of order'],
+    ['{"detail":"out of order"}', 'out of order'],
+    ['[{"error":{"message":"out of order"}}]', 'out of order'],
     ['null', 'openai answered 502: null'],
   ])('%s has the message: %s', async (text, message) => {
     const error = await failure('chat', (response) => response.writeHead(502).end(text))
@@ -138,7 +138,7 @@ describe('an error response', () => {
   test('inside a stream does not show the key either', async () => {
     const said = body({ message: 'Is plain-word yours?', param: 'plain-word' })
     const error = await failure('chat', (response) => sendSse(response, sse(said)))
-    expect(error.message).toBe('openai: Is [redacted] yours?')
+    expect(error.message).toBe('Is [redacted] yours?')
     expect(JSON.stringify(error)).not.toContain('plain-word')
   })
 
@@ -253,7 +253,7 @@ test('a response that fails before its first content fails the whole call', asyn
 test('a response that was cancelled at the provider is an error', async () => {
   const cancelled = { object: 'response', id: 'r', status: 'cancelled', output: [] }
   const error = await failure('responses', (response) => sendJson(response, cancelled), 'generate')
-  expect(error).toMatchObject({ reason: 'unknown', message: 'openai: the response is cancelled' })
+  expect(error).toMatchObject({ reason: 'unknown', message: 'the response is cancelled' })
 })
 
 describe('time and cancellation', () => {

@@ -131,10 +131,10 @@ describe('tool calls', () => {
 
 describe('an error in place of an answer', () => {
   test.each<[string, JsonObject, string, string]>([
-    ['Mistral’s', { object: 'error', message: 'no', type: 'x' }, 'unknown', 'openai: no'],
-    ['a text', { error: 'no' }, 'unknown', 'openai: no'],
-    ['a list', { error: [{ message: 'no', code: '429' }] }, 'rate_limited', 'openai: no'],
-    ['problems', { error: { message: { a: 1 }, code: 400 } }, 'invalid_request', 'openai: {"a":1}'],
+    ['Mistral’s', { object: 'error', message: 'no', type: 'x' }, 'unknown', 'no'],
+    ['a text', { error: 'no' }, 'unknown', 'no'],
+    ['a list', { error: [{ message: 'no', code: '429' }] }, 'rate_limited', 'no'],
+    ['problems', { error: { message: { a: 1 }, code: 400 } }, 'invalid_request', '{"a":1}'],
   ])('is understood: %s', async (_name, body, reason, message) => {
     const error = await outcome('chat', JSON.stringify(body), json)
     expect(error).toBeInstanceOf(AdapterError)
