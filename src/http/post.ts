@@ -159,7 +159,7 @@ async function readBounded(
   if (reader === undefined) return { text: '', isWhole: true }
   const close = (): Promise<void> => reader.cancel().catch(() => undefined)
   // A cancelled reader is at its end.
-  const stop = refused && startTimer(refused.clock ?? systemClock, maxFailureMs, close)
+  const stop = refused && startTimer(refused.clock ?? systemClock, maxFailureMs, () => void close())
   const decoder = new TextDecoder()
   let text = ''
   let size = 0

@@ -92,9 +92,11 @@ const applicators: Readonly<Record<string, Applicator>> = {
     return check(schema[branch], value, context)
   },
   required: (keys, value) =>
-    listOf(keys)
-      .filter((key) => isObject(value) && !Object.hasOwn(value, String(key)))
-      .map((key) => ({ path: String(key), problem: 'is missing' })),
+    listOf(keys).flatMap((key) =>
+      typeof key === 'string' && isObject(value) && !Object.hasOwn(value, key)
+        ? [{ path: key, problem: 'is missing' }]
+        : [],
+    ),
   properties: (schemas, value, context) =>
     eachMember(value, (key, member) =>
       isObject(schemas) && Object.hasOwn(schemas, key)

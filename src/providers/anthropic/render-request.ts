@@ -75,13 +75,11 @@ export function renderRequest(request: ModelRequest, context: RenderContext): Re
   const choice =
     tools.length === 0 && structured.by !== 'tool'
       ? declaredTools(messages, providerOptions)
-      : renderTools(
-          renderSpecs(request, traits, { schemas, provider }),
-          request.toolChoice,
+      : renderTools(renderSpecs(request, traits, { schemas, provider }), request.toolChoice, {
           traits,
           structured,
-          asList(options['tools']).length > 0,
-        )
+          hosted: asList(options['tools']).length > 0,
+        })
   const thought = renderReasoning(reasoning, traits, max_tokens, choice.forced)
   const own = ownThinking(options, choice.forced)
   if (own.problem !== undefined)
@@ -201,13 +199,18 @@ interface RenderedTools {
   readonly isLeftOut: boolean
 }
 
+interface ToolsContext {
+  readonly traits: ModelTraits
+  readonly structured: StructuredOutput
+  /** Whether the provider runs some of the tools. */
+  readonly hosted: boolean
+}
+
 /** Renders tools and choice. A forced choice that the model refuses is left out. */
 function renderTools(
   tools: readonly JsonObject[],
   toolChoice: ToolChoice | undefined,
-  traits: ModelTraits,
-  structured: StructuredOutput,
-  hosted: boolean,
+  { traits, structured, hosted }: ToolsContext,
 ): RenderedTools {
   if (structured.by === 'tool') return withAnswerTool(tools, toolChoice, structured.tool, hosted)
   const choice = renderChoice(toolChoice)
