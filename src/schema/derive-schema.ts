@@ -77,9 +77,10 @@ export function toJsonSchema(schema: AnySchema, reason: ValidationErrorReason): 
 function placeIn(schema: object, depth = 0): string {
   const inside = 'shape' in schema ? schema.shape : 'element' in schema ? [schema.element] : []
   if (depth > 8 || typeof inside !== 'object' || inside === null) return ''
-  for (const [key, member] of Object.entries(inside)) {
+  for (const [key, member] of Object.entries<unknown>({ ...inside })) {
+    if (!isStandardSchema(member)) continue
     try {
-      if (isStandardSchema(member)) member['~standard'].jsonSchema?.input(dialect)
+      member['~standard'].jsonSchema?.input(dialect)
     } catch {
       return (Array.isArray(inside) ? '[]' : `.${key}`) + placeIn(member, depth + 1)
     }
