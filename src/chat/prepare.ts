@@ -29,6 +29,7 @@ import {
   type Thread,
   type ToolCall,
 } from '../types/message.ts'
+import type { ProviderOptions } from '../types/provider-options.ts'
 import type { ModelRequest, ToolChoice, ToolSpec } from '../types/request.ts'
 import type { HaltedReason } from '../types/results.ts'
 import type { CallDecision } from '../types/session.ts'
@@ -313,12 +314,13 @@ export function turnRequest(loop: LoopState): ModelRequest {
   const { changes } = loop
   const draft = { messages: changes?.messages ?? loop.state.thread.messages }
   if (isFinalizing(loop)) {
-    return buildRequest(loop.context, draft, {
+    const { providerOptions, ...request } = buildRequest(loop.context, draft, {
       ...changes,
       tools: [],
       toolChoice: undefined,
       responseFormat: loop.format,
     })
+    return { ...request, providerOptions: withoutTools(providerOptions) }
   }
   return buildRequest(loop.context, draft, {
     ...changes,
@@ -326,6 +328,14 @@ export function turnRequest(loop: LoopState): ModelRequest {
     toolChoice: changes?.toolChoice ?? turnChoice(loop),
     responseFormat: loop.finalize ? undefined : loop.format,
   })
+}
+
+/** Options without the tools that the provider runs, and without what is said about tools. They are plain JSON. */
+function withoutTools(options: ProviderOptions): ProviderOptions {
+  const about = /^tool(s|_choice|Config)$|^mcp_servers$/
+  return JSON.parse(
+    JSON.stringify(options, (key, value: JsonValue) => (about.test(key) ? undefined : value)),
+  ) as ProviderOptions
 }
 
 /** A forced choice holds until tools have answered: a loop that is always forced never ends. */

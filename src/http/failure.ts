@@ -4,17 +4,9 @@ import type { HttpCall } from './call.ts'
 import type { Secrets } from './secrets.ts'
 
 /** The codes of undici's own timeouts, which our options do not control. */
-const platformTimeouts: ReadonlySet<string> = new Set([
-  'UND_ERR_HEADERS_TIMEOUT',
-  'UND_ERR_BODY_TIMEOUT',
-])
+const platformTimeout = /^UND_ERR_(HEADERS|BODY)_TIMEOUT$/
 
-const timeoutCodes: ReadonlySet<string> = new Set([
-  ...platformTimeouts,
-  'UND_ERR_CONNECT_TIMEOUT',
-  'ETIMEDOUT',
-  'TimeoutError',
-])
+const timeout = /^UND_ERR_\w+_TIMEOUT$|^ETIMEDOUT$|^TimeoutError$/
 
 /** The error of a failed `fetch` or, once the answer is `reading`, of a failed read: a timeout, a cancellation, or a network failure. */
 export function transportFailure(
@@ -31,32 +23,30 @@ export function transportFailure(
   }
   if (isAllmError(error)) return error
   const { code, text } = describe(error)
-  const timedOut = code !== undefined && timeoutCodes.has(code)
-  const advice =
-    code !== undefined && platformTimeouts.has(code)
-      ? '; the limit is that of this runtime, and only a fetch of your own can raise it'
-      : ''
+  const advice = platformTimeout.test(code)
+    ? '; the limit is that of this runtime, and only a fetch of your own can raise it'
+    : ''
   const what = reading
     ? `the connection to ${provider} broke while the answer was being read`
     : `${provider} could not be reached`
   const message = `${what}: ${text}${advice}`
-  return new AdapterError(timedOut ? 'timeout' : 'network_error', message, {
+  return new AdapterError(timeout.test(code) ? 'timeout' : 'network_error', message, {
     provider,
     requestId,
     cause: error,
-    metadata: { code },
+    metadata: code === '' ? {} : { code },
   })
 }
 
 /** undici puts the reason into the cause of a bare "fetch failed". */
-function describe(error: unknown): { readonly code: string | undefined; readonly text: string } {
-  if (!(error instanceof Error)) return { code: undefined, text: thrownText(error) }
+function describe(error: unknown): { readonly code: string; readonly text: string } {
+  if (!(error instanceof Error)) return { code: '', text: thrownText(error) }
   const inner = error.cause instanceof Error ? error.cause : error
   const text = inner.message === '' ? error.message : inner.message
   if ('code' in inner && typeof inner.code === 'string') {
     return { code: inner.code, text: text === '' ? inner.code : text }
   }
-  return { code: inner.name === 'TimeoutError' ? inner.name : undefined, text }
+  return { code: inner.name === 'TimeoutError' ? inner.name : '', text }
 }
 
 /** How much of a foreign body an error quotes. */

@@ -1,11 +1,12 @@
-import { reasonOf, systemClock } from '../core/clock.ts'
+import { reasonOf, startTimer, systemClock } from '../core/clock.ts'
 import { AdapterError } from '../errors/errors.ts'
 import { guardCall, type HttpCall } from './call.ts'
 import { beginning, transportFailure } from './failure.ts'
 import { secretsOf, type Secrets } from './secrets.ts'
 
-/** How much of an error response's body is read. */
+/** How much of an error response's body is read, and for how long: a body that does not end must not hide the status. */
 const maxFailureBytes = 64 * 1024
+const maxFailureMs = 1000
 
 /**
  * Sends a call and returns a successful response, its body unread.
@@ -25,7 +26,7 @@ export async function post(call: HttpCall, signal: AbortSignal): Promise<Respons
   } catch (error) {
     throw transportFailure(error, call, signal)
   }
-  if (response.status < 200 || response.status >= 300) throw await refusal(response, call, signal)
+  if (response.status < 200 || response.status >= 300) throw await refusal(response, call)
   call.onResponse?.(response)
   return response
 }
@@ -58,11 +59,7 @@ function legalHeaders(call: HttpCall): Record<string, string> {
   return headers
 }
 
-async function refusal(
-  response: Response,
-  call: HttpCall,
-  signal: AbortSignal,
-): Promise<AdapterError> {
+async function refusal(response: Response, call: HttpCall): Promise<AdapterError> {
   const { status, headers } = response
   const facts = { provider: call.provider, requestId: call.requestId }
   if (response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {
@@ -70,7 +67,7 @@ async function refusal(
     const message = `${call.provider} answered with a redirect, which is not followed: correct baseUrl`
     return new AdapterError('invalid_request', message, { ...facts, status })
   }
-  const body = await failureText(response, call, signal)
+  const body = await failureText(response, call)
   const now = (call.clock ?? systemClock).now()
   const secrets = secretsOf(call)
   const known = secrets.bodyFilter()(body, true)
@@ -79,30 +76,23 @@ async function refusal(
   return new AdapterError(reason, text, { ...facts, status, ...rest })
 }
 
-/** The text of a response that is not an answer. One that breaks off is not quoted. */
-async function failureText(
-  response: Response,
-  call: HttpCall,
-  signal: AbortSignal,
-): Promise<string> {
+/** The text of a response that is not an answer: what comes of it in time. One that breaks off is not quoted. */
+async function failureText(response: Response, call: HttpCall): Promise<string> {
   try {
-    return (await readBounded(response, maxFailureBytes)).text
+    return (await readBounded(response, maxFailureBytes, call)).text
   } catch (error) {
-    if (signal.aborted) throw transportFailure(error, call, signal)
+    // A timeout of the call comes too late: the status is known.
+    if (call.signal?.aborted === true) throw transportFailure(error, call, call.signal)
     return ''
   }
 }
 
 /** The error for a success that is a page, or nothing. It names the beginning of the page's text. */
-export async function foreignPage(
-  response: Response,
-  call: HttpCall,
-  signal: AbortSignal,
-): Promise<AdapterError> {
+export async function foreignPage(response: Response, call: HttpCall): Promise<AdapterError> {
   const { provider, requestId } = call
   const { status, headers, body } = response
   const found = body === null ? 'no body' : headers.get('content-type')
-  const start = beginning(await failureText(response, call, signal), secretsOf(call))
+  const start = beginning(await failureText(response, call), secretsOf(call))
   const message = `${provider} answered ${status} with ${found} instead of a stream${start}`
   return new AdapterError('malformed_response', message, { provider, requestId, status })
 }
@@ -159,10 +149,17 @@ async function wholeText(response: Response, call: HttpCall): Promise<string> {
   throw new AdapterError('malformed_response', message, { provider, requestId, status })
 }
 
-/** The text of a body, cut at `maxBytes`. The rest is not read, and the connection is closed. */
-async function readBounded(response: Response, maxBytes: number): Promise<BoundedText> {
+/** The text of a body, cut at `maxBytes`, and at the time of a refusal. The rest is not read, and the connection is closed. */
+async function readBounded(
+  response: Response,
+  maxBytes: number,
+  refused?: HttpCall,
+): Promise<BoundedText> {
   const reader = response.body?.getReader()
   if (reader === undefined) return { text: '', isWhole: true }
+  const close = (): Promise<void> => reader.cancel().catch(() => undefined)
+  // A cancelled reader is at its end.
+  const stop = refused && startTimer(refused.clock ?? systemClock, maxFailureMs, () => void close())
   const decoder = new TextDecoder()
   let text = ''
   let size = 0
@@ -175,7 +172,8 @@ async function readBounded(response: Response, maxBytes: number): Promise<Bounde
     }
     return { text, isWhole: false }
   } finally {
-    await reader.cancel().catch(() => undefined)
+    stop?.()
+    await close()
   }
 }
 

@@ -60,13 +60,14 @@ function secretValues({ provider, url, headers }: Parameters<typeof secretsOf>[0
   return [...new Set(secrets)].toSorted((a, b) => b.length - a.length)
 }
 
-/** A secret as it may be written: in JSON, in JSON with escaped slashes, in a URL, as it is. */
+/** A secret as it may be written: in JSON, in JSON with escaped slashes, in a URL, in base64 with or without padding, as it is. */
 function spellings(secret: string): readonly string[] {
   const json = JSON.stringify(secret).slice(1, -1)
   const all = [
     json.replaceAll('/', String.raw`\/`),
     json,
     orAsItIs(encodeURIComponent, secret),
+    orAsItIs(btoa, secret).replace(/=+$/, ''),
     secret,
   ]
   return [...new Set(all)]

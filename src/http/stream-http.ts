@@ -66,7 +66,7 @@ async function* readBatches<Out>(
   try {
     const response = await post(call, guard.signal)
     reader = bodyReader(response, guard.signal)
-    if (reader === undefined) throw await foreignPage(response, call, guard.signal)
+    if (reader === undefined) throw await foreignPage(response, call)
     const splitter = call.splitter?.(response, limit) ?? sseSplitter(limit)
     const body = bodyDecoder(decoder, splitter, { secrets, settle })
     let hadText = false

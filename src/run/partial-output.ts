@@ -8,8 +8,12 @@ import type { RunStream } from './run-stream.ts'
  * The structured answer of a stream while it grows: an object with the members that are there so far.
  *
  * A text grows with every delta; a number or a word appears when it is complete. Every value is a new object, and parts that
- * did not change are the same objects as before. The last value is the validated output. An `error` event is thrown, with
- * the partial response. Leaving early ends the stream.
+ * did not change are the same objects as before. An `error` event is thrown, with the partial response. Leaving early ends
+ * the stream.
+ *
+ * The last value is the validated output. Those before it are what the model has written, neither validated nor transformed:
+ * they have the form that the schema takes, not the one that a transform gives. A provider may write `null` for a property
+ * that is left out, and the entries of a record as a list of `{key, value}`; the last value has neither.
  */
 export async function* partialOutput<Result = unknown>(
   events: RunStream<Result> | AsyncIterable<StreamEvent>,

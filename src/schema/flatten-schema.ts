@@ -128,30 +128,35 @@ export function resolve(
   ref: JsonValue,
   at: SchemaPosition,
 ): { readonly pointer: string; readonly target: JsonValue } {
-  const pointer = typeof ref === 'string' ? decode(ref) : undefined
-  if (pointer !== '#' && pointer?.startsWith('#/') !== true) {
+  const { pointer = '', target } = targetOf(ref, at.root) ?? {}
+  if (pointer === '') {
     throw unsupported(at, `refers to ${JSON.stringify(ref)}, which is outside the schema`)
   }
-  let target: JsonValue | undefined = at.root
-  for (const step of pointer.split('/').slice(1)) {
-    target = member(target, step.replaceAll('~1', '/').replaceAll('~0', '~'))
-  }
   if (target === undefined) throw unsupported(at, `refers to ${pointer}, which does not exist`)
-  return { pointer, target }
+  // The root is JSON.
+  return { pointer, target: target as JsonValue }
 }
 
-function decode(ref: string): string | undefined {
+/** What a reference within a schema names, and its pointer, decoded. `undefined` for any other reference. */
+export function targetOf(
+  ref: unknown,
+  root: unknown,
+): { readonly pointer: string; readonly target: unknown } | undefined {
+  let pointer = typeof ref === 'string' ? ref : ''
   try {
-    return decodeURIComponent(ref)
+    pointer = decodeURIComponent(pointer)
   } catch {
-    return undefined
+    // It is taken as it is.
   }
-}
-
-function member(value: JsonValue | undefined, key: string): JsonValue | undefined {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
-  // A list is indexed by the digits of the pointer, as an object by its keys.
-  return (value as JsonObject)[key]
+  const [start, ...steps] = pointer.split('/')
+  if (start !== '#') return undefined
+  let target = root
+  for (const step of steps) {
+    const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    const isThere = typeof target === 'object' && target !== null && Object.hasOwn(target, key)
+    target = isThere ? Reflect.get(target as object, key) : undefined
+  }
+  return { pointer, target }
 }
 
 /** One schema that means the same as two. Annotations are those of the second. */
@@ -216,22 +221,22 @@ export function typesOf(type: JsonValue | undefined): readonly string[] {
 
 /** Whether a value has one of the types. No types allow every value. */
 export function hasType(value: JsonValue, types: readonly string[]): boolean {
-  const type = isList(value) ? 'array' : typeOf(value)
   return (
     types.length === 0 ||
-    types.includes(type) ||
+    types.includes(typeOf(value)) ||
     (types.includes('integer') && Number.isInteger(value))
   )
 }
 
-/** The type of a value, as JavaScript names it; `null` has its own. */
-export function typeOf(value: JsonValue): string {
-  return value === null ? 'null' : typeof value
+/** The type of a value, as JavaScript names it; `null` and lists have their own. */
+export function typeOf(value: unknown): string {
+  return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
 }
 
 /** The items of a list; of any other value none. */
-export function listOf(value: JsonValue | undefined): readonly JsonValue[] {
-  return isList(value) ? value : []
+export function listOf(value: unknown): readonly JsonValue[] {
+  // Schemas and what they judge are JSON.
+  return Array.isArray(value) ? (value as readonly JsonValue[]) : []
 }
 
 export function isList(value: JsonValue | undefined): value is readonly JsonValue[] {

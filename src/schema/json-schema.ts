@@ -2,6 +2,7 @@ import type { Issue } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import { describe, fine, join, refuse, unknownKey, within } from './checks.ts'
+import { listOf, targetOf, typeOf } from './flatten-schema.ts'
 
 /**
  * The problems of a value by a JSON Schema (2020-12, the part that tools and formats use).
@@ -55,12 +56,6 @@ function typeIssues(type: unknown, value: unknown): readonly Issue[] {
   return refuse(known.map((word) => typeWords[String(word)]).join(' or '), value)
 }
 
-function typeOf(value: unknown): string {
-  if (value === null) return 'null'
-  if (Array.isArray(value)) return 'array'
-  return typeof value
-}
-
 /** Applies other schemas to a value or to its members. `schema` is the object that has the keyword. */
 type Applicator = (
   argument: unknown,
@@ -71,18 +66,19 @@ type Applicator = (
 
 const applicators: Readonly<Record<string, Applicator>> = {
   $ref: (reference, value, { root, refs }) => {
-    const target = resolve(reference, root)
+    // What is elsewhere, or not there, accepts every value.
+    const target = targetOf(reference, root)?.target
     // The same reference for the same value would only repeat its problems.
     return refs.includes(target) ? fine : check(target, value, { root, refs: [...refs, target] })
   },
   allOf: (schemas, value, context) =>
-    list(schemas).reduce<readonly Issue[]>(
+    listOf(schemas).reduce<readonly Issue[]>(
       (issues, schema) => join(issues, check(schema, value, context)),
       fine,
     ),
-  anyOf: (schemas, value, context) => oneOfMany(list(schemas), value, context).issues,
+  anyOf: (schemas, value, context) => oneOfMany(listOf(schemas), value, context).issues,
   oneOf: (schemas, value, context) => {
-    const { matched, issues } = oneOfMany(list(schemas), value, context)
+    const { matched, issues } = oneOfMany(listOf(schemas), value, context)
     return matched < 2
       ? issues
       : [{ path: '', problem: `must match exactly one schema of oneOf, not ${matched}` }]
@@ -96,9 +92,11 @@ const applicators: Readonly<Record<string, Applicator>> = {
     return check(schema[branch], value, context)
   },
   required: (keys, value) =>
-    list(keys)
-      .filter((key) => isObject(value) && !Object.hasOwn(value, String(key)))
-      .map((key) => ({ path: String(key), problem: 'is missing' })),
+    listOf(keys).flatMap((key) =>
+      typeof key === 'string' && isObject(value) && !Object.hasOwn(value, key)
+        ? [{ path: key, problem: 'is missing' }]
+        : [],
+    ),
   properties: (schemas, value, context) =>
     eachMember(value, (key, member) =>
       isObject(schemas) && Object.hasOwn(schemas, key)
@@ -123,11 +121,11 @@ const applicators: Readonly<Record<string, Applicator>> = {
   propertyNames: (schema, value, context) =>
     eachMember(value, (key) => within(key, check(schema, key, inner(context)))),
   prefixItems: (schemas, value, context) =>
-    eachItem(value, 0, list(schemas).length, (item, index) =>
-      check(list(schemas)[index], item, inner(context)),
+    eachItem(value, 0, listOf(schemas).length, (item, index) =>
+      check(listOf(schemas)[index], item, inner(context)),
     ),
   items: (schema, value, context, { prefixItems }) =>
-    eachItem(value, list(prefixItems).length, Infinity, (item) =>
+    eachItem(value, listOf(prefixItems).length, Infinity, (item) =>
       check(schema, item, inner(context)),
     ),
   contains: (schema, value, context, { minContains = 1, maxContains = Infinity }) => {
@@ -153,30 +151,6 @@ function oneOfMany(
   if (nearest !== undefined) return { matched, issues: nearest }
   const problems = new Set(branches.flatMap((issues) => issues.map(({ problem }) => problem)))
   return { matched, issues: [{ path: '', problem: [...problems].join(', or ') }] }
-}
-
-/** The target of a reference within the schema. Any other reference gives `undefined`, which accepts every value. */
-function resolve(reference: unknown, root: unknown): unknown {
-  if (typeof reference !== 'string' || !/^#(?:\/|$)/.test(reference)) return undefined
-  let target = root
-  for (const step of reference.split('/').slice(1)) {
-    if (typeof target !== 'object' || target === null) return undefined
-    const key = unescape(step)
-    target = Object.hasOwn(target, key) ? Reflect.get(target, key) : undefined
-  }
-  return target
-}
-
-function unescape(step: string): string {
-  try {
-    return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~')
-  } catch {
-    return step
-  }
-}
-
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
 }
 
 /** The context of a member: references may be followed again, since the value is smaller. */

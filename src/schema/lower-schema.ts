@@ -409,7 +409,9 @@ function listedValues(
   const groups = new Map<string, JsonValue[]>()
   for (const value of values) {
     const type = typeOf(value)
-    if (type === 'object') throw unsupported(at, 'lists an object or array as a value')
+    if (type === 'object' || type === 'array') {
+      throw unsupported(at, 'lists an object or array as a value')
+    }
     if (hasType(value, typesOf(schema['type']))) {
       groups.set(type, [...(groups.get(type) ?? []), value])
     }

@@ -19,6 +19,8 @@ describe('the secrets of a call are removed from a text by value', () => {
     ['p/q/r+stu==', String.raw`{"echo":"p\/q\/r+stu=="} p%2Fq%2Fr%2Bstu%3D%3D`, undefined],
     ['say"so"now', JSON.stringify({ echo: 'say"so"now' }), '{"echo":"[redacted]"}'],
     ['acme', 'acme answered 500', 'acme answered 500'],
+    ['a-secret-of-mine', `got ${btoa('a-secret-of-mine')}`, 'got [redacted]=='],
+    ['a-secret-of-mine!!', `got ${btoa('a-secret-of-mine!!')}.`, 'got [redacted].'],
   ])('the key %j in %j', (key, text, shown) => {
     const cleaned = secretsIn({ authorization: `Bearer ${key}` }).clean(text)
     expect(cleaned).toBe(shown ?? '{"echo":"[redacted]"} [redacted]')

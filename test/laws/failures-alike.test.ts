@@ -127,6 +127,38 @@ describe.each(Object.entries(wires))('%s', (_name, adapterOf) => {
     expect(clock.now() - before).toBe(waited)
   })
 
+  test.each([
+    [401, 'authentication_failed', 1],
+    [429, 'rate_limited', 3],
+  ])('a refusal %i whose body does not end is %s all the same', async (status, reason, calls) => {
+    const clock = virtualClock()
+    const told = JSON.stringify({ error: { message: 'not today' } })
+    for (const [text, words] of [
+      [told, 'not today'],
+      [told.slice(0, -4), 'not to'],
+      ['', ''],
+    ] as const) {
+      let hits = 0
+      const adapter = adapterOf(async () => {
+        hits++
+        const body = new ReadableStream<Uint8Array>({
+          start: (controller) => controller.enqueue(new TextEncoder().encode(text)),
+        })
+        return new Response(body, { status, headers: { 'retry-after': '20' } })
+      })
+      const engine = createEngine({ adapter, model: 'm', clock, retry: { jitterMs: 0 } })
+      const before = clock.now()
+      await expect(generate(engine, 'go')).rejects.toMatchObject({
+        reason,
+        status,
+        retryAfterMs: 20_000,
+        message: expect.stringContaining(words),
+      })
+      expect(hits).toBe(calls)
+      expect(clock.now() - before).toBeLessThan(calls * 5000 + (calls - 1) * 20_000)
+    }
+  })
+
   test('a date in Retry-After is judged by the clock of the engine when the answer has no date', async () => {
     const clock = virtualClock()
     const at = new Date(clock.now() + 7000)

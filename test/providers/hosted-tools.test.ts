@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import { anthropic } from '../../src/anthropic.ts'
+import { gemini } from '../../src/gemini.ts'
 import {
   chat,
   createEngine,
+  fileFromBytes,
+  filePart,
   generate,
   providerItem,
   Session,
@@ -11,6 +15,7 @@ import {
   textPart,
   tool,
   user,
+  type CallOptions,
   type ChatAdapter,
   type Message,
 } from '../../src/index.ts'
@@ -382,6 +387,39 @@ describe('what the provider has already', () => {
     },
   )
 
+  test('a repair and a final pass do not hide what the run was given and made', async () => {
+    const scripts: readonly Script[] = [
+      [['tool_call', { id: 'call_a', name: 'weather', arguments: {} }]],
+      [['text', 'Sunny.']],
+      [['text', 'no JSON']],
+      [['text', '{"sky":"sunny"}']],
+    ]
+    const { adapter, bodies } = gpt(scripts)
+    const engine = createEngine({ adapter, model: 'gpt-5.4', tools: [weather] })
+    const { output } = await chat(engine, [...before, user('and the weather?')], {
+      responseFormat: z.object({ sky: z.string() }),
+      structuredFinalize: true,
+      repair: 1,
+      providerOptions: { openai: { store: true, previous_response_id: 'resp_1' } },
+    })
+    expect(output).toEqual({ sky: 'sunny' })
+    const made = [
+      { role: 'user', content: 'and the weather?' },
+      { type: 'function_call', call_id: 'call_a' },
+      { type: 'function_call_output', call_id: 'call_a', output: 'sunny' },
+      { role: 'assistant', content: 'Sunny.' },
+      { role: 'user' },
+      { role: 'assistant', content: 'no JSON' },
+      { role: 'user' },
+    ]
+    expect(bodies.map(inputOf)).toMatchObject([
+      made.slice(0, 1),
+      made.slice(0, 3),
+      made.slice(0, 5),
+      made,
+    ])
+  })
+
   test('without such an option the whole thread is sent', async () => {
     const { adapter, bodies } = gpt([[['text', 'ok']]])
     await generate(createEngine({ adapter, model: 'gpt-5.4' }), [...before, user('and?')])
@@ -389,12 +427,116 @@ describe('what the provider has already', () => {
   })
 })
 
+describe('hosted tools and a format', () => {
+  const sky = { responseFormat: z.object({ sky: z.string() }) }
+  const googleSearch = { gemini: { tools: [{ googleSearch: {} }] } }
+  const search = { type: 'web_search_20250305', name: 'web_search' }
+  const look = tool({
+    name: 'look',
+    description: '',
+    schema: { type: 'object' },
+    handler: () => 'sunny',
+  })
+  const bard = (scripts: readonly Script[]) =>
+    served('gemini', scripts, (fetch) => gemini({ apiKey, fetch }))
+
+  test('Claude may search before it gives its answer by a tool', async () => {
+    const { adapter, bodies } = claude([[['text', '{}']]])
+    await step(createEngine({ adapter, model: 'claude-opus-4-1' }), 'hi', {
+      responseFormat: { type: 'json_object' },
+      providerOptions: { anthropic: { tools: [search] } },
+    })
+    expect(bodies[0]).toMatchObject({ tool_choice: { type: 'any' }, tools: [{}, search] })
+  })
+
+  test.each(['gemini-2.5-flash', 'gemini-2.0-flash'])(
+    '%s refuses both kinds of tools, and a hosted one with a format, before anything is sent',
+    async (model) => {
+      const { adapter, bodies } = bard([])
+      const engine = createEngine({ adapter, model })
+      const json = { responseFormat: { type: 'json_object' } } as const
+      const refused: readonly CallOptions[] = [{ tools: [look] }, sky, json]
+      for (const options of refused) {
+        await expect(
+          step(engine, 'hi', { ...options, providerOptions: googleSearch }),
+        ).rejects.toMatchObject({ reason: 'unsupported_feature' })
+      }
+      expect(bodies).toEqual([])
+    },
+  )
+
+  test('Gemini 3 takes both kinds of tools, and shows the calls of both', async () => {
+    const { adapter, bodies } = bard([[['text', 'ok']], [['text', 'ok']]])
+    const engine = createEngine({ adapter, model: 'gemini-3-flash', tools: [look] })
+    await generate(engine, 'hi', { toolChoice: 'auto', providerOptions: googleSearch })
+    expect(bodies[0]).toMatchObject({
+      tools: [{ functionDeclarations: [{ name: 'look' }] }, { googleSearch: {} }],
+      toolConfig: {
+        functionCallingConfig: { mode: 'AUTO' },
+        includeServerSideToolInvocations: true,
+      },
+    })
+    await generate(createEngine({ adapter, model: 'gemini-3-flash' }), 'hi', {
+      ...sky,
+      providerOptions: googleSearch,
+    }).catch(() => undefined)
+    expect(bodies[1]).not.toHaveProperty('toolConfig')
+  })
+
+  test.each([
+    ['gemini', bard, 'gemini-2.5-flash', googleSearch],
+    [
+      'anthropic',
+      claude,
+      'claude-opus-5',
+      { anthropic: { tools: [search], tool_choice: { type: 'auto' } } },
+    ],
+    ['openai_responses', gpt, 'gpt-5.4', { openai: { tools: [{ type: 'web_search' }] } }],
+  ] as const)(
+    '%s: the final pass has no hosted tools',
+    async (_name, wire, model, providerOptions) => {
+      const { adapter, bodies } = wire([[['text', 'It is sunny.']], [['text', '{"sky":"sunny"}']]])
+      const { output } = await chat(createEngine({ adapter, model }), 'hi', {
+        ...sky,
+        structuredFinalize: true,
+        providerOptions,
+      })
+      expect(output).toEqual({ sky: 'sunny' })
+      expect(bodies[0]).toHaveProperty('tools')
+      expect(bodies[1]).not.toHaveProperty('tools')
+      expect(bodies[1]).not.toHaveProperty('tool_choice')
+    },
+  )
+
+  test('Claude gives no citations together with a format, which is refused before anything is sent', async () => {
+    const { adapter, bodies } = claude([])
+    const file = fileFromBytes(new TextEncoder().encode('%PDF-1.4'), 'application/pdf')
+    const cited = {
+      ...filePart(file),
+      providerOptions: { anthropic: { citations: { enabled: true } } },
+    }
+    const engine = createEngine({ adapter, model: 'claude-opus-5' })
+    await expect(generate(engine, [user([cited])], sky)).rejects.toMatchObject({
+      reason: 'unsupported_feature',
+      message: expect.stringContaining('citations'),
+    })
+    expect(bodies).toEqual([])
+  })
+})
+
 test.skipIf(!hasOracles)('every request of these tests is strict-valid (../shared/oracles)', () =>
   expectStrictValid(sent.map(([format, body]): SentBody => [format, described(body)])),
 )
 
-/** OpenAI's description demands a `request_id` of an approval, which it does not describe and no client sends. */
-function described(body: JsonObject): JsonObject {
+/**
+ * OpenAI's description demands a `request_id` of an approval, which it does not describe and no client sends. Google's is
+ * older than the calls of hosted tools.
+ */
+function described({ toolConfig, ...rest }: JsonObject): JsonObject {
+  const { includeServerSideToolInvocations: _newer, ...config } = isObject(toolConfig)
+    ? toolConfig
+    : {}
+  const body = toolConfig === undefined ? rest : { ...rest, toolConfig: config }
   const input = inputOf(body).map((one) =>
     isObject(one) && one['type'] === 'mcp_approval_response' ? { ...one, request_id: 'x' } : one,
   )

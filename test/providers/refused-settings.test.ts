@@ -91,6 +91,75 @@ test.each<[keyof typeof makers, string, CallOptions, JsonObject, readonly string
   expect(rest.warned).toEqual(warned)
 })
 
+/** What each model is sent of an effort, and whether that is another one, which is told the same way on every wire. */
+test.each<[keyof typeof makers, string, CallOptions, JsonObject, boolean]>([
+  ['chat', 'gpt-5-mini', { reasoning: { effort: 'high' } }, { reasoning_effort: 'high' }, false],
+  ['chat', 'gpt-5-mini', { reasoning: { effort: 'max' } }, { reasoning_effort: 'high' }, true],
+  ['responses', 'o3', { reasoning: { effort: 'minimal' } }, { reasoning: { effort: 'low' } }, true],
+  ['responses', 'o3', { reasoning: { effort: 'none' } }, { reasoning: { effort: 'low' } }, true],
+  ['responses', 'o3', { reasoning: { effort: 'low' } }, { reasoning: { effort: 'low' } }, false],
+  [
+    'anthropic',
+    'claude-opus-5',
+    { reasoning: { effort: 'minimal' } },
+    { output_config: { effort: 'low' } },
+    true,
+  ],
+  ...(['low', 'medium', 'high', 'max'] as const).map(
+    (effort): [keyof typeof makers, string, CallOptions, JsonObject, boolean] => [
+      'anthropic',
+      'claude-haiku-4-5',
+      { reasoning: { effort }, maxTokens: 2000 },
+      { thinking: { type: 'enabled', budget_tokens: 1500 } },
+      true,
+    ],
+  ),
+  [
+    'anthropic',
+    'claude-haiku-4-5',
+    { reasoning: { effort: 'max' } },
+    { thinking: { type: 'enabled', budget_tokens: 48_000 } },
+    false,
+  ],
+  ['gemini', 'gemini-3-flash', { reasoning: { effort: 'max' } }, budget('HIGH'), true],
+  ['gemini', 'gemini-3-flash', { reasoning: { effort: 'medium' } }, budget('MEDIUM'), false],
+  ['gemini', 'gemini-2.5-flash', { reasoning: { effort: 'max' } }, budget(24_576), true],
+  ['gemini', 'gemini-2.5-pro', { reasoning: { effort: 'max' } }, budget(32_768), false],
+  [
+    'gemini',
+    'gemini-2.5-flash',
+    { reasoning: { effort: 'high' }, maxTokens: 2000 },
+    budget(1500),
+    true,
+  ],
+  [
+    'gemini',
+    'gemini-2.5-flash',
+    { reasoning: { effort: 'low', summary: true }, maxTokens: 400 },
+    budget(0),
+    true,
+  ],
+  ['gemini', 'gemini-2.5-pro', { reasoning: { effort: 'low' }, maxTokens: 100 }, budget(128), true],
+  [
+    'gemini',
+    'gemini-2.5-flash',
+    { reasoning: { effort: 'none', summary: true } },
+    budget(0),
+    false,
+  ],
+])('%s: %s reasons of %j with %j, told: %s', async (api, model, options, expected, isTold) => {
+  const { body, warned } = await sent(api, model, options)
+  expect(body).toMatchObject(expected)
+  expect(JSON.stringify(body)).not.toContain('includeThoughts')
+  expect(warned).toEqual(isTold ? ['reasoning'] : [])
+})
+
+function budget(sent: string | number): JsonObject {
+  const thinkingConfig =
+    typeof sent === 'string' ? { thinkingLevel: sent } : { thinkingBudget: sent }
+  return { generationConfig: { thinkingConfig } }
+}
+
 test.each(Object.entries({ chat: 'gpt-4o', anthropic: 'claude-haiku-4-5', gemini: 'gemini-3' }))(
   '%s: an empty list of stop sequences is not sent',
   async (api, model) => {

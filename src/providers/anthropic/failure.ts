@@ -78,6 +78,8 @@ function parseError(
 /** Some failures differ only in their message. */
 function byMessage(message: string, reason: AdapterErrorReason): AdapterErrorReason {
   if (reason !== 'invalid_request' && reason !== 'provider_unavailable') return reason
+  // As with the status 402: the account cannot pay.
+  if (/credit balance is too low/i.test(message)) return 'authentication_failed'
   if (/content filtering policy/i.test(message)) return 'content_filter'
   const isTooLong = /prompt is too long|context (?:window|length|limit|size)/i.test(message)
   return reason === 'invalid_request' && isTooLong ? 'context_length_exceeded' : reason

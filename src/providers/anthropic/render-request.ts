@@ -16,6 +16,8 @@ import type {
   ToolSpec,
 } from '../../types/request.ts'
 import type { Warn } from '../../types/warning.ts'
+import { asList, asObject } from '../shared/read-json.ts'
+import { notTogether, otherEffort } from '../shared/request-body.ts'
 import { requestSchemas, type RequestSchemas } from '../shared/schemas.ts'
 import { modelTraits, type ModelTraits } from './model-traits.ts'
 import { ownOptions, renderMessages, wireName } from './render-messages.ts'
@@ -68,18 +70,18 @@ export function renderRequest(request: ModelRequest, context: RenderContext): Re
   const traits = modelTraits(model)
   const schemas = requestSchemas(provider, warn)
   const structured = structuredOutput(responseFormat, tools, traits, { model, schemas })
+  const options = optionsFor('anthropic', provider, providerOptions)
   const max_tokens = maxTokens ?? traits.maxTokens
   const choice =
     tools.length === 0 && structured.by !== 'tool'
       ? declaredTools(messages, providerOptions)
-      : renderTools(
-          renderSpecs(request, traits, { schemas, provider }),
-          request.toolChoice,
+      : renderTools(renderSpecs(request, traits, { schemas, provider }), request.toolChoice, {
           traits,
           structured,
-        )
+          hosted: asList(options['tools']).length > 0,
+        })
   const thought = renderReasoning(reasoning, traits, max_tokens, choice.forced)
-  const own = ownThinking(optionsFor('anthropic', provider, providerOptions), choice.forced)
+  const own = ownThinking(options, choice.forced)
   if (own.problem !== undefined)
     warn('providerOptions.anthropic.thinking', `${model} ${own.problem}`)
   const thinking = own.type ?? thought.thinking?.['type']
@@ -101,10 +103,14 @@ export function renderRequest(request: ModelRequest, context: RenderContext): Re
   if (choice.isLeftOut) warn('toolChoice', `${model} cannot be forced to call a tool`)
   if (thought.problem !== undefined) warn('reasoning', `${model} ${thought.problem}`)
   const format = structured.by === 'format' ? structured.format : undefined
+  const rendered = renderMessages(messages, { provider, prefill: traits.prefill && !isThinking })
+  if (format !== undefined && asList(rendered.messages).some(hasCitations)) {
+    throw notTogether(provider, 'citations', 'responseFormat')
+  }
   const body = defined<JsonObject>({
     model,
     max_tokens,
-    ...renderMessages(messages, { provider, prefill: traits.prefill && !isThinking }),
+    ...rendered,
     temperature: samples && temperature !== undefined ? Math.min(temperature, 1) : undefined,
     top_p: takesTopP ? topP : undefined,
     top_k: samples ? topK : undefined,
@@ -119,6 +125,12 @@ export function renderRequest(request: ModelRequest, context: RenderContext): Re
     body: withProviderOptions(body, own.options),
     forms: schemas.forms,
   }
+}
+
+/** Whether a message or a block asks for citations of one of its documents. */
+function hasCitations(value: JsonValue): boolean {
+  const { citations, content } = asObject(value) ?? {}
+  return asObject(citations)?.['enabled'] === true || asList(content).some(hasCitations)
 }
 
 /** The choice of tools, for an answer of one call if parallel calls are not wanted. */
@@ -187,14 +199,20 @@ interface RenderedTools {
   readonly isLeftOut: boolean
 }
 
+interface ToolsContext {
+  readonly traits: ModelTraits
+  readonly structured: StructuredOutput
+  /** Whether the provider runs some of the tools. */
+  readonly hosted: boolean
+}
+
 /** Renders tools and choice. A forced choice that the model refuses is left out. */
 function renderTools(
   tools: readonly JsonObject[],
   toolChoice: ToolChoice | undefined,
-  traits: ModelTraits,
-  structured: StructuredOutput,
+  { traits, structured, hosted }: ToolsContext,
 ): RenderedTools {
-  if (structured.by === 'tool') return withAnswerTool(tools, toolChoice, structured.tool)
+  if (structured.by === 'tool') return withAnswerTool(tools, toolChoice, structured.tool, hosted)
   const choice = renderChoice(toolChoice)
   const forced = choice !== undefined && choice['type'] !== 'none'
   const isLeftOut = forced && !traits.forcedTools
@@ -240,15 +258,16 @@ function renderSpecs(
   })
 }
 
-/** The answer is one more tool: the only one that may be called, or one of those that must be called. */
+/** The answer is one more tool: the only one that may be called, or one of those that must be called, `hosted` ones included. */
 function withAnswerTool(
   tools: readonly JsonObject[],
   toolChoice: ToolChoice = 'auto',
   answer: JsonObject,
+  hosted: boolean,
 ): RenderedTools {
   const rendered = { forced: true, isLeftOut: false }
   const all = [...tools, answer]
-  if (tools.length === 0 || toolChoice === 'none') {
+  if ((tools.length === 0 && !hosted) || toolChoice === 'none') {
     return { ...rendered, tools: all, toolChoice: { type: 'tool', name: answer['name'] ?? '' } }
   }
   if (toolChoice === 'auto') return { ...rendered, tools: all, toolChoice: { type: 'any' } }
@@ -326,26 +345,18 @@ interface RenderedReasoning {
   /** For `output_config`. */
   readonly effort?: string
   /** Why the model does not take the setting as it is. The nearest is sent, or none. */
-  readonly problem?: string
+  readonly problem?: string | undefined
 }
 
 type Thinking = Exclude<ReasoningEffort, 'none'>
-
-const efforts: Readonly<Record<Thinking, string>> = {
-  minimal: 'low',
-  low: 'low',
-  medium: 'medium',
-  high: 'high',
-  max: 'max',
-}
 
 /** The budgets in tokens. A budget is at most three quarters of `maxTokens`: the rest is for the answer. */
 const budgets: Readonly<Record<Thinking, number>> = {
   minimal: 1024,
   low: 4096,
   medium: 12_288,
-  high: 24_576,
-  max: 49_152,
+  high: 24_000,
+  max: 48_000,
 }
 
 const notForced = 'does not reason when it has to call a tool'
@@ -365,20 +376,22 @@ function renderReasoning(
   if (effort === 'none') return renderOff(traits)
   switch (traits.thinking) {
     case 'none':
-      return { problem: 'does not reason' }
+      return { problem: otherEffort(effort, 'none') }
     case 'adaptive': {
-      if (forced) return { effort: efforts[effort], problem: notForced }
+      const nearest = effort === 'minimal' ? 'low' : effort
+      if (forced) return { effort: nearest, problem: notForced }
       const thinking = { type: 'adaptive', ...renderDisplay(reasoning) }
-      return { thinking, effort: efforts[effort] }
+      return { thinking, effort: nearest, problem: otherEffort(effort, nearest) }
     }
     case 'budget': {
-      const budget_tokens = Math.min(budgets[effort], Math.floor(maxTokens * 0.75))
       if (forced) return { problem: notForced }
-      if (budget_tokens < leastBudget) {
-        return { problem: `needs maxTokens of ${Math.ceil(leastBudget / 0.75)} or more to reason` }
-      }
-      const thinking = { type: 'enabled', budget_tokens, ...renderDisplay(reasoning) }
-      return { thinking }
+      const wanted = budgets[effort]
+      const room = Math.min(wanted, Math.floor(maxTokens * 0.75))
+      const budget_tokens = room < leastBudget ? 0 : room
+      const sent = budget_tokens === wanted ? effort : `${budget_tokens} tokens`
+      const problem = otherEffort(effort, sent)
+      if (budget_tokens === 0) return { problem }
+      return { thinking: { type: 'enabled', budget_tokens, ...renderDisplay(reasoning) }, problem }
     }
     default:
       return assertNever(traits.thinking)
@@ -393,7 +406,7 @@ function renderOff({ thinkingOff }: ModelTraits): RenderedReasoning {
     case 'between_tools':
       return { thinking: { type: thinkingOff } }
     case 'low_effort':
-      return { effort: 'low', problem: 'always reasons: the effort is low' }
+      return { effort: 'low', problem: otherEffort('none', 'low') }
     default:
       return assertNever(thinkingOff)
   }

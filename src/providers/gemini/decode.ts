@@ -322,7 +322,8 @@ export function finishReasonOf(word: string, hasCalls: boolean): FinishReason {
 /**
  * Gemini's token counts as usage. A count that was not sent is absent; counts without a field of their own are in `extra`.
  *
- * `outputTokens` is the sum of the candidate's tokens and its thoughts, which Gemini counts separately.
+ * `inputTokens` is the sum of the prompt and of what hosted tools found, `outputTokens` that of the candidate's tokens and its
+ * thoughts: Gemini counts them separately.
  */
 export function parseUsage(counts: JsonObject): Usage {
   const {
@@ -333,17 +334,20 @@ export function parseUsage(counts: JsonObject): Usage {
     cachedContentTokenCount,
     ...extra
   } = counts
-  const answer = asCount(candidatesTokenCount)
   const thoughts = asCount(thoughtsTokenCount)
-  const uncounted = answer === undefined && thoughts === undefined
   return defined<Usage>({
-    inputTokens: asCount(promptTokenCount),
-    outputTokens: uncounted ? undefined : (answer ?? 0) + (thoughts ?? 0),
+    inputTokens: sum(asCount(promptTokenCount), asCount(extra['toolUsePromptTokenCount'])),
+    outputTokens: sum(asCount(candidatesTokenCount), thoughts),
     totalTokens: asCount(totalTokenCount),
     cachedInputTokens: asCount(cachedContentTokenCount),
     reasoningTokens: thoughts,
     extra: Object.keys(extra).length === 0 ? undefined : extra,
   })
+}
+
+/** The sum of the counts that were sent. */
+function sum(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined ? other : one + (other ?? 0)
 }
 
 /** What Gemini sent with an answer beyond its content, under its own names. */

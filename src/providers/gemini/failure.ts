@@ -55,6 +55,8 @@ function failureOf(
     message: text,
     status,
     retryAfterMs: retryDelayMs(details),
+    // The quota of a day does not come back in the seconds that its RetryInfo names.
+    retryable: /"quotaId":"[^"]*PerDay/.test(JSON.stringify(details)) ? false : undefined,
     metadata: defined<Record<string, unknown>>({
       googleStatus: asText(error.status),
       details: details.length === 0 ? undefined : details,

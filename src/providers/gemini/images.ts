@@ -9,6 +9,7 @@ import { guardCall } from '../../http/call.ts'
 import { transportFailure } from '../../http/failure.ts'
 import { postForJson, type JsonAnswer } from '../../http/post.ts'
 import { secretsOf } from '../../http/secrets.ts'
+import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
 import { assertValid, within } from '../../schema/checks.ts'
 import { defined } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
@@ -33,7 +34,6 @@ import { unsentCall, type Connection, type UnsentCall } from '../shared/call.ts'
 import { finishReasonOf, parseUsage, type WireAnswer, type WirePart } from './decode.ts'
 import { blockedPrompt, parseFailure, reportedError } from './failure.ts'
 import { imageLimits, keyHeader, methodUrl, settle, type GeminiOptions } from './gemini.ts'
-import { withProviderOptions } from './render-request.ts'
 
 /**
  * An adapter for the Gemini models that make images: `generate`, and `edit` with the images inline in the prompt.
@@ -162,7 +162,8 @@ function imageBody(
       inlineData: { mimeType: images[index]?.mimeType ?? '', data },
     }))
     const contents: JsonValue = [{ role: 'user', parts: [{ text: prompt }, ...inline] }]
-    return withProviderOptions({ contents, generationConfig }, providerOptions, provider)
+    const own = optionsFor('gemini', provider, providerOptions)
+    return mergeOptions({ contents, generationConfig }, own)
   })
 }
 

@@ -1,9 +1,7 @@
-import { AdapterError } from '../../errors/errors.ts'
 import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
 import { geminiJson, geminiOpenApi, type SchemaDialect } from '../../schema/dialects.ts'
 import { assertNever, defined, isObject } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
-import type { ProviderOptions } from '../../types/provider-options.ts'
 import type {
   JsonSchemaFormat,
   ModelRequest,
@@ -15,6 +13,8 @@ import type {
 } from '../../types/request.ts'
 import type { Warn } from '../../types/warning.ts'
 import type { RenderedCall } from '../shared/call.ts'
+import { asList } from '../shared/read-json.ts'
+import { notTogether, otherEffort } from '../shared/request-body.ts'
 import { requestSchemas, type RequestSchemas } from '../shared/schemas.ts'
 import { renderContents, type ContentsTarget } from './render-contents.ts'
 
@@ -52,23 +52,18 @@ export function renderRequest(
   } = request
   undecided satisfies Readonly<Record<string, never>>
   const { warn = () => undefined } = options
-  if (parallelToolCalls === false && tools.length > 0) {
-    warn(
-      'parallelToolCalls',
-      `${model} takes no parallelToolCalls: an answer may have several calls`,
-    )
-  }
   const cache = promptCache === true ? undefined : promptCache
-  if (cache?.retention === 'long') {
-    warn('promptCache.retention', `${model} takes no promptCache.retention: Gemini decides`)
+  const leftOut = {
+    parallelToolCalls: parallelToolCalls === false && tools.length > 0,
+    'promptCache.retention': cache?.retention === 'long',
+    'promptCache.key': cache?.key !== undefined,
   }
-  if (cache?.key !== undefined) {
-    warn('promptCache.key', `${model} takes no promptCache.key: Gemini finds a prefix by itself`)
+  for (const [name, isAsked] of Object.entries(leftOut)) {
+    if (isAsked) warn(name, `${model} takes no ${name}`)
   }
   const target = renderTarget(model, options)
   for (const { name, strict } of tools) {
-    if (strict === true)
-      warn(`tools.${name}.strict`, 'Gemini has no strict tools: it has no effect')
+    if (strict === true) warn(`tools.${name}.strict`, `${model} takes no strict tools`)
   }
   const hasManyStops =
     target.family.gemini && stopSequences !== undefined && stopSequences.length > maxStops
@@ -78,6 +73,20 @@ export function renderRequest(
   const { system, contents } = renderContents(messages, target)
   const schemas = requestSchemas(target.provider, warn)
   const declared = tools.map((spec, index) => renderTool(spec, index, target, schemas))
+  const own = optionsFor('gemini', target.provider, providerOptions)
+  const hosted = hasHostedTools(own)
+  const hasTools = tools.length > 0
+  if (
+    hosted &&
+    !target.toolsWithFormat &&
+    (hasTools || (responseFormat?.type ?? 'text') !== 'text')
+  ) {
+    throw notTogether(
+      target.provider,
+      'hosted tools',
+      hasTools ? 'tools' : 'responseFormat: use structuredFinalize',
+    )
+  }
   const structured =
     responseFormat && renderFormat(responseFormat, { tools, toolChoice, target, schemas })
   const functionDeclarations = structured?.tool ? [...declared, structured.tool] : declared
@@ -90,33 +99,32 @@ export function renderRequest(
     presencePenalty,
     frequencyPenalty,
     maxOutputTokens: maxTokens,
-    thinkingConfig: reasoning && thinkingConfig(reasoning, target.family, warn),
+    thinkingConfig: reasoning && thinkingConfig(reasoning, target.family, warn, maxTokens),
     ...structured?.config,
   })
   const ownToolConfig =
     tools.length === 0 || toolChoice === undefined ? undefined : renderToolChoice(toolChoice)
+  // Together with functions, calls of hosted tools have to be in the answer, to be sent back. Vertex AI has no such field.
+  const mixed = hosted && hasTools && !options.baseUrl?.includes('aiplatform')
+  const toolConfig = structured?.toolConfig ?? ownToolConfig
   const body = defined<JsonObject>({
     systemInstruction: system.length === 0 ? undefined : { parts: system },
     contents,
     tools: tools.length === 0 ? undefined : [{ functionDeclarations }],
-    toolConfig: structured?.toolConfig ?? ownToolConfig,
+    toolConfig: mixed ? { ...toolConfig, includeServerSideToolInvocations: true } : toolConfig,
     generationConfig: Object.keys(config).length === 0 ? undefined : config,
   })
   const { forms } = schemas
-  return { body: withProviderOptions(body, providerOptions, target.provider), forms }
+  return { body: mergeOptions(body, own), forms }
+}
+
+/** Whether options add a tool that Google runs, such as `googleSearch`. */
+function hasHostedTools({ tools }: JsonObject): boolean {
+  return asList(tools).some((tool) => isObject(tool) && !('functionDeclarations' in tool))
 }
 
 /** The most stop sequences that the API takes. */
 const maxStops = 5
-
-/** A body with the options for `gemini`, and then those for a provider with another name, merged over it. */
-export function withProviderOptions(
-  body: JsonObject,
-  options: ProviderOptions,
-  provider: string,
-): JsonObject {
-  return mergeOptions(body, optionsFor('gemini', provider, options))
-}
 
 /** The API and the model that a request is rendered for. */
 interface RenderTarget extends ContentsTarget {
@@ -189,21 +197,25 @@ interface FormatContext {
   readonly schemas: RequestSchemas
 }
 
-/** Models before Gemini 3 do not take a JSON format beside tools. For them the answer is one more tool. */
+/**
+ * Models before Gemini 3 do not take a JSON format beside tools. For them the answer is one more tool, which they do not take
+ * beside hosted ones.
+ */
 function renderFormat(format: ResponseFormat, context: FormatContext): StructuredOutput {
   const { tools, target, schemas } = context
-  const { provider, dialect } = target
+  const { dialect } = target
   const responseMimeType = 'application/json'
   const byTool = tools.length > 0 && !target.toolsWithFormat
   switch (format.type) {
     case 'text':
       return {}
-    case 'json_object': {
+    case 'json_object':
       if (!byTool) return { config: { responseMimeType } }
-      const problem =
-        'this model does not take tools together with json_object: use a schema, or structuredFinalize: true'
-      throw new AdapterError('unsupported_feature', problem, { provider })
-    }
+      throw notTogether(
+        target.provider,
+        'tools',
+        'json_object: use a schema, or structuredFinalize',
+      )
     case 'json_schema': {
       if (byTool) return renderAnswerTool(format, context)
       const { schema } = schemas.answer(format.schema, dialect)
@@ -233,43 +245,47 @@ function renderAnswerTool(
 /**
  * How hard the model thinks: a level from Gemini 3 on, a budget of tokens before.
  *
- * A model that does not support the effort gets the nearest one: Gemini 3 and 2.5 Pro always think a little. Models
- * before 2.5 do not think, so nothing is sent to them.
+ * A model that does not support the effort gets the nearest one: Gemini 3 and 2.5 Pro always think a little. A budget is at
+ * most three quarters of `maxTokens`: the rest is for the answer. Models before 2.5 do not think, so nothing is sent to them.
  */
 export function thinkingConfig(
   { effort, summary }: ReasoningOptions,
   family: ModelFamily,
   warn: Warn,
+  maxTokens: number = Number.POSITIVE_INFINITY,
 ): JsonObject | undefined {
-  const thoughts: JsonObject = summary === true ? { includeThoughts: true } : {}
-  if (family.version < 205) {
-    if (effort !== 'none') warn('reasoning', 'Gemini before 2.5 does not reason')
+  const { version, tier } = family
+  const tell = (sent: string): void => {
+    const problem = otherEffort(effort, sent)
+    if (problem !== undefined) warn('reasoning', `this model ${problem}`)
+  }
+  if (version < 205) {
+    tell('none')
     return undefined
   }
-  if (effort === 'none' && (family.version >= 300 || family.tier === 'pro')) {
-    warn('reasoning', 'this model always reasons: the least effort is sent')
+  const thoughts: JsonObject = summary === true ? { includeThoughts: true } : {}
+  if (version >= 300) {
+    const thinkingLevel = levelOf(effort, family)
+    tell(thinkingLevel.toLowerCase())
+    return { thinkingLevel, ...thoughts }
   }
-  if (family.version >= 300) return { thinkingLevel: levelOf(effort, family), ...thoughts }
-  return { thinkingBudget: (family.tier === 'pro' ? proBudgets : budgets)[effort], ...thoughts }
+  const wanted = budgets[effort]
+  const [least, most] = tier === 'pro' ? [128, budgets.max] : [0, budgets.high]
+  const room = Math.min(wanted, most, Math.floor(maxTokens * 0.75))
+  // The lighter models take 0, or 512 and more.
+  const thinkingBudget = Math.max(least, least === 0 && room < 512 ? 0 : room)
+  tell(thinkingBudget === wanted ? effort : `${thinkingBudget} tokens`)
+  // Without thinking the API refuses to be asked for thoughts.
+  return { thinkingBudget, ...(thinkingBudget > 0 && thoughts) }
 }
 
-type ThinkingLevel = 'MINIMAL' | 'LOW' | 'MEDIUM' | 'HIGH'
-
-const levels: Readonly<Record<ReasoningEffort, ThinkingLevel>> = {
-  none: 'MINIMAL',
-  minimal: 'MINIMAL',
-  low: 'LOW',
-  medium: 'MEDIUM',
-  high: 'HIGH',
-  max: 'HIGH',
-}
-
-function levelOf(effort: ReasoningEffort, { tier, version }: ModelFamily): ThinkingLevel {
-  const level = levels[effort]
-  // Only these models are known to take the lowest level. The others get the next one.
-  if (level === 'MINIMAL' && !(tier === 'flash' && version <= 306)) return 'LOW'
-  // Gemini 3 Pro has two levels only.
-  return level === 'MEDIUM' && tier === 'pro' && version === 300 ? 'HIGH' : level
+/** The nearest level. Only these models are known to take the lowest one, and Gemini 3 Pro has two levels only. */
+function levelOf(effort: ReasoningEffort, { tier, version }: ModelFamily): string {
+  if (effort === 'none' || effort === 'minimal') {
+    return tier === 'flash' && version <= 306 ? 'MINIMAL' : 'LOW'
+  }
+  const isHigh = effort === 'max' || (effort === 'medium' && tier === 'pro' && version === 300)
+  return isHigh ? 'HIGH' : effort.toUpperCase()
 }
 
 /** The budgets in tokens. */
@@ -279,11 +295,8 @@ const budgets: Readonly<Record<ReasoningEffort, number>> = {
   low: 1024,
   medium: 8192,
   high: 24_576,
-  max: 24_576,
+  max: 32_768,
 }
-
-/** 2.5 Pro always thinks a little, and takes more. */
-const proBudgets = { ...budgets, none: 128, max: 32_768 }
 
 /** A tool as a function declaration. */
 function renderTool(

@@ -1,6 +1,7 @@
 import { defined, isObject } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Source } from '../../types/message.ts'
+import { asList, asText } from '../shared/read-json.ts'
 import { textPositions } from '../shared/text-positions.ts'
 
 /** A source, and the statement that it supports. The places count the bytes of the text. */
@@ -52,7 +53,8 @@ function grounding(wire: JsonObject, provider: string): readonly Cited[] {
   for (const support of list(wire['groundingSupports'])) {
     const segment = isObject(support['segment']) ? support['segment'] : {}
     const { startIndex = 0, endIndex, text: quote } = segment
-    for (const index of numbers(support['groundingChunkIndices'])) {
+    for (const value of asList(support['groundingChunkIndices'])) {
+      const index = Number(value)
       const chunk = chunks[index]
       if (chunk === undefined) continue
       const { text: _passage, ...again } = chunk
@@ -81,7 +83,7 @@ function readChunk(chunk: JsonObject, index: number, provider: string): Source |
     type: isObject(retrievedContext) ? 'file' : 'url',
     url: word(members['uri']),
     title: word(members['title']),
-    text: typeof members['text'] === 'string' ? members['text'] : undefined,
+    text: asText(members['text']),
     providerMetadata: { [provider]: { groundingChunk: index } },
   })
 }
@@ -104,18 +106,15 @@ function citations(wire: JsonObject, provider: string): readonly Cited[] {
 
 function list(value: JsonValue | undefined): readonly JsonObject[] {
   // The items come from JSON.parse.
-  return Array.isArray(value) ? (value.filter(isObject) as readonly JsonObject[]) : []
-}
-
-function numbers(value: JsonValue | undefined): readonly number[] {
-  return Array.isArray(value) ? value.filter((item) => typeof item === 'number') : []
+  return asList(value).filter(isObject) as readonly JsonObject[]
 }
 
 function isPlace(value: JsonValue | undefined): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0
+  return Number.isInteger(value) && Number(value) >= 0
 }
 
 /** A text that is repeated with every statement, so a very long one is not kept. */
 function word(value: JsonValue | undefined): string | undefined {
-  return typeof value === 'string' && value !== '' && value.length <= 4096 ? value : undefined
+  const text = asText(value)
+  return text !== undefined && text.length <= 4096 ? text : undefined
 }

@@ -16,7 +16,7 @@ import {
 } from '../../schema/checks.ts'
 import type { Issue } from '../../types/error-data.ts'
 import type { ModelEvent } from '../../types/events.ts'
-import { defined } from '../../types/guards.ts'
+import { defined, isObject } from '../../types/guards.ts'
 import type { ModelRequest } from '../../types/request.ts'
 import {
   chatAdapter,
@@ -80,25 +80,33 @@ export function openaiResponses(options: Omit<OpenAiOptions, 'api'> | string = {
  */
 export function azure(options: AzureOptions): ChatAdapter {
   assertValid('invalid_options', azureIssues(options))
-  const { resource, deployment, apiVersion, token, headers, ...rest } = options
-  const host = `https://${resource}.openai.azure.com/openai`
+  const { resource, deployment, apiVersion, token, headers, baseUrl, ...rest } = options
   const legacy = apiVersion !== undefined && /^\d/.test(apiVersion)
-  const version = apiVersion === undefined ? '' : `?api-version=${encodeURIComponent(apiVersion)}`
-  const path = legacy ? `/deployments/${encodeURIComponent(deployment)}` : '/v1'
   if (legacy && rest.api === 'responses') {
     const problem = `has only "chat" at the address of apiVersion ${apiVersion}: leave out apiVersion for the Responses API`
     assertValid('invalid_options', [{ path: 'api', problem }])
+  }
+  /** An address of version 1 as that of the wanted version. */
+  const addressOf = (address: string): string => {
+    const url = new URL(address)
+    if (apiVersion !== undefined) url.searchParams.set('api-version', apiVersion)
+    if (legacy && !url.pathname.includes('/deployments/')) {
+      const host = url.pathname.replace(/(?:\/openai)?(?:\/v1)?\/*$/, '')
+      url.pathname = `${host}/openai/deployments/${encodeURIComponent(deployment)}`
+    }
+    return url.href
   }
   const settings = settleOptions(
     {
       model: deployment,
       ...(legacy ? { api: 'chat' } : {}),
       ...rest,
+      ...(baseUrl === undefined ? {} : { baseUrl: addressOf(baseUrl) }),
       headers: token === undefined ? headers : () => withToken(token, headers),
     },
     {
       provider: 'azure',
-      baseUrl: `${host}${path}${version}`,
+      baseUrl: addressOf(`https://${resource}.openai.azure.com/openai/v1`),
       keyHeaders: ['api-key', 'authorization'],
     },
   )
@@ -113,11 +121,14 @@ export function azure(options: AzureOptions): ChatAdapter {
 
 /** How to reach a deployment on Azure. */
 export interface AzureOptions extends OpenAiOptions {
-  /** The name of the resource: the first part of its address. */
-  readonly resource: string
+  /** The name of the resource: the first part of its address. Not needed beside `baseUrl`. */
+  readonly resource?: string | undefined
   /** The name of the deployment, which is sent as the model. */
   readonly deployment: string
-  /** A dated version, such as `2024-10-21`, uses the older address of the deployment and Chat Completions only. */
+  /**
+   * A dated version, such as `2024-10-21`, uses the older address of the deployment and Chat Completions only. A `baseUrl` of
+   * your own is then the address before `/openai/deployments`, or one that names the deployment itself.
+   */
   readonly apiVersion?: string | undefined
   /** A token of Entra ID, or a function that returns one for each call. It is sent instead of a key. */
   readonly token?: string | (() => string | Promise<string>) | undefined
@@ -217,18 +228,22 @@ const openaiChecks = {
 const optionIssues: Check = optionsOf(openaiChecks)
 
 /** A function, so that a bundle without `azure` does not have it. */
-const azureIssues = (options: unknown): readonly Issue[] =>
-  optionsOf({
+const azureIssues = (options: unknown): readonly Issue[] => {
+  const check = optionsOf({
     ...openaiChecks,
     resource: must('the name of a resource', isName),
     deployment: someText,
     apiVersion: someText,
     // The value is never shown.
     token: (value) =>
-      typeof value === 'string' || typeof value === 'function'
+      (typeof value === 'string' && value !== '') || typeof value === 'function'
         ? fine
-        : [{ path: '', problem: 'must be a string or a function' }],
-  } satisfies Readonly<Record<keyof AzureOptions, Check>>)(options)
+        : [{ path: '', problem: 'must be a string that is not empty, or a function' }],
+  } satisfies Readonly<Record<keyof AzureOptions, Check>>)
+  if (!isObject(options)) return check(options)
+  const { baseUrl, resource = '', deployment = '' } = options
+  return check({ ...options, deployment, ...(baseUrl === undefined ? { resource } : {}) })
+}
 
 function isName(value: unknown): boolean {
   return typeof value === 'string' && /^[\w-]+$/.test(value)

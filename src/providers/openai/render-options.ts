@@ -8,6 +8,7 @@ import type { Image, InlineFile } from '../../types/media.ts'
 import type { Message, Part, ProviderItemPart, ToolCall } from '../../types/message.ts'
 import type { ModelRequest, ResponseFormat, ToolChoice, ToolSpec } from '../../types/request.ts'
 import type { Warn } from '../../types/warning.ts'
+import { otherEffort } from '../shared/request-body.ts'
 import { requestSchemas } from '../shared/schemas.ts'
 import { toolIds, type ToolIds } from '../shared/tool-ids.ts'
 import {
@@ -47,15 +48,11 @@ interface SharedParameters extends RenderedSchemas {
 export function sharedParameters(request: ModelRequest, options: RenderOptions): SharedParameters {
   const { family, sessionId, warn } = options
   const { reasoning, temperature, topP, model = '' } = request
-  const effort = reasoning === undefined ? undefined : wireEffort(reasoning.effort, family)
+  const effort = reasoning && wireEffort(reasoning.effort, family)
   const noSampling = refusesTemperature(family, effort)
   if (noSampling) leaveOut(request, ['temperature', 'topP'], options, reasoningOnly(family))
-  if (reasoning !== undefined && effort === undefined && reasoning.effort !== 'none') {
-    warn('reasoning', `${model} takes no effort of reasoning`)
-  }
-  if (reasoning?.effort === 'none' && effort !== undefined && effort !== 'none') {
-    warn('reasoning', `${model} always reasons: the effort is ${effort}`)
-  }
+  const problem = reasoning && otherEffort(reasoning.effort, effort ?? 'none')
+  if (problem !== undefined) warn('reasoning', `${model} ${problem}`)
   const schemas = renderSchemas(request, options)
   // Without tools these are refused.
   const hasTools = schemas.tools !== undefined

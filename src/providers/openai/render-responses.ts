@@ -119,9 +119,15 @@ function renderInput(messages: readonly Message[], options: RenderOptions): read
   return items.slice(options.continues ? firstNew(messages) : 0).flat()
 }
 
-/** The first message that the provider does not have: what follows the answer before the user's last message. */
+/**
+ * The first message that the provider does not have: what follows the answer before the user's last message. The messages by
+ * which the loop asks again are not the user's: what they ask about was made since.
+ */
 function firstNew(messages: readonly Message[]): number {
-  const asked = messages.findLastIndex(({ role }) => role === 'user')
+  const asked = messages.findLastIndex(
+    ({ role, metadata: { repair, structuredFinalize } = {} }) =>
+      role === 'user' && repair !== true && structuredFinalize !== true,
+  )
   const before = messages.slice(0, Math.max(asked, 0))
   return before.findLastIndex(({ role }) => role === 'assistant' || role === 'tool') + 1
 }

@@ -41,11 +41,11 @@ export type CallHeaders = Readonly<Record<string, string>>
 
 /** The checks of the common options, for `optionsOf`. */
 export const connectionChecks: Readonly<Record<keyof ConnectionOptions, Check>> = {
+  // The values are never shown.
   baseUrl: (value) =>
-    typeof value === 'string' && URL.canParse(value)
+    typeof value === 'string' && URL.canParse(value) && /^https?:\/\/[^/?#@]+([/?#]|$)/i.test(value)
       ? fine
-      : [{ path: '', problem: 'must be a valid URL' }],
-  // The value is never shown.
+      : [{ path: '', problem: 'must be an http or https URL without a password' }],
   apiKey: (value) =>
     typeof value === 'string' ? fine : [{ path: '', problem: 'must be a string' }],
   headers: (value) => (typeof value === 'function' ? fine : recordOf(text)(value)),
@@ -94,26 +94,32 @@ export function settleConnection(
     provider,
     baseUrl,
     model,
-    headers: (requestId) => headersOf(headers, provider, requestId),
+    headers: (requestId) => headersOf(headers, { provider, requestId }, defaults.keyHeaders),
     fetch: options.fetch,
     key: { required: baseUrl === defaults.baseUrl && !credentials, own: own !== undefined },
     ownKey: () => own,
   }
 }
 
-/** The headers of one call. A function that fails is a failed authentication: it brings a token. */
+/**
+ * The headers of one call. A function that fails is a failed authentication: it brings a token. So is a header for a key
+ * that has none, as `Bearer ${token}` of a token that is not there.
+ */
 async function headersOf(
   headers: NonNullable<ConnectionOptions['headers']>,
-  provider: string,
-  requestId: string,
+  facts: { readonly provider: string; readonly requestId: string },
+  keyHeaders: readonly string[],
 ): Promise<CallHeaders> {
-  if (typeof headers !== 'function') return lowerCased(headers)
   try {
-    return lowerCased(await headers())
+    const made = lowerCased(typeof headers === 'function' ? await headers() : headers)
+    const isEmpty = (name: string): boolean =>
+      name in made && /^(Bearer *)?(undefined|null)?$/i.test(`${made[name]}`)
+    if (keyHeaders.some(isEmpty)) throw new Error('a key is empty')
+    return made
   } catch (cause) {
     if (isAllmError(cause)) throw cause
-    const message = `the headers for ${provider} could not be made: ${thrownText(cause)}`
-    throw new AdapterError('authentication_failed', message, { provider, requestId, cause })
+    const message = `the headers for ${facts.provider} could not be made: ${thrownText(cause)}`
+    throw new AdapterError('authentication_failed', message, { ...facts, cause })
   }
 }
 

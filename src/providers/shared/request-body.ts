@@ -1,3 +1,4 @@
+import { AdapterError } from '../../errors/errors.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 
 /** Members of a body. A member without a value is left out. */
@@ -16,4 +17,15 @@ export function requestBody<T>(fields: Readonly<Record<keyof T, Members>>): Json
     }
   }
   return body
+}
+
+/** What is told when a model is sent another effort than the caller asked for, the same on every provider. */
+export function otherEffort(asked: string, sent: string): string | undefined {
+  return asked === sent ? undefined : `takes no effort ${asked}: the effort is ${sent}`
+}
+
+/** The error of a request whose parts a model does not take together. */
+export function notTogether(provider: string, one: string, other: string): AdapterError {
+  const message = `this model does not take ${one} together with ${other}`
+  return new AdapterError('unsupported_feature', message, { provider })
 }

@@ -48,6 +48,13 @@ describe('a refusal', () => {
     ],
     [401, 'authentication_error', 'invalid x-api-key', 'authentication_failed', false],
     [402, 'billing_error', 'no credit', 'authentication_failed', false],
+    [
+      400,
+      'invalid_request_error',
+      'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.',
+      'authentication_failed',
+      false,
+    ],
     [403, 'permission_error', 'not yours', 'authentication_failed', false],
     [404, 'not_found_error', 'model: claude-0', 'invalid_request', false],
     [409, 'conflict_error', 'changed meanwhile', 'invalid_request', false],

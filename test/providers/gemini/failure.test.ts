@@ -60,6 +60,19 @@ describe('the reason of a failed response', () => {
     await expect(generated(stubbed({ body, status }).adapter)).rejects.toMatchObject(expected)
   })
 
+  test.each([
+    ['GenerateRequestsPerDayPerProjectPerModel-FreeTier', false],
+    ['GenerateRequestsPerMinutePerProjectPerModel-FreeTier', undefined],
+  ])('a used-up quota %s is tried again: %s', (quotaId, retryable) => {
+    const error = details(
+      { '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations: [{ quotaId }] },
+      { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '7s' },
+    )
+    const read = failure(429, { error })
+    expect(read).toMatchObject({ reason: 'rate_limited', retryAfterMs: 7000 })
+    expect(read.retryable).toBe(retryable)
+  })
+
   test('an error in a list is read like a single one', () => {
     const error = { code: 429, message: 'Quota.', status: 'RESOURCE_EXHAUSTED' }
     expect(failure(429, [{ error }])).toEqual(failure(429, { error }))

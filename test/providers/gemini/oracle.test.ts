@@ -85,6 +85,8 @@ const conversation: readonly Message[] = [
   { role: 'user', content: 'Thanks' },
 ]
 
+const hosted = 'options of the provider'
+
 const matrix: Readonly<Record<string, Partial<ModelRequest>>> = {
   'a plain request': {},
   'a whole conversation': { messages: conversation, tools: [weather, now] },
@@ -102,7 +104,7 @@ const matrix: Readonly<Record<string, Partial<ModelRequest>>> = {
   'one tool': { tools: [weather, now], toolChoice: 'now' },
   'JSON of any form': { responseFormat: { type: 'json_object' } },
   'JSON of one form': { responseFormat: { type: 'json_schema', name: 'x', schema, strict: true } },
-  'options of the provider': {
+  [hosted]: {
     tools: [weather],
     providerOptions: {
       gemini: {
@@ -134,7 +136,9 @@ describe.skipIf(!existsSync(oracle))('the published description (../shared/oracl
     expect(verdict).toEqual({ ok: true })
   }
 
-  test.each(rows)('$name for $model matches the description of Google', ({ name, model }) => {
+  // Gemini before 3 does not take both kinds of tools.
+  const legal = rows.filter(({ name, model }) => name !== hosted || model.startsWith('gemini-3'))
+  test.each(legal)('$name for $model matches the description of Google', ({ name, model }) => {
     check(renderRequest(request({ model, ...matrix[name] })).body)
   })
 
@@ -156,9 +160,13 @@ describe.skipIf(!existsSync(oracle))('the published description (../shared/oracl
   })
 })
 
-/** Without the thinking level, which is newer than the description. */
+/** Without the thinking level and the calls of hosted tools, which are newer than the description. */
 function known(body: JsonObject): JsonObject {
-  const copy = structuredClone(body) as { generationConfig?: { thinkingConfig?: object } }
+  const copy = structuredClone(body) as {
+    generationConfig?: { thinkingConfig?: object }
+    toolConfig?: { includeServerSideToolInvocations?: boolean }
+  }
+  delete copy.toolConfig?.includeServerSideToolInvocations
   const thinking = copy.generationConfig?.thinkingConfig
   if (thinking !== undefined && 'thinkingLevel' in thinking) delete thinking.thinkingLevel
   return copy as JsonObject

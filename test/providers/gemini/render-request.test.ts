@@ -352,6 +352,7 @@ describe('everything else', () => {
     const safetySettings = [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }]
     const body = renderRequest(
       request({
+        model: 'gemini-3-flash',
         temperature: 1,
         tools: [add],
         toolChoice: 'auto',
@@ -373,7 +374,10 @@ describe('everything else', () => {
       cachedContent: 'cachedContents/1',
       generationConfig: { temperature: 0.5, topK: 3 },
       tools: [{ functionDeclarations: [{ name: 'add' }] }, { googleSearch: {} }],
-      toolConfig: { functionCallingConfig: { mode: 'VALIDATED' } },
+      toolConfig: {
+        functionCallingConfig: { mode: 'VALIDATED' },
+        includeServerSideToolInvocations: true,
+      },
     })
     expect(body).not.toHaveProperty('store')
   })

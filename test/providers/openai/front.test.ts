@@ -2,7 +2,14 @@ import { describe, expect, test } from 'vitest'
 import { anthropic } from '../../../src/anthropic.ts'
 import type { ChatAdapter } from '../../../src/contracts/adapter.ts'
 import { gemini } from '../../../src/gemini.ts'
-import { createEngine, extendEngine, generate, user, type CallOptions } from '../../../src/index.ts'
+import {
+  createEngine,
+  extendEngine,
+  generate,
+  user,
+  ValidationError,
+  type CallOptions,
+} from '../../../src/index.ts'
 import {
   azure,
   openai,
@@ -132,6 +139,60 @@ describe('azure', () => {
     )
   })
 
+  test.each([
+    ['https://gw.test', '2024-10-21', '/openai/deployments/chat-1', '?api-version=2024-10-21'],
+    [
+      'https://gw.test/eu/openai/',
+      '2024-10-21',
+      '/eu/openai/deployments/chat-1',
+      '?api-version=2024-10-21',
+    ],
+    [
+      'https://gw.test/openai/v1?team=a',
+      '2024-10-21',
+      '/openai/deployments/chat-1',
+      '?team=a&api-version=2024-10-21',
+    ],
+    [
+      'https://gw.test/x/deployments/mine',
+      '2024-10-21',
+      '/x/deployments/mine',
+      '?api-version=2024-10-21',
+    ],
+    ['https://gw.test/openai/v1', 'preview', '/openai/v1', '?api-version=preview'],
+    ['https://gw.test/openai/v1', undefined, '/openai/v1', ''],
+  ])('at %s with the version %s uses %s', async (own, apiVersion, path, query) => {
+    const sent = await sentBy((fetch) =>
+      azure({ baseUrl: own, deployment: 'chat-1', apiVersion, fetch, apiKey: 'k' }),
+    )
+    expect(sent?.url).toBe(`https://gw.test${path}/chat/completions${query}`)
+  })
+
+  test('needs a resource or an address, and a deployment', () => {
+    expect(() => azure({ deployment: 'd' })).toThrow('resource')
+    expect(() => azure({ resource: 'acme' } as never)).toThrow('deployment')
+    expect(() => azure(undefined as never)).toThrow(ValidationError)
+  })
+
+  test.each(['', undefined, null])(
+    'a token that is %j is an error, and nothing is sent',
+    async (token) => {
+      let sent = 0
+      const adapter = azure({
+        resource: 'acme',
+        deployment: 'd',
+        token: async () => token as never,
+        fetch: async () => (sent++, new Response('')),
+      })
+      await expect(generate(createEngine({ adapter }), 'go')).rejects.toMatchObject({
+        reason: 'authentication_failed',
+        retryable: false,
+      })
+      expect(sent).toBe(0)
+      expect(() => azure({ resource: 'acme', deployment: 'd', token: '' })).toThrow('token')
+    },
+  )
+
   test('sends a token instead of a key, made for each call', async () => {
     let count = 0
     const sent = await made({ token: async () => `token-${++count}` })
@@ -167,6 +228,43 @@ describe('headers as a function', () => {
     await generate(engine, [user('go')]).catch(() => undefined)
     expect(tokens).toEqual(['Bearer token-1', 'Bearer token-2'])
   })
+
+  test.each([
+    ['openai', openai, 'authorization'],
+    ['anthropic', anthropic, 'x-api-key'],
+    ['gemini', gemini, 'x-goog-api-key'],
+  ] as const)(
+    'of %s without a key are a failed authentication, and nothing is sent',
+    async (_name, adapterOf, header) => {
+      let sent = 0
+      const fetch = async () => (sent++, new Response('', { status: 418 }))
+      for (const value of ['', 'Bearer ', 'Bearer undefined', 'Bearer null', undefined]) {
+        const own = { [header]: value as string }
+        for (const headers of value === undefined ? [() => own] : [own, () => own]) {
+          const engine = createEngine({ adapter: adapterOf({ model: 'm', headers, fetch }) })
+          await expect(generate(engine, 'go')).rejects.toMatchObject({
+            reason: 'authentication_failed',
+          })
+        }
+      }
+      expect(sent).toBe(0)
+    },
+  )
+
+  test.each([openai, anthropic, gemini])(
+    'an address that cannot be used is refused, and its password not shown',
+    (adapterOf) => {
+      expect(() => adapterOf({ baseUrl: 'ftp://x' })).toThrow('http')
+      let told = ''
+      try {
+        adapterOf({ baseUrl: 'http://u:hidden-word@x' })
+      } catch (error) {
+        told = String(error)
+      }
+      expect(told).toContain('baseUrl')
+      expect(told).not.toContain('hidden-word')
+    },
+  )
 
   test('that fail are a failed authentication', async () => {
     const adapter = openai({
