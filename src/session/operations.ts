@@ -29,9 +29,10 @@ import type { Batch } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
 import type { Part, ToolCall } from '../types/message.ts'
 import type { ChatOutcome, PartialResult, StepResult } from '../types/results.ts'
-import type { Session, SessionCommand } from '../types/session.ts'
+import type { RunProgress, Session, SessionCommand } from '../types/session.ts'
 import { applyCommand, checked, replied, started, type SessionInput } from './changes.ts'
 import {
+  cleared,
   goesOn,
   isFailure,
   restingRun,
@@ -89,8 +90,7 @@ export async function reply<Format extends FormatOption = FormatOption>(
 ): Promise<SessionResultOf<Format>> {
   engineParts(engine)
   const { toolCallId, ...rest } = options ?? {}
-  const answered = replied(session, text, toolCallId)
-  return waits(answered) ? drained(...resting<Format>(answered)) : runChat(engine, answered, rest)
+  return goOn(engine, replied(session, text, toolCallId), rest)
 }
 
 /** Goes on without new input: after tool results were submitted, after an error, or from the point where a run was cut. */
@@ -100,7 +100,7 @@ export async function resume<Format extends FormatOption = FormatOption>(
   options?: CallOptions<Format>,
 ): Promise<SessionResultOf<Format>> {
   engineParts(engine)
-  return runChat(engine, checked(session, 'resume'), options)
+  return goOn(engine, checked(session, 'resume'), options)
 }
 
 /** Runs one step: a model call and its tools. A session that is not done is idle afterwards, for the next step. */
@@ -134,10 +134,7 @@ export function streamReply<Format extends FormatOption = FormatOption>(
 ): SessionStream<SessionResultOf<Format>> {
   engineParts(engine)
   const { toolCallId, ...rest } = options ?? {}
-  const answered = replied(session, text, toolCallId)
-  return waits(answered)
-    ? withSession(answered, ...resting<Format>(answered))
-    : chatStream(prepare(engine, answered, 'chat', rest))
+  return streamOn(engine, replied(session, text, toolCallId), rest)
 }
 
 /** `resume` as a stream of events. */
@@ -147,7 +144,7 @@ export function streamResume<Format extends FormatOption = FormatOption>(
   options?: CallOptions<Format>,
 ): SessionStream<SessionResultOf<Format>> {
   engineParts(engine)
-  return chatStream(prepare(engine, checked(session, 'resume'), 'chat', options))
+  return streamOn(engine, checked(session, 'resume'), options)
 }
 
 /** `step` as a stream of events. */
@@ -178,9 +175,7 @@ export function streamNext<Format extends FormatOption = FormatOption>(
   engineParts(engine)
   const next = command === undefined ? session : applyCommand(session, command)
   if (command?.type === 'approve') refuseArguments(engine, session, command, options)
-  return waits(next)
-    ? withSession(next, ...resting<Format>(next))
-    : chatStream(prepare(engine, checked(next, 'resume'), 'chat', options))
+  return streamOn(engine, waits(next) ? next : checked(next, 'resume'), options)
 }
 
 /** Throws the problems of arguments that replace those of the model, if the schema of the tool can tell them at once. */
@@ -235,6 +230,51 @@ function prepare(
   if (waited && !loop.finalize && loop.turns >= loop.maxTurns) loop.haltedReason = 'max_turns'
   const run = { ...(from.run ?? restingRun(loop.mode)), mode: loop.mode }
   return { loop, base: { ...rest, id: sessionId, context, status: 'idle', run } }
+}
+
+/** Runs the loop, unless the session waits for somebody. */
+function goOn<Format>(
+  engine: Engine,
+  session: Session,
+  options?: CallOptions,
+): Promise<SessionResultOf<Format>> {
+  const from = withManualCalls(engine, session, options)
+  return waits(from) ? drained(...resting<Format>(from)) : runChat(engine, from, options)
+}
+
+/** `goOn` as a stream of events. */
+function streamOn<Format>(
+  engine: Engine,
+  session: Session,
+  options?: CallOptions,
+): SessionStream<SessionResultOf<Format>> {
+  const from = withManualCalls(engine, session, options)
+  return waits(from)
+    ? withSession(from, ...resting<Format>(from))
+    : chatStream(prepare(engine, from, 'chat', options))
+}
+
+/**
+ * The session in which the calls of manual tools that were approved late wait for their results. The model knows already that they
+ * have none, so it is asked only if there is something else to tell.
+ */
+function withManualCalls(engine: Engine, session: Session, options?: CallOptions): Session {
+  const { run, thread, pendingToolCalls } = session
+  if (run?.decisions === undefined) return session
+  const { tools } = runContext(engine, options)
+  const manual = run.decisions.filter(({ call, late }) => {
+    return late === true && tools.some(({ name, manual }) => manual && name === call.name)
+  })
+  if (manual.length === 0) return session
+  const decisions = run.decisions.filter((decision) => !manual.includes(decision))
+  const next = {
+    ...session,
+    pendingToolCalls: [...pendingToolCalls, ...manual.map(({ call }) => call)],
+    run: defined<RunProgress>({ ...run, decisions: decisions.length > 0 ? decisions : undefined }),
+  }
+  const hasMore = decisions.length > 0 || run.late !== undefined || run.phase !== 'between'
+  if (hasMore || thread.messages.at(-1)?.role !== 'assistant') return next
+  return { ...cleared(next), status: 'awaiting_tools' }
 }
 
 /** Runs the loop from where a session is. A call that fails gives the session in status `error` and does not reject. */

@@ -207,6 +207,40 @@ describe('approvals of manual tools', () => {
     })
   })
 
+  test('a call that is approved after the user spoke waits for its result, and the model is not asked', async () => {
+    const scripts: Script[] = [[call('c1', 'form')], [ok], [ok]]
+    const adapter = fake({ scripts })
+    const engine = createEngine({ adapter, tools: [form({ needsApproval: true })] })
+    const { session } = await Session.start(engine, 'go')
+    const spoken = (await Session.reply(engine, saved(session), 'And?')).session
+    const stream = Session.streamNext(engine, saved(spoken), { type: 'approve', toolCallId: 'c1' })
+    const waiting = (await stream.result).session
+    expect(waiting).toMatchObject({
+      status: 'awaiting_tools',
+      pendingApprovals: [],
+      pendingToolCalls: [{ id: 'c1' }],
+    })
+    expect(adapter.calls).toHaveLength(2)
+    const answered = Session.submitToolResult(saved(waiting), 'c1', 'filled')
+    const after = (await Session.resume(engine, saved(answered))).session
+    expect(after.status).toBe('completed')
+    expect(after.thread.messages.at(-2)).toMatchObject({
+      content: expect.stringContaining('filled'),
+      metadata: { lateResultOf: 'c1' },
+    })
+  })
+
+  test('a call that was approved before the user spoke waits too', async () => {
+    const scripts: Script[] = [[call('c1', 'form')], [ok]]
+    const engine = createEngine({
+      adapter: fake({ scripts }),
+      tools: [form({ needsApproval: true })],
+    })
+    const { session } = await Session.start(engine, 'go')
+    const { session: spoken } = await Session.reply(engine, Session.approve(session, 'c1'), 'And?')
+    expect(spoken).toMatchObject({ status: 'awaiting_tools', pendingToolCalls: [{ id: 'c1' }] })
+  })
+
   test('a call that is denied by somebody is answered', async () => {
     const engine = engineWith({}, { needsApproval: true })
     const { session } = await Session.start(engine, 'go')
