@@ -259,11 +259,10 @@ test.each(wires)('a file that is refused is named by its place, for %s', async (
   })
 })
 
-test('the name of a file reaches Gemini as a text before it', async () => {
+test('Gemini has no place for the name of a file, and no words are sent that the caller did not write', async () => {
   const file = fileFromBytes(bytes(pdf), 'application/pdf', { name: 'report.pdf' })
   expect(await userParts('gemini', [textPart('Look:'), filePart(file)])).toEqual([
     { text: 'Look:' },
-    { text: 'report.pdf' },
     { inlineData: { mimeType: 'application/pdf', data: base64(pdf) } },
   ])
 })

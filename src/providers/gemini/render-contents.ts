@@ -99,8 +99,6 @@ function renderParts(message: Message, target: ContentsTarget): JsonObject[] {
         parts.push(renderMedia(part.image))
         break
       case 'file':
-        // The API has no place for a name.
-        if ('name' in part.file && part.file.name) parts.push({ text: part.file.name })
         parts.push(renderFile(part.file, provider))
         break
       case 'reasoning':

@@ -4,7 +4,7 @@ import { renderRequest } from '../../../src/providers/gemini/render-request.ts'
 import { collectEventsSync } from '../../../src/run/read-stream.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
-import type { Message } from '../../../src/types/message.ts'
+import { messageText, type Message } from '../../../src/types/message.ts'
 import { jsonObject, text, transcript, word } from '../../support/arbitraries.ts'
 import { bareDecoder, chunk, lastChunk, request } from './support.ts'
 
@@ -39,7 +39,7 @@ describe('a legal thread of any provider', () => {
       fc.property(transcript, (messages) => {
         const turns = turnsOf(messages)
         const said = turns.flatMap(({ role, parts }) => (role === 'user' ? parts.map(wordsOf) : []))
-        const asked = messages.filter(({ role }) => role === 'user').map(saidBy)
+        const asked = messages.filter(({ role }) => role === 'user').map(messageText)
         expect(said.join('').trimStart()).toBe(asked.join('').trimStart())
         for (const [index, { parts }] of turns.entries()) {
           const calls = membersOf(parts, 'functionCall')
@@ -179,15 +179,4 @@ function wordsOf(part: JsonObject): string {
 function membersOf(parts: readonly JsonObject[], key: string): readonly JsonObject[] {
   // The renderer writes an object under that key.
   return parts.flatMap((part) => (key in part ? [part[key] as JsonObject] : []))
-}
-
-/** The text of a message, with the name of each file before the file: the API has no place of its own for it. */
-function saidBy(message: Message): string {
-  const { content } = message
-  if (typeof content === 'string') return content
-  const words = content.map((part) => {
-    if (part.type === 'text') return part.text
-    return part.type === 'file' && 'name' in part.file ? (part.file.name ?? '') : ''
-  })
-  return words.join('')
 }
