@@ -2,7 +2,7 @@ import type { PrepareStep } from '../contracts/options.ts'
 import { onAbort, unlessStopped } from '../core/abort.ts'
 import { emitTelemetry, isObserved, span, type Span } from '../core/telemetry.ts'
 import { isAllmError, StreamError, type AllmError } from '../errors/errors.ts'
-import { approvedContent, interruptedMessage, lateContent } from '../make/tool-messages.ts'
+import { interruptedMessage } from '../make/tool-messages.ts'
 import {
   applyEvent,
   foldEvent,
@@ -35,11 +35,11 @@ import type { ToolRun } from '../tools/execute.ts'
 import { answerStored } from '../tools/results.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
-import type { JsonObject } from '../types/json.ts'
 import type { Message, ToolCall } from '../types/message.ts'
 import type { ModelResponse } from '../types/response.ts'
 import type { ChatOutcome, HaltedReason, StepResult, ToolHalt } from '../types/results.ts'
 import type { CallDecision } from '../types/session.ts'
+import { changedArguments, eventCall, toLate, withChanges } from './decided-calls.ts'
 import {
   answersIn,
   applyChanges,
@@ -328,76 +328,6 @@ async function* lateResults(loop: LoopState): AsyncGenerator<Batch, void> {
   }
   throwIfStopped(loop)
 }
-
-/** The arguments of calls that were approved with others than the model wrote, by call. */
-function changedArguments(
-  decisions: readonly CallDecision[],
-  written: readonly ToolCall[],
-): ReadonlyMap<string, JsonObject> {
-  const changed = new Map<string, JsonObject>()
-  for (const { call, deny } of decisions) {
-    const own = written.find(({ id }) => id === call.id)
-    if (deny !== undefined || own === undefined) continue
-    if (JSON.stringify(own.arguments) !== JSON.stringify(call.arguments)) {
-      changed.set(call.id, call.arguments)
-    }
-  }
-  return changed
-}
-
-/** Events in which the answers to calls with changed arguments say so, to the model and in the metadata of the message. */
-function withChanges(batch: Batch, changed: ReadonlyMap<string, JsonObject>): Batch {
-  if (changed.size === 0) return batch
-  return batch.map((event) => {
-    const args = changed.get(eventCall(event))
-    if (args === undefined) return event
-    switch (event.type) {
-      case 'tool_result_encoded':
-      case 'tool_halt': {
-        // A call without a result is not known to have run.
-        if ('interrupted' in event) return event
-        const metadata = { ...event.metadata, approvedArguments: args }
-        return { ...event, content: approvedContent(args, event.content), metadata }
-      }
-      case 'ask_user_requested':
-        return { ...event, metadata: { approvedArguments: args } }
-      default:
-        return event
-    }
-  })
-}
-
-function eventCall(event: StreamEvent): string {
-  return 'toolCallId' in event ? event.toolCallId : 'id' in event ? (event.id ?? '') : ''
-}
-
-/** The answer to a call as a message that follows the thread, and its question as a late one. Other events stay as they are. */
-function toLate(
-  call: ToolCall | undefined,
-  event: StreamEvent,
-  changed: ReadonlyMap<string, JsonObject>,
-): StreamEvent {
-  if (call === undefined) return event
-  const { id } = call
-  const lateResultOf = id
-  if (event.type === 'ask_user_requested') return { ...event, metadata: { lateResultOf } }
-  if (event.type !== 'tool_result_encoded' && event.type !== 'tool_halt') return event
-  const { content, metadata } = event
-  const isHalt = event.type === 'tool_halt'
-  const reason = isHalt ? undefined : event.interrupted
-  // A call without a result is not known to have run.
-  const args = reason === undefined ? changed.get(id) : undefined
-  return defined<ResultEncoded>({
-    type: 'tool_result_encoded',
-    id,
-    content: lateContent(call, content, args),
-    metadata: { ...metadata, ...(args && { approvedArguments: args }), lateResultOf },
-    interrupted: reason,
-    halt: isHalt ? { reason: event.reason, toolCallId: id, result: event.result } : event.halt,
-  })
-}
-
-type ResultEncoded = Extract<StreamEvent, { type: 'tool_result_encoded' }>
 
 /** The answer to a call that was started and left no result. What the user answered to its question is told with it. */
 function interrupted(
