@@ -130,13 +130,22 @@ export function reasonOfStatus(status: number): AdapterErrorReason {
   return reasonByStatus[status] ?? (status >= 500 ? 'provider_unavailable' : 'unknown')
 }
 
-/** The reasons after which another attempt may succeed. */
-export const transientReasons: readonly (AdapterErrorReason | ImageAdapterErrorReason)[] = [
-  'rate_limited',
-  'provider_unavailable',
-  'timeout',
-  'network_error',
-]
+/** Whether another attempt may succeed, by reason. */
+const isTransient: Readonly<Record<AdapterErrorReason | ImageAdapterErrorReason, boolean>> = {
+  authentication_failed: false,
+  rate_limited: true,
+  invalid_request: false,
+  content_filter: false,
+  context_length_exceeded: false,
+  provider_unavailable: true,
+  timeout: true,
+  network_error: true,
+  malformed_response: false,
+  unsupported_feature: false,
+  no_scripted_response: false,
+  unknown: false,
+  unsupported_operation: false,
+}
 
 /** What is known about a failed provider call. */
 export interface AdapterErrorDetails extends ErrorDetails {
@@ -150,9 +159,7 @@ export interface AdapterErrorDetails extends ErrorDetails {
 }
 
 /** A failed call to a provider, for chat or for images. */
-abstract class CallError<
-  Reason extends AdapterErrorReason | ImageAdapterErrorReason,
-> extends AllmError {
+abstract class CallError<Reason extends keyof typeof isTransient> extends AllmError {
   readonly reason: Reason
   readonly provider: string | undefined
   readonly status: number | undefined
@@ -165,7 +172,7 @@ abstract class CallError<
     this.provider = details.provider
     this.status = Number.isInteger(details.status) ? count(details.status) : undefined
     this.retryAfterMs = count(details.retryAfterMs)
-    this.retryable = details.retryable ?? transientReasons.includes(reason)
+    this.retryable = details.retryable ?? isTransient[reason]
   }
 }
 

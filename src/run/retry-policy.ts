@@ -3,7 +3,7 @@ import type { Clock } from '../core/clock.ts'
 import type { RetryPlan } from '../core/retry.ts'
 import { emitTelemetry, isObserved, type SpanFacts } from '../core/telemetry.ts'
 import { errorToJSON } from '../errors/error-json.ts'
-import { AdapterError, ImageAdapterError, StreamError, transientReasons } from '../errors/errors.ts'
+import { AdapterError, ImageAdapterError, StreamError } from '../errors/errors.ts'
 
 /** Three attempts, with waits from half a second doubling to thirty, for transient failures. */
 const defaultRetryPolicy: RetryPolicy = {
@@ -11,7 +11,7 @@ const defaultRetryPolicy: RetryPolicy = {
   baseDelayMs: 500,
   maxDelayMs: 30_000,
   jitterMs: 250,
-  retryOn: transientReasons,
+  retryOn: ['rate_limited', 'provider_unavailable', 'timeout', 'network_error'],
   respectRetryAfter: true,
 }
 
@@ -22,7 +22,7 @@ interface RetryContext {
   readonly onRetry?: RetryPlan['onRetry']
 }
 
-/** The plan of a retry option, for `retry` of `core`. Which failures are retried is decided here, and by `retryable` of the error (see `transientReasons` in `errors`). */
+/** The plan of a retry option, for `retry` of `core`. Which failures are retried is decided here, and by `retryable` of the error (see `isTransient` in `errors`). */
 export function retryPlan(option: RetryOption | undefined, context: RetryContext): RetryPlan {
   const policy = settlePolicy(option)
   return {
@@ -50,10 +50,13 @@ function settlePolicy(option: RetryOption | undefined): RetryPolicy {
 
 /** The same failure, with the reason why it was not retried. */
 function tooLong(error: unknown, retryAfterMs: number, maxDelayMs: number): unknown {
-  if (error instanceof Error) {
-    error.message += ` (the provider asks to wait ${retryAfterMs} ms, longer than maxDelayMs ${maxDelayMs}, so the call was not retried)`
-  }
-  return error
+  if (!(error instanceof AdapterError || error instanceof ImageAdapterError)) return error
+  const message = `${error.message} (the provider asks to wait ${retryAfterMs} ms, longer than maxDelayMs ${maxDelayMs}, so the call was not retried)`
+  const { provider, status, requestId, metadata, cause } = error
+  const details = { provider, status, requestId, metadata, cause, retryAfterMs, retryable: true }
+  return error instanceof AdapterError
+    ? new AdapterError(error.reason, message, details)
+    : new ImageAdapterError(error.reason, message, details)
 }
 
 /** Emits a `retry` event before each wait. `facts` is called only if there is a listener. */
