@@ -70,7 +70,7 @@ function convertMembers(value: object, trail: Trail): JsonValue {
 }
 
 function convertItems(items: readonly unknown[], trail: Trail): JsonValue {
-  if (items.length > mostItems) throw refusal(trail, 'is too long')
+  if (items.length > mostItems) throw refusal(trail, `is a list of ${items.length} items`)
   const result: JsonValue[] = []
   for (const [index, item] of items.entries()) {
     trail.keys.push(index)
