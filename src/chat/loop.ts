@@ -55,8 +55,8 @@ import {
 /**
  * The loop as a source of batches: one step, or with kind `chat` steps until one of them halts, then `chat_completed`.
  *
- * A failure before the run's first event rejects. A later failure is emitted as the last event, and what was received stays
- * in the fold. Leaving closes whatever is being read, also while a `next()` is pending.
+ * A failure before the run's first event rejects, except a wrong answer that an earlier run received. That and a later failure
+ * are emitted as the last event, and what was received stays in the fold. Leaving closes whatever is being read, also while a `next()` is pending.
  */
 export function loopSource(loop: LoopState): BatchSource {
   const batches = runLoop(loop)
@@ -146,7 +146,7 @@ async function* runLoop(loop: LoopState): AsyncGenerator<Batch, void> {
     // An observer failed, and the stream has said so.
     if (state.error !== undefined) return
     const error = loop.stop.signal.aborted ? cancelled(loop, thrown) : thrown
-    if (state.count === 0 || !isAllmError(error)) {
+    if (!isAllmError(error) || (state.count === 0 && error.reason !== 'invalid_output')) {
       failure = error
       throw error
     }

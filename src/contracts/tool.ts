@@ -14,8 +14,8 @@ export interface HandlerOptions<Needs extends object = EngineContext> {
   /** Aborted at the tool's deadline and when the run is stopped. */
   readonly signal: AbortSignal
   /**
-   * The engine's context, with the session's and the call's merged over it, member by member. Objects and lists of data in it
-   * are copies for this call; handles, such as a database, are shared.
+   * The engine's context, with the session's and the call's merged over it, member by member. The record is new for each
+   * handler. Its members are the objects that were passed; those of the session are copies.
    */
   readonly context: Needs
   /** The call that is answered. */

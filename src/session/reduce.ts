@@ -55,7 +55,7 @@ export function finalizeSession(reducer: SessionReducer): SessionResult {
  * The session as of the last event that was folded: what it would be if the run ended here.
  *
  * After a run that ended, the session has its new status. After a failure it has status `error`. During a run it is `idle`
- * and holds what is needed to go on from exactly this event. The thread can always be sent.
+ * and holds what is needed to go on from exactly this event. After a run, or a cut, the thread can be sent.
  */
 export function snapshot(base: Session, state: Collector): Session {
   // A session that still waits for something is not run.

@@ -82,7 +82,7 @@ describe('the words of the user after a cut', () => {
         how === 'reply'
           ? await Session.reply(engine, cut, 'hm')
           : await Session.resume(engine, how === 'append' ? Session.append(cut, 'hm') : cut)
-      const [told] = session.thread.messages.filter(({ role }) => role === 'tool')
+      const told = session.thread.messages.find(({ role }) => role === 'tool')
       expect(told?.content).toContain('may have taken effect')
       expect(told?.metadata).toEqual({ interrupted: true, reason: 'interrupted', reported: true })
     },
