@@ -8,7 +8,7 @@ import { call, named } from '../chat/support.ts'
 
 const pay = named('pay', () => 'paid', { needsApproval: true })
 const asks = named('asks', (_args, { answer }) =>
-  answer === undefined ? askUser('Which?', { resume: true }) : `heard ${String(answer)}`,
+  answer === undefined ? askUser('Which?', { resume: true }) : 'heard',
 )
 const engineOf = (tools: readonly Tool[], ...scripts: Script[]): Engine =>
   createEngine({ tools, adapter: fake({ scripts }) })
