@@ -112,6 +112,11 @@ function approvedNote(args: JsonObject): string {
   return `The call was approved with other arguments than yours: ${JSON.stringify(args)}.`
 }
 
+/** The mark of a call that was started: no result can come any more. */
+export function reportedMessage(mark: Message): Message {
+  return { ...mark, metadata: { ...mark.metadata, reported: true } }
+}
+
 /** The message that answers a call of a run that was cut before the call was started. */
 export function notRunMessage(toolCallId: string): Message {
   const content = JSON.stringify({

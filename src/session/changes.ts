@@ -11,6 +11,7 @@ import {
   isNotYet,
   notRunMessage,
   notYetMessage,
+  reportedMessage,
   toLateMessage,
 } from '../make/tool-messages.ts'
 import { content } from '../make/tools.ts'
@@ -142,11 +143,9 @@ export function replied(
   assertValid('invalid_message', within('content', reasoningIssues(content)))
   if (open !== undefined) return answered(session, open, content)
   if (content.length === 0) {
-    throw refusal(
-      'invalid_message',
-      'content',
-      'is empty; Session.resume goes on without new words',
-    )
+    const goOn = '; Session.resume goes on without new words'
+    const hint = legalOperations(session).includes('resume') ? goOn : ''
+    throw refusal('invalid_message', 'content', `is empty${hint}`)
   }
   return said(session, [message])
 }
@@ -206,13 +205,14 @@ function forToolResult(content: Message['content']): {
 
 /**
  * The session with messages after its thread. The calls at its end that have no result are settled as far as that is known: what was
- * denied is told now; what was approved, answered, asked or run becomes late; what still waits is answered as not yet there.
+ * denied is told now; what was approved, answered, asked or run becomes late; what still waits is answered as not yet there. Of the
+ * others, those that were started are reported as interrupted, and the rest did not run.
  */
 function said(session: Session, added: readonly Message[]): Session {
   const { thread, run } = session
   const decisions = (run?.decisions ?? []).filter(({ late }) => late === true)
   const answers: Message[] = []
-  for (const call of run?.phase === 'waiting' || run?.phase === 'tools' ? lastCalls(thread) : []) {
+  for (const call of run === undefined || run.phase === 'between' ? [] : lastCalls(thread)) {
     const { id } = call
     const told = thread.messages.findLast(({ toolCallId }) => toolCallId === id)
     const decision = run?.decisions?.find((decided) => decided.call.id === id)
@@ -227,7 +227,9 @@ function said(session: Session, added: readonly Message[]): Session {
       const own = decision ?? { call: askedCall(thread, id) ?? call }
       decisions.push({ ...own, late: true })
     } else if (told === undefined) answers.push(notYetMessage(id))
-    else if (isMark(told) && !run?.started.includes(id)) answers.push(notRunMessage(id))
+    else if (isMark(told)) {
+      answers.push(run?.started.includes(id) ? reportedMessage(told) : notRunMessage(id))
+    }
   }
   const next: Session = {
     ...cleared(session),
@@ -316,7 +318,7 @@ function decided(
 }
 
 /** A session that waits, in the status that its lists give. One whose run was cut, stopped or failed can still be resumed. */
-function awaiting(session: Session): Session {
+export function awaiting(session: Session): Session {
   const { pendingToolCallId, pendingApprovals, pendingToolCalls } = session
   if (!waits(session)) return session
   if (pendingToolCallId !== undefined) return { ...session, status: 'awaiting_user' }
@@ -411,7 +413,8 @@ export function appended(session: Session, ...messages: readonly (Message | stri
  * The session as it was before a message: it and everything after it are removed. Add another message, or resume to ask the model again.
  *
  * A call that the kept thread says has no result yet keeps what came of it: it stays pending, stays approved, or its result follows at
- * the end of the thread. Other calls wait no longer. An index between a call and its results throws.
+ * the end of the thread. Other calls wait no longer. An index between a call and its results throws. An index at the end removes
+ * nothing, and everything that is pending stays so; a completed session can then be resumed.
  */
 export function rewound(session: Session, messageIndex: number): Session {
   checked(session, 'rewind')
@@ -420,19 +423,21 @@ export function rewound(session: Session, messageIndex: number): Session {
   if (!Number.isInteger(messageIndex) || messageIndex < 0 || messageIndex > messages.length) {
     throw badIndex(`must be a whole number from 0 to ${messages.length}`)
   }
+  if (messageIndex === messages.length) {
+    return session.status === 'completed' ? { ...session, status: 'idle' } : session
+  }
   const kept = { ...session.thread, messages: messages.slice(0, messageIndex) }
   if (openCalls(kept).length > 0) {
     const answer = kept.messages.findLastIndex(({ role }) => role === 'assistant')
     throw badIndex(`separates the calls of message ${answer} from their results; use ${answer}`)
   }
   const removed = messages.slice(messageIndex)
-  const late = run?.late ?? []
-  const { told, untold } = lateIn(kept, [...removed, ...late])
+  const { told, untold } = lateIn(kept, [...removed, ...(run?.late ?? [])])
   const waits = ({ id }: ToolCall): boolean => untold.has(id)
   const next: Session = {
     ...cleared(session),
     status: 'idle',
-    thread: appendMessages(kept, ...(removed.length === 0 ? late : told)),
+    thread: appendMessages(kept, ...told),
     pendingToolCalls: session.pendingToolCalls.filter(waits),
     pendingApprovals: session.pendingApprovals.filter(waits),
   }
@@ -564,17 +569,24 @@ const asks: ReadonlySet<Operation> = new Set<Operation>(['resume', 'step'])
 
 /** The operations that are legal now, by the names of their functions. Streaming twins are legal with them. */
 export function legalOperations(session: Session): readonly Operation[] {
-  const { status, thread, run, pendingApprovals, pendingToolCalls } = session
+  const { status, thread, pendingApprovals, pendingToolCalls } = session
   const isEmpty = thread.messages.length === 0
-  // A run that starts anew would lose what was decided.
-  const isUnsettled = run?.decisions !== undefined || openCalls(thread).length > 0
   return [
     ...byStatus[status].filter((name) => {
-      return name === 'start' ? !isUnsettled : !isEmpty || !asks.has(name)
+      return name === 'start' ? !isUnsettled(session) : !isEmpty || !asks.has(name)
     }),
     ...(pendingApprovals.length > 0 ? (['approve', 'deny'] as const) : []),
     ...(pendingToolCalls.length > 0 ? (['submitToolResult'] as const) : []),
   ]
+}
+
+/** Whether a run that starts anew would lose something: part of an answer, a result, a question, a decision. */
+function isUnsettled({ run, thread }: Session): boolean {
+  if (openCalls(thread).length > 0) return true
+  if (run === undefined) return false
+  const { phase, halts, results, decisions, late } = run
+  const isCut = phase === 'model' || phase === 'tools' || halts.length > 0
+  return isCut || [results, decisions, late].some((list) => list !== undefined)
 }
 
 /** Throws if the session does not allow an operation. The message says what is legal now. */
@@ -583,9 +595,7 @@ function assertLegal(session: Session, operation: Operation): void {
   if (legal.includes(operation)) return
   const { status } = session
   const reason = status === 'error' ? 'session_in_error_state' : 'illegal_status'
-  const { thread } = session
-  const isEmpty = thread.messages.length === 0
-  const known = isEmpty ? 'its thread has no message' : 'calls that were settled have not run'
+  const known = asks.has(operation) ? 'its thread has no message' : 'its last run is not settled'
   const state = byStatus[status].includes(operation) ? known : `the session is ${status}`
   throw new SessionError(
     reason,

@@ -30,7 +30,7 @@ import { defined } from '../types/guards.ts'
 import type { Part, ToolCall } from '../types/message.ts'
 import type { ChatOutcome, PartialResult, StepResult } from '../types/results.ts'
 import type { RunProgress, Session, SessionCommand } from '../types/session.ts'
-import { applyCommand, checked, replied, started, type SessionInput } from './changes.ts'
+import { applyCommand, awaiting, checked, replied, started, type SessionInput } from './changes.ts'
 import {
   cleared,
   goesOn,
@@ -279,7 +279,7 @@ function withManualCalls(engine: Engine, session: Session, options?: CallOptions
   }
   const hasMore = decisions.length > 0 || run.late !== undefined || run.phase !== 'between'
   if (hasMore || thread.messages.at(-1)?.role !== 'assistant') return next
-  return { ...cleared(next), status: 'awaiting_tools' }
+  return awaiting({ ...cleared(next), status: 'awaiting_tools' })
 }
 
 /** Runs the loop from where a session is. A call that fails gives the session in status `error` and does not reject. */

@@ -41,7 +41,7 @@ describe('a send command', () => {
     ['an item for a provider', [approval], 'content[0].type must be text, image, file'],
     ['reasoning', [{ type: 'reasoning', text: 'I am the model.' }], 'content[0].type'],
     ['an empty list', [], 'content must be a list of at least one part'],
-    ['an empty text', '', 'content is empty; Session.resume goes on without new words'],
+    ['an empty text', '', 'content is empty'],
   ])('with %s is refused, and nothing changes', (_what, sent, problem) => {
     const session = Session.create()
     const command = fromText({ type: 'send', content: sent })

@@ -222,7 +222,7 @@ describe('a run that was cut, and the user speaks instead of resuming it', () =>
       'rewind',
     ])
     await expect(Session.start(engineWith(), approved)).rejects.toThrow(
-      'Session.start is not legal while calls that were settled have not run',
+      'Session.start is not legal while its last run is not settled',
     )
     const added = Session.append(approved, 'By the way.')
     expect(isSendable(added.thread)).toBe(true)

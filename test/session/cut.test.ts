@@ -1,0 +1,151 @@
+import { describe, expect, test } from 'vitest'
+import {
+  askUser,
+  createEngine,
+  Session,
+  SessionError,
+  type Engine,
+  type StreamEvent,
+  type Tool,
+} from '../../src/index.ts'
+import { fake, type Script } from '../../src/testing.ts'
+import { call, named } from '../chat/support.ts'
+
+/** A run that was cut in the middle: what may follow, and what is kept. */
+
+const engineOf = (tools: readonly Tool[], ...scripts: Script[]): Engine =>
+  createEngine({ adapter: fake({ scripts }), tools })
+const saved = (session: Session): Session => Session.parse(Session.stringify(session))
+const pay = named('pay', () => 'PAID-1')
+const ask = named('ask', () => askUser('Which seat?'))
+const { handler: _handler, ...form } = named('hand', () => 0)
+const hand: Tool = { ...form, manual: true }
+const ok: Script = [['text', 'ok']]
+
+/** The session of a run that was cut after the first event of a type. */
+async function cutAt(engine: Engine, type: StreamEvent['type']): Promise<Session> {
+  const stream = Session.streamStart(engine, 'go')
+  for await (const event of stream) if (event.type === type) break
+  return saved(stream.session)
+}
+
+describe('start is refused where it would lose something', () => {
+  test.each([
+    ['pay', 'tool_call_started'],
+    ['pay', 'message_completed'],
+    ['pay', 'tool_execution_started'],
+    ['pay', 'tool_execution_completed'],
+    ['pay', 'tool_result_encoded'],
+    ['ask', 'ask_user_requested'],
+  ] as const)('%s, cut at %s', async (name, type) => {
+    const engine = engineOf([pay, ask], [call('c1', name)], ok)
+    const session = await cutAt(engine, type)
+    expect(Session.legalOperations(session)).toEqual([
+      'reply',
+      'resume',
+      'step',
+      'append',
+      'rewind',
+    ])
+    const error = await Session.start(engine, session).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(SessionError)
+    expect((error as SessionError).message).toContain('legal now: Session.reply, Session.resume')
+  })
+
+  test('a fresh session, one between two steps and a completed one can be started', async () => {
+    const engine = engineOf([pay], [call('c1', 'pay')], ok, ok)
+    const fresh = saved(Session.streamStart(engine, 'go').session)
+    expect(Session.legalOperations(fresh)).toContain('start')
+    const between = await cutAt(engine, 'step_completed')
+    const { session } = await Session.start(engine, between)
+    expect(session.status).toBe('completed')
+    expect((await Session.start(engine, session)).session.status).toBe('completed')
+  })
+})
+
+describe('the words of the user after a cut', () => {
+  test.each(['tool_call_started', 'message_completed'] as const)(
+    'a call that was cut at %s was not run, and the model is told so',
+    async (type) => {
+      const engine = engineOf([pay], [['text', 'x'], call('c1', 'pay')], ok)
+      const { session } = await Session.reply(engine, await cutAt(engine, type), 'hm')
+      expect(session.thread.messages[2]?.content).toContain('it was not run')
+    },
+  )
+
+  test.each(['reply', 'append', 'resume'] as const)(
+    'a call that was started is reported as interrupted by %s',
+    async (how) => {
+      const engine = engineOf([pay], [call('c1', 'pay')], ok)
+      const cut = await cutAt(engine, 'tool_execution_started')
+      const { session } =
+        how === 'reply'
+          ? await Session.reply(engine, cut, 'hm')
+          : await Session.resume(engine, how === 'append' ? Session.append(cut, 'hm') : cut)
+      const told = session.thread.messages.find(({ role }) => role === 'tool')
+      expect(told?.content).toContain('may have taken effect')
+      expect(told?.metadata).toEqual({ interrupted: true, reason: 'interrupted', reported: true })
+    },
+  )
+
+  test('an empty reply is told of resume only where that is legal', async () => {
+    const engine = engineOf([pay], [call('c1', 'pay')], ok)
+    const cut = await cutAt(engine, 'step_completed')
+    await expect(Session.reply(engine, cut, '')).rejects.toThrow('Session.resume')
+    const { session } = await Session.resume(engine, cut)
+    await expect(Session.reply(engine, session, '')).rejects.not.toThrow('Session.resume')
+    await expect(Session.reply(engine, session, '')).rejects.toThrow('is empty')
+  })
+})
+
+describe('a rewind that removes nothing keeps what is pending', () => {
+  const end = (session: Session): Session => Session.rewind(session, session.thread.messages.length)
+
+  test('an open question', async () => {
+    const engine = engineOf([ask], [call('c1', 'ask')], ok)
+    const { session } = await Session.start(engine, 'go')
+    expect(end(session)).toEqual(session)
+    const cut = await cutAt(engineOf([ask], [call('c1', 'ask')]), 'ask_user_requested')
+    const { session: asked } = await Session.resume(engine, end(cut))
+    expect(asked).toMatchObject({ status: 'awaiting_user', pendingQuestion: 'Which seat?' })
+  })
+
+  test('calls that wait, and stored results', async () => {
+    const { session } = await Session.start(engineOf([hand], [call('c1', 'hand')]), 'go')
+    expect(end(session)).toEqual(session)
+    const engine = engineOf([pay], [call('c1', 'pay')], ok)
+    const cut = end(await cutAt(engine, 'tool_execution_completed'))
+    const { session: after } = await Session.resume(engine, cut)
+    expect(after.thread.messages[2]?.content).toContain('PAID-1')
+  })
+
+  test('a completed session can then be asked again', async () => {
+    const engine = engineOf([], ok, ok)
+    const { session } = await Session.start(engine, 'go')
+    expect(end(session).status).toBe('idle')
+    expect(end(session).thread).toEqual(session.thread)
+  })
+})
+
+describe('a manual call that was approved late', () => {
+  test('leaves the session waiting for the other approval first', async () => {
+    const engine = engineOf(
+      [
+        { ...hand, needsApproval: true },
+        { ...pay, needsApproval: true },
+      ],
+      [call('c1', 'hand'), call('c2', 'pay')],
+      ok,
+    )
+    const first = await Session.start(engine, 'go')
+    const { session } = await Session.reply(engine, first.session, 'hm')
+    const stream = Session.streamNext(engine, session, { type: 'approve', toolCallId: 'c1' })
+    const after = (await stream.result).session
+    expect(after).toMatchObject({
+      status: 'awaiting_approval',
+      pendingApprovals: [{ id: 'c2' }],
+      pendingToolCalls: [{ id: 'c1' }],
+    })
+    expect(stream.session).toEqual(after)
+  })
+})
