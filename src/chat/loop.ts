@@ -27,6 +27,7 @@ import {
   deniedEvent,
   judge,
   sortCalls,
+  unheardEvent,
   type Judged,
   type SortedCalls,
 } from '../tools/approval.ts'
@@ -231,19 +232,25 @@ function cancelled({ stop }: LoopState, thrown?: unknown): AllmError {
  * Decides about the unanswered calls of an answer: run now, answered without running, or waiting for somebody.
  *
  * What happened before the run was cut comes first, then what was decided while it waited, then the approval policy. The calls of
- * manual tools that may run are left to the caller.
+ * manual tools that may run are left to the caller, and in manual mode all that may.
  */
 function settleCalls(loop: LoopState, answer: ModelResponse): SortedCalls | Promise<SortedCalls> {
-  if (loop.mode === 'manual' || !runsTools(answer)) return { open: [], known: [] }
+  if (!runsTools(answer)) return { open: [], known: [] }
   const tools = turnTools(loop)
+  const leavesAll = loop.mode === 'manual'
   const all = allOf(
     unanswered(loop, answer).map((call) => {
       const decision = decisionOn(loop, call)
-      const isLeft = decision !== undefined && decision.deny === undefined && isManual(tools, call)
-      return isLeft ? undefined : (settledBefore(loop, call, tools) ?? judge(call, tools, true))
+      const before = settledBefore(loop, call, tools, decision)
+      if (before === undefined) return leavesAll ? undefined : judge(call, tools, true)
+      return before === decision?.call && isManual(tools, call) ? undefined : before
     }),
   )
-  return all instanceof Promise ? waitFor(loop, all).then(sortCalls) : sortCalls(all)
+  const sorted = (judged: readonly Judged[]): SortedCalls => {
+    const { open, known } = sortCalls(judged)
+    return { open: leavesAll ? [] : open, known }
+  }
+  return all instanceof Promise ? waitFor(loop, all).then(sorted) : sorted(all)
 }
 
 /** The calls of the answer that have no message. */
@@ -273,18 +280,25 @@ function decisionOn({ decisions }: LoopState, { id }: ToolCall): CallDecision | 
  * A call that was started and left no result is run again only if its tool is idempotent. Otherwise it is answered as
  * interrupted, and reported.
  */
-function settledBefore(loop: LoopState, call: ToolCall, tools: ToolRun): Judged | Promise<Judged> {
+function settledBefore(
+  loop: LoopState,
+  call: ToolCall,
+  tools: ToolRun,
+  decision: CallDecision | undefined,
+): Judged | Promise<Judged> {
   const { state } = loop
   const stored = state.results.find(({ toolCallId }) => toolCallId === call.id)
   if (stored !== undefined) return answerStored(call, stored, tools)
   // In a pass without tools nothing can have run.
   const wasStarted = !isFinalizing(loop) && state.started.includes(call.id)
   if (wasStarted && tools.tools.get(call.name)?.idempotent !== true) {
-    return interrupted(loop, call, tools.answers?.get(call.id))
+    return interrupted(loop, call, decision?.answer)
   }
-  const decision = decisionOn(loop, call)
   if (decision === undefined) return wasStarted ? call : undefined
-  return decision.deny === undefined ? decision.call : deniedEvent(call, decision.deny)
+  const { deny, answer } = decision
+  if (deny !== undefined) return deniedEvent(call, deny)
+  const hasHandler = loop.mode !== 'manual' && tools.tools.get(call.name)?.manual === false
+  return answer === undefined || hasHandler ? decision.call : unheardEvent(call, answer)
 }
 
 /**
@@ -309,8 +323,9 @@ async function* lateResults(loop: LoopState): AsyncGenerator<Batch, void> {
   const written = messages.toReversed().flatMap(({ toolCalls = [] }) => toolCalls)
   const changed = changedArguments(late, written)
   const open: ToolCall[] = []
-  for (const { call } of late) {
-    const settled = settledBefore(loop, call, tools)
+  for (const decision of late) {
+    const { call } = decision
+    const settled = settledBefore(loop, call, tools, decision)
     const earlier = settled instanceof Promise ? await waitFor(loop, settled) : settled
     if (earlier === undefined || !('type' in earlier)) open.push(call)
     else yield emit(loop, [toLate(call, earlier, changed)])
@@ -371,12 +386,11 @@ function completedStep(loop: LoopState, answer: ModelResponse): StepCompleted {
 /** The calls that the caller has to answer: all of them in manual mode, else those of manual tools. */
 function manualCalls(loop: LoopState, response: ModelResponse): readonly ToolCall[] {
   if (!runsTools(response)) return []
-  const calls = unanswered(loop, response)
-  if (loop.mode === 'manual') return calls
   const tools = turnTools(loop)
-  return calls.flatMap((call) => {
+  return unanswered(loop, response).flatMap((call) => {
     const isAsked = loop.state.requested.some(({ id }) => id === call.id)
-    return isManual(tools, call) && !isAsked ? (decisionOn(loop, call)?.call ?? call) : []
+    const isLeft = loop.mode === 'manual' || isManual(tools, call)
+    return isLeft && !isAsked ? (decisionOn(loop, call)?.call ?? call) : []
   })
 }
 

@@ -94,6 +94,13 @@ export function interruptedMessage(
   return { role: 'tool', content, toolCallId, metadata: { interrupted: true, reason } }
 }
 
+/** What the model reads about a call whose tool was not called again with the user's answer: the answer itself. */
+export function unheardContent(answer: Message['content']): string {
+  const userAnswered = messageText({ role: 'user', content: answer })
+  const error = 'the tool was not called again with what the user answered to its question'
+  return JSON.stringify({ error, userAnswered })
+}
+
 /** The content of a result whose call was approved with other arguments than the model wrote: the model reads that first. */
 export function approvedContent(args: JsonObject, content: Message['content']): Message['content'] {
   const note = `${approvedNote(args)} Its result:`

@@ -256,15 +256,20 @@ function streamOn<Format>(
 }
 
 /**
- * The session in which the calls of manual tools that were approved late wait for their results. The model knows already that they
- * have none, so it is asked only if there is something else to tell.
+ * The session in which the calls that were approved late and are the caller's to run wait for their results: those of manual tools,
+ * and in manual mode all that were not started. The model knows already that they have none, so it is asked only if there is
+ * something else to tell.
  */
 function withManualCalls(engine: Engine, session: Session, options?: CallOptions): Session {
-  const { run, thread, pendingToolCalls } = session
+  const { run, thread, pendingToolCalls, pendingToolCallId, moreQuestions = [] } = session
   if (run?.decisions === undefined) return session
   const { tools } = runContext(engine, options)
-  const manual = run.decisions.filter(({ call, late }) => {
-    return late === true && tools.some(({ name, manual }) => manual && name === call.name)
+  const isManual = (options?.mode ?? run.mode) === 'manual'
+  const asked = [...run.halts, ...moreQuestions].map(({ toolCallId }) => toolCallId)
+  const ran = new Set([...run.started, ...asked, pendingToolCallId])
+  const manual = run.decisions.filter(({ call, late, answer }) => {
+    if (late !== true || answer !== undefined || ran.has(call.id)) return false
+    return isManual || tools.some(({ name, manual }) => manual && name === call.name)
   })
   if (manual.length === 0) return session
   const decisions = run.decisions.filter((decision) => !manual.includes(decision))

@@ -1,8 +1,8 @@
 import type { Tool } from '../contracts/tool.ts'
-import { deniedContent } from '../make/tool-messages.ts'
+import { deniedContent, unheardContent } from '../make/tool-messages.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined, isObject } from '../types/guards.ts'
-import type { ToolCall } from '../types/message.ts'
+import type { Message, ToolCall } from '../types/message.ts'
 import { checkArguments, type ToolRun } from './execute.ts'
 import { messageOf } from './failures.ts'
 
@@ -130,5 +130,15 @@ export function deniedEvent({ id }: ToolCall, reason: string): StreamEvent {
     id,
     content: deniedContent(reason),
     metadata: { denied: true },
+  }
+}
+
+/** A call whose question the user answered, and whose handler is not there to be called again, is answered with the user's words. */
+export function unheardEvent({ id }: ToolCall, answer: Message['content']): StreamEvent {
+  return {
+    type: 'tool_result_encoded',
+    id,
+    content: unheardContent(answer),
+    metadata: { isError: true },
   }
 }
