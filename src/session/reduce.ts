@@ -117,8 +117,9 @@ function outcomeOf({ decisions }: RunProgress, state: Collector): Outcome | unde
 
 /** How the run ended, if handlers of late calls asked or halted: before the model is asked, and after all of those calls. */
 function lateOutcome({ decisions = [] }: RunProgress, state: Collector): Outcome | undefined {
-  const { active, halts, error, thread } = state
-  if (active || halts.length === 0 || error !== undefined) return undefined
+  const { active, halts, error, thread, count } = state
+  // Before its first event a run has not ended, whatever it starts from.
+  if (count === 0 || active || halts.length === 0 || error !== undefined) return undefined
   const questions = halts.filter(({ reason }) => reason === 'ask_user')
   const isAsked = ({ call }: CallDecision): boolean =>
     questions.some(({ toolCallId }) => toolCallId === call.id)
