@@ -127,7 +127,7 @@ async function* runLoop(loop: LoopState): AsyncGenerator<Batch, void> {
         throwIfStopped(loop)
       }
       const step = completedStep(loop, answer)
-      const halted = loop.kind === 'chat' ? haltedAfter(loop, step) : undefined
+      const halted = restsAfter(loop, step) ?? limitAfter(loop, step)
       const reason = halted instanceof Promise ? await halted : halted
       const repair =
         reason === 'completed' ? await waitFor(loop, checkedAnswer(loop, answer)) : undefined
@@ -424,19 +424,23 @@ function firstHalt(halts: readonly ToolHalt[]): ToolHalt | undefined {
 }
 
 /**
- * Why the loop ends after a step, or `undefined` when it goes on. The first that applies: a question, an approval, calls
- * that the caller has to answer, a tool's halt (an error, a reason of its own), an answer that asks for nothing more,
- * `haltWhen`, `maxTurns`.
+ * Why no model call follows a step, or `undefined` when one does. The first that applies: a question, an approval, calls that the
+ * caller has to answer, a tool's halt (an error, a reason of its own), an answer that asks for nothing more.
  */
-function haltedAfter(
-  loop: LoopState,
-  step: StepCompleted,
-): HaltedReason | undefined | Promise<HaltedReason | undefined> {
+function restsAfter(loop: LoopState, step: StepCompleted): HaltedReason | undefined {
   const { halt } = step
   if (halt?.reason === 'ask_user' || halt?.reason === 'approval') return halt.reason
   if (step.manualToolCalls.length > 0) return 'manual_tool_calls'
   if (halt !== undefined) return halt.reason
-  if (isDone(step) && !tellsMore(loop, step)) return restingReason(step.response)
+  return isDone(step) && !tellsMore(loop, step) ? restingReason(step.response) : undefined
+}
+
+/** Why a loop ends after a step that a model call would follow: `haltWhen` or `maxTurns`. */
+function limitAfter(
+  loop: LoopState,
+  step: StepCompleted,
+): HaltedReason | undefined | Promise<HaltedReason | undefined> {
+  if (loop.kind === 'step') return undefined
   const haltWhen = optionOf(loop.context, 'haltWhen')
   const limit = loop.turns >= loop.maxTurns ? 'max_turns' : undefined
   if (haltWhen === undefined) return limit

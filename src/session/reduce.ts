@@ -1,6 +1,7 @@
 import { isAllmError, type AllmError } from '../errors/errors.ts'
 import {
   applyEvent,
+  asksAgain,
   createCollector,
   isCancellation,
   isDone,
@@ -101,7 +102,8 @@ function outcomeOf({ decisions }: RunProgress, state: Collector): Outcome | unde
   if (last === undefined || state.active) return undefined
   const { manualToolCalls, halt, response } = last
   const rests = isDone(last) || manualToolCalls.length > 0
-  const goesOn = !rests || asksAgain(thread) || (halt === undefined && decisions !== undefined)
+  const goesOn =
+    !rests || asksAgain(thread.messages) || (halt === undefined && decisions !== undefined)
   if (haltedReason === undefined && goesOn) return undefined
   return {
     haltedReason: haltedReason ?? halt?.reason ?? restingReason(response),
@@ -135,12 +137,6 @@ function lateOutcome({ decisions = [] }: RunProgress, state: Collector): Outcome
     error: others[0]?.error,
     response: undefined,
   }
-}
-
-/** Whether a step ended with a message of the loop, or a late result, which asks the model again. */
-function asksAgain({ messages }: Thread): boolean {
-  const { metadata } = messages.at(-1) ?? {}
-  return ['structuredFinalize', 'repair', 'lateResultOf'].some((mark) => metadata?.[mark])
 }
 
 /** How a run ended. */

@@ -129,3 +129,12 @@ test('a late failure that halts, before a stop, ends the resumed run in its erro
   const { session: last } = await read(Session.streamResume(engine, session))
   expect(last).toMatchObject({ status: 'error', error: { reason: 'handler_failed' } })
 })
+
+test('a step with an empty answer after a late result is done, and so is the session', async () => {
+  const adapter = fake({ scripts: [[call('c1', 'pay')], ok, [['usage', { inputTokens: 5 }]]] })
+  const engine = createEngine({ tools: [pay], adapter })
+  const first = await Session.start(engine, 'go')
+  const { session: later } = await Session.reply(engine, first.session, 'wait')
+  const { session, result } = await Session.step(engine, Session.deny(later, 'c1', 'no'))
+  expect([result.done, session.status]).toEqual([true, 'completed'])
+})
