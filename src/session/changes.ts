@@ -252,6 +252,7 @@ function withLateCalls(
     ...session,
     run: defined<RunProgress>({
       ...restingRun(run.mode),
+      usage: session.run?.usage,
       started: run.started.filter((id) => ids.has(id)),
       halts: run.halts.filter(({ reason, toolCallId }) => {
         return reason === 'ask_user' && ids.has(toolCallId)

@@ -28,10 +28,11 @@ import type { Issue } from '../types/error-data.ts'
 import type { Batch } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
 import type { Part, ToolCall } from '../types/message.ts'
-import type { ChatOutcome, PartialResult, StepResult } from '../types/results.ts'
+import type { ChatOutcome, StepResult } from '../types/results.ts'
 import type { RunProgress, Session, SessionCommand } from '../types/session.ts'
 import { applyCommand, awaiting, checked, replied, started, type SessionInput } from './changes.ts'
 import {
+  afterResult,
   cleared,
   goesOn,
   isFailure,
@@ -279,7 +280,7 @@ function withManualCalls(engine: Engine, session: Session, options?: CallOptions
   }
   const hasMore = decisions.length > 0 || run.late !== undefined || run.phase !== 'between'
   if (hasMore || thread.messages.at(-1)?.role !== 'assistant') return next
-  return awaiting({ ...cleared(next), status: 'awaiting_tools' })
+  return awaiting({ ...cleared(next), run: next.run, status: 'awaiting_tools' })
 }
 
 /** Runs the loop from where a session is. A call that fails gives the session in status `error` and does not reject. */
@@ -299,8 +300,9 @@ function chatFold<Format>({ base, loop }: Prepared): RunFold<SessionResultOf<For
     add: foldEvent,
     isOver: isChatOver,
     settle(end, state) {
-      const { session, result } = recorded(base, end, state, toChatResult)
-      return { session, result: withOutput(loop, result) }
+      const last = stateAfter(end, state)
+      const session = afterResult(snapshot(base, last))
+      return { session, result: withOutput(loop, toChatResult(last)) }
     },
   }
 }
@@ -311,22 +313,15 @@ function stepFold({ base, loop }: Prepared): RunFold<SessionResult<StepResult>> 
     state: loop.state,
     add: foldEvent,
     isOver: isStepOver,
-    settle: (end, state) => recorded(base, end, state, toStepResult),
+    settle(end, state) {
+      const last = stateAfter(end, state)
+      // A step tells the usage of its own answer only.
+      return { session: afterResult(snapshot(base, last), last.spent), result: toStepResult(last) }
+    },
   }
 }
 
-/** The session after a run, also after a failed or a left one: the session is the record. A mistake of the caller is thrown. */
-function recorded<Result extends PartialResult>(
-  base: Session,
-  end: RunEnd,
-  state: Collector,
-  project: (state: Collector) => Result,
-): SessionResult<Result> {
-  const last = stateAfter(end, state)
-  return { session: snapshot(base, last), result: project(last) }
-}
-
-/** The state of a run that ended. A failure before the first event is in no event. */
+/** The state of a run that ended. A failure before the first event is in no event. A mistake of the caller is thrown. */
 function stateAfter(end: RunEnd | undefined, state: Collector): Collector {
   if (end?.type !== 'failed') return state
   if (!isFailure(end.error)) throw end.error
@@ -348,15 +343,25 @@ function chatStream<Format>(prepared: Prepared): SessionStream<SessionResultOf<F
   return withSession(base, loopSource(loop), fold, keepEvent(loop.context))
 }
 
-/** Adds the session to a stream of its events. */
-function withSession<Result>(
+/** Adds the session to a stream of its events. Once the result of the stream was read, it is the session of that result. */
+function withSession<Result extends SessionResult<unknown>>(
   base: Session,
   source: BatchSource,
   fold: RunFold<Result>,
   keep?: StreamOptions['keep'],
 ): SessionStream<Result> {
-  const folded = foldedStream(source, fold, { keep, show: shownEvent })
+  let settled: Session | undefined
+  const settling: RunFold<Result> = {
+    ...fold,
+    async settle(end, state) {
+      const result = await fold.settle(end, state)
+      settled = result.session
+      return result
+    },
+  }
+  const folded = foldedStream(source, settling, { keep, show: shownEvent })
   const session = (): Session => {
+    if (settled !== undefined) return settled
     const ended = folded.end()
     const failed = ended?.type === 'failed' && isFailure(ended.error)
     return snapshot(base, failed ? stateAfter(ended, folded.current()) : folded.current())
@@ -398,9 +403,8 @@ function resting<Format>(session: Session): [BatchSource, RunFold<SessionResultO
       add: foldEvent,
       isOver: isChatOver,
       settle: (end, at) => {
-        const { session: after, result: outcome } = recorded(session, end, at, toChatResult)
-        // A session that waits has no output.
-        return { session: after, result: outcome as ChatResultOf<Format> }
+        // A session that waits stays as it is, and has no output.
+        return { session, result: toChatResult(stateAfter(end, at)) as ChatResultOf<Format> }
       },
     },
   ]

@@ -18,7 +18,7 @@ import type { ErrorData } from '../types/error-data.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
 import { appendMessages, type Message, type Thread, type ToolCall } from '../types/message.ts'
-import type { ModelResponse } from '../types/response.ts'
+import { addUsage, type ModelResponse, type Usage } from '../types/response.ts'
 import type { ChatResult, HaltedReason, PendingApproval, ToolHalt } from '../types/results.ts'
 import type { AnswerFacts, CallDecision, RunProgress, Session } from '../types/session.ts'
 
@@ -61,28 +61,40 @@ export function finalizeSession(reducer: SessionReducer): SessionResult {
 export function snapshot(base: Session, state: Collector): Session {
   // A session that still waits for something is not run.
   if (waits(base)) return base
-  const run = isInvalidOutput(state)
-    ? failedRun(base.run?.mode ?? 'auto', toResponse({ ...state, error: undefined }))
-    : progress(base, state)
+  const session = atEvent(base, state)
+  return state.result === undefined ? session : afterResult(session)
+}
+
+function atEvent(base: Session, state: Collector): Session {
+  const run = isInvalidOutput(state) ? invalidRun(base, state) : progress(base, state)
   const outcome = lateOutcome(run, state) ?? outcomeOf(run, state)
   if (outcome !== undefined) return settled(base, outcome, run)
   const { error, result } = state
   const thread = appendMessages(state.thread, ...partialMessages(state))
-  const rest = { ...cleared(base), thread, run: counted(run) }
+  const rest = { ...cleared(base), thread, run }
   // A run that may ask no more ends without a step. If it is resumed, it counts anew.
   if (result !== undefined) {
     const { haltedReason } = result
     return { ...rest, run: { ...rest.run, turns: 0 }, status: 'halted', haltedReason }
   }
-  if (error === undefined) return { ...rest, run, status: 'idle' }
+  if (error === undefined) return { ...rest, status: 'idle' }
   // Stopping is not failing.
   if (isCancellation(error)) return { ...rest, status: 'halted', haltedReason: 'cancelled' }
   return { ...rest, status: 'error', error }
 }
 
-/** A run without the usage that its result has told: a run that goes on after it does not count it again. */
-function counted({ usage: _told, answer, ...rest }: RunProgress): RunProgress {
-  return answer === undefined ? rest : { ...rest, answer: { ...answer, usage: {} } }
+/** The session that goes with a result: of the usage it keeps what the result does not tell. */
+export function afterResult(session: Session, left: Usage = {}): Session {
+  const { run, ...rest } = session
+  if (run === undefined) return session
+  const usage = someUsage(left)
+  if (session.status === 'completed' && usage === undefined) return rest
+  const answer = run.answer && { ...run.answer, usage: {} }
+  return { ...rest, run: defined<RunProgress>({ ...run, usage, answer }) }
+}
+
+function someUsage(usage: Usage): Usage | undefined {
+  return Object.keys(usage).length === 0 ? undefined : usage
 }
 
 /** Whether a session waits for somebody. */
@@ -177,7 +189,7 @@ function settled(base: Session, outcome: Outcome, run: RunProgress): Session {
   const next = (status: Session['status'], progressed: RunProgress): Session => ({
     ...rest,
     status,
-    run: counted(defined<RunProgress>({ ...progressed, late, decisions })),
+    run: defined<RunProgress>({ ...progressed, usage: run.usage, late, decisions }),
   })
   const resting: RunProgress = {
     ...restingRun(run.mode),
@@ -185,9 +197,7 @@ function settled(base: Session, outcome: Outcome, run: RunProgress): Session {
     halts: outcome.halts,
   }
   const waiting: RunProgress =
-    response === undefined
-      ? resting
-      : { ...resting, phase: 'waiting', answer: answerFacts(response) }
+    response === undefined ? resting : { ...resting, phase: 'waiting', answer: toldFacts(response) }
   if (question !== undefined) return next('awaiting_user', waiting)
   if (approvals.length > 0) return next('awaiting_approval', waiting)
   if (manualToolCalls.length > 0) {
@@ -200,8 +210,17 @@ function settled(base: Session, outcome: Outcome, run: RunProgress): Session {
     return { ...next('error', failedRun(run.mode, response)), error }
   }
   if (haltedReason !== 'completed') return { ...next('halted', restingRun(run.mode)), haltedReason }
-  if (rest.pendingApprovals.length > 0) return { ...rest, status: 'awaiting_approval' }
-  return { ...rest, status: rest.pendingToolCalls.length > 0 ? 'awaiting_tools' : 'completed' }
+  if (rest.pendingApprovals.length > 0) return next('awaiting_approval', resting)
+  if (rest.pendingToolCalls.length > 0) return next('awaiting_tools', resting)
+  return run.usage === undefined
+    ? { ...rest, status: 'completed' }
+    : next('completed', restingRun(run.mode))
+}
+
+/** What a run keeps whose answer did not match its schema. */
+function invalidRun(base: Session, state: Collector): RunProgress {
+  const run = failedRun(base.run?.mode ?? 'auto', toResponse({ ...state, error: undefined }))
+  return defined<RunProgress>({ ...run, usage: someUsage(totalUsage(state)) })
 }
 
 /** What a resumed run needs to know beside the thread. */
@@ -213,8 +232,7 @@ function progress(base: Session, state: Collector): RunProgress {
   const stored = results.length === 0 ? undefined : results
   // The usage of an answer whose tools run is kept with the answer.
   const spent = totalUsage(state.end === undefined ? state : { ...state, usage: {} })
-  const usage = Object.keys(spent).length === 0 ? undefined : spent
-  const counts = { mode, turns, usage }
+  const counts = { mode, turns, usage: someUsage(spent) }
   if (!state.active) {
     const at = { ...counts, phase: 'between', started, halts, results: stored } as const
     return defined<RunProgress>({ ...at, ...left })
@@ -265,7 +283,7 @@ function failedRun(mode: RunProgress['mode'], response: ModelResponse | undefine
   if (response === undefined) return run
   const { content, toolCalls } = response.message
   if (content.length === 0 && toolCalls === undefined) return run
-  return { ...run, phase: 'model', answer: answerFacts(response) }
+  return { ...run, phase: 'model', answer: toldFacts(response) }
 }
 
 /** Whether an error happened in a call and belongs into the session. Any other error is a mistake of the caller. */
@@ -279,7 +297,12 @@ function answerFacts(response: ModelResponse): AnswerFacts {
   return warnings.length === 0 ? facts : { ...facts, warnings }
 }
 
-/** A session without the leftovers of an earlier run. */
+/** The facts of an answer whose usage is in that of the run. */
+function toldFacts(response: ModelResponse): AnswerFacts {
+  return { ...answerFacts(response), usage: {} }
+}
+
+/** A session without the leftovers of an earlier run, except for the usage that no result has told. */
 export function cleared(session: Session): Session {
   const {
     pendingQuestion: _question,
@@ -288,10 +311,12 @@ export function cleared(session: Session): Session {
     moreQuestions: _more,
     haltedReason: _reason,
     error: _error,
-    run: _run,
+    run,
     ...rest
   } = session
-  return rest
+  if (run === undefined) return rest
+  const usage = someUsage(addUsage(run.usage ?? {}, run.answer?.usage ?? {}))
+  return usage === undefined ? rest : { ...rest, run: { ...restingRun(run.mode), usage } }
 }
 
 /** Whether a run that waited goes on with the calls of its last answer: something is left to run, to tell or to halt for. */

@@ -56,7 +56,7 @@ export interface CallDecision {
 /**
  * The state of a run that is in progress or suspended, besides its thread.
  *
- * It makes a session resumable after every event. It is absent when no run is in progress.
+ * It makes a session resumable after every event. It is absent when no run is in progress and every usage was told.
  */
 export interface RunProgress {
   /** A run that was suspended in manual mode continues in manual mode. */

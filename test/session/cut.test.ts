@@ -149,3 +149,88 @@ describe('a manual call that was approved late', () => {
     expect(stream.session).toEqual(after)
   })
 })
+
+describe('what was paid is told once', () => {
+  const plain = named('plain', () => 'R')
+  const gated = named('gated', () => 'R', { needsApproval: true })
+  const paid = (inputTokens: number, ...entries: Script): Script => [
+    ...entries,
+    ['usage', { inputTokens }],
+  ]
+  const scripts = (name: string): Script[] => [paid(5, call('c1', name)), paid(1, ['text', 'ok'])]
+  const told = (...results: { readonly usage: { readonly inputTokens?: number } }[]): number =>
+    results.reduce((sum, { usage }) => sum + (usage.inputTokens ?? 0), 0)
+
+  test.each(['reply', 'append', 'rewind', 'start'] as const)('after a cut, by %s', async (how) => {
+    const engine = engineOf([plain], ...scripts('plain'))
+    const type = how === 'start' ? 'step_completed' : 'tool_result_encoded'
+    const cut = await cutAt(engine, type)
+    const { result } =
+      how === 'reply'
+        ? await Session.reply(engine, cut, 'hm')
+        : how === 'start'
+          ? await Session.start(engine, cut)
+          : await Session.resume(
+              engine,
+              how === 'append' ? Session.append(cut, 'hm') : Session.rewind(cut, 1),
+            )
+    expect(told(result)).toBe(6)
+  })
+
+  test('after a crash between the last step and the result', async () => {
+    const engine = engineOf([gated], ...scripts('gated'))
+    const cut = await cutAt(engine, 'step_completed')
+    expect(cut.status).toBe('awaiting_approval')
+    const { result } = await Session.resume(engine, Session.approve(cut, 'c1'))
+    expect(told(result)).toBe(6)
+    const once = engineOf([], paid(5, ['text', 'ok']), paid(1, ['text', 'ok']))
+    const completed = await cutAt(once, 'step_completed')
+    expect(completed.status).toBe('completed')
+    const next = await Session.reply(once, completed, 'hm')
+    expect(told(next.result)).toBe(6)
+    expect(next.session.run).toBeUndefined()
+  })
+
+  test('after a crash at an error, and after a result that told of the error', async () => {
+    const failing = (): Engine =>
+      engineOf(
+        [plain],
+        paid(5, call('c1', 'plain')),
+        [['error', 'timeout']],
+        paid(1, ['text', 'ok']),
+      )
+    const engine = failing()
+    const stream = Session.streamStart(engine, 'go')
+    let crashed = stream.session
+    for await (const event of stream) if (event.type === 'error') crashed = saved(stream.session)
+    expect(crashed.status).toBe('error')
+    expect(told((await Session.resume(engine, crashed)).result)).toBe(6)
+    const other = failing()
+    const first = await Session.start(other, 'go')
+    const second = await Session.resume(other, first.session)
+    expect([told(first.result), told(second.result)]).toEqual([5, 1])
+  })
+
+  test('by a result that was read after a break, and the session of that result', async () => {
+    const engine = engineOf([plain], ...scripts('plain'))
+    const stream = Session.streamStart(engine, 'go')
+    for await (const event of stream) if (event.type === 'tool_result_encoded') break
+    const first = await stream.result
+    expect(stream.session).toEqual(first.session)
+    const second = await Session.resume(engine, first.session)
+    expect([told(first.result), told(second.result)]).toEqual([5, 1])
+  })
+
+  test('by a step, which tells its own answer only', async () => {
+    const engine = engineOf([plain], ...scripts('plain'), paid(3, ['text', 'ok']))
+    const cut = await cutAt(engine, 'step_completed')
+    const step = await Session.step(engine, cut)
+    expect(step.result.response.usage).toEqual({ inputTokens: 1 })
+    const { result } = await Session.reply(engine, saved(step.session), 'hm')
+    expect(told(result)).toBe(5 + 3)
+    const other = engineOf([plain], ...scripts('plain'))
+    const first = await Session.step(other, Session.create({ messages: 'go' }))
+    const second = await Session.resume(other, first.session)
+    expect([told(first.result.response), told(second.result)]).toEqual([5, 1])
+  })
+})
