@@ -17,6 +17,7 @@ import {
   toStepResult,
   totalUsage,
   turnText,
+  type Collector,
 } from '../run/collector.ts'
 import { hookFailure, optionOf, show } from '../run/context.ts'
 import { checkRequest, modelCall } from '../run/model-call.ts'
@@ -126,7 +127,7 @@ async function* runLoop(loop: LoopState): AsyncGenerator<Batch, void> {
         throwIfStopped(loop)
       }
       const step = completedStep(loop, answer)
-      const halted = loop.kind === 'chat' ? haltedAfter(loop, step) : undefined
+      const halted = restsAfter(loop, step) ?? limitAfter(loop, step)
       const reason = halted instanceof Promise ? await halted : halted
       const repair =
         reason === 'completed' ? await waitFor(loop, checkedAnswer(loop, answer)) : undefined
@@ -139,9 +140,10 @@ async function* runLoop(loop: LoopState): AsyncGenerator<Batch, void> {
       const batch = endStep(loop, closed)
       spans.endStep(step)
       yield batch
-      if (loop.kind === 'step' || state.error !== undefined) return
+      if (loop.kind === 'step' || state.error !== undefined || state.result !== undefined) return
     }
-    yield emit(loop, [{ type: 'chat_completed', result: chatResult(loop, loop.haltedReason) }])
+    // The loop ends between two steps.
+    yield emitEnd(loop, [{ type: 'chat_completed', result: chatResult(loop, loop.haltedReason) }])
   } catch (thrown) {
     await loop.source?.return()
     // An observer failed, and the stream has said so.
@@ -158,7 +160,10 @@ async function* runLoop(loop: LoopState): AsyncGenerator<Batch, void> {
   }
 }
 
-/** Folds events of the loop and its tools, and shows them to the caller's observer. If that throws, an `error` ends the run. */
+/**
+ * Folds events of the loop and its tools, and shows them to the caller's observer. If that throws, an `error` ends the run: what has
+ * happened stays.
+ */
 function emit({ context, state }: LoopState, batch: Batch): Batch {
   let failure: StreamError | undefined
   for (const event of batch) {
@@ -166,9 +171,27 @@ function emit({ context, state }: LoopState, batch: Batch): Batch {
     failure ??= show(optionOf(context, 'onEvent'), event)
   }
   if (failure === undefined || state.error !== undefined) return batch
+  return [...batch, failed(state, failure)]
+}
+
+/**
+ * Shows the events that end a step or the run to the caller's observer, and folds them. If that throws, an `error` takes their place:
+ * nothing has ended, and a run that is resumed shows them again.
+ */
+function emitEnd({ context, state }: LoopState, batch: Batch): Batch {
+  for (const event of batch) {
+    const failure = show(optionOf(context, 'onEvent'), event)
+    if (failure !== undefined) return [failed(state, failure)]
+  }
+  for (const event of batch) foldEvent(state, event)
+  return batch
+}
+
+/** Folds the error of an observer, and returns its event. */
+function failed(state: Collector, failure: StreamError): StreamEvent {
   const event = { type: 'error', error: failure.toJSON() } as const
   foldEvent(state, event)
-  return [...batch, event]
+  return event
 }
 
 /** Calls a hook of the caller, and waits for it unless the run is stopped or left. What it throws ends the run, which keeps what it has. */
@@ -401,19 +424,23 @@ function firstHalt(halts: readonly ToolHalt[]): ToolHalt | undefined {
 }
 
 /**
- * Why the loop ends after a step, or `undefined` when it goes on. The first that applies: a question, an approval, calls
- * that the caller has to answer, a tool's halt (an error, a reason of its own), an answer that asks for nothing more,
- * `haltWhen`, `maxTurns`.
+ * Why no model call follows a step, or `undefined` when one does. The first that applies: a question, an approval, calls that the
+ * caller has to answer, a tool's halt (an error, a reason of its own), an answer that asks for nothing more.
  */
-function haltedAfter(
-  loop: LoopState,
-  step: StepCompleted,
-): HaltedReason | undefined | Promise<HaltedReason | undefined> {
+function restsAfter(loop: LoopState, step: StepCompleted): HaltedReason | undefined {
   const { halt } = step
   if (halt?.reason === 'ask_user' || halt?.reason === 'approval') return halt.reason
   if (step.manualToolCalls.length > 0) return 'manual_tool_calls'
   if (halt !== undefined) return halt.reason
-  if (isDone(step) && !tellsMore(loop, step)) return restingReason(step.response)
+  return isDone(step) && !tellsMore(loop, step) ? restingReason(step.response) : undefined
+}
+
+/** Why a loop ends after a step that a model call would follow: `haltWhen` or `maxTurns`. */
+function limitAfter(
+  loop: LoopState,
+  step: StepCompleted,
+): HaltedReason | undefined | Promise<HaltedReason | undefined> {
+  if (loop.kind === 'step') return undefined
   const haltWhen = optionOf(loop.context, 'haltWhen')
   const limit = loop.turns >= loop.maxTurns ? 'max_turns' : undefined
   if (haltWhen === undefined) return limit
@@ -483,12 +510,16 @@ function closedStep(
     : { ...step, newMessages: [...step.newMessages, again] }
 }
 
-/** Ends a step, and the loop if the step says why. */
+/** Ends a step, and with it the loop if the step says why. */
 function endStep(loop: LoopState, step: StepCompleted): Batch {
+  const { kind, state } = loop
+  const { haltedReason } = step
   // What was decided about the calls of this step says nothing about later calls, which may have the same ids.
   loop.decisions = loop.decisions.filter(({ late }) => late === true)
-  loop.haltedReason = step.haltedReason
-  return emit(loop, [step])
+  loop.haltedReason = haltedReason
+  if (kind === 'step' || haltedReason === undefined) return emitEnd(loop, [step])
+  const result = chatResult({ ...loop, state: applyEvent(state, step) }, haltedReason)
+  return emitEnd(loop, [step, { type: 'chat_completed', result }])
 }
 
 /** The result of a loop whose last step halted. */

@@ -456,7 +456,7 @@ export function toStepResult(state: Collector): StepResult {
   const last = state.steps.at(-1)
   if (last !== undefined && !state.active) {
     const { newMessages: _added, ...step } = last
-    return { ...step, thread: state.thread, done: isDone(last) }
+    return { ...step, thread: state.thread, done: isDone(last) && !asksAgain(last.newMessages) }
   }
   const added = partialMessages(state)
   return {
@@ -582,6 +582,12 @@ export function isDone(step: Pick<StepResult, 'response' | 'manualToolCalls' | '
   const { response, manualToolCalls, halt } = step
   if (halt !== undefined || awaits(response)) return true
   return manualToolCalls.length === 0 && !runsTools(response) && !isPaused(response)
+}
+
+/** Whether messages end with one of the loop, or a late result, which asks the model again. */
+export function asksAgain(messages: readonly Message[]): boolean {
+  const { metadata } = messages.at(-1) ?? {}
+  return ['structuredFinalize', 'repair', 'lateResultOf'].some((mark) => metadata?.[mark])
 }
 
 /** Why a loop rests after an answer that asks for no further model call. */

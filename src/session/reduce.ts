@@ -1,6 +1,7 @@
 import { isAllmError, type AllmError } from '../errors/errors.ts'
 import {
   applyEvent,
+  asksAgain,
   createCollector,
   isCancellation,
   isDone,
@@ -113,7 +114,8 @@ function outcomeOf({ decisions }: RunProgress, state: Collector): Outcome | unde
   if (last === undefined || state.active) return undefined
   const { manualToolCalls, halt, response } = last
   const rests = isDone(last) || manualToolCalls.length > 0
-  const goesOn = !rests || asksAgain(thread) || (halt === undefined && decisions !== undefined)
+  const goesOn =
+    !rests || asksAgain(thread.messages) || (halt === undefined && decisions !== undefined)
   if (haltedReason === undefined && goesOn) return undefined
   return {
     haltedReason: haltedReason ?? halt?.reason ?? restingReason(response),
@@ -129,8 +131,9 @@ function outcomeOf({ decisions }: RunProgress, state: Collector): Outcome | unde
 
 /** How the run ended, if handlers of late calls asked or halted: before the model is asked, and after all of those calls. */
 function lateOutcome({ decisions = [] }: RunProgress, state: Collector): Outcome | undefined {
-  const { active, halts, error, thread } = state
-  if (active || halts.length === 0 || error !== undefined) return undefined
+  const { active, halts, error, thread, count } = state
+  // Before its first event a run has not ended, whatever it starts from.
+  if (count === 0 || active || halts.length === 0 || error !== undefined) return undefined
   const questions = halts.filter(({ reason }) => reason === 'ask_user')
   const isAsked = ({ call }: CallDecision): boolean =>
     questions.some(({ toolCallId }) => toolCallId === call.id)
@@ -146,12 +149,6 @@ function lateOutcome({ decisions = [] }: RunProgress, state: Collector): Outcome
     error: others[0]?.error,
     response: undefined,
   }
-}
-
-/** Whether a step ended with a message of the loop, or a late result, which asks the model again. */
-function asksAgain({ messages }: Thread): boolean {
-  const { metadata } = messages.at(-1) ?? {}
-  return ['structuredFinalize', 'repair', 'lateResultOf'].some((mark) => metadata?.[mark])
 }
 
 /** How a run ended. */

@@ -213,7 +213,7 @@ export type RunEvent =
       /** The step goes on with the last answer of the thread: its messages replace that answer and the results after it. */
       readonly continues?: true
       readonly halt?: ToolHalt
-      /** Why the loop ends with this step. Absent when the loop continues, and for a single step. */
+      /** Why the loop ends with this step, or why no model call follows a single step. Absent when one follows. */
       readonly haltedReason?: HaltedReason
     }
   | { readonly type: 'chat_completed'; readonly result: ChatOutcome }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createEngine, Session, type CallOptions, type Engine } from '../../src/index.ts'
+import { createEngine, Session, step, type CallOptions, type Engine } from '../../src/index.ts'
 import { crashAtEveryEvent, fake, type Fake } from '../../src/testing.ts'
+import { call, named } from '../chat/support.ts'
 
 /** Sessions whose last answer has a format. */
 
@@ -88,5 +89,46 @@ describe('a crash at any event of a run with a format', () => {
       endsIn,
     })
     expect(report.status).toBe(endsIn)
+  })
+})
+
+describe('a single step', () => {
+  test('checks a final answer: in a session, in a stream and by itself', async () => {
+    const asked = Session.create({ messages: 'hi' })
+    const { session } = await Session.step(engineOf('nojson').engine, asked)
+    expect(session).toMatchObject({ status: 'error', error: { reason: 'invalid_output' } })
+    const stream = Session.streamStep(engineOf('nojson').engine, asked)
+    const types: string[] = []
+    for await (const event of stream) types.push(event.type)
+    expect(types.at(-1)).toBe('error')
+    expect(stream.session).toMatchObject({ status: 'error', error: session.error })
+    await expect(step(engineOf('nojson').engine, 'hi')).rejects.toMatchObject({
+      reason: 'invalid_output',
+      partial: { response: { outputText: 'nojson' } },
+    })
+    const { engine, adapter } = engineOf('{"n":1}')
+    const again = await Session.step(engine, session)
+    expect([again.session.status, again.result.done, adapter.calls.length]).toEqual([
+      'completed',
+      true,
+      1,
+    ])
+  })
+
+  test('that ends with the request for a repair is not done: the next step repairs', async () => {
+    const { engine } = engineOf('nojson', '{"n":1}')
+    const asked = Session.create({ messages: 'hi' })
+    const first = await Session.step(engine, asked, { repair: 1 })
+    expect([first.session.status, first.result.done]).toEqual(['idle', false])
+    const second = await Session.step(engine, first.session, { repair: 1 })
+    expect([second.session.status, second.result.done]).toEqual(['completed', true])
+  })
+
+  test('does not check an answer whose tools run', async () => {
+    const tools = [named('echo', (args) => args)]
+    const adapter = fake({ scripts: [[call('c1')], ['{"n":1}']] })
+    const engine = createEngine({ adapter, responseFormat, tools })
+    const first = await Session.step(engine, Session.create({ messages: 'hi' }))
+    expect([first.session.status, first.result.done]).toEqual(['idle', false])
   })
 })
