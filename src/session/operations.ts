@@ -393,7 +393,7 @@ function resting<Format>(session: Session): [BatchSource, RunFold<SessionResultO
     pendingQuestionOptions,
     pendingApprovals: session.pendingApprovals,
     manualToolCalls: session.pendingToolCalls,
-    usage: {},
+    usage: session.run?.usage ?? {},
     metadata: {},
   })
   const event = { type: 'chat_completed', result } as const
@@ -409,8 +409,10 @@ function resting<Format>(session: Session): [BatchSource, RunFold<SessionResultO
       add: foldEvent,
       isOver: isChatOver,
       settle: (end, at) => {
-        // A session that waits stays as it is, and has no output.
-        return { session, result: toChatResult(stateAfter(end, at)) as ChatResultOf<Format> }
+        const last = stateAfter(end, at)
+        // A session that waits has no output.
+        const outcome = toChatResult(last) as ChatResultOf<Format>
+        return { session: snapshot(session, last), result: outcome }
       },
     },
   ]

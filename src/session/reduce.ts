@@ -60,8 +60,7 @@ export function finalizeSession(reducer: SessionReducer): SessionResult {
  */
 export function snapshot(base: Session, state: Collector): Session {
   // A session that still waits for something is not run.
-  if (waits(base)) return base
-  const session = atEvent(base, state)
+  const session = waits(base) ? base : atEvent(base, state)
   return state.result === undefined ? session : afterResult(session)
 }
 

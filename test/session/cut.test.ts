@@ -276,3 +276,30 @@ describe('maxTurns counts over late results', () => {
     expect(session.status).toBe('completed')
   })
 })
+
+describe('the usage of a run that only says what it waits for', () => {
+  const gated = named('gated', () => 'R', { needsApproval: true })
+  const usage: Script[number] = ['usage', { inputTokens: 5 }]
+
+  test('is told by it, and not again', async () => {
+    const engine = engineOf([gated], [call('c1', 'gated'), call('c2', 'gated'), usage], ok)
+    const cut = await cutAt(engine, 'step_completed')
+    const stream = Session.streamNext(engine, cut, { type: 'approve', toolCallId: 'c1' })
+    const { session, result } = await stream.result
+    expect(result.usage).toEqual({ inputTokens: 5 })
+    const last = await Session.resume(engine, Session.approve(session, 'c2'))
+    expect(last.result.usage).toEqual({})
+  })
+
+  test('is told alike by a stream and by a fold of its events', async () => {
+    const asks = named('asks', () => askUser('Which seat?', { resume: true }))
+    const engine = engineOf([asks], [call('c1', 'asks'), usage])
+    const session = Session.append(await cutAt(engine, 'ask_user_requested'), 'hm')
+    const stream = Session.streamResume(engine, session)
+    let reducer = Session.reduce(stream.session)
+    for await (const event of stream) reducer = Session.applyEvent(reducer, event)
+    expect(Session.finalize(reducer).session).toEqual(stream.session)
+    const { result, session: after } = Session.finalize(reducer)
+    expect([result.usage, after.run?.usage]).toEqual([{ inputTokens: 5 }, undefined])
+  })
+})
