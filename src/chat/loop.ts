@@ -95,7 +95,7 @@ async function* runLoop(loop: LoopState): AsyncGenerator<Batch, void> {
       // A step that was cut goes on where it was: its answer is there already.
       if (!state.active && loop.decisions.length + state.halts.length > 0) {
         yield* lateResults(loop)
-        loop.haltedReason = firstHalt(state.halts)?.reason
+        loop.haltedReason = firstHalt(state.halts)?.reason ?? limitAfterResults(loop)
         if (loop.haltedReason !== undefined) {
           if (loop.kind === 'step') return
           break
@@ -446,6 +446,15 @@ function limitAfter(
   if (haltWhen === undefined) return limit
   const halting = callHook(loop, 'haltWhen', () => haltWhen(resultAfter(loop, step)))
   return halting.then((halts) => (halts ? 'halt_when' : limit))
+}
+
+/**
+ * `max_turns` if the model may not be asked about results that came from outside or late: a run that goes on with them has the
+ * limit of one that runs its tools itself. The pass of `structuredFinalize` is allowed one call more, as after any other step.
+ */
+export function limitAfterResults(loop: LoopState): 'max_turns' | undefined {
+  const { kind, finalize, turns, maxTurns } = loop
+  return kind === 'chat' && !finalize && turns >= maxTurns ? 'max_turns' : undefined
 }
 
 /** Whether late results follow an answer that needs nothing else: the model has not read them. */

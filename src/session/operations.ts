@@ -1,5 +1,5 @@
 import { isChatOver, isStepOver, withOutput, type ChatResultOf } from '../chat/chat.ts'
-import { loopSource } from '../chat/loop.ts'
+import { limitAfterResults, loopSource } from '../chat/loop.ts'
 import { createLoop, toDecision, type LoopState } from '../chat/prepare.ts'
 import type { Engine } from '../contracts/engine.ts'
 import type { CallOptions, FormatOption } from '../contracts/options.ts'
@@ -228,11 +228,17 @@ function prepare(
   const mode = options?.mode ?? from.run?.mode
   const start = { kind, state: restore(from), turns, mode, decisions, late }
   const loop = createLoop(engine, start, options, { sessionId, context })
-  const waited = kind === 'chat' && session.run?.phase === 'waiting' && !goesOn(session)
-  // A run that goes on with the results of others has the same limit as one that runs its tools itself.
-  if (waited && !loop.finalize && loop.turns >= loop.maxTurns) loop.haltedReason = 'max_turns'
+  if (hasResults(session)) loop.haltedReason = limitAfterResults(loop)
   const run = { ...(from.run ?? restingRun(loop.mode)), mode: loop.mode }
   return { loop, base: { ...rest, id: sessionId, context, status: 'idle', run } }
+}
+
+/** Whether a run goes on with results that were handed in, in time or late, and has nothing to run before the model reads them. */
+function hasResults(session: Session): boolean {
+  const { run, thread } = session
+  if (run?.phase === 'waiting') return !goesOn(session)
+  const isLate = thread.messages.at(-1)?.metadata?.['lateResultOf'] !== undefined
+  return run?.phase === 'between' && run.decisions === undefined && isLate
 }
 
 /** Runs the loop, unless the session waits for somebody. */

@@ -234,3 +234,45 @@ describe('what was paid is told once', () => {
     expect([told(first.result.response), told(second.result)]).toEqual([5, 1])
   })
 })
+
+describe('maxTurns counts over late results', () => {
+  const gated = named('gated', () => 'R', { needsApproval: true })
+  const limited = { maxTurns: 1 }
+
+  test('of a call that was approved late: it runs, and the model is asked when the run is resumed', async () => {
+    const adapter = fake({ scripts: [[call('c1', 'gated')], ok, ok] })
+    const engine = createEngine({ adapter, tools: [gated] })
+    const first = await Session.start(engine, 'go', limited)
+    const second = await Session.reply(engine, saved(first.session), 'hm', limited)
+    const decided = saved(Session.approve(second.session, 'c1'))
+    const third = await Session.resume(engine, decided, limited)
+    expect(adapter.calls).toHaveLength(2)
+    expect(third.session).toMatchObject({ status: 'halted', haltedReason: 'max_turns' })
+    expect(third.session.thread.messages.at(-1)?.metadata).toEqual({ lateResultOf: 'c1' })
+    const last = await Session.resume(engine, saved(third.session), limited)
+    expect(adapter.calls).toHaveLength(3)
+    expect(last.session.status).toBe('completed')
+  })
+
+  test('of a result that was submitted late', async () => {
+    const adapter = fake({ scripts: [[call('c1', 'hand')], ok, ok] })
+    const engine = createEngine({ adapter, tools: [hand] })
+    const first = await Session.start(engine, 'go', limited)
+    const second = await Session.reply(engine, first.session, 'hm', limited)
+    const handed = saved(Session.submitToolResult(second.session, 'c1', 'R'))
+    const third = await Session.resume(engine, handed, limited)
+    expect(adapter.calls).toHaveLength(2)
+    expect(third.session).toMatchObject({ status: 'halted', haltedReason: 'max_turns' })
+    const last = await Session.resume(engine, third.session, limited)
+    expect(last.session.status).toBe('completed')
+  })
+
+  test('words of the user count anew', async () => {
+    const engine = engineOf([hand], [call('c1', 'hand')], ok, ok)
+    const first = await Session.start(engine, 'go', limited)
+    const second = await Session.reply(engine, first.session, 'hm', limited)
+    const handed = Session.submitToolResult(second.session, 'c1', 'R')
+    const { session } = await Session.reply(engine, handed, 'and now?', limited)
+    expect(session.status).toBe('completed')
+  })
+})
