@@ -111,7 +111,8 @@ export async function step(
   options?: CallOptions,
 ): Promise<SessionResult<StepResult>> {
   engineParts(engine)
-  const prepared = prepare(engine, checked(session, 'step'), 'step', options)
+  const from = withManualCalls(engine, checked(session, 'step'), options)
+  const prepared = prepare(engine, from, 'step', options)
   return drained(loopSource(prepared.loop), stepFold(prepared))
 }
 
@@ -155,7 +156,8 @@ export function streamStep(
   options?: CallOptions,
 ): SessionStream<SessionResult<StepResult>> {
   engineParts(engine)
-  const prepared = prepare(engine, checked(session, 'step'), 'step', options)
+  const from = withManualCalls(engine, checked(session, 'step'), options)
+  const prepared = prepare(engine, from, 'step', options)
   const { base, loop } = prepared
   return withSession(base, loopSource(loop), stepFold(prepared), keepEvent(loop.context))
 }

@@ -56,6 +56,22 @@ describe('a decision in manual mode', () => {
     expect(session.pendingToolCalls).toMatchObject([{ id: 'c1', arguments: { euros: 1 } }])
   })
 
+  test('a call that was approved late waits for the caller after a single step, too', async () => {
+    const { handler: _handler, ...form } = { ...pay, manual: true }
+    for (const [tool, options] of [
+      [pay, manual],
+      [form, {}],
+    ] as const) {
+      const engine = engineOf([tool], [call('c1', 'pay')], ok, ok)
+      const first = await Session.start(engine, 'go')
+      const { session: later } = await Session.reply(engine, first.session, 'wait')
+      const approved = Session.append(Session.approve(later, 'c1'), 'and?')
+      const { session } = await Session.step(engine, approved, options)
+      expect(session.status).toBe('awaiting_tools')
+      expect(session.pendingToolCalls).toMatchObject([{ id: 'c1' }])
+    }
+  })
+
   test('a result that is there is told, and its handler does not run again by hand', async () => {
     const echo = named('echo', () => 'there')
     const engine = engineOf([echo], [call('c1')], ok)
