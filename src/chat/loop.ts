@@ -102,7 +102,7 @@ async function* runLoop(loop: LoopState): AsyncGenerator<Batch, void> {
         }
       }
       const prepareStep = optionOf(loop.context, 'prepareStep')
-      if (prepareStep !== undefined && asksAgain(loop)) await prepareTurn(loop, prepareStep)
+      if (prepareStep !== undefined && mayPrepare(loop)) await prepareTurn(loop, prepareStep)
       if (!state.active) {
         const model = askModel(loop)
         for (let read = await model.next(); read.done !== true; read = await model.next()) {
@@ -216,7 +216,7 @@ async function prepareTurn(loop: LoopState, prepareStep: PrepareStep): Promise<v
  * Whether `prepareStep` is asked: before a model call, and about a step that was cut if it may say which of its calls run. Calls that
  * somebody decided about were offered to the model.
  */
-function asksAgain(loop: LoopState): boolean {
+function mayPrepare(loop: LoopState): boolean {
   const { state, tools } = loop
   if (!state.active) return true
   return unanswered(loop, toResponse(state)).some(

@@ -34,7 +34,7 @@ export function deniedMessage(toolCallId: string, reason: string): Message {
 /** The message that answers a call whose result comes later, so that the conversation can go on. */
 export function notYetMessage(toolCallId: string): Message {
   const note =
-    'There is no result yet. It will be told to you as soon as it is there. Do not repeat the call.'
+    'There is no result yet. You will get it when it is available. Do not repeat the call.'
   const content = JSON.stringify({ status: 'pending', note })
   return { role: 'tool', content, toolCallId, metadata: { pending: true } }
 }

@@ -110,9 +110,7 @@ export async function step(
   session: Session,
   options?: CallOptions,
 ): Promise<SessionResult<StepResult>> {
-  engineParts(engine)
-  const from = withManualCalls(engine, checked(session, 'step'), options)
-  const prepared = prepare(engine, from, 'step', options)
+  const prepared = prepareStep(engine, session, options)
   return drained(loopSource(prepared.loop), stepFold(prepared))
 }
 
@@ -155,9 +153,7 @@ export function streamStep(
   session: Session,
   options?: CallOptions,
 ): SessionStream<SessionResult<StepResult>> {
-  engineParts(engine)
-  const from = withManualCalls(engine, checked(session, 'step'), options)
-  const prepared = prepare(engine, from, 'step', options)
+  const prepared = prepareStep(engine, session, options)
   const { base, loop } = prepared
   return withSession(base, loopSource(loop), stepFold(prepared), keepEvent(loop.context))
 }
@@ -213,6 +209,13 @@ interface Prepared {
   /** The session with the run's input, as it is saved before anything happens. `Session.reduce` starts from it. */
   readonly base: Session
   readonly loop: LoopState
+}
+
+/** Settles a run of one step. */
+function prepareStep(engine: Engine, session: Session, options?: CallOptions): Prepared {
+  engineParts(engine)
+  const from = withManualCalls(engine, checked(session, 'step'), options)
+  return prepare(engine, from, 'step', options)
 }
 
 /** Settles a run that goes on where the session is. The run keeps its mode, unless the call sets another one. */

@@ -19,7 +19,7 @@ import { sessionStatuses, type Session, type SessionStatus } from '../types/sess
  * - `save` returns the new version. With `ifVersion`, a save over another version is refused with `SessionError` `stale`
  *   and changes nothing, so two workers cannot fork a history unnoticed. Without it, whatever is stored is replaced, also
  *   an unreadable session.
- * - `delete` removes a session with everything that belongs to it. A session that is not there is no error. A session
+ * - `delete` removes a session with everything that belongs to it. Deleting a session that does not exist is not an error. A session
  *   that is saved again starts at version 1.
  * - `list` returns one row for each session, ordered by id. `after` is the id of the last row of the page before.
  * - An interrupted save leaves the old session or the new one, never a mixture.

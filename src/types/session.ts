@@ -89,7 +89,7 @@ export interface RunProgress {
 /**
  * What may be done to a session, as data: it can be queued, stored and applied by another process.
  *
- * Whoever may hand in a command may do what it says. An endpoint for users checks its type, and what addresses its media name.
+ * A command is not checked for who sends it. An endpoint for users checks its type, and what addresses its media name.
  */
 export type SessionCommand =
   /**

@@ -350,7 +350,7 @@ function isServerBlock(block: JsonObject | undefined): boolean {
   return isServerToolUse(block) || (typeof type === 'string' && /._tool_result$/.test(type))
 }
 
-/** Whether a block is no server tool call without its result. A tool that waits for one of the message's calls has none yet. */
+/** Whether a block may be sent: a server tool call only with its result. A tool that waits for one of the message's calls has none yet. */
 function isComplete(
   block: JsonObject,
   toolCalls: readonly ToolCall[],
