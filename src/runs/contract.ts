@@ -89,7 +89,10 @@ export interface Runs {
   follow(id: string, options: FollowOptions & { readonly commands: true }): AsyncIterable<LogEntry>
   follow(id: string, options?: FollowOptions): AsyncIterable<EventEntry>
   /** The session and the result of its last run, when it is at rest. */
-  wait(id: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<SessionResult<ChatResult>>
+  wait(
+    id: string,
+    options?: { readonly signal?: AbortSignal | undefined },
+  ): Promise<SessionResult<ChatResult>>
 
   /**
    * The unit of work, for queues and workers: takes the lease, applies what is in the inbox, runs to a resting point, gives the lease back. It does not
@@ -169,9 +172,10 @@ export interface WorkOptions {
 }
 
 /** A loop that advances sessions. */
-export interface Worker extends AsyncDisposable {
+export interface Worker {
   /** Takes no new session, hands over those under way, and resolves when they are. */
   close(options?: CloseOptions): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 /** The options of `close`. */
