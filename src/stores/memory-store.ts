@@ -10,6 +10,7 @@ import {
   assertAcquireOptions,
   busy,
   leaseLost,
+  refuseGap,
   type AcquiredLease,
   type AcquireOptions,
   type CommandEntry,
@@ -131,8 +132,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): RunStore {
         .slice(0, options.limit)
     },
 
-    append: async (id, events, { lease }) => {
+    append: async (id, events, { lease, after }) => {
       const record = owned(id, lease)
+      refuseGap(id, record.lastEventId, after)
       const texts = events.map((event) => JSON.stringify(event))
       addEvents(record, texts, clock.now())
       changed(id)
@@ -179,6 +181,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): RunStore {
       changed(id)
       return true
     },
+    knowsKey: async (id, key) => records.get(id)?.keys.has(key) === true,
     readInbox: async (id) => {
       assertSessionId(id)
       return (records.get(id)?.inbox ?? []).map(
