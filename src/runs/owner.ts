@@ -139,9 +139,10 @@ export function createOwner(
   let cancelRenewal: (() => void) | undefined
   const renewLater = (): void => {
     cancelRenewal = startTimer(clock, Math.max(1, Math.floor(leaseMs / 3)), () => {
-      void renew().then(() => {
-        if (!hasEnded) renewLater()
-      })
+      renew().then(
+        () => hasEnded || renewLater(),
+        () => undefined,
+      )
     })
   }
   renewLater()

@@ -205,8 +205,8 @@ export function createRuns(options: RunsOptions): Runs {
     if (!wasIdle) return
     await new Promise<void>((resolve, reject) => {
       run.waiters.push((refused) => {
-        if (refused === undefined || isGone(refused)) resolve()
-        else reject(refused)
+        if (refused instanceof Error && !isGone(refused)) reject(refused)
+        else resolve()
       })
     })
   }
