@@ -3,31 +3,33 @@ import { register, sessionStoreCases } from '../../src/conformance.ts'
 import type { PostgresPool } from '../../src/stores.ts'
 import { clients, createPlace, type Place } from './postgres.ts'
 
-describe.each(clients)('postgresStore on %s', (_name, missing, open) => {
-  if (missing !== undefined) {
-    test.skip(missing, () => undefined)
-    return
-  }
-  let place: Place
-  beforeAll(async () => {
-    place = await createPlace(open)
-  })
-  afterAll(() => place.remove())
+for (const { title, missing, open } of clients) {
+  describe.skipIf(missing)(`postgresStore on ${title}`, () => {
+    let place: Place
+    beforeAll(async () => {
+      place = await createPlace(open)
+    })
+    afterAll(() => place.remove())
 
-  const start = () => {
-    const disk = failing()
-    return {
-      store: place.connect(disk.between),
-      reopen: () => place.connect(),
-      connect: () => place.connect(),
-      damage: () =>
-        place.pool.query(`update "${place.schema}"."allm_texts" set body = '{"half'`, []),
-      interruptNextSave: disk.failNextSave,
-      close: () => place.clear(),
+    const start = () => {
+      const disk = failing()
+      return {
+        store: place.connect(disk.between),
+        reopen: () => place.connect(),
+        connect: () => place.connect(),
+        damage: () =>
+          place.pool.query(`update "${place.schema}"."allm_texts" set body = '{"half'`, []),
+        interruptNextSave: disk.failNextSave,
+        close: () => place.clear(),
+      }
     }
-  }
-  register(sessionStoreCases, { capabilities: ['durable', 'damage', 'interruption'], start }, test)
-})
+    register(
+      sessionStoreCases,
+      { capabilities: ['durable', 'damage', 'interruption'], start },
+      test,
+    )
+  })
+}
 
 /** A pool of which one save can be made to fail after all its writes. */
 function failing() {

@@ -43,16 +43,24 @@ const openPglite: Open = () => {
   return { pool: embedded, close: async () => undefined }
 }
 
-/** The clients that the tests run with: its name, why it cannot be used, and how it is opened. */
-export const clients: readonly (readonly [
-  name: string,
-  missing: string | undefined,
-  open: Open,
-])[] = [
-  ['pg', missing, openPg],
-  ['postgres.js', missing, openPostgresJs],
-  ['PGlite', undefined, openPglite],
+/** A client that tests run with. */
+export interface TestedClient {
+  /** Its name, and why it cannot be used. */
+  readonly title: string
+  readonly missing: boolean
+  readonly open: Open
+}
+
+/** Every client that the tests run with. */
+export const clients: readonly TestedClient[] = [
+  { title: titled('pg'), missing: missing !== undefined, open: openPg },
+  { title: titled('postgres.js'), missing: missing !== undefined, open: openPostgresJs },
+  { title: 'PGlite', missing: false, open: openPglite },
 ]
+
+function titled(name: string): string {
+  return missing === undefined ? name : `${name} (skipped: ${missing})`
+}
 
 /** A schema of its own for a test file. */
 export interface Place {
