@@ -506,6 +506,8 @@ export const runStoreCases: readonly RunStoreCase[] = [
       'event 4 d',
       'command 4 four',
     ])
+    demandLog(await store.readEvents('s', { commands: true, after: 3 }), loggedEntries.slice(4))
+    demandLog(await store.readEvents('s', { commands: true, after: 4 }), ['command 4 four'])
     const events = ['event 1 a', 'event 2 b', 'event 3 c', 'event 4 d']
     demandLog(await store.readEvents('s', {}), events)
     const state = await store.look('s')

@@ -11,7 +11,6 @@ import {
   type SessionStore,
   type StoreFiles,
 } from '../../src/stores.ts'
-import { virtualClock } from '../../src/testing.ts'
 
 /** The harness of a store that lives in memory. */
 export function memoryHarness(make: () => SessionStore = memoryStore): StoreHarness {
@@ -25,12 +24,12 @@ export function memoryRunHarness(
   return {
     capabilities: ['shared', 'own_clock', 'interruption'],
     start() {
-      const clock = virtualClock({ start: 1_800_000_000_000, auto: false })
-      const store = make({ clock })
+      let now = 1_800_000_000_000
+      const store = make({ clock: { now: () => now, sleep: async () => undefined } })
       return {
         store,
         connect: () => store,
-        advance: (ms) => clock.advance(ms),
+        advance: (ms) => (now += ms),
         interruptNextSave: () => undefined,
       }
     },
