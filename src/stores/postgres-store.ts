@@ -338,10 +338,11 @@ export function postgresStore(
 
     readEvents: async (id, options) => {
       assertSessionId(id)
-      const { after = 0, afterCommand = 0, limit = null, commands = false } = options
+      const { after = 0, afterCommand, limit = null, commands = false } = options
+      const beyond = [afterCommand ?? 0, afterCommand === undefined ? after : 0]
       const what = `the log of ${named(id)} cannot be read`
       const rows = commands
-        ? await rowsOf<LogColumns>(what, sql.readLog, [id, after, limit, afterCommand])
+        ? await rowsOf<LogColumns>(what, sql.readLog, [id, after, limit, ...beyond])
         : await rowsOf<LogColumns>(what, sql.readEvents, [id, after, limit])
       return rows.map((row) => toLogEntry(row, id))
     },

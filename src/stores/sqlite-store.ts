@@ -271,17 +271,18 @@ export function sqliteStore(
 
     readEvents: async (id, options) => {
       assertSessionId(id)
-      const { after = 0, afterCommand = 0, limit = -1, commands = false } = options
+      const { after = 0, afterCommand, limit = -1, commands = false } = options
+      const beyond = [afterCommand ?? 0, afterCommand === undefined ? after : 0]
       const ofSession = `session = (select key from ${db.sessions} where id = ?)`
       const events = `select number as place, 0 as rank, number, at, body, null as refused
         from ${db.events} where ${ofSession} and number > ? order by number limit ?`
       const taken = `select position as place, 1 as rank, number, taken_at as at, body, refused
-        from ${db.commands} where ${ofSession} and number > ? and taken_at is not null order by number limit ?`
+        from ${db.commands} where ${ofSession} and number > ? and position >= ? order by number limit ?`
       // A command comes after the events that were there when it was applied.
       const both = `select * from (${events}) union all select * from (${taken}) order by place, rank, number limit ?`
       const rows = await perform(`the log of ${named(id)} cannot be read`, () =>
         commands
-          ? db.all<LogColumns>(both, [id, after, limit, id, afterCommand, limit, limit])
+          ? db.all<LogColumns>(both, [id, after, limit, id, ...beyond, limit, limit])
           : db.all<LogColumns>(events, [id, after, limit]),
       )
       return rows.map((row) => toLogEntry(row, id))

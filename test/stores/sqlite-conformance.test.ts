@@ -1,5 +1,5 @@
 import { describe, test } from 'vitest'
-import { register, sessionStoreCases } from '../../src/conformance.ts'
+import { register, runStoreCases, sessionStoreCases } from '../../src/conformance.ts'
 import type { SqliteDatabase } from '../../src/stores.ts'
 import { createPlace, drivers } from './sqlite.ts'
 
@@ -22,6 +22,7 @@ for (const { title, missing, open } of drivers) {
       { capabilities: ['durable', 'damage', 'interruption'], start },
       test,
     )
+    register(runStoreCases, { capabilities: ['shared', 'own_clock', 'interruption'], start }, test)
   })
 }
 
