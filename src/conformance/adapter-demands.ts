@@ -1,5 +1,4 @@
 import { isAllmError, type AdapterErrorReason } from '../errors/errors.ts'
-import { toJsonValue } from '../errors/to-json-value.ts'
 import type { Script } from '../testing/script.ts'
 import { keysOf } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
@@ -107,23 +106,3 @@ export const plainKey = 'conformance-0123456789-hush'
 
 /** A key in a known format, as a provider might quote it. */
 export const echoedKey = 'sk-conformance0123456789abcdef'
-
-/** Demands that values do not contain a key: not in their data, nor in a message, a cause or a stack. */
-export function demandNoKey(key: string, values: readonly unknown[]): void {
-  const leaking = values.flatMap(textsOf).find((text) => text.includes(key))
-  demand(leaking === undefined, {
-    expected: 'no key in the output of an adapter',
-    received: leaking?.replaceAll(key, '<the key>'),
-    contract: 'keys',
-    hint: 'never put options, headers or the address of a call into an error, an event or metadata',
-  })
-}
-
-function textsOf(value: unknown): readonly string[] {
-  if (!(value instanceof Error)) return [JSON.stringify(value) ?? '']
-  const { message, stack = '', cause } = value
-  // JSON.stringify would leave out the fields of a foreign error.
-  const members = isAllmError(value) ? value : toJsonValue(Object.entries(value))
-  const own = [message, stack, JSON.stringify(members)]
-  return cause === undefined ? own : [...own, ...textsOf(cause)]
-}

@@ -7,7 +7,6 @@ import type { ToolCall } from '../types/message.ts'
 import type { ModelResponse } from '../types/response.ts'
 import {
   demandCancelled,
-  demandNoKey,
   demandOneRequest,
   demandOrigin,
   demandRefusal,
@@ -37,6 +36,7 @@ import {
   type ChatFixture,
   waiting,
 } from './harness.ts'
+import { demandNoKey } from './invariants.ts'
 
 /** The response of `generate`. */
 const responseCases: readonly ChatCase[] = [

@@ -47,6 +47,15 @@ const chatCapabilities = {
   raw_chunks: 'the chunks of the provider are shown unchanged',
   images: 'the model makes images',
   keys: 'the adapter sends a key, and the harness shows the keys that it was made with',
+  settings: 'every setting of a request is sent, or named in warnings, or refused',
+  image_input: 'images in messages are sent',
+  file_input: 'files in messages are sent',
+  clean_end: 'the harness can end a body early, as if it were complete',
+  reset: 'the harness can break the connection in the middle of a body',
+  stays_open: 'the harness can keep a connection open after the end of an answer',
+  early_headers: 'the harness can send the headers of an answer long before its body',
+  redirects: 'the harness can answer with a redirect',
+  left_reads: 'leaving a stream ends a read that is under way',
 } as const
 
 /** A capability of a chat harness. */

@@ -13,9 +13,10 @@ import {
   type ImageResponse,
   type InlineImage,
 } from '../types/media.ts'
-import { demandCancelled, demandNoKey, echoedKey, plainKey } from './adapter-demands.ts'
+import { demandCancelled, echoedKey, plainKey } from './adapter-demands.ts'
 import type { ConformanceCase, Declares, ImageCapability } from './cases.ts'
 import { ConformanceFailure, defaultPatienceMs, demand, within } from './demands.ts'
+import { demandNoKey } from './invariants.ts'
 import { runId } from './harness.ts'
 
 /** One pixel. */

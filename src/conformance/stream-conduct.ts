@@ -3,7 +3,7 @@ import type { Script } from '../testing/script.ts'
 import type { ModelEvent } from '../types/events.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { ModelRequest } from '../types/request.ts'
-import { demandCancelled, demandNoKey, echoedKey, plainKey } from './adapter-demands.ts'
+import { demandCancelled, echoedKey, plainKey } from './adapter-demands.ts'
 import { unhandledDuring } from './cases.ts'
 import { demand, show, turns, until, within, type Wait } from './demands.ts'
 import {
@@ -27,6 +27,7 @@ import {
   type ChatCase,
   type ChatFixture,
 } from './harness.ts'
+import { demandNoKey } from './invariants.ts'
 
 /** When a stream starts, and how it is stopped. */
 export const stoppingCases: readonly ChatCase[] = [
