@@ -4,7 +4,7 @@ import { keysOf } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { ChatCapability } from './cases.ts'
 import { demand, show } from './demands.ts'
-import { runId, type Outcome } from './harness.ts'
+import { runId, type ChatHarness, type Outcome } from './harness.ts'
 
 /** A failure before the first event. */
 interface Refusal {
@@ -35,24 +35,45 @@ export const refusals: readonly Refusal[] = keysOf(byReason).map((reason) =>
   Object.assign({ reason }, byReason[reason]),
 )
 
-/** The script of a refusal. */
-export function scriptOf({ reason, details }: Refusal): Script {
-  return [['preflight_error', reason, details]]
+/** The script of a refusal, with the status that this provider has for it. */
+export function scriptOf(refusal: Refusal, harness: ChatHarness): Script {
+  const status = statusOf(refusal, harness)
+  return [['preflight_error', refusal.reason, status === undefined ? {} : { status }]]
 }
 
-/** Demands that a call rejected with an adapter error of a reason and, where there was one, a status. */
-export function demandRefusal({ failure, given }: Outcome, { reason, details }: Refusal): void {
+function statusOf({ reason, details }: Refusal, { statuses }: ChatHarness): number | undefined {
+  const usual = details['status']
+  return statuses?.[reason] ?? (typeof usual === 'number' ? usual : undefined)
+}
+
+/**
+ * Demands that a call rejected with an adapter error of a reason and, where there was one, a status. Without the capability
+ * `statuses` an error may have no status, but none that is wrong.
+ */
+export function demandRefusal(
+  { failure, given }: Outcome,
+  refusal: Refusal,
+  harness: ChatHarness,
+): void {
+  const { reason } = refusal
   const thrown = failure?.thrown
   const expected = `a rejection with AdapterError ${reason}`
   const isAdapterError = isAllmError(thrown) && thrown.kind === 'adapter'
   demand(isAdapterError && thrown.reason === reason, {
+    problem: isAdapterError
+      ? `${reason} was reported as ${thrown.reason}`
+      : `${reason} was not reported as an AdapterError`,
     expected,
     received: failure === undefined ? given : thrown,
     contract: 'preflight',
   })
   const { status } = thrown.toJSON()
-  demand(details['status'] === undefined || status === details['status'], {
-    expected: `${expected} and status ${show(details['status'])}`,
+  const wanted = statusOf(refusal, harness)
+  const mayLack =
+    harness.capabilities?.includes('statuses') !== true && harness.statuses === undefined
+  demand(wanted === undefined || status === wanted || (status === undefined && mayLack), {
+    problem: `${reason} was reported with status ${show(status)}`,
+    expected: `${expected} and status ${show(wanted)}`,
     received: thrown.toJSON(),
     contract: 'errorFacts',
   })
@@ -84,6 +105,7 @@ export function demandRetryAfter({ failure, given }: Outcome, retryAfterMs: numb
 /** Demands that a failed call was sent once: the engine has the only retry loop. */
 export function demandOneRequest(sent: number): void {
   demand(sent === 1, {
+    problem: `${sent} requests were sent for one call`,
     expected: 'one request',
     received: `${sent} requests`,
     contract: 'noRetries',

@@ -1,5 +1,6 @@
 import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
 import type { Clock } from '../core/clock.ts'
+import type { AdapterErrorReason } from '../errors/errors.ts'
 import { createCollector, foldEvent, toResponse } from '../run/collector.ts'
 import type { Script } from '../testing/script.ts'
 import { virtualClock, type VirtualClock } from '../testing/virtual-clock.ts'
@@ -7,7 +8,6 @@ import { isStreamEvent, type ModelEvent } from '../types/events.ts'
 import type { Message } from '../types/message.ts'
 import type { ModelRequest, ToolSpec } from '../types/request.ts'
 import type { ModelResponse } from '../types/response.ts'
-import type { AdapterErrorReason } from '../errors/errors.ts'
 import type { ChatCapability, ConformanceCase, Declares } from './cases.ts'
 import {
   ConformanceFailure,
@@ -171,8 +171,13 @@ async function demandNothingBroken(
     await tidy(() => fixture.openConnections(), 'a connection was left open', 'no open connection')
   const waiting = (): number => fixture.adapterClock.pending
   await tidy(waiting, 'a timer was left on options.clock', 'no timer on options.clock')
-  await tidy(() => watch.timers, 'a timer was left running', 'no timer of setTimeout or setInterval')
-  const listeners = (): number => calls.reduce((sum, { signal }) => sum + (signal?.listeners ?? 0), 0)
+  await tidy(
+    () => watch.timers,
+    'a timer was left running',
+    'no timer of setTimeout or setInterval',
+  )
+  const listeners = (): number =>
+    calls.reduce((sum, { signal }) => sum + (signal?.listeners ?? 0), 0)
   const listening = 'a listener was left on options.signal'
   await tidy(listeners, listening, 'no listener on the signal of a call that is over')
 }
@@ -533,7 +538,9 @@ export function showEvents(events: readonly ModelEvent[]): string {
 }
 
 function nameOf(event: ModelEvent): string {
-  return event.type === 'error' ? `error (${event.error.kind} ${event.error.reason})` : event.type
+  if (event.type !== 'error') return event.type
+  const { kind, reason, message } = event.error
+  return `error (${kind} ${reason}: ${message})`
 }
 
 /** How a call ended. */

@@ -16,8 +16,8 @@ import {
 import { demandCancelled, echoedKey, plainKey } from './adapter-demands.ts'
 import type { ConformanceCase, Declares, ImageCapability } from './cases.ts'
 import { ConformanceFailure, defaultPatienceMs, demand, within } from './demands.ts'
-import { demandNoKey } from './invariants.ts'
 import { runId } from './harness.ts'
+import { demandNoKey } from './invariants.ts'
 
 /** One pixel. */
 const pixel: InlineImage = {

@@ -46,7 +46,8 @@ interface ObservedCall {
 export function observe(adapter: ChatAdapter): ObservedAdapter {
   const calls: ObservedCall[] = []
   const begin = (request: ModelRequest, options: AdapterOptions | undefined) => {
-    const signal = options !== undefined && options.signal === undefined ? countedSignal() : undefined
+    const signal =
+      options !== undefined && options.signal === undefined ? countedSignal() : undefined
     const given = signal === undefined ? options : { ...options, signal: signal.signal }
     const call: ObservedCall = {
       request,
@@ -64,8 +65,8 @@ export function observe(adapter: ChatAdapter): ObservedAdapter {
     const source = adapter.stream(request, given)
     return { [Symbol.asyncIterator]: () => observedIterator(source[Symbol.asyncIterator](), call) }
   }
-  const { generate } = adapter
-  if (generate === undefined) return { calls, adapter: { provider: adapter.provider, stream } }
+  if (adapter.generate === undefined)
+    return { calls, adapter: { provider: adapter.provider, stream } }
   return {
     calls,
     adapter: {
@@ -74,9 +75,11 @@ export function observe(adapter: ChatAdapter): ObservedAdapter {
       generate: async (request, options) => {
         const { call, given } = begin(request, options)
         try {
-          call.response = await generate.call(adapter, request, given)
+          const response = await adapter.generate?.(request, given)
+          if (response === undefined) throw new TypeError('generate returned nothing')
+          call.response = response
           call.state = 'ended'
-          return call.response
+          return response
         } catch (error) {
           call.state = 'threw'
           call.thrown = error
@@ -181,7 +184,7 @@ export async function demandSound(call: ObservedCall, facts: Facts): Promise<voi
 async function demandOver({ again }: ObservedCall): Promise<void> {
   const next = again?.().catch((thrown: unknown) => ({ done: false, value: thrown }))
   const more = await Promise.race([next, turns(20)])
-  insist(!isObject(more) || more['done'] === true, {
+  insist(!isObject(more) || more.done === true, {
     problem: 'the stream went on after it had ended',
     expected: 'next() after the end to say that the stream is done',
     received: more,
@@ -192,7 +195,9 @@ async function demandOver({ again }: ObservedCall): Promise<void> {
 function demandEvents(call: ObservedCall, facts: Facts): void {
   for (const item of call.items) {
     insist(Array.isArray(item) && item.length > 0, {
-      problem: Array.isArray(item) ? 'an empty batch was yielded' : 'a batch is not a list of events',
+      problem: Array.isArray(item)
+        ? 'an empty batch was yielded'
+        : 'a batch is not a list of events',
       expected: 'a list of one event or more in each batch',
       received: item,
       contract: 'batches',
@@ -274,12 +279,15 @@ function demandStart(events: readonly ModelEvent[], { options }: ObservedCall, f
   })
   const { requestId, provider } = first
   const run = options.requestId ?? requestId
-  insist(provider === facts.provider && requestId === run && typeof run === 'string' && run !== '', {
-    problem: 'message_started does not name its run and its provider',
-    expected: `message_started with requestId ${show(options.requestId ?? 'of its own')} and provider ${show(facts.provider)}`,
-    received: first,
-    contract: 'started',
-  })
+  insist(
+    provider === facts.provider && requestId === run && typeof run === 'string' && run !== '',
+    {
+      problem: 'message_started does not name its run and its provider',
+      expected: `message_started with requestId ${show(options.requestId ?? 'of its own')} and provider ${show(facts.provider)}`,
+      received: first,
+      contract: 'started',
+    },
+  )
 }
 
 function isEnd({ type }: ModelEvent): boolean {
@@ -334,7 +342,7 @@ function demandBlocks(events: readonly ModelEvent[]): void {
       }
     }
     const isOver = events.at(-1)?.type === 'message_completed'
-    const [left] = [...open.values()].filter((text) => text !== '')
+    const left = [...open.values()].find((text) => text !== '')
     insist(!isOver || left === undefined, {
       problem: `the ${kind} block ${show(JSON.stringify(left))} was never completed`,
       expected: `${kind}_completed after the deltas of each block`,
@@ -361,15 +369,18 @@ interface CallState {
   done: boolean
 }
 
+function fault(problem: string, received: unknown): void {
+  insist(false, {
+    problem,
+    expected:
+      'tool_call_started, then the deltas of the call, then tool_call_completed, each call by its own id',
+    received,
+    contract: 'pieces',
+  })
+}
+
 function demandCalls(events: readonly ModelEvent[]): void {
   const calls = new Map<string, CallState>()
-  const fault = (problem: string, received: unknown): void =>
-    insist(false, {
-      problem,
-      expected: 'tool_call_started, then the deltas of the call, then tool_call_completed, each call by its own id',
-      received,
-      contract: 'pieces',
-    })
   for (const event of events) {
     if (event.type === 'tool_call_started') {
       const { id, name } = event
@@ -379,7 +390,10 @@ function demandCalls(events: readonly ModelEvent[]): void {
     } else if (event.type === 'tool_call_delta') {
       const call = calls.get(event.id)
       if (call === undefined || call.done)
-        return fault(`a piece came for the call ${show(event.id)}, which is not open`, types(events))
+        return fault(
+          `a piece came for the call ${show(event.id)}, which is not open`,
+          types(events),
+        )
       call.raw = (call.raw ?? '') + event.argumentsDelta
     } else if (event.type === 'tool_call_completed') {
       const { id, name } = event.call
@@ -388,7 +402,10 @@ function demandCalls(events: readonly ModelEvent[]): void {
         return fault(`the call ${show(id)} was completed and never started`, types(events))
       if (call.done) fault(`the call ${id} was completed twice`, types(events))
       if (call.name !== name)
-        fault(`the call ${id} was started as ${show(call.name)} and completed as ${show(name)}`, event)
+        fault(
+          `the call ${id} was started as ${show(call.name)} and completed as ${show(name)}`,
+          event,
+        )
       demandArguments(event.call, call.raw)
       call.done = true
     }
@@ -415,12 +432,15 @@ function demandArguments(call: ToolCall, streamed: string | undefined): void {
     received: args,
     contract: 'rawArguments',
   })
-  insist(!isObject(read) || Object.keys(read).length === 0 || !sameJson(args, {}) || isUnsafe(written), {
-    problem: `the arguments of the call ${call.id} were lost`,
-    expected: `the arguments ${show(written)}`,
-    received: args,
-    contract: 'tools',
-  })
+  insist(
+    !isObject(read) || Object.keys(read).length === 0 || !sameJson(args, {}) || isUnsafe(written),
+    {
+      problem: `the arguments of the call ${call.id} were lost`,
+      expected: `the arguments ${show(written)}`,
+      received: args,
+      contract: 'tools',
+    },
+  )
 }
 
 /** Whether a text of arguments may be more than JSON can hold: an infinite number, or too many levels. */

@@ -19,17 +19,20 @@ export interface Leaf {
 }
 
 /**
- * What was sent, with JSON inside of texts read as well: some formats have bodies and arguments as text. Headers are left out:
- * they differ from call to call, and hold no part of a request.
+ * What was sent, with JSON inside of texts read as well: some formats have bodies and arguments as text. Left out are headers,
+ * which differ from call to call and hold no part of a request, and what a record may have of the answer.
  */
 export function readSent(record: unknown): Sent {
-  const tree = unpacked(withoutHeaders(record))
+  const tree = unpacked(Array.isArray(record) ? record.map(requestPart) : requestPart(record))
   return { tree, leaves: leavesOf(tree, []) }
 }
 
-function withoutHeaders(record: unknown): unknown {
+function requestPart(record: unknown): unknown {
   if (!isObject(record)) return record
-  return Object.fromEntries(Object.entries(record).filter(([key]) => key.toLowerCase() !== 'headers'))
+  const members = Object.entries(record).filter(
+    ([key]) => !/^(?:headers|status|number)$/i.test(key),
+  )
+  return Object.fromEntries(members)
 }
 
 function unpacked(value: unknown): unknown {
@@ -62,7 +65,11 @@ export function placesOf({ leaves }: Sent, text: string): readonly Place[] {
   const places: Place[] = []
   for (const [leaf, { value }] of leaves.entries()) {
     if (typeof value !== 'string') continue
-    for (let offset = value.indexOf(text); offset !== -1; offset = value.indexOf(text, offset + 1)) {
+    for (
+      let offset = value.indexOf(text);
+      offset !== -1;
+      offset = value.indexOf(text, offset + 1)
+    ) {
       places.push({ leaf, offset })
     }
   }
@@ -116,7 +123,8 @@ export function changesOf(before: Sent, after: Sent): readonly Change[] {
   const changes: Change[] = []
   for (const [path, value] of now) {
     if (!old.has(path)) changes.push({ path, after: value })
-    else if (!sameJson(old.get(path), value)) changes.push({ path, before: old.get(path), after: value })
+    else if (!sameJson(old.get(path), value))
+      changes.push({ path, before: old.get(path), after: value })
   }
   for (const [path, value] of old) if (!now.has(path)) changes.push({ path, before: value })
   return changes

@@ -13,7 +13,11 @@ export interface Watch {
 }
 
 type Log = (...values: readonly unknown[]) => void
-type StartTimer = (run: (...values: readonly unknown[]) => void, ms?: number, ...rest: readonly unknown[]) => unknown
+type StartTimer = (
+  run: (...values: readonly unknown[]) => void,
+  ms?: number,
+  ...rest: readonly unknown[]
+) => unknown
 type StopTimer = (timer?: unknown) => void
 
 /** The globals that are watched. They are the same on every runtime, and their types here are those that all share. */
