@@ -143,26 +143,32 @@ export const stoppingCases: readonly ChatCase[] = [
     run: (harness) =>
       play(harness, paused, async (fixture) => {
         const stream = openStream(fixture)
-        const early = stream.step().then(({ value }) => value)
-        const first = await Promise.race([early, turns(2000)])
-        if (first === undefined) {
-          const rest = whileTimePasses(fixture, Promise.all([early, drain(stream)]), 5000)
-          await rest.catch(() => undefined)
-        }
-        demand(first !== undefined, {
+        const early: ModelEvent[] = []
+        let isReading = true
+        const reading = (async () => {
+          while (joinedDeltas(early, 'text_delta') === '') {
+            const batch = await stream.next()
+            if (batch === undefined) return
+            if (isReading) early.push(...batch)
+            else return
+          }
+        })()
+        await Promise.race([reading, turns(2000)])
+        isReading = false
+        const text = joinedDeltas(early, 'text_delta')
+        const rest = reading.then(() => drain(stream))
+        const more = await whileTimePasses(fixture, rest, 5000)
+        demand(text !== '', {
           problem: 'text arrived only after the answer had ended',
           expected: 'the first text while the provider pauses',
-          received: 'nothing before the pause was over',
+          received: `${showEvents(early)} before the pause was over`,
           contract: 'live',
           hint: 'yield the events of each read before the next read',
         })
-        const events = Array.isArray(first) ? (first as readonly ModelEvent[]) : []
-        const text = joinedDeltas(events, 'text_delta')
-        const more = await whileTimePasses(fixture, drain(stream), 5000)
         demand(text === 'first' && joinedDeltas(more, 'text_delta') === 'second', {
           problem: 'text arrived later than the provider sent it',
           expected: '"first" before the pause and "second" after it',
-          received: { before: showEvents(events), after: showEvents(more) },
+          received: { before: showEvents(early), after: showEvents(more) },
           contract: 'live',
         })
       }),
