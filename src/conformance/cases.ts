@@ -96,12 +96,23 @@ const storeCapabilities = {
 /** A capability of a store harness. */
 export type StoreCapability = keyof typeof storeCapabilities
 
+/** The capabilities of a run store harness, and what each means. */
+const runStoreCapabilities = {
+  shared: 'another handle reaches the same storage, as another process does',
+  own_clock: 'time is that of the storage, not that of the process',
+  interruption: 'the harness can interrupt a save in the middle of its write',
+} as const
+
+/** A capability of a run store harness. */
+export type RunStoreCapability = keyof typeof runStoreCapabilities
+
 /** Every capability of every kind of harness, and what it means. */
 export const everyCapability: Readonly<Record<string, string>> = {
   ...chatCapabilities,
   ...imageCapabilities,
   ...encoderCapabilities,
   ...storeCapabilities,
+  ...runStoreCapabilities,
 }
 
 /** A case that did not pass, and why. */

@@ -239,6 +239,41 @@ export const contract = {
     '`list` returns one row `{id, status, version, updatedAt}` for each session, ordered by id. `prefix`, `status`, `limit` and `after` select from them.',
   storeUnavailable:
     'A failure of the storage is `SessionError` unavailable, with the error of the storage as `cause`.',
+  storeIds:
+    'An id has 1 to 512 characters, no NUL and no half of a surrogate pair; any other is refused with a `ValidationError`.',
+  storeText: 'Every text survives as it is: 64 KB, quotes, emoji, NUL, halves of surrogate pairs.',
+  runTime: 'Time is that of the store, never that of the process that asks.',
+  runLease:
+    'A session has one owner at a time. Each lease has a token larger than every earlier one of that id, also after a delete. A lease that expired and that nobody took can still be used.',
+  runFence:
+    'What is refused changes nothing: a write whose token is not the newest fails with `SessionError` lease_lost (`renew` and `release` give `false`), a stale or busy one likewise.',
+  runSave:
+    '`save` stores the session, its version, its events, what it took from the inbox and its first snapshot in one atomic step.',
+  runLog:
+    'The log has the events of a session, numbered 1, 2, 3 … without gaps, and the commands that were taken, numbered by themselves, each after the events that were there when it was applied. `append` with `after` refuses with `SessionError` stale when the log does not end there.',
+  runSnapshot:
+    '`readSnapshot` returns the newest session that was saved with `first` and has no event later than `at` folded in.',
+  runInbox:
+    'The inbox has the commands that were given and are not applied yet, in order. `save` with `taken` removes the first ones and moves them to the log.',
+  runKey:
+    '`push` returns `false`, and changes nothing, if a command with the same key came before.',
+  runIfIdle: 'With `ifIdle` a running session refuses a command with `SessionError` busy.',
+  runDue:
+    'A session is due when there is something to do and nobody does it: a command, a wake-up whose time has come, or a lease that expired. `release` looks at the inbox in the same write.',
+  runSleep:
+    '`release` with `wakeInMs` makes a session due after that time. Commands and stops wake it earlier; an owner that comes earlier is told what is left.',
+  runClaim:
+    '`claim` takes the lease of the session that is due for the longest time, or returns `undefined`. Two callers never get the same.',
+  runStop:
+    '`requestStop` asks the owner of a running session to stop, until the lease is given back. A session that sleeps is due at once. Nothing happens at rest.',
+  runLook:
+    '`look` and `list` tell whether a session runs (a command, a wake-up or a lease), who owns it, and how far its log is.',
+  runDelete: '`delete` removes a session with all that belongs to it, except that tokens go on.',
+  runPrune:
+    '`prune` removes keys and whole runs that are older than `keepMs`, never an event that is not folded into the stored session, and returns how many sessions had something to remove.',
+  runWatch:
+    '`watch` calls the listener soon after a change, until it is ended. With `notifies` it hears of other processes too.',
+  runShared: 'All handles on one storage see the same.',
 } as const
 
 /** One of the promises. */

@@ -37,8 +37,12 @@ export interface SessionResult<Result = ChatResult> {
 
 /** Starts folding a run's events into a session. Start it from the stream's first `session`. */
 export function reduceSession(base: Session): SessionReducer {
-  // A session that still waits for something is not run, so none of its steps goes on.
-  return { base, state: waits(base) ? createCollector(base.thread) : restore(base) }
+  // A session that rests is not run, so none of its steps goes on.
+  if (rests(base)) return { base, state: createCollector(base.thread) }
+  const { requested, halts = [] } = base.run ?? {}
+  const state = restore(base)
+  // The run that goes on in the events has asked about these calls. One that is resumed would ask again.
+  return { base, state: requested === undefined ? state : { ...state, requested, halts } }
 }
 
 /** Folds one more event. */
@@ -59,8 +63,8 @@ export function finalizeSession(reducer: SessionReducer): SessionResult {
  * and holds what is needed to go on from exactly this event. After a run, or a cut, the thread can be sent.
  */
 export function snapshot(base: Session, state: Collector): Session {
-  // A session that still waits for something is not run.
-  const session = waits(base) ? base : atEvent(base, state)
+  // A session that rests is not run: what may follow is the event that says so.
+  const session = rests(base) ? base : atEvent(base, state)
   return state.result === undefined ? session : afterResult(session)
 }
 
@@ -94,6 +98,11 @@ export function afterResult(session: Session, left: Usage = {}): Session {
 
 function someUsage(usage: Usage): Usage | undefined {
   return Object.keys(usage).length === 0 ? undefined : usage
+}
+
+/** Whether nothing is under way: the base of a run is always idle. */
+function rests({ status }: Session): boolean {
+  return status !== 'idle'
 }
 
 /** Whether a session waits for somebody. */
@@ -227,11 +236,14 @@ function progress(base: Session, state: Collector): RunProgress {
   const mode = base.run?.mode ?? 'auto'
   const turns = (base.run?.turns ?? 0) + state.answers
   const { started, halts, results } = state
+  const requested = state.requested.length === 0 ? undefined : state.requested
   const left = unsettled(base, state)
   const stored = results.length === 0 ? undefined : results
   // The usage of an answer whose tools run is kept with the answer.
   const spent = totalUsage(state.end === undefined ? state : { ...state, usage: {} })
-  const counts = { mode, turns, usage: someUsage(spent) }
+  // Until something has happened, the attempts of an earlier run count.
+  const attempts = state.count === 0 ? base.run?.attempts : undefined
+  const counts = { mode, turns, attempts, usage: someUsage(spent) }
   if (!state.active) {
     const at = { ...counts, phase: 'between', started, halts, results: stored } as const
     return defined<RunProgress>({ ...at, ...left })
@@ -248,6 +260,7 @@ function progress(base: Session, state: Collector): RunProgress {
     silent: partialMessages(state).length === 0 ? true : undefined,
     started,
     halts,
+    requested,
     results: stored,
     ...left,
   })
@@ -330,11 +343,11 @@ export function goesOn({ run, thread }: Session): boolean {
 export function withLateMessages(session: Session): Session {
   const { run } = session
   if (run?.late === undefined || goesOn(session) || run.phase === 'tools') return session
-  const { mode, turns, usage, started, results, decisions } = run
+  const { mode, turns, attempts, usage, started, results, decisions } = run
   // Without a partial answer, which is asked for again.
   const { thread } = restore(session)
   const halts = run.phase === 'between' ? run.halts : []
-  const counts = { mode, turns, usage }
+  const counts = { mode, turns, attempts, usage }
   const at = { ...counts, phase: 'between', started, halts, results, decisions } as const
   return {
     ...session,

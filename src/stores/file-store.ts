@@ -9,6 +9,7 @@ import {
   assertListOptions,
   assertSaveOptions,
   assertSessionId,
+  matchesRow,
   refuseStale,
   selectIds,
   type ListOptions,
@@ -81,6 +82,7 @@ export function fileStore(directory: string, options: FileStoreOptions = {}): Se
     save: async (session, options = {}) => {
       assertSaveOptions(options)
       const text = stringifySession(session)
+      assertSessionId(session.id)
       return typed(`session ${named(session.id)} cannot be saved`, () =>
         save(disk, session, text, options),
       )
@@ -284,7 +286,7 @@ async function remove(disk: Disk, id: string): Promise<void> {
 }
 
 async function list(disk: Disk, options: ListOptions): Promise<readonly SessionRow[]> {
-  const { status, limit = Number.POSITIVE_INFINITY } = options
+  const { limit = Number.POSITIVE_INFINITY } = options
   const ids = new Set<string>()
   for (const file of (await found(disk.files.readdir(disk.directory))) ?? []) {
     const id = await idOf(disk, file)
@@ -293,8 +295,10 @@ async function list(disk: Disk, options: ListOptions): Promise<readonly SessionR
   const rows: SessionRow[] = []
   for (const id of selectIds(ids, options)) {
     if (rows.length >= limit) break
-    const row = await readable(rowOf(disk, id))
-    if (row !== undefined && (status === undefined || row.status === status)) rows.push(row)
+    const head = await readable(rowOf(disk, id))
+    if (head === undefined) continue
+    const row = { ...head, metadata: (await readable(load(disk, id)))?.session.metadata ?? {} }
+    if (matchesRow(row, options)) rows.push(row)
   }
   return rows
 }
@@ -451,7 +455,7 @@ function readEntry(id: string, text: string): StoredSession {
   if (head === undefined) throw unreadable(id, 'its file was not written by fileStore for this id')
   const session = parseSession(text.slice(end + 1))
   if (session.id !== id) throw unreadable(id, `its file holds session ${named(session.id)}`)
-  return { session, version: head.version, updatedAt: head.updatedAt }
+  return { session, version: head.version, updatedAt: head.updatedAt, lastEventId: 0 }
 }
 
 /** The head in a line, if it is that of this session. */
@@ -502,7 +506,7 @@ async function readOldFile({ files }: Disk, id: string, old: OldFile): Promise<S
   const session = parseSession(parts.text)
   if (session.id !== id) throw unreadable(id, `its file holds session ${named(session.id)}`)
   const updatedAt = Math.round((await found(files.stat(old.path)))?.mtimeMs ?? 0)
-  return { session, version: parts.version, updatedAt }
+  return { session, version: parts.version, updatedAt, lastEventId: 0 }
 }
 
 function splitOldText(

@@ -63,6 +63,8 @@ export interface RunProgress {
   readonly mode: 'auto' | 'manual'
   /** The number of model calls since the user's message; `maxTurns` limits it. */
   readonly turns: number
+  /** Attempts that were made of the next model call, by a run that waits for another one without holding a process. */
+  readonly attempts?: number
   /** What was used and is in no result yet, besides `answer`. */
   readonly usage?: Usage
   /** Where the run is: waiting for an answer, running its tools, waiting for somebody to settle a call, or between two steps. */
@@ -78,6 +80,8 @@ export interface RunProgress {
   readonly started: readonly string[]
   /** The halts of the current step. */
   readonly halts: readonly ToolHalt[]
+  /** The calls of the current step that were found to wait for approval. A run that is resumed asks about them again. */
+  readonly requested?: readonly PendingApproval[]
   /** Results that are not encoded as messages yet. */
   readonly results?: readonly StoredResult[]
   /** The calls that were settled while the run waited. */
@@ -100,6 +104,9 @@ export type SessionCommand =
       readonly type: 'send'
       readonly content: string | readonly Part[]
       readonly toolCallId?: string | undefined
+      /** Merged into the session's, member by member. */
+      readonly context?: JsonObject | undefined
+      readonly metadata?: JsonObject | undefined
     }
   | {
       readonly type: 'approve'
