@@ -184,7 +184,7 @@ export async function demandSound(call: ObservedCall, facts: Facts): Promise<voi
 async function demandOver({ again }: ObservedCall): Promise<void> {
   const next = again?.().catch((thrown: unknown) => ({ done: false, value: thrown }))
   const more = await Promise.race([next, turns(20)])
-  insist(!isObject(more) || Boolean(more.done), {
+  insist(!isObject(more) || more.done, {
     problem: 'the stream went on after it had ended',
     expected: 'next() after the end to say that the stream is done',
     received: more,
