@@ -14,7 +14,7 @@ for (const { title, missing, open } of drivers) {
         connect: () => place.connect(),
         damage: () => place.open().exec(`update allm_texts set body = '{"half'`),
         interruptNextSave: disk.failNextSave,
-        close: place.remove,
+        close: () => place.remove(),
       }
     }
     register(
