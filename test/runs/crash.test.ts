@@ -72,7 +72,7 @@ function processOn(
     ]),
   )
   return {
-    store: { ...inner, ...read, ...wrapped } as RunStore,
+    store: { ...inner, ...read, ...wrapped },
     isAlive: () => alive,
     moment,
     moments: () => count,
@@ -121,17 +121,13 @@ function runsOf({ clock, effects }: World, { store, isAlive, moment }: Process):
 
 /** Lets a process work on what is due until it stands still or dies. */
 async function letWork(world: World, runs: Runs): Promise<void> {
-  let isOver = false
-  const work = runs.recover().then(
-    () => {
-      isOver = true
-    },
-    () => {
-      isOver = true
-    },
-  )
-  for (let turn = 0; turn < 200 && !isOver; turn++) await world.clock.advance(50)
-  if (isOver) await work
+  const progress = { isOver: false }
+  const end = (): void => {
+    progress.isOver = true
+  }
+  const work = runs.recover().then(end, end)
+  for (let turn = 0; turn < 200 && !progress.isOver; turn++) await world.clock.advance(50)
+  if (progress.isOver) await work
 }
 
 /** Runs the session with a first process that dies at a moment, and then others that do not. Returns the moments of the first. */
