@@ -3,6 +3,7 @@ export { memoryStore, type MemoryStoreOptions } from './stores/memory-store.ts'
 export type {
   AcquiredLease,
   AcquireOptions,
+  AppendOptions,
   CommandEntry,
   EventEntry,
   InboxEntry,

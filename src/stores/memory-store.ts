@@ -10,6 +10,7 @@ import {
   assertAcquireOptions,
   busy,
   leaseLost,
+  refuseGap,
   type AcquiredLease,
   type AcquireOptions,
   type CommandEntry,
@@ -131,8 +132,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): RunStore {
         .slice(0, options.limit)
     },
 
-    append: async (id, events, { lease }) => {
+    append: async (id, events, { lease, after }) => {
       const record = owned(id, lease)
+      refuseGap(id, record.lastEventId, after)
       const texts = events.map((event) => JSON.stringify(event))
       addEvents(record, texts, clock.now())
       changed(id)
@@ -179,6 +181,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): RunStore {
       changed(id)
       return true
     },
+    knowsKey: async (id, key) => records.get(id)?.keys.has(key) === true,
     readInbox: async (id) => {
       assertSessionId(id)
       return (records.get(id)?.inbox ?? []).map(
@@ -336,12 +339,16 @@ function entriesOf(
   record: StoredRecord | undefined,
   options: ReadEventsOptions,
 ): readonly LogEntry[] {
-  const { after = 0, afterCommand = 0, commands = false, limit } = options
+  const { after = 0, afterCommand, commands = false, limit } = options
   if (record === undefined) return []
   const first = record.events[0]?.id ?? 0
   const events = record.events.slice(Math.max(0, after + 1 - first)).slice(0, limit)
   if (!commands) return events.map(toEventEntry)
-  const given = record.commands.filter(({ id }) => id > afterCommand).slice(0, limit)
+  const given = record.commands
+    .filter(({ id, position }) =>
+      afterCommand === undefined ? position >= after : id > afterCommand,
+    )
+    .slice(0, limit)
   const entries: LogEntry[] = []
   // A command comes after the events that were there when it was applied.
   for (const event of events) {

@@ -26,9 +26,10 @@ import type { Lease, SessionStore } from './session-store.ts'
 export interface RunStore extends SessionStore {
   /**
    * Appends events to the log, and returns the number of the last one. The stored session stays as it is: whoever loads it folds the
-   * events after its `lastEventId`.
+   * events after its `lastEventId`. With `after`, a log that does not end with that number refuses with `SessionError` `stale`, so that a write
+   * whose answer was lost can be repeated.
    */
-  append(id: string, events: readonly StreamEvent[], options: { lease: Lease }): Promise<number>
+  append(id: string, events: readonly StreamEvent[], options: AppendOptions): Promise<number>
 
   /** Takes the lease, or returns `undefined` while somebody else has a live one. The session need not exist yet. */
   acquire(id: string, options: AcquireOptions): Promise<AcquiredLease | undefined>
@@ -47,6 +48,8 @@ export interface RunStore extends SessionStore {
    * `key` came before. With `ifIdle` a running session refuses with `SessionError` `busy`.
    */
   push(id: string, command: SessionCommand, options?: PushOptions): Promise<boolean>
+  /** Whether a command with this key came before. */
+  knowsKey(id: string, key: string): Promise<boolean>
   /** The commands that wait, in order. */
   readInbox(id: string): Promise<readonly InboxEntry[]>
   /** The ids of the sessions that are due, those that are due the longest first. */
@@ -54,7 +57,8 @@ export interface RunStore extends SessionStore {
 
   /**
    * Entries of the log, in order: the events with numbers above `after`. With `commands` also the commands with numbers above
-   * `afterCommand`, each after the events that were there when it was applied.
+   * `afterCommand`, each after the events that were there when it was applied; without `afterCommand`, those that were applied when the log had
+   * `after` events or more.
    */
   readEvents(id: string, options: ReadEventsOptions): Promise<readonly LogEntry[]>
   /** The newest session that was saved with `first` and has no event later than `at` folded in. The log goes on from there. */
@@ -79,6 +83,13 @@ export interface RunStore extends SessionStore {
    * had something to remove.
    */
   prune(options: PruneOptions): Promise<number>
+}
+
+/** The options of `append`. */
+export interface AppendOptions {
+  readonly lease: Lease
+  /** The number of the last event of the log, as far as the caller knows. */
+  readonly after?: number | undefined
 }
 
 /** A lease that was taken. */
@@ -198,6 +209,16 @@ export function leaseLost(id: string, { token }: Lease): SessionError {
     'lease_lost',
     `somebody else owns session ${id} now: the lease with token ${token} expired and was taken over, or the session was deleted. Nothing was changed`,
     { metadata: { id, token } },
+  )
+}
+
+/** Throws `SessionError` `stale` when the log does not end where the caller expects it. */
+export function refuseGap(id: string, last: number, after: number | undefined): void {
+  if (after === undefined || after === last) return
+  throw new SessionError(
+    'stale',
+    `the log of session ${id} ends with event ${last}, not ${after}. Nothing was appended`,
+    { metadata: { id, lastEventId: last, after } },
   )
 }
 
