@@ -12,10 +12,10 @@ export function applyViewEvent(view: SessionView, event: ViewEvent): SessionView
     case 'message_started': {
       const { next } = cursorOf(view)
       // An answer that was not completed is asked for again.
-      const dropped = view.messages.filter(({ index }) => index >= next).map(({ id }) => id)
+      const dropped = underWayIds(view)
       return underWay(view, {
         messages: view.messages.filter(({ index }) => index < next),
-        tools: view.tools.filter(({ messageId }) => !dropped.includes(messageId)),
+        tools: view.tools.filter(({ messageId }) => !dropped.has(messageId)),
         cursor: { next },
       })
     }
@@ -81,11 +81,10 @@ export function applyViewEvent(view: SessionView, event: ViewEvent): SessionView
       return atRest(view, event.result)
     case 'error': {
       const { error } = event
-      const { next } = cursorOf(view)
-      const open = view.messages.filter(({ index }) => index >= next).map(({ id }) => id)
+      const open = underWayIds(view)
       const { cursor: _cursor, ...rest } = underWay(view, {
         tools: view.tools.map((tool) =>
-          tool.ok === undefined && open.includes(tool.messageId)
+          tool.ok === undefined && open.has(tool.messageId)
             ? { ...openTool(tool), ok: false, interrupted: true }
             : tool,
         ),
@@ -109,6 +108,12 @@ function cursorOf({ cursor, messages }: SessionView): ViewCursor {
 function underWay(view: SessionView, changes?: Partial<SessionView>): SessionView {
   const { pendingQuestion: _asked, haltedReason: _reason, error: _error, ...rest } = view
   return { ...rest, status: 'idle', cursor: cursorOf(view), ...changes }
+}
+
+/** The messages of the step under way. */
+function underWayIds(view: SessionView): ReadonlySet<string> {
+  const { next } = cursorOf(view)
+  return new Set(view.messages.filter(({ index }) => index >= next).map(({ id }) => id))
 }
 
 /** The answer under way, if it has content. */
@@ -175,7 +180,10 @@ function completed(view: SessionView, message: ViewMessage, at?: number): Sessio
   return withCalls({ ...view, messages, tools: kept, cursor: { next } }, toolCalls)
 }
 
-function shown(message: ViewMessage, place: Pick<ShownMessage, 'id' | 'index' | 'at'>): ShownMessage {
+function shown(
+  message: ViewMessage,
+  place: Pick<ShownMessage, 'id' | 'index' | 'at'>,
+): ShownMessage {
   const { role, content, sources, metadata } = message
   const parts = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
   const text = parts.flatMap((part) => (part.type === 'text' ? part.text : [])).join('')
@@ -229,7 +237,10 @@ function atRest(view: SessionView, result: ViewResult): SessionView {
     return { ...next, status: 'error', error }
   }
   if (haltedReason !== 'completed') return { ...next, status: 'halted', haltedReason }
-  return { ...next, status: pendingApprovals.length + pendingToolCalls.length > 0 ? waits : 'completed' }
+  return {
+    ...next,
+    status: pendingApprovals.length + pendingToolCalls.length > 0 ? waits : 'completed',
+  }
 }
 
 function joined<Call extends ViewToolCall>(

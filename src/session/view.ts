@@ -129,7 +129,9 @@ export function toView(session: Session, options: ViewOptions = {}): SessionView
     haltedReason: session.haltedReason,
     error: error && viewError(error, shows),
     metadata: shows('metadata') ? session.metadata : undefined,
-    cursor: isUnderWay ? defined<ViewCursor>({ next, block: isPartial ? -1 : undefined }) : undefined,
+    cursor: isUnderWay
+      ? defined<ViewCursor>({ next, block: isPartial ? -1 : undefined })
+      : undefined,
   })
 }
 
@@ -166,9 +168,7 @@ function shownThread(
     }
     // A call that was started or waits has no result yet, whatever the model would read now.
     const isOpen =
-      metadata['pending'] ||
-      (isAsked(message) && !isCut) ||
-      (answeredAt >= next && isMark(message))
+      metadata['pending'] || (isAsked(message) && !isCut) || (answeredAt >= next && isMark(message))
     if (role === 'tool' && !isOpen) end(toolCallId, message)
     if (metadata['lateResultOf'] !== undefined) end(metadata['lateResultOf'], message)
   })
