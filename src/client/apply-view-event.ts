@@ -73,7 +73,7 @@ export function applyViewEvent(view: SessionView, event: ViewEvent): SessionView
       const { added, said = [] } = event
       const start = event.continues && !answerOf(view) ? lastAnswer(view) : cursorOf(view).next
       const users = said.map(({ offset, ...message }) =>
-        shown(message, { id: `m${start + offset}`, index: start + offset }),
+        shownMessage(message, { id: `m${start + offset}`, index: start + offset }),
       )
       return { ...view, messages: [...view.messages, ...users], cursor: { next: start + added } }
     }
@@ -173,14 +173,15 @@ function completed(view: SessionView, message: ViewMessage, at?: number): Sessio
   if (isEmpty && !answer) return view
   const { partial: _partial, ...known } = answer ?? { text: '' }
   const place = { id: `m${next}`, index: next, ...(at !== undefined && { at }) }
-  const whole = isEmpty ? { ...known, ...place, role: message.role } : shown(message, place)
+  const whole = isEmpty ? { ...known, ...place, role: message.role } : shownMessage(message, place)
   const messages = [...view.messages.filter((other) => other !== answer), whole]
   const tools = view.tools.filter(({ messageId }) => messageId !== whole.id)
   const kept = isEmpty ? view.tools : tools
   return withCalls({ ...view, messages, tools: kept, cursor: { next } }, toolCalls)
 }
 
-function shown(
+/** A message of an event as a view shows it. */
+export function shownMessage(
   message: ViewMessage,
   place: Pick<ShownMessage, 'id' | 'index' | 'at'>,
 ): ShownMessage {
