@@ -349,8 +349,7 @@ function countOf({ messages }: RunView, text: string): number {
 
 /** A text that nobody else has. `crypto.randomUUID` is not there on pages without TLS. */
 function newKey(): string {
-  const random = (): string => Math.random().toString(36).slice(2)
-  return `${Date.now().toString(36)}-${random()}${random()}`
+  return [Date.now(), Math.random(), Math.random()].map((part) => part.toString(36)).join('-')
 }
 
 /** Whether the server will say the same again. */

@@ -34,8 +34,12 @@ const fetchOf =
     handle(new Request(url, init))
 
 const connect = (fetch: Fetch, options: Partial<ConnectOptions> = {}): RunConnection => {
-  const { sleep } = clock
-  const run = connectRun({ url: 'http://localhost/runs/ada', fetch, sleep, ...options })
+  const run = connectRun({
+    url: 'http://localhost/runs/ada',
+    fetch,
+    sleep: (ms, signal) => clock.sleep(ms, signal),
+    ...options,
+  })
   open.push(run)
   return run
 }
@@ -407,7 +411,7 @@ describe('the page', () => {
   /** A page that can be hidden and focused. */
   const stubPage = (): {
     readonly page: { visibilityState: string } & EventTarget
-    happens(type: string): void
+    readonly happens: (type: string) => void
   } => {
     const target = Object.assign(new EventTarget(), { visibilityState: 'visible' })
     vi.stubGlobal('document', target)
