@@ -46,6 +46,7 @@ function failingFiles() {
         close: () => file.close(),
         sync: () => file.sync(),
         read: (...args) => file.read(...args),
+        write: (...args) => file.write(...args),
         async writeFile(data) {
           if (!fails) return file.writeFile(data)
           fails = false
