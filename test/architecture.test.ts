@@ -32,6 +32,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   chat: [...run, 'tools'],
   session: [...run, 'tools', 'chat'],
   stores: [...ground, 'session'],
+  runs: [...ground, 'run', 'session', 'stores'],
   images: [...run, 'vision'],
   http: ['types', 'errors', 'core'],
   vision: ground,

@@ -339,12 +339,16 @@ function entriesOf(
   record: StoredRecord | undefined,
   options: ReadEventsOptions,
 ): readonly LogEntry[] {
-  const { after = 0, afterCommand = 0, commands = false, limit } = options
+  const { after = 0, afterCommand, commands = false, limit } = options
   if (record === undefined) return []
   const first = record.events[0]?.id ?? 0
   const events = record.events.slice(Math.max(0, after + 1 - first)).slice(0, limit)
   if (!commands) return events.map(toEventEntry)
-  const given = record.commands.filter(({ id }) => id > afterCommand).slice(0, limit)
+  const given = record.commands
+    .filter(({ id, position }) =>
+      afterCommand === undefined ? position >= after : id > afterCommand,
+    )
+    .slice(0, limit)
   const entries: LogEntry[] = []
   // A command comes after the events that were there when it was applied.
   for (const event of events) {

@@ -57,7 +57,8 @@ export interface RunStore extends SessionStore {
 
   /**
    * Entries of the log, in order: the events with numbers above `after`. With `commands` also the commands with numbers above
-   * `afterCommand`, each after the events that were there when it was applied.
+   * `afterCommand`, each after the events that were there when it was applied; without `afterCommand`, those that were applied when the log had
+   * `after` events or more.
    */
   readEvents(id: string, options: ReadEventsOptions): Promise<readonly LogEntry[]>
   /** The newest session that was saved with `first` and has no event later than `at` folded in. The log goes on from there. */
