@@ -142,17 +142,18 @@ export async function readBytes(
   return bytes
 }
 
-/** Writes bytes into an open file, and syncs it. */
+/** Writes bytes into an open file, and syncs it. Returns `true`. */
 export async function writeBytes(
   file: StoreFile,
   bytes: Uint8Array,
   position: number,
-): Promise<void> {
+): Promise<true> {
   for (let done = 0; done < bytes.length;) {
     const length = bytes.length - done
     done += (await file.write(bytes, done, length, position + done)).bytesWritten
   }
   await file.sync()
+  return true
 }
 
 /** Writes and syncs a new file. Returns `false` if its folder was removed by another process. */

@@ -22,7 +22,7 @@ import {
   type Disk,
   type Entry,
 } from './file-disk.ts'
-import { appendLine, type NewLine } from './file-log.ts'
+import { appendLine, type Destination, type NewLine } from './file-log.ts'
 import {
   changedFields,
   changeLine,
@@ -198,6 +198,8 @@ async function readNewest(
   const own = parseFields(line)
   const lost = { entry, base: file, fields: {}, record: undefined }
   if (own?.['id'] !== id) return lost
+  // Its base may have been removed already.
+  if (own['gone'] === true) return { ...lost, record: { ...newRecord(id, 0), gone: true } }
   const base = baseOf(own)
   if (base === undefined) return { entry, base: file, fields: own, record: recordOf(own) }
   const baseLine = await found(readLine(disk, `${folder}/${base}`))
@@ -256,7 +258,7 @@ async function addEntry(
   const made: string[] = [progress]
   let base = newest.base
   try {
-    if (!(await writeParts(disk, folder, entry, writing, made))) return false
+    if (!(await writeParts(disk, { folder, entry, made }, writing))) return false
     const isWhole = writing.session !== undefined
     if (isWhole) base = fileOf(entry)
     const content = isWhole
@@ -294,7 +296,7 @@ async function create(disk: Disk, place: Place, entry: Entry, writing: Writing):
   try {
     const isNew = (await files.mkdir(directory, { recursive: true })) !== undefined
     if (!(await madeProgress(disk, progress))) return false
-    if (!(await writeParts(disk, progress, entry, writing, []))) return false
+    if (!(await writeParts(disk, { folder: progress, entry, made: [] }, writing))) return false
     const content = wholeEntry(writing.record, session)
     if (!(await wrote(disk, `${progress}/${fileOf(entry)}`, content))) return false
     await syncFolder(disk, progress)
@@ -323,14 +325,11 @@ const longCommand = 4096
 /** Writes the files that an entry will name. Returns `false` if another process was faster. */
 async function writeParts(
   disk: Disk,
-  folder: string,
-  entry: Entry,
+  destination: Destination,
   { record, line, first }: Writing,
-  made: string[],
 ): Promise<boolean> {
-  if (line !== undefined && !(await appendLine(disk, folder, record, entry, line, made))) {
-    return false
-  }
+  const { folder, entry, made } = destination
+  if (line !== undefined && !(await appendLine(disk, destination, record, line))) return false
   for (const [index, { at, text = '' }] of record.inbox.entries()) {
     if (text.length <= longCommand) continue
     const file = `${entry.number}.${entry.life}.${randomId('file')}.command`
@@ -581,9 +580,10 @@ async function clearGone(disk: Disk, folder: string, entry: Entry): Promise<void
   const names = await disk.files.readdir(folder)
   if (!names.includes(fileOf(entry))) return
   const ours = names.filter((name) => parseName(name) !== undefined && name !== fileOf(entry))
-  const isProgress = (name: string): boolean => name.endsWith('.new')
-  for (const name of [...ours.filter(isProgress), ...ours.filter((name) => !isProgress(name))]) {
-    await removeFile(disk, `${folder}/${name}`)
+  for (const isNew of [true, false]) {
+    for (const name of ours.filter((own) => own.endsWith('.new') === isNew)) {
+      await removeFile(disk, `${folder}/${name}`)
+    }
   }
   await removeFile(disk, `${folder}/${fileOf(entry)}`)
   await ignored(disk.files.rmdir(folder))

@@ -34,6 +34,14 @@ export interface NewLine {
   readonly events: readonly string[]
 }
 
+/** Where a write puts its files. */
+export interface Destination {
+  readonly folder: string
+  readonly entry: Entry
+  /** The files that it has made. */
+  readonly made: string[]
+}
+
 /** The size at which a store begins another file. */
 const largestLog = 1_048_576
 
@@ -43,16 +51,14 @@ const smallPart = 8192
 /**
  * Writes a line behind the last one that counts, and counts it in the record. The file of another store is never changed: a file is
  * begun then, which also takes up the last parts of the log as long as each is not larger than those after it. So there
- * are few parts, and a line is copied as often as the log doubles. New files are added to `made`. Returns `false` if another process
+ * are few parts, and a line is copied as often as the log doubles. Returns `false` if another process
  * removed a file, since there is a newer entry.
  */
 export async function appendLine(
   disk: Disk,
-  folder: string,
+  { folder, entry, made }: Destination,
   record: FileRecord,
-  entry: Entry,
   line: NewLine,
-  made: string[],
 ): Promise<boolean> {
   const bytes = new TextEncoder().encode(`${lineText(line)}\n`)
   const end = {
@@ -62,7 +68,8 @@ export async function appendLine(
   }
   const last = record.log.at(-1)
   if (last !== undefined && isOwn(disk, last.file) && last.to < largestLog) {
-    if (!(await writeAt(disk, `${folder}/${last.file}`, 'r+', bytes, last.to))) return false
+    const path = `${folder}/${last.file}`
+    if (!(await withFile(disk, path, (own) => writeBytes(own, bytes, last.to), 'r+'))) return false
     record.log = [...record.log.slice(0, -1), { ...last, ...end, to: last.to + bytes.length }]
     return true
   }
@@ -78,7 +85,8 @@ export async function appendLine(
   const content = joined([...parts, bytes])
   const file = `${entry.number}.${entry.life}.${disk.writer}.log`
   made.push(file)
-  if (!(await writeAt(disk, `${folder}/${file}`, 'w', content, 0))) return false
+  const path = `${folder}/${file}`
+  if (!(await withFile(disk, path, (own) => writeBytes(own, content, 0), 'w'))) return false
   const kept = record.log.slice(0, record.log.length - copied.length)
   record.log = [...kept, { file, from: 0, to: content.length, ...end }]
   return true
@@ -109,23 +117,6 @@ function lastParts(log: readonly Segment[]): readonly Segment[] {
     start--
   }
   return log.slice(start)
-}
-
-async function writeAt(
-  { files }: Disk,
-  path: string,
-  flags: 'r+' | 'w',
-  bytes: Uint8Array,
-  position: number,
-): Promise<boolean> {
-  const file = await found(files.open(path, flags))
-  if (file === undefined) return false
-  try {
-    await writeBytes(file, bytes, position)
-  } finally {
-    await file.close()
-  }
-  return true
 }
 
 /** Entries of the log, or `undefined` if another process removed a file, since there is a newer entry. */
@@ -273,8 +264,9 @@ async function withFile<T>(
   { files }: Disk,
   path: string,
   work: (file: StoreFile) => Promise<T>,
+  flags: 'r' | 'r+' | 'w' = 'r',
 ): Promise<T | undefined> {
-  const file = await found(files.open(path, 'r'))
+  const file = await found(files.open(path, flags))
   if (file === undefined) return undefined
   try {
     return await work(file)

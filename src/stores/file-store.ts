@@ -114,10 +114,6 @@ export function fileStore(directory: string, options: FileStoreOptions = {}): Ru
       for (const listener of listeners.get(id) ?? []) queueMicrotask(listener)
     },
   }
-  const run = <T>(id: string, what: string, work: () => Promise<T>): Promise<T> => {
-    assertSessionId(id)
-    return typed(`session ${named(id)} cannot be ${what}`, work)
-  }
   return {
     notifies: false,
     load: async (id) => run(id, 'loaded', () => load(disk, id)),
@@ -172,6 +168,12 @@ export function fileStore(directory: string, options: FileStoreOptions = {}): Ru
     },
     prune: async (options) => typed('the sessions cannot be pruned', () => prune(disk, options)),
   }
+}
+
+/** Runs an operation on one session. */
+function run<T>(id: string, what: string, work: () => Promise<T>): Promise<T> {
+  assertSessionId(id)
+  return typed(`session ${named(id)} cannot be ${what}`, work)
 }
 
 async function load(disk: Disk, id: string): Promise<StoredSession | undefined> {

@@ -64,8 +64,8 @@ export function isDue({ dueAt }: RunRecord, now: number): boolean {
 }
 
 /** Whether a record was only made to take its lease. */
-export function isEmpty({ version, inbox, keys, lastEventId }: RunRecord): boolean {
-  return version === 0 && inbox.length === 0 && keys.size === 0 && lastEventId === 0
+export function isEmpty({ version, keys, lastEventId, dueAt }: RunRecord): boolean {
+  return version === 0 && keys.size === 0 && lastEventId === 0 && dueAt === undefined
 }
 
 /** Throws unless the lease is the newest of the session. */
