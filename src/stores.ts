@@ -1,6 +1,15 @@
 export { fileStore, type FileStoreOptions } from './stores/file-store.ts'
 export type { StoreFile, StoreFiles } from './stores/file-disk.ts'
 export { memoryStore, type MemoryStoreOptions } from './stores/memory-store.ts'
+export {
+  postgresStore,
+  type PostgresConnection,
+  type PostgresMessage,
+  type PostgresParam,
+  type PostgresPool,
+  type PostgresStore,
+  type PostgresStoreOptions,
+} from './stores/postgres-store.ts'
 export type {
   AcquiredLease,
   AcquireOptions,

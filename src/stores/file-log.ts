@@ -126,19 +126,23 @@ export async function readEntries(
   record: FileRecord,
   options: ReadEventsOptions,
 ): Promise<readonly LogEntry[] | undefined> {
-  const { after = 0, afterCommand = 0, commands = false, limit } = options
+  const { after = 0, afterCommand, commands = false, limit } = options
   const most = limit ?? Number.POSITIVE_INFINITY
   const entries: LogEntry[] = []
-  const knows = (event: number, command: number): boolean =>
-    event <= after && (!commands || command <= afterCommand)
+  // Whether everything before a place in the log is known.
+  const knows = (event: number, command: number): boolean => {
+    if (!commands) return event <= after
+    return afterCommand === undefined ? event < after : event <= after && command <= afterCommand
+  }
   for (const part of record.log) {
     if (knows(part.event, part.command)) continue
     if (entries.length >= most) break
     const read = await withFile(disk, `${folder}/${part.file}`, async (file) => {
       const start = await seek(file, part, knows)
       await eachLine(file, start, part.to, (line) => {
+        const isNew = afterCommand === undefined ? line.event >= after : true
         const found = entriesOf(line).filter((entry) =>
-          'event' in entry ? entry.id > after : commands && entry.id > afterCommand,
+          'event' in entry ? entry.id > after : commands && isNew && entry.id > (afterCommand ?? 0),
         )
         entries.push(...found.slice(0, most - entries.length))
         return entries.length < most
@@ -228,6 +232,33 @@ function parseLine(text: string): LogLine {
   const line = parseJson(text) as Partial<LogLine> | null | undefined // Checked below, as far as it is needed.
   if (typeof line?.event === 'number' && typeof line.command === 'number') return line as LogLine
   throw new SessionError('unreadable', 'a log of fileStore has a line that it did not write')
+}
+
+/** The number of the last event that is older than a time; `undefined` if another process removed a file. */
+export async function lastEventBefore(
+  disk: Disk,
+  folder: string,
+  record: FileRecord,
+  before: number,
+): Promise<number | undefined> {
+  if (record.lastEventAt < before) return record.lastEventId
+  let last = 0
+  for (const part of record.log) {
+    if (part.at < before) {
+      last = part.event
+      continue
+    }
+    const read = await withFile(disk, `${folder}/${part.file}`, async (file) => {
+      await eachLine(file, part.from, part.to, (line) => {
+        if (line.at >= before) return false
+        last = line.event + (line.events?.length ?? 0)
+        return true
+      })
+      return true
+    })
+    return read && last
+  }
+  return last
 }
 
 /**

@@ -30,7 +30,7 @@ import {
   type Draft,
   type Place,
 } from './file-folder.ts'
-import { cutLog, readEntries, type NewLine } from './file-log.ts'
+import { cutLog, lastEventBefore, readEntries, type NewLine } from './file-log.ts'
 import { newRecord, type FileRecord } from './file-record.ts'
 import {
   askToStop,
@@ -440,16 +440,18 @@ async function prune(disk: Disk, { keepMs, limit }: PruneOptions): Promise<numbe
 async function pruneSession(disk: Disk, id: string, before: number): Promise<boolean> {
   return change(disk, id, async ({ record, folder }) => {
     if (record === undefined) return { result: false }
-    const { snapshots, keys, folded, lastEventId, lastEventAt } = record
+    const { snapshots, keys, folded, lastEventId } = record
+    const old = await lastEventBefore(disk, folder, record, before)
+    if (old === undefined) return undefined
     // Whole runs are removed, so that what is left goes on from a snapshot; the last run too, if all of it is in the session.
-    const isOver = folded === lastEventId && lastEventAt < before
-    const old = snapshots.findLast(({ at }) => at < before)
-    const event = isOver ? folded : (old?.lastEventId ?? 0)
+    const isOver = old === lastEventId && folded === lastEventId
+    const next = snapshots.findLastIndex((snapshot) => snapshot.lastEventId <= old)
+    const event = isOver ? folded : (snapshots[next]?.lastEventId ?? 0)
     const isCut = await cutLog(disk, folder, record, { event, before })
     if (isCut === undefined) return undefined
     record.snapshots = isOver
       ? snapshots.filter(({ at }) => at >= before)
-      : snapshots.slice(Math.max(0, old === undefined ? 0 : snapshots.indexOf(old)))
+      : snapshots.slice(Math.max(0, next))
     const count = keys.size
     for (const [key, at] of keys) if (at < before) keys.delete(key)
     const isLess = isCut || record.snapshots.length < snapshots.length || keys.size < count

@@ -158,7 +158,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): RunStore {
       const wakeAt = wakeInMs === undefined ? undefined : now + wakeInMs
       const dueAt = record.inbox.length > 0 ? now : wakeAt
       Object.assign(record, { owner: undefined, stop: false, dueAt })
-      if (isEmpty(record)) records.delete(id)
+      if (dueAt === undefined && isEmpty(record)) records.delete(id)
       changed(id)
       return dueAt !== undefined && dueAt <= now
     },
