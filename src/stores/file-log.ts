@@ -256,7 +256,7 @@ export async function lastEventBefore(
       })
       return true
     })
-    return read && last
+    return read === undefined ? undefined : last
   }
   return last
 }
