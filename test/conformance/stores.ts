@@ -61,19 +61,16 @@ export function fileHarness(
   }
 }
 
-/** The harness of a run store in a folder of its own. Each handle has a store, and all have a clock that is moved by hand. */
+/** The harness of a run store in a folder of its own. Each handle is a store of its own. */
 export function fileRunHarness(): RunStoreHarness {
   return {
     capabilities: ['shared', 'interruption'],
     async start() {
       const folder = await mkdtemp(join(tmpdir(), 'allm-store-'))
       const disk = failingFiles()
-      let now = 1_800_000_000_000
-      const clock = { now: () => now, sleep: async () => undefined }
       return {
-        store: fileStore(folder, { files: disk.files, clock }),
-        connect: () => fileStore(folder, { clock }),
-        advance: (ms) => (now += ms),
+        store: fileStore(folder, { files: disk.files }),
+        connect: () => fileStore(folder),
         interruptNextSave: disk.failNextWrite,
         close: () => rm(folder, { recursive: true }),
       }
