@@ -215,7 +215,7 @@ function baseOf({ base }: Fields): string | undefined {
 }
 
 /** The entry with the highest number, or `undefined` if there is no folder, or an empty one. */
-export async function newestEntry(disk: Disk, folder: string): Promise<Entry | undefined> {
+async function newestEntry(disk: Disk, folder: string): Promise<Entry | undefined> {
   // A folder always has an entry. A listing that was read in portions may miss it while it is replaced.
   for (let attempt = 0; attempt < 10; attempt++) {
     const names = await found(disk.files.readdir(folder))
