@@ -97,7 +97,8 @@ async function killOn(place) {
       if (kills() < wanted && open < 6) await give()
       else if (kills() >= wanted && open === 0) break
       else await sleep(30)
-      if (performance.now() - began > 1_800_000) break
+      // Sessions of a mutant may never end.
+      if (performance.now() - began > (values.mutant === undefined ? 1_800_000 : 60_000)) break
     }
   } finally {
     isDone.all = true
