@@ -56,12 +56,10 @@ test('commands of several processes are applied once and in order by several own
   expect(ends.filter((end) => !['stopped', 'SIGKILL', 'exit 0'].includes(end))).toEqual([])
   // Those that sleep go on after all was done, and find that it was.
   for (const worker of workers) worker.kill('SIGCONT')
-  const closed = workers.map((worker) =>
-    worker.exitCode === null && worker.signalCode === null
-      ? new Promise((resolve) => worker.on('close', resolve))
-      : undefined,
-  )
-  await Promise.all(closed)
+  for (const worker of workers) {
+    if (worker.exitCode !== null || worker.signalCode !== null) continue
+    await new Promise((resolve) => worker.on('close', resolve))
+  }
 
   const store = fileStore(folder)
   const entries = await store.readEvents('s', { commands: true })

@@ -59,7 +59,7 @@ async function apply(lease) {
   const words = loaded?.session.metadata.words ?? []
   const inbox = (await store.readInbox('s')).slice(0, 3)
   const fresh = inbox.map(({ command }) => command.content.trim())
-  const next = Session.create({ id: 's', metadata: { words: [...words, ...fresh] } })
+  const next = Session.create({ id: 's', metadata: { words: words.concat(fresh) } })
   const events = fresh.map((word) => ({ type: 'text_delta', delta: word }))
   await store.save(next, { lease, taken: inbox.length, events, ifVersion: loaded?.version ?? 0 })
   const last = await store.append('s', [{ type: 'text_delta', delta: `by ${name}` }], { lease })
