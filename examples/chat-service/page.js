@@ -16,25 +16,19 @@ const [form, input, send, stop] = ['form', 'textarea', '#send', '#stop'].map(fin
 let refused
 
 /** Gives a command to the service. Its effect comes with the state; a refusal is shown. */
-async function command(promise) {
+function command(promise, undo) {
   refused = undefined
-  try {
-    await promise
-    return true
-  } catch (error) {
-    refused = error instanceof Error ? error.message : String(error)
-    return false
-  } finally {
+  promise.then(render, ({ message }) => {
+    refused = message
+    undo?.()
     render()
-  }
+  })
 }
 
-async function say(text) {
+function say(text) {
   if (text.trim() === '') return
-  input.value = ''
-  grow()
-  if (!(await command(run.send(text)))) input.value ||= text
-  grow()
+  write('')
+  command(run.send(text), () => write(input.value || text))
 }
 
 function render() {
@@ -199,6 +193,11 @@ function button(text, action) {
     action()
   })
   return element
+}
+
+function write(text) {
+  input.value = text
+  grow()
 }
 
 function grow() {
