@@ -49,7 +49,8 @@ function statusText({ loaded, error, running, status, pendingQuestion }) {
   if (!loaded) return 'Connecting …'
   if (running) return 'Writing …'
   if (pendingQuestion || status === 'awaiting_approval') return 'Waiting for you'
-  return status === 'awaiting_tools' ? 'Waiting for a colleague' : 'Ready'
+  if (status === 'awaiting_tools') return 'Waiting for a colleague'
+  return status === 'halted' || status === 'error' ? 'Interrupted' : 'Ready'
 }
 
 /** The elements of the messages, and what they show: a new state shares what did not change, so only the rest is drawn. */

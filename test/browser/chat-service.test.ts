@@ -70,6 +70,8 @@ describe.skipIf(executablePath === undefined)(`the page in a browser (${where})`
 
   async function open({ url }: ChatService, options = desk): Promise<Page> {
     const context = await browser.newContext(options)
+    // Only stops a test that hangs.
+    context.setDefaultTimeout(500_000)
     const page = await context.newPage()
     await page.goto(url)
     await page.getByText('Where to?').waitFor()
