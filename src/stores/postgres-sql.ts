@@ -148,11 +148,15 @@ export function statementsOf(
     (notify ? `pg_notify('${channel}', ${id})` : 'null') + ' as hint'
   const token = `nextval('${numbers}')`
 
+  // A command that comes at this very moment counts in the row, but cannot be seen by this statement. It is not one of those that were applied.
+  const taken = `(case when $7::bigint = 0 then 0 else least($7::bigint, (
+      select count(*) from ${commands} c where c.session = s.key and c.number > s.last_command
+    )) end)`
   /** $1 id, $2 status, $3 session, $4 metadata, $5 events, $6 their number, $7 taken, $8 refused, $9 first, $10 ifVersion */
   const saved = `
     version = s.version + 1, status = $2::text, updated_at = ${now},
     folded = s.last_event + $6::bigint, last_event = s.last_event + $6::bigint,
-    last_command = s.last_command + least($7::bigint, s.queued), queued = s.queued - least($7::bigint, s.queued),
+    last_command = s.last_command + ${taken}, queued = s.queued - ${taken},
     prune_at = coalesce(s.prune_at, case when $6::bigint + $7::bigint > 0 or $9::boolean then ${now} end)`
   const asExpected = '($10::bigint is null or s.version = $10::bigint)'
   const savedColumns = 's.key, s.version, s.updated_at, s.last_event, s.last_command'

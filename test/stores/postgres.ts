@@ -1,14 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { PGlite } from '@electric-sql/pglite'
-import { Pool } from 'pg'
+import { Pool, type PoolConfig } from 'pg'
 import postgres from 'postgres'
 import { postgresStore, type PostgresPool, type PostgresStore } from '../../src/stores.ts'
 
 /** Where the tests look for a Postgres that they may use. */
 const url: string = process.env['ALLM_TEST_POSTGRES'] ?? 'postgres://root@127.0.0.1:5432/test'
 
-/** Why there is no Postgres to test with, or `undefined` if there is one. */
 const missing: string | undefined = await probe()
+
+/** Why there is no Postgres to test with, for a title; `undefined` if there is one. */
+export const reasonToSkip: string | undefined = missing && ` (skipped: ${missing})`
 
 /** A client that a test opened. */
 export interface Client {
@@ -20,8 +22,12 @@ export interface Client {
 export type Open = () => Client
 
 /** A pool of `pg`. */
+export function pgPool(options: PoolConfig = {}): Pool {
+  return new Pool({ connectionString: url, max: 4, ...options })
+}
+
 const openPg: Open = () => {
-  const pool = new Pool({ connectionString: url, max: 4 })
+  const pool = pgPool()
   return { pool, close: () => pool.end() }
 }
 
@@ -66,7 +72,7 @@ export const clients: readonly TestedClient[] = [
 ]
 
 function titled(name: string): string {
-  return missing === undefined ? name : `${name} (skipped: ${missing})`
+  return `${name}${reasonToSkip ?? ''}`
 }
 
 /** A schema of its own for a test file. */
@@ -83,7 +89,8 @@ export interface Place {
 }
 
 /** Creates a schema with the tables. */
-export async function createPlace(open: Open): Promise<Place> {
+export async function createPlace(client: Open | 'pg'): Promise<Place> {
+  const open = client === 'pg' ? openPg : client
   const schema = `allm_test_${randomBytes(6).toString('hex')}`
   const own = open()
   await postgresStore(own.pool, { schema }).migrate()
