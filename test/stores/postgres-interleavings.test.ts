@@ -117,11 +117,11 @@ describe.skipIf(reasonToSkip !== undefined)(
       const lease = (await states[state]?.(world)) ?? noLease
       await holder.query('begin')
       const one = await outcomeOf(operations[first]?.(on(holder), lease, 'first'))
-      let isDone = false
+      const progress = { isDone: false }
       const waiting = outcomeOf(operations[second]?.(on(other), lease, 'second')).finally(() => {
-        isDone = true
+        progress.isDone = true
       })
-      while (!isDone && !(await isWaiting(pool, other))) continue
+      while (!progress.isDone && !(await isWaiting(pool, other))) continue
       await holder.query('commit')
       return { outcomes: [one, await waiting], after: await lookAt(world.store) }
     }
@@ -131,7 +131,7 @@ describe.skipIf(reasonToSkip !== undefined)(
 /** A store, and how the leases in it end. */
 interface World {
   readonly store: RunStore
-  expire(): Promise<void>
+  readonly expire: () => Promise<void>
 }
 
 async function taken(store: RunStore): Promise<Lease> {

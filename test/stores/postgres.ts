@@ -5,7 +5,8 @@ import postgres from 'postgres'
 import { postgresStore, type PostgresPool, type PostgresStore } from '../../src/stores.ts'
 
 /** Where the tests look for a Postgres that they may use. */
-const url: string = process.env['ALLM_TEST_POSTGRES'] ?? 'postgres://root@127.0.0.1:5432/test'
+export const serverUrl: string =
+  process.env['ALLM_TEST_POSTGRES'] ?? 'postgres://root@127.0.0.1:5432/test'
 
 const missing: string | undefined = await probe()
 
@@ -23,7 +24,7 @@ export type Open = () => Client
 
 /** A pool of `pg`. */
 export function pgPool(options: PoolConfig = {}): Pool {
-  return new Pool({ connectionString: url, max: 4, ...options })
+  return new Pool({ connectionString: serverUrl, max: 4, ...options })
 }
 
 const openPg: Open = () => {
@@ -33,7 +34,7 @@ const openPg: Open = () => {
 
 /** postgres.js, by the wrapper that the guide shows. */
 const openPostgresJs: Open = () => {
-  const sql = postgres(url, { max: 4, onnotice: () => undefined })
+  const sql = postgres(serverUrl, { max: 4, onnotice: () => undefined })
   const pool: PostgresPool = {
     query: async (text, params) => ({ rows: await sql.unsafe(text, params) }),
     listen: (channel, listener) => sql.listen(channel, listener).then((on) => () => on.unlisten()),
@@ -119,12 +120,12 @@ export async function createPlace(client: Open | 'pg'): Promise<Place> {
 }
 
 async function probe(): Promise<string | undefined> {
-  const pool = new Pool({ connectionString: url, max: 1, connectionTimeoutMillis: 5000 })
+  const pool = new Pool({ connectionString: serverUrl, max: 1, connectionTimeoutMillis: 5000 })
   try {
     await pool.query('select 1')
     return undefined
   } catch (error) {
-    return `no Postgres at ${new URL(url).host} (${error instanceof Error ? error.message : String(error)}); set ALLM_TEST_POSTGRES`
+    return `no Postgres at ${new URL(serverUrl).host} (${error instanceof Error ? error.message : String(error)}); set ALLM_TEST_POSTGRES`
   } finally {
     await pool.end()
   }
