@@ -181,6 +181,11 @@ export function statementsOf(
     )
     select version::float8 as version, ${hint('$1::text')} from saved`
 
+  /** $1 id, $2 after, $3 limit. Numbers have no gaps, so the end of the page is known, and no more than the page is read. */
+  const key = `(select key from ${sessions} where id = $1::text)`
+  const page = `${events} e where e.session = ${key} and e.number > $2::bigint and e.number <= coalesce(
+        greatest($2::bigint, (select min(number) - 1 from ${events} where session = ${key})) + $3::bigint, 9223372036854775807)`
+
   return {
     load: `select s.version::float8 as version, s.updated_at::float8 as updated_at, s.folded::float8 as folded, t.body
       from ${sessions} s join ${texts} t on t.session = s.key where s.id = $1::text`,
@@ -272,12 +277,12 @@ export function statementsOf(
 
     /** $1 id, $2 after, $3 limit */
     readEvents: `select 0 as rank, e.number::float8 as number, e.at::float8 as at, e.body, null as refused
-      from ${events} e where e.session = (select key from ${sessions} where id = $1::text) and e.number > $2::bigint
+      from ${page}
       order by e.number limit $3::bigint`,
     /** The same with $4 afterCommand, $5 the number of events before a command. A command comes after the events that were there when it was applied. */
     readLog: `select rank, number::float8 as number, at::float8 as at, body, refused from (
         (select e.number as place, 0 as rank, e.number, e.at, e.body, null as refused
-          from ${events} e where e.session = (select key from ${sessions} where id = $1::text) and e.number > $2::bigint
+          from ${page}
           order by e.number limit $3::bigint)
         union all
         (select c.position as place, 1 as rank, c.number, c.taken_at as at, c.body, c.refused

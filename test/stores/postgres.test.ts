@@ -155,6 +155,7 @@ for (const { title, missing, open } of clients) {
         'list by status': await planOf((store) => store.list({ status: 'halted', limit: 20 })),
         'list a page': await planOf((store) => store.list({ after: 'u5/105', limit: 20 })),
         prune: await planOf((store) => store.prune({ keepMs: 0, limit: 5 })),
+        'a page of the log': await planOf((store) => store.readEvents('s', { after: 5, limit: 9 })),
       }
       for (const [name, plan] of Object.entries(plans)) {
         expect(plan, name).not.toContain('Seq Scan on allm_sessions')
@@ -162,6 +163,7 @@ for (const { title, missing, open } of clients) {
       expect(plans.due).toContain('allm_by_due')
       expect(plans.claim).toContain('allm_by_due')
       expect(plans['list by status']).toContain('allm_by_status')
+      expect(plans['a page of the log']).toMatch(/Index Cond: .*number > .* AND .*number <= /)
       expect(plans['list by prefix']).toMatch(/Index Cond: .*>= '?.*u7\//)
     })
   })
