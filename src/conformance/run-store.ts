@@ -641,10 +641,9 @@ export const runStoreCases: readonly RunStoreCase[] = [
     const lease = await taken(store, 's')
     await store.push('s', send('0'))
     for (let round = 1; round <= 20; round++) {
-      await Promise.all([
-        other.push('s', send(String(round))),
-        store.save(sessionOf('s'), { lease, taken: 1 }),
-      ])
+      const push = (): Promise<unknown> => other.push('s', send(String(round)))
+      const save = (): Promise<unknown> => store.save(sessionOf('s'), { lease, taken: 1 })
+      await Promise.all(round % 2 === 0 ? [push(), save()] : [save(), push()])
     }
     const log = shown(await store.readEvents('s', { commands: true }))
     const wanted = Array.from({ length: 20 }, (_, index) => `command ${index + 1} ${index}`)

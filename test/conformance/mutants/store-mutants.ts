@@ -141,7 +141,7 @@ export const storeMutants: readonly Mutant<StoreHarness>[] = [
     caught: 'what was saved cannot be changed from outside',
     harness: memoryHarness(sharing),
   },
-  inMemory('ids are cut', 'long ids are kept apart', (store) => {
+  large('ids are cut', 'long ids are kept apart', (store) => {
     const key = (id: string): string => id.slice(0, 300)
     return {
       ...store,
@@ -152,6 +152,67 @@ export const storeMutants: readonly Mutant<StoreHarness>[] = [
       save: (session, options) => store.save({ ...session, id: key(session.id) }, options),
     }
   }),
+  inMemory('ids have up to 511 characters', 'ids have up to 512 characters', (store) => ({
+    ...store,
+    save: async (session, options) => {
+      if (session.id.length === 512) throw new SessionError('unavailable', 'too long')
+      return store.save(session, options)
+    },
+  })),
+  inMemory(
+    'an illegal id is just not there',
+    'an id that no store can hold is refused',
+    (store) => ({
+      ...store,
+      load: async (id) => (id.length > 512 ? undefined : store.load(id)),
+    }),
+  ),
+  large(
+    'NUL is left out',
+    'text of all kinds survives, in the conversation and in metadata',
+    (store) => ({
+      ...store,
+      save: (session, options) =>
+        store.save(
+          JSON.parse(JSON.stringify(session).replaceAll('\\u0000', '')) as SavedSession,
+          options,
+        ),
+    }),
+  ),
+  inMemory(
+    'saves are counted as events',
+    'a session without a log has no events folded in',
+    (store) => ({
+      ...store,
+      load: async (id) => {
+        const stored = await store.load(id)
+        return stored && { ...stored, lastEventId: stored.version }
+      },
+    }),
+  ),
+  inMemory('a list is ordered by UTF-16', 'a list is ordered by code points', (store) => ({
+    ...store,
+    list: async ({ limit, after, ...options } = {}) =>
+      (await store.list(options))
+        .filter(({ id }) => after === undefined || id > after)
+        .toSorted((left, right) => (left.id < right.id ? -1 : 1))
+        .slice(0, limit),
+  })),
+  inMemory(
+    'metadata is compared as text',
+    'a list shows metadata, and is limited to some of it',
+    (store) => ({
+      ...store,
+      list: async ({ metadata = {}, limit, ...options } = {}) =>
+        (await store.list(options))
+          .filter((row) =>
+            Object.entries(metadata).every(
+              ([name, value]) => textual(row.metadata?.[name]) === textual(value),
+            ),
+          )
+          .slice(0, limit),
+    }),
+  ),
   inMemory('a save has no time', 'the time of a save is told', (store) => ({
     ...store,
     load: async (id) => {
@@ -178,7 +239,7 @@ export const storeMutants: readonly Mutant<StoreHarness>[] = [
       },
     }),
   ),
-  inMemory(
+  large(
     'a list is in the order of the saves',
     'a list has a row for each session, in the order of their ids',
     (store) => ({
@@ -191,7 +252,7 @@ export const storeMutants: readonly Mutant<StoreHarness>[] = [
           : store.list(options),
     }),
   ),
-  inMemory('a list has every status', 'a list is limited to a status', (store) => ({
+  large('a list has every status', 'a list is limited to a status', (store) => ({
     ...store,
     list: ({ status: _status, ...options } = {}) => store.list(options),
   })),
@@ -261,7 +322,7 @@ export const storeMutants: readonly Mutant<StoreHarness>[] = [
       }
     },
   ),
-  inFiles(
+  largeInFiles(
     'a session is kept in memory too, and never looked at again',
     'another store on the same place finds the session',
     forgetful,
@@ -271,7 +332,7 @@ export const storeMutants: readonly Mutant<StoreHarness>[] = [
     'another store on the same place refuses a stale save',
     remembering,
   ),
-  inFiles(
+  largeInFiles(
     'what cannot be read is not there',
     'a session that cannot be read is unreadable, not absent',
     (folder, files) => {
@@ -294,12 +355,26 @@ function inMemory(
   return { defect, caught, harness: memoryHarness(() => change(memoryStore())) }
 }
 
+/** The same, when other cases find it too. */
+function large(...parts: Parameters<typeof inMemory>): Mutant<StoreHarness> {
+  return { ...inMemory(...parts), large: true }
+}
+
+function largeInFiles(...parts: Parameters<typeof inFiles>): Mutant<StoreHarness> {
+  return { ...inFiles(...parts), large: true }
+}
+
 function inFiles(
   defect: string,
   caught: string,
   make: (folder: string, files: StoreFiles) => SessionStore,
 ): Mutant<StoreHarness> {
   return { defect, caught, harness: fileHarness(make) }
+}
+
+/** A value as text, in which a number is like its digits. */
+function textual(value: unknown): string {
+  return (JSON.stringify(value) ?? '').replaceAll('"', '')
 }
 
 function textOf({ thread }: SavedSession): string {
