@@ -10,8 +10,6 @@ export interface Mutant<Harness> {
   /** The name of the case. */
   readonly caught: string
   readonly harness: Harness
-  /** The defect is so large that other cases find it too. */
-  readonly large?: true
 }
 
 export type Change = (adapter: ChatAdapter) => ChatAdapter

@@ -28,7 +28,7 @@ const modules: Readonly<Record<string, unknown>> = {
 
 /** Run stores with one defect each: the memory store, with a piece of its source replaced. */
 export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
-  large(
+  mutant(
     'a lease does not say when it ends',
     'a lease is given, also before the session exists',
     'defined<AcquiredLease>({ token: lastToken, expiresAt, wakeInMs })',
@@ -40,13 +40,13 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
     'if (isLive(record, now)) return undefined',
     'if (isLive(record, now) && record.owner !== owner) return undefined',
   ),
-  large(
+  mutant(
     'a lease that expired is never given again',
     'a lease that expired can be taken, with a larger token',
     'if (isLive(record, now)) return undefined',
     'if (record.owner !== undefined) return undefined',
   ),
-  large(
+  mutant(
     'a token is used twice',
     'tokens rise with each lease of a session',
     '    lastToken++\n',
@@ -70,19 +70,19 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
     },
     renew`,
   ),
-  large(
+  mutant(
     'a renewal changes nothing',
     'a lease that is renewed lasts',
     'record.dueAt = clock.now() + ttlMs',
     'void ttlMs',
   ),
-  large(
+  mutant(
     'a lease that expired is lost at once',
     'a lease that expired and that nobody took can still be used',
     'if (record === undefined || record.token !== lease.token) throw leaseLost(id, lease)',
     'if (record === undefined || record.token !== lease.token || !isLive(record, clock.now())) throw leaseLost(id, lease)',
   ),
-  large(
+  mutant(
     'a save does not look at the token',
     'an owner that lost its lease saves nothing',
     'const known = lease === undefined ? records.get(id) : owned(id, lease)',
@@ -152,13 +152,13 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
     'assertAcquireOptions(options)\n      const [id] = dueIds()',
     'const [id] = dueIds()',
   ),
-  large(
+  mutant(
     'events are not counted as folded',
     'a save stores the session, its events and what it took',
     'const folded = record.lastEventId',
     'const folded = record.lastEventId - texts.length',
   ),
-  large(
+  mutant(
     'what a save took is logged after its events',
     'a save stores the session, its events and what it took',
     'take(record, taken, now, refused)\n      addEvents(record, texts, now)',
@@ -171,19 +171,19 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
     `if (known !== undefined && ifVersion !== undefined && known.version !== ifVersion) take(known, taken, now, refused)
       refuseStale(id, known?.version ?? 0, ifVersion)`,
   ),
-  large(
+  mutant(
     'a save without a lease logs nothing',
     'a save at rest needs no lease, and logs its events',
     'const texts = events.map((event) => JSON.stringify(event))\n      take(',
     'const texts = (lease === undefined ? [] : events).map((event) => JSON.stringify(event))\n      take(',
   ),
-  large(
+  mutant(
     'an append counts as folded',
     'events that are appended are not folded until the next save',
     'addEvents(record, texts, clock.now())',
     'addEvents(record, texts, clock.now())\n      if (record.version > 0) record.folded = record.lastEventId',
   ),
-  large(
+  mutant(
     'a save writes its events first, and the session a moment later',
     'a reader sees all of a save or nothing of it',
     'const version = record.version + 1',
@@ -210,7 +210,7 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
         if (texts.length === 3) await nextTurn()
       }`,
   ),
-  large(
+  mutant(
     'an append does not look where the log ends',
     'an append after a number that is not the last is refused',
     /refuseGap\([^)]*\)/,
@@ -244,7 +244,7 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
       for (const [index, text] of texts.entries()) record.events.push({ id: last - texts.length + 1 + index, at: clock.now(), text })
       record.events.sort((left, right) => left.id - right.id)`,
   ),
-  large(
+  mutant(
     'commands stand at the end of the log',
     'commands stand in the log where they were applied',
     'while ((given[0]?.position ?? event.id) < event.id)',
@@ -268,7 +268,7 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
     'snapshots.findLast(({ lastEventId }) => lastEventId <= at)',
     'snapshots.find(({ lastEventId }) => lastEventId <= at)',
   ),
-  large(
+  mutant(
     'the first snapshot is given for any number',
     'a session whose runs are not marked has no snapshot',
     'snapshots.findLast(({ lastEventId }) => lastEventId <= at)',
@@ -280,13 +280,13 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
     'record.inbox.push({ at: now, text })',
     'if (text.includes(\'"deny"\')) record.inbox.unshift({ at: now, text })\n      else record.inbox.push({ at: now, text })',
   ),
-  large(
+  mutant(
     'the last commands are taken',
     'the commands that came first are taken first',
     'record.inbox.splice(0, count)',
     'record.inbox.splice(count === 2 && record.inbox.length === 3 ? 1 : 0, count)',
   ),
-  large(
+  mutant(
     'a save empties the inbox',
     'the commands that came first are taken first',
     'record.inbox.splice(0, count)',
@@ -303,7 +303,7 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
         record.inbox = rest
       }\n`,
   ),
-  large(
+  mutant(
     'keys are not kept',
     'a command with a key that came before is ignored',
     'if (key !== undefined) record.keys.set(key, now)',
@@ -369,7 +369,7 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
     'if (record === undefined) return undefined\n  const { status, version',
     'if (record === undefined || (record.version === 0 && record.owner === undefined && id === "s")) return undefined\n  const { status, version',
   ),
-  large(
+  mutant(
     'what somebody owns is due when a command comes',
     'a command makes its session due, unless somebody owns it',
     'if (!isLive(record, now)) record.dueAt',
@@ -417,7 +417,7 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
     'waitMs > 0 && record.inbox.length === 0 ? waitMs : undefined',
     'undefined',
   ),
-  large(
+  mutant(
     'a dead owner keeps its session',
     'a session whose owner died is due and can be claimed',
     'dueAt !== undefined && dueAt <= now)\n',
@@ -513,7 +513,7 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
     'const before = clock.now() - keepMs',
     'const before = clock.now() - 0 * keepMs + 1',
   ),
-  large(
+  mutant(
     'keys are kept for ever',
     'pruning forgets old keys, and counts their sessions',
     'for (const [key, at] of keys) if (at < before) keys.delete(key)',
@@ -555,7 +555,7 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
     'own.delete(listener)',
     'void own',
   ),
-  large(
+  mutant(
     'a store says that it notifies, and does not',
     'a store that notifies hears of the changes of others',
     'for (const listener of listeners.get(id) ?? []) queueMicrotask(listener)',
@@ -587,7 +587,6 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
     'const known = lease === undefined ? records.get(id) : typeof metadata.count === "number" ? recordOf(id) : owned(id, lease)',
   ),
   {
-    large: true,
     defect: 'each handle has a memory of its own',
     caught: 'another handle continues what one began',
     harness: apart(),
@@ -609,11 +608,6 @@ function mutant(
   more: (source: string) => string = (source) => source,
 ): Mutant<RunStoreHarness> {
   return { defect, caught, harness: impatient(memoryRunHarness(made(from, to, more))) }
-}
-
-/** The same, when other cases find it too. */
-function large(...parts: Parameters<typeof mutant>): Mutant<RunStoreHarness> {
-  return { ...mutant(...parts), large: true }
 }
 
 /** The same, for a harness that interrupts saves. */

@@ -141,7 +141,7 @@ export const storeMutants: readonly Mutant<StoreHarness>[] = [
     caught: 'what was saved cannot be changed from outside',
     harness: memoryHarness(sharing),
   },
-  large('ids are cut', 'long ids are kept apart', (store) => {
+  inMemory('ids are cut', 'long ids are kept apart', (store) => {
     const key = (id: string): string => id.slice(0, 300)
     return {
       ...store,
@@ -167,7 +167,7 @@ export const storeMutants: readonly Mutant<StoreHarness>[] = [
       load: async (id) => (id.length > 512 ? undefined : store.load(id)),
     }),
   ),
-  large(
+  inMemory(
     'NUL is left out',
     'text of all kinds survives, in the conversation and in metadata',
     (store) => ({
@@ -239,7 +239,7 @@ export const storeMutants: readonly Mutant<StoreHarness>[] = [
       },
     }),
   ),
-  large(
+  inMemory(
     'a list is in the order of the saves',
     'a list has a row for each session, in the order of their ids',
     (store) => ({
@@ -252,7 +252,7 @@ export const storeMutants: readonly Mutant<StoreHarness>[] = [
           : store.list(options),
     }),
   ),
-  large('a list has every status', 'a list is limited to a status', (store) => ({
+  inMemory('a list has every status', 'a list is limited to a status', (store) => ({
     ...store,
     list: ({ status: _status, ...options } = {}) => store.list(options),
   })),
@@ -322,7 +322,7 @@ export const storeMutants: readonly Mutant<StoreHarness>[] = [
       }
     },
   ),
-  largeInFiles(
+  inFiles(
     'a session is kept in memory too, and never looked at again',
     'another store on the same place finds the session',
     forgetful,
@@ -332,7 +332,7 @@ export const storeMutants: readonly Mutant<StoreHarness>[] = [
     'another store on the same place refuses a stale save',
     remembering,
   ),
-  largeInFiles(
+  inFiles(
     'what cannot be read is not there',
     'a session that cannot be read is unreadable, not absent',
     (folder, files) => {
@@ -353,15 +353,6 @@ function inMemory(
   change: (store: SessionStore) => SessionStore,
 ): Mutant<StoreHarness> {
   return { defect, caught, harness: memoryHarness(() => change(memoryStore())) }
-}
-
-/** The same, when other cases find it too. */
-function large(...parts: Parameters<typeof inMemory>): Mutant<StoreHarness> {
-  return { ...inMemory(...parts), large: true }
-}
-
-function largeInFiles(...parts: Parameters<typeof inFiles>): Mutant<StoreHarness> {
-  return { ...inFiles(...parts), large: true }
 }
 
 function inFiles(
