@@ -534,14 +534,20 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
   mutant(
     'events go that are not folded',
     'pruning keeps the events of a run that are not folded yet',
-    'const isOver = folded === lastEventId &&',
-    'const isOver = (folded === lastEventId || snapshots.length === 1) &&',
+    'const isOver = old === lastEventId && folded === lastEventId',
+    'const isOver = old === lastEventId && (folded === lastEventId || snapshots.length === 1)',
   ),
   mutant(
     'pruning cuts a run in the middle',
     'pruning removes whole runs, so the log goes on from a snapshot',
-    'const cut = isOver ? folded : (old?.lastEventId ?? 0)',
-    'const cut = isOver ? folded : (old?.lastEventId ?? 0) + (snapshots.length > 1 ? 1 : 0)',
+    'const cut = isOver ? folded : (snapshots[next]?.lastEventId ?? 0)',
+    'const cut = isOver ? folded : (snapshots[next]?.lastEventId ?? 0) + (snapshots.length > 1 ? 1 : 0)',
+  ),
+  mutant(
+    'a run goes only when the next one is old too',
+    'pruning removes a run when all of its events are old',
+    'findLastIndex((snapshot) => snapshot.lastEventId <= old)',
+    'findLastIndex((snapshot) => snapshot.lastEventId <= old && snapshot.at < before)',
   ),
   mutant(
     'an append gives no hint',
