@@ -139,7 +139,7 @@ function live(place, ledger, mode, isDone) {
     })
     let errors = ''
     const timers = []
-    const later = (ms, work) => timers.push(setTimeout(work, ms))
+    const later = (ms, work) => timers.push(setTimeout(() => work(), ms))
     const watch = setInterval(() => isDone.all && child.kill('SIGTERM'), 100)
     child.stderr.on('data', (data) => (errors += String(data)))
     child.stdout.once('data', () => {
