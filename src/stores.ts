@@ -1,4 +1,5 @@
-export { fileStore, type FileStoreOptions, type StoreFiles } from './stores/file-store.ts'
+export { fileStore, type FileStoreOptions } from './stores/file-store.ts'
+export type { StoreFile, StoreFiles } from './stores/file-disk.ts'
 export { memoryStore, type MemoryStoreOptions } from './stores/memory-store.ts'
 export {
   postgresStore,
