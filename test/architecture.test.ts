@@ -33,6 +33,8 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   session: [...run, 'tools', 'chat'],
   stores: [...ground, 'session'],
   runs: [...ground, 'run', 'session', 'stores'],
+  // Types only: a page loads nothing else.
+  client: ['types', 'run', 'session', 'runs'],
   images: [...run, 'vision'],
   http: ['types', 'errors', 'core'],
   vision: ground,

@@ -63,6 +63,16 @@ test('a loop with a tool stays within its byte budget', async () => {
   expect((await bundled(loop)).gzip).toBeLessThan(budgets.loop)
 })
 
+test('the client for pages is at most 4 KB, and has nothing but itself', async () => {
+  const { gzip, inputs } = await bundled(`
+import { connectRun } from './src/client.ts'
+console.log(connectRun({ url: '/runs/ada' }).state)
+`)
+  expect(gzip).toBeLessThan(4000)
+  const others = inputs.filter((path) => !path.startsWith('src/client/') && path !== '<stdin>')
+  expect(others).toEqual([])
+})
+
 test('the package has no runtime dependency', () => {
   const manifest: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   for (const field of ['dependencies', 'peerDependencies', 'optionalDependencies']) {
