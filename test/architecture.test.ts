@@ -33,7 +33,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   session: [...run, 'tools', 'chat'],
   stores: [...ground, 'session'],
   images: [...run, 'vision'],
-  http: ['types', 'errors', 'core'],
+  http: ground,
   vision: ground,
   'providers/shared': provider,
   'providers/openai': [...provider, 'providers/shared'],

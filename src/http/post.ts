@@ -1,7 +1,8 @@
 import { reasonOf, startTimer, systemClock } from '../core/clock.ts'
-import { AdapterError } from '../errors/errors.ts'
+import { AdapterError, reasonOfStatus } from '../errors/errors.ts'
+import { parseJson } from '../types/guards.ts'
 import { guardCall, type HttpCall } from './call.ts'
-import { beginning, transportFailure } from './failure.ts'
+import { beginning, messageIn, retryAfterMs, transportFailure } from './failure.ts'
 import { secretsOf, type Secrets } from './secrets.ts'
 
 /** How much of an error response's body is read, and for how long: a body that does not end must not hide the status. */
@@ -11,7 +12,7 @@ const maxFailureMs = 1000
 /**
  * Sends a call and returns a successful response, its body unread.
  *
- * Any other status throws the `AdapterError` of the call's `parseFailure`. Redirects are not followed, because the key
+ * Any other status throws an `AdapterError`, read by the call's `parseFailure` if it has one. Redirects are not followed, because the key
  * must not reach another host.
  */
 export async function post(call: HttpCall, signal: AbortSignal): Promise<Response> {
@@ -20,14 +21,14 @@ export async function post(call: HttpCall, signal: AbortSignal): Promise<Respons
   if (signal.aborted) throw transportFailure(signal.reason, call, signal)
   let response: Response
   try {
-    const body = call.body === undefined ? {} : { body: call.body }
+    const given = call.json === undefined ? call.body : JSON.stringify(call.json)
+    const body = given === undefined ? {} : { body: given }
     const init = { method: 'POST', headers, ...body, redirect: 'manual', signal } as const
     response = await unlessAborted(send(call.url, init), signal)
   } catch (error) {
     throw transportFailure(error, call, signal)
   }
   if (response.status < 200 || response.status >= 300) throw await refusal(response, call)
-  call.onResponse?.(response)
   return response
 }
 
@@ -45,7 +46,7 @@ function unlessAborted(sending: Promise<Response>, signal: AbortSignal): Promise
 
 /** The headers, checked here because the platform's own error quotes the value, which may be the key. */
 function legalHeaders(call: HttpCall): Record<string, string> {
-  const headers = { ...call.headers }
+  const headers: Record<string, string> = { ...call.headers }
   const probe = new Headers()
   for (const [name, value] of Object.entries(headers)) {
     try {
@@ -55,6 +56,9 @@ function legalHeaders(call: HttpCall): Record<string, string> {
       const { provider, requestId } = call
       throw new AdapterError('invalid_request', message, { provider, requestId })
     }
+  }
+  if (call.json !== undefined && !probe.has('content-type')) {
+    headers['content-type'] = 'application/json'
   }
   return headers
 }
@@ -71,9 +75,12 @@ async function refusal(response: Response, call: HttpCall): Promise<AdapterError
   const now = (call.clock ?? systemClock).now()
   const secrets = secretsOf(call)
   const known = secrets.bodyFilter()(body, true)
-  const { reason, message, ...rest } = call.parseFailure(status, known, headers, now)
+  const json = parseJson(known)
+  const read = call.parseFailure?.({ status, body: known, json, headers, now }) ?? {}
+  const { reason = reasonOfStatus(status), message = messageIn(json), ...rest } = read
   const text = message ?? `${call.provider} answered ${status}${beginning(known, secrets)}`
-  return new AdapterError(reason, text, { ...facts, status, ...rest })
+  const wait = retryAfterMs(headers, now) ?? rest.retryAfterMs
+  return new AdapterError(reason, text, { ...facts, status, ...rest, retryAfterMs: wait })
 }
 
 /** The text of a response that is not an answer: what comes of it in time. One that breaks off is not quoted. */
