@@ -24,7 +24,7 @@ export function callTo(url: string, fields: Partial<HttpCall> = {}): HttpCall {
 }
 
 /** Emits the data of every event as text. `END` ends the stream, `BAD` cannot be decoded, and `SKIP` has no item. */
-export const plainDecoder: MakeDecoder = (sink) => ({
+const plainDecoder: MakeDecoder = (sink) => ({
   push(data) {
     if (data === 'BAD') throw new SyntaxError('no JSON')
     if (data === 'END') {

@@ -210,9 +210,9 @@ export interface ProviderWire {
   readonly whole?: true | undefined
   /**
    * Renders a request. Images and files are checked by then. Whatever is wrong with the request throws; a setting that is left
-   * out is told to `context.warn`.
+   * out is told to `context.warn`. It may return a promise, such as one that loads images.
    */
-  render(request: ModelRequest, context: RenderContext): RenderedCall
+  render(request: ModelRequest, context: RenderContext): RenderedCall | Promise<RenderedCall>
 }
 
 /**
@@ -253,7 +253,7 @@ function decodedStream(
     const request = checkedMedia(withoutEmpty(named), wire)
     const { sessionId, newId } = options
     const context = { provider, stream, warn, sessionId, newId }
-    const rendered = renderedCall(wire, request, context)
+    const rendered = await renderedCall(wire, request, context)
     const { path, query, body, forms } = rendered
     decoder = rendered.decoder
     const url = urlOf(wire.connection, path, query)
@@ -301,13 +301,13 @@ export function warningList(): { readonly warnings: readonly Warning[]; readonly
   }
 }
 
-function renderedCall(
+async function renderedCall(
   wire: ProviderWire,
   request: ModelRequest,
   context: RenderContext,
-): RenderedCall {
+): Promise<RenderedCall> {
   try {
-    return wire.render(request, context)
+    return await wire.render(request, context)
   } catch (error) {
     throw located(error, request)
   }

@@ -1,5 +1,7 @@
 import { AdapterError } from '../../errors/errors.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
+import type { ModelRequest } from '../../types/request.ts'
+import type { Warn } from '../../types/warning.ts'
 
 /** Members of a body. A member without a value is left out. */
 type Members = Readonly<Record<string, JsonValue | undefined>>
@@ -17,6 +19,18 @@ export function requestBody<T>(fields: Readonly<Record<keyof T, Members>>): Json
     }
   }
   return body
+}
+
+/** Warns about every one of these settings that the request has. `when` ends the sentence: "takes no seed while it reasons". */
+export function leaveOut(
+  request: ModelRequest,
+  settings: readonly (keyof ModelRequest)[],
+  { warn }: { readonly warn: Warn },
+  when = '',
+): void {
+  for (const setting of settings) {
+    if (request[setting] !== undefined) warn(setting, `${request.model} takes no ${setting}${when}`)
+  }
 }
 
 /** What is told when a model is sent another effort than the caller asked for, the same on every provider. */
