@@ -1,6 +1,23 @@
 export { fileStore, type FileStoreOptions, type StoreFiles } from './stores/file-store.ts'
 export { memoryStore, type MemoryStoreOptions } from './stores/memory-store.ts'
 export type {
+  AcquiredLease,
+  AcquireOptions,
+  AppendOptions,
+  CommandEntry,
+  EventEntry,
+  InboxEntry,
+  LogEntry,
+  PruneOptions,
+  PushOptions,
+  ReadEventsOptions,
+  ReleaseOptions,
+  RunState,
+  RunStore,
+  Snapshot,
+} from './stores/run-store.ts'
+export type {
+  Lease,
   ListOptions,
   SaveOptions,
   SessionRow,

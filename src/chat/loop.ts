@@ -230,7 +230,8 @@ function askModel(loop: LoopState): BatchSource {
   // Later requests consist of parts that were checked or made here.
   if (loop.turns === 0 || loop.changes !== undefined) checkRequest(loop.context, request)
   loop.turns++
-  loop.source = modelCall(loop.context, request, loop.state)
+  loop.source = modelCall(loop.context, request, loop.state, loop.attempts)
+  loop.attempts = 0
   return loop.source
 }
 

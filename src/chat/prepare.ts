@@ -60,6 +60,8 @@ export interface LoopState {
   changedTools: Pick<LoopState, 'tools' | 'specs'> | undefined
   /** The number of model calls made. */
   turns: number
+  /** Attempts that an earlier run made of the next model call. */
+  attempts: number
   /** Why the loop ends, once that is decided. */
   haltedReason: HaltedReason | undefined
   /** What is being read: a model call, or a batch of tools. */
@@ -78,6 +80,7 @@ interface LoopStart {
   readonly kind: 'step' | 'chat'
   readonly state: Collector
   readonly turns?: number
+  readonly attempts?: number | undefined
   readonly decisions?: readonly CallDecision[] | undefined
   readonly late?: readonly Message[] | undefined
   readonly mode?: 'auto' | 'manual' | undefined
@@ -115,6 +118,7 @@ export function createLoop(
     changes: undefined,
     changedTools: undefined,
     turns: start.turns || turnsIn(start.state),
+    attempts: start.attempts ?? 0,
     haltedReason: undefined,
     source: undefined,
     output: undefined,

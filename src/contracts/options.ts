@@ -200,6 +200,12 @@ export interface RetryPolicy {
   readonly retryOn: readonly (AdapterErrorReason | ImageAdapterErrorReason)[]
   /** Wait as long as the provider asks, instead of the computed time. */
   readonly respectRetryAfter: boolean
+  /**
+   * The longest wait that passes inside the call. Without it, all do. A call that would have to wait longer fails instead, and its error says
+   * how long (`retryAfterMs`, also beyond `maxDelayMs`), how many attempts were made (`metadata.attempts`) and that
+   * another one is due (`metadata.postponed`).
+   */
+  readonly longestWaitMs?: number | undefined
 }
 
 /** `'default'`, `false` for none, or what differs from the default. */

@@ -15,12 +15,18 @@ export interface RetryPlan {
   readonly maxDelayMs: number
   readonly jitterMs: number
   readonly respectRetryAfter: boolean
+  /** A longer wait is not waited for here: the loop fails with what `postponed` returns. */
+  readonly longestWaitMs?: number | undefined
+  /** Attempts that were made before this loop. They count. */
+  readonly attemptsBefore?: number | undefined
   readonly clock: Clock
   readonly signal?: AbortSignal | undefined
   /** Classifies a failure. */
   readonly classify: (error: unknown) => Failure
   /** The other side asked for a longer wait than `maxDelayMs`: returns the error to fail with. */
   readonly retryAfterTooLong: (error: unknown, retryAfterMs: number) => unknown
+  /** The next attempt is for the caller, after a wait: returns the error that says so. */
+  readonly postponed: (error: unknown, attempts: number, delayMs: number) => unknown
   /** Called before each wait. */
   readonly onRetry?: ((error: unknown, attempt: number, delayMs: number) => void) | undefined
   readonly random?: (() => number) | undefined
@@ -30,7 +36,7 @@ export interface RetryPlan {
  * The one retry loop of the library: tries `attempt` until it succeeds, fails for good, or the attempts are used up.
  *
  * Waits double from `baseDelayMs` to `maxDelayMs`, plus jitter. A wait that the other side asks for is used instead, also one of 0, up to
- * `maxDelayMs`; beyond that the loop fails at once. The plan is made when it is first needed, because most calls succeed.
+ * `maxDelayMs`; beyond that the loop fails at once. With `longestWaitMs` the longer waits are the caller's, whatever their length. The plan is made when it is first needed, because most calls succeed.
  */
 export async function retry<T>(makePlan: () => RetryPlan, attempt: () => Promise<T>): Promise<T> {
   let plan: RetryPlan | undefined
@@ -39,12 +45,19 @@ export async function retry<T>(makePlan: () => RetryPlan, attempt: () => Promise
       return await attempt()
     } catch (error) {
       plan ??= makePlan()
+      const { longestWaitMs, attemptsBefore = 0 } = plan
+      const attempts = attemptsBefore + number
       const failure = plan.classify(error)
-      if (!failure.transient || number >= plan.maxAttempts) throw error
+      if (!failure.transient || attempts >= plan.maxAttempts) throw error
       const asked = plan.respectRetryAfter ? failure.retryAfterMs : undefined
-      if (asked !== undefined && asked > plan.maxDelayMs) throw plan.retryAfterTooLong(error, asked)
-      const delayMs = delayAfter(number, asked, plan)
-      plan.onRetry?.(error, number, delayMs)
+      if (longestWaitMs === undefined && asked !== undefined && asked > plan.maxDelayMs) {
+        throw plan.retryAfterTooLong(error, asked)
+      }
+      const delayMs = delayAfter(attempts, asked, plan)
+      plan.onRetry?.(error, attempts, delayMs)
+      if (longestWaitMs !== undefined && delayMs > longestWaitMs) {
+        throw plan.postponed(error, attempts, delayMs)
+      }
       await plan.clock.sleep(delayMs, plan.signal)
     }
   }

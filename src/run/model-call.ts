@@ -41,18 +41,20 @@ export interface ModelRun extends BatchSource {
  * Makes one model call: one retry loop before the first event, timeouts, cancellation, telemetry and the fold.
  *
  * A failure before the first event rejects. A later failure is emitted as the last event, and the run then ends normally.
- * Nothing happens before the first `next()`. A loop passes its own `state` to fold into.
+ * Nothing happens before the first `next()`. A loop passes its own `state` to fold into, and the attempts that an earlier run made.
  */
 export function modelCall(
   context: RunContext,
   request: ModelRequest,
   state: Collector = createCollector(),
+  attemptsBefore: number = 0,
 ): ModelRun {
   const call = settleCall(context, request, state.thread)
   state.requestId = call.requestId
   state.provider = call.provider
   const run: Run = {
     call,
+    attemptsBefore,
     state,
     phase: 'new',
     stop: new AbortController(),
@@ -155,6 +157,8 @@ const over: Step = { done: true, value: undefined }
 /** A model call under way. */
 interface Run {
   readonly call: ModelCall
+  /** Attempts of an earlier run, which waited between them. */
+  readonly attemptsBefore: number
   readonly state: Collector
   /** `ending`: the last event was emitted, and the adapter may still have to finish. */
   phase: 'new' | 'opening' | 'open' | 'ending' | 'ended'
@@ -207,6 +211,7 @@ async function start(run: Run): Promise<Step> {
         retryPlan(call.retry, {
           clock: call.clock,
           signal: run.stop.signal,
+          attemptsBefore: run.attemptsBefore,
           onRetry: reportRetry(call.clock, () => callFacts(call)),
         }),
       () => firstBatch(run, apiKey),

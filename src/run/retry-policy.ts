@@ -4,6 +4,7 @@ import type { RetryPlan } from '../core/retry.ts'
 import { emitTelemetry, isObserved, type SpanFacts } from '../core/telemetry.ts'
 import { errorToJSON } from '../errors/error-json.ts'
 import { AdapterError, ImageAdapterError, StreamError } from '../errors/errors.ts'
+import type { JsonObject } from '../types/json.ts'
 
 /** Three attempts, with waits from half a second doubling to thirty, for transient failures. */
 const defaultRetryPolicy: RetryPolicy = {
@@ -19,6 +20,7 @@ const defaultRetryPolicy: RetryPolicy = {
 interface RetryContext {
   readonly clock: Clock
   readonly signal?: AbortSignal | undefined
+  readonly attemptsBefore?: number | undefined
   readonly onRetry?: RetryPlan['onRetry']
 }
 
@@ -38,21 +40,35 @@ export function retryPlan(option: RetryOption | undefined, context: RetryContext
       const listed = policy.retryOn.some((reason) => reason === error.reason)
       return { transient: listed && error.retryable, retryAfterMs: error.retryAfterMs }
     },
-    retryAfterTooLong: (error, retryAfterMs) => tooLong(error, retryAfterMs, policy.maxDelayMs),
+    retryAfterTooLong: (error, retryAfterMs) => {
+      const why = `the provider asks to wait ${retryAfterMs} ms, longer than maxDelayMs ${policy.maxDelayMs}, so the call was not retried`
+      return notRetried(error, retryAfterMs, why)
+    },
+    postponed: (error, attempts, delayMs) => {
+      const why = `attempt ${attempts} of ${policy.maxAttempts}; the next one is due in ${delayMs} ms`
+      return notRetried(error, delayMs, why, { postponed: true, attempts })
+    },
   }
 }
 
-function settlePolicy(option: RetryOption | undefined): RetryPolicy {
+/** The whole policy of a retry option. */
+export function settlePolicy(option: RetryOption | undefined): RetryPolicy {
   if (option === undefined || option === 'default') return defaultRetryPolicy
   if (option === false) return { ...defaultRetryPolicy, maxAttempts: 1 }
   return { ...defaultRetryPolicy, ...option }
 }
 
 /** The same failure, with the reason why it was not retried. */
-function tooLong(error: unknown, retryAfterMs: number, maxDelayMs: number): unknown {
+function notRetried(
+  error: unknown,
+  retryAfterMs: number,
+  why: string,
+  facts: JsonObject = {},
+): unknown {
   if (!(error instanceof AdapterError || error instanceof ImageAdapterError)) return error
-  const message = `${error.message} (the provider asks to wait ${retryAfterMs} ms, longer than maxDelayMs ${maxDelayMs}, so the call was not retried)`
-  const { provider, status, requestId, metadata, cause } = error
+  const message = `${error.message} (${why})`
+  const { provider, status, requestId, cause } = error
+  const metadata = { ...error.metadata, ...facts }
   const details = { provider, status, requestId, metadata, cause, retryAfterMs, retryable: true }
   return error instanceof AdapterError
     ? new AdapterError(error.reason, message, details)

@@ -206,4 +206,5 @@ const policy = optionsOf({
   jitterMs: delayMs,
   retryOn: listOf(oneOf([...new Set([...adapterErrorReasons, ...imageAdapterErrorReasons])])),
   respectRetryAfter: flag,
+  longestWaitMs: delayMs,
 } satisfies Record<keyof RetryPolicy, Check>)

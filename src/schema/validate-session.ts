@@ -129,6 +129,7 @@ const run = shapeOf<RunProgress>(
     halts: listOf(halt),
   },
   {
+    attempts: nonNegativeInteger,
     answer,
     usage: jsonObject,
     silent: must('true', (value) => value === true),

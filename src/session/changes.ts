@@ -493,7 +493,15 @@ export function applyCommand(session: Session, command: SessionCommand): Session
       if (Array.isArray(command.content)) {
         assertValid('invalid_message', within('content', resultParts(command.content)))
       }
-      return replied(session, command.content, command.toolCallId)
+      const { content, toolCallId, context, metadata } = command
+      const next = replied(session, content, toolCallId)
+      assertValid('invalid_options', within('context', jsonObject(context ?? {})))
+      assertValid('invalid_options', within('metadata', jsonObject(metadata ?? {})))
+      return {
+        ...next,
+        context: { ...next.context, ...context },
+        metadata: { ...next.metadata, ...metadata },
+      }
     }
     case 'approve': {
       const { toolCallId, arguments: args } = command
@@ -518,7 +526,7 @@ export function applyCommand(session: Session, command: SessionCommand): Session
 const commandKeys: {
   readonly [C in SessionCommand as C['type']]: Readonly<Record<keyof C, true>>
 } = {
-  send: { type: true, content: true, toolCallId: true },
+  send: { type: true, content: true, toolCallId: true, context: true, metadata: true },
   approve: { type: true, toolCallId: true, arguments: true },
   deny: { type: true, toolCallId: true, reason: true },
   submitToolResult: { type: true, toolCallId: true, content: true, parts: true, isError: true },

@@ -227,9 +227,9 @@ function prepare(
 ): Prepared {
   const from = withLateMessages(session)
   const { id: sessionId, context, error: _error, haltedReason: _reason, ...rest } = from
-  const { turns = 0, decisions, late } = from.run ?? {}
+  const { turns = 0, attempts, decisions, late } = from.run ?? {}
   const mode = options?.mode ?? from.run?.mode
-  const start = { kind, state: restore(from), turns, mode, decisions, late }
+  const start = { kind, state: restore(from), turns, attempts, mode, decisions, late }
   const loop = createLoop(engine, start, options, { sessionId, context })
   if (hasResults(session)) loop.haltedReason = limitAfterResults(loop)
   const run = { ...(from.run ?? restingRun(loop.mode)), mode: loop.mode }

@@ -451,7 +451,7 @@ function readEntry(id: string, text: string): StoredSession {
   if (head === undefined) throw unreadable(id, 'its file was not written by fileStore for this id')
   const session = parseSession(text.slice(end + 1))
   if (session.id !== id) throw unreadable(id, `its file holds session ${named(session.id)}`)
-  return { session, version: head.version, updatedAt: head.updatedAt }
+  return { session, version: head.version, updatedAt: head.updatedAt, lastEventId: 0 }
 }
 
 /** The head in a line, if it is that of this session. */
@@ -502,7 +502,7 @@ async function readOldFile({ files }: Disk, id: string, old: OldFile): Promise<S
   const session = parseSession(parts.text)
   if (session.id !== id) throw unreadable(id, `its file holds session ${named(session.id)}`)
   const updatedAt = Math.round((await found(files.stat(old.path)))?.mtimeMs ?? 0)
-  return { session, version: parts.version, updatedAt }
+  return { session, version: parts.version, updatedAt, lastEventId: 0 }
 }
 
 function splitOldText(

@@ -1,6 +1,10 @@
 import { SessionError, ValidationError } from '../errors/errors.ts'
 import {
   assertValid,
+  flag,
+  jsonObject,
+  listOf,
+  must,
   nonNegativeInteger,
   oneOf,
   optionsOf,
@@ -9,6 +13,11 @@ import {
   text,
   type Check,
 } from '../schema/checks.ts'
+import { sameJson } from '../schema/json-schema.ts'
+import type { ErrorData } from '../types/error-data.ts'
+import type { StreamEvent } from '../types/events.ts'
+import { isObject } from '../types/guards.ts'
+import type { JsonObject } from '../types/json.ts'
 import { sessionStatuses, type Session, type SessionStatus } from '../types/session.ts'
 
 /**
@@ -21,7 +30,8 @@ import { sessionStatuses, type Session, type SessionStatus } from '../types/sess
  *   an unreadable session.
  * - `delete` removes a session with everything that belongs to it. Deleting a session that does not exist is not an error. A session
  *   that is saved again starts at version 1.
- * - `list` returns one row for each session, ordered by id. `after` is the id of the last row of the page before.
+ * - `list` returns one row for each session, ordered by the code points of their ids. `after` is the id of the last row of the page before.
+ * - Ids have 1 to 512 characters, without NUL and without half a surrogate pair, so that every store can hold them.
  * - An interrupted save leaves the old session or the new one, never a mixture.
  * - A failure of the storage itself is `SessionError` `unavailable`, with the storage's error as `cause`.
  */
@@ -39,12 +49,32 @@ export interface StoredSession {
   readonly version: number
   /** When it was saved, in milliseconds since 1970 by the clock of the store. */
   readonly updatedAt: number
+  /** The number of the last event of the log that is folded into this session. 0 in a store without a log. */
+  readonly lastEventId: number
 }
 
-/** The options of `save`. */
+/** The right to write a session, from `acquire` of a `RunStore`. */
+export interface Lease {
+  /** Rises with each lease of a session. */
+  readonly token: number
+  /** When it ends unless it is renewed, by the clock of the store. */
+  readonly expiresAt: number
+}
+
+/** The options of `save`. Those after `ifVersion` are for a `RunStore`, which does all of it in one atomic step. */
 export interface SaveOptions {
   /** The version that was loaded; 0 for a session that was never saved. Without it, any stored session is replaced. */
   readonly ifVersion?: number | undefined
+  /** The lease under which the session is saved. Without one, a session that somebody owns refuses with `SessionError` `busy`. */
+  readonly lease?: Lease | undefined
+  /** Events that are appended to the log. They and all earlier ones are folded into the session. */
+  readonly events?: readonly StreamEvent[] | undefined
+  /** How many commands of the inbox this save has applied. They are removed, and logged before the events. */
+  readonly taken?: number | undefined
+  /** The commands that are taken were not legal any more, and this is why. */
+  readonly refused?: ErrorData | undefined
+  /** The session is the first one of a run. It is kept with the log, so that later ones can be rebuilt from it. */
+  readonly first?: boolean | undefined
 }
 
 /** Which sessions `list` returns. */
@@ -52,6 +82,8 @@ export interface ListOptions {
   readonly status?: SessionStatus | undefined
   /** The beginning of the ids. */
   readonly prefix?: string | undefined
+  /** Only sessions whose metadata has these values. */
+  readonly metadata?: JsonObject | undefined
   /** The largest number of rows. Without it, all are returned. */
   readonly limit?: number | undefined
   /** Only ids that come after this one. */
@@ -62,18 +94,29 @@ export interface ListOptions {
 export interface SessionRow {
   readonly id: string
   readonly status: SessionStatus
+  /** The number of saves; 0 while only a command waits for it. */
   readonly version: number
   readonly updatedAt: number
+  /** Whether a command, a wake-up or an owner is there. Absent in a store without leases. */
+  readonly running?: boolean
+  readonly metadata?: JsonObject
 }
 
-const saveOptions = optionsOf({ ifVersion: nonNegativeInteger } satisfies Record<
-  keyof SaveOptions,
-  Check
->)
+const object: Check = must('an object', isObject)
+
+const saveOptions = optionsOf({
+  ifVersion: nonNegativeInteger,
+  lease: object,
+  events: listOf(object),
+  taken: nonNegativeInteger,
+  refused: object,
+  first: flag,
+} satisfies Record<keyof SaveOptions, Check>)
 
 const listOptions = optionsOf({
   status: oneOf(sessionStatuses),
   prefix: text,
+  metadata: jsonObject,
   limit: positiveInteger,
   after: someText,
 } satisfies Record<keyof ListOptions, Check>)
@@ -88,13 +131,22 @@ export function assertListOptions(options: ListOptions): void {
   assertValid('invalid_options', listOptions(options))
 }
 
+/** The longest id. Databases can index it, whatever its characters are. */
+const longestId = 512
+
 /** Throws unless a value can be the id of a session. */
 export function assertSessionId(id: unknown): void {
-  const issues = someText(id)
-  if (issues.length === 0) return
-  throw new ValidationError('invalid_session', [
-    { path: 'id', problem: 'must be a non-empty string' },
-  ])
+  const problem = idProblem(id)
+  if (problem !== undefined) throw new ValidationError('invalid_session', [{ path: 'id', problem }])
+}
+
+function idProblem(id: unknown): string | undefined {
+  if (typeof id !== 'string' || id === '') return 'must be a non-empty string'
+  if (id.length > longestId) {
+    return `has ${id.length} characters, and a store takes at most ${longestId}; use a hash of it`
+  }
+  if (id.includes('\0')) return 'must not contain the character NUL'
+  return /\p{Surrogate}/u.test(id) ? 'must not contain half a surrogate pair' : undefined
 }
 
 /** Throws `SessionError` `stale` when the stored version is not the expected one. */
@@ -111,6 +163,25 @@ export function refuseStale(id: string, current: number, expected: number | unde
 export function selectIds(ids: Iterable<string>, options: ListOptions): readonly string[] {
   const { prefix = '', after } = options
   return [...ids]
-    .filter((id) => id.startsWith(prefix) && (after === undefined || id > after))
-    .toSorted((left, right) => (left < right ? -1 : 1))
+    .filter((id) => id.startsWith(prefix) && (after === undefined || isBefore(after, id)))
+    .toSorted((left, right) => (isBefore(left, right) ? -1 : 1))
+}
+
+/** Whether an id comes before another one, by code points. Databases order UTF-8 in the same way. */
+function isBefore(left: string, right: string): boolean {
+  const length = Math.min(left.length, right.length)
+  for (let at = 0; at < length; at++) {
+    const [here, there] = [left.codePointAt(at) ?? 0, right.codePointAt(at) ?? 0]
+    if (here !== there) return here < there
+  }
+  return left.length < right.length
+}
+
+/** Whether a row has the status and the metadata that a list asks for. */
+export function matchesRow(row: SessionRow, { status, metadata = {} }: ListOptions): boolean {
+  if (status !== undefined && row.status !== status) return false
+  return Object.entries(metadata).every(([name, value]) => {
+    const own = row.metadata
+    return own !== undefined && Object.hasOwn(own, name) && sameJson(own[name], value)
+  })
 }

@@ -63,6 +63,8 @@ export interface RunProgress {
   readonly mode: 'auto' | 'manual'
   /** The number of model calls since the user's message; `maxTurns` limits it. */
   readonly turns: number
+  /** Attempts that were made of the next model call, by a run that waits for another one without holding a process. */
+  readonly attempts?: number
   /** What was used and is in no result yet, besides `answer`. */
   readonly usage?: Usage
   /** Where the run is: waiting for an answer, running its tools, waiting for somebody to settle a call, or between two steps. */
@@ -100,6 +102,9 @@ export type SessionCommand =
       readonly type: 'send'
       readonly content: string | readonly Part[]
       readonly toolCallId?: string | undefined
+      /** Merged into the session's, member by member. */
+      readonly context?: JsonObject | undefined
+      readonly metadata?: JsonObject | undefined
     }
   | {
       readonly type: 'approve'

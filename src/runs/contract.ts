@@ -1,0 +1,185 @@
+import type { Engine } from '../contracts/engine.ts'
+import type { Clock } from '../core/clock.ts'
+import type { NewId } from '../core/ids.ts'
+import type { SessionResult } from '../session/reduce.ts'
+import type { EventEntry, LogEntry, RunStore } from '../stores/run-store.ts'
+import type { ListOptions, SessionRow } from '../stores/session-store.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
+import type { Part } from '../types/message.ts'
+import type { ChatResult } from '../types/results.ts'
+import type { Session, SessionStatus } from '../types/session.ts'
+
+/** The options of `createRuns`. */
+export interface RunsOptions {
+  /**
+   * The engine of every run, or a function that makes it for a session (a tenant's tools, keys and model). Every process that runs
+   * sessions makes the same engine for the same session, because any of them may go on with a run.
+   */
+  readonly engine: Engine | ((session: Session) => Engine | Promise<Engine>)
+  readonly store: RunStore
+  /** Rings workers elsewhere when there is something to do. With it, this process runs nothing by itself. */
+  readonly queue?: RunQueue | undefined
+  /** `false`: this process only stores commands; workers elsewhere run them. */
+  readonly execute?: boolean | undefined
+  /** The name of this process, for people who look at leases. Random unless given. */
+  readonly owner?: string | undefined
+  /** How long a run is safe from others without a sign of life of its owner (10 000). It is renewed at a third of it. */
+  readonly leaseMs?: number | undefined
+  /** How late text may be in the log (250). What must not be lost is saved at once. */
+  readonly saveEveryMs?: number | undefined
+  /** How long the log and the idempotency keys are kept (24 hours). */
+  readonly keepEventsMs?: number | undefined
+  /** What `send` does while a run is under way: refuse with `busy` (the default), wait its turn, or stop the run first. */
+  readonly whenBusy?: WhenBusy | undefined
+  /** The source of time for everything that waits in this process. Leases are timed by the store. */
+  readonly clock?: Clock | undefined
+  readonly newId?: NewId | undefined
+}
+
+/** What `send` does while a run is under way. */
+export type WhenBusy = 'refuse' | 'queue' | 'interrupt'
+
+/** A queue of an existing engine, as a doorbell: whoever hears it calls `runs.advance(id)`. */
+export interface RunQueue {
+  ring(id: string, options?: { readonly delayMs?: number | undefined }): Promise<void>
+}
+
+/**
+ * Runs that outlive requests and processes.
+ *
+ * Commands (`send`, `approve`, …) are stored before they resolve, and applied in order, each exactly once, by whoever owns the session. What a
+ * run does is in the log of the session before anybody sees it: `follow` reads it from any process, and a run whose process
+ * died goes on in another one.
+ */
+export interface Runs {
+  /**
+   * Gives the user's words to a session, which is made if it does not exist: the answer to its open question, or a user message. Resolves when the
+   * command is stored and, if this process starts a run with it, the words are in the thread.
+   */
+  send(id: string, input: string | readonly Part[], options?: SendOptions): Promise<Sent>
+  /** Goes on with a run that was stopped or failed. */
+  resume(id: string, options?: CommandOptions): Promise<Sent>
+  /** Lets a pending call run, with other arguments if they are given. The run goes on when nothing is pending any more. */
+  approve(
+    id: string,
+    toolCallId: string,
+    options?: CommandOptions & { readonly arguments?: JsonObject | undefined },
+  ): Promise<Sent>
+  /** Refuses a pending call. The model is told the reason. */
+  deny(id: string, toolCallId: string, reason?: string, options?: CommandOptions): Promise<Sent>
+  /** Answers a call of a tool that somebody else runs. */
+  submitToolResult(
+    id: string,
+    toolCallId: string,
+    result: JsonValue,
+    options?: CommandOptions & { readonly isError?: boolean | undefined },
+  ): Promise<Sent>
+  /** Asks the run to stop, in whatever process it is. It comes to rest as `halted`, with everything that it had. */
+  stop(id: string): Promise<void>
+
+  /** The session as of the last event of the log, or `undefined` if nobody has sent it anything. */
+  get(id: string): Promise<RunInfo | undefined>
+  list(options?: ListOptions): Promise<readonly SessionRow[]>
+  /** Removes a session with its log. A run under way is stopped. */
+  delete(id: string): Promise<void>
+  /**
+   * The events of the session from the log, and then as they are written, from any process. Ends when the session is at rest: no command
+   * is queued, nothing is due, nobody owns it. Without `after` it begins with the oldest event that is kept.
+   */
+  follow(id: string, options: FollowOptions & { readonly commands: true }): AsyncIterable<LogEntry>
+  follow(id: string, options?: FollowOptions): AsyncIterable<EventEntry>
+  /** The session and the result of its last run, when it is at rest. */
+  wait(
+    id: string,
+    options?: { readonly signal?: AbortSignal | undefined },
+  ): Promise<SessionResult<ChatResult>>
+
+  /**
+   * The unit of work, for queues and workers: takes the lease, applies what is in the inbox, runs to a resting point, gives the lease back. It does not
+   * throw when the lease is lost. Aborting the signal saves the run as it is, for another owner.
+   */
+  advance(id: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<Advanced>
+  /** Advances whatever is due: runs whose owner died, queued commands, wake-ups. Returns how many. Call it when a process starts. */
+  recover(): Promise<number>
+  /** Advances what is due until it is disposed, `concurrency` sessions at once, and prunes old logs. */
+  work(options?: WorkOptions): Worker
+  /** Ends this process's part: runs are saved as they are and handed over; see `CloseOptions`. Commands are refused afterwards. */
+  close(options?: CloseOptions): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** The options of every command. */
+export interface CommandOptions {
+  /** A second command with this key is ignored: a request that a client repeats has one effect. */
+  readonly idempotencyKey?: string | undefined
+}
+
+/** The options of `send`. */
+export interface SendOptions extends CommandOptions {
+  /** Merged into the context of the session, which tool handlers get. It is saved, so it is JSON. */
+  readonly context?: JsonObject | undefined
+  /** Merged into the metadata of the session. `list` finds sessions by it. */
+  readonly metadata?: JsonObject | undefined
+}
+
+/** A command that is stored. */
+export interface Sent {
+  /** The number of the last event before it: `follow(id, { after })` gives what comes of it. */
+  readonly lastEventId: number
+  /** A command with the same key came before, so this one was ignored. */
+  readonly duplicate: boolean
+}
+
+/** A session and what is going on with it. */
+export interface RunInfo {
+  readonly session: Session
+  /** The number of saves; 0 while only a command waits. */
+  readonly version: number
+  /** Whether a command, a wake-up or an owner is there. */
+  readonly running: boolean
+  /** The number of the last event that is folded into `session`. */
+  readonly lastEventId: number
+}
+
+/** The options of `follow`. */
+export interface FollowOptions {
+  /** The number of the last event that is known. If later ones are not kept any more, `follow` throws `SessionError` `stale`. */
+  readonly after?: number | undefined
+  /** Also the commands that were applied or refused. */
+  readonly commands?: boolean | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/** What `advance` did. */
+export interface Advanced {
+  /**
+   * The status of the session; `busy` when somebody else owns it, `lost` when somebody took it over or the store is gone, `drained` when the
+   * run was saved for another owner.
+   */
+  readonly outcome: SessionStatus | 'busy' | 'lost' | 'drained'
+  /** The session wants to be advanced again after this time. */
+  readonly wakeInMs?: number
+  /** The session wants to be advanced again at once. */
+  readonly more: boolean
+}
+
+/** The options of `work`. */
+export interface WorkOptions {
+  /** Sessions that are advanced at once (4). */
+  readonly concurrency?: number | undefined
+  /** How often the store is asked for what is due (500). */
+  readonly everyMs?: number | undefined
+}
+
+/** A loop that advances sessions. */
+export interface Worker {
+  /** Takes no new session, hands over those under way, and resolves when they are. */
+  close(options?: CloseOptions): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** The options of `close`. */
+export interface CloseOptions {
+  /** How long tools in flight may take to end (5 000). A run is left at once when none is. */
+  readonly drainMs?: number | undefined
+}
