@@ -1,6 +1,7 @@
 import { reasonOf, startTimer, systemClock } from '../core/clock.ts'
 import { AdapterError, reasonOfStatus } from '../errors/errors.ts'
 import { parseJson } from '../types/guards.ts'
+import { attributed } from './answer.ts'
 import { guardCall, type HttpCall } from './call.ts'
 import { beginning, messageIn, retryAfterMs, transportFailure } from './failure.ts'
 import { secretsOf, type Secrets } from './secrets.ts'
@@ -53,8 +54,7 @@ function legalHeaders(call: HttpCall): Record<string, string> {
       probe.set(name, value)
     } catch {
       const message = `the header ${name} for ${call.provider} has characters that a header cannot contain`
-      const { provider, requestId } = call
-      throw new AdapterError('invalid_request', message, { provider, requestId })
+      throw new AdapterError('invalid_request', message)
     }
   }
   if (call.json !== undefined && !probe.has('content-type')) {
@@ -65,11 +65,10 @@ function legalHeaders(call: HttpCall): Record<string, string> {
 
 async function refusal(response: Response, call: HttpCall): Promise<AdapterError> {
   const { status, headers } = response
-  const facts = { provider: call.provider, requestId: call.requestId }
   if (response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {
     await response.body?.cancel()
     const message = `${call.provider} answered with a redirect, which is not followed: correct baseUrl`
-    return new AdapterError('invalid_request', message, { ...facts, status })
+    return new AdapterError('invalid_request', message, { status })
   }
   const body = await failureText(response, call)
   const now = (call.clock ?? systemClock).now()
@@ -80,7 +79,7 @@ async function refusal(response: Response, call: HttpCall): Promise<AdapterError
   const { reason = reasonOfStatus(status), message = messageIn(json), ...rest } = read
   const text = message ?? `${call.provider} answered ${status}${beginning(known, secrets)}`
   const wait = retryAfterMs(headers, now) ?? rest.retryAfterMs
-  return new AdapterError(reason, text, { ...facts, status, ...rest, retryAfterMs: wait })
+  return new AdapterError(reason, text, { status, ...rest, retryAfterMs: wait })
 }
 
 /** The text of a response that is not an answer: what comes of it in time. One that breaks off is not quoted. */
@@ -96,12 +95,11 @@ async function failureText(response: Response, call: HttpCall): Promise<string> 
 
 /** The error for a success that is a page, or nothing. It names the beginning of the page's text. */
 export async function foreignPage(response: Response, call: HttpCall): Promise<AdapterError> {
-  const { provider, requestId } = call
   const { status, headers, body } = response
   const found = body === null ? 'no body' : headers.get('content-type')
   const start = beginning(await failureText(response, call), secretsOf(call))
-  const message = `${provider} answered ${status} with ${found} instead of a stream${start}`
-  return new AdapterError('malformed_response', message, { provider, requestId, status })
+  const message = `${call.provider} answered ${status} with ${found} instead of a stream${start}`
+  return new AdapterError('malformed_response', message, { status })
 }
 
 /** A whole JSON response. */
@@ -126,7 +124,8 @@ export async function postForJson(call: HttpCall): Promise<JsonAnswer> {
       headers: response.headers,
     }
   } catch (error) {
-    throw secrets.cleanError(transportFailure(error, call, guard.signal, reading))
+    const failure = transportFailure(error, call, guard.signal, reading)
+    throw secrets.cleanError(attributed(failure, call))
   } finally {
     guard.close()
   }
@@ -137,9 +136,8 @@ function parse(text: string, call: HttpCall, status: number, secrets: Secrets): 
   try {
     return JSON.parse(text)
   } catch {
-    const { provider, requestId } = call
-    const message = `${provider} answered ${status} with a body that is not JSON${beginning(text, secrets)}`
-    throw new AdapterError('malformed_response', message, { provider, requestId, status })
+    const message = `${call.provider} answered ${status} with a body that is not JSON${beginning(text, secrets)}`
+    throw new AdapterError('malformed_response', message, { status })
   }
 }
 
@@ -148,12 +146,12 @@ const maxDocumentBytes = 384 * 1024 * 1024
 
 /** The text of a body. One that is too long is not an answer; it is not read to its end. */
 async function wholeText(response: Response, call: HttpCall): Promise<string> {
-  const { provider, requestId, maxResponseBytes = maxDocumentBytes } = call
+  const { provider, maxResponseBytes = maxDocumentBytes } = call
   const { text, isWhole } = await readBounded(response, maxResponseBytes)
   if (isWhole) return text
   const { status } = response
   const message = `${provider} answered ${status} with more than ${maxResponseBytes} bytes`
-  throw new AdapterError('malformed_response', message, { provider, requestId, status })
+  throw new AdapterError('malformed_response', message, { status })
 }
 
 /** The text of a body, cut at `maxBytes`, and at the time of a refusal. The rest is not read, and the connection is closed. */

@@ -284,34 +284,26 @@ interface Progress {
 /** The error for an exception of a decoder: the provider's own error, or that of an unreadable event. */
 function unreadable(problem: unknown, call: HttpCall, { sent }: Progress): AllmError {
   if (isAllmError(problem)) return problem
-  const { provider, requestId } = call
   const text = problem instanceof Error ? problem.message : String(problem)
-  const message = `${provider} sent an event that cannot be read: ${text}`
+  const message = `${call.provider} sent an event that cannot be read: ${text}`
   // A text or a nesting that the runtime cannot hold.
   if (problem instanceof RangeError) {
-    return new StreamError('too_large', message, { provider, requestId, eventIndex: sent })
+    return new StreamError('too_large', message, { eventIndex: sent })
   }
-  if (sent === 0) {
-    return new AdapterError('malformed_response', message, { provider, requestId, cause: problem })
-  }
-  const eventIndex = sent
-  return new StreamError('malformed_event', message, {
-    provider,
-    requestId,
-    eventIndex,
-    cause: problem,
-  })
+  return sent === 0
+    ? new AdapterError('malformed_response', message, { cause: problem })
+    : new StreamError('malformed_event', message, { eventIndex: sent, cause: problem })
 }
 
 /** The error for a body without the provider's end marker: it was cut, or it was not an answer at all. */
 function truncated(call: HttpCall, { sent }: Progress, foreign?: string): AllmError {
-  const { provider, requestId } = call
+  const { provider } = call
   if (foreign !== undefined && sent === 0) {
     const message = `${provider} answered with a body that is neither a stream of events nor an answer${foreign}`
-    return new AdapterError('malformed_response', message, { provider, requestId })
+    return new AdapterError('malformed_response', message)
   }
   const message = `the answer of ${provider} ended early, without its end marker`
-  return new StreamError('truncated', message, { provider, requestId, eventIndex: sent })
+  return new StreamError('truncated', message, { eventIndex: sent })
 }
 
 /** The error for a failed read: before the first event a failed call, after it a broken stream. */
@@ -325,8 +317,6 @@ function brokenRead(
   if (sent === 0 || isAllmError(error) || signal.aborted || failure.kind !== 'adapter') {
     return failure
   }
-  const { provider, requestId } = call
   const reason = failure.reason === 'timeout' ? 'timeout' : 'truncated'
-  const details = { provider, requestId, eventIndex: sent, cause: error }
-  return new StreamError(reason, failure.message, details)
+  return new StreamError(reason, failure.message, { eventIndex: sent, cause: error })
 }

@@ -98,13 +98,13 @@ function retryDelayMs(details: readonly Readonly<Record<string, unknown>>[]): nu
 }
 
 /** What an error inside a successful response needs to know of its call. */
-type FailedCall = Pick<CallSink, 'provider' | 'requestId'>
+type FailedCall = Pick<CallSink, 'provider'>
 
 /** The error that Gemini sent in place of an answer, or of the rest of one. */
-export function reportedError(error: unknown, { provider, requestId }: FailedCall): AdapterError {
+export function reportedError(error: unknown, { provider }: FailedCall): AdapterError {
   const known = errorIn({ error }) ?? { message: String(error) }
   const { reason, message = `${provider} reported an error`, ...details } = failureOf(known)
-  return new AdapterError(reason, message, { provider, requestId, ...details })
+  return new AdapterError(reason, message, details)
 }
 
 /** The error of a blocked prompt, which has no answer. Gemini's reasons are in `metadata.promptFeedback`. */
@@ -113,7 +113,7 @@ export function blockedPrompt(
     readonly promptFeedback?: JsonObject
     readonly usageMetadata?: JsonObject
   },
-  { provider, requestId }: FailedCall,
+  { provider }: FailedCall,
 ): AdapterError {
   const { promptFeedback = {}, usageMetadata } = answer
   const { blockReason, blockReasonMessage } = promptFeedback
@@ -121,14 +121,14 @@ export function blockedPrompt(
   const message = `${provider} blocked the prompt: ${JSON.stringify(blockReason)}${words}`
   const usage = usageMetadata === undefined ? {} : { usageMetadata }
   const metadata = { promptFeedback, ...usage }
-  return new AdapterError('content_filter', message, { provider, requestId, metadata })
+  return new AdapterError('content_filter', message, { metadata })
 }
 
 /** The error of a response that has no answer or cannot be read, or of a whole answer that has no end. */
 export function malformedAnswer(
-  { provider, requestId }: FailedCall,
+  { provider }: FailedCall,
   problem: string = 'without a candidate that has a finish reason',
 ): AdapterError {
   const message = `${provider} answered ${problem}`
-  return new AdapterError('malformed_response', message, { provider, requestId })
+  return new AdapterError('malformed_response', message)
 }
