@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import {
   asText,
@@ -66,7 +67,7 @@ async function read(stream: AsyncIterable<readonly ModelEvent[]>): Promise<reado
 }
 
 function answer(...lines: readonly unknown[]) {
-  return (_request: unknown, response: import('node:http').ServerResponse): void => {
+  return (_request: unknown, response: ServerResponse): void => {
     response.writeHead(200, { 'content-type': 'application/x-ndjson' })
     response.end(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
   }

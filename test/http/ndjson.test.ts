@@ -26,7 +26,7 @@ test.each([
   for (let at = 0; at <= text.length; at++) {
     expect(split(text.slice(0, at), text.slice(at)), `cut at ${at}`).toEqual(expected)
   }
-  expect(split(...text)).toEqual(expected)
+  expect(split(...Array.from(text))).toEqual(expected)
 })
 
 test('a line that never ends is refused at the limit', () => {

@@ -111,12 +111,3 @@ test('raw chunks are emitted when they are wanted, after the start', () => {
   message.text('Hi')
   expect(events.map(({ type }) => type)).toEqual(['message_started', 'raw_chunk', 'text_delta'])
 })
-
-test('the methods need no this', () => {
-  const { events, message } = built()
-  const { text, endCall, finish } = message
-  text('Hi')
-  endCall({ id: 'c', name: 'n', arguments: {} })
-  finish({ finishReason: 'stop' })
-  expect(events.at(-1)?.type).toBe('message_completed')
-})

@@ -64,17 +64,18 @@ test('an answer without its end is truncated', async () => {
     type: 'error',
     error: { kind: 'stream', reason: 'truncated', provider: 'parrot', requestId: 'run' },
   })
-  async function* says_nothing(): AsyncGenerator<void> {
-    // It has nothing to say.
+  async function* silent(): AsyncGenerator<void> {
+    yield
   }
-  await expect(embeddedStream(says_nothing, call).next()).rejects.toMatchObject({
+  await expect(embeddedStream(silent, call).next()).rejects.toMatchObject({
     reason: 'truncated',
   })
 })
 
 describe('a failure', () => {
   test('before the first event is thrown, and names its provider and its run', async () => {
-    async function* fails(): AsyncGenerator<void> {
+    async function* fails({ signal }: CallSink): AsyncGenerator<void> {
+      if (signal.aborted) yield
       throw new AdapterError('rate_limited', 'later', { retryAfterMs: 5 })
     }
     await expect(embeddedStream(fails, call).next()).rejects.toMatchObject({
@@ -111,6 +112,7 @@ describe('a failure', () => {
     async function* late(sink: CallSink): AsyncGenerator<void> {
       const message = messageBuilder(sink)
       message.finish({ finishReason: 'stop' })
+      if (sink.signal.aborted) yield
       throw new Error('too late')
     }
     expect((await read(embeddedStream(late, call))).at(-1)?.type).toBe('message_completed')
@@ -174,6 +176,7 @@ describe('stopping', () => {
     const limits = { ...call, clock, requestTimeoutMs: 1000, streamTimeoutMs: 500 }
     async function* never(): AsyncGenerator<void> {
       await new Promise(() => undefined)
+      yield
     }
     const first = embeddedStream(never, limits).next()
     const expected = expect(first).rejects.toMatchObject({ reason: 'timeout' })
