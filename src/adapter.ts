@@ -10,6 +10,7 @@ export type {
   Connection,
   ConnectionDefaults,
   ConnectionOptions,
+  NamedRequest,
   ProviderWire,
   RenderContext,
   RenderedCall,
@@ -52,7 +53,20 @@ export {
 export { requestSchemas, type RequestSchemas } from './providers/shared/schemas.ts'
 export type { AnswerForms } from './make/answer-text.ts'
 export { mergeOptions, optionsFor } from './make/provider-options.ts'
-export { leaveOut, notTogether, otherEffort, requestBody } from './providers/shared/request-body.ts'
+export {
+  leaveOut,
+  notTogether,
+  otherEffort,
+  requestBody,
+  requestSettings,
+  type Setting,
+} from './providers/shared/request-body.ts'
+export {
+  base64Of,
+  sortedContent,
+  toolNames,
+  type SortedContent,
+} from './providers/shared/content.ts'
 export { toolIds, type ToolIds } from './providers/shared/tool-ids.ts'
 export {
   fileKind,
@@ -65,6 +79,13 @@ export { imageBase64, loadImage, type LoadedImage } from './vision/load-images.t
 export type { Download, FetchImages, ImageLimits } from './vision/fetch-image.ts'
 export { imageFailure, resolveMedia, type MediaLimits } from './vision/resolve-images.ts'
 export { textPositions } from './providers/shared/text-positions.ts'
-export { asCount, asList, asObject, asText } from './providers/shared/read-json.ts'
+export {
+  asCount,
+  asList,
+  asObject,
+  asText,
+  asUsage,
+  parseChunk,
+} from './providers/shared/read-json.ts'
 export { defined } from './types/guards.ts'
 export type { Warn } from './types/warning.ts'

@@ -37,8 +37,11 @@ export interface MessageBuilder {
   start(): void
   /** Emits a raw chunk, if they are wanted; one that comes before `message_started` follows it. */
   raw(chunk: JsonValue): void
-  /** Appends to a text block, and opens it if needed. An empty delta only opens the block, which keeps its place in the message. */
-  text(delta: string, index?: number): void
+  /**
+   * Appends to a text block, and opens it if needed. An empty delta only opens the block, which keeps its place in the message;
+   * `undefined` does nothing.
+   */
+  text(delta: string | undefined, index?: number): void
   /**
    * Completes an open text block. `whole` replaces the sum of the deltas. Without an open block nothing is emitted.
    *
@@ -48,7 +51,7 @@ export interface MessageBuilder {
   /** Where the last text block with this index begins in the text of the message. */
   textStart(index?: number): number
   /** Appends to a reasoning block, as `text` does. */
-  reasoning(delta: string, index?: number): void
+  reasoning(delta: string | undefined, index?: number): void
   /** Completes a reasoning block with what has to be sent back. Without an open block only something to send back is emitted. */
   endReasoning(opaque?: JsonValue, index?: number, whole?: string): void
   image(image: Image): void
@@ -149,6 +152,7 @@ export function messageBuilder(sink: MessageSink): MessageBuilder {
       else early.push(chunk)
     },
     text(given, index) {
+      if (given === undefined) return
       const form = sink.forms?.answer
       if (form !== undefined) answer ??= answerText(form)
       const delta = answer === undefined ? given : answer.push(given)
@@ -190,6 +194,7 @@ export function messageBuilder(sink: MessageSink): MessageBuilder {
       return length
     },
     reasoning(delta, index) {
+      if (delta === undefined) return
       growBlock(draft, 'reasoning', index, delta)
       if (delta === '') return
       start()

@@ -36,7 +36,13 @@ export function anthropic(given: AnthropicOptions | string = {}): ChatAdapter {
     whole: true,
     render(request, { provider, stream, warn }) {
       const { body, forms } = renderRequest(request, { provider, version, warn })
-      return { path: '/messages', body: { ...body, stream }, forms, decoder: messageDecoder }
+      return {
+        path: '/messages',
+        body: { ...body, stream },
+        isMerged: true,
+        forms,
+        decoder: messageDecoder,
+      }
     },
   })
 }

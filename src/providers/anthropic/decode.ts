@@ -6,7 +6,7 @@ import { assertNever, defined, isObject, setMember } from '../../types/guards.ts
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Source, ToolCall } from '../../types/message.ts'
 import type { FinishReason, Usage } from '../../types/response.ts'
-import { asCount, asText } from '../shared/read-json.ts'
+import { asCount, asObject, asText, asUsage } from '../shared/read-json.ts'
 import { errorFacts, parseStreamError, readError } from './failure.ts'
 import { callFields, type ReasoningOpaque } from './render-messages.ts'
 import { textOf, type WireBlock, type WireDelta, type WireEvent, type WireMessage } from './wire.ts'
@@ -488,7 +488,7 @@ function mergeCounts(earlier: JsonObject, later: JsonObject | null | undefined):
  * The API counts cached input separately; `inputTokens` includes the tokens that were read from a cache and written to one.
  * Counts without a common field are in `extra`.
  */
-function parseUsage(counts: JsonObject): Usage {
+function parseUsage(counts: JsonObject): Usage | undefined {
   const {
     input_tokens,
     output_tokens,
@@ -498,25 +498,14 @@ function parseUsage(counts: JsonObject): Usage {
     ...extra
   } = counts
   const uncached = asCount(input_tokens)
-  const cachedInputTokens = asCount(cache_read_input_tokens)
-  const cacheWriteInputTokens = asCount(cache_creation_input_tokens)
-  const outputTokens = asCount(output_tokens)
-  const inputTokens =
-    uncached === undefined
-      ? undefined
-      : uncached + (cachedInputTokens ?? 0) + (cacheWriteInputTokens ?? 0)
-  return defined<Usage>({
-    inputTokens,
-    outputTokens,
-    totalTokens:
-      inputTokens === undefined || outputTokens === undefined
-        ? undefined
-        : inputTokens + outputTokens,
-    cachedInputTokens,
-    cacheWriteInputTokens,
-    reasoningTokens: isObject(output_tokens_details)
-      ? asCount(output_tokens_details['thinking_tokens'])
-      : undefined,
-    extra: Object.keys(extra).length === 0 ? undefined : extra,
-  })
+  const cachedInputTokens = asCount(cache_read_input_tokens) ?? 0
+  const cacheWriteInputTokens = asCount(cache_creation_input_tokens) ?? 0
+  const known = {
+    inputTokens: uncached && uncached + cachedInputTokens + cacheWriteInputTokens,
+    outputTokens: output_tokens,
+    cachedInputTokens: cache_read_input_tokens,
+    cacheWriteInputTokens: cache_creation_input_tokens,
+    reasoningTokens: asObject(output_tokens_details)?.['thinking_tokens'],
+  }
+  return asUsage(known, extra)
 }

@@ -76,6 +76,7 @@ function geminiWire(connection: Connection): ProviderWire {
     whole: true,
     render: (request, { provider, stream, newId, warn }) => ({
       path: methodPath(provider, request.model, stream),
+      isMerged: true,
       ...(stream ? { query: { alt: 'sse' } } : {}),
       ...renderRequest(request, { ...connection, warn }),
       decoder: answerDecoder({ history: request.messages, whole: !stream, newId }),

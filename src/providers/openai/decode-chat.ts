@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Image } from '../../types/media.ts'
 import type { Source, ToolCall } from '../../types/message.ts'
 import type { FinishReason } from '../../types/response.ts'
-import { asCount, asList, asObject, asText } from '../shared/read-json.ts'
+import { asCount, asList, asObject, asText, parseChunk } from '../shared/read-json.ts'
 import {
   finishMessage,
   noteHead,
@@ -17,7 +17,6 @@ import {
   type ResponseState,
 } from './response.ts'
 import { listedSources, sourcesOf } from './sources.ts'
-import { parseChunk } from './wire.ts'
 
 /**
  * Decodes Chat Completions: the chunks of a stream, or a whole answer as if it were one chunk.

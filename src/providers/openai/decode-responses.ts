@@ -7,7 +7,7 @@ import type { InlineImage } from '../../types/media.ts'
 import type { Source } from '../../types/message.ts'
 import type { ToolSpec } from '../../types/request.ts'
 import type { FinishReason } from '../../types/response.ts'
-import { asCount, asList, asObject, asText } from '../shared/read-json.ts'
+import { asCount, asList, asObject, asText, parseChunk } from '../shared/read-json.ts'
 import {
   finishMessage,
   noteHead,
@@ -18,7 +18,7 @@ import {
   type ResponseState,
 } from './response.ts'
 import { sourcesOf } from './sources.ts'
-import { answeredBy, askedBy, parseChunk } from './wire.ts'
+import { answeredBy, askedBy } from './wire.ts'
 
 /**
  * Decodes the Responses API: the events of a stream, or a whole response as if its last event were the only one.

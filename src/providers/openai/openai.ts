@@ -1,5 +1,4 @@
 import type { ChatAdapter } from '../../contracts/adapter.ts'
-import { EngineError } from '../../errors/errors.ts'
 import type { CallSink } from '../../http/answer.ts'
 import type { AnswerDecoder } from '../../http/stream-http.ts'
 import { sniffedBody } from '../../http/whole-body.ts'
@@ -164,7 +163,7 @@ function adapterFor(settings: OpenAiSettings, apiOf: (family: ModelFamily) => Ap
     splitter: sniffedBody,
     whole: true,
     render(request, context) {
-      const { model: asked = '', tools } = request
+      const { model: asked, tools } = request
       const model = deployment ?? asked
       if (model !== asked) {
         context.warn('model', `${asked} is not used: the address names the deployment ${model}`)
@@ -172,7 +171,7 @@ function adapterFor(settings: OpenAiSettings, apiOf: (family: ModelFamily) => Ap
       const family = withCompat(modelFamily(familyName ?? model), compat)
       const api = apiOf(family)
       const rendered = renderRequest({ ...request, model }, api, { ...context, family })
-      return { ...rendered, decoder: (sink) => api.decoder(sink, tools) }
+      return { ...rendered, isMerged: true, decoder: (sink) => api.decoder(sink, tools) }
     },
   })
 }
@@ -282,7 +281,7 @@ const mediaLimits = {
 /**
  * Renders a request for its endpoint and merges `providerOptions` over the body.
  *
- * Only `stream` cannot be changed there. A request without a model is an `EngineError`.
+ * Only `stream` cannot be changed there.
  */
 function renderRequest(
   request: ModelRequest,
@@ -290,9 +289,6 @@ function renderRequest(
   context: Omit<RenderOptions, 'stored' | 'continues'>,
 ): RenderedRequest {
   const { provider, stream } = context
-  if (request.model === undefined || request.model === '') {
-    throw new EngineError('missing_model', `${provider} needs a model`, { provider })
-  }
   const over = optionsFor('openai', provider, request.providerOptions)
   const rendered = api.render(request, {
     ...context,

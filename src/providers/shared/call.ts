@@ -6,6 +6,7 @@ import { thrownText } from '../../errors/to-json-value.ts'
 import type { Fetch, HttpCall } from '../../http/call.ts'
 import { streamHttp, type MakeDecoder } from '../../http/stream-http.ts'
 import type { AnswerForms } from '../../make/answer-text.ts'
+import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
 import { collectEventsSync } from '../../run/read-stream.ts'
 import {
   anyFunction,
@@ -24,6 +25,7 @@ import type { ModelRequest } from '../../types/request.ts'
 import type { Warn, Warning } from '../../types/warning.ts'
 import { hasMedia, resolveMedia, type MediaLimits } from '../../vision/resolve-images.ts'
 import { located, refuseMedia } from './files.ts'
+import { requestSchemas, type RequestSchemas } from './schemas.ts'
 
 /** The options that every provider adapter takes. */
 export interface ConnectionOptions {
@@ -65,6 +67,8 @@ export const connectionChecks: Readonly<Record<keyof ConnectionOptions, Check>> 
 /** How a provider is reached: its options, settled. */
 export interface Connection {
   readonly provider: string
+  /** The name of the API, by which `providerOptions` are found whatever the provider is called. */
+  readonly api: string
   /** Without a slash at the end. */
   readonly baseUrl: string
   /** The headers of a call. Names are in lower case. */
@@ -109,6 +113,7 @@ export function settleConnection(
     Object.keys(headers).some((name) => keyHeaders.includes(name.toLowerCase()))
   return {
     provider,
+    api: defaults.provider,
     baseUrl,
     model,
     headers: (requestId) => headersOf(headers, { provider, requestId }, keyHeaders),
@@ -173,11 +178,17 @@ export interface RenderedCall {
   readonly path: string
   /** Parameters of the address. */
   readonly query?: Readonly<Record<string, string>> | undefined
+  /** The body. The `providerOptions` of the request are merged over it. */
   readonly body: JsonObject
-  /** The forms in which the schemas of the request are sent (`requestSchemas(…).forms`), to read the answer by. */
+  /** The body has the `providerOptions` already. */
+  readonly isMerged?: true | undefined
+  /** The forms in which the schemas of the request are sent, to read the answer by: those of `context.schemas` by default. */
   readonly forms?: AnswerForms | undefined
   readonly decoder: MakeDecoder
 }
+
+/** A request that names its model. */
+export type NamedRequest = ModelRequest & { readonly model: string }
 
 /** What a provider may have to know to render a call. */
 export interface RenderContext {
@@ -186,6 +197,8 @@ export interface RenderContext {
   readonly stream: boolean
   /** Tells about a setting that is left out, or of which the nearest is sent. */
   readonly warn: Warn
+  /** Lowers the schemas of the request, and keeps what is needed to read the answer. */
+  readonly schemas: RequestSchemas
   readonly sessionId: string | undefined
   /** The caller's own maker of ids, if there is one; the sink of a decoder has one in any case. */
   readonly newId: NewId | undefined
@@ -212,7 +225,7 @@ export interface ProviderWire {
    * Renders a request. Images and files are checked by then. Whatever is wrong with the request throws; a setting that is left
    * out is told to `context.warn`. It may return a promise, such as one that loads images.
    */
-  render(request: ModelRequest, context: RenderContext): RenderedCall | Promise<RenderedCall>
+  render(request: NamedRequest, context: RenderContext): RenderedCall | Promise<RenderedCall>
 }
 
 /**
@@ -244,18 +257,20 @@ function decodedStream(
   options: AdapterOptions,
   stream: boolean,
 ): AsyncGenerator<readonly ModelEvent[], void> {
-  const { provider, model } = wire.connection
+  const { provider, api } = wire.connection
   const requestId = options.requestId ?? (options.newId ?? randomId)('request')
   const { warnings, warn } = warningList()
   let decoder: MakeDecoder | undefined
   const makeCall = async (): Promise<HttpCall> => {
-    const named = asked.model === undefined && model !== undefined ? { ...asked, model } : asked
-    const request = checkedMedia(withoutEmpty(named), wire)
+    const request = namedRequest(checkedMedia(withoutEmpty(asked), wire), wire.connection)
     const { sessionId, newId } = options
-    const context = { provider, stream, warn, sessionId, newId }
+    const schemas = requestSchemas(provider, warn)
+    const context = { provider, stream, warn, schemas, sessionId, newId }
     const rendered = await renderedCall(wire, request, context)
-    const { path, query, body, forms } = rendered
+    const { path, query, isMerged, forms = schemas.forms } = rendered
     decoder = rendered.decoder
+    const over = optionsFor(api, provider, request.providerOptions)
+    const body = isMerged === true ? rendered.body : mergeOptions(rendered.body, over)
     const url = urlOf(wire.connection, path, query)
     const call = await unsentCall(wire, url, { ...options, requestId, stream })
     return {
@@ -272,6 +287,13 @@ function decodedStream(
     if (decoder === undefined) throw new TypeError('the call was not rendered')
     return decoder(sink)
   })
+}
+
+/** The request with its model, or that of the adapter. */
+function namedRequest(request: ModelRequest, { provider, model }: Connection): NamedRequest {
+  const named = request.model ?? model
+  if (named !== undefined && named !== '') return { ...request, model: named }
+  throw new EngineError('missing_model', `${provider} needs a model`, { provider })
 }
 
 function checkedMedia(request: ModelRequest, { connection, media }: ProviderWire): ModelRequest {
@@ -303,7 +325,7 @@ export function warningList(): { readonly warnings: readonly Warning[]; readonly
 
 async function renderedCall(
   wire: ProviderWire,
-  request: ModelRequest,
+  request: NamedRequest,
   context: RenderContext,
 ): Promise<RenderedCall> {
   try {

@@ -1,4 +1,5 @@
 import { AdapterError } from '../../errors/errors.ts'
+import { keysOf } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { ModelRequest } from '../../types/request.ts'
 import type { Warn } from '../../types/warning.ts'
@@ -19,6 +20,40 @@ export function requestBody<T>(fields: Readonly<Record<keyof T, Members>>): Json
     }
   }
   return body
+}
+
+/** The settings that are one value, for which most APIs have a parameter. */
+export type Setting = Exclude<
+  keyof ModelRequest,
+  | 'model'
+  | 'messages'
+  | 'tools'
+  | 'toolChoice'
+  | 'responseFormat'
+  | 'reasoning'
+  | 'promptCache'
+  | 'providerOptions'
+  | 'metadata'
+>
+
+/**
+ * The settings of a request under the names of an API's parameters. A setting that is `undefined` in the table has no parameter:
+ * the request's warnings name it. The table has every setting, so that a new one is a compile error in each adapter.
+ */
+export function requestSettings(
+  request: ModelRequest,
+  parameters: Readonly<Record<Setting, string | undefined>>,
+  context: { readonly warn: Warn },
+): JsonObject {
+  const settings: Record<string, JsonValue> = {}
+  for (const setting of keysOf<Record<Setting, unknown>>(parameters)) {
+    const name = parameters[setting]
+    const value = request[setting]
+    if (value === undefined) continue
+    if (name === undefined) leaveOut(request, [setting], context, ': the API has no such parameter')
+    else settings[name] = value
+  }
+  return settings
 }
 
 /** Warns about every one of these settings that the request has. `when` ends the sentence: "takes no seed while it reasons". */
