@@ -55,8 +55,8 @@ export type { AnswerForms } from './make/answer-text.ts'
 export { mergeOptions, optionsFor } from './make/provider-options.ts'
 export {
   leaveOut,
+  nearestEffort,
   notTogether,
-  otherEffort,
   requestBody,
   requestSettings,
   type Setting,

@@ -130,8 +130,9 @@ async function* readBatches(
       }
       seen = body.seen
       if (stopped !== undefined) {
-        // An event that cannot be parsed at the end of a stream was cut off.
-        const cut = done && stopped.problem instanceof SyntaxError && !body.isDocument
+        // An event that cannot be parsed at the end of a stream was cut off, unless all that came is something else.
+        const isPart = !body.isDocument && (sent > 0 || body.isJson)
+        const cut = done && stopped.problem instanceof SyntaxError && isPart
         throw cut
           ? truncated(call, { sent, seen })
           : unreadable(stopped.problem, call, { sent, seen })
@@ -172,6 +173,8 @@ interface BodyDecoder {
   readonly seen: number
   /** Whether the body is one document instead of a stream of events. */
   readonly isDocument: boolean
+  /** Whether the first event begins like JSON. */
+  readonly isJson: boolean
   /** The beginning of the text, until an event has come. */
   readonly head: string
   /**
@@ -195,9 +198,10 @@ export function bodyDecoder(
   const text = new TextDecoder()
   const filter = secrets.bodyFilter()
   let seen = 0
+  let isJson = false
   let head = ''
   const onEvent = (data: string, event: string | undefined): void => {
-    seen++
+    if (seen++ === 0) isJson = /^\s*[[{]/.test(data)
     if (answer.done) return
     try {
       decoder.push(data, event)
@@ -228,6 +232,9 @@ export function bodyDecoder(
     },
     get isDocument() {
       return splitter.isDocument === true
+    },
+    get isJson() {
+      return isJson
     },
     get head() {
       return head

@@ -1,7 +1,7 @@
 import { AdapterError } from '../../errors/errors.ts'
 import { keysOf } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
-import type { ModelRequest } from '../../types/request.ts'
+import { reasoningEfforts, type ModelRequest, type ReasoningEffort } from '../../types/request.ts'
 import type { Warn } from '../../types/warning.ts'
 
 /** Members of a body. A member without a value is left out. */
@@ -66,6 +66,25 @@ export function leaveOut(
   for (const setting of settings) {
     if (request[setting] !== undefined) warn(setting, `${request.model} takes no ${setting}${when}`)
   }
+}
+
+/**
+ * The effort to send: the one that the request asks for, or the nearest of those that the model takes, with a warning. `undefined`
+ * when the request does not ask for one.
+ */
+export function nearestEffort<Effort extends ReasoningEffort>(
+  { model, reasoning }: ModelRequest,
+  taken: readonly Effort[],
+  { warn }: { readonly warn: Warn },
+): Effort | undefined {
+  if (reasoning === undefined) return undefined
+  const wanted = reasoningEfforts.indexOf(reasoning.effort)
+  const distance = (effort: Effort): number => Math.abs(reasoningEfforts.indexOf(effort) - wanted)
+  // Of two that are equally near, the one that thinks more.
+  const [sent] = taken.toReversed().toSorted((one, other) => distance(one) - distance(other))
+  const problem = otherEffort(reasoning.effort, sent ?? 'none')
+  if (problem !== undefined) warn('reasoning', `${model} ${problem}`)
+  return sent
 }
 
 /** What is told when a model is sent another effort than the caller asked for, the same on every provider. */
