@@ -2,6 +2,7 @@ export {
   type ChatCapability,
   type EncoderCapability,
   type ImageCapability,
+  type RunStoreCapability,
   type StoreCapability,
   type ConformanceCase,
   type Declares,
@@ -22,6 +23,12 @@ export {
   type ImageHarness,
   type StartedImageAdapter,
 } from './conformance/image-adapter.ts'
+export {
+  runStoreCases,
+  type RunStoreCase,
+  type RunStoreHarness,
+  type StartedRunStore,
+} from './conformance/run-store.ts'
 export {
   sessionStoreCases,
   type StartedStore,

@@ -1,5 +1,14 @@
 export { fileStore, type FileStoreOptions, type StoreFiles } from './stores/file-store.ts'
 export { memoryStore, type MemoryStoreOptions } from './stores/memory-store.ts'
+export {
+  postgresStore,
+  type PostgresConnection,
+  type PostgresMessage,
+  type PostgresParam,
+  type PostgresPool,
+  type PostgresStore,
+  type PostgresStoreOptions,
+} from './stores/postgres-store.ts'
 export type {
   AcquiredLease,
   AcquireOptions,

@@ -32,6 +32,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   chat: [...run, 'tools'],
   session: [...run, 'tools', 'chat'],
   stores: [...ground, 'session'],
+  runs: [...ground, 'run', 'session', 'stores'],
   images: [...run, 'vision'],
   http: ground,
   vision: ground,
@@ -41,7 +42,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   'providers/gemini': [...provider, 'providers/shared'],
   testing: loop,
   server: [...ground, 'testing'],
-  conformance: [...ground, 'run', 'testing'],
+  conformance: [...ground, 'run', 'testing', 'stores'],
   cli: [...loop, ...providers, 'testing', 'server', 'conformance', 'stores', 'images'],
 }
 

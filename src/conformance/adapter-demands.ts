@@ -1,11 +1,10 @@
 import { isAllmError, type AdapterErrorReason } from '../errors/errors.ts'
-import { toJsonValue } from '../errors/to-json-value.ts'
 import type { Script } from '../testing/script.ts'
 import { keysOf } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { ChatCapability } from './cases.ts'
 import { demand, show } from './demands.ts'
-import { runId, type Outcome } from './harness.ts'
+import { runId, type ChatHarness, type Outcome } from './harness.ts'
 
 /** A failure before the first event. */
 interface Refusal {
@@ -36,24 +35,45 @@ export const refusals: readonly Refusal[] = keysOf(byReason).map((reason) =>
   Object.assign({ reason }, byReason[reason]),
 )
 
-/** The script of a refusal. */
-export function scriptOf({ reason, details }: Refusal): Script {
-  return [['preflight_error', reason, details]]
+/** The script of a refusal, with the status that this provider has for it. */
+export function scriptOf(refusal: Refusal, harness: ChatHarness): Script {
+  const status = statusOf(refusal, harness)
+  return [['preflight_error', refusal.reason, status === undefined ? {} : { status }]]
 }
 
-/** Demands that a call rejected with an adapter error of a reason and, where there was one, a status. */
-export function demandRefusal({ failure, given }: Outcome, { reason, details }: Refusal): void {
+function statusOf({ reason, details }: Refusal, { statuses }: ChatHarness): number | undefined {
+  const usual = details['status']
+  return statuses?.[reason] ?? (typeof usual === 'number' ? usual : undefined)
+}
+
+/**
+ * Demands that a call rejected with an adapter error of a reason and, where there was one, a status. Without the capability
+ * `statuses` an error may have no status, but none that is wrong.
+ */
+export function demandRefusal(
+  { failure, given }: Outcome,
+  refusal: Refusal,
+  harness: ChatHarness,
+): void {
+  const { reason } = refusal
   const thrown = failure?.thrown
   const expected = `a rejection with AdapterError ${reason}`
   const isAdapterError = isAllmError(thrown) && thrown.kind === 'adapter'
   demand(isAdapterError && thrown.reason === reason, {
+    problem: isAdapterError
+      ? `${reason} was reported as ${thrown.reason}`
+      : `${reason} was not reported as an AdapterError`,
     expected,
     received: failure === undefined ? given : thrown,
     contract: 'preflight',
   })
   const { status } = thrown.toJSON()
-  demand(details['status'] === undefined || status === details['status'], {
-    expected: `${expected} and status ${show(details['status'])}`,
+  const wanted = statusOf(refusal, harness)
+  const mayLack =
+    harness.capabilities?.includes('statuses') !== true && harness.statuses === undefined
+  demand(wanted === undefined || status === wanted || (status === undefined && mayLack), {
+    problem: `${reason} was reported with status ${show(status)}`,
+    expected: `${expected} and status ${show(wanted)}`,
     received: thrown.toJSON(),
     contract: 'errorFacts',
   })
@@ -85,6 +105,7 @@ export function demandRetryAfter({ failure, given }: Outcome, retryAfterMs: numb
 /** Demands that a failed call was sent once: the engine has the only retry loop. */
 export function demandOneRequest(sent: number): void {
   demand(sent === 1, {
+    problem: `${sent} requests were sent for one call`,
     expected: 'one request',
     received: `${sent} requests`,
     contract: 'noRetries',
@@ -107,23 +128,3 @@ export const plainKey = 'conformance-0123456789-hush'
 
 /** A key in a known format, as a provider might quote it. */
 export const echoedKey = 'sk-conformance0123456789abcdef'
-
-/** Demands that values do not contain a key: not in their data, nor in a message, a cause or a stack. */
-export function demandNoKey(key: string, values: readonly unknown[]): void {
-  const leaking = values.flatMap(textsOf).find((text) => text.includes(key))
-  demand(leaking === undefined, {
-    expected: 'no key in the output of an adapter',
-    received: leaking?.replaceAll(key, '<the key>'),
-    contract: 'keys',
-    hint: 'never put options, headers or the address of a call into an error, an event or metadata',
-  })
-}
-
-function textsOf(value: unknown): readonly string[] {
-  if (!(value instanceof Error)) return [JSON.stringify(value) ?? '']
-  const { message, stack = '', cause } = value
-  // JSON.stringify would leave out the fields of a foreign error.
-  const members = isAllmError(value) ? value : toJsonValue(Object.entries(value))
-  const own = [message, stack, JSON.stringify(members)]
-  return cause === undefined ? own : [...own, ...textsOf(cause)]
-}

@@ -1,4 +1,4 @@
-import { ConformanceFailure, turns } from './demands.ts'
+import { ConformanceFailure, show, turns } from './demands.ts'
 
 /** What every harness may declare. */
 export interface Declares<Capability extends string = string> {
@@ -47,6 +47,15 @@ const chatCapabilities = {
   raw_chunks: 'the chunks of the provider are shown unchanged',
   images: 'the model makes images',
   keys: 'the adapter sends a key, and the harness shows the keys that it was made with',
+  settings: 'every setting of a request is sent, or named in warnings, or refused',
+  image_input: 'images in messages are sent',
+  file_input: 'files in messages are sent',
+  clean_end: 'the harness can end a body early, as if it were complete',
+  reset: 'the harness can break the connection in the middle of a body',
+  stays_open: 'the harness can keep a connection open after the end of an answer',
+  early_headers: 'the harness can send the headers of an answer long before its body',
+  redirects: 'the harness can answer with a redirect',
+  left_reads: 'leaving a stream ends a read that is under way',
 } as const
 
 /** A capability of a chat harness. */
@@ -87,12 +96,23 @@ const storeCapabilities = {
 /** A capability of a store harness. */
 export type StoreCapability = keyof typeof storeCapabilities
 
+/** The capabilities of a run store harness, and what each means. */
+const runStoreCapabilities = {
+  shared: 'another handle reaches the same storage, as another process does',
+  own_clock: 'time is that of the storage, not that of the process',
+  interruption: 'the harness can interrupt a save in the middle of its write',
+} as const
+
+/** A capability of a run store harness. */
+export type RunStoreCapability = keyof typeof runStoreCapabilities
+
 /** Every capability of every kind of harness, and what it means. */
 export const everyCapability: Readonly<Record<string, string>> = {
   ...chatCapabilities,
   ...imageCapabilities,
   ...encoderCapabilities,
   ...storeCapabilities,
+  ...runStoreCapabilities,
 }
 
 /** A case that did not pass, and why. */
@@ -116,7 +136,7 @@ export interface ConformanceReport {
 
 /**
  * Runs cases one after the other without a test runner, and returns the results. A failed case does not reject; a harness
- * that declares an unknown capability does.
+ * that declares an unknown capability does. An unhandled rejection does not end the process: it fails the case in which it came.
  */
 export async function runCases<Harness extends Declares>(
   cases: readonly ConformanceCase<Harness>[],
@@ -129,7 +149,7 @@ export async function runCases<Harness extends Declares>(
   const failed: FailedCase[] = []
   for (const item of asked) {
     try {
-      await item.run(harness)
+      await runAlone(item, harness)
       passed.push(item.name)
     } catch (error) {
       failed.push({ name: item.name, error })
@@ -140,6 +160,27 @@ export async function runCases<Harness extends Declares>(
     cases: group.map(({ name }) => name),
   }))
   return { passed, failed, notDeclared }
+}
+
+/** Runs a case. A rejection that nobody handles fails it by its name. */
+async function runAlone<Harness>(item: ConformanceCase<Harness>, harness: Harness): Promise<void> {
+  const outcome: { failure?: { readonly error: unknown } } = {}
+  const [unhandled] = await unhandledDuring(async () => {
+    try {
+      await item.run(harness)
+    } catch (error) {
+      outcome.failure = { error }
+    }
+  })
+  if (outcome.failure !== undefined) throw outcome.failure.error
+  if (unhandled === undefined) return
+  throw new ConformanceFailure({
+    problem: `a promise was rejected and nobody handled it: ${show(unhandled)}`,
+    expected: `no unhandled rejection in the case "${item.name}"`,
+    received: unhandled,
+    contract: 'rejections',
+    hint: 'a promise that is not awaited needs its own catch',
+  })
 }
 
 /** Cases sorted by the capabilities that a harness declares. */
@@ -195,7 +236,7 @@ export function register<Harness extends Declares>(
   const { asked, declared, undeclared } = sortCases(cases, harness)
   const runs = new Map<string, Promise<void>>()
   const runOf = (item: ConformanceCase<Harness>): Promise<void> => {
-    const run = item.run(harness)
+    const run = runAlone(item, harness)
     runs.set(item.name, run)
     return run
   }
@@ -233,9 +274,12 @@ function unknownCapability(capability: string): ConformanceFailure {
 
 /** The `process` of Node, Bun and Deno. */
 interface Host {
-  on?(name: 'unhandledRejection', listener: (reason: unknown) => void): unknown
-  off?(name: 'unhandledRejection', listener: (reason: unknown) => void): unknown
+  on?(name: string, listener: (reason: unknown) => void): unknown
+  off?(name: string, listener: (reason: unknown) => void): unknown
 }
+
+/** What ends a process, unless somebody listens. */
+const lastResorts = ['unhandledRejection', 'uncaughtException']
 
 /** The global of browsers and workers. */
 interface Page {
@@ -255,14 +299,14 @@ export async function unhandledDuring(act: () => Promise<void>): Promise<readonl
   const found: unknown[] = []
   const onHost = (reason: unknown): void => void found.push(reason)
   const onPage = ({ reason }: PageEvent): void => void found.push(reason)
-  if (host?.on !== undefined) host.on('unhandledRejection', onHost)
+  if (host?.on !== undefined) for (const name of lastResorts) host.on(name, onHost)
   else page.addEventListener?.('unhandledrejection', onPage)
   try {
     await act()
     // A runtime reports them after a turn of its event loop.
     await turns(10)
   } finally {
-    host?.off?.('unhandledRejection', onHost)
+    for (const name of lastResorts) host?.off?.(name, onHost)
     if (host?.on === undefined) page.removeEventListener?.('unhandledrejection', onPage)
   }
   return found

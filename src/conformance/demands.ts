@@ -1,9 +1,12 @@
 import { startTimer, systemClock } from '../core/clock.ts'
 import { isAllmError } from '../errors/errors.ts'
 import { nextTurn } from '../testing/virtual-clock.ts'
+import { unwatched } from './watch.ts'
 
 /** A broken promise: what a case expected, what it received, and the sentence of the contract. */
 export interface Finding {
+  /** What is wrong, in one line: "2 requests were sent for one call". Without it the message begins with what was expected. */
+  readonly problem?: string | undefined
   /** Completes "expected …". */
   readonly expected: string
   readonly received: unknown
@@ -11,6 +14,8 @@ export interface Finding {
   readonly contract: ContractName
   /** The usual reason. */
   readonly hint?: string | undefined
+  /** Holds for every stream, whichever case reads it. */
+  readonly everywhere?: boolean | undefined
 }
 
 /** An implementation broke its contract. The message says what was expected and received, and which promise was broken. */
@@ -20,9 +25,12 @@ export class ConformanceFailure extends Error {
   readonly received: unknown
   /** The promise that is broken, in words. */
   readonly contract: string
+  /** The promise holds for every stream, so other cases fail by the same defect. */
+  readonly everywhere: boolean
 
   constructor(finding: Finding) {
     super(message(finding))
+    this.everywhere = finding.everywhere === true
     this.expected = finding.expected
     this.received = finding.received
     this.contract = contract[finding.contract]
@@ -34,8 +42,9 @@ export function demand(holds: boolean, finding: Finding): asserts holds {
   if (!holds) throw new ConformanceFailure(finding)
 }
 
-function message({ expected, received, contract: promise, hint }: Finding): string {
+function message({ problem, expected, received, contract: promise, hint }: Finding): string {
   const lines = [
+    ...(problem === undefined ? [] : [problem]),
     `expected ${expected}`,
     `received: ${show(received)}`,
     `contract: ${contract[promise]}`,
@@ -79,6 +88,8 @@ const leastTurns = 1000
 /** What a case waits for, and for how long. */
 export interface Wait {
   readonly ms: number
+  readonly problem?: string
+  readonly everywhere?: boolean
   /** Completes "expected …". */
   readonly expected: string
   readonly contract: ContractName
@@ -93,7 +104,7 @@ export async function within<T>(promise: PromiseLike<T>, wait: Wait): Promise<T>
       await turns(leastTurns)
       reject(timeUp(wait, undefined))
     }
-    cancel = startTimer(systemClock, wait.ms, () => void giveUp())
+    cancel = unwatched(() => startTimer(systemClock, wait.ms, () => void giveUp()))
   })
   try {
     return await Promise.race([promise, tooLong])
@@ -178,6 +189,26 @@ export const contract = {
   usage:
     '`inputTokens` includes cached reads and writes, `outputTokens` includes reasoning; a count that was not reported is absent.',
   conversation: 'Every message of the request, its model and its tools are sent.',
+  sentOnce: 'One call sends one request, and everything in it once.',
+  messages:
+    'Messages are sent in their order, with the role of their author, part by part, as they were written.',
+  toolsSent: 'A tool is sent with its name, its whole description and its whole schema.',
+  callsSent:
+    'A call goes back to the model with its id, its name and its arguments; a result with the id of its call.',
+  settings:
+    'A setting of the request is sent as it is given, or it is named in `warnings`, or the call is refused. A setting that the request does not have is not sent.',
+  private:
+    '`metadata`, `sources` and the options of other providers are never sent. A call sends nothing of another call.',
+  mediaSent: 'Images and files of a message are sent whole, in their place among its parts.',
+  callKey: 'The key of a call is used before the key of the adapter.',
+  redirects: 'A redirect is not followed: the key must not reach another host. It is a refusal.',
+  live: 'Events are emitted as their content arrives, not when the answer has ended.',
+  foldsToMessage: '`message_completed.message` is what the events before it add up to.',
+  quiet: 'An adapter writes nothing to the console.',
+  noLeftovers: 'When a stream is over, no timer, no connection and no listener of it is left.',
+  rawFinish: '`rawFinishReason` is the word of the provider, unchanged.',
+  endMarker:
+    'The answer is over when the provider says so, also when the connection stays open after it.',
   isolated: 'An adapter keeps nothing of a call: calls do not mix, and the request is not changed.',
   options: 'Everything in `AdapterOptions` is optional.',
   keys: 'A key is never in an event, an error or a recorded request. A key that a provider echoes is removed.',
@@ -208,6 +239,41 @@ export const contract = {
     '`list` returns one row `{id, status, version, updatedAt}` for each session, ordered by id. `prefix`, `status`, `limit` and `after` select from them.',
   storeUnavailable:
     'A failure of the storage is `SessionError` unavailable, with the error of the storage as `cause`.',
+  storeIds:
+    'An id has 1 to 512 characters, no NUL and no half of a surrogate pair; any other is refused with a `ValidationError`.',
+  storeText: 'Every text survives as it is: 64 KB, quotes, emoji, NUL, halves of surrogate pairs.',
+  runTime: 'Time is that of the store, never that of the process that asks.',
+  runLease:
+    'A session has one owner at a time. Each lease has a token larger than every earlier one of that id, also after a delete. A lease that expired and that nobody took can still be used.',
+  runFence:
+    'What is refused changes nothing: a write whose token is not the newest fails with `SessionError` lease_lost (`renew` and `release` give `false`), a stale or busy one likewise.',
+  runSave:
+    '`save` stores the session, its version, its events, what it took from the inbox and its first snapshot in one atomic step.',
+  runLog:
+    'The log has the events of a session, numbered 1, 2, 3 … without gaps, and the commands that were taken, numbered by themselves, each after the events that were there when it was applied. `append` with `after` refuses with `SessionError` stale when the log does not end there.',
+  runSnapshot:
+    '`readSnapshot` returns the newest session that was saved with `first` and has no event later than `at` folded in.',
+  runInbox:
+    'The inbox has the commands that were given and are not applied yet, in order. `save` with `taken` removes the first ones and moves them to the log.',
+  runKey:
+    '`push` returns `false`, and changes nothing, if a command with the same key came before.',
+  runIfIdle: 'With `ifIdle` a running session refuses a command with `SessionError` busy.',
+  runDue:
+    'A session is due when there is something to do and nobody does it: a command, a wake-up whose time has come, or a lease that expired. `release` looks at the inbox in the same write.',
+  runSleep:
+    '`release` with `wakeInMs` makes a session due after that time. Commands and stops wake it earlier; an owner that comes earlier is told what is left.',
+  runClaim:
+    '`claim` takes the lease of the session that is due for the longest time, or returns `undefined`. Two callers never get the same.',
+  runStop:
+    '`requestStop` asks the owner of a running session to stop, until the lease is given back. A session that sleeps is due at once. Nothing happens at rest.',
+  runLook:
+    '`look` and `list` tell whether a session runs (a command, a wake-up or a lease), who owns it, and how far its log is.',
+  runDelete: '`delete` removes a session with all that belongs to it, except that tokens go on.',
+  runPrune:
+    '`prune` removes keys and whole runs that are older than `keepMs`, never an event that is not folded into the stored session, and returns how many sessions had something to remove.',
+  runWatch:
+    '`watch` calls the listener soon after a change, until it is ended. With `notifies` it hears of other processes too.',
+  runShared: 'All handles on one storage see the same.',
 } as const
 
 /** One of the promises. */

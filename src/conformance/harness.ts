@@ -1,5 +1,6 @@
 import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
 import type { Clock } from '../core/clock.ts'
+import type { AdapterErrorReason } from '../errors/errors.ts'
 import { createCollector, foldEvent, toResponse } from '../run/collector.ts'
 import type { Script } from '../testing/script.ts'
 import { virtualClock, type VirtualClock } from '../testing/virtual-clock.ts'
@@ -16,7 +17,16 @@ import {
   turns,
   until,
   within,
+  type Wait,
 } from './demands.ts'
+import {
+  countedClock,
+  demandSound,
+  observe,
+  type CountedClock,
+  type ObservedAdapter,
+} from './invariants.ts'
+import { watchGlobals, type Watch } from './watch.ts'
 
 /**
  * Starts a chat adapter whose calls are answered by a script. The harness of a fake is three lines; that of a provider renders the
@@ -29,6 +39,11 @@ export interface ChatHarness extends Declares<ChatCapability> {
   readonly patienceMs?: number | undefined
   /** The keys and other secrets that the adapter was made with: nothing that leaves it may show them. */
   keys?(): readonly string[]
+  /**
+   * The statuses with which this provider refuses a call, where they are not the usual ones (401, 429, 400, 503, 408). Scripts
+   * then have these, and with the capability `statuses` errors must have them too. A model in the process has none.
+   */
+  readonly statuses?: Partial<Readonly<Record<AdapterErrorReason, number>>> | undefined
   /** Makes a new adapter whose first call plays the script. */
   start(script: Script, options?: StartOptions): StartedAdapter | Promise<StartedAdapter>
 }
@@ -48,8 +63,13 @@ export interface StartedAdapter {
   readonly adapter: ChatAdapter
   /** The number of open connections. */
   openConnections?(): number
-  /** The requests so far, as JSON: URLs and bodies, without the headers that contain the key. */
+  /**
+   * The requests so far, one item each, as JSON: URLs and bodies, without the headers that contain the key. The kit looks for the
+   * words of its requests in them, so a body may have any form; a body as JSON text is read too.
+   */
   requests?(): readonly unknown[]
+  /** The key of each request so far, as the provider received it: with the capability `keys`, the key of a call must win. */
+  sentKeys?(): readonly (string | undefined)[]
   /** Closes everything that is still open. Called once, after the case. */
   close?(): unknown
 }
@@ -64,11 +84,19 @@ export interface ChatFixture {
   readonly patienceMs: number
   /** The clock of the script and of the adapter. Only the case moves it. */
   readonly clock: VirtualClock
+  /** The same clock as the adapter gets it. It counts what the adapter waits for. */
+  readonly adapterClock: CountedClock
   openConnections(): number
   requests(): readonly unknown[]
+  /** The keys of the requests, if the harness shows them. */
+  sentKeys(): readonly (string | undefined)[] | undefined
 }
 
-/** Starts an adapter for a script, runs `act`, and closes the adapter in any case. */
+/**
+ * Starts an adapter for a script, runs `act`, and closes the adapter in any case.
+ *
+ * When `act` has passed, everything that the adapter did is checked for what holds for every stream.
+ */
 export async function play<T>(
   harness: ChatHarness,
   script: Script,
@@ -76,25 +104,98 @@ export async function play<T>(
   options: Omit<StartOptions, 'clock'> = {},
 ): Promise<T> {
   const clock = virtualClock({ auto: false })
-  const started = await harness.start(script, { ...options, clock })
+  const watch = watchGlobals()
+  let started: StartedAdapter | undefined
   try {
-    return await act(fixtureOf(harness, started, clock))
+    started = await harness.start(script, { ...options, clock })
+    const observed = observe(started.adapter)
+    const fixture = fixtureOf(harness, started, observed, clock)
+    const result = await act(fixture)
+    await demandNothingBroken(harness, fixture, observed, watch)
+    return result
+  } catch (error) {
+    throw asFinding(error)
   } finally {
-    await started.close?.()
+    watch.stop()
+    // What the case found matters more than a failure to close.
+    await Promise.resolve(started?.close?.()).catch(() => undefined)
   }
+}
+
+/** An error that is not a finding of the kit is one too: nothing else may come out of an adapter. */
+function asFinding(error: unknown): unknown {
+  if (error instanceof ConformanceFailure) return error
+  return new ConformanceFailure({
+    problem: `${error instanceof Error ? error.name : 'something'} was thrown: ${show(error)}`,
+    expected: 'an adapter to fail with AdapterError or StreamError, and a harness not to fail',
+    received: error instanceof Error ? (error.stack ?? error) : error,
+    contract: 'preflight',
+  })
+}
+
+/** Harnesses whose adapter left something behind. Later cases do not wait for it as long as the first did. */
+const leaving = new WeakSet<ChatHarness>()
+
+/** The longest wait for what is left of a call to go away. It is gone at once if the adapter is right. */
+const tidyMs = 5000
+
+/** Demands what holds for every call, and that nothing of the calls is left. */
+async function demandNothingBroken(
+  harness: ChatHarness,
+  fixture: ChatFixture,
+  { adapter, calls }: ObservedAdapter,
+  watch: Watch,
+): Promise<void> {
+  const facts = { provider: adapter.provider, secrets: harness.keys?.() ?? [] }
+  for (const call of calls) await demandSound(call, facts)
+  demand(watch.written === undefined, {
+    problem: `the adapter wrote to the console: ${show(watch.written)}`,
+    expected: 'nothing on the console',
+    received: watch.written,
+    contract: 'quiet',
+    everywhere: true,
+  })
+  if (calls.length === 0 || calls.some(({ state }) => state === 'open')) return
+  const tidy = async (count: () => number, problem: string, expected: string): Promise<void> => {
+    const ms = leaving.has(harness) ? 20 : Math.min(fixture.patienceMs, tidyMs)
+    const wait: Wait = { ms, problem, expected, contract: 'noLeftovers', everywhere: true }
+    try {
+      await until(count, (left) => left === 0, wait)
+    } catch (error) {
+      leaving.add(harness)
+      throw error
+    }
+  }
+  const open = harness.capabilities?.includes('connections') === true
+  if (open)
+    await tidy(() => fixture.openConnections(), 'a connection was left open', 'no open connection')
+  const waiting = (): number => fixture.adapterClock.pending
+  await tidy(waiting, 'a timer was left on options.clock', 'no timer on options.clock')
+  await tidy(
+    () => watch.timers,
+    'a timer was left running',
+    'no timer of setTimeout or setInterval',
+  )
+  const listeners = (): number =>
+    calls.reduce((sum, { signal }) => sum + (signal?.listeners ?? 0), 0)
+  const listening = 'a listener was left on options.signal'
+  await tidy(listeners, listening, 'no listener on the signal of a call that is over')
 }
 
 function fixtureOf(
   harness: ChatHarness,
   started: StartedAdapter,
+  { adapter }: ObservedAdapter,
   clock: VirtualClock,
 ): ChatFixture {
   const { model = 'conformance-model', patienceMs = defaultPatienceMs } = harness
   return {
-    adapter: started.adapter,
+    adapter,
     model,
     patienceMs,
     clock,
+    adapterClock: countedClock(clock),
+    sentKeys: () => started.sentKeys?.(),
     openConnections: () => view(started.openConnections?.(), 'openConnections', 'connections'),
     requests: () => view(started.requests?.(), 'requests', 'requests'),
   }
@@ -141,10 +242,10 @@ const mostBatches = 20_000
 
 /** Opens a stream without reading from it. */
 export function openStream(fixture: ChatFixture, { request, options }: CallInput = {}): OpenStream {
-  const { adapter, patienceMs, clock } = fixture
+  const { adapter, patienceMs, adapterClock } = fixture
   const stream = adapter.stream(request ?? requestOf(fixture), {
     requestId: runId,
-    clock,
+    clock: adapterClock,
     ...options,
   })
   const iterator: AsyncIterator<unknown, unknown> = stream[Symbol.asyncIterator]()
@@ -222,7 +323,7 @@ export function startGenerate(
   fixture: ChatFixture,
   { request, options }: CallInput = {},
 ): Promise<ModelResponse> {
-  const { adapter, clock } = fixture
+  const { adapter, adapterClock: clock } = fixture
   demand(adapter.generate !== undefined, {
     expected: 'an adapter with generate',
     received: `an adapter with ${Object.keys(adapter).join(', ')}`,
@@ -319,9 +420,9 @@ async function readAll(stream: OpenStream, into: ModelEvent[]): Promise<void> {
 }
 
 /** Demands that no timer is left on the clock. */
-export function demandNoTimer({ clock, patienceMs }: ChatFixture): Promise<void> {
+export function demandNoTimer({ adapterClock, patienceMs }: ChatFixture): Promise<void> {
   return until(
-    () => clock.pending,
+    () => adapterClock.pending,
     (pending) => pending === 0,
     { ms: patienceMs, expected: 'no timer left on options.clock', contract: 'timeouts' },
   )
@@ -437,7 +538,9 @@ export function showEvents(events: readonly ModelEvent[]): string {
 }
 
 function nameOf(event: ModelEvent): string {
-  return event.type === 'error' ? `error (${event.error.kind} ${event.error.reason})` : event.type
+  if (event.type !== 'error') return event.type
+  const { kind, reason, message } = event.error
+  return `error (${kind} ${reason}: ${message})`
 }
 
 /** How a call ended. */

@@ -13,10 +13,11 @@ import {
   type ImageResponse,
   type InlineImage,
 } from '../types/media.ts'
-import { demandCancelled, demandNoKey, echoedKey, plainKey } from './adapter-demands.ts'
+import { demandCancelled, echoedKey, plainKey } from './adapter-demands.ts'
 import type { ConformanceCase, Declares, ImageCapability } from './cases.ts'
 import { ConformanceFailure, defaultPatienceMs, demand, within } from './demands.ts'
 import { runId } from './harness.ts'
+import { demandNoKey } from './invariants.ts'
 
 /** One pixel. */
 const pixel: InlineImage = {

@@ -1,11 +1,12 @@
 import { isAllmError } from '../errors/errors.ts'
 import { allDifferent, sameJson } from '../schema/json-schema.ts'
-import { sessionVersion, type Session, type SessionStatus } from '../types/session.ts'
+import type { SessionRow, SessionStore, StoredSession } from '../stores/session-store.ts'
+import { sessionVersion, type Session } from '../types/session.ts'
 import type { ConformanceCase, Declares, StoreCapability } from './cases.ts'
 import { ConformanceFailure, demand } from './demands.ts'
 
 /** Ids that are problematic in file systems or queries. */
-const oddIds = [
+export const oddIds: readonly string[] = [
   'a',
   'A',
   'a/b',
@@ -21,6 +22,11 @@ const oddIds = [
   'a\\b',
   '*',
 ]
+
+/** 64 KB of text that is problematic in databases: quotes, emoji, NUL, halves of surrogate pairs, line separators. */
+export const longText: string = '"double" \'single\' \\ 🦜 ünï \u0000 \ud800 \udfff \u2028\n'
+  .repeat(1600)
+  .slice(0, 65_536)
 
 /** The cases for every session store. */
 export const sessionStoreCases: readonly StoreCase[] = [
@@ -162,6 +168,58 @@ export const sessionStoreCases: readonly StoreCase[] = [
       }),
   },
   {
+    name: 'ids have up to 512 characters',
+    run: (harness) =>
+      withStore(harness, async ({ store }) => {
+        const ids = ['z'.repeat(512), 'ä'.repeat(512), '🦜'.repeat(256)]
+        for (const id of ids) await store.save(sessionOf(id))
+        for (const id of ids) await demandStored(store, sessionOf(id), 1)
+        demandIds(await store.list(), ids)
+      }),
+  },
+  {
+    name: 'an id that no store can hold is refused',
+    run: (harness) =>
+      withStore(harness, async ({ store }) => {
+        for (const id of ['', 'a\u0000b', 'a\ud800', '\udc00a', 'x'.repeat(513)]) {
+          await demandIdRefused(store.load(id))
+          await demandIdRefused(store.save(sessionOf(id)))
+          await demandIdRefused(store.delete(id))
+        }
+        demandIds(await store.list(), [])
+      }),
+  },
+  {
+    name: 'text of all kinds survives, in the conversation and in metadata',
+    run: (harness) =>
+      withStore(harness, async ({ store }) => {
+        const name = longText.slice(0, 100)
+        const metadata = { note: longText, [name]: [name, null, 1.5, { [name]: true }] }
+        const session = { ...sessionOf('s', longText), metadata, context: metadata }
+        await store.save(session)
+        const stored = await store.load('s')
+        demand(sameJson(stored?.session, session), {
+          expected: 'every text as it was saved',
+          received: stored,
+          contract: 'storeText',
+        })
+      }),
+  },
+  {
+    name: 'a session without a log has no events folded in',
+    run: (harness) =>
+      withStore(harness, async ({ store }) => {
+        await store.save(sessionOf('s'))
+        await store.save(sessionOf('s'))
+        const stored = await store.load('s')
+        demand(stored?.lastEventId === 0, {
+          expected: 'lastEventId 0',
+          received: stored?.lastEventId,
+          contract: 'storeLoad',
+        })
+      }),
+  },
+  {
     name: 'the time of a save is told',
     run: (harness) =>
       withStore(harness, async ({ store }) => {
@@ -244,6 +302,44 @@ export const sessionStoreCases: readonly StoreCase[] = [
         demandIds(await store.list({ status: 'awaiting_tools' }), ['b'])
         demandIds(await store.list({ status: 'idle', limit: 1 }), ['a'])
         demandIds(await store.list({ status: 'error' }), [])
+      }),
+  },
+  {
+    name: 'a list is ordered by code points',
+    run: (harness) =>
+      withStore(harness, async ({ store }) => {
+        // By UTF-16 the parrot comes before the private character, and by language ä comes before z.
+        const ids = ['A', 'Z', 'a', 'a!', 'aa', 'z', 'ä', '\ue000', '\uffee', '🦜', '🦜a']
+        for (const id of ids.toReversed()) await store.save(sessionOf(id))
+        demandIds(await store.list(), ids)
+        demandIds(await store.list({ after: 'ä' }), ids.slice(7))
+        demandIds(await store.list({ after: '\uffee', limit: 1 }), ['🦜'])
+        demandIds(await store.list({ prefix: '🦜' }), ['🦜', '🦜a'])
+        demandIds(await store.list({ prefix: 'a', after: 'a!' }), ['aa'])
+      }),
+  },
+  {
+    name: 'a list shows metadata, and is limited to some of it',
+    run: (harness) =>
+      withStore(harness, async ({ store }) => {
+        const odd = longText.slice(0, 100)
+        const own = { user: 'ann', tags: ['a', { b: null }], [odd]: odd }
+        await store.save({ ...sessionOf('a'), metadata: own })
+        await store.save({ ...sessionOf('b'), metadata: { user: 'bob', count: 1 } })
+        await store.save({ ...waitingSession('c'), metadata: { user: 'ann', count: '1' } })
+        const rows = await store.list()
+        demand(sameJson(rows[0]?.metadata, own), {
+          expected: `the metadata ${JSON.stringify(own)}`,
+          received: rows[0],
+          contract: 'storeList',
+        })
+        demandIds(await store.list({ metadata: { user: 'ann' } }), ['a', 'c'])
+        demandIds(await store.list({ metadata: { user: 'ann' }, limit: 1, after: 'a' }), ['c'])
+        demandIds(await store.list({ metadata: { user: 'ann' }, status: 'idle' }), ['a'])
+        demandIds(await store.list({ metadata: { count: 1 } }), ['b'])
+        demandIds(await store.list({ metadata: { tags: ['a', { b: null }], user: 'ann' } }), ['a'])
+        demandIds(await store.list({ metadata: { [odd]: odd } }), ['a'])
+        demandIds(await store.list({ metadata: { toString: null } }), [])
       }),
   },
   {
@@ -380,7 +476,7 @@ export const sessionStoreCases: readonly StoreCase[] = [
         )
         const loaded = await store.load('s').catch((thrown: unknown) => thrown)
         const wanted = taken ? ['new'] : ['old', 'new']
-        const { session, version } = (loaded ?? {}) as Partial<TestedSession>
+        const { session, version } = (loaded ?? {}) as Partial<StoredSession>
         const whole = wanted.some(
           (text) => sameJson(session, sessionOf('s', text)) && version === (text === 'old' ? 1 : 2),
         )
@@ -393,32 +489,6 @@ export const sessionStoreCases: readonly StoreCase[] = [
   },
 ]
 
-/** The interface of `SessionStore`. */
-interface TestedStore {
-  load(id: string): Promise<TestedSession | undefined>
-  save(session: Session, options?: { readonly ifVersion?: number | undefined }): Promise<number>
-  delete(id: string): Promise<unknown>
-  list(options?: {
-    readonly status?: SessionStatus | undefined
-    readonly prefix?: string | undefined
-    readonly limit?: number | undefined
-    readonly after?: string | undefined
-  }): Promise<readonly TestedRow[]>
-}
-
-interface TestedSession {
-  readonly session: Session
-  readonly version: number
-  readonly updatedAt: number
-}
-
-interface TestedRow {
-  readonly id: string
-  readonly status: string
-  readonly version: number
-  readonly updatedAt: number
-}
-
 /** Starts an empty store. */
 export interface StoreHarness extends Declares<StoreCapability> {
   start(): StartedStore | Promise<StartedStore>
@@ -426,9 +496,9 @@ export interface StoreHarness extends Declares<StoreCapability> {
 
 /** A store, and the means to reopen, damage and interrupt it. */
 export interface StartedStore {
-  readonly store: TestedStore
+  readonly store: SessionStore
   /** Opens another store at the same location, as another process would. */
-  readonly reopen?: (() => TestedStore | Promise<TestedStore>) | undefined
+  readonly reopen?: (() => SessionStore | Promise<SessionStore>) | undefined
   /** Makes the session with this id unreadable. */
   readonly damage?: ((id: string) => unknown) | undefined
   /** Makes the next save fail in the middle of its write. */
@@ -454,7 +524,7 @@ async function withStore(
 }
 
 /** Demands that a store returns a session, deep-equal, at a version. */
-async function demandStored(store: TestedStore, session: Session, version: number): Promise<void> {
+async function demandStored(store: SessionStore, session: Session, version: number): Promise<void> {
   const stored = await store.load(session.id)
   demand(sameJson(stored?.session, session) && stored?.version === version, {
     expected: `${JSON.stringify(session)} at version ${version}`,
@@ -464,7 +534,7 @@ async function demandStored(store: TestedStore, session: Session, version: numbe
 }
 
 /** Demands the rows of these sessions, in this order. */
-function demandIds(rows: readonly TestedRow[], ids: readonly string[]): void {
+function demandIds(rows: readonly SessionRow[], ids: readonly string[]): void {
   const shown = rows.map(({ id }) => id)
   demand(sameJson(shown, ids), {
     expected: `the rows of ${ids.length === 0 ? 'no session' : ids.join(', ')}`,
@@ -478,9 +548,9 @@ function asThrown(thrown: unknown): unknown {
 }
 
 /** Demands that something rejects with a `SessionError` of a reason. */
-async function demandRefused(
+export async function demandRefused(
   work: Promise<unknown>,
-  reason: 'stale' | 'unreadable',
+  reason: keyof typeof promiseOf,
 ): Promise<void> {
   const outcome = await work.then(
     (value) => ({ value }),
@@ -490,19 +560,37 @@ async function demandRefused(
   demand(isAllmError(thrown) && thrown.kind === 'session' && thrown.reason === reason, {
     expected: `a rejection with SessionError ${reason}`,
     received: 'thrown' in outcome ? thrown : outcome.value,
-    contract: reason === 'stale' ? 'storeVersion' : 'storeLoad',
+    contract: promiseOf[reason],
+  })
+}
+
+/** The promise behind each reason of a refusal. */
+const promiseOf = {
+  stale: 'storeVersion',
+  unreadable: 'storeLoad',
+  busy: 'runFence',
+  lease_lost: 'runFence',
+} as const
+
+/** Demands that something rejects with a `ValidationError` for its id. */
+async function demandIdRefused(work: Promise<unknown>): Promise<void> {
+  const outcome: unknown = await work.catch(asThrown)
+  demand(isAllmError(outcome) && outcome.kind === 'validation', {
+    expected: 'a rejection with a ValidationError',
+    received: outcome,
+    contract: 'storeIds',
   })
 }
 
 /** A function that a harness must provide for a capability. */
-function provided<T>(hook: T | undefined, name: string): T {
+export function provided<T>(hook: T | undefined, name: string): T {
   if (hook !== undefined) return hook
   const expected = `the harness to return ${name} from start, as it declares`
   throw new ConformanceFailure({ expected, received: undefined, contract: 'harness' })
 }
 
 /** A session with a short conversation. */
-function sessionOf(id: string, text = 'Hello'): Session {
+export function sessionOf(id: string, text = 'Hello'): Session {
   return {
     version: sessionVersion,
     id,

@@ -1,7 +1,8 @@
 import type { ChatCase } from './harness.ts'
 import { asideCases, orderCases, reasoningCases, textCases, usageCases } from './stream-answers.ts'
-import { hygieneCases, isolationCases, sentCases, stoppingCases } from './stream-conduct.ts'
+import { hygieneCases, isolationCases, stoppingCases } from './stream-conduct.ts'
 import { failureCases, refusalCases, timeCases } from './stream-failures.ts'
+import { mediaCases, messageCases, settingCases, toolRequestCases } from './stream-requests.ts'
 import { toolCases, toolPieceCases } from './stream-tools.ts'
 
 /** The events of an answer. */
@@ -15,6 +16,14 @@ const answerCases: readonly ChatCase[] = [
   ...asideCases,
 ]
 
+/** What an adapter sends. */
+const requestCases: readonly ChatCase[] = [
+  ...messageCases,
+  ...toolRequestCases,
+  ...settingCases,
+  ...mediaCases,
+]
+
 /** The cases for `stream` of every chat adapter. */
 export const streamAdapterCases: readonly ChatCase[] = [
   ...answerCases,
@@ -22,7 +31,7 @@ export const streamAdapterCases: readonly ChatCase[] = [
   ...failureCases,
   ...stoppingCases,
   ...timeCases,
-  ...sentCases,
+  ...requestCases,
   ...isolationCases,
   ...hygieneCases,
 ]

@@ -85,6 +85,29 @@ export const textCases: readonly ChatCase[] = [
       }),
   },
   {
+    name: 'whitespace is kept',
+    async run(harness) {
+      for (const pieces of [
+        ['  \n', ' two', ' ', 'spaces', '\n\n', '\tend \n'],
+        [' ', '\n'],
+      ]) {
+        const script: Script = pieces.map((piece) => ['text', piece] as const)
+        await play(harness, script, async (fixture) => {
+          const events = await readEvents(fixture)
+          const deltas = joinedDeltas(events, 'text_delta')
+          const { outputText } = foldEvents(events)
+          const whole = pieces.join('')
+          demand(deltas === whole && outputText === whole, {
+            problem: `the text ${JSON.stringify(whole)} arrived as ${JSON.stringify(deltas === whole ? outputText : deltas)}`,
+            expected: 'the text with all its spaces and lines, in the deltas and in the message',
+            received: { deltas, outputText },
+            contract: 'text',
+          })
+        })
+      }
+    },
+  },
+  {
     name: 'characters that the bytes are cut through arrive whole',
     capability: 'chunking',
     async run(harness) {
@@ -141,11 +164,21 @@ function finishes(reason: FinishReason, name: string): ChatCase {
           ['finish', reason],
         ],
         async (fixture) => {
-          const [end] = eventsOfType(await readEvents(fixture), 'message_completed')
+          const events = await readEvents(fixture)
+          const [end] = eventsOfType(events, 'message_completed')
           demand(end?.finishReason === reason, {
+            problem: `an answer that finished with ${reason} was reported as ${end?.finishReason ?? 'a failure'}`,
             expected: `finishReason ${show(reason)}`,
-            received: end?.finishReason,
+            received: end?.finishReason ?? showEvents(events),
             contract: 'finish',
+          })
+          // A fake has no words of its own.
+          const hasWords = reason === 'other' && fixture.adapter.provider !== 'fake'
+          demand(!hasWords || end.rawFinishReason !== undefined, {
+            problem: 'the word of the provider for the end of the answer was lost',
+            expected: 'rawFinishReason with the word of the provider',
+            received: end,
+            contract: 'rawFinish',
           })
         },
       ),
@@ -454,15 +487,64 @@ export const usageCases: readonly ChatCase[] = [
     run: (harness) =>
       play(harness, hello, async (fixture) => {
         const { usage } = foldEvents(await readEvents(fixture))
-        const invented = usageFields.filter((field) => (usage[field] ?? 0) !== 0)
-        demand(invented.length === 0, {
-          expected: 'only counts that the provider sent (it sent none, or zeros)',
-          received: usage,
-          contract: 'usage',
-        })
+        await demandNotInvented(harness, hello, {}, usage)
       }),
   },
+  {
+    name: 'a count that the provider did not report is not made up',
+    capability: 'usage',
+    async run(harness) {
+      const reported: Usage = { inputTokens: 100, outputTokens: 20 }
+      const script: Script = [
+        ['text', 'Hello'],
+        ['usage', reported],
+        ['finish', 'stop'],
+      ]
+      await play(harness, script, async (fixture) => {
+        const { usage } = foldEvents(await readEvents(fixture))
+        await demandNotInvented(harness, script, reported, usage)
+      })
+    },
+  },
 ]
+
+/** Demands that a usage has only counts that were reported, and the sum of them. */
+async function demandNotInvented(
+  harness: ChatHarness,
+  script: Script,
+  reported: Usage,
+  usage: Usage,
+): Promise<void> {
+  const { inputTokens = 0, outputTokens = 0 } = usage
+  const unreported = usageFields.filter(
+    (field) => usage[field] !== undefined && reported[field] === undefined,
+  )
+  const isSum = (field: string): boolean =>
+    field === 'totalTokens' &&
+    reported.inputTokens !== undefined &&
+    usage.totalTokens === inputTokens + outputTokens
+  const invented = unreported.find((field) => usage[field] !== 0 && !isSum(field))
+  const zeros = unreported.filter((field) => usage[field] === 0)
+  const made =
+    invented ?? (zeros.length > 0 && !(await sendsZeros(harness, script)) ? zeros[0] : undefined)
+  demand(made === undefined, {
+    problem: `${made ?? ''} is ${show(made === undefined ? undefined : usage[made])}, and the provider did not report it`,
+    expected: 'only counts that the provider sent',
+    received: usage,
+    contract: 'usage',
+    hint: 'a count that was not reported is absent, not 0; if your provider always sends zeros, declare raw_chunks, so that the kit can see them',
+  })
+}
+
+/** Whether the provider itself sends zeros, as its raw chunks show. */
+async function sendsZeros(harness: ChatHarness, script: Script): Promise<boolean> {
+  if (harness.capabilities?.includes('raw_chunks') !== true) return false
+  return play(harness, script, async (fixture) => {
+    const events = await readEvents(fixture, { options: { includeRawChunks: true } })
+    const chunks = JSON.stringify(eventsOfType(events, 'raw_chunk'))
+    return /[:,[]0[,}\]]/.test(chunks)
+  })
+}
 
 function counts(name: string, capability: ChatCapability, usage: Usage): ChatCase {
   return {
@@ -482,6 +564,7 @@ function counts(name: string, capability: ChatCapability, usage: Usage): ChatCas
             (field) => usage[field] !== undefined && usage[field] !== counted[field],
           )
           demand(wrong.length === 0, {
+            problem: `${wrong[0] ?? ''} is ${show(counted[wrong[0] ?? 'inputTokens'])}, not ${show(usage[wrong[0] ?? 'inputTokens'])}`,
             expected: `the usage ${show(usage)}`,
             received: counted,
             contract: 'usage',

@@ -24,6 +24,7 @@ import {
   readWhileTimePasses,
   showEvents,
   slow,
+  weatherRequest,
   whileTimePasses,
   type Outcome,
   type ChatCase,
@@ -107,6 +108,32 @@ export const failureCases: readonly ChatCase[] = [
       ),
   },
   {
+    name: 'an answer whose body ends early is truncated, never complete',
+    capability: 'clean_end',
+    run: (harness) => brokenOff(harness, 'end'),
+  },
+  {
+    name: 'an answer whose connection breaks is truncated, never complete',
+    capability: 'reset',
+    run: (harness) => brokenOff(harness, 'reset'),
+  },
+  {
+    name: 'an event that nobody knows is passed over',
+    run: (harness) =>
+      play(harness, withUnknown, async (fixture) => {
+        const { events, failure } = await read(fixture)
+        const text = joinedDeltas(events, 'text_delta')
+        const last = events.at(-1)?.type
+        demand(text === 'Hello' && last === 'message_completed', {
+          problem: 'an event that the adapter does not know broke the answer',
+          expected: 'the text "Hello" and message_completed',
+          received: failure?.thrown ?? `${show(text)}: ${showEvents(events)}`,
+          contract: 'events',
+          hint: 'providers add new events; ignore those that you do not know',
+        })
+      }),
+  },
+  {
     name: 'an event that cannot be read is malformed_event',
     run: (harness) =>
       broken(
@@ -126,6 +153,46 @@ export const failureCases: readonly ChatCase[] = [
 
 const wait = { retryAfterMs: 2000 }
 
+const withUnknown: Script = [
+  ['raw_chunk', { type: 'conformance_hello', detail: { level: 1 } }],
+  ['text', 'Hel'],
+  ['raw_chunk', { type: 'conformance_note', text: 'not for the answer', list: [null, {}] }],
+  ['text', 'lo'],
+  ['raw_chunk', {}],
+  ['finish', 'stop'],
+]
+
+/** Plays answers that break off: after some text, after a call, and before any content. */
+async function brokenOff(harness: ChatHarness, by: 'end' | 'reset'): Promise<void> {
+  const breaks: ScriptEntry = ['stream_error', 'truncated', { by }]
+  await broken(harness, [['text_delta', 'so far'], breaks], {
+    kind: 'stream',
+    reason: 'truncated',
+    contract: 'truncated',
+    hint: 'the end of the body is not the end of the answer: wait for the provider’s end marker',
+  })
+  const others: Script[] = [[breaks]]
+  if (harness.capabilities?.includes('tools') === true) {
+    others.push([
+      ['tool_call', { id: 'call_1', name: 'weather', arguments: { city: 'Rome' } }],
+      breaks,
+    ])
+  }
+  for (const script of others) {
+    await play(harness, script, async (fixture) => {
+      const { events, failure } = await read(fixture, { request: weatherRequest(fixture) })
+      const error = isAllmError(failure?.thrown) ? failure.thrown.toJSON() : errorOf(events.at(-1))
+      const known = ['truncated', 'network_error', 'malformed_response']
+      demand(error !== undefined && known.includes(error.reason), {
+        problem: `an answer that broke off ${script.length === 1 ? 'before any content' : 'after a call'} was taken for something else`,
+        expected: 'truncated; before any content network_error or malformed_response as well',
+        received: failure?.thrown ?? showEvents(events),
+        contract: 'truncated',
+      })
+    })
+  }
+}
+
 type Expected = Pick<ErrorData, 'kind' | 'reason'> & Pick<Finding, 'contract' | 'hint'>
 
 /** Plays a script that emits "so far" and fails. The text must be emitted, and then the error. */
@@ -137,6 +204,12 @@ function broken(harness: ChatHarness, script: Script, expected: Expected): Promi
     const { kind, reason } = expected
     demand(error?.kind === kind && error.reason === reason && text === 'so far', {
       ...expected,
+      problem:
+        error === undefined
+          ? `an answer that failed with ${reason} ended as ${events.at(-1)?.type ?? 'nothing'}`
+          : error.reason === reason && error.kind === kind
+            ? `the text before the failure arrived as ${show(text)}`
+            : `${kind} ${reason} was reported as ${error.kind} ${error.reason}`,
       expected: `the text "so far", and then an error event of kind ${kind} and reason ${reason}`,
       received: error === undefined ? showEvents(events) : `${showEvents(events)}; ${show(error)}`,
     })
@@ -156,13 +229,15 @@ export const refusalCases: readonly ChatCase[] = [
     name: 'the reason of a refusal follows from its status',
     capability: 'statuses',
     async run(harness) {
-      for (const status of statuses) {
+      const own = Object.values(harness.statuses ?? {})
+      for (const status of statuses.filter((one) => !own.includes(one))) {
         const reason = reasonOfStatus(status)
         await play(harness, [['preflight_error', 'unknown', { status }]], async (fixture) => {
           const { events, failure } = await read(fixture)
           const thrown = failure?.thrown
           const error = isAllmError(thrown) ? thrown.toJSON() : undefined
           demand(error?.reason === reason && error.status === status, {
+            problem: `the status ${status} was reported as ${error?.reason ?? 'something else'}, with status ${show(error?.status)}`,
             expected: `a rejection with AdapterError ${reason} for the status ${status}`,
             received: thrown ?? showEvents(events),
             contract: 'preflight',
@@ -178,9 +253,41 @@ export const refusalCases: readonly ChatCase[] = [
       name: `a call that fails with ${reason} before its first event rejects with it`,
       capability,
       run: (harness) =>
-        refused(harness, scriptOf(refusal), (outcome) => demandRefusal(outcome, refusal)),
+        refused(harness, scriptOf(refusal, harness), (outcome) =>
+          demandRefusal(outcome, refusal, harness),
+        ),
     })
   }),
+  {
+    name: 'a refusal has the status of its answer',
+    async run(harness) {
+      const known: { readonly wanted: unknown; readonly status: unknown }[] = []
+      let hasUrl = false
+      for (const refusal of refusals.filter(
+        ({ details, capability }) => 'status' in details && capability === undefined,
+      )) {
+        const script = scriptOf(refusal, harness)
+        await refused(harness, script, ({ failure }, fixture) => {
+          const thrown = failure?.thrown
+          const [entry] = script
+          const wanted = entry?.[0] === 'preflight_error' ? entry[2]['status'] : undefined
+          known.push({ wanted, status: isAllmError(thrown) ? thrown.toJSON().status : undefined })
+          if (harness.capabilities?.includes('requests') === true)
+            hasUrl ||= /"(?:url|path|endpoint)":"/i.test(JSON.stringify(fixture.requests()))
+        })
+      }
+      // A model in the process has no statuses at all.
+      const isDeclared = harness.capabilities?.includes('statuses') === true || hasUrl
+      if (!isDeclared && known.every(({ status }) => status === undefined)) return
+      const wrong = known.find(({ wanted, status }) => wanted !== status)
+      demand(wrong === undefined, {
+        problem: `a refusal with status ${show(wrong?.wanted)} was reported with status ${show(wrong?.status)}`,
+        expected: 'the status of the answer in the error',
+        received: known,
+        contract: 'errorFacts',
+      })
+    },
+  },
   {
     name: 'a refusal names its provider and its run',
     run: (harness) =>

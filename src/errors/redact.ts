@@ -1,8 +1,8 @@
 import type { JsonValue } from '../types/json.ts'
 
 /**
- * The formats of API keys: `sk-…`, `sk-ant-…`, `AIza…`, `xai-…`, `gsk_…`, bearer headers, `key=` in URLs, text after "api key:",
- * and text that is masked with stars, which is how providers echo a key.
+ * The formats of API keys: `sk-…`, `sk-ant-…`, `AIza…`, `xai-…`, `gsk_…`, bearer headers, `key=` and passwords in URLs, text after "api
+ * key:", and text that is masked with stars, which is how providers echo a key.
  */
 const keyShapes: readonly RegExp[] = [
   /\b(?:sk|pk|rk)-[A-Za-z0-9_*.-]{6,}[A-Za-z0-9*]/g,
@@ -14,6 +14,7 @@ const keyShapes: readonly RegExp[] = [
   /\b(Bearer|Basic)\s+[A-Za-z0-9._~+/*=-]{8,}/gi,
   /\b((?:x-)?(?:goog-)?api[-_]?key["']?\s*[:=]\s*["']?)[A-Za-z0-9._*~+/-]{8,}/gi,
   /([?&](?:key|api_key|access_token)=)[^&\s"']+/gi,
+  /\b([a-z][a-z0-9+.-]{1,32}:\/\/[^\s:@/]{0,128}:)[^\s@/]{1,256}(?=@)/gi,
   /\b(api[ _-]?key[a-z ]{0,16}: *)(?!\/\/|https?:)[^\s,;"'[]{6,}/gi,
   /[\w-]{2,64}\*{3,}[\w-]*|\*{3,}[\w-]{2,}/g,
 ]

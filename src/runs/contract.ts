@@ -6,7 +6,6 @@ import type { EventEntry, LogEntry, RunStore } from '../stores/run-store.ts'
 import type { ListOptions, SessionRow } from '../stores/session-store.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { Part } from '../types/message.ts'
-import type { ChatResult } from '../types/results.ts'
 import type { Session, SessionStatus } from '../types/session.ts'
 
 /** The options of `createRuns`. */
@@ -89,10 +88,7 @@ export interface Runs {
   follow(id: string, options: FollowOptions & { readonly commands: true }): AsyncIterable<LogEntry>
   follow(id: string, options?: FollowOptions): AsyncIterable<EventEntry>
   /** The session and the result of its last run, when it is at rest. */
-  wait(
-    id: string,
-    options?: { readonly signal?: AbortSignal | undefined },
-  ): Promise<SessionResult<ChatResult>>
+  wait(id: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<SessionResult>
 
   /**
    * The unit of work, for queues and workers: takes the lease, applies what is in the inbox, runs to a resting point, gives the lease back. It does not

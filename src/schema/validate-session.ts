@@ -120,6 +120,11 @@ const decision = shapeOf<CallDecision>(
   { deny: text, answer: content, late: must('true', (value) => value === true) },
 )
 
+const pendingApproval = shapeOf<PendingApproval>(
+  { id: someText, name: someText, arguments: jsonObject },
+  { rawArguments: text, opaque: json, reason: text },
+)
+
 const run = shapeOf<RunProgress>(
   {
     mode: oneOf(['auto', 'manual']),
@@ -133,15 +138,11 @@ const run = shapeOf<RunProgress>(
     answer,
     usage: jsonObject,
     silent: must('true', (value) => value === true),
+    requested: listOf(pendingApproval),
     results: listOf(storedResult),
     decisions: listOf(decision),
     late: listOf(validateMessage),
   },
-)
-
-const pendingApproval = shapeOf<PendingApproval>(
-  { id: someText, name: someText, arguments: jsonObject },
-  { rawArguments: text, opaque: json, reason: text },
 )
 
 const session = shapeOf<Session>(

@@ -1,6 +1,6 @@
 import { adapterErrorReasons, type AdapterErrorReason } from '../errors/errors.ts'
 import { compileScript, defaultFailureMessage } from '../testing/interpret.ts'
-import type { Script } from '../testing/script.ts'
+import { scriptedConnection, type Script } from '../testing/script.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import type { ModelEvent } from '../types/events.ts'
 import { assertNever, defined } from '../types/guards.ts'
@@ -15,6 +15,8 @@ export interface WirePlan {
   readonly steps: readonly PlanStep[]
   readonly usage?: Usage
   readonly end: PlanEnd
+  /** The connection stays open after the end. */
+  readonly staysOpen?: boolean
   /** The id and the model that an `ok` entry gives its response. */
   readonly id?: string
   readonly model?: string
@@ -44,6 +46,8 @@ export type PlanStep =
   | { readonly type: 'close'; readonly block: number }
   | { readonly type: 'raw'; readonly chunk: JsonValue }
   | { readonly type: 'wait'; readonly ms: number }
+  /** The status and the headers are sent, and nothing else. */
+  | { readonly type: 'headers' }
 
 /** How an answer finished. An `ok` entry may give the provider's own word as its `rawFinishReason`. */
 export interface FinishedEnd {
@@ -58,8 +62,8 @@ type PlanEnd =
   | { readonly type: 'refused'; readonly failure: PlanFailure }
   /** The provider's own error inside the stream. */
   | { readonly type: 'failed'; readonly failure: PlanFailure }
-  /** The transport breaks: the connection closes, an event cannot be parsed, or nothing more arrives. */
-  | { readonly type: 'broken'; readonly how: 'cut' | 'malformed' | 'stall' }
+  /** The transport breaks: the connection closes, the body ends early, an event cannot be parsed, or nothing more arrives. */
+  | { readonly type: 'broken'; readonly how: 'cut' | 'end' | 'malformed' | 'stall' }
 
 /** A failure that the provider reports. */
 export interface PlanFailure {
@@ -68,14 +72,21 @@ export interface PlanFailure {
   readonly status?: number
   readonly retryAfterMs?: number
   readonly requestId?: string
+  /** Where a 3xx status redirects to. */
+  readonly location?: string
 }
 
 /** Plans one call of a script, from the events that the fake would emit for it. */
 export function planScript(script: Script): WirePlan {
   const call = { provider: 'fake', includeRawChunks: true, onWire: true }
   const { preflight, sections, usage } = compileScript(script, call)
-  if (preflight !== undefined) return refusedPlan(planFailure(preflight.toJSON()))
+  const { headersFirst, truncatedBy, staysOpen, location } = scriptedConnection(script)
+  if (preflight !== undefined) {
+    const failure = planFailure(preflight.toJSON())
+    return refusedPlan(location === undefined ? failure : { ...failure, location })
+  }
   const draft: PlanDraft = { blocks: [], steps: [], openCalls: new Map(), open: undefined }
+  if (headersFirst) draft.steps.push({ type: 'headers' })
   let facts: Pick<WirePlan, 'id' | 'model'> = {}
   let end: PlanEnd = { type: 'finished', reason: 'stop' }
   const sources: Source[] = []
@@ -84,7 +95,7 @@ export function planScript(script: Script): WirePlan {
     for (const event of events) {
       if (event.type === 'text_completed') sources.push(...(event.sources ?? []))
       if (event.type === 'message_started') facts = event
-      else if (event.type === 'error') end = failedEnd(event.error)
+      else if (event.type === 'error') end = failedEnd(event.error, truncatedBy)
       else if (event.type === 'message_completed') {
         closeOpen(draft)
         const { finishReason: reason, rawFinishReason: word } = event
@@ -94,7 +105,15 @@ export function planScript(script: Script): WirePlan {
   }
   const { steps } = draft
   const blocks = placeSources(draft.blocks, sources)
-  return defined<WirePlan>({ blocks, steps, end, usage, id: facts.id, model: facts.model })
+  return defined<WirePlan>({
+    blocks,
+    steps,
+    end,
+    usage,
+    staysOpen: staysOpen || undefined,
+    id: facts.id,
+    model: facts.model,
+  })
 }
 
 /** Gives each source to the text block that holds its place; one without a place goes to the last text block. */
@@ -241,10 +260,11 @@ const breaks: Partial<Record<AdapterErrorReason, 'cut' | 'malformed' | 'stall'>>
 }
 
 /** The end of an answer that fails after its start. */
-function failedEnd(error: ErrorData): PlanEnd {
+function failedEnd(error: ErrorData, truncatedBy: 'end' | 'reset'): PlanEnd {
   if (error.kind === 'stream') {
     if (error.reason === 'malformed_event') return { type: 'broken', how: 'malformed' }
-    return { type: 'broken', how: error.reason === 'timeout' ? 'stall' : 'cut' }
+    if (error.reason === 'timeout') return { type: 'broken', how: 'stall' }
+    return { type: 'broken', how: truncatedBy === 'end' ? 'end' : 'cut' }
   }
   const failure = planFailure(error)
   const how = breaks[failure.reason]

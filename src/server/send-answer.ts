@@ -79,7 +79,7 @@ async function sendSlowly(
     for (const [index, write] of writes.entries()) {
       await writeAfterWait(response, write, gone.signal, {
         ...options,
-        head: index === 0 ? () => response.writeHead(status, headers) : undefined,
+        head: index === 0 ? () => response.writeHead(status, headers).flushHeaders() : undefined,
       })
     }
     if (end === 'normal') response.end()

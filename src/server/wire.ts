@@ -99,7 +99,12 @@ function refusal(
   writer.text(JSON.stringify(body))
   return {
     status,
-    headers: { ...renderers[format].headers(id), 'content-type': jsonType(format), ...headers },
+    headers: {
+      ...renderers[format].headers(id),
+      'content-type': jsonType(format),
+      ...headers,
+      ...(failure.location === undefined ? {} : { location: failure.location }),
+    },
     frames: writer.frames,
     end: 'normal',
   }
@@ -130,10 +135,13 @@ function streamed(format: WireFormat, plan: WirePlan, options: PlanOptions): Wir
   const array = options.framing === 'json_array'
   const writer = array ? jsonArrayWriter() : frameWriter()
   const renderer = renderers[format]
-  // A leading wait delays the whole answer, its first event included.
-  const waits = plan.steps.findIndex((step) => step.type !== 'wait')
-  const lead = waits === -1 ? plan.steps.length : waits
-  for (const step of plan.steps.slice(0, lead)) if (step.type === 'wait') writer.wait(step.ms)
+  // A leading wait delays the whole answer, its first event included; after `headers`, all but the status and the headers.
+  const first = plan.steps.findIndex(({ type }) => type !== 'wait' && type !== 'headers')
+  const lead = first === -1 ? plan.steps.length : first
+  for (const step of plan.steps.slice(0, lead)) {
+    if (step.type === 'wait') writer.wait(step.ms)
+    else writer.text('')
+  }
   const stream = renderer.stream(plan, options, writer)
   for (const step of plan.steps.slice(lead)) take(step, stream, writer, renderer.namedEvents)
   const end = endStream(plan, stream, writer)
@@ -160,6 +168,8 @@ function take(step: PlanStep, stream: WireStream, writer: FrameWriter, named: bo
       return rawEvent(step.chunk, writer, named)
     case 'wait':
       return writer.wait(step.ms)
+    case 'headers':
+      return writer.text('')
     default:
       return assertNever(step)
   }
@@ -181,15 +191,15 @@ function endStream(plan: WirePlan, stream: WireStream, writer: FrameWriter): Wir
     case 'finished':
       stream.finish()
       writer.end()
-      return 'normal'
+      return plan.staysOpen === true ? 'stall' : 'normal'
     case 'failed':
       stream.fail(end.failure)
       writer.end()
-      return 'normal'
+      return plan.staysOpen === true ? 'stall' : 'normal'
     case 'broken':
       stream.begin()
       if (end.how === 'malformed') writer.text('data: {"malformed": \n\n')
-      return end.how === 'malformed' ? 'normal' : end.how
+      return end.how === 'malformed' || end.how === 'end' ? 'normal' : end.how
     case 'refused':
       return 'normal'
     default:

@@ -37,8 +37,12 @@ export interface SessionResult<Result = ChatResult> {
 
 /** Starts folding a run's events into a session. Start it from the stream's first `session`. */
 export function reduceSession(base: Session): SessionReducer {
-  // A session that still waits for something is not run, so none of its steps goes on.
-  return { base, state: waits(base) ? createCollector(base.thread) : restore(base) }
+  // A session that rests is not run, so none of its steps goes on.
+  if (rests(base)) return { base, state: createCollector(base.thread) }
+  const { requested, halts = [] } = base.run ?? {}
+  const state = restore(base)
+  // The run that goes on in the events has asked about these calls. One that is resumed would ask again.
+  return { base, state: requested === undefined ? state : { ...state, requested, halts } }
 }
 
 /** Folds one more event. */
@@ -59,8 +63,8 @@ export function finalizeSession(reducer: SessionReducer): SessionResult {
  * and holds what is needed to go on from exactly this event. After a run, or a cut, the thread can be sent.
  */
 export function snapshot(base: Session, state: Collector): Session {
-  // A session that still waits for something is not run.
-  const session = waits(base) ? base : atEvent(base, state)
+  // A session that rests is not run: what may follow is the event that says so.
+  const session = rests(base) ? base : atEvent(base, state)
   return state.result === undefined ? session : afterResult(session)
 }
 
@@ -94,6 +98,11 @@ export function afterResult(session: Session, left: Usage = {}): Session {
 
 function someUsage(usage: Usage): Usage | undefined {
   return Object.keys(usage).length === 0 ? undefined : usage
+}
+
+/** Whether nothing is under way: the base of a run is always idle. */
+function rests({ status }: Session): boolean {
+  return status !== 'idle'
 }
 
 /** Whether a session waits for somebody. */
@@ -227,6 +236,7 @@ function progress(base: Session, state: Collector): RunProgress {
   const mode = base.run?.mode ?? 'auto'
   const turns = (base.run?.turns ?? 0) + state.answers
   const { started, halts, results } = state
+  const requested = state.requested.length === 0 ? undefined : state.requested
   const left = unsettled(base, state)
   const stored = results.length === 0 ? undefined : results
   // The usage of an answer whose tools run is kept with the answer.
@@ -250,6 +260,7 @@ function progress(base: Session, state: Collector): RunProgress {
     silent: partialMessages(state).length === 0 ? true : undefined,
     started,
     halts,
+    requested,
     results: stored,
     ...left,
   })

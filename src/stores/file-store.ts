@@ -9,6 +9,7 @@ import {
   assertListOptions,
   assertSaveOptions,
   assertSessionId,
+  matchesRow,
   refuseStale,
   selectIds,
   type ListOptions,
@@ -81,6 +82,7 @@ export function fileStore(directory: string, options: FileStoreOptions = {}): Se
     save: async (session, options = {}) => {
       assertSaveOptions(options)
       const text = stringifySession(session)
+      assertSessionId(session.id)
       return typed(`session ${named(session.id)} cannot be saved`, () =>
         save(disk, session, text, options),
       )
@@ -284,7 +286,7 @@ async function remove(disk: Disk, id: string): Promise<void> {
 }
 
 async function list(disk: Disk, options: ListOptions): Promise<readonly SessionRow[]> {
-  const { status, limit = Number.POSITIVE_INFINITY } = options
+  const { limit = Number.POSITIVE_INFINITY } = options
   const ids = new Set<string>()
   for (const file of (await found(disk.files.readdir(disk.directory))) ?? []) {
     const id = await idOf(disk, file)
@@ -293,8 +295,10 @@ async function list(disk: Disk, options: ListOptions): Promise<readonly SessionR
   const rows: SessionRow[] = []
   for (const id of selectIds(ids, options)) {
     if (rows.length >= limit) break
-    const row = await readable(rowOf(disk, id))
-    if (row !== undefined && (status === undefined || row.status === status)) rows.push(row)
+    const head = await readable(rowOf(disk, id))
+    if (head === undefined) continue
+    const row = { ...head, metadata: (await readable(load(disk, id)))?.session.metadata ?? {} }
+    if (matchesRow(row, options)) rows.push(row)
   }
   return rows
 }

@@ -57,7 +57,8 @@ export interface RunStore extends SessionStore {
 
   /**
    * Entries of the log, in order: the events with numbers above `after`. With `commands` also the commands with numbers above
-   * `afterCommand`, each after the events that were there when it was applied.
+   * `afterCommand`, each after the events that were there when it was applied; without `afterCommand`, those that were applied when the log had
+   * `after` events or more.
    */
   readEvents(id: string, options: ReadEventsOptions): Promise<readonly LogEntry[]>
   /** The newest session that was saved with `first` and has no event later than `at` folded in. The log goes on from there. */
@@ -77,9 +78,9 @@ export interface RunStore extends SessionStore {
   readonly notifies: boolean
 
   /**
-   * Removes what is older than `keepMs`: keys of commands, and runs of the log, each from its first snapshot to the next run's. The run
-   * that is stored last goes too, if all of its events are older and folded into the stored session. Returns how many sessions
-   * had something to remove.
+   * Removes what is older than `keepMs`: keys of commands, and whole runs of the log, from their first snapshot to the first one of the
+   * next run, if all their events are older. The last run goes too, if its events are folded into the stored session. Returns how many
+   * sessions had something to remove.
    */
   prune(options: PruneOptions): Promise<number>
 }

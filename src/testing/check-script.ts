@@ -156,7 +156,7 @@ function named(entry: readonly unknown[]): string {
   return `${String(entry[0])} (${of})`
 }
 
-/** `finish` is the last entry, `preflight_error` the first, and `ok` the only one. */
+/** `finish` is the last entry, `preflight_error` and `headers` the first, and `ok` the only one. */
 function checkEnds(entries: readonly (readonly unknown[])[]): readonly Issue[] {
   for (const [index, [tag]] of entries.entries()) {
     if (tag === 'finish' && index < entries.length - 1) {
@@ -165,6 +165,10 @@ function checkEnds(entries: readonly (readonly unknown[])[]): readonly Issue[] {
     if (tag === 'ok' && entries.length > 1) {
       const problem =
         'is a whole call, so it must be the only entry; use scripts for one list per call'
+      return within(index, [{ path: '', problem }])
+    }
+    if (tag === 'headers' && index > 0) {
+      const problem = 'sends the status and the headers, so it must come first'
       return within(index, [{ path: '', problem }])
     }
     if (tag === 'preflight_error' && index > 0) {
@@ -287,20 +291,31 @@ const checks: Readonly<Record<ScriptEntry[0], Check>> = {
   tool_call_delta: tuple([toolCallDelta]),
   usage: tuple([usageCheck]),
   raw_chunk: tuple([json]),
-  finish: tuple([oneOf(finishReasons)]),
+  finish: tuple([oneOf(finishReasons)], [shape({}, { open: flag })]),
+  headers: tuple([]),
   delay: tuple([milliseconds]),
   sleep: tuple([milliseconds]),
   ok: tuple([responseCheck]),
   text_delta: tuple([text]),
-  preflight_error: failure(adapterReason),
-  error_event: failure(adapterReason),
-  stream_error: failure(streamReason),
+  preflight_error: failure(adapterReason, { location: someText }),
+  error_event: failure(adapterReason, { open: flag }),
+  stream_error: failure(streamReason, { by: oneOf(['end', 'reset']) }),
   error: (entry) =>
     (Array.isArray(entry) && entry.length > 2 ? failure(adapterReason) : term)(entry),
 }
 
-function failure(reason: Check): Check {
-  return tuple([reason, errorDetails])
+/** A failure, and the fields of its details that are about the connection. */
+function failure(reason: Check, connection: Readonly<Record<string, Check>> = {}): Check {
+  const details: Check = (value) => {
+    let issues = errorDetails(value)
+    if (!isPlainObject(value)) return issues
+    for (const [field, check] of Object.entries(connection)) {
+      const member = value[field]
+      if (member !== undefined) issues = join(issues, within(field, check(member)))
+    }
+    return issues
+  }
+  return tuple([reason, details])
 }
 
 /** An entry whose elements after the tag pass these checks. The optional ones may be left out. */

@@ -24,6 +24,7 @@ import type { Message, Part, Source, ToolCall } from '../types/message.ts'
 import type { FinishReason, ModelResponse, Usage } from '../types/response.ts'
 import { detailFields, validateScript } from './check-script.ts'
 import {
+  connectionFields,
   isTag,
   toScript,
   unknownTag,
@@ -224,6 +225,9 @@ function addEntry(run: ScriptRun, entry: ScriptEntry): void {
       return failMessage(run, entry)
     case 'ok':
       return addResponse(run, entry[1])
+    case 'headers':
+      // It is about the connection, and makes no event.
+      return
     case 'preflight_error':
       // `compileScript` looks for it: it fails the call before any event.
       return
@@ -424,15 +428,15 @@ function scriptedFailure(
     return new AdapterError(reason ?? 'unknown', defaultFailureMessage, details)
   }
   const [tag, reason, given] = entry
-  const details = { provider, requestId, eventIndex, ...errorDetails(given) }
+  const details = { provider, requestId, eventIndex, ...errorDetails(given, connectionFields[tag]) }
   const message = typeof given['message'] === 'string' ? given['message'] : defaultFailureMessage
   return tag === 'stream_error'
     ? new StreamError(streamReason(reason) ?? 'unknown', message, details)
     : new AdapterError(adapterReason(reason) ?? 'unknown', message, details)
 }
 
-function errorDetails(given: JsonObject): AdapterErrorDetails {
-  const members = Object.entries(given)
+function errorDetails(given: JsonObject, connectionField: string | undefined): AdapterErrorDetails {
+  const members = Object.entries(given).filter(([key]) => key !== connectionField)
   // `validateScript` has checked the types of the known fields.
   const details = Object.fromEntries(members.filter(isDetail)) as AdapterErrorDetails
   const others = members.filter((member) => !isDetail(member))

@@ -15,7 +15,13 @@ export interface ScriptedToolCallDelta {
   readonly name?: string
 }
 
-/** The details of a scripted failure, such as `message`, `status` and `retryAfterMs`. */
+/**
+ * The details of a scripted failure, such as `message`, `status` and `retryAfterMs`.
+ *
+ * Three more say what the connection does, and matter only on a wire: `by` of a `stream_error` `truncated` (`end`: the body ends
+ * as if it were complete; `reset`: the connection breaks), `open: true` of an `error_event` (the connection stays open after
+ * it), and `location` of a `preflight_error` with a 3xx status (where it redirects to).
+ */
 export type ScriptedErrorDetails = JsonObject
 
 /** The vocabulary of tests: the output of a model, one entry after the other. */
@@ -28,8 +34,10 @@ export type SpecEntry =
   | readonly ['tool_call_delta', ScriptedToolCallDelta]
   | readonly ['usage', Usage]
   | readonly ['raw_chunk', JsonValue]
-  | readonly ['finish', FinishReason]
+  | FinishEntry
   | readonly ['error', JsonValue]
+  /** The first entry of a script: the status and the headers come at once, before any wait. Matters only on a wire. */
+  | readonly ['headers']
   | readonly ['delay', number]
   /** Deprecated: use `delay`. */
   | readonly ['sleep', number]
@@ -43,7 +51,12 @@ export type HarnessEntry =
   | readonly ['error_event', string, ScriptedErrorDetails]
   | readonly ['stream_error', string, ScriptedErrorDetails]
   | readonly ['tool_call', ScriptedToolCall]
+  | FinishEntry
+
+/** The end of an answer. With `open` the connection stays open after it, which matters only on a wire. */
+type FinishEntry =
   | readonly ['finish', FinishReason]
+  | readonly ['finish', FinishReason, { readonly open?: boolean }]
 
 /** One entry of a script. */
 export type ScriptEntry = SpecEntry | HarnessEntry
@@ -72,6 +85,43 @@ export function toScript(input: ScriptInput): Script {
   return entries as Script
 }
 
+/** What a script says about its connection, which only a wire can show. */
+export interface ScriptedConnection {
+  /** The status and the headers come before any wait. */
+  readonly headersFirst: boolean
+  /** How a truncated answer ends: as if it were complete, or with a broken connection (`reset`, also when nothing is said). */
+  readonly truncatedBy: 'end' | 'reset'
+  /** The connection stays open after the end of the answer, or after the failure that it reports. */
+  readonly staysOpen: boolean
+  /** Where a refusal with a 3xx status redirects to. */
+  readonly location: string | undefined
+}
+
+/** Reads what a script says about its connection, for a wire that plays it. */
+export function scriptedConnection(script: Script): ScriptedConnection {
+  const failure = script.find((entry) => entry.length === 3 && isFailureTag(entry[0]))
+  const details = failure === undefined ? {} : (failure[2] as JsonObject) // Failures have details.
+  const finish = script.findLast((entry) => entry[0] === 'finish')
+  const { location } = details
+  return {
+    headersFirst: script[0]?.[0] === 'headers',
+    truncatedBy: details['by'] === 'end' ? 'end' : 'reset',
+    staysOpen: details['open'] === true || finish?.[2]?.open === true,
+    location: typeof location === 'string' ? location : undefined,
+  }
+}
+
+function isFailureTag(tag: ScriptEntry[0]): boolean {
+  return tag === 'preflight_error' || tag === 'error_event' || tag === 'stream_error'
+}
+
+/** The fields of a failure's details that are about the connection, by the tag of the entry. */
+export const connectionFields: Readonly<Record<string, string>> = {
+  preflight_error: 'location',
+  error_event: 'open',
+  stream_error: 'by',
+}
+
 /** The two vocabularies of scripts: that of tests, and that of conformance harnesses. */
 export type ScriptShape = 'spec31' | 'harness'
 
@@ -82,6 +132,7 @@ const vocabularies: Readonly<Record<ScriptEntry[0], ScriptShape | 'shared'>> = {
   usage: 'spec31',
   raw_chunk: 'spec31',
   tool_call_delta: 'spec31',
+  headers: 'spec31',
   delay: 'spec31',
   sleep: 'spec31',
   ok: 'harness',

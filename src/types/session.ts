@@ -80,6 +80,8 @@ export interface RunProgress {
   readonly started: readonly string[]
   /** The halts of the current step. */
   readonly halts: readonly ToolHalt[]
+  /** The calls of the current step that were found to wait for approval. A run that is resumed asks about them again. */
+  readonly requested?: readonly PendingApproval[]
   /** Results that are not encoded as messages yet. */
   readonly results?: readonly StoredResult[]
   /** The calls that were settled while the run waited. */

@@ -35,6 +35,15 @@ const everything: readonly ChatCapability[] = [
   'raw_chunks',
   'images',
   'keys',
+  'settings',
+  'image_input',
+  'file_input',
+  'clean_end',
+  'reset',
+  'stays_open',
+  'early_headers',
+  'redirects',
+  'left_reads',
 ]
 
 function except(...missing: readonly ChatCapability[]): readonly ChatCapability[] {
@@ -47,7 +56,7 @@ const patienceMs = 60_000
 /** A fake has no bytes that could be cut, and sends nothing anywhere, also no key. */
 export const fakeHarness: ChatHarness = {
   patienceMs,
-  capabilities: except('chunking', 'reasoning_echo', 'keys', 'statuses'),
+  capabilities: except('chunking', 'reasoning_echo', 'keys', 'statuses', 'redirects'),
   start(script, { more = [] } = {}) {
     const adapter = fake({ scripts: [script, ...more] })
     return { adapter, openConnections: () => adapter.openStreams, requests: () => adapter.calls }
@@ -56,7 +65,7 @@ export const fakeHarness: ChatHarness = {
 
 /** One of our providers over real HTTP: the fake server speaks its format, the adapter's own decoder reads it. */
 interface Provider {
-  readonly adapter: (server: FakeServer, fetch: Fetch | undefined) => ChatAdapter
+  readonly adapter: (server: FakeServer, fetch: Fetch) => ChatAdapter
   readonly capabilities: readonly ChatCapability[]
 }
 
@@ -85,6 +94,8 @@ const providers: Readonly<Record<WireFormat, Provider>> = {
       'interleaved_tools',
       'raw_arguments',
       'cache_write_usage',
+      // Its answers end with their body.
+      'stays_open',
     ),
   },
 }
@@ -104,15 +115,26 @@ export function httpHarness(format: WireFormat, { change, fetch }: Breaks = {}):
     keys: () => [apiKey],
     async start(script, { more = [], clock, chunking } = {}) {
       const server = await createFakeServer({ scripts: [script, ...more], clock, chunking })
-      const made = adapter(server, fetch)
+      const keys: (string | undefined)[] = []
+      const made = adapter(server, (url, init) => {
+        keys.push(keyOf(new Headers(init.headers)))
+        return (fetch ?? globalThis.fetch)(url, init)
+      })
       return {
         adapter: change?.(made) ?? made,
         openConnections: () => server.openAnswers,
         requests: () => server.requests,
+        sentKeys: () => keys,
         close: () => server.close(),
       }
     },
   }
+}
+
+/** The key of a request, wherever the provider has it. */
+function keyOf(headers: Headers): string | undefined {
+  const key = headers.get('x-api-key') ?? headers.get('x-goog-api-key')
+  return key ?? headers.get('authorization')?.replace('Bearer ', '')
 }
 
 /** An image fake records what it refuses, and throws a scripted error as it is. */

@@ -1,9 +1,15 @@
 import { describe, test } from 'vitest'
-import { register, sessionStoreCases } from '../../src/conformance.ts'
-import { fileHarness, memoryHarness } from './stores.ts'
+import { register, runStoreCases, sessionStoreCases } from '../../src/conformance.ts'
+import { memoryStore } from '../../src/stores.ts'
+import { fileHarness, memoryHarness, memoryRunHarness } from './stores.ts'
 
 describe('memoryStore', () => {
   register(sessionStoreCases, memoryHarness(), test)
+  register(runStoreCases, memoryRunHarness(), test)
+})
+
+describe('memoryStore by the clock of the system', () => {
+  register(runStoreCases, { start: () => ({ store: memoryStore() }) }, test)
 })
 
 describe('fileStore', () => {

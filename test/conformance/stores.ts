@@ -2,12 +2,38 @@ import { mkdtemp, open, readdir, rm, writeFile } from 'node:fs/promises'
 import * as nodeFiles from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { StoreHarness } from '../../src/conformance.ts'
-import { fileStore, memoryStore, type SessionStore, type StoreFiles } from '../../src/stores.ts'
+import type { RunStoreHarness, StoreHarness } from '../../src/conformance.ts'
+import {
+  fileStore,
+  memoryStore,
+  type MemoryStoreOptions,
+  type RunStore,
+  type SessionStore,
+  type StoreFiles,
+} from '../../src/stores.ts'
 
 /** The harness of a store that lives in memory. */
 export function memoryHarness(make: () => SessionStore = memoryStore): StoreHarness {
   return { start: () => ({ store: make() }) }
+}
+
+/** The harness of a run store in memory, whose clock is moved by hand. All handles are the one store. */
+export function memoryRunHarness(
+  make: (options: MemoryStoreOptions) => RunStore = memoryStore,
+): RunStoreHarness {
+  return {
+    capabilities: ['shared', 'own_clock', 'interruption'],
+    start() {
+      let now = 1_800_000_000_000
+      const store = make({ clock: { now: () => now, sleep: async () => undefined } })
+      return {
+        store,
+        connect: () => store,
+        advance: (ms) => (now += ms),
+        interruptNextSave: () => undefined,
+      }
+    },
+  }
 }
 
 /** The harness of a store in a folder of its own. `make` may break it. */

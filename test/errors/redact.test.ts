@@ -46,6 +46,8 @@ test.each<[string, string]>([
   ['api_key=0123456789abcdef&x=1', 'api_key=[redacted]&x=1'],
   ['https://a.b/c?key=0123&alt=sse', 'https://a.b/c?key=[redacted]&alt=sse'],
   ['https://a.b/c?alt=sse&access_token=0123', 'https://a.b/c?alt=sse&access_token=[redacted]'],
+  ['no postgres://ann:s3cret!@db:5432/x', 'no postgres://ann:[redacted]@db:5432/x'],
+  ['redis://:s3cret@cache', 'redis://:[redacted]@cache'],
   ['Incorrect API key provided: plain-word.', 'Incorrect API key provided: [redacted]'],
 ])('%s', (text, expected) => {
   expect(redact(text)).toBe(expected)

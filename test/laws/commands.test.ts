@@ -5,6 +5,7 @@ import {
   createEngine,
   fail,
   halt,
+  isBoundary,
   isSendable,
   messageText,
   Session,
@@ -25,7 +26,8 @@ import { fake, type Script } from '../../src/testing.ts'
  * - a handler that is not idempotent runs once for a call, and once more for the answer to its question;
  * - an approval, an answer and a result that was submitted take effect once, or the model is told that nobody knows;
  * - the words of the user are in the thread;
- * - after every event the session can be saved, and its thread can be sent unless calls wait.
+ * - after every event the session can be saved, and its thread can be sent unless calls wait;
+ * - the session that was saved at the start, or at the last boundary, with the later events folded in, is the session.
  */
 const names = [
   'look',
@@ -239,17 +241,28 @@ async function carryOut(
     return !stops
   }
   let events = 0
+  let first = Session.reduce(Session.parse(saved))
+  let last = first
+  const folded: [Session, Session][] = []
   if (leaves(events)) return Session.parse(saved)
   try {
     for await (const event of stream) {
       noteStart(world, event)
       saved = Session.stringify(stream.session)
       checkMoment(world, stream.session)
+      first = Session.applyEvent(first, event)
+      folded.push([Session.finalize(first).session, Session.parse(saved)])
+      if (isBoundary(event)) last = Session.reduce(Session.parse(saved))
+      else {
+        last = Session.applyEvent(last, event)
+        folded.push([Session.finalize(last).session, Session.parse(saved)])
+      }
       if (leaves(++events)) break
     }
   } catch {
     // A run that is stopped before its first event rejects.
   }
+  for (const [left, right] of folded) expect(left).toEqual(right)
   if (stops) saved = Session.stringify(stream.session)
   return Session.parse(saved)
 }

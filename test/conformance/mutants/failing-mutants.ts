@@ -26,7 +26,7 @@ export const failingMutants = [
   ),
   broken(
     'a refusal has no status',
-    'a call that fails with invalid_request before its first event rejects with it',
+    'a refusal has the status of its answer',
     throwing((error) => {
       if (!(error instanceof AdapterError) || error.reason !== 'invalid_request') return error
       const { reason, message, provider, requestId } = error

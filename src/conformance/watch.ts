@@ -1,0 +1,159 @@
+/**
+ * What an adapter leaves behind outside of its events: lines on the console, timers of the platform, listeners on a signal.
+ *
+ * The console and the timers are global, so they are watched by counting. While several cases run at once, a finding may be
+ * reported by a case that ran beside the one that caused it.
+ */
+export interface Watch {
+  /** The first line that was written to the console, as `console.log: text`. */
+  readonly written: string | undefined
+  /** The number of timers that were started since and neither fired nor were cleared. */
+  readonly timers: number
+  stop(): void
+}
+
+type Log = (...values: readonly unknown[]) => void
+type StartTimer = (
+  run: (...values: readonly unknown[]) => void,
+  ms?: number,
+  ...rest: readonly unknown[]
+) => unknown
+type StopTimer = (timer?: unknown) => void
+
+/** The globals that are watched. They are the same on every runtime, and their types here are those that all share. */
+interface Watched {
+  readonly console: Record<string, Log | undefined>
+  setTimeout: StartTimer
+  setInterval: StartTimer
+  clearTimeout: StopTimer
+  clearInterval: StopTimer
+}
+
+const logs = ['log', 'info', 'warn', 'error', 'debug', 'trace', 'dir', 'table'] as const
+
+let watches = 0
+let restore: (() => void) | undefined
+let lines: string[] = []
+const running = new Set<unknown>()
+let skipping = false
+
+/** Starts to watch the console and the timers. */
+export function watchGlobals(): Watch {
+  if (watches++ === 0) restore = install()
+  const from = lines.length
+  const before = new Set(running)
+  let stopped = false
+  return {
+    get written() {
+      return lines[from]
+    },
+    get timers() {
+      return [...running].filter((timer) => !before.has(timer)).length
+    },
+    stop() {
+      if (stopped) return
+      stopped = true
+      if (--watches > 0) return
+      restore?.()
+      lines = []
+      running.clear()
+    },
+  }
+}
+
+/** Does something of the kit itself, whose timers do not count. */
+export function unwatched<T>(act: () => T): T {
+  const outer = skipping
+  skipping = true
+  try {
+    return act()
+  } finally {
+    skipping = outer
+  }
+}
+
+function install(): () => void {
+  // The types of a runtime's globals are not available in this folder.
+  const globals = globalThis as unknown as Watched
+  const { console: output, setTimeout, setInterval, clearTimeout, clearInterval } = globals
+  const originals = logs.map((name) => [name, output[name]] as const)
+  for (const [name, write] of originals) {
+    if (write === undefined) continue
+    output[name] = (...values) => {
+      lines.push(`console.${name}: ${values.map(String).join(' ')}`)
+      Reflect.apply(write, output, values)
+    }
+  }
+  Object.assign(globals, {
+    setTimeout: counted(setTimeout, true),
+    setInterval: counted(setInterval, false),
+    clearTimeout: forgetting(clearTimeout),
+    clearInterval: forgetting(clearInterval),
+  })
+  return () => {
+    for (const [name, write] of originals) if (write !== undefined) output[name] = write
+    Object.assign(globals, { setTimeout, setInterval, clearTimeout, clearInterval })
+  }
+}
+
+function counted(start: StartTimer, once: boolean): StartTimer {
+  const wrapped: StartTimer = (run, ms, ...rest) => {
+    if (skipping || isCalledByPlatform()) return start(run, ms, ...rest)
+    const timer = start(
+      (...values) => {
+        if (once) running.delete(timer)
+        run(...values)
+      },
+      ms,
+      ...rest,
+    )
+    running.add(timer)
+    return timer
+  }
+  // Node keeps the promise form of a timer on the function.
+  return Object.defineProperties(wrapped, Object.getOwnPropertyDescriptors(start))
+}
+
+function forgetting(stop: StopTimer): StopTimer {
+  return (timer) => {
+    running.delete(timer)
+    stop(timer)
+  }
+}
+
+/** Whether the function that called the caller is one of the platform itself: `fetch` of Node has timers and listeners of its own. */
+function isCalledByPlatform(): boolean {
+  const frames = (new Error().stack ?? '').split('\n').filter((line) => /^\s+at /.test(line))
+  return /\b(?:node|bun|ext):/.test(frames[2] ?? '')
+}
+
+/** A signal that is never aborted and counts its listeners. */
+export interface CountedSignal {
+  readonly signal: AbortSignal
+  readonly listeners: number
+}
+
+/** Makes a signal to hand to a call. Its listeners must be gone when the call is over. */
+export function countedSignal(): CountedSignal {
+  const { signal } = new AbortController()
+  const listeners = new Set<unknown>()
+  const add = signal.addEventListener.bind(signal)
+  const remove = signal.removeEventListener.bind(signal)
+  const members: Pick<AbortSignal, 'addEventListener' | 'removeEventListener'> = {
+    addEventListener(...call: Parameters<AbortSignal['addEventListener']>) {
+      if (!isCalledByPlatform()) listeners.add(call[1])
+      add(...call)
+    },
+    removeEventListener(...call: Parameters<AbortSignal['removeEventListener']>) {
+      listeners.delete(call[1])
+      remove(...call)
+    },
+  }
+  Object.assign(signal, members)
+  return {
+    signal,
+    get listeners() {
+      return listeners.size
+    },
+  }
+}

@@ -1,0 +1,289 @@
+import type { Engine } from '../contracts/engine.ts'
+import { onAbort } from '../core/abort.ts'
+import { startTimer } from '../core/clock.ts'
+import { errorToJSON } from '../errors/error-json.ts'
+import { isAllmError, ValidationError } from '../errors/errors.ts'
+import { engineParts } from '../run/context.ts'
+import { settlePolicy } from '../run/retry-policy.ts'
+import { applyCommand } from '../session/changes.ts'
+import { streamNext, type SessionStream } from '../session/operations.ts'
+import { restingRun } from '../session/reduce.ts'
+import type { AcquiredLease } from '../stores/run-store.ts'
+import type { ErrorData } from '../types/error-data.ts'
+import { isBoundary, type Batch } from '../types/events.ts'
+import type { Session, SessionCommand } from '../types/session.ts'
+import type { Advanced } from './contract.ts'
+import { createOwner, isGone, isLost, type Owner, type OwnerOptions } from './owner.ts'
+import { readSession } from './read.ts'
+
+/** What advancing a session needs. */
+export interface AdvanceOptions extends OwnerOptions {
+  readonly engineFor: (session: Session) => Engine | Promise<Engine>
+  readonly owner: string
+}
+
+/** How the process that advances a session takes part in it. */
+export interface AdvanceControl {
+  /** Aborted when the run is to be saved as it is, for another owner. */
+  readonly drain?: AbortSignal | undefined
+  /** How long tools in flight may take then. */
+  readonly drainMs: () => number
+  /** Called when the session is owned. */
+  readonly onOwned?: ((owner: Owner) => void) | undefined
+  /** Called when a command is applied and stored, or refused. */
+  readonly onTaken?: ((refused?: unknown) => void) | undefined
+}
+
+/** Waits up to this pass in the process that runs the session. Longer ones hold nobody. */
+const longestWaitMs = 5000
+
+/** Takes the lease unless it was claimed, applies what is in the inbox, runs to a resting point, and gives the lease back. */
+export async function advance(
+  options: AdvanceOptions,
+  id: string,
+  control: AdvanceControl,
+  claimed?: AcquiredLease,
+): Promise<Advanced> {
+  const { store, leaseMs } = options
+  const lease = claimed ?? (await store.acquire(id, { owner: options.owner, ttlMs: leaseMs }))
+  if (lease === undefined) return { outcome: 'busy', more: false }
+  let owner: Owner | undefined
+  try {
+    const info = await readSession(store, id)
+    if (info === undefined) return { outcome: 'lost', more: false }
+    owner = createOwner(options, id, lease, info)
+    control.onOwned?.(owner)
+    return await runToRest({ options, owner, control }, info.session, lease)
+  } catch (error) {
+    // The lease was taken over, or the store has been gone for so long that somebody else may have it.
+    if (isLost(error) || isGone(error)) return { outcome: 'lost', more: false }
+    throw error
+  } finally {
+    owner?.end()
+  }
+}
+
+/** A session that this process advances. */
+interface Work {
+  readonly options: AdvanceOptions
+  readonly owner: Owner
+  readonly control: AdvanceControl
+}
+
+/** Where a session is after a part of the work. */
+interface Progress {
+  readonly session: Session
+  /** The next attempt of a model call is due after this time. */
+  readonly wakeInMs?: number
+  /** The run was saved for another owner. */
+  readonly drained?: true
+}
+
+async function runToRest(work: Work, loaded: Session, lease: AcquiredLease): Promise<Advanced> {
+  const { owner, control } = work
+  const { store } = work.options
+  const { id } = loaded
+  if (await store.stopRequested(id)) owner.stop()
+  let at: Progress =
+    lease.wakeInMs === undefined || owner.isStopped()
+      ? { session: loaded }
+      : { session: loaded, wakeInMs: lease.wakeInMs }
+  for (;;) {
+    const command = (await store.readInbox(id))[0]?.command
+    if (command === undefined && (at.wakeInMs !== undefined || !isUnderWay(at.session))) break
+    if (control.drain?.aborted === true) {
+      at = { session: at.session, drained: true }
+      break
+    }
+    at = await run(work, at.session, command)
+    // What is queued behind a run that was stopped begins anew, with a new lease.
+    if (at.drained === true || owner.isStopped()) break
+  }
+  owner.end()
+  const wakeInMs = at.drained === true ? 0 : at.wakeInMs
+  const more = await store.release(id, lease, { wakeInMs })
+  if (at.drained === true) return { outcome: 'drained', wakeInMs: 0, more: false }
+  const { status } = at.session
+  return wakeInMs === undefined || more
+    ? { outcome: status, more }
+    : { outcome: status, wakeInMs, more }
+}
+
+/** Whether a session has something to do without a command: a run that was cut, or a thread that nobody has answered. */
+function isUnderWay({ status, run, thread }: Session): boolean {
+  if (status !== 'idle') return false
+  const last = thread.messages.at(-1)
+  return last !== undefined && (run !== undefined || last.role !== 'assistant')
+}
+
+/**
+ * Runs a session to its next rest, with the first command of the inbox or from where it was cut. A command that is not legal any more
+ * is removed, and the log says why.
+ */
+async function run(
+  work: Work,
+  session: Session,
+  command: SessionCommand | undefined,
+): Promise<Progress> {
+  const { options, owner, control } = work
+  const taken = command === undefined ? 0 : 1
+  let next = session
+  try {
+    if (command !== undefined) next = applyCommand(session, command)
+  } catch (error) {
+    return refuse(work, session, error)
+  }
+  let stream: SessionStream
+  try {
+    const engine = await options.engineFor(next)
+    stream = streamNext(engine, session, command, {
+      signal: owner.signal,
+      retry: { ...settlePolicy(engineParts(engine).retry), longestWaitMs },
+      // The log has all events.
+      emitTextDeltas: true,
+      emitToolDeltas: true,
+    })
+  } catch (error) {
+    // Arguments of an approval that do not fit: the call waits on.
+    const isRefused = command?.type === 'approve' && error instanceof ValidationError
+    if (isRefused) return refuse(work, session, error)
+    return fail(work, next, error, { taken, first: true })
+  }
+  await owner.save(stream.session, { taken, first: true })
+  if (taken > 0) control.onTaken?.()
+  return readRun(work, stream)
+}
+
+async function refuse(
+  { owner, control }: Work,
+  session: Session,
+  error: unknown,
+): Promise<Progress> {
+  await owner.save(session, { taken: 1, refused: errorToJSON(error) })
+  control.onTaken?.(error)
+  return { session }
+}
+
+/** Reads a run to its end and stores what it says. A handler starts when its start is stored, because only then the next batch is asked for. */
+async function readRun(work: Work, stream: SessionStream): Promise<Progress> {
+  const { owner } = work
+  const batches = stream.batches()[Symbol.asyncIterator]()
+  const drain = watchDrain(work)
+  const inFlight = new Set<string>()
+  try {
+    for (;;) {
+      const step = await drain.orLeft(() => batches.next(), inFlight.size > 0)
+      owner.check()
+      if (step === 'left') {
+        const { session } = stream
+        await owner.save(session)
+        return { session, drained: true }
+      }
+      if (step.done === true) break
+      const batch = step.value
+      const wait = postponement(batch.find((event) => event.type === 'error')?.error)
+      if (wait !== undefined) return await postpone(owner, stream.session, wait)
+      note(inFlight, batch)
+      if (batch.some(isBoundary)) await owner.save(stream.session, { events: batch })
+      else await owner.add(batch)
+    }
+  } catch (error) {
+    owner.check()
+    if (isLost(error) || isGone(error)) throw error
+    const wait = isAllmError(error) ? postponement(error.toJSON()) : undefined
+    if (wait !== undefined) return await postpone(owner, stream.session, wait)
+    return await fail(work, stream.session, error)
+  } finally {
+    drain.end()
+    await batches.return?.()
+  }
+  return { session: stream.session }
+}
+
+/** Keeps the calls whose handlers run. */
+function note(inFlight: Set<string>, batch: Batch): void {
+  for (const event of batch) {
+    if (event.type === 'tool_execution_started') inFlight.add(event.id)
+    if (event.type === 'tool_execution_completed') inFlight.delete(event.id)
+  }
+}
+
+/** Stores a run that failed without an event, with the event that says so. */
+async function fail(
+  { owner, control }: Work,
+  session: Session,
+  thrown: unknown,
+  options: { readonly taken?: number; readonly first?: true } = {},
+): Promise<Progress> {
+  const { partial: _received, ...error } = errorToJSON(thrown)
+  // A failure of the model or a stop is in the session already.
+  const failed: Session =
+    session.status === 'idle' ? { ...session, status: 'error', error } : session
+  await owner.save(failed, { ...options, events: [{ type: 'error', error }] })
+  if (options.taken === 1) control.onTaken?.()
+  return { session: failed }
+}
+
+/** A wait that is too long for a process. */
+interface Wait {
+  readonly wakeInMs: number
+  readonly attempts: number
+}
+
+/** The wait that an error asks for, if it says that another attempt is due. */
+function postponement(error: ErrorData | undefined): Wait | undefined {
+  const { postponed, attempts } = error?.metadata ?? {}
+  if (postponed !== true || typeof attempts !== 'number') return undefined
+  return { wakeInMs: error?.retryAfterMs ?? 0, attempts }
+}
+
+/** Stores a run that goes on later. It has not failed, so the log does not say so. */
+async function postpone(owner: Owner, session: Session, wait: Wait): Promise<Progress> {
+  const { error: _error, run, ...rest } = session
+  const { attempts, wakeInMs } = wait
+  const waiting: Session = {
+    ...rest,
+    status: 'idle',
+    run: { ...(run ?? restingRun('auto')), attempts },
+  }
+  await owner.save(waiting)
+  return { session: waiting, wakeInMs }
+}
+
+/** Waits for the next batch, unless the run is to be left: at once, or after `drainMs` while a tool is in flight. */
+interface Drain {
+  orLeft<T>(read: () => Promise<T>, isToolInFlight: boolean): Promise<T | 'left'>
+  end(): void
+}
+
+function watchDrain({ options: { clock }, control: { drain, drainMs } }: Work): Drain {
+  let mayWait = false
+  let isOver = false
+  let leave: (() => void) | undefined
+  let cancel: (() => void) | undefined
+  const begin = (): void => {
+    if (!mayWait) leave?.()
+    cancel ??= startTimer(clock, drainMs(), () => {
+      isOver = true
+      leave?.()
+    })
+  }
+  const unlink = drain && onAbort(drain, begin)
+  if (drain?.aborted === true) begin()
+  return {
+    orLeft(read, isToolInFlight) {
+      mayWait = isToolInFlight
+      if (drain === undefined) return read()
+      if (drain.aborted && (isOver || !mayWait)) return Promise.resolve('left')
+      return new Promise((resolve, reject) => {
+        leave = () => resolve('left')
+        // A batch that comes after the run was left is nobody's.
+        read().then(resolve, reject)
+      })
+    },
+    end() {
+      cancel?.()
+      unlink?.()
+    },
+  }
+}

@@ -1,0 +1,197 @@
+import { startTimer, type Clock } from '../core/clock.ts'
+import { SessionError } from '../errors/errors.ts'
+import { createSession } from '../session/changes.ts'
+import {
+  applySessionEvent,
+  finalizeSession,
+  reduceSession,
+  type SessionReducer,
+  type SessionResult,
+} from '../session/reduce.ts'
+import type { LogEntry, RunStore } from '../stores/run-store.ts'
+import { assertSessionId } from '../stores/session-store.ts'
+import type { Session } from '../types/session.ts'
+import type { FollowOptions, RunInfo } from './contract.ts'
+
+/** Where runs are read, and by which clock their readers wait. */
+export interface Reading {
+  readonly store: RunStore
+  readonly clock: Clock
+}
+
+/** Entries that are read at once. */
+const pageSize = 500
+
+/** How often a session is read again because it was saved in the meantime. */
+const mostAttempts = 100
+
+/** The session as of the last event of its log: what was saved last, with the later events folded in. */
+export async function readSession(store: RunStore, id: string): Promise<RunInfo | undefined> {
+  for (let attempt = 0; attempt < mostAttempts; attempt++) {
+    const stored = await store.load(id)
+    const folded = stored && (await foldLog(store, id, stored.session, stored.lastEventId))
+    const state = await store.look(id)
+    if (state === undefined) return undefined
+    const { version, running } = state
+    // If it was saved meanwhile, the events may be those of another run.
+    if (version !== (stored?.version ?? 0)) continue
+    if (folded === undefined) {
+      return { session: createSession({ id }), version, running, lastEventId: 0 }
+    }
+    const { reducer, lastEventId } = folded
+    const isLater = lastEventId > (stored?.lastEventId ?? 0)
+    const session = isLater ? finalizeSession(reducer).session : reducer.base
+    return { session, version, running, lastEventId }
+  }
+  throw new SessionError(
+    'unavailable',
+    `session ${id} was saved ${mostAttempts} times while it was read`,
+  )
+}
+
+/** The session, and the result of its last run from the first snapshot on. */
+export async function readResult(store: RunStore, id: string): Promise<SessionResult | undefined> {
+  const info = await readSession(store, id)
+  if (info === undefined) return undefined
+  const { session, lastEventId } = info
+  const first = await store.readSnapshot(id, lastEventId)
+  const { reducer } = await foldLog(
+    store,
+    id,
+    first?.session ?? session,
+    first?.lastEventId ?? lastEventId,
+  )
+  return { session, result: finalizeSession(reducer).result }
+}
+
+/** Folds the events after a number into the session that goes with it. */
+async function foldLog(
+  store: RunStore,
+  id: string,
+  session: Session,
+  after: number,
+): Promise<{ readonly reducer: SessionReducer; readonly lastEventId: number }> {
+  let reducer = reduceSession(session)
+  let lastEventId = after
+  for (;;) {
+    const page = await store.readEvents(id, { after: lastEventId, limit: pageSize })
+    for (const entry of page) {
+      if (!('event' in entry)) continue
+      reducer = applySessionEvent(reducer, entry.event)
+      lastEventId = entry.id
+    }
+    if (page.length < pageSize) return { reducer, lastEventId }
+  }
+}
+
+/** The entries of a log and then those that are written, until the session is at rest. */
+export async function* followLog(
+  { store, clock }: Reading,
+  id: string,
+  options: FollowOptions,
+): AsyncGenerator<LogEntry, void> {
+  assertSessionId(id)
+  const { after = 0, commands = false, signal } = options
+  let last = after
+  let lastCommand: number | undefined
+  const hints = listen(store, id, clock)
+  try {
+    for (;;) {
+      if (isAborted(signal)) return
+      // The state is read first: if nothing runs in it, the entries that are read then are all there are.
+      const state = await store.look(id)
+      if (state !== undefined && state.lastEventId < last)
+        throw unknownNumber(id, last, state.lastEventId)
+      const entries = await store.readEvents(id, {
+        after: last,
+        afterCommand: lastCommand,
+        commands,
+        limit: pageSize,
+      })
+      for (const entry of entries) {
+        if (!('event' in entry)) lastCommand = entry.id
+        else {
+          if (after > 0 && entry.id > last + 1) throw notKept(id, last, entry.id)
+          last = entry.id
+        }
+        yield entry
+        if (isAborted(signal)) return
+      }
+      if (entries.length > 0) hints.reset()
+      else if (state?.running !== true) return
+      else await hints.next(signal)
+    }
+  } finally {
+    hints.end()
+  }
+}
+
+function isAborted(signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true
+}
+
+function notKept(id: string, last: number, first: number): SessionError {
+  return new SessionError(
+    'stale',
+    `the events ${last + 1} to ${first - 1} of session ${id} are not kept any more: read the session and follow it from its lastEventId`,
+    { metadata: { id, after: last, first } },
+  )
+}
+
+function unknownNumber(id: string, last: number, end: number): SessionError {
+  return new SessionError(
+    'stale',
+    `session ${id} has no event ${last}: its log ends with ${end}. It was deleted and made again; read it and follow it from its lastEventId`,
+    { metadata: { id, after: last, lastEventId: end } },
+  )
+}
+
+/** Tells when it is worth to look at a session again. */
+interface Hints {
+  /** Resolves with the next hint, when it is time to look without one, or when the signal is aborted. */
+  next(signal?: AbortSignal): Promise<void>
+  /** Something happened, so the next look comes soon. */
+  reset(): void
+  end(): void
+}
+
+/** The waits between two looks without a hint: from the first, doubling to the longest. */
+const firstWaitMs = 20
+const longestWaitMs = 1000
+/** The longest wait where the store says by itself that something changed. */
+const longestNotifiedWaitMs = 10_000
+
+/** Listens to the hints of a store, and looks by itself with a back-off, because a hint may get lost. */
+function listen(store: RunStore, id: string, clock: Clock): Hints {
+  const longest = store.notifies ? longestNotifiedWaitMs : longestWaitMs
+  let waitMs = store.notifies ? longest : firstWaitMs
+  let rang = false
+  let wake: (() => void) | undefined
+  const unwatch = store.watch(id, () => {
+    rang = true
+    wake?.()
+  })
+  return {
+    async next(signal) {
+      if (!rang && signal?.aborted !== true) {
+        await new Promise<void>((resolve) => {
+          const done = (): void => {
+            wake = undefined
+            cancel()
+            signal?.removeEventListener('abort', done)
+            resolve()
+          }
+          const cancel = startTimer(clock, waitMs, done)
+          wake = done
+          signal?.addEventListener('abort', done, { once: true })
+        })
+        waitMs = Math.min(longest, waitMs * 2)
+      }
+      rang = false
+    },
+    reset() {
+      waitMs = store.notifies ? longest : firstWaitMs
+    },
+    end: unwatch,
+  }
+}

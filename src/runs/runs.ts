@@ -1,0 +1,399 @@
+import { linkedAbort, onAbort } from '../core/abort.ts'
+import { reasonOf, startTimer, systemClock, type CancelTimer } from '../core/clock.ts'
+import { randomId } from '../core/ids.ts'
+import { SessionError, StreamError } from '../errors/errors.ts'
+import { engineParts } from '../run/context.ts'
+import {
+  anyFunction,
+  assertValid,
+  between,
+  flag,
+  jsonObject,
+  must,
+  nonNegativeInteger,
+  oneOf,
+  optionsOf,
+  positiveInteger,
+  shape,
+  someText,
+  within,
+  type Check,
+} from '../schema/checks.ts'
+import { applyCommand, createSession } from '../session/changes.ts'
+import type { AcquiredLease, RunStore } from '../stores/run-store.ts'
+import { assertSessionId } from '../stores/session-store.ts'
+import { defined, isObject } from '../types/guards.ts'
+import type { SessionCommand } from '../types/session.ts'
+import { advance, type AdvanceControl, type AdvanceOptions } from './advance.ts'
+import type {
+  Advanced,
+  CloseOptions,
+  CommandOptions,
+  FollowOptions,
+  Runs,
+  RunsOptions,
+  SendOptions,
+  Sent,
+  WorkOptions,
+} from './contract.ts'
+import { isGone, type Owner } from './owner.ts'
+import { followLog, readResult, readSession } from './read.ts'
+import { startWorking } from './worker.ts'
+
+/** Runs on a store: they outlive requests and processes. See `Runs`. */
+export function createRuns(options: RunsOptions): Runs {
+  assertValid('invalid_options', runsOptions(options))
+  const { engine, store, queue, whenBusy = 'refuse', clock = systemClock } = options
+  const { newId = randomId, keepEventsMs = 24 * 3_600_000, leaseMs = 10_000 } = options
+  // A mistake is reported here, and not by the first run.
+  if (typeof engine !== 'function') engineParts(engine)
+  const executes = options.execute ?? queue === undefined
+  const settings: AdvanceOptions = {
+    store,
+    clock,
+    leaseMs,
+    saveEveryMs: options.saveEveryMs ?? 250,
+    owner: options.owner ?? newId('owner'),
+    engineFor: typeof engine === 'function' ? engine : () => engine,
+  }
+  const reading = { store, clock }
+  /** The sessions that this process runs by itself. */
+  const local = new Map<string, LocalRun>()
+  /** What this process will look at again. */
+  const timers = new Map<string, CancelTimer>()
+  /** Everything that this process advances. */
+  const underWay = new Set<Promise<unknown>>()
+  const owners = new Map<string, Owner>()
+  const drain = new AbortController()
+  let drainMs = 0
+  let isClosed = false
+
+  const assertOpen = (): void => {
+    if (!isClosed) return
+    throw new SessionError('unavailable', 'these runs are closed: make new ones with createRuns')
+  }
+
+  const advanceOnce = async (
+    id: string,
+    control: Partial<AdvanceControl> = {},
+    claimed?: AcquiredLease,
+  ): Promise<Advanced> => {
+    const own: AdvanceControl = {
+      drain: drain.signal,
+      drainMs: () => drainMs,
+      onOwned: (owner) => owners.set(id, owner),
+    }
+    const work = advance(settings, id, { ...own, ...control }, claimed)
+    underWay.add(work)
+    try {
+      return await work
+    } finally {
+      underWay.delete(work)
+      owners.delete(id)
+    }
+  }
+
+  /** Runs a session in this process until it rests. There is one such loop for a session. */
+  const runHere = (id: string): LocalRun => {
+    const known = local.get(id)
+    if (known !== undefined) return known
+    timers.get(id)?.()
+    timers.delete(id)
+    const run: LocalRun = { waiters: [] }
+    local.set(id, run)
+    const taken = (refused?: unknown): void => {
+      for (const waiter of run.waiters.splice(0)) waiter(refused)
+    }
+    void advanceToRest(id, taken).then(
+      (waitMs) => {
+        local.delete(id)
+        taken()
+        if (waitMs !== undefined && !isClosed) lookLater(id, waitMs)
+      },
+      (error: unknown) => {
+        local.delete(id)
+        taken(error)
+        // What is stored is not lost: it is tried again.
+        if (!isClosed) lookLater(id, leaseMs)
+      },
+    )
+    return run
+  }
+  const advanceToRest = async (
+    id: string,
+    onTaken: (refused?: unknown) => void,
+  ): Promise<number | undefined> => {
+    for (;;) {
+      const { outcome, more, wakeInMs } = await advanceOnce(id, { onTaken })
+      if (isClosed) return undefined
+      if (more) continue
+      // Whoever owns the session may die, or has died.
+      return outcome === 'busy' || outcome === 'lost' ? leaseMs : wakeInMs
+    }
+  }
+  const lookLater = (id: string, ms: number): void => {
+    timers.get(id)?.()
+    const cancel = startTimer(clock, Math.min(ms, longestTimerMs), () => {
+      timers.delete(id)
+      // A session that rests by now is left alone.
+      store.look(id).then(
+        (state) => {
+          if (isClosed || state?.running !== true) return
+          runHere(id)
+        },
+        () => isClosed || lookLater(id, leaseMs),
+      )
+    })
+    timers.set(id, cancel)
+  }
+
+  const claimDue = (): ReturnType<RunStore['claim']> =>
+    store.claim({ owner: settings.owner, ttlMs: leaseMs })
+  const advanceClaimed =
+    (signal: AbortSignal) =>
+    async (id: string, lease: AcquiredLease): Promise<void> => {
+      let { more } = await advanceOnce(id, { drain: signal }, lease)
+      while (more && !signal.aborted) ({ more } = await advanceOnce(id, { drain: signal }))
+    }
+  const pruneLogs = async (): Promise<void> => {
+    await store.prune({ keepMs: keepEventsMs, limit: 1000 })
+  }
+
+  /** Stores a command, after it was checked, and sees to it that somebody applies it. */
+  const give = async (
+    id: string,
+    command: SessionCommand,
+    { idempotencyKey: key }: CommandOptions,
+    ifIdle: boolean,
+  ): Promise<Sent> => {
+    assertOpen()
+    assertSessionId(id)
+    if (key !== undefined) assertValid('invalid_options', within('idempotencyKey', someText(key)))
+    const before = await store.look(id)
+    const lastEventId = before?.lastEventId ?? 0
+    if (key !== undefined && (await store.knowsKey(id, key)))
+      return { lastEventId, duplicate: true }
+    await checkCommand(id, command, before?.running === true)
+    if (ifIdle && whenBusy === 'interrupt' && command.type === 'send') await stop(id)
+    const refusesBusy = ifIdle && (command.type !== 'send' || whenBusy === 'refuse')
+    const isNew = await store.push(id, command, defined({ key, ifIdle: refusesBusy || undefined }))
+    if (!isNew) return { lastEventId, duplicate: true }
+    await ring(id, before?.running !== true)
+    return { lastEventId, duplicate: false }
+  }
+
+  /** A command that cannot be legal is refused before it is stored. While a run is under way, only its form is known to be wrong. */
+  const checkCommand = async (
+    id: string,
+    command: SessionCommand,
+    running: boolean,
+  ): Promise<void> => {
+    const info = running ? undefined : await readSession(store, id)
+    if (info === undefined && !running && command.type !== 'send') throw noSession(id)
+    try {
+      applyCommand(info?.session ?? createSession({ id }), command)
+    } catch (error) {
+      if (!running || !(error instanceof SessionError)) throw error
+    }
+  }
+
+  /** Sees to it that somebody advances a session. Waits until the command is applied, if this process begins with it. */
+  const ring = async (id: string, wasIdle: boolean): Promise<void> => {
+    if (queue !== undefined) await queue.ring(id)
+    if (!executes) return
+    const run = runHere(id)
+    if (!wasIdle) return
+    await new Promise<void>((resolve, reject) => {
+      run.waiters.push((refused) => {
+        if (refused instanceof Error && !isGone(refused)) reject(refused)
+        else resolve()
+      })
+    })
+  }
+
+  const stop = async (id: string): Promise<void> => {
+    assertSessionId(id)
+    await store.requestStop(id)
+    owners.get(id)?.stop()
+    if (executes && !isClosed && !owners.has(id)) {
+      const state = await store.look(id)
+      // It waits for a wake-up or for a process, and comes to rest at once.
+      if (state?.running === true && state.owner === undefined) runHere(id)
+    } else if (queue !== undefined) await queue.ring(id)
+  }
+
+  const close = async ({ drainMs: ms = 5000 }: CloseOptions = {}): Promise<void> => {
+    isClosed = true
+    drainMs = ms
+    drain.abort()
+    for (const cancel of timers.values()) cancel()
+    timers.clear()
+    await Promise.allSettled(underWay)
+  }
+
+  const runs: Runs = {
+    send: async (id, input, options = {}) => {
+      assertValid('invalid_options', sendOptions(options))
+      const { context, metadata, ...rest } = options
+      const command = { type: 'send', content: input, context, metadata } as const
+      return give(id, defined<SessionCommand>(command), rest, true)
+    },
+    resume: async (id, options = {}) => give(id, { type: 'resume' }, options, true),
+    approve: async (id, toolCallId, { arguments: args, ...options } = {}) => {
+      const command = { type: 'approve', toolCallId, arguments: args } as const
+      return give(id, defined<SessionCommand>(command), options, false)
+    },
+    deny: async (id, toolCallId, reason, options = {}) => {
+      const command = { type: 'deny', toolCallId, reason } as const
+      return give(id, defined<SessionCommand>(command), options, false)
+    },
+    submitToolResult: async (id, toolCallId, result, { isError, ...options } = {}) => {
+      const command = { type: 'submitToolResult', toolCallId, content: result, isError } as const
+      return give(id, defined<SessionCommand>(command), options, false)
+    },
+    stop,
+
+    get: async (id) => {
+      assertSessionId(id)
+      return readSession(store, id)
+    },
+    list: (options) => store.list(options),
+    delete: async (id) => {
+      assertSessionId(id)
+      await store.delete(id)
+      owners.get(id)?.stop()
+    },
+    follow: (id: string, options?: FollowOptions) => {
+      assertValid('invalid_options', followOptions(options ?? {}))
+      // Without `commands` there are only events.
+      return followLog(reading, id, options ?? {}) as ReturnType<Runs['follow']>
+    },
+    wait: async (id, { signal } = {}) => {
+      assertSessionId(id)
+      const state = await store.look(id)
+      const entries = followLog(reading, id, { after: state?.lastEventId, signal })
+      // Only the end counts.
+      while ((await entries.next()).done !== true);
+      signal?.throwIfAborted()
+      const rested = await readResult(store, id)
+      if (rested === undefined) throw noSession(id)
+      return rested
+    },
+
+    advance: async (id, { signal } = {}) => {
+      assertOpen()
+      assertSessionId(id)
+      if (signal === undefined) return advanceOnce(id)
+      const ending = linkedAbort(signal)
+      const unlink = onAbort(drain.signal, () => ending.abort(reasonOf(drain.signal)))
+      try {
+        return await advanceOnce(id, { drain: ending.signal })
+      } finally {
+        unlink()
+        ending.unlink()
+      }
+    },
+    recover: async () => {
+      assertOpen()
+      let count = 0
+      const claim = async (): ReturnType<RunStore['claim']> => {
+        const claimed = await claimDue()
+        if (claimed !== undefined) count++
+        return claimed
+      }
+      const hands = { clock, claim, advance: advanceClaimed(drain.signal), prune: pruneLogs }
+      await startWorking(hands, { concurrency: 8, everyMs: 500, once: true }).done
+      return count
+    },
+    work: (options = {}) => {
+      assertOpen()
+      assertValid('invalid_options', workOptions(options))
+      const { concurrency = 4, everyMs = 500 } = options
+      const ending = linkedAbort(drain.signal)
+      const hands = {
+        clock,
+        claim: claimDue,
+        advance: advanceClaimed(ending.signal),
+        prune: pruneLogs,
+      }
+      const loop = startWorking(hands, { concurrency, everyMs })
+      const unlink = onAbort(drain.signal, loop.stop)
+      const end = async ({ drainMs: ms = 5000 }: CloseOptions = {}): Promise<void> => {
+        unlink()
+        loop.stop()
+        drainMs = ms
+        ending.abort(new StreamError('cancelled', 'the worker was closed'))
+        await loop.done
+      }
+      loop.done.catch(() => undefined)
+      return { close: end, [Symbol.asyncDispose]: () => end() }
+    },
+    close,
+    [Symbol.asyncDispose]: () => close(),
+  }
+  return runs
+}
+
+/** A session that this process runs. */
+interface LocalRun {
+  /** Called when a command is applied, with the reason if it is refused. */
+  readonly waiters: ((refused: unknown) => void)[]
+}
+
+/** The longest time that a timer can take. */
+const longestTimerMs = 2_147_483_647
+
+function noSession(id: string): SessionError {
+  const message = `there is no session ${id}: runs.send makes one`
+  return new SessionError('illegal_status', message, { metadata: { id, unknown: true } })
+}
+
+const storeParts = ['load', 'save', 'append', 'acquire', 'renew', 'release', 'push', 'readEvents']
+
+const runStore: Check = must(
+  'a store of allm-ts/stores with leases and a log',
+  (value) => isObject(value) && storeParts.every((name) => typeof value[name] === 'function'),
+)
+
+const optional: Record<Exclude<keyof RunsOptions, 'engine' | 'store'>, Check> = {
+  queue: must(
+    'an object with ring(id)',
+    (value) => isObject(value) && typeof value['ring'] === 'function',
+  ),
+  execute: flag,
+  owner: someText,
+  leaseMs: between(30, 3_600_000),
+  saveEveryMs: between(0, 60_000),
+  keepEventsMs: between(0, Number.MAX_SAFE_INTEGER),
+  whenBusy: oneOf(['refuse', 'queue', 'interrupt']),
+  clock: must('a clock', isObject),
+  newId: anyFunction,
+}
+
+const runsOptions = shape(
+  {
+    engine: must(
+      'an engine or a function that makes one',
+      (value) => typeof value === 'function' || isObject(value),
+    ),
+    store: runStore,
+  },
+  optional,
+)
+
+const sendOptions = optionsOf({
+  idempotencyKey: someText,
+  context: jsonObject,
+  metadata: jsonObject,
+} satisfies Record<keyof SendOptions, Check>)
+
+const followOptions = optionsOf({
+  after: nonNegativeInteger,
+  commands: flag,
+  signal: must('an AbortSignal', (value) => isObject(value) && 'aborted' in value),
+} satisfies Record<keyof FollowOptions, Check>)
+
+const workOptions = optionsOf({
+  concurrency: positiveInteger,
+  everyMs: positiveInteger,
+} satisfies Record<keyof WorkOptions, Check>)

@@ -1,0 +1,357 @@
+/** The names of the tables, quoted. */
+export interface PostgresTables {
+  readonly sessions: string
+  readonly texts: string
+  readonly events: string
+  readonly commands: string
+  readonly snapshots: string
+  readonly migrations: string
+  /** The sequence of keys and tokens. */
+  readonly numbers: string
+  /** Quotes a name that is not qualified by its schema: that of an index. */
+  readonly index: (name: string) => string
+  readonly channel: string
+}
+
+/** The names of the tables of a store. Schema and prefix were checked. */
+export function tablesOf(schema: string | undefined, prefix: string): PostgresTables {
+  const place = schema === undefined ? '' : `"${schema}".`
+  const table = (name: string): string => `${place}"${prefix}${name}"`
+  return {
+    sessions: table('sessions'),
+    texts: table('texts'),
+    events: table('events'),
+    commands: table('commands'),
+    snapshots: table('snapshots'),
+    migrations: table('migrations'),
+    numbers: table('numbers'),
+    index: (name) => `"${prefix}${name}"`,
+    // Clients differ in how they quote a channel, so its name needs none. A name that is cut is shared, which only costs a look.
+    channel: `allm_${schema ?? ''}_${prefix}`.toLowerCase().slice(0, 63),
+  }
+}
+
+/**
+ * The statement that creates the tables or brings them up to date. It is one block, so it needs no transaction of the client, and the lock
+ * lets one process after another in. A new version of the tables is a new step; steps that were released stay as they are.
+ */
+export function migration(tables: PostgresTables, schema: string | undefined): string {
+  const steps = [firstTables(tables)]
+  const lock = `${schema ?? ''} ${tables.sessions}`
+  return `do $migration$
+declare
+  current int;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('allm-ts ${lock}', 0));
+  ${schema === undefined ? '' : `if to_regnamespace('"${schema}"') is null then create schema "${schema}"; end if;`}
+  if to_regclass('${tables.migrations}') is null then
+    create table ${tables.migrations} (version int primary key, at timestamptz not null default now());
+  end if;
+  select coalesce(max(version), 0) into current from ${tables.migrations};
+  if current > ${steps.length} then
+    raise exception 'the tables have version %, and this allm-ts knows ${steps.length}: update it', current;
+  end if;
+  ${steps
+    .map(
+      (step, index) => `if current < ${index + 1} then
+    ${step}
+    insert into ${tables.migrations} (version) values (${index + 1});
+  end if;`,
+    )
+    .join('\n  ')}
+end
+$migration$`
+}
+
+function firstTables(tables: PostgresTables): string {
+  const { sessions, texts, events, commands, snapshots, numbers, index } = tables
+  const session = `session bigint not null references ${sessions} (key) on delete cascade`
+  // Some room in each page lets an append change a row in its place, without a new entry in the indexes.
+  return `create sequence ${numbers};
+    create table ${sessions} (
+      key bigint primary key default nextval('${numbers}'),
+      id text collate "C" not null unique,
+      version bigint not null default 0,
+      status text not null default 'idle',
+      updated_at bigint not null,
+      folded bigint not null default 0,
+      last_event bigint not null default 0,
+      last_command bigint not null default 0,
+      queued bigint not null default 0,
+      token bigint not null default 0,
+      owner text,
+      due_at bigint,
+      wait_ms bigint,
+      stop boolean not null default false,
+      prune_at bigint
+    ) with (fillfactor = 70);
+    create index ${index('by_status')} on ${sessions} (status, id);
+    create index ${index('by_due')} on ${sessions} (due_at) where due_at is not null;
+    create index ${index('by_prune')} on ${sessions} (prune_at) where prune_at is not null;
+    create table ${texts} (${session}, body text not null, metadata text not null, primary key (session));
+    create table ${events} (
+      ${session}, number bigint not null, at bigint not null, body text not null, primary key (session, number)
+    );
+    create table ${commands} (
+      ${session}, number bigint not null, at bigint not null, key bytea, body text not null,
+      taken_at bigint, position bigint, refused text, primary key (session, number)
+    );
+    create unique index ${index('by_key')} on ${commands} (session, key) where key is not null;
+    create table ${snapshots} (
+      ${session}, version bigint not null, at bigint not null, last_event bigint not null, body text not null,
+      primary key (session, version)
+    );`
+}
+
+/** Milliseconds since 1970, also after a wait for a lock. Inside a condition it is selected, so that an index can be used. */
+const now = 'floor(extract(epoch from clock_timestamp()) * 1000)::bigint'
+
+/** Whether the session `s` has an owner whose lease is live. */
+const isLive = `(s.owner is not null and s.due_at > ${now})`
+
+/** The operations that are one statement each; a save is one of three. */
+type StatementName =
+  | 'load'
+  | 'saveOwned'
+  | 'saveKnown'
+  | 'saveAny'
+  | 'refusal'
+  | 'delete'
+  | 'list'
+  | 'append'
+  | 'acquire'
+  | 'renew'
+  | 'release'
+  | 'claim'
+  | 'push'
+  | 'knowsKey'
+  | 'readInbox'
+  | 'due'
+  | 'readEvents'
+  | 'readLog'
+  | 'readSnapshot'
+  | 'look'
+  | 'requestStop'
+  | 'stopRequested'
+  | 'prune'
+
+/**
+ * The statements. Each one changes the row of its session first, which locks it and reads it again after a wait; what it does to the other
+ * tables follows from that row. So two of them never see a session in different states, and never wait for each other in a circle.
+ */
+export function statementsOf(
+  tables: PostgresTables,
+  notify: boolean,
+): Readonly<Record<StatementName, string>> {
+  const { sessions, texts, events, commands, snapshots, numbers, channel } = tables
+  const hint = (id: string): string =>
+    (notify ? `pg_notify('${channel}', ${id})` : 'null') + ' as hint'
+  const token = `nextval('${numbers}')`
+
+  /** $1 id, $2 status, $3 session, $4 metadata, $5 events, $6 their number, $7 taken, $8 refused, $9 first, $10 ifVersion */
+  const saved = `
+    version = s.version + 1, status = $2::text, updated_at = ${now},
+    folded = s.last_event + $6::bigint, last_event = s.last_event + $6::bigint,
+    last_command = s.last_command + least($7::bigint, s.queued), queued = s.queued - least($7::bigint, s.queued),
+    prune_at = coalesce(s.prune_at, case when $6::bigint + $7::bigint > 0 or $9::boolean then ${now} end)`
+  const asExpected = '($10::bigint is null or s.version = $10::bigint)'
+  const savedColumns = 's.key, s.version, s.updated_at, s.last_event, s.last_command'
+  const save = (row: string): string => `with saved as (${row} returning ${savedColumns}),
+    body as (
+      insert into ${texts} (session, body, metadata) select key, $3::text, $4::text from saved
+      on conflict (session) do update set body = excluded.body, metadata = excluded.metadata
+    ),
+    taken as (
+      update ${commands} c set taken_at = s.updated_at, position = s.last_event - $6::bigint, refused = $8::text
+      from saved s
+      where c.session = s.key and c.number > s.last_command - $7::bigint and c.number <= s.last_command and c.taken_at is null
+    ),
+    logged as (
+      insert into ${events} (session, number, at, body)
+      select s.key, s.last_event - $6::bigint + e.number, s.updated_at, e.event::text
+      from saved s, json_array_elements($5::text::json) with ordinality as e (event, number)
+    ),
+    kept as (
+      insert into ${snapshots} (session, version, at, last_event, body)
+      select key, version, updated_at, last_event, $3::text from saved where $9::boolean
+    )
+    select version::float8 as version, ${hint('$1::text')} from saved`
+
+  return {
+    load: `select s.version::float8 as version, s.updated_at::float8 as updated_at, s.folded::float8 as folded, t.body
+      from ${sessions} s join ${texts} t on t.session = s.key where s.id = $1::text`,
+    saveOwned: save(
+      `update ${sessions} s set ${saved} where s.id = $1::text and s.token = $11::bigint and ${asExpected}`,
+    ),
+    saveKnown: save(
+      `update ${sessions} s set ${saved} where s.id = $1::text and not ${isLive} and ${asExpected}`,
+    ),
+    saveAny: save(
+      `insert into ${sessions} as s (id, version, status, updated_at, folded, last_event, prune_at)
+      values ($1::text, 1, $2::text, ${now}, $6::bigint, $6::bigint, case when $6::bigint > 0 or $9::boolean then ${now} end)
+      on conflict (id) do update set ${saved} where not ${isLive} and ${asExpected}`,
+    ),
+    refusal: `select s.version::float8 as version, s.token::float8 as token, s.last_event::float8 as last_event,
+        ${isLive} as is_live
+      from ${sessions} s where s.id = $1::text`,
+    delete: `with gone as (delete from ${sessions} where id = $1::text returning id) select ${hint('id')} from gone`,
+    list: `select s.id, s.status, s.version::float8 as version, s.updated_at::float8 as updated_at, s.due_at::float8 as due_at, t.metadata
+      from ${sessions} s left join ${texts} t on t.session = s.key`,
+
+    /** $1 id, $2 token, $3 events, $4 their number, $5 after */
+    append: `with s as (
+        update ${sessions} set last_event = last_event + $4::bigint,
+          prune_at = coalesce(prune_at, case when $4::bigint > 0 then ${now} end)
+        where id = $1::text and token = $2::bigint and ($5::bigint is null or last_event = $5::bigint) returning key, last_event
+      ),
+      logged as (
+        insert into ${events} (session, number, at, body)
+        select s.key, s.last_event - $4::bigint + e.number, ${now}, e.event::text
+        from s, json_array_elements($3::text::json) with ordinality as e (event, number)
+      )
+      select last_event::float8 as number, ${hint('$1::text')} from s`,
+
+    /** $1 id, $2 owner, $3 ttlMs */
+    acquire: `insert into ${sessions} as s (id, updated_at, token, owner, due_at)
+      values ($1::text, ${now}, ${token}, $2::text, ${now} + $3::bigint)
+      on conflict (id) do update set token = ${token}, owner = $2::text, due_at = ${now} + $3::bigint,
+        wait_ms = case when s.owner is null and s.queued = 0 and s.due_at > ${now} then s.due_at - ${now} end
+      where not ${isLive}
+      returning id, token::float8 as token, due_at::float8 as due_at, wait_ms::float8 as wait_ms, ${hint('id')}`,
+    renew: `update ${sessions} set due_at = ${now} + $3::bigint
+      where id = $1::text and token = $2::bigint and owner is not null returning true as renewed`,
+    // A row that was only made to take its lease is removed. Whether it is one is decided after the lock, so a push at this moment is kept.
+    release: `with emptied as (
+        delete from ${sessions}
+        where id = $1::text and token = $2::bigint and owner is not null
+          and version = 0 and last_event = 0 and queued = 0 and $3::bigint is null
+        returning id, false as is_due
+      ),
+      released as (
+        update ${sessions} set owner = null, stop = false, wait_ms = null,
+          due_at = case when queued > 0 then ${now} else ${now} + $3::bigint end
+        where id = $1::text and token = $2::bigint and owner is not null and not exists (select 1 from emptied)
+        returning id, coalesce(due_at <= ${now}, false) as is_due
+      )
+      select is_due, ${hint('id')} from (select * from emptied union all select * from released) as either`,
+    /** $1 owner, $2 ttlMs */
+    claim: `update ${sessions} set token = ${token}, owner = $1::text, due_at = ${now} + $2::bigint, wait_ms = null
+      where key = (
+        select key from ${sessions} where due_at <= (select ${now}) order by due_at limit 1 for update skip locked
+      )
+      returning id, token::float8 as token, due_at::float8 as due_at, wait_ms::float8 as wait_ms, ${hint('id')}`,
+
+    /** $1 id, $2 command, $3 key, $4 ifIdle */
+    push: `with known as (
+        select exists (
+          select 1 from ${sessions} s join ${commands} c on c.session = s.key where s.id = $1::text and c.key = ${hash('$3')}
+        ) as known
+      ),
+      pushed as (
+        insert into ${sessions} as s (id, updated_at, queued, due_at, prune_at)
+        select $1::text, ${now}, 1, ${now}, ${now} from known where not known
+        on conflict (id) do update set queued = s.queued + 1, prune_at = coalesce(s.prune_at, ${now}),
+          due_at = case when ${isLive} then s.due_at else least(s.due_at, ${now}) end
+        where s.due_at is null or not $4::boolean
+        returning s.key, s.last_command + s.queued as number
+      ),
+      stored as (
+        insert into ${commands} (session, number, at, key, body) select key, number, ${now}, ${hash('$3')}, $2::text from pushed
+      ),
+      hinted as (select ${hint('$1::text')} from pushed)
+      select known.known, (select count(*) from hinted) > 0 as pushed from known`,
+    knowsKey: `select 1 as known from ${sessions} s join ${commands} c on c.session = s.key
+      where s.id = $1::text and c.key = ${hash('$2')}`,
+    readInbox: `select c.at::float8 as at, c.body from ${sessions} s
+      join ${commands} c on c.session = s.key and c.number > s.last_command where s.id = $1::text order by c.number`,
+    due: `select id from ${sessions} where due_at <= (select ${now}) order by due_at limit $1::bigint`,
+
+    /** $1 id, $2 after, $3 limit */
+    readEvents: `select 0 as rank, e.number::float8 as number, e.at::float8 as at, e.body, null as refused
+      from ${events} e where e.session = (select key from ${sessions} where id = $1::text) and e.number > $2::bigint
+      order by e.number limit $3::bigint`,
+    /** The same with $4 afterCommand. A command comes after the events that were there when it was applied. */
+    readLog: `select rank, number::float8 as number, at::float8 as at, body, refused from (
+        (select e.number as place, 0 as rank, e.number, e.at, e.body, null as refused
+          from ${events} e where e.session = (select key from ${sessions} where id = $1::text) and e.number > $2::bigint
+          order by e.number limit $3::bigint)
+        union all
+        (select c.position as place, 1 as rank, c.number, c.taken_at as at, c.body, c.refused
+          from ${commands} c where c.session = (select key from ${sessions} where id = $1::text)
+            and c.number > $4::bigint and c.taken_at is not null
+          order by c.number limit $3::bigint)
+      ) as log order by place, rank, number limit $3::bigint`,
+    /** $1 id, $2 at */
+    readSnapshot: `select p.body, p.last_event::float8 as last_event
+      from ${snapshots} p where p.session = (select key from ${sessions} where id = $1::text) and p.last_event <= $2::bigint
+      order by p.version desc limit 1`,
+    look: `select s.version::float8 as version, s.status, s.last_event::float8 as last_event,
+        s.last_command::float8 as last_command, s.queued::float8 as queued,
+        case when ${isLive} then s.owner end as owner, s.due_at::float8 as due_at
+      from ${sessions} s where s.id = $1::text`,
+    requestStop: `update ${sessions} set stop = true, due_at = case when owner is null then least(due_at, ${now}) else due_at end
+      where id = $1::text and due_at is not null returning ${hint('id')}`,
+    stopRequested: `select stop from ${sessions} where id = $1::text`,
+
+    /**
+     * $1 keepMs, $2 limit. The log is cut at the first snapshot of the newest run that began before, or at its end if all of it is older and in
+     * the session. Sessions whose events are not all in the session come last: there is less to remove.
+     */
+    prune: `with clock as (select ${now} - $1::bigint as before),
+      old as (
+        select s.key, s.folded, s.last_event, clock.before from ${sessions} s, clock
+        where s.prune_at < (select before from clock)
+        order by s.folded < s.last_event, s.prune_at limit $2::bigint for update of s skip locked
+      ),
+      cuts as (
+        select old.key, old.before, over.is_over, run.version as run,
+          case when over.is_over then old.folded else coalesce(run.last_event, 0) end as cut
+        from old
+        left join lateral (
+          select p.version, p.last_event from ${snapshots} p
+          where p.session = old.key and p.at < old.before order by p.version desc limit 1
+        ) as run on true
+        left join lateral (
+          select e.number, e.at from ${events} e where e.session = old.key order by e.number desc limit 1
+        ) as newest on true
+        cross join lateral (
+          select old.folded = old.last_event
+            and (newest.number is null or newest.number = old.last_event and newest.at < old.before) as is_over
+        ) as over
+      ),
+      events_gone as (
+        delete from ${events} e using cuts where e.session = cuts.key and e.number <= cuts.cut returning e.session
+      ),
+      commands_gone as (
+        delete from ${commands} c using cuts
+        where c.session = cuts.key and c.taken_at < cuts.before and c.position <= cuts.cut returning c.session
+      ),
+      keys_gone as (
+        update ${commands} c set key = null from cuts
+        where c.session = cuts.key and c.key is not null and c.at < cuts.before
+          and (c.taken_at < cuts.before and c.position <= cuts.cut) is not true
+        returning c.session
+      ),
+      snapshots_gone as (
+        delete from ${snapshots} p using cuts
+        where p.session = cuts.key and p.at < cuts.before and (cuts.is_over or p.version < cuts.run) returning p.session
+      ),
+      next as (
+        update ${sessions} s set prune_at = least(
+          (select e.at from ${events} e where e.session = s.key and e.number = s.last_event and e.number > cuts.cut),
+          (select min(p.at) from ${snapshots} p where p.session = s.key and p.at >= cuts.before),
+          (select min(c.at) from ${commands} c where c.session = s.key and c.key is not null and c.at >= cuts.before),
+          (select min(c.taken_at) from ${commands} c where c.session = s.key and c.taken_at >= cuts.before)
+        ) from cuts where s.key = cuts.key
+      )
+      select count(distinct session)::float8 as number from (
+        select session from events_gone union all select session from commands_gone
+        union all select session from keys_gone union all select session from snapshots_gone
+      ) as gone`,
+  }
+}
+
+/** Keys may be long, so their hashes are stored. */
+function hash(key: string): string {
+  return `sha256(convert_to(${key}::text, 'UTF8'))`
+}

@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { register, sessionStoreCases } from '../../src/conformance.ts'
+import type { PostgresPool } from '../../src/stores.ts'
+import { clients, createPlace, type Place } from './postgres.ts'
+
+for (const { title, missing, open } of clients) {
+  describe.skipIf(missing)(`postgresStore on ${title}`, () => {
+    let place: Place
+    beforeAll(async () => {
+      place = await createPlace(open)
+    })
+    afterAll(() => place.remove())
+
+    const start = () => {
+      const disk = failing()
+      return {
+        store: place.connect(disk.between),
+        reopen: () => place.connect(),
+        connect: () => place.connect(),
+        damage: () =>
+          place.pool.query(`update "${place.schema}"."allm_texts" set body = '{"half'`, []),
+        interruptNextSave: disk.failNextSave,
+        close: () => place.clear(),
+      }
+    }
+    register(
+      sessionStoreCases,
+      { capabilities: ['durable', 'damage', 'interruption'], start },
+      test,
+    )
+  })
+}
+
+/** A pool of which one save can be made to fail after all its writes. */
+function failing() {
+  let fails = false
+  return {
+    failNextSave: () => {
+      fails = true
+    },
+    between: (pool: PostgresPool): PostgresPool => ({
+      query: (text, params) => {
+        if (!fails || !text.endsWith(' from saved')) return pool.query(text, params)
+        fails = false
+        return pool.query(
+          text.replace(/ from saved$/, ', 1 / (version - version) from saved'),
+          params,
+        )
+      },
+    }),
+  }
+}
