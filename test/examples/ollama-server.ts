@@ -75,8 +75,12 @@ async function play(script: Script, player: Player): Promise<void> {
   const say = (message: object): Promise<void> =>
     line({ message: { role: 'assistant', content: '', ...message } })
   const end: Record<string, unknown> = { done_reason: 'stop' }
+  let staysOpen = false
   for (const entry of script) {
     switch (entry[0]) {
+      case 'headers':
+        player.response.writeHead(200, ndjson).flushHeaders()
+        break
       case 'text':
       case 'text_delta':
         await say({ content: entry[1] })
@@ -104,12 +108,13 @@ async function play(script: Script, player: Player): Promise<void> {
         break
       case 'finish':
         // `load` is what a call without messages is answered with; it stands for every other reason.
+        staysOpen = entry[2]?.open === true
         end['done_reason'] =
           entry[1] === 'length' ? 'length' : entry[1] === 'other' ? 'load' : 'stop'
         break
       case 'error_event':
         await write({ error: entry[2]['message'] ?? 'an error was encountered' }, player)
-        response.end()
+        if (entry[2]['open'] !== true) response.end()
         return
       case 'stream_error':
         await breakOff(entry, player)
@@ -121,8 +126,10 @@ async function play(script: Script, player: Player): Promise<void> {
   const message = { role: 'assistant', content: '' }
   const total_duration = 5_191_566_416
   await write({ model: player.model, message, ...end, total_duration, done: true }, player)
-  response.end()
+  if (!staysOpen) response.end()
 }
+
+const ndjson = { 'content-type': 'application/x-ndjson' }
 
 type Entry<Tag> = Extract<ScriptEntry, readonly [Tag, ...(readonly unknown[])]>
 
@@ -150,10 +157,11 @@ const words: Readonly<Record<string, string>> = {
 }
 
 function refuse(reason: string, details: JsonDetails, response: ServerResponse): void {
-  const { status, message, retryAfterMs } = details
+  const { status, message, retryAfterMs, location } = details
+  if (typeof location === 'string') response.setHeader('location', location)
   if (reason === 'network_error') return void response.destroy()
   if (reason === 'malformed_response') {
-    response.writeHead(200, { 'content-type': 'application/x-ndjson' }).end('Ollama is running')
+    response.writeHead(200, ndjson).end('Ollama is running')
     return
   }
   if (typeof retryAfterMs === 'number') response.setHeader('retry-after', retryAfterMs / 1000)
@@ -168,7 +176,7 @@ function write(value: unknown, player: Player): Promise<void> {
 }
 
 async function writeText(text: string, { response, size }: Player): Promise<void> {
-  if (!response.headersSent) response.writeHead(200, { 'content-type': 'application/x-ndjson' })
+  if (!response.headersSent) response.writeHead(200, ndjson)
   const bytes = Buffer.from(text)
   for (let at = 0; at < bytes.length; at += size) {
     response.write(bytes.subarray(at, at + size))

@@ -47,6 +47,13 @@ const harness: ChatHarness = {
     'cached_usage',
     'raw_chunks',
     'keys',
+    'settings',
+    'clean_end',
+    'reset',
+    'stays_open',
+    'early_headers',
+    'redirects',
+    'left_reads',
   ],
   async start(script, options = {}) {
     const server = await ollamaServer([script, ...(options.more ?? [])], options)
