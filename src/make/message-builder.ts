@@ -58,7 +58,8 @@ export interface MessageBuilder {
   /** Adds an item that only the provider understands, to be sent back unchanged. */
   item(item: JsonObject): void
   startCall(id: string, name: string): void
-  callDelta(id: string, argumentsDelta: string): void
+  /** Appends to the arguments of a call. `undefined` does nothing. */
+  callDelta(id: string, argumentsDelta: string | undefined): void
   /**
    * Completes a call. One that was not started is started first. The id alone completes a call that was started and has grown by
    * `callDelta`: its arguments are read by `parseArguments`.
@@ -235,6 +236,7 @@ export function messageBuilder(sink: MessageSink): MessageBuilder {
       sink.emit({ type: 'tool_call_started', id, name })
     },
     callDelta(id, argumentsDelta) {
+      if (argumentsDelta === undefined) return
       start()
       growCall(draft, id, argumentsDelta)
       sink.emit({ type: 'tool_call_delta', id, argumentsDelta })

@@ -3,6 +3,7 @@ import { randomId, type NewId } from '../../core/ids.ts'
 import type { KeyNeed } from '../../core/keys.ts'
 import { AdapterError, EngineError, isAllmError } from '../../errors/errors.ts'
 import { thrownText } from '../../errors/to-json-value.ts'
+import { attributed } from '../../http/answer.ts'
 import type { Fetch, HttpCall } from '../../http/call.ts'
 import { streamHttp, type MakeDecoder } from '../../http/stream-http.ts'
 import type { AnswerForms } from '../../make/answer-text.ts'
@@ -282,11 +283,18 @@ function decodedStream(
       forms,
     }
   }
-  return streamHttp(makeCall, (sink) => {
-    // It was made with the call.
-    if (decoder === undefined) throw new TypeError('the call was not rendered')
-    return decoder(sink)
-  })
+  // Whatever is wrong with a request names the provider and the run.
+  const named = (error: unknown): never => {
+    throw isAllmError(error) ? attributed(error, { provider, requestId }) : error
+  }
+  return streamHttp(
+    () => makeCall().catch(named),
+    (sink) => {
+      // It was made with the call.
+      if (decoder === undefined) throw new TypeError('the call was not rendered')
+      return decoder(sink)
+    },
+  )
 }
 
 /** The request with its model, or that of the adapter. */
