@@ -144,10 +144,10 @@ const runs = createRuns({
   execute: false,
 })
 const worker = runs.work({ concurrency: 3, everyMs: 30 })
-process.on('SIGTERM', async () => {
+process.on('SIGTERM', () => void end())
+async function end() {
   await worker.close({ drainMs: 1000 })
   await runs.close()
   await close()
-  writeSync(1, 'closed\n')
-})
+}
 writeSync(1, 'ready\n')

@@ -97,7 +97,8 @@ async function killOn(place) {
       if (kills() < wanted && open < 6) await give()
       else if (kills() >= wanted && open === 0) break
       else await sleep(30)
-      if (performance.now() - began > 1_800_000) break
+      // Sessions of a mutant may never end.
+      if (performance.now() - began > (values.mutant === undefined ? 1_800_000 : 60_000)) break
     }
   } finally {
     isDone.all = true
@@ -138,7 +139,7 @@ function live(place, ledger, mode, isDone) {
     })
     let errors = ''
     const timers = []
-    const later = (ms, work) => timers.push(setTimeout(work, ms))
+    const later = (ms, work) => timers.push(setTimeout(() => work(), ms))
     const watch = setInterval(() => isDone.all && child.kill('SIGTERM'), 100)
     child.stderr.on('data', (data) => (errors += String(data)))
     child.stdout.once('data', () => {

@@ -44,7 +44,8 @@ export async function openStore(place) {
   }
   const { default: Redis } = await import('ioredis')
   const client = new Redis(redisUrl)
-  const store = stores.redisStore(client, { prefix: place.id })
+  const { redisStore } = await import('../dist/stores.js')
+  const store = redisStore(client, { prefix: place.id })
   return { store, close: async () => client.disconnect(), client }
 }
 

@@ -83,7 +83,8 @@ const id = 'ada'
 const leaseMs = 2000
 
 /** Tools one after the other, then an answer in pieces. */
-function answers(_text: string, results: number) {
+function answers(text: string, results: number) {
+  if (text === 'thanks') return [['text', 'Welcome.']] as const
   if (results === 0) return [['tool_call', { id: 'c1', name: 'note', arguments: {} }]] as const
   if (results === 1) {
     return [
@@ -134,6 +135,7 @@ async function letWork(world: World, runs: Runs): Promise<void> {
 async function play(world: World, diesAt: number): Promise<number> {
   const { clock, inner } = world
   await inner.push(id, { type: 'send', content: 'go' }, { key: 'k1' })
+  await inner.push(id, { type: 'send', content: 'thanks' }, { key: 'k2' })
   const first = processOn(inner, clock, diesAt)
   await letWork(world, runsOf(world, first))
   await inner.push(id, { type: 'send', content: 'go' }, { key: 'k1' })
@@ -154,7 +156,8 @@ async function violations({ inner, effects }: World): Promise<string[]> {
     if (!effects.includes(effect)) found.push(`${effect} never happened`)
   }
   const told = session?.thread.messages.filter(({ role }) => role === 'user') ?? []
-  if (told.length !== 1) found.push(`${told.length} messages of the user`)
+  const words = told.map(messageText).join()
+  if (words !== 'go,thanks' && words !== 'go') found.push(`the user said ${words}`)
   if (session !== undefined) found.push(...chargeProblems(session, effects))
   const ids = (await inner.readEvents(id, {})).map((entry) => entry.id)
   if (!ids.every((number, at) => number === at + 1)) found.push(`numbers: ${ids.join(' ')}`)
@@ -174,6 +177,8 @@ describe('a process that dies', () => {
     const calm = newWorld()
     const moments = await play(calm, Number.POSITIVE_INFINITY)
     expect(await violations(calm)).toEqual([])
+    const { session } = (await calm.inner.load(id)) ?? {}
+    expect(session?.thread.messages.map(messageText).slice(-2)).toEqual(['thanks', 'Welcome.'])
     expect(moments).toBeGreaterThan(25)
     const found: string[] = []
     for (let at = 0; at < moments; at++) {
