@@ -42,3 +42,11 @@ export {
   type SqliteStore,
   type SqliteStoreOptions,
 } from './stores/sqlite-store.ts'
+export {
+  redisStore,
+  type IoRedisClient,
+  type IoRedisSubscriber,
+  type NodeRedisClient,
+  type NodeRedisSubscriber,
+  type RedisStoreOptions,
+} from './stores/redis-store.ts'

@@ -3,6 +3,7 @@ import {
   adapterCases,
   imageAdapterCases,
   runCases,
+  runStoreCases,
   sessionStoreCases,
   streamAdapterCases,
   toolExecutorCases,
@@ -17,6 +18,7 @@ import { generateMutants } from './mutants/generate-mutants.ts'
 import { imageMutants } from './mutants/image-mutants.ts'
 import type { Mutant } from './mutants/mutant.ts'
 import { requestMutants } from './mutants/request-mutants.ts'
+import { runStoreMutants } from './mutants/run-store-mutants.ts'
 import { sayingMutants } from './mutants/saying-mutants.ts'
 import { stoppingMutants } from './mutants/stopping-mutants.ts'
 import { storeMutants } from './mutants/store-mutants.ts'
@@ -38,6 +40,15 @@ describe('an image adapter in which', () => hunt(imageAdapterCases, imageMutants
 describe('a tool executor in which', () => hunt(toolExecutorCases, executorMutants))
 describe('an encoder in which', () => hunt(toolResultEncoderCases, encoderMutants))
 describe('a session store in which', () => hunt(sessionStoreCases, storeMutants))
+describe('a run store in which', () => hunt(runStoreCases, runStoreMutants))
+
+test.each([
+  { list: 'session store', cases: sessionStoreCases, mutants: storeMutants },
+  { list: 'run store', cases: runStoreCases, mutants: runStoreMutants },
+])('every case of a $list has a mutant', ({ cases, mutants }) => {
+  const caught = new Set(mutants.map((mutant) => mutant.caught))
+  expect(cases.map(({ name }) => name).filter((name) => !caught.has(name))).toEqual([])
+})
 
 /** Every mutant fails the case that was made for it. The adapters without a defect pass all of them, in other tests. */
 function hunt<Harness extends Declares>(
