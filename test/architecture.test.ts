@@ -36,7 +36,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   // Types only: a page loads nothing else.
   client: ['types', 'run', 'session', 'runs'],
   images: [...run, 'vision'],
-  http: ['types', 'errors', 'core'],
+  http: ground,
   vision: ground,
   'providers/shared': provider,
   'providers/openai': [...provider, 'providers/shared'],
