@@ -139,6 +139,39 @@ export const stoppingCases: readonly ChatCase[] = [
       }),
   },
   {
+    name: 'a stream that is left before it is read sends nothing',
+    capability: 'requests',
+    run: (harness) =>
+      play(harness, hello, async (fixture) => {
+        const stream = openStream(fixture)
+        await stream.leave()
+        const batch = await stream.next()
+        const sent = fixture.requests().length
+        demand(sent === 0 && batch === undefined, {
+          problem: `a stream that was left ${sent === 0 ? 'went on' : 'sent a request'}`,
+          expected: 'nothing to be sent, and the stream to be over',
+          received: batch ?? `${sent} requests`,
+          contract: 'lazy',
+        })
+      }),
+  },
+  {
+    name: 'an abort after the end changes nothing',
+    run: (harness) =>
+      play(harness, hello, async (fixture) => {
+        const controller = new AbortController()
+        const options = { signal: controller.signal }
+        const events = await readEvents(fixture, { options })
+        controller.abort()
+        await turns(20)
+        demand(events.at(-1)?.type === 'message_completed', {
+          expected: 'message_completed',
+          received: showEvents(events),
+          contract: 'cancelled',
+        })
+      }),
+  },
+  {
     name: 'text arrives while the answer goes on',
     run: (harness) =>
       play(harness, paused, async (fixture) => {
@@ -306,6 +339,12 @@ const paused: Script = [
   ['finish', 'stop'],
 ]
 
+const busy: Script = [
+  ['text', 'One moment.'],
+  ['tool_call', { id: 'call_1', name: 'weather', arguments: { city: 'Paris' } }],
+  ['usage', { inputTokens: 77, outputTokens: 7 }],
+]
+
 const openEnd: Script = [
   ['text', 'Hello'],
   ['finish', 'stop', { open: true }],
@@ -331,8 +370,26 @@ const echoed: Script = [
   ],
 ]
 
-/** What must not leak: API keys, and unhandled rejections. */
+/**
+ * What must not leak: API keys, unhandled rejections, lines on the console, timers and listeners.
+ *
+ * What holds for every stream is checked wherever one is read. The cases that only read are there to be named.
+ */
 export const hygieneCases: readonly ChatCase[] = [
+  readsAll('nothing is written to the console'),
+  readsAll('a call that is over leaves no timer and no listener behind'),
+  {
+    name: 'an error event is plain data and names its provider and its run',
+    run: (harness) =>
+      play(harness, breaking, async (fixture) => {
+        const events = await readEvents(fixture)
+        demand(events.at(-1)?.type === 'error', {
+          expected: 'an error as the last event',
+          received: showEvents(events),
+          contract: 'midStream',
+        })
+      }),
+  },
   {
     name: 'the key is in no event and in no error',
     async run(harness) {
@@ -425,6 +482,23 @@ export const hygieneCases: readonly ChatCase[] = [
   },
 ]
 
+/** A case that reads an answer, a refusal, and an answer that breaks off. What is wrong with them is found where they are read. */
+function readsAll(name: string): ChatCase {
+  return {
+    name,
+    async run(harness) {
+      for (const script of [hello, refused, breaking]) {
+        await play(harness, script, (fixture) => read(fixture))
+      }
+    },
+  }
+}
+
+const breaking: Script = [
+  ['text_delta', 'so far'],
+  ['stream_error', 'truncated', {}],
+]
+
 /** An answer that breaks with what the provider says. */
 function repeatedInMiddle(said: JsonObject): Script {
   return [
@@ -466,6 +540,33 @@ export const isolationCases: readonly ChatCase[] = [
       }),
   },
   {
+    name: 'a call gets nothing of the answers before it',
+    capability: 'several_calls',
+    run: (harness) =>
+      play(
+        harness,
+        paused,
+        async (fixture) => {
+          const left = openStream(fixture)
+          await left.next()
+          await left.leave()
+          await readEvents(fixture, { request: weatherRequest(fixture) })
+          const events = await readEvents(fixture)
+          const { outputText, toolCalls, usage, finishReason } = foldEvents(events)
+          const isAlone =
+            outputText === 'Hello' && toolCalls.length === 0 && finishReason === 'stop'
+          demand(isAlone && (usage.inputTokens ?? 0) !== 77, {
+            problem: 'an answer has something of an answer before it',
+            expected: 'the text "Hello", no call, and no usage of another answer',
+            received: { outputText, toolCalls, usage, finishReason },
+            contract: 'isolated',
+            hint: 'make the state of an answer when the call starts',
+          })
+        },
+        { more: [busy, hello] },
+      ),
+  },
+  {
     name: 'two streams at once do not mix',
     capability: 'several_calls',
     run: (harness) =>
@@ -481,14 +582,21 @@ export const isolationCases: readonly ChatCase[] = [
           const texts = [[...begun, ...leftRest], rightAll].map(
             (events) => `${foldEvents(events).requestId}: ${joinedDeltas(events, 'text_delta')}`,
           )
-          demand(sameJson(texts, ['run-left: left, left', 'run-right: right, right']), {
+          const wanted = ['run-left: left, 漢字, left', 'run-right: right, 漢字, right']
+          demand(sameJson(texts, wanted), {
             expected: 'each stream with its own requestId and its own text',
             received: texts,
             contract: 'isolated',
             hint: 'the state of a decoder belongs to one call, not to the adapter',
           })
         },
-        { more: [twoPieces('right')] },
+        {
+          more: [twoPieces('right')],
+          // Bytes that are cut inside of characters show state that is shared.
+          ...(harness.capabilities?.includes('chunking') === true
+            ? { chunking: { seed: 3, maxBytes: 5 } }
+            : {}),
+        },
       ),
   },
 ]
@@ -498,6 +606,7 @@ function twoPieces(word: string): Script {
   return [
     ['text', `${word}, `],
     ['delay', 1000],
+    ['text', '漢字, '],
     ['text', word],
     ['finish', 'stop'],
   ]
