@@ -251,7 +251,7 @@ interface CallInput {
 }
 
 /** A stream that a case reads step by step. */
-interface OpenStream {
+export interface OpenStream {
   /** The next events; `undefined` at the end. Rejects with what the adapter throws. */
   next(): Promise<readonly ModelEvent[] | undefined>
   /** One `next()` of the iterator, without a time limit. */

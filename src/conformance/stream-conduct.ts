@@ -1,11 +1,11 @@
 import { isAllmError } from '../errors/errors.ts'
 import { sameJson } from '../schema/json-schema.ts'
-import type { Script } from '../testing/script.ts'
+import type { Script, ScriptEntry } from '../testing/script.ts'
 import type { ModelEvent } from '../types/events.ts'
 import type { JsonObject } from '../types/json.ts'
 import { demandCancelled, echoedKey, plainKey } from './adapter-demands.ts'
 import { unhandledDuring } from './cases.ts'
-import { ConformanceFailure, demand, turns, until, within, type Wait } from './demands.ts'
+import { ConformanceFailure, demand, show, turns, until, within, type Wait } from './demands.ts'
 import {
   drain,
   foldEvents,
@@ -26,6 +26,7 @@ import {
   whileTimePasses,
   type ChatCase,
   type ChatFixture,
+  type OpenStream,
 } from './harness.ts'
 import { demandNoKey } from './invariants.ts'
 import { differenceOf } from './sent.ts'
@@ -298,7 +299,7 @@ export const stoppingCases: readonly ChatCase[] = [
 
 /** Reads the rest of a stream, and tells how it ended. A finding of the kit stays one. */
 async function ending(
-  stream: Parameters<typeof drain>[0],
+  stream: OpenStream,
 ): Promise<{ events: readonly ModelEvent[]; failure?: { readonly thrown: unknown } }> {
   try {
     return { events: await drain(stream) }
@@ -569,37 +570,68 @@ export const isolationCases: readonly ChatCase[] = [
   {
     name: 'two streams at once do not mix',
     capability: 'several_calls',
-    run: (harness) =>
-      play(
-        harness,
-        twoPieces('left'),
-        async (fixture) => {
-          const left = openStream(fixture, { options: { requestId: 'run-left' } })
-          const begun = (await left.next()) ?? []
-          const right = openStream(fixture, { options: { requestId: 'run-right' } })
-          const rest = Promise.all([drain(left), drain(right)])
-          const [leftRest, rightAll] = await whileTimePasses(fixture, rest, 30_000)
-          const texts = [[...begun, ...leftRest], rightAll].map(
-            (events) => `${foldEvents(events).requestId}: ${joinedDeltas(events, 'text_delta')}`,
-          )
-          const wanted = ['run-left: left, 漢字, left', 'run-right: right, 漢字, right']
-          demand(sameJson(texts, wanted), {
-            expected: 'each stream with its own requestId and its own text',
-            received: texts,
-            contract: 'isolated',
-            hint: 'the state of a decoder belongs to one call, not to the adapter',
-          })
-        },
-        {
-          more: [twoPieces('right')],
-          // Bytes that are cut inside of characters show state that is shared.
-          ...(harness.capabilities?.includes('chunking') === true
-            ? { chunking: { seed: 3, maxBytes: 5 } }
-            : {}),
-        },
-      ),
+    async run(harness) {
+      // Bytes that are cut inside of characters show state that is shared.
+      const isCut = harness.capabilities?.includes('chunking') === true
+      const options = isCut ? { chunking: { seed: 3, maxBytes: 60 } } : {}
+      const scripts: readonly ((word: string) => Script)[] = [twoPieces, manyPieces]
+      for (const scriptOf of scripts) {
+        await play(
+          harness,
+          scriptOf('left'),
+          async (fixture) => {
+            const left = openStream(fixture, { options: { requestId: 'run-left' } })
+            const begun = (await left.next()) ?? []
+            const right = openStream(fixture, { options: { requestId: 'run-right' } })
+            const reading =
+              scriptOf === manyPieces
+                ? inTurn(left, right)
+                : Promise.all([drain(left), drain(right)])
+            const [leftRest, rightAll] = await whileTimePasses(fixture, reading, 30_000)
+            const texts = [[...begun, ...leftRest], rightAll].map(
+              (events) => `${foldEvents(events).requestId}: ${joinedDeltas(events, 'text_delta')}`,
+            )
+            const wanted = ['left', 'right'].map(
+              (word) => `run-${word}: ${wholeText(scriptOf(word))}`,
+            )
+            demand(sameJson(texts, wanted), {
+              expected: `each stream with its own requestId and its own text: ${show(wanted)}`,
+              received: texts,
+              contract: 'isolated',
+              hint: 'the state of a decoder belongs to one call, not to the adapter',
+            })
+          },
+          { more: [scriptOf('right')], ...options },
+        )
+      }
+    },
   },
 ]
+
+/** Reads two streams, one batch of each in turn. */
+async function inTurn(
+  ...streams: readonly [OpenStream, OpenStream]
+): Promise<[readonly ModelEvent[], readonly ModelEvent[]]> {
+  const events: [ModelEvent[], ModelEvent[]] = [[], []]
+  const open = new Set([0, 1] as const)
+  while (open.size > 0) {
+    for (const at of open) {
+      const batch = await streams[at].next()
+      if (batch === undefined) open.delete(at)
+      else events[at].push(...batch)
+    }
+  }
+  return events
+}
+
+function wholeText(script: Script): string {
+  return script.map((entry) => (entry[0] === 'text' ? entry[1] : '')).join('')
+}
+
+/** A text in many deltas, of characters that take several bytes. */
+function manyPieces(word: string): Script {
+  return Array.from({ length: 12 }, (_, at): ScriptEntry => ['text', `${word} ${at} 漢字 `])
+}
 
 /** A text in two deltas, with a second between them. */
 function twoPieces(word: string): Script {

@@ -106,10 +106,12 @@ function conversation(fixture: { readonly model: string }): ModelRequest {
   ])
 }
 
+function parts(...texts: readonly string[]): readonly Part[] {
+  return texts.map((text) => ({ type: 'text', text }))
+}
+
 /** Texts that are changed easily: trimmed, joined, escaped twice, or lost when a message has parts. */
 function writtenRequest(fixture: { readonly model: string }): ModelRequest {
-  const parts = (...texts: readonly string[]): readonly Part[] =>
-    texts.map((text) => ({ type: 'text', text }))
   return requestOf(fixture, [
     { role: 'system', content: parts('rule one', 'rule two') },
     { role: 'system', content: 'rule three' },

@@ -7,6 +7,8 @@ import type { ChatAdapter } from '../../../src/index.ts'
 import type { Usage } from '../../../src/types/response.ts'
 import { root } from '../../support/root.ts'
 import type { Format, Species } from './harness.ts'
+import { heron } from './heron.ts'
+import { wren } from './wren.ts'
 
 const both: readonly ChatCapability[] = [
   'requests',
@@ -53,7 +55,7 @@ export const species: Readonly<Record<SpeciesName, Species>> = {
     key: 'a plain key of heron',
     capabilities: [...both, 'statuses', 'file_input'],
     format: heronFormat,
-    make: unchanged('heron'),
+    make: ({ key, fetch }) => heron({ apiKey: key, fetch }),
   },
   wren: {
     name: 'wren',
@@ -70,18 +72,15 @@ export const species: Readonly<Record<SpeciesName, Species>> = {
       unknown: 499,
     },
     format: wrenFormat,
-    make: unchanged('wren'),
+    make: ({ key, fetch }) => wren({ token: key, fetch }),
   },
-}
-
-/** The adapter as it is, compiled when it is first made. */
-function unchanged(name: SpeciesName): Species['make'] {
-  let made: Make | undefined
-  return ({ key, fetch }) => (made ??= load(name, []))({ apiKey: key, token: key, fetch })
 }
 
 /** A change of an adapter's text: what stands there, once, and what stands there instead. */
 export type Patch = readonly [find: string, replace: string]
+
+/** Bugs by the name of the case that has to find them, and then by what is wrong. */
+export type Bugs = Readonly<Record<string, Readonly<Record<string, readonly Patch[]>>>>
 
 /** The same provider with an adapter whose text was changed. */
 export function patched(name: SpeciesName, patches: readonly Patch[]): Species {
