@@ -225,7 +225,7 @@ function command(file, args, cwd) {
   return new Promise((done) => {
     execFile(file, args, options, (error, stdout, stderr) => {
       const killed = error?.killed === true ? `\nended after ${patienceMs / 1000} s` : ''
-      done({ ok: error === null, stdout, text: `${stdout}${stderr}${killed}` })
+      done({ ok: error === null, stdout, text: `${String(stdout)}${String(stderr)}${killed}` })
     })
   })
 }

@@ -12,7 +12,7 @@ const more = isFixed ? rest.slice(2) : rest
 if (!/^[1-9]\d*$/.test(seeds))
   throw new Error(`the number of seeds must be a positive integer, not ${seeds}`)
 
-const files = readdirSync(join(root, 'test'), { recursive: true })
+const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.test.ts'))
   .map((name) => `test/${name}`)
   .filter((name) => /from 'fast-check'/.test(readFileSync(join(root, name), 'utf8')))

@@ -1,5 +1,5 @@
 // Runs the tests that take minutes: property tests with more seeds, the published types under every supported TypeScript,
-// the package in every runtime, and an agent that is killed. Needs a build. All of them run, even if an earlier one failed.
+// the package in every runtime, and agents and workers that are killed. Needs a build. All of them run, even if an earlier one failed.
 // usage: node scripts/test-long.mjs [FOLDER]     (FOLDER gets the reports, and a line for each run in runs.txt)
 import { spawnSync } from 'node:child_process'
 import { appendFileSync, mkdirSync } from 'node:fs'
@@ -19,8 +19,14 @@ const runs = [
   { name: 'runtimes', script: 'runtimes.mjs', args: [], report: (file) => [file] },
   {
     name: 'kills',
-    script: 'kill-matrix.mjs',
+    script: 'kill-files.mjs',
     args: ['--kills', '20'],
+    report: (file) => ['--report', file],
+  },
+  {
+    name: 'kill-runs',
+    script: 'kill-runs.mjs',
+    args: ['--kills', '40', '--seed', '1'],
     report: (file) => ['--report', file],
   },
 ]

@@ -75,7 +75,7 @@ function summarize(entered) {
   const files = [...new Set(entered.map(({ file }) => file))]
   return {
     files,
-    folders: new Set(files.map(posix.dirname)).size,
+    folders: new Set(files.map((file) => posix.dirname(file))).size,
     functions: new Set(entered.map(({ file, position }) => `${file}:${position}`)).size,
     calls: entered.length,
     switches: entered.filter(({ file }, index) => file !== (entered[index - 1] ?? entered[0]).file)

@@ -64,7 +64,8 @@ export async function measure(root) {
 
 /** The text of each source file by its path, with `/` on every system. */
 function readSources(folder) {
-  const paths = readdirSync(folder, { recursive: true }).filter((path) => path.endsWith('.ts'))
+  const all = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  const paths = all.filter((path) => path.endsWith('.ts'))
   return new Map(
     paths
       .toSorted()

@@ -33,3 +33,11 @@ export type {
   SessionStore,
   StoredSession,
 } from './stores/session-store.ts'
+export {
+  sqliteStore,
+  type SqliteDatabase,
+  type SqliteParam,
+  type SqliteStatement,
+  type SqliteStore,
+  type SqliteStoreOptions,
+} from './stores/sqlite-store.ts'

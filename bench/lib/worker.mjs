@@ -15,6 +15,7 @@ async function latency(options) {
   const start = performance.now()
   while (performance.now() - start < options.warmMs) await warmUp()
   let arrived
+  // oxlint-disable-next-line typescript/unbound-method -- It is called with its socket.
   const { push } = Socket.prototype
   Socket.prototype.push = function (chunk, ...rest) {
     if (arrived === undefined && chunk?.includes(options.mark)) arrived = performance.now()

@@ -409,8 +409,8 @@ export const sessionErrorReasons = [
  * Why a session refused an operation, or could not be read or stored. Closed.
  *
  * `illegal_status`, `session_in_error_state` and `unknown_tool_call_id` come from the operations of `Session`; `unreadable` from
- * `Session.parse`, `Session.unseal` and stores; `stale` and `unavailable` from stores. `busy` (somebody else runs the session) and
- * `lease_lost` (somebody else took it over) are for stores and runners with leases; nothing in this version throws them.
+ * `Session.parse`, `Session.unseal` and stores; `stale` (it was changed in the meantime) and `unavailable` (the storage failed) from stores;
+ * `busy` (somebody runs the session) and `lease_lost` (somebody else took it over) from stores with leases and from runs.
  */
 export type SessionErrorReason = (typeof sessionErrorReasons)[number]
 

@@ -89,8 +89,11 @@ async function runToRest(work: Work, loaded: Session, lease: AcquiredLease): Pro
       ? { session: loaded }
       : { session: loaded, wakeInMs: lease.wakeInMs }
   for (;;) {
-    const command = (await store.readInbox(id))[0]?.command
-    if (command === undefined && (at.wakeInMs !== undefined || !isUnderWay(at.session))) break
+    const isWaiting = at.wakeInMs !== undefined
+    // A run that was cut goes on before the next command is applied.
+    const isFirst = !isWaiting && isCut(at.session)
+    const command = isFirst ? undefined : (await store.readInbox(id))[0]?.command
+    if (command === undefined && !isFirst && (isWaiting || !isUnanswered(at.session))) break
     if (control.drain?.aborted === true) {
       at = { session: at.session, drained: true }
       break
@@ -109,11 +112,15 @@ async function runToRest(work: Work, loaded: Session, lease: AcquiredLease): Pro
     : { outcome: status, wakeInMs, more }
 }
 
-/** Whether a session has something to do without a command: a run that was cut, or a thread that nobody has answered. */
-function isUnderWay({ status, run, thread }: Session): boolean {
-  if (status !== 'idle') return false
+/** Whether a run was under way when its owner died or left. */
+function isCut({ status, run }: Session): boolean {
+  return status === 'idle' && run !== undefined
+}
+
+/** Whether a session was saved with words that nobody has answered. */
+function isUnanswered({ status, thread }: Session): boolean {
   const last = thread.messages.at(-1)
-  return last !== undefined && (run !== undefined || last.role !== 'assistant')
+  return status === 'idle' && (last?.role === 'user' || last?.role === 'tool')
 }
 
 /**

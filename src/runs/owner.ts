@@ -191,6 +191,7 @@ export function createOwner(
       })
     },
     end() {
+      if (hasEnded) return
       hasEnded = true
       cancelAppend?.()
       cancelRenewal?.()

@@ -88,7 +88,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): RunStore {
   }
 
   return {
-    notifies: false,
+    // There is no other process.
+    notifies: true,
     load: async (id) => {
       assertSessionId(id)
       const record = records.get(id)
@@ -373,14 +374,15 @@ function prune(record: StoredRecord, before: number): boolean {
   const { events, commands, snapshots, keys, folded, lastEventId } = record
   const size = events.length + commands.length + snapshots.length + keys.size
   // Whole runs are removed, so that what is left goes on from a snapshot; the last run too, if all of it is in the session.
-  const isOver = folded === lastEventId && (events.at(-1)?.at ?? 0) < before
-  const old = snapshots.findLast(({ at }) => at < before)
-  const cut = isOver ? folded : (old?.lastEventId ?? 0)
+  const old = events.findLast(({ at }) => at < before)?.id ?? 0
+  const isOver = old === lastEventId && folded === lastEventId
+  const next = snapshots.findLastIndex((snapshot) => snapshot.lastEventId <= old)
+  const cut = isOver ? folded : (snapshots[next]?.lastEventId ?? 0)
   record.events = events.filter(({ id }) => id > cut)
   record.commands = commands.filter(({ at, position }) => at >= before || position > cut)
   record.snapshots = isOver
     ? snapshots.filter(({ at }) => at >= before)
-    : snapshots.slice(Math.max(0, old === undefined ? 0 : snapshots.indexOf(old)))
+    : snapshots.slice(Math.max(0, next))
   for (const [key, at] of keys) if (at < before) keys.delete(key)
   const left = record.events.length + record.commands.length + record.snapshots.length
   return left + keys.size < size

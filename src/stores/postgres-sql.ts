@@ -270,7 +270,7 @@ export function statementsOf(
     readEvents: `select 0 as rank, e.number::float8 as number, e.at::float8 as at, e.body, null as refused
       from ${events} e where e.session = (select key from ${sessions} where id = $1::text) and e.number > $2::bigint
       order by e.number limit $3::bigint`,
-    /** The same with $4 afterCommand. A command comes after the events that were there when it was applied. */
+    /** The same with $4 afterCommand, $5 the number of events before a command. A command comes after the events that were there when it was applied. */
     readLog: `select rank, number::float8 as number, at::float8 as at, body, refused from (
         (select e.number as place, 0 as rank, e.number, e.at, e.body, null as refused
           from ${events} e where e.session = (select key from ${sessions} where id = $1::text) and e.number > $2::bigint
@@ -278,7 +278,7 @@ export function statementsOf(
         union all
         (select c.position as place, 1 as rank, c.number, c.taken_at as at, c.body, c.refused
           from ${commands} c where c.session = (select key from ${sessions} where id = $1::text)
-            and c.number > $4::bigint and c.taken_at is not null
+            and c.number > $4::bigint and c.position >= $5::bigint
           order by c.number limit $3::bigint)
       ) as log order by place, rank, number limit $3::bigint`,
     /** $1 id, $2 at */

@@ -16,7 +16,6 @@ import {
   assertListOptions,
   assertSaveOptions,
   assertSessionId,
-  matchesRow,
   refuseStale,
   type ListOptions,
   type SaveOptions,
@@ -28,6 +27,7 @@ import {
   createListeners,
   idRange,
   keyText,
+  listFiltered,
   named,
   storable,
   toInboxEntry,
@@ -261,16 +261,7 @@ export function postgresStore(
     },
     list: async (options = {}) => {
       assertListOptions(options)
-      if (options.metadata === undefined) return page(options)
-      const { limit = Infinity } = options
-      const found: SessionRow[] = []
-      let { after } = options
-      for (;;) {
-        const rows = await page({ ...options, after, limit: pageSize })
-        found.push(...rows.filter((row) => matchesRow(row, options)))
-        if (rows.length < pageSize || found.length >= limit) return found.slice(0, limit)
-        after = rows.at(-1)?.id
-      }
+      return listFiltered(page, options)
     },
 
     append: async (id, events, { lease, after }) => {
@@ -347,10 +338,11 @@ export function postgresStore(
 
     readEvents: async (id, options) => {
       assertSessionId(id)
-      const { after = 0, afterCommand = 0, limit = null, commands = false } = options
+      const { after = 0, afterCommand, limit = null, commands = false } = options
+      const beyond = [afterCommand ?? 0, afterCommand === undefined ? after : 0]
       const what = `the log of ${named(id)} cannot be read`
       const rows = commands
-        ? await rowsOf<LogColumns>(what, sql.readLog, [id, after, limit, afterCommand])
+        ? await rowsOf<LogColumns>(what, sql.readLog, [id, after, limit, ...beyond])
         : await rowsOf<LogColumns>(what, sql.readEvents, [id, after, limit])
       return rows.map((row) => toLogEntry(row, id))
     },
@@ -399,9 +391,6 @@ export function postgresStore(
 
 /** How often a statement is repeated that met another one. */
 const mostAttempts = 20
-
-/** How many rows a list with a filter on metadata reads at a time. */
-const pageSize = 500
 
 /** Codes of conflicts after which nothing was stored: a serialization failure, a deadlock. */
 const repeatable: ReadonlySet<string> = new Set(['40001', '40P01'])

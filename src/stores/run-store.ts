@@ -78,9 +78,9 @@ export interface RunStore extends SessionStore {
   readonly notifies: boolean
 
   /**
-   * Removes what is older than `keepMs`: keys of commands, and runs of the log, each from its first snapshot to the next run's. The run
-   * that is stored last goes too, if all of its events are older and folded into the stored session. Returns how many sessions
-   * had something to remove.
+   * Removes what is older than `keepMs`: keys of commands, and whole runs of the log, from their first snapshot to the first one of the
+   * next run, if all their events are older. The last run goes too, if its events are folded into the stored session. Returns how many
+   * sessions had something to remove.
    */
   prune(options: PruneOptions): Promise<number>
 }

@@ -7,7 +7,7 @@ import { defined, isObject } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { SessionCommand, SessionStatus } from '../types/session.ts'
 import type { InboxEntry, LogEntry, RunState } from './run-store.ts'
-import type { ListOptions, SessionRow } from './session-store.ts'
+import { matchesRow, type ListOptions, type SessionRow } from './session-store.ts'
 
 /**
  * What the stores on SQL databases share. Both have the same tables:
@@ -88,6 +88,26 @@ function firstBeyond(prefix: string): string | undefined {
     if (next <= 0x10ffff) return points.join('') + String.fromCodePoint(next)
   }
   return undefined
+}
+
+/** How many rows a list with a filter on metadata reads at a time. */
+const pageSize = 500
+
+/** The rows of a list. The database does all but the filter on metadata, for which one page after another is read. */
+export async function listFiltered(
+  page: (options: ListOptions) => Promise<readonly SessionRow[]>,
+  options: ListOptions,
+): Promise<readonly SessionRow[]> {
+  if (options.metadata === undefined) return page(options)
+  const { limit = Infinity } = options
+  const found: SessionRow[] = []
+  let { after } = options
+  for (;;) {
+    const rows = await page({ ...options, after, limit: pageSize })
+    found.push(...rows.filter((row) => matchesRow(row, options)))
+    if (rows.length < pageSize || found.length >= limit) return found.slice(0, limit)
+    after = rows.at(-1)?.id
+  }
 }
 
 /** Numbers come as numbers, as big integers or as text, depending on the driver and its settings. */

@@ -1,55 +1,753 @@
-import { expect, test } from 'vitest'
-import * as z from 'zod'
-import { createEngine, tool } from '../../src/index.ts'
+import { describe, expect, test } from 'vitest'
+import {
+  createEngine,
+  messageText,
+  SessionError,
+  tool,
+  ValidationError,
+  type StreamEvent,
+} from '../../src/index.ts'
 import { createRuns } from '../../src/runs.ts'
-import { memoryStore } from '../../src/stores.ts'
-import { fake } from '../../src/testing.ts'
+import { memoryStore, type RunStore } from '../../src/stores.ts'
+import { fake, virtualClock } from '../../src/testing.ts'
+import { bench, scriptedEngine, toolsOf, typesOf } from './support.ts'
 
-test('a message makes a session, and its run is in the log', async () => {
-  const store = memoryStore()
-  await using runs = createRuns({
-    engine: createEngine({ adapter: fake({ script: [['text', 'Hello, Ada.']] }) }),
-    store,
+const echo = scriptedEngine((text) => [['text', `You said: ${text}`]])
+
+describe('a message', () => {
+  test('makes a session, and its run is in the log', async () => {
+    const { runs, store } = bench(echo)
+    expect(await runs.get('ada')).toBeUndefined()
+    expect(await runs.send('ada', 'Hello')).toEqual({ lastEventId: 0, duplicate: false })
+    // The words are in the thread when `send` resolves.
+    const { session } = (await runs.get('ada')) ?? {}
+    expect(session?.thread.messages[0]).toMatchObject({ role: 'user', content: 'Hello' })
+    const rested = await runs.wait('ada')
+    expect(rested.session.status).toBe('completed')
+    expect(rested.result.outputText).toBe('You said: Hello')
+    const ids: number[] = []
+    for await (const { id, at } of runs.follow('ada')) {
+      ids.push(id)
+      expect(at).toBeTypeOf('number')
+    }
+    expect(ids).toEqual(ids.map((_id, at) => at + 1))
+    expect(await runs.get('ada')).toMatchObject({ running: false, lastEventId: ids.length })
+    expect((await store.load('ada'))?.lastEventId).toBe(ids.length)
   })
-  const sent = await runs.send('ada', 'Hello')
-  expect(sent).toEqual({ lastEventId: 0, duplicate: false })
-  const { session, result } = await runs.wait('ada')
-  expect(session.status).toBe('completed')
-  expect(result.outputText).toBe('Hello, Ada.')
-  const types = []
-  for await (const { id, event } of runs.follow('ada')) types.push([id, event.type])
-  expect(types.at(-1)?.[1]).toBe('chat_completed')
-  expect(types.map(([id]) => id)).toEqual(types.map((_type, at) => at + 1))
-  expect((await store.look('ada'))?.running).toBe(false)
+
+  test('goes on with a session, and answers its question', async () => {
+    const engine = scriptedEngine(
+      (text, results) =>
+        text.includes('seat') && results === 0
+          ? [['tool_call', { id: 'c1', name: 'seat', arguments: {} }]]
+          : [['text', `Booked after ${results}`]],
+      { tools: toolsOf([]) },
+    )
+    const { runs } = bench(engine)
+    await runs.send('ada', 'A seat, please')
+    expect((await runs.wait('ada')).session).toMatchObject({
+      status: 'awaiting_user',
+      pendingQuestion: 'Which seat?',
+    })
+    const { lastEventId } = await runs.send('ada', '14C')
+    const { session, result } = await runs.wait('ada')
+    expect(session.status).toBe('completed')
+    expect(result.outputText).toBe('Booked after 1')
+    // Only what came of the answer.
+    expect(await typesOf(runs, 'ada', lastEventId)).toContain('chat_completed')
+    expect(await typesOf(runs, 'ada', lastEventId)).not.toContain('ask_user_requested')
+  })
+
+  test('with a key that came before has no effect, also when it would be refused now', async () => {
+    const { runs } = bench(echo)
+    await runs.send('ada', 'Hello', { idempotencyKey: 'k' })
+    expect(await runs.send('ada', 'Hello', { idempotencyKey: 'k' })).toMatchObject({
+      duplicate: true,
+    })
+    const { session } = await runs.wait('ada')
+    expect(session.thread.messages).toHaveLength(2)
+  })
+
+  test('adds to the context and the metadata of the session', async () => {
+    const contexts: unknown[] = []
+    const look = tool({
+      name: 'look',
+      description: 'Looks.',
+      schema: { type: 'object' },
+      handler: (_args, { context }) => {
+        contexts.push(context)
+        return 'seen'
+      },
+    })
+    const engine = scriptedEngine(
+      (_text, results) =>
+        results === 0
+          ? [['tool_call', { id: 'c', name: 'look', arguments: {} }]]
+          : [['text', 'ok']],
+      { tools: [look], context: { shop: 1 } },
+    )
+    const { runs } = bench(engine)
+    await runs.send('ada', 'one', { context: { user: 'ada' }, metadata: { tenant: 't1' } })
+    await runs.wait('ada')
+    await runs.send('ada', 'two', { context: { role: 'admin' } })
+    await runs.wait('ada')
+    expect(contexts).toEqual([
+      { shop: 1, user: 'ada' },
+      { shop: 1, user: 'ada', role: 'admin' },
+    ])
+    expect(await runs.list({ metadata: { tenant: 't1' } })).toMatchObject([{ id: 'ada' }])
+    expect(await runs.list({ metadata: { tenant: 't2' } })).toEqual([])
+  })
+
+  test('while a run is under way is refused, waits its turn, or stops the run', async () => {
+    const engine = scriptedEngine((text) => [
+      ['text', 'slow '],
+      ['delay', 30_000],
+      ['text', `about ${text}`],
+    ])
+    const refusing = bench(engine)
+    await refusing.runs.send('ada', 'one')
+    await expect(refusing.runs.send('ada', 'two')).rejects.toMatchObject({ reason: 'busy' })
+    expect((await refusing.runs.wait('ada')).session.thread.messages).toHaveLength(2)
+
+    const queueing = bench(engine, { whenBusy: 'queue' })
+    await queueing.runs.send('ada', 'one')
+    await queueing.runs.send('ada', 'two')
+    const queued = await queueing.runs.wait('ada')
+    expect(queued.session.thread.messages.map(messageText)).toEqual([
+      'one',
+      'slow about one',
+      'two',
+      'slow about two',
+    ])
+
+    const interrupting = bench(engine, { whenBusy: 'interrupt' })
+    await interrupting.runs.send('ada', 'one')
+    await interrupting.runs.send('ada', 'two')
+    const { session } = await interrupting.runs.wait('ada')
+    expect(session.status).toBe('completed')
+    const texts = session.thread.messages.map(messageText)
+    expect(texts).toContain('one')
+    expect(texts.at(-1)).toBe('slow about two')
+    expect(texts).not.toContain('slow about one')
+  })
 })
 
-test('a tool runs once its start is stored', async () => {
-  const store = memoryStore()
-  const seen: string[] = []
-  const pay = tool({
-    name: 'pay',
-    description: 'Pays.',
-    schema: z.object({ euros: z.number() }),
-    handler: async ({ euros }) => {
-      const entries = await store.readEvents('ada', {})
-      seen.push(...entries.flatMap((entry) => ('event' in entry ? entry.event.type : [])))
-      return `paid ${euros}`
+describe('what waits for somebody', () => {
+  const engine = (effects: string[] = []) =>
+    scriptedEngine(
+      (_text, results) =>
+        results === 0
+          ? [
+              ['tool_call', { id: 'c1', name: 'refund', arguments: { euros: 40 } }],
+              ['tool_call', { id: 'c2', name: 'inspect', arguments: {} }],
+            ]
+          : [['text', `Read ${results} results`]],
+      { tools: toolsOf(effects) },
+    )
+
+  test('goes on by itself when nothing is pending any more', async () => {
+    const effects: string[] = []
+    const { runs } = bench(engine(effects))
+    await runs.send('ada', 'Money back')
+    expect((await runs.wait('ada')).session).toMatchObject({
+      status: 'awaiting_approval',
+      pendingApprovals: [{ id: 'c1' }],
+      pendingToolCalls: [{ id: 'c2' }],
+    })
+    await runs.approve('ada', 'c1', { arguments: { euros: 30 } })
+    expect((await runs.wait('ada')).session.status).toBe('awaiting_tools')
+    await runs.submitToolResult('ada', 'c2', { broken: true })
+    const { session, result } = await runs.wait('ada')
+    expect(session.status).toBe('completed')
+    expect(result.outputText).toBe('Read 2 results')
+    expect(effects).toEqual(['refund:{"euros":30}'])
+    // Applied once: a second answer is not legal.
+    await expect(runs.approve('ada', 'c1')).rejects.toThrow(SessionError)
+    await expect(runs.submitToolResult('ada', 'c2', 1)).rejects.toThrow(SessionError)
+  })
+
+  test('arguments that do not fit are refused, and the call waits on', async () => {
+    const effects: string[] = []
+    const { runs } = bench(engine(effects))
+    await runs.send('ada', 'Money back')
+    await runs.wait('ada')
+    await expect(runs.approve('ada', 'c1', { arguments: { euros: 'many' } })).rejects.toThrow(
+      ValidationError,
+    )
+    const { session } = await runs.wait('ada')
+    expect(session.pendingApprovals).toMatchObject([{ id: 'c1' }])
+    await runs.deny('ada', 'c1', 'too late')
+    await runs.submitToolResult('ada', 'c2', 'fine', { isError: false })
+    expect((await runs.wait('ada')).session.status).toBe('completed')
+    expect(effects).toEqual([])
+  })
+
+  test('a command that is not legal any more is removed, and the log says why', async () => {
+    const { runs, store } = bench(engine(), { execute: false })
+    await runs.send('ada', 'Money back')
+    expect(await runs.get('ada')).toMatchObject({
+      running: true,
+      version: 0,
+      session: { status: 'idle', thread: { messages: [] } },
+    })
+    await runs.advance('ada')
+    // Two people answer at the same moment.
+    await store.push('ada', { type: 'deny', toolCallId: 'c1' })
+    await store.push('ada', { type: 'approve', toolCallId: 'c1' })
+    expect(await runs.advance('ada')).toMatchObject({ outcome: 'awaiting_tools', more: false })
+    const log: unknown[] = []
+    for await (const entry of runs.follow('ada', { commands: true })) {
+      if ('command' in entry) log.push([entry.id, entry.command.type, entry.refused?.reason])
+    }
+    expect(log).toEqual([
+      [1, 'send', undefined],
+      [2, 'deny', undefined],
+      [3, 'approve', 'unknown_tool_call_id'],
+    ])
+    expect(await store.readInbox('ada')).toEqual([])
+  })
+
+  test('an unknown session or call is refused before anything is stored', async () => {
+    const { runs, store } = bench(engine())
+    for (const refused of [
+      runs.approve('nobody', 'c1'),
+      runs.deny('nobody', 'c1'),
+      runs.submitToolResult('nobody', 'c1', 1),
+      runs.resume('nobody'),
+      runs.wait('nobody'),
+    ]) {
+      await expect(refused).rejects.toMatchObject({ name: 'SessionError' })
+    }
+    expect(await store.list()).toEqual([])
+    expect(await typesOf(runs, 'nobody')).toEqual([])
+    await runs.send('ada', 'Money back')
+    await runs.wait('ada')
+    await expect(runs.approve('ada', 'c9')).rejects.toMatchObject({
+      reason: 'unknown_tool_call_id',
+    })
+    await expect(runs.resume('ada')).rejects.toMatchObject({ reason: 'illegal_status' })
+  })
+})
+
+describe('stop', () => {
+  const slow = scriptedEngine((text) => [
+    ['text', `half of ${text}`],
+    ['delay', 30_000],
+    ['text', 'the rest'],
+  ])
+
+  test('comes from any process, and what was there stays', async () => {
+    const { runs, store, clock } = bench(slow)
+    const other = createRuns({ engine: slow, store, clock, execute: false })
+    await runs.send('ada', 'one')
+    for await (const { event } of other.follow('ada')) {
+      if (event.type === 'text_delta') await other.stop('ada')
+    }
+    const { session } = (await runs.get('ada')) ?? {}
+    expect(session).toMatchObject({ status: 'halted', haltedReason: 'cancelled' })
+    expect(session?.thread.messages.map(messageText)).toEqual(['one', 'half of one'])
+    expect((await typesOf(runs, 'ada')).at(-1)).toBe('error')
+    // It goes on when it is told to.
+    await runs.resume('ada')
+    expect((await runs.wait('ada')).result.outputText).toBe('half of onethe rest')
+  })
+
+  test('of a run that has not begun keeps the words and asks nobody', async () => {
+    const { runs } = bench(slow, { execute: false })
+    await runs.send('ada', 'one')
+    await runs.stop('ada')
+    expect(await runs.advance('ada')).toEqual({ outcome: 'halted', more: false })
+    const { session } = (await runs.get('ada')) ?? {}
+    expect(session?.thread.messages.map(messageText)).toEqual(['one'])
+  })
+
+  test('at rest does nothing', async () => {
+    const { runs } = bench(echo)
+    await runs.stop('ada')
+    await runs.send('ada', 'one')
+    expect((await runs.wait('ada')).session.status).toBe('completed')
+    await runs.stop('ada')
+    await runs.send('ada', 'two')
+    expect((await runs.wait('ada')).session.status).toBe('completed')
+  })
+})
+
+describe('the log', () => {
+  test('has text at most saveEveryMs late, and the session is written at boundaries only', async () => {
+    const engine = scriptedEngine(() =>
+      Array.from({ length: 20 }, () => [
+        ['text', 'words '] as const,
+        ['delay', 100] as const,
+      ]).flat(),
+    )
+    const calls: string[] = []
+    const clock = virtualClock()
+    const store = memoryStore({ clock })
+    const counting: RunStore = {
+      ...store,
+      save: (session, options) => {
+        calls.push('save')
+        return store.save(session, options)
+      },
+      append: (id, events, options) => {
+        calls.push(`append ${events.length}`)
+        return store.append(id, events, options)
+      },
+    }
+    const { runs } = bench(engine, { store: counting, clock, saveEveryMs: 250 })
+    await runs.send('ada', 'go')
+    await runs.wait('ada')
+    // The words, the end of the answer, the end of the run.
+    expect(calls.filter((call) => call === 'save').length).toBeLessThanOrEqual(3)
+    expect(calls.filter((call) => call.startsWith('append')).length).toBeGreaterThan(5)
+    expect(calls.filter((call) => call.startsWith('append')).length).toBeLessThanOrEqual(9)
+  })
+
+  test('has every event, whatever the engine hides', async () => {
+    const engine = scriptedEngine(() => [['text', 'words']], {
+      emitTextDeltas: false,
+      emitToolDeltas: false,
+    })
+    const { runs } = bench(engine)
+    await runs.send('ada', 'go')
+    expect(await typesOf(runs, 'ada')).toContain('text_delta')
+  })
+
+  test('can be followed from anywhere, and nothing is skipped or repeated', async () => {
+    const engine = scriptedEngine(() =>
+      Array.from({ length: 10 }, (_one, at) => [
+        ['text', `${at}`] as const,
+        ['delay', 300] as const,
+      ]).flat(),
+    )
+    const { runs, store, clock } = bench(engine)
+    const other = createRuns({ engine, store, clock, execute: false })
+    await runs.send('ada', 'go')
+    const all: StreamEvent[] = []
+    for await (const { event } of runs.follow('ada')) all.push(event)
+    for (let after = 0; after <= all.length; after++) {
+      const rest: StreamEvent[] = []
+      for await (const { event } of other.follow('ada', { after })) rest.push(event)
+      expect(rest).toEqual(all.slice(after))
+    }
+    const beyond = other.follow('ada', { after: all.length + 1 })
+    await expect(beyond[Symbol.asyncIterator]().next()).rejects.toMatchObject({ reason: 'stale' })
+  })
+
+  test('a follower that never reads costs nothing, and one that leaves stops listening', async () => {
+    const listeners = { now: 0 }
+    const clock = virtualClock()
+    const inner = memoryStore({ clock })
+    const store: RunStore = {
+      ...inner,
+      watch: (id, listener) => {
+        listeners.now++
+        const unwatch = inner.watch(id, listener)
+        return () => {
+          listeners.now--
+          unwatch()
+        }
+      },
+    }
+    const { runs } = bench(echo, { store, clock })
+    runs.follow('ada')[Symbol.asyncIterator]()
+    await runs.send('ada', 'go')
+    for await (const entry of runs.follow('ada')) if (entry.id > 0) break
+    const control = new AbortController()
+    const aborted = runs.follow('ada', { signal: control.signal })
+    control.abort()
+    expect(await aborted[Symbol.asyncIterator]().next()).toMatchObject({ done: true })
+    await runs.wait('ada')
+    expect(listeners.now).toBe(0)
+    expect(clock.pending).toBe(0)
+  })
+
+  test('is pruned with its runs, and a follower that missed something is told', async () => {
+    const { runs, store, clock } = bench(echo, { keepEventsMs: 1000 })
+    await runs.send('ada', 'one')
+    await runs.wait('ada')
+    const { lastEventId = 0 } = (await runs.get('ada')) ?? {}
+    await clock.advance(5000)
+    await runs.send('ada', 'two')
+    await runs.wait('ada')
+    expect(await store.prune({ keepMs: 1000 })).toBe(1)
+    const late = runs.follow('ada', { after: 1 })
+    await expect(late[Symbol.asyncIterator]().next()).rejects.toMatchObject({ reason: 'stale' })
+    const ids: number[] = []
+    for await (const { id } of runs.follow('ada')) ids.push(id)
+    expect(ids[0]).toBe(lastEventId + 1)
+    expect((await runs.get('ada'))?.session.thread.messages).toHaveLength(4)
+  })
+})
+
+describe('failures', () => {
+  test('before the first event are in the log and in the session, with the words of the user', async () => {
+    const engine = scriptedEngine(() => [['error', 'authentication_failed']])
+    const { runs } = bench(engine)
+    await runs.send('ada', 'one')
+    const { session, result } = await runs.wait('ada')
+    expect(session).toMatchObject({ status: 'error', error: { reason: 'authentication_failed' } })
+    expect(session.thread.messages.map(messageText)).toEqual(['one'])
+    expect(result.haltedReason).toBe('error')
+    expect((await typesOf(runs, 'ada')).at(-1)).toBe('error')
+  })
+
+  test('of the engine itself rest as an error, and are not tried for ever', async () => {
+    for (const engine of [
+      createEngine(),
+      () => {
+        throw new Error('no such tenant')
+      },
+      () => Promise.reject(new Error('no such tenant')),
+    ]) {
+      const { runs } = bench(engine)
+      await runs.send('ada', 'one')
+      const { session } = await runs.wait('ada')
+      expect(session.status).toBe('error')
+      expect(session.thread.messages.map(messageText)).toEqual(['one'])
+      expect(await typesOf(runs, 'ada')).toEqual(['error'])
+    }
+  })
+
+  test('that are worth another attempt much later hold no process, and attempts are counted', async () => {
+    const at: number[] = []
+    const clock = virtualClock()
+    const adapter = fake({
+      script: () => {
+        at.push(clock.now())
+        return at.length < 3
+          ? [['error', 'rate_limited', { retryAfterMs: 1_200_000 }]]
+          : [['text', 'at last']]
+      },
+    })
+    const { runs, store } = bench(createEngine({ adapter, clock }), { clock })
+    await runs.send('ada', 'one')
+    const { session, result } = await runs.wait('ada')
+    expect(session.status).toBe('completed')
+    expect(result.outputText).toBe('at last')
+    expect(at.map((time) => Math.round(time / 1_200_000))).toEqual([0, 1, 2])
+    expect(await store.look('ada')).toMatchObject({ running: false })
+    // Nothing that was only put off is in the log.
+    expect(await typesOf(runs, 'ada')).not.toContain('error')
+  })
+
+  test('run out of attempts across wake-ups', async () => {
+    let calls = 0
+    const clock = virtualClock()
+    const adapter = fake({
+      script: () => {
+        calls++
+        return [['error', 'rate_limited', { retryAfterMs: 60_000 }]]
+      },
+    })
+    const { runs } = bench(createEngine({ adapter, retry: { maxAttempts: 4, jitterMs: 0 } }), {
+      clock,
+    })
+    await runs.send('ada', 'one')
+    const { session } = await runs.wait('ada')
+    expect(session).toMatchObject({ status: 'error', error: { reason: 'rate_limited' } })
+    expect(calls).toBe(4)
+  })
+
+  test('while it waits, the session is running, owned by nobody, and can be stopped', async () => {
+    const adapter = fake({ script: [['error', 'rate_limited', { retryAfterMs: 60_000 }]] })
+    const { runs, store, clock } = bench(
+      createEngine({ adapter, retry: { jitterMs: 0 } }),
+      { execute: false },
+      false,
+    )
+    await runs.send('ada', 'one')
+    expect(await runs.advance('ada')).toEqual({ outcome: 'idle', wakeInMs: 60_000, more: false })
+    expect(await store.look('ada')).toMatchObject({ running: true, dueAt: 60_000 })
+    expect((await store.look('ada'))?.owner).toBeUndefined()
+    // Too early: it is given back as it is.
+    await clock.advance(1000)
+    expect(await runs.advance('ada')).toEqual({ outcome: 'idle', wakeInMs: 59_000, more: false })
+    expect(await store.due({ limit: 9 })).toEqual([])
+    await runs.stop('ada')
+    expect(await store.due({ limit: 9 })).toEqual(['ada'])
+    expect(await runs.advance('ada')).toEqual({ outcome: 'halted', more: false })
+  })
+})
+
+describe('one owner', () => {
+  test('an owner that was paused for longer than its lease changes nothing', async () => {
+    const effects: string[] = []
+    const answer = (_text: string, results: number) =>
+      results === 0
+        ? ([['tool_call', { id: 'c1', name: 'charge', arguments: {} }]] as const)
+        : ([['text', 'done']] as const)
+    const clock = virtualClock()
+    const store = memoryStore({ clock })
+    let release = (): void => undefined
+    const paused = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    // The first process stands still in its save of the tool's start.
+    const first = createRuns({
+      engine: scriptedEngine(answer, { tools: toolsOf(effects) }),
+      clock: virtualClock({ auto: false }),
+      store: {
+        ...store,
+        save: async (session, options) => {
+          const starts = options?.events?.some(({ type }) => type === 'tool_execution_started')
+          if (starts === true) await paused
+          return store.save(session, options)
+        },
+      },
+      execute: false,
+    })
+    await first.send('ada', 'go')
+    const lost = first.advance('ada')
+    await clock.advance(11_000)
+    const second = createRuns({
+      engine: scriptedEngine(answer, { tools: toolsOf(effects) }),
+      clock,
+      store,
+    })
+    expect(await second.recover()).toBe(1)
+    expect((await second.get('ada'))?.session.status).toBe('completed')
+    release()
+    expect(await lost).toEqual({ outcome: 'lost', more: false })
+    expect(effects).toEqual(['charge:c1'])
+    expect((await second.get('ada'))?.session.status).toBe('completed')
+  })
+
+  test('a session that somebody owns is busy for others', async () => {
+    const { runs, store, clock } = bench(echo, { execute: false })
+    await runs.send('ada', 'go')
+    await store.acquire('ada', { owner: 'somebody', ttlMs: 10_000 })
+    expect(await runs.advance('ada')).toEqual({ outcome: 'busy', more: false })
+    await clock.advance(10_001)
+    expect(await runs.advance('ada')).toEqual({ outcome: 'completed', more: false })
+  })
+
+  test('a session that is deleted stops its run', async () => {
+    const slow = scriptedEngine(() => [
+      ['text', 'half'],
+      ['delay', 30_000],
+      ['text', 'rest'],
+    ])
+    const { runs, store } = bench(slow)
+    await runs.send('ada', 'go')
+    await runs.delete('ada')
+    await runs.close()
+    expect(await store.list()).toEqual([])
+    expect(await store.look('ada')).toBeUndefined()
+  })
+})
+
+describe('close', () => {
+  test('saves a run as it is, and another owner goes on', async () => {
+    let call = 0
+    const clock = virtualClock()
+    const adapter = fake({
+      script: () =>
+        call++ === 0
+          ? [
+              ['text', 'half'],
+              ['delay', 30_000],
+              ['text', ' never'],
+            ]
+          : [['text', 'whole']],
+    })
+    const engine = createEngine({ adapter, clock })
+    const { runs, store } = bench(engine, { clock })
+    await runs.send('ada', 'go')
+    for await (const { event } of runs.follow('ada')) if (event.type === 'text_delta') break
+    await runs.close()
+    expect((await store.load('ada'))?.session).toMatchObject({ status: 'idle' })
+    expect(await store.due({ limit: 1 })).toEqual(['ada'])
+    await expect(runs.send('ada', 'more')).rejects.toMatchObject({ reason: 'unavailable' })
+    const next = createRuns({ engine, store, clock })
+    expect(await next.recover()).toBe(1)
+    const { session, result } = await next.wait('ada')
+    expect(session.status).toBe('completed')
+    expect(result.outputText).toBe('whole')
+  })
+
+  test('waits for a tool in flight, and asks the model no more', async () => {
+    const clock = virtualClock()
+    const done: string[] = []
+    const slow = tool({
+      name: 'slow',
+      description: 'Slow.',
+      schema: { type: 'object' },
+      handler: async () => {
+        await clock.sleep(3000)
+        done.push('slow')
+        return 'done'
+      },
+    })
+    let calls = 0
+    const adapter = fake({
+      script: () =>
+        calls++ === 0
+          ? [['tool_call', { id: 'c', name: 'slow', arguments: {} }]]
+          : [['text', 'ok']],
+    })
+    const { runs, store } = bench(createEngine({ adapter, tools: [slow], clock }), { clock })
+    await runs.send('ada', 'go')
+    for await (const { event } of runs.follow('ada')) {
+      if (event.type === 'tool_execution_started') break
+    }
+    await runs.close({ drainMs: 5000 })
+    expect(done).toEqual(['slow'])
+    expect(calls).toBe(1)
+    const next = createRuns({
+      engine: createEngine({ adapter, tools: [slow], clock }),
+      store,
+      clock,
+    })
+    await next.recover()
+    expect((await next.wait('ada')).session.status).toBe('completed')
+    expect(done).toEqual(['slow'])
+  })
+})
+
+describe('workers', () => {
+  test('advance what is due, a few at once, until they are closed', async () => {
+    const { runs, store, clock } = bench(echo, { execute: false })
+    const ids = Array.from({ length: 20 }, (_one, at) => `s${at}`)
+    for (const id of ids) await runs.send(id, 'Hello')
+    expect(await store.due({ limit: 100 })).toHaveLength(20)
+    const worker = runs.work({ concurrency: 3 })
+    for (const id of ids) expect((await runs.wait(id)).session.status).toBe('completed')
+    await worker.close()
+    await runs.send('late', 'Hello')
+    await clock.advance(60_000)
+    expect(await store.due({ limit: 100 })).toEqual(['late'])
+    expect(clock.pending).toBe(0)
+  })
+
+  test('a queue rings for each command, and this process runs nothing', async () => {
+    const rung: string[] = []
+    const queue = {
+      ring: async (id: string) => {
+        rung.push(id)
+      },
+    }
+    const { runs, store } = bench(echo, { queue })
+    await runs.send('ada', 'Hello')
+    expect(rung).toEqual(['ada'])
+    expect(await store.due({ limit: 1 })).toEqual(['ada'])
+    expect(await runs.advance('ada')).toEqual({ outcome: 'completed', more: false })
+  })
+})
+
+describe('a store that is gone', () => {
+  /** A store whose writes fail for a while; some of them arrive although their answer is lost. */
+  function flaky(store: RunStore, fails: () => boolean, arrives: boolean): RunStore {
+    const wrap =
+      <Args extends unknown[], T>(write: (...args: Args) => Promise<T>) =>
+      async (...args: Args): Promise<T> => {
+        if (!fails()) return write(...args)
+        if (arrives) await write(...args)
+        throw new SessionError('unavailable', 'the store is gone')
+      }
+    return {
+      ...store,
+      save: wrap((...args: Parameters<RunStore['save']>) => store.save(...args)),
+      append: wrap((...args: Parameters<RunStore['append']>) => store.append(...args)),
+    }
+  }
+
+  test.each([false, true])(
+    'for a moment does not end a run (writes arrive: %s)',
+    async (arrives) => {
+      const effects: string[] = []
+      const engine = scriptedEngine(
+        (_text, results) =>
+          results === 0
+            ? [['tool_call', { id: 'c1', name: 'charge', arguments: {} }]]
+            : [
+                ['text', 'one '],
+                ['delay', 300],
+                ['text', 'two'],
+              ],
+        { tools: toolsOf(effects) },
+      )
+      const clock = virtualClock()
+      const inner = memoryStore({ clock })
+      let writes = 0
+      // Every second write fails.
+      const store = flaky(inner, () => ++writes % 2 === 0, arrives)
+      const { runs } = bench(engine, { store, clock })
+      await runs.send('ada', 'go')
+      const { session, result } = await runs.wait('ada')
+      expect(session.status).toBe('completed')
+      expect(result.outputText).toBe('one two')
+      expect(effects).toEqual(['charge:c1'])
+      const ids: number[] = []
+      for await (const { id } of runs.follow('ada')) ids.push(id)
+      expect(ids).toEqual(ids.map((_id, at) => at + 1))
     },
+  )
+
+  test('for longer than a lease ends the run, and it goes on when the store is back', async () => {
+    const effects: string[] = []
+    const engine = scriptedEngine(
+      (_text, results) =>
+        results === 0
+          ? [['tool_call', { id: 'c1', name: 'charge', arguments: {} }]]
+          : [['text', 'done']],
+      { tools: toolsOf(effects) },
+    )
+    const clock = virtualClock()
+    const inner = memoryStore({ clock })
+    let isGone = false
+    const gone = <T>(work: () => Promise<T>): Promise<T> =>
+      isGone ? Promise.reject(new SessionError('unavailable', 'gone')) : work()
+    const store: RunStore = {
+      ...inner,
+      save: (session, options) => {
+        if (options?.events?.some(({ type }) => type === 'tool_execution_started')) isGone = true
+        return gone(() => inner.save(session, options))
+      },
+      append: (...args) => gone(() => inner.append(...args)),
+      renew: (...args) => gone(() => inner.renew(...args)),
+      look: (...args) => gone(() => inner.look(...args)),
+      stopRequested: (...args) => gone(() => inner.stopRequested(...args)),
+    }
+    const { runs } = bench(engine, { store, clock, execute: false })
+    await runs.send('ada', 'go')
+    expect(await runs.advance('ada')).toEqual({ outcome: 'lost', more: false })
+    expect(effects).toEqual([])
+    isGone = false
+    const back = createRuns({ engine, store: inner, clock })
+    await clock.advance(11_000)
+    expect(await back.recover()).toBe(1)
+    expect((await back.get('ada'))?.session.status).toBe('completed')
+    expect(effects).toEqual(['charge:c1'])
   })
-  await using runs = createRuns({
-    engine: createEngine({
-      adapter: fake({
-        scripts: [
-          [['tool_call', { id: 'c1', name: 'pay', arguments: { euros: 3 } }]],
-          [['text', 'Done.']],
-        ],
-      }),
-      tools: [pay],
-    }),
-    store,
-  })
-  await runs.send('ada', 'Pay 3')
-  const { result } = await runs.wait('ada')
-  expect(result.outputText).toBe('Done.')
-  expect(seen).toContain('tool_execution_started')
+})
+
+test('wrong options and ids are refused with their names', async () => {
+  const store = memoryStore()
+  const wrong: [unknown, string][] = [
+    [{}, 'engine'],
+    [{ engine: echo }, 'store'],
+    [{ engine: echo, store: {} }, 'store'],
+    [{ engine: echo, store, leaseMS: 1 }, 'leaseMs'],
+    [{ engine: echo, store, leaseMs: -1 }, 'leaseMs'],
+    [{ engine: echo, store, whenBusy: 'wait' }, 'whenBusy'],
+    [{ engine: { adapter: 1 }, store }, 'createEngine'],
+  ]
+  for (const [options, name] of wrong) {
+    expect(() => createRuns(options as never)).toThrow(name)
+  }
+  const runs = createRuns({ engine: echo, store })
+  expect(() => runs.follow('ada', { afer: 1 } as never)).toThrow('after')
+  await expect(runs.send('ada', 'x', { idempotencykey: 'k' } as never)).rejects.toThrow(
+    'idempotencyKey',
+  )
+  for (const id of ['', 'x'.repeat(10_000), 'a\0b', '\uD800', 7] as string[]) {
+    await expect(runs.send(id, 'x')).rejects.toThrow(ValidationError)
+    await expect(runs.get(id)).rejects.toThrow(ValidationError)
+    await expect(runs.wait(id)).rejects.toThrow(ValidationError)
+    await expect(runs.stop(id)).rejects.toThrow(ValidationError)
+    await expect(runs.advance(id)).rejects.toThrow(ValidationError)
+    await expect(runs.delete(id)).rejects.toThrow(ValidationError)
+  }
 })

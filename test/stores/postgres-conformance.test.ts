@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { register, sessionStoreCases } from '../../src/conformance.ts'
+import { register, runStoreCases, sessionStoreCases } from '../../src/conformance.ts'
 import type { PostgresPool } from '../../src/stores.ts'
 import { clients, createPlace, type Place } from './postgres.ts'
 
-for (const { title, missing, open } of clients) {
+for (const { title, missing, open, ownClock } of clients) {
   describe.skipIf(missing)(`postgresStore on ${title}`, () => {
     let place: Place
     beforeAll(async () => {
@@ -26,6 +26,16 @@ for (const { title, missing, open } of clients) {
     register(
       sessionStoreCases,
       { capabilities: ['durable', 'damage', 'interruption'], start },
+      test,
+    )
+    register(
+      runStoreCases,
+      {
+        capabilities: ownClock
+          ? ['shared', 'own_clock', 'interruption']
+          : ['shared', 'interruption'],
+        start,
+      },
       test,
     )
   })

@@ -49,13 +49,20 @@ export interface TestedClient {
   readonly title: string
   readonly missing: boolean
   readonly open: Open
+  /** Whether its time is not that of the process. */
+  readonly ownClock: boolean
 }
 
 /** Every client that the tests run with. */
 export const clients: readonly TestedClient[] = [
-  { title: titled('pg'), missing: missing !== undefined, open: openPg },
-  { title: titled('postgres.js'), missing: missing !== undefined, open: openPostgresJs },
-  { title: 'PGlite', missing: false, open: openPglite },
+  { title: titled('pg'), missing: missing !== undefined, open: openPg, ownClock: true },
+  {
+    title: titled('postgres.js'),
+    missing: missing !== undefined,
+    open: openPostgresJs,
+    ownClock: true,
+  },
+  { title: 'PGlite', missing: false, open: openPglite, ownClock: false },
 ]
 
 function titled(name: string): string {

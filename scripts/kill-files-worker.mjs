@@ -1,5 +1,5 @@
-// One life of an agent: starts the session or resumes it, and saves it after every event. `kill-matrix.mjs` starts and kills it.
-// usage: node scripts/kill-worker.mjs PLAN      (JSON: { directory, id, ledger, saved, delayMs, kill?, at?, operation?, skipStarts? })
+// One life of an agent: starts the session or resumes it, and saves it after every event. `kill-files.mjs` starts and kills it.
+// usage: node scripts/kill-files-worker.mjs PLAN      (JSON: { directory, id, ledger, saved, delayMs, kill?, at?, operation?, skipStarts? })
 // `kill` says when the process kills itself: `before` the save of the event with the number `at`, `during` it, before one of its
 // file operations, or `after` it.
 import { appendFileSync, writeSync } from 'node:fs'

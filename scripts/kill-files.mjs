@@ -1,5 +1,5 @@
 // Kills an agent with SIGKILL, again and again, and looks at what is left. Needs a build.
-// usage: npm run kill-matrix -- [--kills 500] [--seed N] [--report FILE] [--skip-starts]
+// usage: npm run kill-files -- [--kills 500] [--seed N] [--report FILE] [--skip-starts]
 //
 // The agent has tools that are idempotent and tools that are not, keeps its session in a `fileStore`, and saves it after every
 // event; each save takes some milliseconds. It is killed at random moments, between an event and its save, in the middle of a
@@ -25,7 +25,7 @@ const { values } = parseArgs({
   },
 })
 const wanted = Number(values.kills)
-const worker = join(import.meta.dirname, 'kill-worker.mjs')
+const worker = join(import.meta.dirname, 'kill-files-worker.mjs')
 const folder = mkdtempSync(join(tmpdir(), 'allm-kills-'))
 const directory = join(folder, 'sessions')
 const store = fileStore(directory)
