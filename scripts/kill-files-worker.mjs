@@ -85,6 +85,7 @@ files.open = step(async (path, flags) => {
   const file = await nodeFiles.open(path, flags)
   return {
     read: (...args) => file.read(...args),
+    write: step((...args) => file.write(...args)),
     sync: step(() => file.sync()),
     close: () => file.close(),
     writeFile: step(async (data) => {

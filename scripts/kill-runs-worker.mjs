@@ -39,13 +39,13 @@ if (mutant === 'no-write-ahead') {
   const later = (write) => {
     writes = writes.then(write).catch(() => undefined)
   }
-  const { save, append } = store
+  const right = { ...store }
   store.save = async (session, { ifVersion = 0, ...options } = {}) => {
-    later(() => save(session, options))
+    later(() => right.save(session, options))
     return ifVersion + 1
   }
   store.append = async (id, events, { after = 0, ...options }) => {
-    later(() => append(id, events, options))
+    later(() => right.append(id, events, options))
     return after + events.length
   }
 }

@@ -16,6 +16,14 @@ export {
 } from './conformance/cases.ts'
 export { adapterCases } from './conformance/adapter.ts'
 export type { ChatCase, ChatHarness, StartedAdapter, StartOptions } from './conformance/harness.ts'
+export {
+  capture,
+  replay,
+  replayCases,
+  type Exchange,
+  type Recording,
+  type ReplayHarness,
+} from './conformance/replay.ts'
 export { ConformanceFailure } from './conformance/demands.ts'
 export {
   imageAdapterCases,

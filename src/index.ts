@@ -80,6 +80,14 @@ export type {
   ToolResultInput,
 } from './session/changes.ts'
 export type { SessionReducer, SessionResult } from './session/reduce.ts'
+export {
+  toView,
+  type SessionView,
+  type ShownMessage,
+  type ShownQuestion,
+  type ShownTool,
+  type ViewCursor,
+} from './session/view.ts'
 export type {
   ReplyOptions,
   SessionResultOf,

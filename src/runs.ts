@@ -1,11 +1,15 @@
 export type {
+  AcceptedPart,
   Advanced,
+  Authorized,
   CloseOptions,
   CommandOptions,
   FollowOptions,
+  HandlerOptions,
   RunInfo,
   RunQueue,
   Runs,
+  RunsHandler,
   RunsOptions,
   SendOptions,
   Sent,
@@ -14,3 +18,5 @@ export type {
   WorkOptions,
 } from './runs/contract.ts'
 export { createRuns } from './runs/runs.ts'
+export type { RunMessage, RunView } from './runs/handler.ts'
+export { toNodeHandler, type NodeRequest, type NodeResponse } from './runs/node-handler.ts'

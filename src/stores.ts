@@ -1,4 +1,5 @@
-export { fileStore, type FileStoreOptions, type StoreFiles } from './stores/file-store.ts'
+export { fileStore, type FileStoreOptions } from './stores/file-store.ts'
+export type { StoreFile, StoreFiles } from './stores/file-disk.ts'
 export { memoryStore, type MemoryStoreOptions } from './stores/memory-store.ts'
 export {
   postgresStore,
@@ -41,3 +42,11 @@ export {
   type SqliteStore,
   type SqliteStoreOptions,
 } from './stores/sqlite-store.ts'
+export {
+  redisStore,
+  type IoRedisClient,
+  type IoRedisSubscriber,
+  type NodeRedisClient,
+  type NodeRedisSubscriber,
+  type RedisStoreOptions,
+} from './stores/redis-store.ts'

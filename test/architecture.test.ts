@@ -33,8 +33,10 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   session: [...run, 'tools', 'chat'],
   stores: [...ground, 'session'],
   runs: [...ground, 'run', 'session', 'stores'],
+  // Types only: a page loads nothing else.
+  client: ['types', 'run', 'session', 'runs'],
   images: [...run, 'vision'],
-  http: ['types', 'errors', 'core'],
+  http: ground,
   vision: ground,
   'providers/shared': provider,
   'providers/openai': [...provider, 'providers/shared'],

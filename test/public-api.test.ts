@@ -63,6 +63,8 @@ const promised: Readonly<Record<string, string>> = {
   './openai': 'openai openaiImages',
   './anthropic': 'anthropic',
   './gemini': 'gemini geminiImages',
+  './adapter': `streamHttp sseSplitter ndjsonSplitter messageBuilder assistantMessage parseArguments retryAfterMs reasonOfStatus
+    lowerSchema embeddedStream`,
   './testing': `fake fakeImages createScriptCursor detectShape validateScript foldToResponse interpret virtualClock collectEvents
     withEngine currentEngine crashAtEveryEvent`,
   './conformance': `streamAdapterCases adapterCases imageAdapterCases toolExecutorCases toolResultEncoderCases register`,

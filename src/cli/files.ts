@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
 import { isAllmError } from '../errors/errors.ts'
 import { Session } from '../session/session.ts'
-import { newestSessionFile, storedSessionText } from '../stores/file-store.ts'
+import { baseSessionFile, newestSessionFile, storedSessionText } from '../stores/file-folder.ts'
 import { isFlat, validateScript } from '../testing/check-script.ts'
 import type { Script } from '../testing/script.ts'
 import { isObject } from '../types/guards.ts'
@@ -45,7 +45,7 @@ function listsOf(value: unknown): Readonly<Record<string, unknown>> {
 export async function readSession(path: string): Promise<Session | undefined> {
   let text: string
   try {
-    text = await readFile(await sessionFile(path), 'utf8')
+    text = await readSessionFile(path)
   } catch (error) {
     if (isMissing(error)) return undefined
     throw failure(`cannot read ${path}: ${readReason(error)}`, error)
@@ -75,11 +75,13 @@ export async function writeSession(path: string, session: Session): Promise<void
   }
 }
 
-/** The newest file in a folder of `fileStore`; another path as it is. */
-async function sessionFile(path: string): Promise<string> {
+/** The text of a file; in a folder of `fileStore`, that of the file with the session. */
+async function readSessionFile(path: string): Promise<string> {
   const names = await readdir(path).catch(() => [])
   const newest = newestSessionFile(names)
-  return newest === undefined ? path : join(path, newest)
+  const text = await readFile(newest === undefined ? path : join(path, newest), 'utf8')
+  const base = newest === undefined ? undefined : baseSessionFile(text)
+  return base === undefined ? text : readFile(join(path, base), 'utf8')
 }
 
 /** The JSON of a file, or of stdin when the path is `-`. */

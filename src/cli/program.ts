@@ -15,6 +15,7 @@ import {
 import { describeError } from './describe-error.ts'
 import { doctorCommand } from './doctor.ts'
 import { say, type Io } from './io.ts'
+import { newAdapterCommand } from './new-adapter.ts'
 import { runCommand } from './run.ts'
 import { serveCommand } from './serve.ts'
 import { sessionShowCommand } from './session-show.ts'
@@ -88,6 +89,7 @@ export const commands: readonly Command[] = [
   serveCommand,
   sessionShowCommand,
   doctorCommand,
+  newAdapterCommand,
 ]
 
 /** The help of the whole program. */

@@ -641,10 +641,9 @@ export const runStoreCases: readonly RunStoreCase[] = [
     const lease = await taken(store, 's')
     await store.push('s', send('0'))
     for (let round = 1; round <= 20; round++) {
-      await Promise.all([
-        other.push('s', send(String(round))),
-        store.save(sessionOf('s'), { lease, taken: 1 }),
-      ])
+      const push = (): Promise<unknown> => other.push('s', send(String(round)))
+      const save = (): Promise<unknown> => store.save(sessionOf('s'), { lease, taken: 1 })
+      await Promise.all(round % 2 === 0 ? [push(), save()] : [save(), push()])
     }
     const log = shown(await store.readEvents('s', { commands: true }))
     const wanted = Array.from({ length: 20 }, (_, index) => `command ${index + 1} ${index}`)
@@ -1293,6 +1292,36 @@ export const runStoreCases: readonly RunStoreCase[] = [
     demand(sameJson(plain(seen), [null, 'run 2']), {
       expected: 'no snapshot of the first run, and that of the second',
       received: snapshots,
+      contract: 'runPrune',
+    })
+  }),
+
+  caseOf('pruning removes a run when all of its events are old', async (stage) => {
+    const { store } = stage
+    const lease = await taken(store, 's')
+    await store.save(sessionOf('s', 'run 1'), { lease, first: true })
+    await store.save(sessionOf('s'), { lease, events: [delta('1')] })
+    const [event] = await store.readEvents('s', {})
+    await stage.elapse(short)
+    await store.save(sessionOf('s', 'run 2'), { lease, first: true })
+    await store.append('s', [delta('2')], { lease })
+    const ask = async (): Promise<boolean> => {
+      // The beginning of a lease tells the time of the store.
+      const own = await taken(store, 'clock', { ttlMs: long })
+      await store.release('clock', own)
+      const keepMs = Math.max(0, own.expiresAt - long - Number(event?.at) - 1)
+      await store.prune({ keepMs })
+      return (await store.readEvents('s', {})).length < 2
+    }
+    await stage.eventually(0, ask, {
+      expected: 'the first run to be removed',
+      contract: 'runPrune',
+    })
+    demandLog(await store.readEvents('s', {}), ['event 2 2'])
+    const snapshot = await store.readSnapshot('s', 2)
+    demand(snapshot !== undefined && textOf(snapshot.session) === 'run 2', {
+      expected: 'the first snapshot of the second run',
+      received: snapshot,
       contract: 'runPrune',
     })
   }),

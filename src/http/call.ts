@@ -1,55 +1,55 @@
 import { linkedAbort } from '../core/abort.ts'
-import { systemClock, type Clock } from '../core/clock.ts'
+import { systemClock } from '../core/clock.ts'
 import { idleTimer } from '../core/timers.ts'
 import {
   timedOutCall,
   type AdapterErrorDetails,
   type AdapterErrorReason,
 } from '../errors/errors.ts'
+import type { JsonValue } from '../types/json.ts'
+import type { AnsweredCall } from './answer.ts'
 import type { BodySplitter } from './sse.ts'
 
 /** The part of `fetch` that is used here. Any function of this shape can be injected. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
-/** A response that is not a success, as the provider's adapter reads it. */
+/** A response that is not a success. */
+export interface Refusal {
+  readonly status: number
+  /** The body as text. A long one is cut, and the secrets of the call are removed. */
+  readonly body: string
+  /** The body as JSON; `undefined` if it is not JSON. */
+  readonly json: unknown
+  readonly headers: Headers
+  /** The time of the call's clock, for dates in headers. */
+  readonly now: number
+}
+
+/** What an adapter reads in a refusal. Whatever it leaves out is taken from the status, the headers and the body. */
 export interface HttpFailure extends Pick<
   AdapterErrorDetails,
   'retryAfterMs' | 'retryable' | 'metadata'
 > {
-  readonly reason: AdapterErrorReason
-  /** What the provider said. Without it, the message of the error is the status and the beginning of the body. */
+  /** By default `reasonOfStatus(status)`. */
+  readonly reason?: AdapterErrorReason | undefined
+  /** What the provider said. By default the text under `error`, `message` or `detail`, or the status and the beginning of the body. */
   readonly message?: string | undefined
 }
 
 /** One POST to a provider, and how to read its response. */
-export interface HttpCall {
-  readonly provider: string
+export interface HttpCall extends AnsweredCall {
   readonly url: string
+  /** The headers that are sent. Values under names such as `authorization` or `x-api-key`, and values that look like a token, are secret. */
   readonly headers: Readonly<Record<string, string>>
-  readonly body: RequestInit['body']
-  /** Reads an error response. A long body is cut. `now` is the time of the call's clock, for dates in headers. */
-  readonly parseFailure: (
-    status: number,
-    body: string,
-    headers: Headers,
-    now: number,
-  ) => HttpFailure
-  /** How the body is split into events, none of which is longer than `limit`: server-sent events by default. */
-  readonly splitter?: ((response: Response, limit: number) => BodySplitter) | undefined
-  /** The longest body of a successful response, in bytes (64 MiB). */
-  readonly maxResponseBytes?: number | undefined
-  /** Called with a successful response before its body is read, for its headers. */
-  readonly onResponse?: ((response: Response) => void) | undefined
+  /** The body. Without one, `json` is sent. */
+  readonly body?: RequestInit['body'] | undefined
+  /** Sent as the body, with the content type of JSON. */
+  readonly json?: JsonValue | undefined
+  /** Reads a refusal. A header such as `retry-after` is read without it. */
+  readonly parseFailure?: ((refusal: Refusal) => HttpFailure) | undefined
+  /** Makes the splitter of the body into events, none of which is longer than `limit`: `sseSplitter` by default. */
+  readonly splitter?: ((limit: number) => BodySplitter) | undefined
   readonly fetch?: Fetch | undefined
-  readonly signal?: AbortSignal | undefined
-  readonly requestId?: string | undefined
-  /** Milliseconds to the first content, or to the end of a response that is not streamed. */
-  readonly requestTimeoutMs?: number | undefined
-  /** Milliseconds of silence after it. Every byte that arrives ends a silence. */
-  readonly streamTimeoutMs?: number | undefined
-  readonly clock?: Clock | undefined
-  /** Called for every read that gave bytes. */
-  readonly onActivity?: (() => void) | undefined
 }
 
 /** A call under way: its signal and its idle timer. */
@@ -69,7 +69,7 @@ export interface GuardedCall {
 const lastEventsMs = 5000
 
 /** Starts the idle timer of a call: `requestTimeoutMs` until the first content, `streamTimeoutMs` for every silence after it. */
-export function guardCall(call: HttpCall): GuardedCall {
+export function guardCall(call: AnsweredCall): GuardedCall {
   const { requestTimeoutMs, streamTimeoutMs } = call
   const abort = linkedAbort(call.signal)
   const timed = requestTimeoutMs !== undefined || streamTimeoutMs !== undefined

@@ -1,5 +1,6 @@
 import { AdapterError, cancelledCall, isAllmError, type AllmError } from '../errors/errors.ts'
 import { thrownText } from '../errors/to-json-value.ts'
+import { isObject } from '../types/guards.ts'
 import type { HttpCall } from './call.ts'
 import type { Secrets } from './secrets.ts'
 
@@ -83,6 +84,15 @@ const entities: Readonly<Record<string, string>> = {
   '&quot;': '"',
   '&apos;': "'",
   '&#39;': "'",
+}
+
+/** The words of a refusal in the places where most APIs have them: `error.message`, `error`, `message` or `detail`. */
+export function messageIn(json: unknown): string | undefined {
+  const body: unknown = Array.isArray(json) ? json[0] : json
+  if (!isObject(body)) return undefined
+  const { error, message, detail } = body
+  const words = [isObject(error) ? error['message'] : error, message, detail]
+  return words.find((text): text is string => typeof text === 'string' && text !== '')
 }
 
 /**

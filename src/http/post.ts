@@ -1,7 +1,9 @@
 import { reasonOf, startTimer, systemClock } from '../core/clock.ts'
-import { AdapterError } from '../errors/errors.ts'
+import { AdapterError, reasonOfStatus } from '../errors/errors.ts'
+import { parseJson } from '../types/guards.ts'
+import { attributed } from './answer.ts'
 import { guardCall, type HttpCall } from './call.ts'
-import { beginning, transportFailure } from './failure.ts'
+import { beginning, messageIn, retryAfterMs, transportFailure } from './failure.ts'
 import { secretsOf, type Secrets } from './secrets.ts'
 
 /** How much of an error response's body is read, and for how long: a body that does not end must not hide the status. */
@@ -11,7 +13,7 @@ const maxFailureMs = 1000
 /**
  * Sends a call and returns a successful response, its body unread.
  *
- * Any other status throws the `AdapterError` of the call's `parseFailure`. Redirects are not followed, because the key
+ * Any other status throws an `AdapterError`, read by the call's `parseFailure` if it has one. Redirects are not followed, because the key
  * must not reach another host.
  */
 export async function post(call: HttpCall, signal: AbortSignal): Promise<Response> {
@@ -20,14 +22,14 @@ export async function post(call: HttpCall, signal: AbortSignal): Promise<Respons
   if (signal.aborted) throw transportFailure(signal.reason, call, signal)
   let response: Response
   try {
-    const body = call.body === undefined ? {} : { body: call.body }
+    const given = call.json === undefined ? call.body : JSON.stringify(call.json)
+    const body = given === undefined ? {} : { body: given }
     const init = { method: 'POST', headers, ...body, redirect: 'manual', signal } as const
     response = await unlessAborted(send(call.url, init), signal)
   } catch (error) {
     throw transportFailure(error, call, signal)
   }
   if (response.status < 200 || response.status >= 300) throw await refusal(response, call)
-  call.onResponse?.(response)
   return response
 }
 
@@ -45,35 +47,39 @@ function unlessAborted(sending: Promise<Response>, signal: AbortSignal): Promise
 
 /** The headers, checked here because the platform's own error quotes the value, which may be the key. */
 function legalHeaders(call: HttpCall): Record<string, string> {
-  const headers = { ...call.headers }
+  const headers: Record<string, string> = { ...call.headers }
   const probe = new Headers()
   for (const [name, value] of Object.entries(headers)) {
     try {
       probe.set(name, value)
     } catch {
       const message = `the header ${name} for ${call.provider} has characters that a header cannot contain`
-      const { provider, requestId } = call
-      throw new AdapterError('invalid_request', message, { provider, requestId })
+      throw new AdapterError('invalid_request', message)
     }
+  }
+  if (call.json !== undefined && !probe.has('content-type')) {
+    headers['content-type'] = 'application/json'
   }
   return headers
 }
 
 async function refusal(response: Response, call: HttpCall): Promise<AdapterError> {
   const { status, headers } = response
-  const facts = { provider: call.provider, requestId: call.requestId }
   if (response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {
     await response.body?.cancel()
     const message = `${call.provider} answered with a redirect, which is not followed: correct baseUrl`
-    return new AdapterError('invalid_request', message, { ...facts, status })
+    return new AdapterError('invalid_request', message, { status })
   }
   const body = await failureText(response, call)
   const now = (call.clock ?? systemClock).now()
   const secrets = secretsOf(call)
   const known = secrets.bodyFilter()(body, true)
-  const { reason, message, ...rest } = call.parseFailure(status, known, headers, now)
+  const json = parseJson(known)
+  const read = call.parseFailure?.({ status, body: known, json, headers, now }) ?? {}
+  const { reason = reasonOfStatus(status), message = messageIn(json), ...rest } = read
   const text = message ?? `${call.provider} answered ${status}${beginning(known, secrets)}`
-  return new AdapterError(reason, text, { ...facts, status, ...rest })
+  const wait = retryAfterMs(headers, now) ?? rest.retryAfterMs
+  return new AdapterError(reason, text, { status, ...rest, retryAfterMs: wait })
 }
 
 /** The text of a response that is not an answer: what comes of it in time. One that breaks off is not quoted. */
@@ -89,12 +95,11 @@ async function failureText(response: Response, call: HttpCall): Promise<string> 
 
 /** The error for a success that is a page, or nothing. It names the beginning of the page's text. */
 export async function foreignPage(response: Response, call: HttpCall): Promise<AdapterError> {
-  const { provider, requestId } = call
   const { status, headers, body } = response
   const found = body === null ? 'no body' : headers.get('content-type')
   const start = beginning(await failureText(response, call), secretsOf(call))
-  const message = `${provider} answered ${status} with ${found} instead of a stream${start}`
-  return new AdapterError('malformed_response', message, { provider, requestId, status })
+  const message = `${call.provider} answered ${status} with ${found} instead of a stream${start}`
+  return new AdapterError('malformed_response', message, { status })
 }
 
 /** A whole JSON response. */
@@ -119,7 +124,8 @@ export async function postForJson(call: HttpCall): Promise<JsonAnswer> {
       headers: response.headers,
     }
   } catch (error) {
-    throw secrets.cleanError(transportFailure(error, call, guard.signal, reading))
+    const failure = transportFailure(error, call, guard.signal, reading)
+    throw secrets.cleanError(attributed(failure, call))
   } finally {
     guard.close()
   }
@@ -130,9 +136,8 @@ function parse(text: string, call: HttpCall, status: number, secrets: Secrets): 
   try {
     return JSON.parse(text)
   } catch {
-    const { provider, requestId } = call
-    const message = `${provider} answered ${status} with a body that is not JSON${beginning(text, secrets)}`
-    throw new AdapterError('malformed_response', message, { provider, requestId, status })
+    const message = `${call.provider} answered ${status} with a body that is not JSON${beginning(text, secrets)}`
+    throw new AdapterError('malformed_response', message, { status })
   }
 }
 
@@ -141,12 +146,12 @@ const maxDocumentBytes = 384 * 1024 * 1024
 
 /** The text of a body. One that is too long is not an answer; it is not read to its end. */
 async function wholeText(response: Response, call: HttpCall): Promise<string> {
-  const { provider, requestId, maxResponseBytes = maxDocumentBytes } = call
+  const { provider, maxResponseBytes = maxDocumentBytes } = call
   const { text, isWhole } = await readBounded(response, maxResponseBytes)
   if (isWhole) return text
   const { status } = response
   const message = `${provider} answered ${status} with more than ${maxResponseBytes} bytes`
-  throw new AdapterError('malformed_response', message, { provider, requestId, status })
+  throw new AdapterError('malformed_response', message, { status })
 }
 
 /** The text of a body, cut at `maxBytes`, and at the time of a refusal. The rest is not read, and the connection is closed. */

@@ -6,8 +6,9 @@ import type { HttpCall } from './call.ts'
 /**
  * The one filter around everything that leaves a call: it knows the secrets of the call by value, whatever they look like.
  *
- * Secrets are the values of the headers and of the query parameters that carry credentials. A value of fewer than 4 characters,
- * or one that is the provider's name, is not a secret: removing it would only make messages unreadable.
+ * Secrets are those that the call names (`secrets`, `apiKey`), and the values of the headers and query parameters that carry
+ * credentials, judged by their name, or by the look of a token under any name. A value of fewer than 4 characters, or one that is
+ * the provider's name, is not a secret: removing it would only make messages unreadable.
  */
 export interface Secrets {
   /** Removes the secrets from a text. One of fewer than 8 characters is found as a whole word only. */
@@ -25,13 +26,16 @@ const mark = '[redacted]'
 
 /** The names of headers and query parameters whose values are secret. */
 const secretNames =
-  /(?:^|[-_])(?:authorization|auth|key|apikey|token|secret|password|cookie|signature|sig|credentials?)$/i
+  /(?:^|[-_])(?:authorization|auth|key|apikey|token|secret|pass|password|passphrase|cookie|signature|sig|credentials?)$/i
+
+/** The names of headers whose values look like a token and are none. */
+const publicNames = /^trace|(?:trace|request|correlation|span|idempotency|[-_]id$)/i
 
 /** Returns the text that is clean so far. A chunk that may end inside a secret is held back until the next one. */
 export type BodyFilter = (chunk: string, last: boolean) => string
 
 /** The secrets of a call. */
-export function secretsOf(call: Pick<HttpCall, 'provider' | 'url' | 'headers'>): Secrets {
+export function secretsOf(call: SecretCall): Secrets {
   const values = secretValues(call)
   const patterns = values.flatMap(spellings).map(secretPattern)
   const clean = (text: string): string =>
@@ -43,21 +47,31 @@ export function secretsOf(call: Pick<HttpCall, 'provider' | 'url' | 'headers'>):
   }
 }
 
+type SecretCall = Pick<HttpCall, 'provider' | 'url' | 'headers' | 'secrets' | 'apiKey'>
+
 /** What stands before a credential in a header. */
 const scheme = /^(?:Basic|Bearer|Token|(?:Api[-_]?)?Key)\s+/i
 
 /** The values that must not leave the call, the longest first: one may be a part of another. */
-function secretValues({ provider, url, headers }: Parameters<typeof secretsOf>[0]): string[] {
+function secretValues({ provider, url, headers, secrets, apiKey = '' }: SecretCall): string[] {
   const values = Object.entries(headers)
   if (URL.canParse(url)) {
     const { searchParams, password } = new URL(url)
     values.push(...searchParams, ['password', orAsItIs(decodeURIComponent, password)])
   }
-  const secrets = values
-    .filter(([name]) => secretNames.test(name))
-    .map(([, value]) => value.replace(scheme, '').trim())
+  const found = values
+    .filter(([name, value]) => secretNames.test(name) || isToken(name, value))
+    .map(([, value]) => value)
+  const all = [...found, ...(secrets ?? []), apiKey]
+    .map((value) => value.replace(scheme, '').trim())
     .filter((secret) => secret.length >= 4 && secret !== provider)
-  return [...new Set(secrets)].toSorted((a, b) => b.length - a.length)
+  return [...new Set(all)].toSorted((a, b) => b.length - a.length)
+}
+
+/** Whether a value looks like a token: one piece of it is long and mixes letters and digits, as no word or date does. */
+function isToken(name: string, value: string): boolean {
+  if (publicNames.test(name) || /\s|:\/\//.test(value.replace(scheme, '').trim())) return false
+  return value.split(/[^A-Za-z0-9]/).some((piece) => piece.length >= 16 && /\d\D|\D\d/.test(piece))
 }
 
 /** A secret as it may be written: in JSON, in JSON with escaped slashes, in a URL, in base64 with or without padding, as it is. */

@@ -1,14 +1,13 @@
 import { defaultMaxResponseBytes } from '../errors/errors.ts'
-import type { ErrorData } from '../types/error-data.ts'
 
-/** Called with one server-sent event: its data lines joined, and its name if it has one. */
-type OnSseEvent = (data: string, event: string | undefined) => void
+/** Called with one event of a body: the data of a server-sent event and its name if it has one, or one line. */
+export type OnEvent = (data: string, event: string | undefined) => void
 
 /** Splits the text of a body into events. Feed it chunks cut anywhere, and call `end` at the end of the body. */
 export interface BodySplitter {
-  feed(chunk: string, onEvent: OnSseEvent): void
+  feed(chunk: string, onEvent: OnEvent): void
   /** Dispatches an event that the body ended without its blank line. */
-  end(onEvent: OnSseEvent): void
+  end(onEvent: OnEvent): void
   /** Whether the body is one document instead of a stream of events. */
   readonly isDocument?: boolean
 }
@@ -22,7 +21,7 @@ const colon = 58
 const byteOrderMark = 0xfeff
 
 /**
- * Makes a splitter. It is synchronous: the same text gives the same events, wherever it is cut.
+ * Makes a splitter of server-sent events. It is synchronous: the same text gives the same events, wherever it is cut.
  *
  * LF, CRLF and CR end lines; comments, `id` and `retry` are ignored; a byte order mark is dropped. An event that grows
  * beyond `limit` characters throws a `RangeError`. The cost is linear in the text, also for one event in many chunks.
@@ -64,7 +63,7 @@ interface SplitterState {
   skipLineFeed: boolean
 }
 
-function splitLines(state: SplitterState, chunk: string, onEvent: OnSseEvent): void {
+function splitLines(state: SplitterState, chunk: string, onEvent: OnEvent): void {
   let from = textStart(state, chunk)
   let nextLf = chunk.indexOf('\n', from)
   let nextCr = chunk.indexOf('\r', from)
@@ -121,7 +120,7 @@ function takeLine(state: SplitterState, text: string, from: number, to: number):
   }
 }
 
-function dispatch(state: SplitterState, onEvent: OnSseEvent): void {
+function dispatch(state: SplitterState, onEvent: OnEvent): void {
   const { data, hasData, event } = state
   state.data = ''
   state.hasData = false
@@ -134,22 +133,4 @@ function fieldValue(text: string, at: number, to: number): string | undefined {
   if (at === to) return ''
   if (text.charCodeAt(at) !== colon) return undefined
   return text.slice(at + 1 < to && text.charCodeAt(at + 1) === space ? at + 2 : at + 1, to)
-}
-
-/**
- * Turns a provider's server-sent events into events of ours. Synchronous; one is made for each call.
- *
- * `Out` is the adapter's event type, which this folder does not know.
- */
-export interface SseDecoder<Out> {
-  /** Decodes one event into `out`. It may throw an `AllmError`, which ends the stream. */
-  push(data: string, event: string | undefined, out: Out[]): void
-  /** The body ended: emits what is left. */
-  end(out: Out[]): void
-  /** Whether the provider's end marker was seen. Nothing after it is decoded. */
-  readonly done: boolean
-  /** Whether the finish reason has come, and only the end marker is missing: then silence or a broken connection ends the answer too. */
-  readonly ended?: boolean
-  /** Wraps an error as the last event. */
-  failure(error: ErrorData): Out
 }

@@ -8,35 +8,57 @@ import {
   tooLongAnswer,
   type AllmError,
 } from '../errors/errors.ts'
+import type { ModelEvent } from '../types/events.ts'
+import { attributed, identified, openAnswer, type CallSink, type OpenAnswer } from './answer.ts'
 import { guardCall, type GuardedCall, type HttpCall } from './call.ts'
 import { beginning, transportFailure } from './failure.ts'
 import { foreignPage, post } from './post.ts'
 import { secretsOf, type Secrets } from './secrets.ts'
-import { sseSplitter, type BodySplitter, type SseDecoder } from './sse.ts'
-
-export type { SseDecoder } from './sse.ts'
+import { sseSplitter, type BodySplitter } from './sse.ts'
 
 /** A call, or a function that makes it when the first batch is read. */
 export type CallSource = HttpCall | (() => HttpCall | Promise<HttpCall>)
 
 /**
- * Sends a call and yields one batch for each read of its body. Nothing happens before the first `next()`.
- *
- * A failure before the first batch throws. A later failure is emitted as the last event. A body that ends without the
- * provider's end marker is `truncated`, unless its decoder has `ended`. Leaving early closes the connection, also while a `next()` is pending.
+ * Makes the decoder of one answer, once its headers have come. A decoder is synchronous: it reads the provider's events and
+ * emits ours into the sink, mostly through `messageBuilder(sink)`.
  */
-export function streamSse<Out>(
-  source: CallSource,
-  decoder: SseDecoder<Out>,
-  settle?: Settle<Out>,
-): AsyncGenerator<readonly Out[], void> {
-  const exit: Exit = { left: false, guard: undefined }
-  const batches = readBatches(source, decoder, exit, settle)
+export type MakeDecoder = (sink: CallSink) => AnswerDecoder
+
+/** Reads the body of one answer. The answer is over when `message_completed` was emitted; nothing after it is read. */
+export interface AnswerDecoder {
+  /**
+   * Reads one event of the body: the data of a server-sent event and its name, or one line.
+   *
+   * An `AdapterError` that it throws is the provider's own failure. A `SyntaxError`, such as that of `JSON.parse`, and any other
+   * error mean that the event cannot be read.
+   */
+  push(data: string, event: string | undefined): void
+  /** The body is over. An API without an end marker completes its message here; else the answer is truncated. */
+  end?(): void
+  /** Whether the finish reason has come, and only the end marker is missing: then silence or a broken connection ends the answer too. */
+  readonly ended?: boolean
+}
+
+/**
+ * Sends a call and yields one batch of events for each read of its body. Nothing happens before the first `next()`.
+ *
+ * A failure before the first event throws. A later failure is emitted as the last event. A body that ends without the
+ * provider's end marker is `truncated`, unless its decoder has `ended`. `return()` and the signal of the call close the
+ * connection, also while a `next()` is pending. Time is that of `call.clock`. Redirects are not followed, an answer has at most
+ * `call.maxResponseBytes`, and no secret of the call is in anything that leaves it.
+ */
+export function streamHttp(
+  call: CallSource,
+  decoder: MakeDecoder,
+): AsyncGenerator<readonly ModelEvent[], void> {
+  const exit: Exit = { left: false, guard: undefined, answer: undefined }
+  const batches = readBatches(call, decoder, exit)
   const finish = batches.return.bind(batches)
   // A generator handles `return` only after its pending read, and the abort ends that read.
   batches.return = (value) => {
     exit.left = true
-    if (!decoder.done) exit.guard?.close()
+    if (exit.answer?.done !== true) exit.guard?.close()
     return finish(value)
   }
   return batches
@@ -45,37 +67,43 @@ export function streamSse<Out>(
 interface Exit {
   left: boolean
   guard: GuardedCall | undefined
+  answer: OpenAnswer | undefined
 }
 
-async function* readBatches<Out>(
+async function* readBatches(
   source: CallSource,
-  decoder: SseDecoder<Out>,
+  makeDecoder: MakeDecoder,
   exit: Exit,
-  settle: Settle<Out> | undefined,
-): AsyncGenerator<readonly Out[], void> {
-  const call = typeof source === 'function' ? await source() : source
+): AsyncGenerator<readonly ModelEvent[], void> {
+  const call = identified(typeof source === 'function' ? await source() : source)
   if (exit.left) return
   const guard = guardCall(call)
   exit.guard = guard
   const secrets = secretsOf(call)
+  const { signal } = guard
   let reader: BodyReader | undefined
+  let answer: OpenAnswer | undefined
   const { maxResponseBytes: limit = defaultMaxResponseBytes } = call
   let sent = 0
   let seen = 0
   let received = 0
   try {
-    const response = await post(call, guard.signal)
-    reader = bodyReader(response, guard.signal)
+    const response = await post(call, signal)
+    reader = bodyReader(response, signal)
     if (reader === undefined) throw await foreignPage(response, call)
-    const splitter = call.splitter?.(response, limit) ?? sseSplitter(limit)
-    const body = bodyDecoder(decoder, splitter, { secrets, settle })
+    const { headers } = response
+    answer = openAnswer(call, { signal, headers, clean: secrets.clean })
+    exit.answer = answer
+    const decoder = makeDecoder(answer.sink)
+    const splitter = (call.splitter ?? sseSplitter)(limit)
+    const body = bodyDecoder(decoder, splitter, { answer, secrets })
     let hadText = false
-    while (!decoder.done) {
+    while (!answer.done) {
       let read: Awaited<ReturnType<BodyReader['read']>>
       let broken = false
       try {
         read = await reader.read()
-        if (guard.signal.aborted) throw guard.signal.reason
+        if (signal.aborted) throw signal.reason
       } catch (error) {
         if (decoder.ended !== true || exit.left || call.signal?.aborted === true) throw error
         // The answer is whole: only its end marker is missing.
@@ -87,40 +115,41 @@ async function* readBatches<Out>(
       if (!done) call.onActivity?.()
       received += value?.byteLength ?? 0
       if (received > limit) throw tooLongAnswer(call, limit, sent)
-      const out: Out[] = []
-      const stopped = body.take(value, out, broken)
-      if (out.length > 0) {
+      const found = body.take(value, broken)
+      const batch = answer.take()
+      const stopped = answer.problem === undefined ? found : { problem: answer.problem }
+      if (batch.length > 0) {
         guard.deliver()
-        sent += out.length
-        yield out
+        sent += batch.length
+        yield batch
       }
       // Whatever arrives ends a silence: pings, comments, half an event.
-      if (!decoder.done && !done) {
+      if (!answer.done && !done) {
         if (decoder.ended !== true) guard.wait()
         else if (body.seen > seen) guard.waitForEnd()
       }
       seen = body.seen
       if (stopped !== undefined) {
-        // An event that cannot be parsed at the end of a stream was cut off.
-        const cut = done && stopped.problem instanceof SyntaxError && !body.isDocument
+        // An event that cannot be parsed at the end of a stream was cut off, unless all that came is something else.
+        const isPart = !body.isDocument && (sent > 0 || body.isJson)
+        const cut = done && stopped.problem instanceof SyntaxError && isPart
         throw cut
           ? truncated(call, { sent, seen })
           : unreadable(stopped.problem, call, { sent, seen })
       }
-      if (done && !decoder.done) {
+      if (done && !answer.done) {
         const foreign = hadText && (seen === 0 || body.isDocument)
         throw truncated(call, { sent, seen }, foreign ? beginning(body.head, secrets) : undefined)
       }
     }
   } catch (error) {
     if (exit.left) return
-    const failure = secrets.cleanError(
-      brokenRead(error, call, guard.signal, { sent, seen, reading: reader !== undefined }),
-    )
+    const progress = { sent, seen, reading: reader !== undefined }
+    const failure = secrets.cleanError(attributed(brokenRead(error, call, signal, progress), call))
     if (sent === 0) throw failure
-    yield [decoder.failure(failure.toJSON())]
+    yield [{ type: 'error', error: failure.toJSON() }]
   } finally {
-    if (decoder.done && reader !== undefined) letEnd(reader, guard).catch(() => undefined)
+    if (answer?.done === true && reader !== undefined) letEnd(reader, guard).catch(() => undefined)
     else await hangUp(reader, guard)
   }
 }
@@ -138,58 +167,48 @@ function bodyReader(response: Response, signal: AbortSignal): BodyReader | undef
   return reader
 }
 
-/** A body under way: bytes in, events out. */
-interface BodyDecoder<Out> {
+/** A body under way: bytes in, events of the answer out. */
+interface BodyDecoder {
   /** The number of the provider's events so far, decoded or not. */
   readonly seen: number
   /** Whether the body is one document instead of a stream of events. */
   readonly isDocument: boolean
+  /** Whether the first event begins like JSON. */
+  readonly isJson: boolean
   /** The beginning of the text, until an event has come. */
   readonly head: string
   /**
-   * Decodes one chunk into `out`; `undefined` is the end of the body.
+   * Decodes one chunk; `undefined` is the end of the body.
    *
    * A problem is returned instead of thrown, so that the events decoded before it can be emitted first. At the end of a body
    * that is `broken`, half an event is not read.
    */
-  take(
-    chunk: Uint8Array | undefined,
-    out: Out[],
-    broken?: boolean,
-  ): { readonly problem: unknown } | undefined
-}
-
-/** Judges the events of one read, in place. It may throw an `AllmError`; what it left is emitted first. */
-type Settle<Out> = (out: Out[]) => void
-
-interface BodyRules<Out> {
-  readonly secrets: Secrets
-  readonly settle?: Settle<Out> | undefined
+  take(chunk: Uint8Array | undefined, broken?: boolean): { readonly problem: unknown } | undefined
 }
 
 /** How many characters of a body are kept to describe it, until an event has come. */
 const headLength = 8192
 
 /** Connects a splitter and a decoder. The secrets of the call are removed from the text before it is split. */
-export function bodyDecoder<Out>(
-  decoder: SseDecoder<Out>,
+export function bodyDecoder(
+  decoder: AnswerDecoder,
   splitter: BodySplitter,
-  { secrets: { bodyFilter, clean }, settle }: BodyRules<Out>,
-): BodyDecoder<Out> {
+  { answer, secrets }: { readonly answer: OpenAnswer; readonly secrets: Secrets },
+): BodyDecoder {
   const text = new TextDecoder()
-  const filter = bodyFilter()
+  const filter = secrets.bodyFilter()
   let seen = 0
+  let isJson = false
   let head = ''
-  let target: Out[] = []
   const onEvent = (data: string, event: string | undefined): void => {
-    seen++
-    if (decoder.done) return
+    if (seen++ === 0) isJson = /^\s*[[{]/.test(data)
+    if (answer.done) return
     try {
-      decoder.push(data, event, target)
+      decoder.push(data, event)
     } catch (error) {
       // The platform's error quotes a piece of the text, which may be a piece of a key.
       if (!(error instanceof SyntaxError)) throw error
-      throw new SyntaxError(`it is not JSON: ${clean(data.slice(0, 2000)).slice(0, 120)}`)
+      throw new SyntaxError(`it is not JSON: ${secrets.clean(data.slice(0, 2000)).slice(0, 120)}`)
     }
   }
   const feed = (piece: string): void => {
@@ -205,7 +224,7 @@ export function bodyDecoder<Out>(
       feed(filter(text.decode(), true))
       splitter.end(onEvent)
     }
-    if (!decoder.done) decoder.end(target)
+    if (!answer.done) decoder.end?.()
   }
   return {
     get seen() {
@@ -214,20 +233,16 @@ export function bodyDecoder<Out>(
     get isDocument() {
       return splitter.isDocument === true
     },
+    get isJson() {
+      return isJson
+    },
     get head() {
       return head
     },
-    take(chunk, out, broken = false) {
-      target = out
-      let found: { readonly problem: unknown } | undefined
+    take(chunk, broken = false) {
       try {
         decode(chunk, broken)
-      } catch (problem) {
-        found = { problem }
-      }
-      try {
-        settle?.(out)
-        return found
+        return undefined
       } catch (problem) {
         return { problem }
       }
@@ -276,34 +291,26 @@ interface Progress {
 /** The error for an exception of a decoder: the provider's own error, or that of an unreadable event. */
 function unreadable(problem: unknown, call: HttpCall, { sent }: Progress): AllmError {
   if (isAllmError(problem)) return problem
-  const { provider, requestId } = call
   const text = problem instanceof Error ? problem.message : String(problem)
-  const message = `${provider} sent an event that cannot be read: ${text}`
+  const message = `${call.provider} sent an event that cannot be read: ${text}`
   // A text or a nesting that the runtime cannot hold.
   if (problem instanceof RangeError) {
-    return new StreamError('too_large', message, { provider, requestId, eventIndex: sent })
+    return new StreamError('too_large', message, { eventIndex: sent })
   }
-  if (sent === 0) {
-    return new AdapterError('malformed_response', message, { provider, requestId, cause: problem })
-  }
-  const eventIndex = sent
-  return new StreamError('malformed_event', message, {
-    provider,
-    requestId,
-    eventIndex,
-    cause: problem,
-  })
+  return sent === 0
+    ? new AdapterError('malformed_response', message, { cause: problem })
+    : new StreamError('malformed_event', message, { eventIndex: sent, cause: problem })
 }
 
 /** The error for a body without the provider's end marker: it was cut, or it was not an answer at all. */
 function truncated(call: HttpCall, { sent }: Progress, foreign?: string): AllmError {
-  const { provider, requestId } = call
+  const { provider } = call
   if (foreign !== undefined && sent === 0) {
     const message = `${provider} answered with a body that is neither a stream of events nor an answer${foreign}`
-    return new AdapterError('malformed_response', message, { provider, requestId })
+    return new AdapterError('malformed_response', message)
   }
   const message = `the answer of ${provider} ended early, without its end marker`
-  return new StreamError('truncated', message, { provider, requestId, eventIndex: sent })
+  return new StreamError('truncated', message, { eventIndex: sent })
 }
 
 /** The error for a failed read: before the first event a failed call, after it a broken stream. */
@@ -317,8 +324,6 @@ function brokenRead(
   if (sent === 0 || isAllmError(error) || signal.aborted || failure.kind !== 'adapter') {
     return failure
   }
-  const { provider, requestId } = call
   const reason = failure.reason === 'timeout' ? 'timeout' : 'truncated'
-  const details = { provider, requestId, eventIndex: sent, cause: error }
-  return new StreamError(reason, failure.message, details)
+  return new StreamError(reason, failure.message, { eventIndex: sent, cause: error })
 }

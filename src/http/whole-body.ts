@@ -6,7 +6,7 @@ import { sseSplitter, type BodySplitter } from './sse.ts'
  *
  * A body that begins like a JSON document is one, whatever its content type. Any other is a stream of server-sent events.
  */
-export function sniffedBody(_response?: Response, limit?: number): BodySplitter {
+export function sniffedBody(limit?: number): BodySplitter {
   let chosen: BodySplitter | undefined
   return {
     get isDocument() {

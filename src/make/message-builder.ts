@@ -21,7 +21,8 @@ import { maxCalls, readObject, tooManyCalls } from './gate.ts'
  *
  * The decoder of a provider calls it with what it reads, so that all providers and the fake emit the same events in the same order.
  * Nothing is emitted before there is content: the first call that has something to say emits `message_started` first, so a
- * failure before it fails the whole call.
+ * failure before it fails the whole call. An API that does not say where a block ends need not call `endText`, `endReasoning` and
+ * `endCall`: `finish` completes what is open.
  */
 export interface MessageBuilder {
   /** Whether `message_started` was emitted. */
@@ -34,10 +35,13 @@ export interface MessageBuilder {
   head(facts: StartFacts): void
   /** Emits `message_started` without content, unless it was emitted before. Only a script that fails has a reason to. */
   start(): void
-  /** Emits a raw chunk; one that comes before `message_started` follows it. */
+  /** Emits a raw chunk, if they are wanted; one that comes before `message_started` follows it. */
   raw(chunk: JsonValue): void
-  /** Appends to a text block, and opens it if needed. An empty delta only opens the block, which keeps its place in the message. */
-  text(delta: string, index?: number): void
+  /**
+   * Appends to a text block, and opens it if needed. An empty delta only opens the block, which keeps its place in the message;
+   * `undefined` does nothing.
+   */
+  text(delta: string | undefined, index?: number): void
   /**
    * Completes an open text block. `whole` replaces the sum of the deltas. Without an open block nothing is emitted.
    *
@@ -47,17 +51,21 @@ export interface MessageBuilder {
   /** Where the last text block with this index begins in the text of the message. */
   textStart(index?: number): number
   /** Appends to a reasoning block, as `text` does. */
-  reasoning(delta: string, index?: number): void
+  reasoning(delta: string | undefined, index?: number): void
   /** Completes a reasoning block with what has to be sent back. Without an open block only something to send back is emitted. */
   endReasoning(opaque?: JsonValue, index?: number, whole?: string): void
   image(image: Image): void
   /** Adds an item that only the provider understands, to be sent back unchanged. */
   item(item: JsonObject): void
   startCall(id: string, name: string): void
-  callDelta(id: string, argumentsDelta: string): void
-  /** Completes a call. One that was not started is started first. */
-  endCall(call: ToolCall): void
-  /** Emits `message_completed`. Blocks that are still open must be completed first. `sources` came after their texts. */
+  /** Appends to the arguments of a call. `undefined` does nothing. */
+  callDelta(id: string, argumentsDelta: string | undefined): void
+  /**
+   * Completes a call. One that was not started is started first. The id alone completes a call that was started and has grown by
+   * `callDelta`: its arguments are read by `parseArguments`.
+   */
+  endCall(call: ToolCall | string): void
+  /** Completes the blocks and calls that are still open, and emits `message_completed`. `sources` came after their texts. */
   finish(end: MessageEnd, sources?: readonly Source[]): void
 }
 
@@ -76,26 +84,27 @@ export type MessageEnd = {
   readonly [Key in Exclude<keyof Completed, 'type' | 'message'>]?: Completed[Key] | undefined
 } & Pick<Completed, 'finishReason'>
 
-/** The call that a message answers. */
-export interface AnsweredCall {
+/** Where the events of one message go, and what is known of the call that it answers. */
+export interface MessageSink {
   readonly provider: string
   readonly requestId: string
+  /** Takes the next event. */
+  emit(event: ModelEvent): void
   /** Removes the secrets of the call from a text: from what the provider says about the message, not from its content. */
-  readonly clean?: (text: string) => string
-  /** The settings of the request that could not be sent, as far as they are known when the message starts. */
-  readonly warnings?: readonly Warning[]
-  /** The forms in which schemas were sent. They are known before the message starts. */
+  readonly clean?: ((text: string) => string) | undefined
+  /** The settings of the request that could not be sent. `message_started` carries them. */
+  readonly warnings?: readonly Warning[] | undefined
+  /** The forms in which the schemas of the request were sent. Text and arguments are emitted in the form that the caller asked for. */
   readonly forms?: AnswerForms | undefined
+  /** Whether `raw_chunk` events are wanted (no). */
+  readonly rawChunks?: boolean | undefined
   /** `false`: a message may have any number of calls. A script may ask for more than a model may. */
-  readonly bounded?: false
+  readonly bounded?: false | undefined
 }
 
-/** Makes a builder that hands its events to `sink`. Text and arguments are emitted in the form that the caller asked for. */
-export function messageBuilder(
-  call: AnsweredCall,
-  sink: (event: ModelEvent) => void,
-): MessageBuilder {
-  const { provider, requestId } = call
+/** Makes the builder of one message, which hands its events to `sink`. */
+export function messageBuilder(sink: MessageSink): MessageBuilder {
+  const { provider, requestId } = sink
   const draft = messageDraft()
   const completed = new Map<string, ToolCall>()
   let answer: AnswerText | undefined
@@ -109,22 +118,22 @@ export function messageBuilder(
   const start = (): void => {
     if (started) return
     started = true
-    const { id, model, usage, warnings = call.warnings ?? [] } = head
-    sink(
+    const { id, model, usage, warnings = sink.warnings ?? [] } = head
+    sink.emit(
       defined<Started>({
         type: 'message_started',
         requestId,
         provider,
-        id: cleaned(call, id),
-        model: cleaned(call, model),
-        usage: cleaned(call, usage),
+        id: cleaned(sink, id),
+        model: cleaned(sink, model),
+        usage: cleaned(sink, usage),
         warnings: warnings.length === 0 ? undefined : warnings,
       }),
     )
-    for (const chunk of early) sink({ type: 'raw_chunk', chunk })
+    for (const chunk of early) sink.emit({ type: 'raw_chunk', chunk })
     early = []
   }
-  return {
+  const builder: MessageBuilder = {
     get started() {
       return started
     },
@@ -139,17 +148,19 @@ export function messageBuilder(
     },
     start,
     raw(chunk) {
-      if (started) sink({ type: 'raw_chunk', chunk })
+      if (sink.rawChunks !== true) return
+      if (started) sink.emit({ type: 'raw_chunk', chunk })
       else early.push(chunk)
     },
     text(given, index) {
-      const form = call.forms?.answer
+      if (given === undefined) return
+      const form = sink.forms?.answer
       if (form !== undefined) answer ??= answerText(form)
       const delta = answer === undefined ? given : answer.push(given)
       growBlock(draft, 'text', index, delta)
       if (delta === '') return
       start()
-      sink(
+      sink.emit(
         index === undefined ? { type: 'text_delta', delta } : { type: 'text_delta', delta, index },
       )
     },
@@ -157,20 +168,20 @@ export function messageBuilder(
       let text = whole ?? openTextOf(draft, 'text', index)
       if (text === undefined) return
       start()
-      const form = call.forms?.answer
+      const form = sink.forms?.answer
       if (form !== undefined) {
         const read = (answer ?? answerText(form)).end(whole)
         answer = undefined
         text = read.text
         if (read.rest !== '')
-          sink(defined<TextDelta>({ type: 'text_delta', delta: read.rest, index }))
+          sink.emit(defined<TextDelta>({ type: 'text_delta', delta: read.rest, index }))
       }
       closeBlock(draft, 'text', index, { text })
       // The places are those in the text that the provider sent, which is another one then.
       const sources = form === undefined ? given : given.map(withoutPlace)
       addSources(draft, sources)
       const added = sources.length === 0 ? undefined : sources
-      sink(defined<TextCompleted>({ type: 'text_completed', text, index, sources: added }))
+      sink.emit(defined<TextCompleted>({ type: 'text_completed', text, index, sources: added }))
     },
     textStart(index) {
       const { blocks } = draft
@@ -184,10 +195,11 @@ export function messageBuilder(
       return length
     },
     reasoning(delta, index) {
+      if (delta === undefined) return
       growBlock(draft, 'reasoning', index, delta)
       if (delta === '') return
       start()
-      sink(
+      sink.emit(
         index === undefined
           ? { type: 'reasoning_delta', delta }
           : { type: 'reasoning_delta', delta, index },
@@ -198,7 +210,7 @@ export function messageBuilder(
       if (text === undefined && opaque === undefined) return
       start()
       closeBlock(draft, 'reasoning', index, { text: text ?? '', opaque })
-      sink(
+      sink.emit(
         defined<ReasoningCompleted>({
           type: 'reasoning_completed',
           text: text ?? '',
@@ -210,40 +222,49 @@ export function messageBuilder(
     image(image) {
       start()
       addImage(draft, image)
-      sink({ type: 'image_completed', image })
+      sink.emit({ type: 'image_completed', image })
     },
     item(item) {
       start()
       addItem(draft, item)
-      sink({ type: 'reasoning_completed', text: '', item })
+      sink.emit({ type: 'reasoning_completed', text: '', item })
     },
     startCall(id, name) {
-      if (draft.calls.length === maxCalls && call.bounded !== false) throw tooManyCalls(call)
+      if (draft.calls.length === maxCalls && sink.bounded !== false) throw tooManyCalls(sink)
       start()
       openCall(draft, id, name)
-      sink({ type: 'tool_call_started', id, name })
+      sink.emit({ type: 'tool_call_started', id, name })
     },
     callDelta(id, argumentsDelta) {
+      if (argumentsDelta === undefined) return
       start()
       growCall(draft, id, argumentsDelta)
-      sink({ type: 'tool_call_delta', id, argumentsDelta })
+      sink.emit({ type: 'tool_call_delta', id, argumentsDelta })
     },
-    endCall(given) {
-      const whole = call.forms === undefined ? given : restoredCall(given, call.forms)
-      if (!draft.calls.some(({ id }) => id === whole.id)) this.startCall(whole.id, whole.name)
+    endCall(callOrId) {
+      const given = typeof callOrId === 'string' ? grownCall(draft, callOrId) : callOrId
+      const whole = sink.forms === undefined ? given : restoredCall(given, sink.forms)
+      if (!draft.calls.some(({ id }) => id === whole.id)) builder.startCall(whole.id, whole.name)
       setCall(draft, whole)
       completed.set(whole.id, whole)
-      sink({ type: 'tool_call_completed', call: whole })
+      sink.emit({ type: 'tool_call_completed', call: whole })
     },
     finish(end, sources = []) {
       start()
+      for (const { kind, index, text } of openBlocks(draft)) {
+        // An answer in another form may hold back its text.
+        if (text === '' && answer === undefined) continue
+        if (kind === 'text') builder.endText(index)
+        else builder.endReasoning(undefined, index)
+      }
+      for (const { id } of draft.calls) if (!completed.has(id)) builder.endCall(id)
       done = true
       addSources(draft, sources)
       const message = draftMessage(draft, provider)
-      const rawFinishReason = cleaned(call, end.rawFinishReason)
-      const metadata = cleaned(call, end.metadata)
-      const usage = cleaned(call, end.usage)
-      sink(
+      const rawFinishReason = cleaned(sink, end.rawFinishReason)
+      const metadata = cleaned(sink, end.metadata)
+      const usage = cleaned(sink, end.usage)
+      sink.emit(
         defined<Completed>({
           type: 'message_completed',
           message,
@@ -255,6 +276,7 @@ export function messageBuilder(
       )
     },
   }
+  return builder
 }
 
 function withoutPlace({ start: _start, end: _end, ...source }: Source): Source {
@@ -263,7 +285,7 @@ function withoutPlace({ start: _start, end: _end, ...source }: Source): Source {
 
 /** What a provider says about a message, without the secrets of the call. */
 function cleaned<T extends JsonValue | Usage>(
-  { clean }: AnsweredCall,
+  { clean }: MessageSink,
   value: T | undefined,
 ): T | undefined {
   // Usage is JSON too. Only texts change.
@@ -433,6 +455,13 @@ export function growCall(draft: MessageDraft, id: string, delta: string): void {
   draft.callText = (draft.calls[draft.callAt]?.rawArguments ?? '') + delta
 }
 
+/** A call with the arguments that have come so far. */
+function grownCall(draft: MessageDraft, id: string): ToolCall {
+  parkCall(draft)
+  const { name = 'unnamed', rawArguments = '' } = draft.calls[findCall(draft, id)] ?? {}
+  return { id, name, ...parseArguments(rawArguments) }
+}
+
 /** The position of a call. It is most often the last one. */
 function findCall({ calls }: MessageDraft, id: string): number {
   return calls.findLastIndex((call) => call.id === id)
@@ -482,6 +511,12 @@ function openTextOf(
 ): string | undefined {
   if (draft.openKind === kind && draft.openIndex === index) return draft.openText
   return draft.blocks[findOpen(draft, kind, index)]?.text
+}
+
+/** The blocks that were not closed, in their order. */
+function openBlocks(draft: MessageDraft): readonly Block[] {
+  park(draft, false)
+  return draft.blocks.filter(({ closed }) => !closed)
 }
 
 function findOpen(draft: MessageDraft, kind: BlockKind, index: number | undefined): number {

@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { ProviderOptions } from '../types/provider-options.ts'
 
 /** The providers of this package. Their options may be in any request, whichever adapter it goes to. */
-export const builtInProviders = ['openai', 'azure', 'anthropic', 'gemini'] as const
+const builtInProviders = ['openai', 'azure', 'anthropic', 'gemini'] as const
 
 /**
  * A body with provider options merged over it, by the one rule for all providers and all layers of options.
@@ -39,11 +39,7 @@ function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
 }
 
 /** The options for an adapter: those of the API that it speaks, then those under the adapter's own name when it has another. */
-export function optionsFor(
-  api: (typeof builtInProviders)[number],
-  provider: string,
-  options: ProviderOptions,
-): JsonObject {
+export function optionsFor(api: string, provider: string, options: ProviderOptions): JsonObject {
   // They were checked to be JSON objects.
   const { [api]: shared = {}, [provider]: own } = options as Readonly<Record<string, JsonObject>>
   return provider === api ? shared : mergeOptions(shared, own)

@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { Image } from '../types/media.ts'
 import type { Message, Source, ToolCall } from '../types/message.ts'
 import type { FinishReason, Usage } from '../types/response.ts'
-import type { ChatOutcome, HaltedReason } from '../types/results.ts'
+import type { ChatOutcome, HaltedReason, PendingApproval } from '../types/results.ts'
 
 /** What a view leaves out unless it is named. */
 export const viewIncludes = [
@@ -22,8 +22,8 @@ export const viewIncludes = [
 ] as const
 
 /**
- * A part of a run that a view shows only when it is named. `system` and `late_results` add nothing to the view of an event: no
- * event has system text, and the event of a late result is shown with `tool_results`.
+ * A part of a run or session that a view shows only when it is named. `system` and `late_results` add messages to the view of a session,
+ * and nothing to that of an event: no event has system text, and the event of a late result is shown with `tool_results`.
  */
 export type ViewInclude = (typeof viewIncludes)[number]
 
@@ -112,6 +112,8 @@ export type ViewEvent =
       readonly finishReason: FinishReason
       readonly output?: JsonValue
       readonly usage?: Usage
+      /** When the answer was complete, if its run noted it. */
+      readonly at?: number
     }
   | {
       readonly type: 'approval_requested'
@@ -147,6 +149,8 @@ export type ViewEvent =
       readonly type: 'tool_result_encoded'
       readonly id: string
       readonly content?: Message['content']
+      /** The model had been told that there is no result yet, so the result is a message of its own at the end of the thread. */
+      readonly late?: true
     } & ViewToolEnd)
   | {
       readonly type: 'ask_user_requested'
@@ -161,9 +165,16 @@ export type ViewEvent =
       readonly toolCallId: string
       readonly reason: string
       readonly result?: JsonValue
+      readonly content?: Message['content']
     }
   | {
       readonly type: 'step_completed'
+      /** How many messages the step added to the thread, those included that a browser does not see. */
+      readonly added: number
+      /** The step goes on with the last answer of the thread: what it added replaces that answer and the results after it. */
+      readonly continues?: true
+      /** The user's own messages among those that were added. `offset` is their place. */
+      readonly said?: readonly (ViewMessage & { readonly offset: number })[]
       /** The calls of the step that have ended, whether they were run or not. */
       readonly toolResults: readonly ViewToolResult[]
       readonly manualToolCalls: readonly ViewToolCall[]
@@ -224,16 +235,21 @@ export function shownEvent(event: StreamEvent, options: ViewOptions): ViewEvent 
     case 'tool_result_encoded': {
       const { type, id, metadata, interrupted } = event
       const content = shows('tool_results') ? event.content : undefined
-      return defined<ViewEvent>({ type, id, ...toolEnd(metadata, interrupted), content })
+      const late = metadata?.['lateResultOf'] === id ? true : undefined
+      return defined<ViewEvent>({ type, id, ...toolEnd(metadata, interrupted), content, late })
     }
     case 'tool_halt': {
       const { type, toolCallId, reason } = event
       const result = shows('tool_results') ? event.result : undefined
-      return defined<ViewEvent>({ type, toolCallId, reason, result })
+      const content = shows('tool_results') ? event.content : undefined
+      return defined<ViewEvent>({ type, toolCallId, reason, result, content })
     }
     case 'step_completed':
       return defined<ViewEvent>({
         type: 'step_completed',
+        added: event.newMessages.length,
+        continues: event.continues,
+        said: saidBetween(event.newMessages, shows),
         toolResults: viewResults(event.newMessages, shows),
         manualToolCalls: event.manualToolCalls.map((call) => viewCall(call, shows)),
         haltedReason: event.haltedReason,
@@ -255,8 +271,9 @@ export function shownModelEvent(event: ModelEvent, options: ViewOptions): ViewEv
       return defined<ViewEvent>({ ...event, sources: viewSources(event.sources) })
     case 'text_delta':
     case 'tool_call_started':
-    case 'image_completed':
       return event
+    case 'image_completed':
+      return { type: 'image_completed', image: viewImage(event.image, shows) }
     case 'reasoning_delta':
       return shows('reasoning') ? event : undefined
     case 'reasoning_completed': {
@@ -276,6 +293,7 @@ export function shownModelEvent(event: ModelEvent, options: ViewOptions): ViewEv
         finishReason: event.finishReason,
         output: event.output,
         usage: shows('usage') ? event.usage : undefined,
+        at: messageTime(event.message),
       })
     case 'error':
       return { type: 'error', error: viewError(event.error, shows) }
@@ -285,9 +303,10 @@ export function shownModelEvent(event: ModelEvent, options: ViewOptions): ViewEv
 }
 
 /** Whether a view shows what has this name. */
-type Shows = (name: ViewInclude) => boolean
+export type Shows = (name: ViewInclude) => boolean
 
-function showsOf({ include }: ViewOptions): Shows {
+/** What a view with these options shows. */
+export function showsOf({ include }: ViewOptions): Shows {
   return (name) => include?.includes(name) === true
 }
 
@@ -296,12 +315,13 @@ function wholeCall({ id, name, arguments: args }: ToolCall): ViewToolCall {
   return { id, name, arguments: args }
 }
 
-function viewCall(call: ToolCall, shows: Shows): ViewToolCall {
+/** A call, with its arguments if they are shown. */
+export function viewCall(call: ToolCall, shows: Shows): ViewToolCall {
   return shows('tool_arguments') ? wholeCall(call) : { id: call.id, name: call.name }
 }
 
 /** How a call ended, by the marks of its message. */
-function toolEnd(marks: JsonObject = {}, cut: unknown = marks['interrupted']): ViewToolEnd {
+export function toolEnd(marks: JsonObject = {}, cut: unknown = marks['interrupted']): ViewToolEnd {
   const { isError } = marks
   const denied = marks['denied'] ? true : undefined
   const interrupted = cut ? true : undefined
@@ -319,12 +339,12 @@ function viewResults(messages: readonly Message[], shows: Shows): readonly ViewT
 }
 
 /** The options of a question, without what tells the loop to call the handler again. */
-function viewQuestion({ resume: _resume, ...options }: JsonObject): JsonObject {
+export function viewQuestion({ resume: _resume, ...options }: JsonObject): JsonObject {
   return options
 }
 
 /** Texts, images and files. A kind of part that is not named here is not shown. */
-function viewMessage(message: Message, shows: Shows): ViewMessage {
+export function viewMessage(message: Message, shows: Shows): ViewMessage {
   const { role, content, toolCalls, sources, metadata } = message
   return defined<ViewMessage>({
     role,
@@ -333,15 +353,49 @@ function viewMessage(message: Message, shows: Shows): ViewMessage {
         ? content
         : content.flatMap((part) => {
             if (part.type === 'text') return { type: 'text', text: part.text }
-            if (part.type === 'image') return { type: 'image', image: part.image }
+            if (part.type === 'image') return { type: 'image', image: viewImage(part.image, shows) }
             if (part.type === 'file') return { type: 'file', file: part.file }
             if (part.type !== 'reasoning' || !shows('reasoning')) return []
             return { type: 'reasoning', text: part.text }
           }),
     toolCalls: toolCalls?.map((call) => viewCall(call, shows)),
     sources: viewSources(sources),
-    metadata: shows('metadata') ? metadata : undefined,
+    metadata: metadata && shows('metadata') ? ownMetadata(metadata) : undefined,
   })
+}
+
+/** Metadata without what a view shows in fields of its own. */
+function ownMetadata({ at: _at, partial: _partial, ...own }: JsonObject): JsonObject | undefined {
+  return Object.keys(own).length === 0 ? undefined : own
+}
+
+function viewImage(image: Image, shows: Shows): Image {
+  if (image.metadata === undefined || shows('metadata')) return image
+  const { metadata: _own, ...rest } = image
+  return rest
+}
+
+/** Whether a message of role user has the user's own words, and is not one that the library wrote for the model. */
+export function isUsersOwn({ role, metadata = {} }: Message): boolean {
+  const marks = ['lateResultOf', 'repair', 'structuredFinalize', 'compacted']
+  return role === 'user' && !marks.some((mark) => metadata[mark])
+}
+
+/** When a message was written, if its run noted it: milliseconds since 1970. */
+export function messageTime({ metadata }: Message): number | undefined {
+  const at = metadata?.['at']
+  return typeof at === 'number' ? at : undefined
+}
+
+/** The user's own messages that a step added. They waited until its calls were answered. */
+function saidBetween(
+  messages: readonly Message[],
+  shows: Shows,
+): readonly (ViewMessage & { readonly offset: number })[] | undefined {
+  const said = messages.flatMap((message, offset) =>
+    isUsersOwn(message) ? { ...viewMessage(message, shows), offset } : [],
+  )
+  return said.length === 0 ? undefined : said
 }
 
 function viewSources(sources: readonly Source[] | undefined): readonly ViewSource[] | undefined {
@@ -359,12 +413,7 @@ function viewResult(result: ChatOutcome, shows: Shows): ViewResult {
     pendingQuestion,
     pendingToolCallId,
     pendingQuestionOptions: options && viewQuestion(options),
-    pendingApprovals: result.pendingApprovals.map((call) =>
-      defined<ViewApproval>({
-        ...wholeCall(call),
-        reason: shows('errors') ? call.reason : undefined,
-      }),
-    ),
+    pendingApprovals: result.pendingApprovals.map((call) => viewApproval(call, shows)),
     manualToolCalls: manualToolCalls.map((call) => viewCall(call, shows)),
     haltResult: shows('tool_results') ? haltResult : undefined,
     usage: shows('usage') ? usage : undefined,
@@ -373,8 +422,14 @@ function viewResult(result: ChatOutcome, shows: Shows): ViewResult {
   })
 }
 
+/** A call that awaits approval, with its arguments: somebody has to decide about them. */
+export function viewApproval(call: PendingApproval, shows: Shows): ViewApproval {
+  const reason = shows('errors') ? call.reason : undefined
+  return defined<ViewApproval>({ ...wholeCall(call), reason })
+}
+
 /** The message of an error may repeat what a provider or a handler said, so it is replaced by one that says the reason only. */
-function viewError(error: ErrorData, shows: Shows): ViewError {
+export function viewError(error: ErrorData, shows: Shows): ViewError {
   const { partial: _received, ...data } = error
   if (shows('errors')) return data
   const { kind, reason } = error

@@ -1,6 +1,7 @@
 import type { Engine } from '../contracts/engine.ts'
 import type { Clock } from '../core/clock.ts'
 import type { NewId } from '../core/ids.ts'
+import type { ViewOptions } from '../run/view-event.ts'
 import type { SessionResult } from '../session/reduce.ts'
 import type { EventEntry, LogEntry, RunStore } from '../stores/run-store.ts'
 import type { ListOptions, SessionRow } from '../stores/session-store.ts'
@@ -87,6 +88,13 @@ export interface Runs {
    */
   follow(id: string, options: FollowOptions & { readonly commands: true }): AsyncIterable<LogEntry>
   follow(id: string, options?: FollowOptions): AsyncIterable<EventEntry>
+  /**
+   * The routes of a chat service for browsers, under whatever path the handler is mounted: `POST :id/messages`, `GET :id/events`, `GET :id`,
+   * `POST :id/stop`, `POST :id/resume`, `POST :id/approvals/:callId`, `POST :id/tools/:callId`. Who may do what is decided by
+   * `authorize`, which must be given. It sends no CORS headers.
+   */
+  handler(options: HandlerOptions): RunsHandler
+
   /** The session and the result of its last run, when it is at rest. */
   wait(id: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<SessionResult>
 
@@ -179,3 +187,40 @@ export interface CloseOptions {
   /** How long tools in flight may take to end (5 000). A run is left at once when none is. */
   readonly drainMs?: number | undefined
 }
+
+/** A web request in, a web response out: what Hono, Next, Bun, Deno and Workers take. `toNodeHandler` makes one for Express and Node. */
+export type RunsHandler = (request: Request) => Promise<Response>
+
+/** The options of `handler`. */
+export interface HandlerOptions extends ViewOptions {
+  /**
+   * Decides about every request for a session before anything is read or written. Returns a `Response` to refuse it, or an object:
+   * what it has is given to `send`. It must leave the body of the request alone.
+   */
+  readonly authorize: (
+    request: Request,
+    id: string,
+  ) => Authorized | Response | Promise<Authorized | Response>
+  /** What a message may hold besides texts and base64 images and files: images or files at an address, which the provider fetches. */
+  readonly accept?: readonly AcceptedPart[] | undefined
+  /** The largest body (8 MiB). */
+  readonly maxBodyBytes?: number | undefined
+  /** How often something is sent on a quiet stream of events, so that proxies keep it open (15 000). */
+  readonly heartbeatMs?: number | undefined
+  /** Told about every error whose text is not sent: those with status 500 and 503. It must not throw. */
+  readonly onError?: ((error: unknown, request: Request) => void) | undefined
+}
+
+/** What an allowed request brings along. */
+export interface Authorized {
+  /** Merged into the context of the session when it is sent a message. */
+  readonly context?: JsonObject | undefined
+  /** Merged into the metadata of the session when it is sent a message. */
+  readonly metadata?: JsonObject | undefined
+}
+
+/** Kinds of parts that a browser may send only when they are accepted. */
+export const acceptedParts = ['image_url', 'file_url'] as const
+
+/** A kind of part that a browser may send only when it is accepted. */
+export type AcceptedPart = (typeof acceptedParts)[number]

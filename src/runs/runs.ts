@@ -36,6 +36,7 @@ import type {
   Sent,
   WorkOptions,
 } from './contract.ts'
+import { runsHandler } from './handler.ts'
 import { isGone, type Owner } from './owner.ts'
 import { followLog, readResult, readSession } from './read.ts'
 import { startWorking } from './worker.ts'
@@ -268,6 +269,7 @@ export function createRuns(options: RunsOptions): Runs {
       // Without `commands` there are only events.
       return followLog(reading, id, options ?? {}) as ReturnType<Runs['follow']>
     },
+    handler: (options) => runsHandler({ runs, store, clock }, options),
     wait: async (id, { signal } = {}) => {
       assertSessionId(id)
       const state = await store.look(id)

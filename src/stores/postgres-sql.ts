@@ -148,11 +148,15 @@ export function statementsOf(
     (notify ? `pg_notify('${channel}', ${id})` : 'null') + ' as hint'
   const token = `nextval('${numbers}')`
 
+  // A command that comes at this very moment counts in the row, but cannot be seen by this statement. It is not one of those that were applied.
+  const taken = `(case when $7::bigint = 0 then 0 else least($7::bigint, (
+      select count(*) from ${commands} c where c.session = s.key and c.number > s.last_command
+    )) end)`
   /** $1 id, $2 status, $3 session, $4 metadata, $5 events, $6 their number, $7 taken, $8 refused, $9 first, $10 ifVersion */
   const saved = `
     version = s.version + 1, status = $2::text, updated_at = ${now},
     folded = s.last_event + $6::bigint, last_event = s.last_event + $6::bigint,
-    last_command = s.last_command + least($7::bigint, s.queued), queued = s.queued - least($7::bigint, s.queued),
+    last_command = s.last_command + ${taken}, queued = s.queued - ${taken},
     prune_at = coalesce(s.prune_at, case when $6::bigint + $7::bigint > 0 or $9::boolean then ${now} end)`
   const asExpected = '($10::bigint is null or s.version = $10::bigint)'
   const savedColumns = 's.key, s.version, s.updated_at, s.last_event, s.last_command'
@@ -176,6 +180,11 @@ export function statementsOf(
       select key, version, updated_at, last_event, $3::text from saved where $9::boolean
     )
     select version::float8 as version, ${hint('$1::text')} from saved`
+
+  /** $1 id, $2 after, $3 limit. Numbers have no gaps, so the end of the page is known, and no more than the page is read. */
+  const key = `(select key from ${sessions} where id = $1::text)`
+  const page = `${events} e where e.session = ${key} and e.number > $2::bigint and e.number <= coalesce(
+        greatest($2::bigint, (select min(number) - 1 from ${events} where session = ${key})) + $3::bigint, 9223372036854775807)`
 
   return {
     load: `select s.version::float8 as version, s.updated_at::float8 as updated_at, s.folded::float8 as folded, t.body
@@ -268,12 +277,12 @@ export function statementsOf(
 
     /** $1 id, $2 after, $3 limit */
     readEvents: `select 0 as rank, e.number::float8 as number, e.at::float8 as at, e.body, null as refused
-      from ${events} e where e.session = (select key from ${sessions} where id = $1::text) and e.number > $2::bigint
+      from ${page}
       order by e.number limit $3::bigint`,
     /** The same with $4 afterCommand, $5 the number of events before a command. A command comes after the events that were there when it was applied. */
     readLog: `select rank, number::float8 as number, at::float8 as at, body, refused from (
         (select e.number as place, 0 as rank, e.number, e.at, e.body, null as refused
-          from ${events} e where e.session = (select key from ${sessions} where id = $1::text) and e.number > $2::bigint
+          from ${page}
           order by e.number limit $3::bigint)
         union all
         (select c.position as place, 1 as rank, c.number, c.taken_at as at, c.body, c.refused

@@ -168,7 +168,7 @@ export function selectIds(ids: Iterable<string>, options: ListOptions): readonly
 }
 
 /** Whether an id comes before another one, by code points. Databases order UTF-8 in the same way. */
-function isBefore(left: string, right: string): boolean {
+export function isBefore(left: string, right: string): boolean {
   const length = Math.min(left.length, right.length)
   for (let at = 0; at < length; at++) {
     const [here, there] = [left.codePointAt(at) ?? 0, right.codePointAt(at) ?? 0]

@@ -164,7 +164,7 @@ function scriptRun(call: ScriptCall, script: Script): ScriptRun {
   }
   const run: ScriptRun = {
     call,
-    builder: messageBuilder({ provider, requestId, bounded: false }, emit),
+    builder: messageBuilder({ provider, requestId, emit, bounded: false, rawChunks: true }),
     emit,
     sections: [],
     openCalls: new Map(),
@@ -326,7 +326,7 @@ function failMessage(run: ScriptRun, entry: FailureEntry): void {
 function addResponse(run: ScriptRun, response: Partial<ModelResponse>): void {
   const { call, emit } = run
   const { provider = call.provider, requestId = call.requestId, error } = response
-  const builder = messageBuilder({ provider, requestId: requestId ?? '', bounded: false }, emit)
+  const builder = messageBuilder({ provider, requestId: requestId ?? '', emit, bounded: false })
   const { id, model = call.model, warnings } = response
   builder.head({ id, model, warnings })
   const parts = responseParts(response)

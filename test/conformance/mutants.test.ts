@@ -3,6 +3,7 @@ import {
   adapterCases,
   imageAdapterCases,
   runCases,
+  runStoreCases,
   sessionStoreCases,
   streamAdapterCases,
   toolExecutorCases,
@@ -17,6 +18,7 @@ import { generateMutants } from './mutants/generate-mutants.ts'
 import { imageMutants } from './mutants/image-mutants.ts'
 import type { Mutant } from './mutants/mutant.ts'
 import { requestMutants } from './mutants/request-mutants.ts'
+import { runStoreMutants } from './mutants/run-store-mutants.ts'
 import { sayingMutants } from './mutants/saying-mutants.ts'
 import { stoppingMutants } from './mutants/stopping-mutants.ts'
 import { storeMutants } from './mutants/store-mutants.ts'
@@ -40,6 +42,15 @@ describe('an image adapter in which', () => hunt(imageAdapterCases, imageMutants
 describe('a tool executor in which', () => hunt(toolExecutorCases, executorMutants))
 describe('an encoder in which', () => hunt(toolResultEncoderCases, encoderMutants))
 describe('a session store in which', () => hunt(sessionStoreCases, storeMutants))
+describe('a run store in which', () => hunt(runStoreCases, runStoreMutants))
+
+test.each([
+  { list: 'session store', cases: sessionStoreCases, mutants: storeMutants },
+  { list: 'run store', cases: runStoreCases, mutants: runStoreMutants },
+])('every case of a $list has a mutant', ({ cases, mutants }) => {
+  const caught = new Set(mutants.map((mutant) => mutant.caught))
+  expect(cases.map(({ name }) => name).filter((name) => !caught.has(name))).toEqual([])
+})
 
 test('every case for chat adapters is failed by some defect', () => {
   const defects = [...streamMutants, ...generateMutants].map(({ caught }) => caught)

@@ -1,7 +1,7 @@
 import { describe, test } from 'vitest'
 import { register, runStoreCases, sessionStoreCases } from '../../src/conformance.ts'
 import { memoryStore } from '../../src/stores.ts'
-import { fileHarness, memoryHarness, memoryRunHarness } from './stores.ts'
+import { fileHarness, fileRunHarness, memoryHarness, memoryRunHarness } from './stores.ts'
 
 describe('memoryStore', () => {
   register(sessionStoreCases, memoryHarness(), test)
@@ -14,4 +14,5 @@ describe('memoryStore by the clock of the system', () => {
 
 describe('fileStore', () => {
   register(sessionStoreCases, fileHarness(), test)
+  register(runStoreCases, fileRunHarness(), test)
 })

@@ -61,6 +61,23 @@ export function fileHarness(
   }
 }
 
+/** The harness of a run store in a folder of its own. Each handle is a store of its own. */
+export function fileRunHarness(): RunStoreHarness {
+  return {
+    capabilities: ['shared', 'interruption'],
+    async start() {
+      const folder = await mkdtemp(join(tmpdir(), 'allm-store-'))
+      const disk = failingFiles()
+      return {
+        store: fileStore(folder, { files: disk.files }),
+        connect: () => fileStore(folder),
+        interruptNextSave: disk.failNextWrite,
+        close: () => rm(folder, { recursive: true }),
+      }
+    },
+  }
+}
+
 /** Node's files, of which one write can be made to fail when half of it is done. */
 function failingFiles() {
   let fails = false
@@ -72,6 +89,7 @@ function failingFiles() {
         close: () => file.close(),
         sync: () => file.sync(),
         read: (...args) => file.read(...args),
+        write: (...args) => file.write(...args),
         async writeFile(data) {
           if (!fails) return file.writeFile(data)
           fails = false

@@ -30,9 +30,9 @@ console.log(await chat(engine, [user('hi')]))
 
 /** The current sizes of the programs and a small reserve. A feature that needs more raises its budget here, where a review sees it. */
 const budgets = {
-  openai: 49_500,
-  openaiChat: 46_000,
-  openaiResponses: 46_200,
+  openai: 49_900,
+  openaiChat: 46_200,
+  openaiResponses: 46_600,
   three: 66_500,
   loop: 63_500,
 }
@@ -61,6 +61,16 @@ test('all three providers stay within their byte budget', async () => {
 
 test('a loop with a tool stays within its byte budget', async () => {
   expect((await bundled(loop)).gzip).toBeLessThan(budgets.loop)
+})
+
+test('the client for pages is at most 4 KB, and has nothing but itself', async () => {
+  const { gzip, inputs } = await bundled(`
+import { connectRun } from './src/client.ts'
+console.log(connectRun({ url: '/runs/ada' }).state)
+`)
+  expect(gzip).toBeLessThan(4000)
+  const others = inputs.filter((path) => !path.startsWith('src/client/') && path !== '<stdin>')
+  expect(others).toEqual([])
 })
 
 test('the package has no runtime dependency', () => {

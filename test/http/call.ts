@@ -1,8 +1,9 @@
 import type { HttpCall } from '../../src/http/call.ts'
-import type { SseDecoder } from '../../src/http/stream-http.ts'
+import { streamHttp, type CallSource, type MakeDecoder } from '../../src/http/stream-http.ts'
 import type { ErrorData } from '../../src/types/error-data.ts'
+import type { ModelEvent } from '../../src/types/events.ts'
 
-/** The item that the decoder of these tests returns for an event: its data, or an error. */
+/** What these tests see of an event: the text of a delta, or an error. */
 export type Item = string | { readonly error: ErrorData }
 
 /** A call to `url`; a refusal's body is its message. */
@@ -13,7 +14,7 @@ export function callTo(url: string, fields: Partial<HttpCall> = {}): HttpCall {
     url,
     headers: { authorization: 'Bearer hidden-word' },
     body: '{}',
-    parseFailure: (_status, body) => ({
+    parseFailure: ({ body }) => ({
       reason: 'unknown',
       message: body,
       metadata: { echo: body, nested: [{ echo: body }] },
@@ -22,21 +23,41 @@ export function callTo(url: string, fields: Partial<HttpCall> = {}): HttpCall {
   }
 }
 
-/** Returns the data of every event. `END` ends the stream, `BAD` cannot be decoded, and `SKIP` has no item. */
-export function plainDecoder(): SseDecoder<Item> {
-  let done = false
-  return {
-    get done() {
-      return done
-    },
-    push(data, _event, out) {
-      if (data === 'BAD') throw new SyntaxError('no JSON')
-      if (data === 'END') done = true
-      else if (data !== 'SKIP') out.push(data)
-    },
-    end: () => undefined,
-    failure: (error) => ({ error }),
+/** Emits the data of every event as text. `END` ends the stream, `BAD` cannot be decoded, and `SKIP` has no item. */
+const plainDecoder: MakeDecoder = (sink) => ({
+  push(data) {
+    if (data === 'BAD') throw new SyntaxError('no JSON')
+    if (data === 'END') {
+      const message = { role: 'assistant', content: '' } as const
+      sink.emit({ type: 'message_completed', message, finishReason: 'stop' })
+    } else if (data !== 'SKIP') sink.emit({ type: 'text_delta', delta: data })
+  },
+})
+
+type Step = IteratorResult<readonly Item[], void>
+
+/** A stream of items that is read by hand, too. */
+export interface ItemStream extends AsyncIterable<readonly Item[]> {
+  next(): Promise<Step>
+  return(): Promise<Step>
+}
+
+/** `streamHttp` with `plainDecoder`, and its events as items. */
+export function streamItems(source: CallSource): ItemStream {
+  const batches = streamHttp(source, plainDecoder)
+  const shown = ({ done, value }: IteratorResult<readonly ModelEvent[], void>): Step =>
+    done === true ? { done, value: undefined } : { done: false, value: value.flatMap(itemOf) }
+  const stream: ItemStream = {
+    next: () => batches.next().then(shown),
+    return: () => batches.return().then(shown),
+    [Symbol.asyncIterator]: () => stream,
   }
+  return stream
+}
+
+function itemOf(event: ModelEvent): readonly Item[] {
+  if (event.type === 'text_delta') return [event.delta]
+  return event.type === 'error' ? [{ error: event.error }] : []
 }
 
 /** Every item of a stream. */

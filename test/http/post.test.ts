@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { AdapterError } from '../../src/errors/errors.ts'
-import { retryAfterMs } from '../../src/http/failure.ts'
+import type { Refusal } from '../../src/http/call.ts'
 import { postForJson } from '../../src/http/post.ts'
 import { sendJson, serve } from '../support/http-server.ts'
 import { callTo } from './call.ts'
@@ -47,10 +47,9 @@ test('the provider classifies an error response by its status, body and headers'
   await using server = await serve((_request, response) =>
     sendJson(response, 'slow down', { status: 429, headers: { 'retry-after': '2' } }),
   )
-  const parseFailure = (status: number, body: string, headers: Headers) => ({
+  const parseFailure = ({ status, body }: Refusal) => ({
     reason: 'rate_limited' as const,
     message: `${status} ${body}`,
-    retryAfterMs: retryAfterMs(headers),
   })
   const error = await failureOf(postForJson(callTo(server.url, { parseFailure })))
   expect(error.toJSON()).toEqual({

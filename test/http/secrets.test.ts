@@ -41,6 +41,31 @@ describe('the secrets of a call are removed from a text by value', () => {
     )
   })
 
+  test('a value that the call names is secret, whatever it looks like', () => {
+    const { clean } = secretsOf({
+      provider: 'acme',
+      url,
+      headers: { 'x-voice': 'kleeblatt' },
+      secrets: ['kleeblatt'],
+      apiKey: 'rosenstock',
+    })
+    expect(clean('kleeblatt and rosenstock')).toBe('[redacted] and [redacted]')
+  })
+
+  test.each([
+    ['x-gateway', 'sk_live_4eC39HqLyjWDarjtT1zdp7dc', true],
+    ['x-assertion', 'Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.x', true],
+    ['anthropic-beta', 'computer-use-2025-01-24,prompt-caching-2024-07-31', false],
+    ['user-agent', 'acme-client/1.2.3 (linux; x64)', false],
+    ['http-referer', 'https://example.com/app4711abcdefgh12', false],
+    ['x-request-id', '4bf92f3577b34da6a3ce929d0e0e4736', false],
+    ['traceparent', '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', false],
+    ['x-tenant', '550e8400-e29b-41d4-a716-446655440000', false],
+  ])('the header %s with the value %s is secret by its look: %s', (name, value, secret) => {
+    const text = value.replace('Bearer ', '')
+    expect(secretsIn({ [name]: value }).clean(text)).toBe(secret ? '[redacted]' : text)
+  })
+
   test.each(['Bearer', 'Basic', 'Token', 'Api-Key'])(
     'a key after the scheme %s is found without it',
     (scheme) => {

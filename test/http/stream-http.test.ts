@@ -1,13 +1,12 @@
 import type { ServerResponse } from 'node:http'
 import { createServer } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { streamSse } from '../../src/http/stream-http.ts'
 import { sendSse, serve, serveByHand, sse, startSse } from '../support/http-server.ts'
-import { callTo, plainDecoder, readItems, type Item } from './call.ts'
+import { callTo, readItems, streamItems, type Item } from './call.ts'
 
 test('nothing is sent before the first next(), and return() before it sends nothing', async () => {
   await using server = await serve((_request, response) => sendSse(response, sse('END')))
-  const stream = streamSse(callTo(server.url), plainDecoder())
+  const stream = streamItems(callTo(server.url))
   await stream.return()
   expect(await stream.next()).toEqual({ done: true, value: undefined })
   expect(server.requests).toEqual([])
@@ -20,10 +19,10 @@ test('a call can be built at the first next(), and a failure to build it is thro
     made++
     return callTo(server.url)
   }
-  const stream = streamSse(make, plainDecoder())
+  const stream = streamItems(make)
   expect(made).toBe(0)
   expect(await readItems(stream)).toEqual(['a'])
-  const failing = streamSse(() => Promise.reject(new Error('no key')), plainDecoder())
+  const failing = streamItems(() => Promise.reject(new Error('no key')))
   await expect(failing.next()).rejects.toThrow('no key')
 })
 
@@ -33,7 +32,7 @@ test('each network read is one batch, whatever it contains', async () => {
     answer = response
     startSse(response, sse('a', 'b', 'c'))
   })
-  const stream = streamSse(callTo(server.url), plainDecoder())
+  const stream = streamItems(callTo(server.url))
   expect((await stream.next()).value).toEqual(['a', 'b', 'c'])
   answer?.write('data: d')
   answer?.end('\n\ndata: END\n\n')
@@ -42,7 +41,7 @@ test('each network read is one batch, whatever it contains', async () => {
 
 test('leaving early closes the connection', async () => {
   await using server = await serve((_request, response) => startSse(response, sse('a')))
-  for await (const batch of streamSse(callTo(server.url), plainDecoder())) {
+  for await (const batch of streamItems(callTo(server.url))) {
     expect(batch).toEqual(['a'])
     break
   }
@@ -51,7 +50,7 @@ test('leaving early closes the connection', async () => {
 
 test('return() while a batch is pending closes the connection and ends the pending next()', async () => {
   await using server = await serve((_request, response) => startSse(response, sse('a')))
-  const stream = streamSse(callTo(server.url), plainDecoder())
+  const stream = streamItems(callTo(server.url))
   await stream.next()
   const pending = stream.next()
   await stream.return()
@@ -61,7 +60,7 @@ test('return() while a batch is pending closes the connection and ends the pendi
 
 test('return() while the response is pending closes the connection', async () => {
   await using slow = await serveByHand()
-  const stream = streamSse(callTo(slow.server.url), plainDecoder())
+  const stream = streamItems(callTo(slow.server.url))
   const pending = stream.next()
   await slow.answer
   await stream.return()
@@ -74,7 +73,7 @@ test('a signal ends the stream as cancelled and closes the connection', async ()
   const controller = new AbortController()
   const items: Item[] = []
   const call = callTo(server.url, { signal: controller.signal })
-  for await (const batch of streamSse(call, plainDecoder())) {
+  for await (const batch of streamItems(call)) {
     items.push(...batch)
     controller.abort(new Error('enough'))
   }
@@ -85,7 +84,7 @@ test('a signal ends the stream as cancelled and closes the connection', async ()
 test('a signal that is already aborted sends nothing', async () => {
   await using server = await serve((_request, response) => sendSse(response, sse('END')))
   const call = callTo(server.url, { signal: AbortSignal.abort() })
-  await expect(streamSse(call, plainDecoder()).next()).rejects.toMatchObject({
+  await expect(streamItems(call).next()).rejects.toMatchObject({
     kind: 'stream',
     reason: 'cancelled',
   })
@@ -94,7 +93,7 @@ test('a signal that is already aborted sends nothing', async () => {
 
 test('a body that ends without its end marker is truncated', async () => {
   await using server = await serve((_request, response) => sendSse(response, sse('a', 'b')))
-  const items = await readItems(streamSse(callTo(server.url), plainDecoder()))
+  const items = await readItems(streamItems(callTo(server.url)))
   expect(items.slice(0, 2)).toEqual(['a', 'b'])
   expect(items[2]).toMatchObject({
     error: { kind: 'stream', reason: 'truncated', eventIndex: 2, provider: 'acme' },
@@ -106,7 +105,7 @@ test('a connection that breaks after the first event is truncated', async () => 
     startSse(response, sse('a'))
     response.write('data: half', () => response.destroy())
   })
-  const items = await readItems(streamSse(callTo(server.url), plainDecoder()))
+  const items = await readItems(streamItems(callTo(server.url)))
   expect(items).toMatchObject(['a', { error: { kind: 'stream', reason: 'truncated' } }])
   expect(JSON.stringify(items[1])).toContain(
     'the connection to acme broke while the answer was being read: ',
@@ -131,7 +130,7 @@ test.each<[string, string, (response: ServerResponse) => void]>([
   ['a broken connection', 'adapter network_error', (response) => response.destroy()],
 ])('a stream that begins with %s throws %s', async (_name, failure, answer) => {
   await using server = await serve((_request, response) => answer(response))
-  const error: unknown = await streamSse(callTo(server.url), plainDecoder())
+  const error: unknown = await streamItems(callTo(server.url))
     .next()
     .catch((thrown: unknown) => thrown)
   const [kind, reason] = failure.split(' ')
@@ -140,7 +139,7 @@ test.each<[string, string, (response: ServerResponse) => void]>([
 
 test('the items before an event that cannot be decoded are emitted', async () => {
   await using server = await serve((_request, response) => sendSse(response, sse('a', 'BAD', 'b')))
-  expect(await readItems(streamSse(callTo(server.url), plainDecoder()))).toMatchObject([
+  expect(await readItems(streamItems(callTo(server.url)))).toMatchObject([
     'a',
     { error: { kind: 'stream', reason: 'malformed_event', eventIndex: 1 } },
   ])
@@ -152,7 +151,7 @@ test('a server that does not exist is a network error', async () => {
   const address = closed.address()
   await new Promise((resolve) => closed.close(resolve))
   const port = typeof address === 'object' ? address?.port : 0
-  const stream = streamSse(callTo(`http://127.0.0.1:${port}`), plainDecoder())
+  const stream = streamItems(callTo(`http://127.0.0.1:${port}`))
   await expect(stream.next()).rejects.toMatchObject({
     reason: 'network_error',
     retryable: true,
@@ -163,7 +162,7 @@ test('a server that does not exist is a network error', async () => {
 test('a connection is reused after a stream that was read to its end', async () => {
   await using server = await serve((_request, response) => sendSse(response, sse('a', 'END')))
   for (let calls = 0; calls < 5; calls++) {
-    await readItems(streamSse(callTo(server.url), plainDecoder()))
+    await readItems(streamItems(callTo(server.url)))
     await new Promise((resolve) => setImmediate(resolve))
   }
   expect(server.requests).toHaveLength(5)
@@ -172,7 +171,7 @@ test('a connection is reused after a stream that was read to its end', async () 
 
 test('a server that keeps the connection open after the end marker does not delay the end of the stream', async () => {
   await using server = await serve((_request, response) => startSse(response, sse('a', 'END')))
-  expect(await readItems(streamSse(callTo(server.url), plainDecoder()))).toEqual(['a'])
+  expect(await readItems(streamItems(callTo(server.url)))).toEqual(['a'])
 })
 
 test('a character whose bytes are split across chunks is decoded correctly', async () => {
@@ -180,7 +179,7 @@ test('a character whose bytes are split across chunks is decoded correctly', asy
   for (let at = 1; at < bytes.length; at++) {
     const pieces = [bytes.subarray(0, at), bytes.subarray(at)]
     const fetch = () => Promise.resolve(new Response(new Blob(pieces).stream()))
-    const items = await readItems(streamSse(callTo('http://acme', { fetch }), plainDecoder()))
+    const items = await readItems(streamItems(callTo('http://acme', { fetch })))
     expect(items).toEqual(['häß 😀'])
   }
 })
@@ -201,7 +200,7 @@ describe('a fetch that ignores its signal', () => {
     const controller = new AbortController()
     const fetch = () => new Promise<Response>(() => undefined)
     const call = callTo('http://acme', { fetch, signal: controller.signal })
-    const pending = streamSse(call, plainDecoder()).next()
+    const pending = streamItems(call).next()
     controller.abort()
     await expect(pending).rejects.toMatchObject({ reason: 'cancelled' })
   })
@@ -210,7 +209,7 @@ describe('a fetch that ignores its signal', () => {
     const { fetch, cancelled } = deaf()
     const controller = new AbortController()
     const call = callTo('http://acme', { fetch, signal: controller.signal })
-    const stream = streamSse(call, plainDecoder())
+    const stream = streamItems(call)
     await stream.next()
     const pending = stream.next()
     controller.abort()
@@ -220,7 +219,7 @@ describe('a fetch that ignores its signal', () => {
 
   test('is abandoned by return() while a batch is pending', async () => {
     const { fetch, cancelled } = deaf()
-    const stream = streamSse(callTo('http://acme', { fetch }), plainDecoder())
+    const stream = streamItems(callTo('http://acme', { fetch }))
     await stream.next()
     const pending = stream.next()
     await stream.return()
@@ -231,7 +230,7 @@ describe('a fetch that ignores its signal', () => {
   test('is not called when the signal is already aborted', async () => {
     const fetch = () => Promise.reject(new Error('called'))
     const call = callTo('http://acme', { fetch, signal: AbortSignal.abort() })
-    await expect(streamSse(call, plainDecoder()).next()).rejects.toMatchObject({
+    await expect(streamItems(call).next()).rejects.toMatchObject({
       reason: 'cancelled',
     })
   })

@@ -1,15 +1,14 @@
 import { expect, test } from 'vitest'
 import { postForJson } from '../../src/http/post.ts'
-import { streamSse } from '../../src/http/stream-http.ts'
 import { virtualClock } from '../../src/testing/virtual-clock.ts'
 import { serveByHand, sse, startSse } from '../support/http-server.ts'
-import { callTo, plainDecoder } from './call.ts'
+import { callTo, streamItems } from './call.ts'
 
 test('without a response within requestTimeoutMs the call fails, and the connection is closed', async () => {
   await using slow = await serveByHand()
   const clock = virtualClock({ auto: false })
   const call = callTo(slow.server.url, { clock, requestTimeoutMs: 1000 })
-  const pending = streamSse(call, plainDecoder()).next()
+  const pending = streamItems(call).next()
   const failed = expect(pending).rejects.toMatchObject({
     kind: 'adapter',
     reason: 'timeout',
@@ -27,7 +26,7 @@ test('requestTimeoutMs applies until the first event; headers and comments are n
   await using slow = await serveByHand()
   const clock = virtualClock({ auto: false })
   const call = callTo(slow.server.url, { clock, requestTimeoutMs: 1000, streamTimeoutMs: 5000 })
-  const pending = streamSse(call, plainDecoder()).next()
+  const pending = streamItems(call).next()
   const failed = expect(pending).rejects.toMatchObject({ reason: 'timeout' })
   startSse(await slow.answer, ': working on it\n\n')
   await clock.advance(1000)
@@ -38,7 +37,7 @@ test('a timeout error is the last event when nothing arrives for streamTimeoutMs
   await using slow = await serveByHand()
   const clock = virtualClock({ auto: false })
   const call = callTo(slow.server.url, { clock, requestTimeoutMs: 50, streamTimeoutMs: 1000 })
-  const stream = streamSse(call, plainDecoder())
+  const stream = streamItems(call)
   const first = stream.next()
   startSse(await slow.answer, sse('a'))
   expect((await first).value).toEqual(['a'])
@@ -56,7 +55,7 @@ test('whatever arrives ends a silence: events without items, comments, half an e
   let reads = 0
   const onActivity = (): void => void reads++
   const call = callTo(slow.server.url, { clock, streamTimeoutMs: 1000, onActivity })
-  const stream = streamSse(call, plainDecoder())
+  const stream = streamItems(call)
   const first = stream.next()
   const answer = await slow.answer
   startSse(answer, sse('a'))
@@ -77,7 +76,7 @@ test('streamTimeoutMs counts only after the first content', async () => {
   await using slow = await serveByHand()
   const clock = virtualClock({ auto: false })
   const call = callTo(slow.server.url, { clock, streamTimeoutMs: 1000 })
-  const first = streamSse(call, plainDecoder()).next()
+  const first = streamItems(call).next()
   const answer = await slow.answer
   startSse(answer, sse('SKIP'))
   await clock.advance(100_000)
@@ -89,7 +88,7 @@ test('the idle timer does not run while a slow consumer is not reading', async (
   await using slow = await serveByHand()
   const clock = virtualClock({ auto: false })
   const call = callTo(slow.server.url, { clock, streamTimeoutMs: 1000 })
-  const stream = streamSse(call, plainDecoder())
+  const stream = streamItems(call)
   const first = stream.next()
   const answer = await slow.answer
   startSse(answer, sse('a'))
@@ -120,7 +119,7 @@ test.each<[string, Error, string]>([
   ['anything else', new TypeError('fetch failed'), 'network_error'],
 ])('%s of the platform’s fetch is %s', async (_name, error, reason) => {
   const call = callTo('http://acme', { fetch: () => Promise.reject(error) })
-  await expect(streamSse(call, plainDecoder()).next()).rejects.toMatchObject({
+  await expect(streamItems(call).next()).rejects.toMatchObject({
     kind: 'adapter',
     reason,
   })
@@ -136,7 +135,7 @@ test('a timeout of the platform in the middle of a body is a StreamError that na
   })
   let sent = false
   const call = callTo('http://acme', { fetch: () => Promise.resolve(new Response(body)) })
-  const stream = streamSse(call, plainDecoder())
+  const stream = streamItems(call)
   await stream.next()
   expect((await stream.next()).value).toMatchObject([
     { error: { kind: 'stream', reason: 'timeout', message: expect.stringContaining('runtime') } },

@@ -155,6 +155,8 @@ describe('how a tool call ended', () => {
       { type: 'tool_result_encoded', id: 'c1', ok: false, denied: true },
       {
         type: 'step_completed',
+        added: 2,
+        continues: true,
         toolResults: [{ id: 'c1', name: 'pay', ok: false, denied: true }],
         manualToolCalls: [],
       },
@@ -169,6 +171,8 @@ describe('how a tool call ended', () => {
       { type: 'tool_result_encoded', id: 'c1', ok: false, interrupted: true },
       {
         type: 'step_completed',
+        added: 2,
+        continues: true,
         toolResults: [{ id: 'c1', name: 'fails', ok: false, interrupted: true }],
         manualToolCalls: [],
       },

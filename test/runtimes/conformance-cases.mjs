@@ -2,6 +2,7 @@
 import {
   adapterCases,
   imageAdapterCases,
+  runStoreCases,
   sessionStoreCases,
   streamAdapterCases,
 } from 'allm-ts/conformance'
@@ -44,6 +45,7 @@ export const conformanceCases = Object.fromEntries([
   ]),
   ...listed(imageAdapterCases, imageHarness, 'fake images'),
   ...listed(sessionStoreCases, { start: () => ({ store: memoryStore() }) }, 'memory store'),
+  ...listed(runStoreCases, { start: () => ({ store: memoryStore() }) }, 'memory store for runs'),
 ])
 
 /** The cases that a harness has to pass. */

@@ -7,10 +7,11 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import * as imported from 'allm-ts'
 import { anthropic } from 'allm-ts/anthropic'
+import { runStoreCases, sessionStoreCases } from 'allm-ts/conformance'
 import { gemini } from 'allm-ts/gemini'
 import { openai } from 'allm-ts/openai'
 import { createFakeServer } from 'allm-ts/server'
-import { fileStore } from 'allm-ts/stores'
+import { fileStore, sqliteStore } from 'allm-ts/stores'
 import { same } from './check.mjs'
 import { runCases } from './run-cases.mjs'
 
@@ -25,6 +26,9 @@ const adapters = {
 }
 const hello = [user('hi')]
 const work = mkdtempSync(join(tmpdir(), 'allm-host-'))
+
+/** Opens a file with the SQLite of the runtime, if it has one: Node 20 does not. */
+const openDatabase = await runtimeSqlite()
 
 const cases = {
   "require('allm-ts') returns the same exports as import": () => {
@@ -60,6 +64,8 @@ const cases = {
     same([loaded.session, loaded.version], [session, version])
   },
 
+  ...(openDatabase === undefined ? {} : sqliteCases(openDatabase)),
+
   'an image is read from its file': async () => {
     const path = join(work, 'pixel.png')
     writeFileSync(path, new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]))
@@ -81,6 +87,43 @@ try {
   await runCases(cases)
 } finally {
   rmSync(work, { recursive: true, force: true })
+}
+
+async function runtimeSqlite() {
+  if (process.versions.bun !== undefined) {
+    const { Database } = await import('bun:sqlite')
+    return (file) => new Database(file)
+  }
+  const { DatabaseSync } = process.getBuiltinModule?.('node:sqlite') ?? {}
+  return DatabaseSync && ((file) => new DatabaseSync(file))
+}
+
+/** The conformance of a store on the runtime's SQLite. Each conformance case is one case here. */
+function sqliteCases(open) {
+  const start = () => {
+    const opened = []
+    const file = join(mkdtempSync(join(work, 'sqlite-')), 'store.db')
+    const connect = () => {
+      const database = open(file)
+      opened.push(database)
+      return sqliteStore(database)
+    }
+    const close = () => opened.forEach((database) => database.close())
+    return { store: connect(), reopen: connect, connect, close }
+  }
+  const lists = [
+    [sessionStoreCases, { capabilities: ['durable'], start }],
+    [runStoreCases, { capabilities: ['shared', 'own_clock'], start }],
+  ]
+  return Object.fromEntries(
+    lists.flatMap(([list, harness]) =>
+      list
+        .filter(
+          ({ capability }) => capability === undefined || harness.capabilities.includes(capability),
+        )
+        .map(({ name, run }) => [`SQLite: ${name}`, () => run(harness)]),
+    ),
+  )
 }
 
 async function answer(name) {

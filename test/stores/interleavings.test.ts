@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isAllmError, Session } from '../../src/index.ts'
-import { fileStore, type SessionStore, type StoreFiles } from '../../src/stores.ts'
+import { fileStore, type SessionStore, type StoreFile, type StoreFiles } from '../../src/stores.ts'
 
 /** A process that does one file operation at a time, when it is told to. */
 interface Process {
@@ -52,6 +52,7 @@ function process(folder: string): Process {
       opened.add(file)
       return {
         read: (...args) => atOnce(file.read(...args)),
+        write: turn((...args: Parameters<StoreFile['write']>) => file.write(...args)),
         writeFile: turn((data: string) => file.writeFile(data)),
         sync: () => Promise.resolve(),
         close: () => {

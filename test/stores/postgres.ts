@@ -1,14 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { PGlite } from '@electric-sql/pglite'
-import { Pool } from 'pg'
+import { Pool, type PoolConfig } from 'pg'
 import postgres from 'postgres'
 import { postgresStore, type PostgresPool, type PostgresStore } from '../../src/stores.ts'
 
 /** Where the tests look for a Postgres that they may use. */
-const url: string = process.env['ALLM_TEST_POSTGRES'] ?? 'postgres://root@127.0.0.1:5432/test'
+export const serverUrl: string =
+  process.env['ALLM_TEST_POSTGRES'] ?? 'postgres://root@127.0.0.1:5432/test'
 
-/** Why there is no Postgres to test with, or `undefined` if there is one. */
 const missing: string | undefined = await probe()
+
+/** Why there is no Postgres to test with, for a title; `undefined` if there is one. */
+export const reasonToSkip: string | undefined = missing && ` (skipped: ${missing})`
 
 /** A client that a test opened. */
 export interface Client {
@@ -20,14 +23,18 @@ export interface Client {
 export type Open = () => Client
 
 /** A pool of `pg`. */
+export function pgPool(options: PoolConfig = {}): Pool {
+  return new Pool({ connectionString: serverUrl, max: 4, ...options })
+}
+
 const openPg: Open = () => {
-  const pool = new Pool({ connectionString: url, max: 4 })
+  const pool = pgPool()
   return { pool, close: () => pool.end() }
 }
 
 /** postgres.js, by the wrapper that the guide shows. */
 const openPostgresJs: Open = () => {
-  const sql = postgres(url, { max: 4, onnotice: () => undefined })
+  const sql = postgres(serverUrl, { max: 4, onnotice: () => undefined })
   const pool: PostgresPool = {
     query: async (text, params) => ({ rows: await sql.unsafe(text, params) }),
     listen: (channel, listener) => sql.listen(channel, listener).then((on) => () => on.unlisten()),
@@ -66,7 +73,7 @@ export const clients: readonly TestedClient[] = [
 ]
 
 function titled(name: string): string {
-  return missing === undefined ? name : `${name} (skipped: ${missing})`
+  return `${name}${reasonToSkip ?? ''}`
 }
 
 /** A schema of its own for a test file. */
@@ -83,7 +90,8 @@ export interface Place {
 }
 
 /** Creates a schema with the tables. */
-export async function createPlace(open: Open): Promise<Place> {
+export async function createPlace(client: Open | 'pg'): Promise<Place> {
+  const open = client === 'pg' ? openPg : client
   const schema = `allm_test_${randomBytes(6).toString('hex')}`
   const own = open()
   await postgresStore(own.pool, { schema }).migrate()
@@ -112,12 +120,12 @@ export async function createPlace(open: Open): Promise<Place> {
 }
 
 async function probe(): Promise<string | undefined> {
-  const pool = new Pool({ connectionString: url, max: 1, connectionTimeoutMillis: 5000 })
+  const pool = new Pool({ connectionString: serverUrl, max: 1, connectionTimeoutMillis: 5000 })
   try {
     await pool.query('select 1')
     return undefined
   } catch (error) {
-    return `no Postgres at ${new URL(url).host} (${error instanceof Error ? error.message : String(error)}); set ALLM_TEST_POSTGRES`
+    return `no Postgres at ${new URL(serverUrl).host} (${error instanceof Error ? error.message : String(error)}); set ALLM_TEST_POSTGRES`
   } finally {
     await pool.end()
   }

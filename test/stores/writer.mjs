@@ -32,7 +32,7 @@ const watched = Object.fromEntries(
 watched.open = step('open', async (path, flags) => {
   const file = await files.open(path, flags)
   return Object.fromEntries(
-    ['read', 'writeFile', 'sync', 'close'].map((name) => [
+    ['read', 'write', 'writeFile', 'sync', 'close'].map((name) => [
       name,
       step(name, (...args) => file[name](...args)),
     ]),

@@ -1,13 +1,7 @@
 import type { ChatAdapter } from '../../contracts/adapter.ts'
 import { sniffedBody } from '../../http/whole-body.ts'
-import { assertValid, listOf, optionsOf, someText, type Check } from '../../schema/checks.ts'
-import {
-  chatAdapter,
-  connectionChecks,
-  settleConnection,
-  urlOf,
-  type ConnectionOptions,
-} from '../shared/call.ts'
+import { listOf, someText, type Check } from '../../schema/checks.ts'
+import { chatAdapter, settleConnection, type ConnectionOptions } from '../shared/call.ts'
 import { messageDecoder } from './decode.ts'
 import { parseFailure } from './failure.ts'
 import { renderRequest } from './render-request.ts'
@@ -20,15 +14,14 @@ import { renderRequest } from './render-request.ts'
  * response's `warnings`. Reasoning is sent back with its signatures; reasoning of other providers is not sent.
  */
 export function anthropic(given: AnthropicOptions | string = {}): ChatAdapter {
-  const options = typeof given === 'string' ? { model: given } : given
-  assertValid('invalid_options', optionIssues(options))
-  const { version = '2023-06-01', beta = [] }: AnthropicOptions = options
+  const options: AnthropicOptions = typeof given === 'string' ? { model: given } : given
   const connection = settleConnection(options, {
     provider: 'anthropic',
     baseUrl: 'https://api.anthropic.com/v1',
     keyHeaders: ['x-api-key', 'authorization'],
+    checks: ownChecks,
   })
-  const { provider } = connection
+  const { version = '2023-06-01', beta = [] } = options
   return chatAdapter({
     connection,
     media: { maxBytes: maxImageBytes, maxFileBytes, mimeTypes },
@@ -38,17 +31,17 @@ export function anthropic(given: AnthropicOptions | string = {}): ChatAdapter {
     },
     listHeader: 'anthropic-beta',
     keyHeader: (key) => ({ 'x-api-key': key }),
-    requestIdHeader: 'request-id',
     parseFailure,
-    splitter: () => sniffedBody,
-    open(_request, facts, { stream }) {
+    splitter: sniffedBody,
+    whole: true,
+    render(request, { provider, stream, warn }) {
+      const { body, forms } = renderRequest(request, { provider, version, warn })
       return {
-        render(request) {
-          const context = { provider, version, warn: facts.warn }
-          const { body, forms } = renderRequest(request, context)
-          return { url: urlOf(connection, '/messages'), body: { ...body, stream }, forms }
-        },
-        decoder: messageDecoder(facts),
+        path: '/messages',
+        body: { ...body, stream },
+        isMerged: true,
+        forms,
+        decoder: messageDecoder,
       }
     },
   })
@@ -67,11 +60,10 @@ export interface AnthropicOptions extends ConnectionOptions {
   readonly beta?: readonly string[] | undefined
 }
 
-const optionIssues = optionsOf({
-  ...connectionChecks,
+const ownChecks = {
   version: someText,
   beta: listOf(someText),
-} satisfies Readonly<Record<keyof AnthropicOptions, Check>>)
+} satisfies Readonly<Record<Exclude<keyof AnthropicOptions, keyof ConnectionOptions>, Check>>
 
 /** The API takes up to 10 MiB of base64 for an image. */
 const maxImageBytes = (10 * 1024 * 1024 * 3) / 4

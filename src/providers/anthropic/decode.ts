@@ -1,13 +1,12 @@
 import { AdapterError } from '../../errors/errors.ts'
-import type { SseDecoder } from '../../http/sse.ts'
+import type { CallSink } from '../../http/answer.ts'
+import type { AnswerDecoder } from '../../http/stream-http.ts'
 import { messageBuilder, parseObject, type MessageBuilder } from '../../make/message-builder.ts'
-import type { ModelEvent } from '../../types/events.ts'
 import { assertNever, defined, isObject, setMember } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Source, ToolCall } from '../../types/message.ts'
 import type { FinishReason, Usage } from '../../types/response.ts'
-import type { CallFacts } from '../shared/call.ts'
-import { asCount, asText } from '../shared/read-json.ts'
+import { asCount, asObject, asText, asUsage } from '../shared/read-json.ts'
 import { errorFacts, parseStreamError, readError } from './failure.ts'
 import { callFields, type ReasoningOpaque } from './render-messages.ts'
 import { textOf, type WireBlock, type WireDelta, type WireEvent, type WireMessage } from './wire.ts'
@@ -18,11 +17,10 @@ import { textOf, type WireBlock, type WireDelta, type WireEvent, type WireMessag
  * Each delta costs one `JSON.parse` and one small object. Events of unknown types are ignored. Blocks of unknown types are
  * kept in the message, so that they can be sent back.
  */
-export function messageDecoder(facts: CallFacts): SseDecoder<ModelEvent> {
-  let target: ModelEvent[] = []
-  const builder = messageBuilder(facts, (event) => target.push(event))
+export function messageDecoder(sink: CallSink): AnswerDecoder {
+  const builder = messageBuilder(sink)
   const state: DecoderState = {
-    facts,
+    sink,
     builder,
     begun: false,
     open: [],
@@ -34,28 +32,22 @@ export function messageDecoder(facts: CallFacts): SseDecoder<ModelEvent> {
     citations: [],
   }
   return {
-    get done() {
-      return builder.done
-    },
-    push(data, name, out) {
+    push(data, name) {
       // Some proxies end the stream as another provider does, or send events without data.
       if (data === '[DONE]' || data === '') return
       // The server may send any JSON; no member is used before its type is checked.
       const event = JSON.parse(data) as WireEvent | null
       if (typeof event !== 'object' || event === null) return
-      target = out
       // An event was made by JSON.parse.
-      if (facts.rawChunks) builder.raw(event as JsonValue)
+      builder.raw(event as JsonValue)
       decodeEvent(state, event, event.type ?? name ?? (event.error ? 'error' : undefined))
     },
-    end: () => undefined,
-    failure: (error) => ({ type: 'error', error }),
   }
 }
 
 /** An answer under way. Its parts and calls are in the builder. */
 interface DecoderState {
-  readonly facts: CallFacts
+  readonly sink: CallSink
   readonly builder: MessageBuilder
   /** Whether the message has begun. Its first content emits `message_started`. */
   begun: boolean
@@ -95,7 +87,7 @@ function decodeEvent(state: DecoderState, event: WireEvent, type: string | undef
       completeMessage(state)
       return
     case 'error':
-      throw streamError(state.facts, event)
+      throw streamError(state.sink, event)
     case 'message':
       decodeWhole(state, event)
       return
@@ -109,7 +101,7 @@ function decodeEvent(state: DecoderState, event: WireEvent, type: string | undef
 function decodeWhole(state: DecoderState, message: WireMessage): void {
   const { content, error, stop_reason } = message
   if (message.type === 'error' || (content === undefined && error !== undefined)) {
-    throw streamError(state.facts, message)
+    throw streamError(state.sink, message)
   }
   if (!Array.isArray(content)) return
   startMessage(state, message)
@@ -122,12 +114,11 @@ function decodeWhole(state: DecoderState, message: WireMessage): void {
 }
 
 /** An error that came inside an answer. */
-function streamError(facts: CallFacts, event: WireEvent | WireMessage): AdapterError {
-  const { provider, requestId } = facts
+function streamError(sink: CallSink, event: WireEvent | WireMessage): AdapterError {
   const error = readError(event.error ?? event.message)
   const { reason, message } = parseStreamError(error)
-  const metadata = errorFacts(error, facts.providerRequestId ?? event.request_id)
-  return new AdapterError(reason, message, { provider, requestId, metadata })
+  const metadata = errorFacts(error, sink.headers.get('request-id') ?? event.request_id)
+  return new AdapterError(reason, message, { metadata })
 }
 
 /** The message begins. A second beginning, which some proxies send, is ignored. */
@@ -207,12 +198,11 @@ function addFacts({ metadata }: DecoderState, from: Readonly<Record<string, unkn
   }
 }
 
-function responseMetadata({ facts, metadata, citations }: DecoderState): JsonObject {
-  const { providerRequestId } = facts
+function responseMetadata({ sink, metadata, citations }: DecoderState): JsonObject {
   return defined<JsonObject>({
     ...metadata,
     citations: citations.length === 0 ? undefined : citations,
-    providerRequestId,
+    providerRequestId: sink.headers.get('request-id') ?? undefined,
   })
 }
 
@@ -289,7 +279,7 @@ function findBlock({ open }: DecoderState, index: number | undefined): OpenBlock
 /** Adds a block, and opens its part or its call in the message, so that it keeps its place there. */
 function addBlock(state: DecoderState, head: WireBlock, given: number | undefined): OpenBlock {
   const { builder, callIds } = state
-  const kind = kindOf(head, state.facts.forms?.answerTool)
+  const kind = kindOf(head, state.sink.forms?.answerTool)
   const index = typeof given === 'number' ? given : state.blocks
   const callsBefore = callIds.length
   const callId = kind === 'tool' ? newCallId(state, head) : ''
@@ -334,10 +324,10 @@ function impliedHead({ type }: WireDelta): WireBlock {
 }
 
 /** The id of a call. A call without an id, or with the id of an earlier call, gets one that is unique in the answer. */
-function newCallId({ facts, callIds }: DecoderState, head: WireBlock): string {
+function newCallId({ sink, callIds }: DecoderState, head: WireBlock): string {
   const given = asText(head.id)
   const id =
-    given === undefined || callIds.includes(given) ? `${facts.requestId}_${callIds.length}` : given
+    given === undefined || callIds.includes(given) ? `${sink.requestId}_${callIds.length}` : given
   callIds.push(id)
   return id
 }
@@ -389,7 +379,7 @@ function addCitation(
 }
 
 /** The citations of a text block as sources. They support all of its text. */
-function blockSources({ builder, facts }: DecoderState, block: OpenBlock): readonly Source[] {
+function blockSources({ builder, sink }: DecoderState, block: OpenBlock): readonly Source[] {
   if (block.cited.length === 0) return []
   const start = builder.textStart(block.index)
   const end = start + block.textLength
@@ -403,7 +393,7 @@ function blockSources({ builder, facts }: DecoderState, block: OpenBlock): reado
       text: asText(cited_text),
       start,
       end,
-      providerMetadata: { [facts.provider]: citation },
+      providerMetadata: { [sink.provider]: citation },
     })
   })
 }
@@ -498,7 +488,7 @@ function mergeCounts(earlier: JsonObject, later: JsonObject | null | undefined):
  * The API counts cached input separately; `inputTokens` includes the tokens that were read from a cache and written to one.
  * Counts without a common field are in `extra`.
  */
-function parseUsage(counts: JsonObject): Usage {
+function parseUsage(counts: JsonObject): Usage | undefined {
   const {
     input_tokens,
     output_tokens,
@@ -508,25 +498,14 @@ function parseUsage(counts: JsonObject): Usage {
     ...extra
   } = counts
   const uncached = asCount(input_tokens)
-  const cachedInputTokens = asCount(cache_read_input_tokens)
-  const cacheWriteInputTokens = asCount(cache_creation_input_tokens)
-  const outputTokens = asCount(output_tokens)
-  const inputTokens =
-    uncached === undefined
-      ? undefined
-      : uncached + (cachedInputTokens ?? 0) + (cacheWriteInputTokens ?? 0)
-  return defined<Usage>({
-    inputTokens,
-    outputTokens,
-    totalTokens:
-      inputTokens === undefined || outputTokens === undefined
-        ? undefined
-        : inputTokens + outputTokens,
-    cachedInputTokens,
-    cacheWriteInputTokens,
-    reasoningTokens: isObject(output_tokens_details)
-      ? asCount(output_tokens_details['thinking_tokens'])
-      : undefined,
-    extra: Object.keys(extra).length === 0 ? undefined : extra,
-  })
+  const cachedInputTokens = asCount(cache_read_input_tokens) ?? 0
+  const cacheWriteInputTokens = asCount(cache_creation_input_tokens) ?? 0
+  const known = {
+    inputTokens: uncached && uncached + cachedInputTokens + cacheWriteInputTokens,
+    outputTokens: output_tokens,
+    cachedInputTokens: cache_read_input_tokens,
+    cacheWriteInputTokens: cache_creation_input_tokens,
+    reasoningTokens: asObject(output_tokens_details)?.['thinking_tokens'],
+  }
+  return asUsage(known, extra)
 }

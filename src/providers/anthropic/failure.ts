@@ -1,7 +1,6 @@
 import { reasonOfStatus, type AdapterErrorReason } from '../../errors/errors.ts'
-import type { HttpFailure } from '../../http/call.ts'
-import { retryAfterMs } from '../../http/failure.ts'
-import { defined, isObject, parseJson } from '../../types/guards.ts'
+import type { HttpFailure, Refusal } from '../../http/call.ts'
+import { defined, isObject } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
 import { asText } from '../shared/read-json.ts'
 import type { WireError } from './wire.ts'
@@ -21,19 +20,13 @@ const byType: ReadonlyMap<string, AdapterErrorReason> = new Map([
 ])
 
 /** Reads a refusal. The status decides, then the error's type, and for some errors the message. */
-export function parseFailure(
-  status: number,
-  body: string,
-  headers: Headers,
-  now: number,
-): HttpFailure {
-  const { request_id, ...refused } = parseBody(body)
+export function parseFailure({ status, json, headers }: Refusal): HttpFailure {
+  const { request_id, ...refused }: RefusalBody = isObject(json) ? json : {}
   const error = readError(refused.error ?? refused.message ?? refused.detail)
   const reason = reasonOfStatus(status)
   const retry = headers.get('x-should-retry')
   return defined<HttpFailure>({
     ...parseError(error, reason === 'unknown' ? undefined : reason),
-    retryAfterMs: retryAfterMs(headers, now),
     retryable: retry === 'true' || retry === 'false' ? retry === 'true' : undefined,
     metadata: errorFacts(error, headers.get('request-id') ?? request_id),
   })
@@ -69,7 +62,7 @@ export function errorFacts(
 function parseError(
   error: WireError | undefined,
   known: AdapterErrorReason | undefined,
-): Pick<HttpFailure, 'reason' | 'message'> {
+): { readonly reason: AdapterErrorReason; readonly message: string | undefined } {
   const message = asText(error?.message)
   const reason = known ?? byType.get(error?.type ?? '') ?? 'unknown'
   return { reason: byMessage(message ?? '', reason), message }
@@ -85,15 +78,10 @@ function byMessage(message: string, reason: AdapterErrorReason): AdapterErrorRea
   return reason === 'invalid_request' && isTooLong ? 'context_length_exceeded' : reason
 }
 
-interface Refusal {
+/** The members of a refusal's body. A body that is not a JSON object, such as a proxy's page, has none. */
+interface RefusalBody {
   readonly error?: unknown
   readonly message?: unknown
   readonly detail?: unknown
   readonly request_id?: string | null
-}
-
-/** The members of a refusal's body. A body that is not a JSON object, such as a proxy's page, has none. */
-function parseBody(body: string): Refusal {
-  const value = parseJson(body)
-  return isObject(value) ? value : {}
 }

@@ -17,7 +17,7 @@ import type {
 } from '../../types/request.ts'
 import type { Warn } from '../../types/warning.ts'
 import { asList, asObject } from '../shared/read-json.ts'
-import { notTogether, otherEffort } from '../shared/request-body.ts'
+import { leaveOut, notTogether, otherEffort } from '../shared/request-body.ts'
 import { requestSchemas, type RequestSchemas } from '../shared/schemas.ts'
 import { modelTraits, type ModelTraits } from './model-traits.ts'
 import { ownOptions, renderMessages, wireName } from './render-messages.ts'
@@ -52,9 +52,9 @@ export function renderRequest(request: ModelRequest, context: RenderContext): Re
     topK,
     maxTokens,
     stopSequences,
-    seed,
-    presencePenalty,
-    frequencyPenalty,
+    seed: _seed,
+    presencePenalty: _presence,
+    frequencyPenalty: _frequency,
     responseFormat,
     reasoning,
     promptCache,
@@ -87,17 +87,14 @@ export function renderRequest(request: ModelRequest, context: RenderContext): Re
   const thinking = own.type ?? thought.thinking?.['type']
   const isThinking = thinking === 'enabled' || thinking === 'adaptive'
   const samples = traits.sampling && version < withoutSampling && !isThinking
-  const leaveOut = (settings: Readonly<Record<string, unknown>>, when = ''): void => {
-    for (const [name, value] of Object.entries(settings)) {
-      if (value !== undefined) warn(name, `${model} takes no ${name}${when}`)
-    }
-  }
   const cache = promptCache === true ? {} : promptCache
-  leaveOut({ seed, presencePenalty, frequencyPenalty, 'promptCache.key': cache?.key })
-  if (!samples) leaveOut({ temperature, topP, topK }, isThinking ? ' while it reasons' : '')
+  leaveOut(request, ['seed', 'presencePenalty', 'frequencyPenalty'], context)
+  if (cache?.key !== undefined) warn('promptCache.key', `${model} takes no promptCache.key`)
+  const when = isThinking ? ' while it reasons' : ''
+  if (!samples) leaveOut(request, ['temperature', 'topP', 'topK'], context, when)
   else if (temperature !== undefined) {
     if (temperature > 1) warn('temperature', 'the highest temperature is 1, which is sent')
-    if (traits.oneSampler) leaveOut({ topP }, ' together with a temperature')
+    if (traits.oneSampler) leaveOut(request, ['topP'], context, ' together with a temperature')
   }
   const takesTopP = samples && !(traits.oneSampler && temperature !== undefined)
   if (choice.isLeftOut) warn('toolChoice', `${model} cannot be forced to call a tool`)

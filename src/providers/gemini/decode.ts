@@ -1,13 +1,12 @@
 import type { NewId } from '../../core/ids.ts'
 import { isAllmError } from '../../errors/errors.ts'
-import type { SseDecoder } from '../../http/sse.ts'
+import type { CallSink } from '../../http/answer.ts'
+import type { AnswerDecoder, MakeDecoder } from '../../http/stream-http.ts'
 import { messageBuilder, type MessageBuilder } from '../../make/message-builder.ts'
-import type { ModelEvent } from '../../types/events.ts'
 import { defined, isObject, setMember } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Message, Source } from '../../types/message.ts'
 import type { FinishReason, Usage } from '../../types/response.ts'
-import type { CallFacts } from '../shared/call.ts'
 import { asCount, asText } from '../shared/read-json.ts'
 import { callReader, type CallReader, type WireFunctionCall } from './decode-calls.ts'
 import { blockedPrompt, malformedAnswer, reportedError } from './failure.ts'
@@ -15,20 +14,21 @@ import { signatureOfPrevious, wholePart } from './opaque.ts'
 import { sourcesOf } from './sources.ts'
 
 /**
- * Makes the decoder of one answer, streamed or whole.
+ * The decoder of one answer, streamed or whole.
  *
  * Gemini has no end marker: an answer is complete when a chunk has named the finish reason and the body is over, or nothing
  * more comes for some seconds. Everything before that is read, because the token counts may come after the finish reason.
  */
-export function answerDecoder(options: DecoderOptions): SseDecoder<ModelEvent> {
-  const { facts, whole } = options
-  let target: ModelEvent[] = []
+export function answerDecoder(options: DecoderOptions): MakeDecoder {
+  return (sink) => decoderOf(sink, options)
+}
+
+function decoderOf(sink: CallSink, options: DecoderOptions): AnswerDecoder {
+  const { whole } = options
   let chunks = 0
-  const builder = messageBuilder(facts, (event) => target.push(event))
-  const answer = newAnswer(builder, options)
+  const answer = newAnswer(sink, options)
   return {
-    push(data, _event, out) {
-      target = out
+    push(data) {
       // Some proxies end every stream as OpenAI does, or send events without data.
       if (data === '[DONE]' || data === '') return
       try {
@@ -37,28 +37,22 @@ export function answerDecoder(options: DecoderOptions): SseDecoder<ModelEvent> {
         decodeChunk(answer, chunk)
       } catch (error) {
         throw whole && !isAllmError(error)
-          ? malformedAnswer(facts, 'with a body that is not JSON')
+          ? malformedAnswer(sink, 'with a body that is not JSON')
           : error
       }
     },
-    end(out) {
-      target = out
+    end() {
       if (answer.finish !== undefined) completeMessage(answer, answer.finish)
-      else if (whole || (chunks > 0 && !answer.begun)) throw malformedAnswer(facts)
-    },
-    get done() {
-      return builder.done
+      else if (whole || (chunks > 0 && !answer.begun)) throw malformedAnswer(sink)
     },
     get ended() {
       return answer.finish !== undefined
     },
-    failure: (error) => ({ type: 'error', error }),
   }
 }
 
 /** What a decoder has to know of its call. */
 interface DecoderOptions {
-  readonly facts: CallFacts
   /** The messages that were sent. */
   readonly history: readonly Message[]
   /** The answer was not streamed. Without its end it is then malformed and not truncated. */
@@ -68,7 +62,7 @@ interface DecoderOptions {
 
 /** An answer that is being read. */
 interface Answer {
-  readonly facts: CallFacts
+  readonly sink: CallSink
   readonly builder: MessageBuilder
   readonly calls: CallReader
   readonly metadata: AnswerMetadata
@@ -88,10 +82,11 @@ interface Answer {
   usage: JsonObject | undefined
 }
 
-function newAnswer(builder: MessageBuilder, { facts, history, newId }: DecoderOptions): Answer {
-  const answerId = (): string => answer.id ?? facts.requestId
+function newAnswer(sink: CallSink, { history, newId }: DecoderOptions): Answer {
+  const builder = messageBuilder(sink)
+  const answerId = (): string => answer.id ?? sink.requestId
   const answer: Answer = {
-    facts,
+    sink,
     builder,
     calls: callReader(builder, () => closeBlock(answer), { history, answerId, newId }),
     metadata: {},
@@ -148,12 +143,12 @@ function decodeChunk(answer: Answer, value: unknown): void {
   if (!isObject(value)) throw new SyntaxError('it is not an object')
   // Parsed from JSON; members are checked where a wrong type would do harm.
   const chunk = value as WireAnswer
-  const { builder, facts } = answer
-  if (chunk.error) throw reportedError(chunk.error, facts)
+  const { builder, sink } = answer
+  if (chunk.error) throw reportedError(chunk.error, sink)
   if (isObject(chunk.usageMetadata)) answer.usage = chunk.usageMetadata
   const candidate = firstCandidate(chunk.candidates)
   if (candidate === undefined && typeof chunk.promptFeedback?.['blockReason'] === 'string') {
-    throw blockedPrompt(chunk, facts)
+    throw blockedPrompt(chunk, sink)
   }
   if (!answer.begun) {
     if (candidate === undefined) return
@@ -162,7 +157,7 @@ function decodeChunk(answer: Answer, value: unknown): void {
     const usage = answer.usage && parseUsage(answer.usage)
     builder.head({ id: answer.id, model: asText(chunk.modelVersion), usage })
   }
-  if (facts.rawChunks) builder.raw(fromWire(chunk))
+  builder.raw(fromWire(chunk))
   noteAnswer(answer.metadata, chunk)
   if (candidate !== undefined) decodeCandidate(answer, candidate)
 }
@@ -201,7 +196,7 @@ function decodePart(answer: Answer, part: WirePart): void {
   if (part.functionCall) {
     const { name, args } = part.functionCall
     // A call of the answer tool is the answer.
-    if (name !== undefined && name === answer.facts.forms?.answerTool) addAnswer(answer, args)
+    if (name !== undefined && name === answer.sink.forms?.answerTool) addAnswer(answer, args)
     else answer.calls.add(part.functionCall, signature)
     return
   }
@@ -273,7 +268,7 @@ function closeBlock(answer: Answer, sources?: readonly Source[]): void {
 /** Completes what is open, and the message. */
 function completeMessage(answer: Answer, finish: string): void {
   const { builder, calls, metadata, usage } = answer
-  const sources = sourcesOf(metadata, answer.text, answer.facts.provider)
+  const sources = sourcesOf(metadata, answer.text, answer.sink.provider)
   // Sources come with the end of an answer: mostly its last text is still open.
   const late = answer.open === 'text' ? [] : sources
   calls.close()

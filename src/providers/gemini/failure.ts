@@ -1,9 +1,8 @@
 import { AdapterError, reasonOfStatus, type AdapterErrorReason } from '../../errors/errors.ts'
-import type { HttpFailure } from '../../http/call.ts'
-import { retryAfterMs } from '../../http/failure.ts'
-import { defined, isObject, parseJson } from '../../types/guards.ts'
+import type { CallSink } from '../../http/answer.ts'
+import type { HttpFailure, Refusal } from '../../http/call.ts'
+import { defined, isObject } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
-import type { CallFacts } from '../shared/call.ts'
 import { asText } from '../shared/read-json.ts'
 
 /**
@@ -11,18 +10,9 @@ import { asText } from '../shared/read-json.ts'
  *
  * An invalid key is a 400 and still `authentication_failed`. The time to wait is in a header or in the error's `RetryInfo`.
  */
-export function parseFailure(
-  status: number,
-  body: string,
-  headers: Headers,
-  now: number,
-): HttpFailure {
-  const error = errorIn(parseJson(body))
-  const wait = defined<Pick<HttpFailure, 'retryAfterMs'>>({
-    retryAfterMs: retryAfterMs(headers, now),
-  })
-  if (error !== undefined) return { ...failureOf(error, status), ...wait }
-  return { reason: reasonOf(status, ''), ...wait }
+export function parseFailure({ status, json }: Refusal): HttpFailure {
+  const error = errorIn(json)
+  return error === undefined ? {} : failureOf(error, status)
 }
 
 /** An error of Gemini: a Google RPC status. */
@@ -42,15 +32,17 @@ function errorIn(value: unknown): WireError | undefined {
   return isObject(error) ? error : undefined
 }
 
+type ReadFailure = HttpFailure & {
+  readonly reason: AdapterErrorReason
+  readonly status: number
+}
+
 /** Reads an error object. `status` is that of the response; inside a stream it is taken from the error. */
-function failureOf(
-  error: WireError,
-  status: number = statusOf(error),
-): HttpFailure & { readonly status: number } {
+function failureOf(error: WireError, status: number = statusOf(error)): ReadFailure {
   const details = Array.isArray(error.details) ? error.details.filter(isObject) : []
   const text = asText(error.message)
   const badKey = details.some((detail) => detail['reason'] === 'API_KEY_INVALID')
-  return defined<HttpFailure & { readonly status: number }>({
+  return defined<ReadFailure>({
     reason: badKey ? 'authentication_failed' : reasonOf(status, text ?? ''),
     message: text,
     status,
@@ -106,13 +98,13 @@ function retryDelayMs(details: readonly Readonly<Record<string, unknown>>[]): nu
 }
 
 /** What an error inside a successful response needs to know of its call. */
-type FailedCall = Pick<CallFacts, 'provider' | 'requestId'>
+type FailedCall = Pick<CallSink, 'provider'>
 
 /** The error that Gemini sent in place of an answer, or of the rest of one. */
-export function reportedError(error: unknown, { provider, requestId }: FailedCall): AdapterError {
+export function reportedError(error: unknown, { provider }: FailedCall): AdapterError {
   const known = errorIn({ error }) ?? { message: String(error) }
   const { reason, message = `${provider} reported an error`, ...details } = failureOf(known)
-  return new AdapterError(reason, message, { provider, requestId, ...details })
+  return new AdapterError(reason, message, details)
 }
 
 /** The error of a blocked prompt, which has no answer. Gemini's reasons are in `metadata.promptFeedback`. */
@@ -121,7 +113,7 @@ export function blockedPrompt(
     readonly promptFeedback?: JsonObject
     readonly usageMetadata?: JsonObject
   },
-  { provider, requestId }: FailedCall,
+  { provider }: FailedCall,
 ): AdapterError {
   const { promptFeedback = {}, usageMetadata } = answer
   const { blockReason, blockReasonMessage } = promptFeedback
@@ -129,14 +121,14 @@ export function blockedPrompt(
   const message = `${provider} blocked the prompt: ${JSON.stringify(blockReason)}${words}`
   const usage = usageMetadata === undefined ? {} : { usageMetadata }
   const metadata = { promptFeedback, ...usage }
-  return new AdapterError('content_filter', message, { provider, requestId, metadata })
+  return new AdapterError('content_filter', message, { metadata })
 }
 
 /** The error of a response that has no answer or cannot be read, or of a whole answer that has no end. */
 export function malformedAnswer(
-  { provider, requestId }: FailedCall,
+  { provider }: FailedCall,
   problem: string = 'without a candidate that has a finish reason',
 ): AdapterError {
   const message = `${provider} answered ${problem}`
-  return new AdapterError('malformed_response', message, { provider, requestId })
+  return new AdapterError('malformed_response', message)
 }

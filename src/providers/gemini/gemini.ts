@@ -1,12 +1,10 @@
 import type { ChatAdapter } from '../../contracts/adapter.ts'
 import { EngineError } from '../../errors/errors.ts'
-import { assertValid, optionsOf, someText, type Check } from '../../schema/checks.ts'
+import { someText, type Check } from '../../schema/checks.ts'
 import type { MediaLimits } from '../../vision/resolve-images.ts'
 import {
   chatAdapter,
-  connectionChecks,
   settleConnection,
-  urlOf,
   type Connection,
   type ConnectionOptions,
   type ProviderWire,
@@ -40,19 +38,18 @@ export interface GeminiOptions extends ConnectionOptions {
   readonly provider?: string | undefined
 }
 
-const optionIssues = optionsOf({
-  ...connectionChecks,
-  apiVersion: someText,
-} satisfies Readonly<Record<keyof GeminiOptions, Check>>)
+const ownChecks = { apiVersion: someText } satisfies Readonly<
+  Record<Exclude<keyof GeminiOptions, keyof ConnectionOptions>, Check>
+>
 
 /** Checks the options and settles them. An unknown key is refused by name, with the nearest legal one. */
 export function settle(options: GeminiOptions): Connection {
-  assertValid('invalid_options', optionIssues(options))
   const { apiVersion = 'v1beta' } = options
   return settleConnection(options, {
     provider: 'gemini',
     baseUrl: `https://generativelanguage.googleapis.com/${apiVersion}`,
     keyHeaders: ['x-goog-api-key', 'authorization'],
+    checks: ownChecks,
   })
 }
 
@@ -75,37 +72,29 @@ function geminiWire(connection: Connection): ProviderWire {
     media: imageLimits,
     keyHeader,
     parseFailure,
-    splitter: () => bodySplitter,
-    open: ({ messages }, facts, { stream, newId }) => ({
-      render: (request) => ({
-        url: methodUrl(connection, request.model, stream),
-        ...renderRequest(request, { ...connection, warn: facts.warn }),
-      }),
-      decoder: answerDecoder({ facts, history: messages, whole: !stream, newId }),
+    splitter: bodySplitter,
+    whole: true,
+    render: (request, { provider, stream, newId, warn }) => ({
+      path: methodPath(provider, request.model, stream),
+      isMerged: true,
+      ...(stream ? { query: { alt: 'sse' } } : {}),
+      ...renderRequest(request, { ...connection, warn }),
+      decoder: answerDecoder({ history: request.messages, whole: !stream, newId }),
     }),
   }
 }
 
 /**
- * The address of a model's method: `streamGenerateContent`, or `generateContent` for a whole answer. A model name with a slash
+ * The path of a model's method: `streamGenerateContent`, or `generateContent` for a whole answer. A model name with a slash
  * (`tunedModels/…`) is a path of its own. A missing model is an `EngineError`.
  */
-export function methodUrl(
-  connection: Connection,
-  model: string | undefined,
-  stream: boolean,
-): string {
+export function methodPath(provider: string, model: string | undefined, stream: boolean): string {
   if (model === undefined || model === '') {
-    const { provider } = connection
-    const message = `${provider} needs a model`
-    throw new EngineError('missing_model', message, { provider })
+    throw new EngineError('missing_model', `${provider} needs a model`, { provider })
   }
   const path = (model.includes('/') ? model : `models/${model}`)
     .split('/')
     .map(encodeURIComponent)
     .join('/')
-  if (!stream) return urlOf(connection, `/${path}:generateContent`)
-  const url = new URL(urlOf(connection, `/${path}:streamGenerateContent`))
-  url.searchParams.set('alt', 'sse')
-  return url.href
+  return `/${path}:${stream ? 'streamGenerateContent' : 'generateContent'}`
 }

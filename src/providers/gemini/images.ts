@@ -30,10 +30,10 @@ import {
 } from '../../vision/load-images.ts'
 import { madeImage } from '../../vision/made-image.ts'
 import { imageFailure } from '../../vision/resolve-images.ts'
-import { unsentCall, type Connection, type UnsentCall } from '../shared/call.ts'
+import { unsentCall, urlOf, type Connection, type UnsentCall } from '../shared/call.ts'
 import { finishReasonOf, parseUsage, type WireAnswer, type WirePart } from './decode.ts'
 import { blockedPrompt, parseFailure, reportedError } from './failure.ts'
-import { imageLimits, keyHeader, methodUrl, settle, type GeminiOptions } from './gemini.ts'
+import { imageLimits, keyHeader, methodPath, settle, type GeminiOptions } from './gemini.ts'
 
 /**
  * An adapter for the Gemini models that make images: `generate`, and `edit` with the images inline in the prompt.
@@ -74,7 +74,7 @@ function imageCaller(
     const { provider } = connection
     const requestId = options.requestId ?? (options.newId ?? randomId)('request')
     assertSupported(request, { provider, requestId })
-    const url = methodUrl(connection, request.model, false)
+    const url = urlOf(connection, methodPath(provider, request.model, false))
     const wire = { connection, keyHeader, parseFailure }
     const call = await unsentCall(wire, url, { ...options, requestId, stream: false })
     try {
@@ -132,7 +132,7 @@ async function inputImages(
 ): Promise<readonly LoadedImage[]> {
   if (request.operation !== 'edit') return []
   const { provider, fetch, requestId } = call
-  const guard = guardCall({ ...call, body: null })
+  const guard = guardCall(call)
   const { signal } = guard
   try {
     const from = { limits: { provider, ...imageLimits }, fetch, fetchImages, requestId, signal }

@@ -26,7 +26,7 @@ import { renderContents, type ContentsTarget } from './render-contents.ts'
 export function renderRequest(
   request: ModelRequest,
   options: TargetOptions = {},
-): Omit<RenderedCall, 'url'> {
+): Pick<RenderedCall, 'body' | 'forms'> {
   const {
     model = '',
     messages,

@@ -8,7 +8,7 @@ import { sseSplitter, type BodySplitter } from '../../http/sse.ts'
  * The first character tells them apart. Gemini also writes a late error as a bare object into a body of server-sent events;
  * it is found there.
  */
-export function bodySplitter(_response?: Response, limit?: number): BodySplitter {
+export function bodySplitter(limit?: number): BodySplitter {
   const events = sseSplitter(limit)
   const objects = jsonSplitter(limit)
   let framing: 'unknown' | 'events' | 'objects' = 'unknown'

@@ -1,13 +1,12 @@
-import type { SseDecoder } from '../../http/sse.ts'
+import type { CallSink } from '../../http/answer.ts'
+import type { AnswerDecoder } from '../../http/stream-http.ts'
 import { parseArguments } from '../../make/message-builder.ts'
-import type { ModelEvent } from '../../types/events.ts'
 import { defined, setMember } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Image } from '../../types/media.ts'
 import type { Source, ToolCall } from '../../types/message.ts'
 import type { FinishReason } from '../../types/response.ts'
-import type { CallFacts } from '../shared/call.ts'
-import { asCount, asList, asObject, asText } from '../shared/read-json.ts'
+import { asCount, asList, asObject, asText, parseChunk } from '../shared/read-json.ts'
 import {
   finishMessage,
   noteHead,
@@ -18,7 +17,6 @@ import {
   type ResponseState,
 } from './response.ts'
 import { listedSources, sourcesOf } from './sources.ts'
-import { parseChunk } from './wire.ts'
 
 /**
  * Decodes Chat Completions: the chunks of a stream, or a whole answer as if it were one chunk.
@@ -26,8 +24,8 @@ import { parseChunk } from './wire.ts'
  * A stream ends with `[DONE]`, or with its body when a finish reason was given. A whole answer is complete at once. Only the
  * first choice is read.
  */
-export function chatDecoder(facts: CallFacts): SseDecoder<ModelEvent> {
-  const response = responseState(facts)
+export function chatDecoder(sink: CallSink): AnswerDecoder {
+  const response = responseState(sink)
   const chat: ChatState = {
     response,
     begun: false,
@@ -42,24 +40,18 @@ export function chatDecoder(facts: CallFacts): SseDecoder<ModelEvent> {
     byIndex: new Map(),
   }
   return {
-    get done() {
-      return response.message.done
-    },
     get ended() {
       return chat.finishWord !== undefined
     },
-    push(data, event, out) {
-      response.out = out
+    push(data, event) {
       // An end marker with nothing before it is not an answer.
       if (data === '[DONE]') {
         if (chat.begun) finish(chat)
       } else if (data !== '') takeChunk(chat, parseChunk(data), event)
     },
-    end(out) {
-      response.out = out
+    end() {
       if (chat.finishWord !== undefined) finish(chat)
     },
-    failure: (error) => ({ type: 'error', error }),
   }
 }
 
@@ -88,7 +80,7 @@ interface ChatState {
 
 function takeChunk(chat: ChatState, chunk: JsonObject, event: string | undefined): void {
   const { response } = chat
-  if (response.facts.rawChunks) response.message.raw(chunk)
+  response.message.raw(chunk)
   if (isError(chunk, event)) throw reportedError(response, chunk)
   if (response.id === undefined) noteHead(response, chunk)
   if (chunk['usage']) response.usage = asObject(chunk['usage'])
@@ -267,7 +259,7 @@ function takeSources({ response, text, sourced }: ChatState): readonly Source[] 
   if (annotations.length === sourced.count) return []
   const added = annotations.slice(sourced.count)
   sourced.count = annotations.length
-  return sourcesOf(added, { text, offset: 0, provider: response.facts.provider })
+  return sourcesOf(added, { text, offset: 0, provider: response.sink.provider })
 }
 
 function endBlock(chat: ChatState): void {
@@ -362,7 +354,7 @@ function addCall({ calls }: ChatState): OpenCall {
 function startCall({ response, started }: ChatState, call: OpenCall): void {
   const { wireId } = call
   const isTaken = wireId === undefined || started.some((other) => other.id === wireId)
-  call.id = isTaken ? response.facts.newId('call') : wireId
+  call.id = isTaken ? response.sink.newId('call') : wireId
   if (call.name === '') call.name = 'unnamed'
   call.started = true
   started.push(call)

@@ -1,14 +1,13 @@
-import type { SseDecoder } from '../../http/sse.ts'
+import type { CallSink } from '../../http/answer.ts'
+import type { AnswerDecoder } from '../../http/stream-http.ts'
 import { parseArguments, type MessageEnd } from '../../make/message-builder.ts'
-import type { ModelEvent } from '../../types/events.ts'
 import { defined } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { InlineImage } from '../../types/media.ts'
 import type { Source } from '../../types/message.ts'
 import type { ToolSpec } from '../../types/request.ts'
 import type { FinishReason } from '../../types/response.ts'
-import type { CallFacts } from '../shared/call.ts'
-import { asCount, asList, asObject, asText } from '../shared/read-json.ts'
+import { asCount, asList, asObject, asText, parseChunk } from '../shared/read-json.ts'
 import {
   finishMessage,
   noteHead,
@@ -19,7 +18,7 @@ import {
   type ResponseState,
 } from './response.ts'
 import { sourcesOf } from './sources.ts'
-import { answeredBy, askedBy, parseChunk } from './wire.ts'
+import { answeredBy, askedBy } from './wire.ts'
 
 /**
  * Decodes the Responses API: the events of a stream, or a whole response as if its last event were the only one.
@@ -28,10 +27,10 @@ import { answeredBy, askedBy, parseChunk } from './wire.ts'
  * Unknown events are ignored. Items of the provider's own are kept in the message, to be sent back.
  */
 export function responsesDecoder(
-  facts: CallFacts,
+  sink: CallSink,
   tools: readonly Pick<ToolSpec, 'name'>[] = [],
-): SseDecoder<ModelEvent> {
-  const state = responseState(facts)
+): AnswerDecoder {
+  const state = responseState(sink)
   const output: Output = {
     state,
     tools,
@@ -44,18 +43,12 @@ export function responsesDecoder(
     writingPart: undefined,
   }
   return {
-    get done() {
-      return state.message.done
-    },
-    push(data, event, out) {
+    push(data, event) {
       if (data === '' || data === '[DONE]') return
-      state.out = out
       const value = parseChunk(data)
-      if (facts.rawChunks) state.message.raw(value)
+      state.message.raw(value)
       takeEvent(output, value['type'] ?? event, value)
     },
-    end: () => undefined,
-    failure: (error) => ({ type: 'error', error }),
   }
 }
 
@@ -383,12 +376,12 @@ function endText(state: ResponseState, block: TextBlock, whole: string): void {
 }
 
 function annotated(
-  { message, facts }: ResponseState,
+  { message, sink }: ResponseState,
   { index, text }: TextBlock,
   annotations: readonly JsonValue[],
 ): readonly Source[] {
   if (annotations.length === 0) return []
-  const { provider } = facts
+  const { provider } = sink
   return sourcesOf(annotations, { text, offset: message.textStart(index), provider })
 }
 
@@ -506,8 +499,8 @@ function startCall(
   wireId: string,
   name: string,
 ): { readonly id: string; readonly name: string } {
-  const { message, facts } = state
-  const id = callIds.has(wireId) ? facts.newId('call') : wireId
+  const { message, sink } = state
+  const id = callIds.has(wireId) ? sink.newId('call') : wireId
   const call = { id, name }
   item.call = call
   callIds.add(id)

@@ -1,7 +1,6 @@
 import { reasonOfStatus, type AdapterErrorReason } from '../../errors/errors.ts'
 import type { HttpCall, HttpFailure } from '../../http/call.ts'
-import { retryAfterMs } from '../../http/failure.ts'
-import { defined, parseJson } from '../../types/guards.ts'
+import { defined } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
 import { asCount, asObject, asText } from '../shared/read-json.ts'
 
@@ -16,15 +15,14 @@ interface ReportedFailure {
 }
 
 /** Reads error responses. The body may be JSON, the HTML of a proxy, or empty. */
-export function failureParser(provider: string): HttpCall['parseFailure'] {
-  return (status, body, headers, now) => {
-    const failure = readFailure(parseJson(body))
+export function failureParser(provider: string): NonNullable<HttpCall['parseFailure']> {
+  return ({ status, json, headers }) => {
+    const failure = readFailure(json)
     const judged = judgeFailure(provider, failure, status)
     const requestId = headers.get('x-request-id') ?? headers.get('apim-request-id')
     return defined<HttpFailure>({
       ...judged,
       message: failure.message === undefined ? undefined : judged.message,
-      retryAfterMs: retryAfterMs(headers, now) ?? judged.retryAfterMs,
       metadata: defined<JsonObject>({
         ...judged.metadata,
         providerRequestId: requestId ?? undefined,
@@ -69,7 +67,11 @@ function wordsOf(value: unknown): string | undefined {
   return isStructured ? JSON.stringify(value).slice(0, 500) : asText(value)
 }
 
-type JudgedFailure = HttpFailure & { readonly message: string; readonly metadata: JsonObject }
+type JudgedFailure = HttpFailure & {
+  readonly reason: AdapterErrorReason
+  readonly message: string
+  readonly metadata: JsonObject
+}
 
 /** Classifies a failure: by the provider's own word if it is known, else by status. */
 export function judgeFailure(

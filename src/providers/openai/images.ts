@@ -251,7 +251,7 @@ async function load(
   call: UnsentCall & Pick<Download, 'fetchImages'>,
 ): Promise<LoadedInputs> {
   const { provider, fetch, fetchImages, requestId } = call
-  const guard = guardCall({ ...call, body: null })
+  const guard = guardCall(call)
   const { signal } = guard
   try {
     const from = { limits: { provider, ...limits }, fetch, fetchImages, requestId, signal }

@@ -1,6 +1,6 @@
 import type { ChatAdapter } from '../../contracts/adapter.ts'
-import { EngineError } from '../../errors/errors.ts'
-import type { SseDecoder } from '../../http/sse.ts'
+import type { CallSink } from '../../http/answer.ts'
+import type { AnswerDecoder } from '../../http/stream-http.ts'
 import { sniffedBody } from '../../http/whole-body.ts'
 import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
 import {
@@ -15,15 +15,12 @@ import {
   type Check,
 } from '../../schema/checks.ts'
 import type { Issue } from '../../types/error-data.ts'
-import type { ModelEvent } from '../../types/events.ts'
 import { defined, isObject } from '../../types/guards.ts'
 import type { ModelRequest } from '../../types/request.ts'
 import {
   chatAdapter,
   connectionChecks,
   settleConnection,
-  urlOf,
-  type CallFacts,
   type CallHeaders,
   type ConnectionDefaults,
   type ConnectionOptions,
@@ -150,37 +147,31 @@ function named(options: OpenAiOptions | string): OpenAiOptions {
 /** One of the two APIs: how a request is written, and what reads the answer. */
 interface Api {
   readonly render: typeof renderChat
-  readonly decoder: (facts: CallFacts, tools: ModelRequest['tools']) => SseDecoder<ModelEvent>
+  readonly decoder: (sink: CallSink, tools: ModelRequest['tools']) => AnswerDecoder
 }
 
-const chatApi: Api = { render: renderChat, decoder: (facts) => chatDecoder(facts) }
+const chatApi: Api = { render: renderChat, decoder: (sink) => chatDecoder(sink) }
 
 const responsesApi: Api = { render: renderResponses, decoder: responsesDecoder }
 
 function adapterFor(settings: OpenAiSettings, apiOf: (family: ModelFamily) => Api): ChatAdapter {
   const { connection, family: familyName, compat, deployment } = settings
-  const { provider } = connection
   return chatAdapter({
     ...settings,
     media: mediaLimits,
-    requestIdHeader: 'x-request-id',
-    parseFailure: failureParser(provider),
-    splitter: () => sniffedBody,
-    open({ model: asked = '', tools }, facts, context) {
+    parseFailure: failureParser(connection.provider),
+    splitter: sniffedBody,
+    whole: true,
+    render(request, context) {
+      const { model: asked, tools } = request
       const model = deployment ?? asked
       if (model !== asked) {
-        facts.warn('model', `${asked} is not used: the address names the deployment ${model}`)
+        context.warn('model', `${asked} is not used: the address names the deployment ${model}`)
       }
       const family = withCompat(modelFamily(familyName ?? model), compat)
       const api = apiOf(family)
-      return {
-        render(request) {
-          const target = { provider, family, warn: facts.warn, ...context }
-          const { path, ...rendered } = renderRequest({ ...request, model }, api, target)
-          return { url: urlOf(connection, path), ...rendered }
-        },
-        decoder: api.decoder(facts, tools),
-      }
+      const rendered = renderRequest({ ...request, model }, api, { ...context, family })
+      return { ...rendered, isMerged: true, decoder: (sink) => api.decoder(sink, tools) }
     },
   })
 }
@@ -210,8 +201,7 @@ export interface OpenAiOptions extends ConnectionOptions {
   readonly provider?: string | undefined
 }
 
-const openaiChecks = {
-  ...connectionChecks,
+const ownChecks = {
   api: oneOf(endpoints),
   family: must('the name of a model of OpenAI, such as "gpt-5", or "compatible"', isFamily),
   compat: optionsOf({
@@ -223,14 +213,13 @@ const openaiChecks = {
   } satisfies Readonly<Record<keyof OpenAiCompat, Check>>),
   organization: text,
   project: text,
-} satisfies Readonly<Record<keyof OpenAiOptions, Check>>
-
-const optionIssues: Check = optionsOf(openaiChecks)
+} satisfies Readonly<Record<Exclude<keyof OpenAiOptions, keyof ConnectionOptions>, Check>>
 
 /** A function, so that a bundle without `azure` does not have it. */
 const azureIssues = (options: unknown): readonly Issue[] => {
   const check = optionsOf({
-    ...openaiChecks,
+    ...connectionChecks,
+    ...ownChecks,
     resource: must('the name of a resource', isName),
     deployment: someText,
     apiVersion: someText,
@@ -263,23 +252,22 @@ export function settleOptions(
   options: OpenAiOptions,
   defaults: Partial<ConnectionDefaults> = {},
 ): OpenAiSettings {
-  assertValid('invalid_options', optionIssues(options))
+  const connection = settleConnection(options, {
+    provider: 'openai',
+    baseUrl: 'https://api.openai.com/v1',
+    checks: ownChecks,
+    ...defaults,
+  })
   const { api, family, compat, organization, project } = options
   return {
     api,
     family,
     compat,
-    connection: settleConnection(options, {
-      provider: 'openai',
-      baseUrl: 'https://api.openai.com/v1',
-      keyHeaders: ['authorization'],
-      ...defaults,
-    }),
+    connection,
     headers: defined<Record<string, string>>({
       'openai-organization': organization,
       'openai-project': project,
     }),
-    keyHeader: (key) => ({ authorization: `Bearer ${key}` }),
   }
 }
 
@@ -293,7 +281,7 @@ const mediaLimits = {
 /**
  * Renders a request for its endpoint and merges `providerOptions` over the body.
  *
- * Only `stream` cannot be changed there. A request without a model is an `EngineError`.
+ * Only `stream` cannot be changed there.
  */
 function renderRequest(
   request: ModelRequest,
@@ -301,9 +289,6 @@ function renderRequest(
   context: Omit<RenderOptions, 'stored' | 'continues'>,
 ): RenderedRequest {
   const { provider, stream } = context
-  if (request.model === undefined || request.model === '') {
-    throw new EngineError('missing_model', `${provider} needs a model`, { provider })
-  }
   const over = optionsFor('openai', provider, request.providerOptions)
   const rendered = api.render(request, {
     ...context,

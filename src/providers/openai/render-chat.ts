@@ -11,7 +11,7 @@ import {
 import type { ModelRequest, ToolChoice } from '../../types/request.ts'
 import { fileKind, fileText, unsupportedFile } from '../shared/files.ts'
 import { asList, asObject } from '../shared/read-json.ts'
-import { requestBody } from '../shared/request-body.ts'
+import { leaveOut, requestBody } from '../shared/request-body.ts'
 import type { ToolIds } from '../shared/tool-ids.ts'
 import { systemRole, type ModelFamily } from './model-family.ts'
 import {
@@ -20,7 +20,6 @@ import {
   dataUri,
   imageAddress,
   eachPart,
-  leaveOut,
   renderContent,
   sharedParameters,
   type RenderedRequest,

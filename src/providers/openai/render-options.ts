@@ -8,7 +8,7 @@ import type { Image, InlineFile } from '../../types/media.ts'
 import type { Message, Part, ProviderItemPart, ToolCall } from '../../types/message.ts'
 import type { ModelRequest, ResponseFormat, ToolChoice, ToolSpec } from '../../types/request.ts'
 import type { Warn } from '../../types/warning.ts'
-import { otherEffort } from '../shared/request-body.ts'
+import { leaveOut, otherEffort } from '../shared/request-body.ts'
 import { requestSchemas } from '../shared/schemas.ts'
 import { toolIds, type ToolIds } from '../shared/tool-ids.ts'
 import {
@@ -66,18 +66,6 @@ export function sharedParameters(request: ModelRequest, options: RenderOptions):
     toolChoice: hasTools ? request.toolChoice : undefined,
     parallelToolCalls: takesParallel ? request.parallelToolCalls : undefined,
     cache: cacheParameters(request.promptCache, sessionId),
-  }
-}
-
-/** Warns about every one of these settings that the request has. */
-export function leaveOut(
-  request: ModelRequest,
-  settings: readonly (keyof ModelRequest)[],
-  { warn }: RenderOptions,
-  when = '',
-): void {
-  for (const setting of settings) {
-    if (request[setting] !== undefined) warn(setting, `${request.model} takes no ${setting}${when}`)
   }
 }
 

@@ -14,7 +14,7 @@ import {
 import type { ModelRequest, ToolChoice } from '../../types/request.ts'
 import { fileKind, unsupportedFile } from '../shared/files.ts'
 import { asCount, asList, asObject, asText } from '../shared/read-json.ts'
-import { requestBody } from '../shared/request-body.ts'
+import { leaveOut, requestBody } from '../shared/request-body.ts'
 import type { ToolIds } from '../shared/tool-ids.ts'
 import { systemRole } from './model-family.ts'
 import {
@@ -23,7 +23,6 @@ import {
   dataUri,
   imageAddress,
   eachPart,
-  leaveOut,
   renderContent,
   sharedParameters,
   type ContentTable,

@@ -1,20 +1,17 @@
 import { AdapterError } from '../../errors/errors.ts'
+import type { CallSink } from '../../http/answer.ts'
 import { messageBuilder, type MessageBuilder, type MessageEnd } from '../../make/message-builder.ts'
-import type { ModelEvent } from '../../types/events.ts'
 import { defined, setMember } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Source } from '../../types/message.ts'
 import type { Usage } from '../../types/response.ts'
-import type { CallFacts } from '../shared/call.ts'
 import { asCount, asList, asObject, asText } from '../shared/read-json.ts'
 import { judgeFailure, readFailure } from './failure.ts'
 
 /** A response under way: the builder of its message, and what both endpoints gather beside the message. */
 export interface ResponseState {
-  readonly facts: CallFacts
+  readonly sink: CallSink
   readonly message: MessageBuilder
-  /** Receives the events of the builder. A decoder sets it at the start of each `push` and `end`. */
-  out: ModelEvent[]
   id: string | undefined
   model: string | undefined
   usage: JsonObject | undefined
@@ -26,11 +23,10 @@ export interface ResponseState {
   lateSources: readonly Source[]
 }
 
-export function responseState(facts: CallFacts): ResponseState {
-  const state: ResponseState = {
-    facts,
-    message: messageBuilder(facts, (event) => state.out.push(event)),
-    out: [],
+export function responseState(sink: CallSink): ResponseState {
+  return {
+    sink,
+    message: messageBuilder(sink),
     id: undefined,
     model: undefined,
     usage: undefined,
@@ -39,7 +35,6 @@ export function responseState(facts: CallFacts): ResponseState {
     lists: {},
     lateSources: [],
   }
-  return state
 }
 
 /** Takes the id and the model of the response from the first place that has them. */
@@ -70,12 +65,12 @@ export function finishMessage(
   state: ResponseState,
   { finishReason, rawFinishReason }: Pick<MessageEnd, 'finishReason' | 'rawFinishReason'>,
 ): void {
-  const { message, facts, usage, refusal } = state
+  const { message, sink, usage, refusal } = state
   const metadata = defined<JsonObject>({
     ...state.metadata,
     ...state.lists,
     refusal: asText(refusal),
-    providerRequestId: facts.providerRequestId,
+    providerRequestId: providerRequestId(sink),
   })
   startMessage(state)
   const end = {
@@ -88,17 +83,18 @@ export function finishMessage(
 }
 
 /** The error that a provider reported inside an answer that began as a success. */
-export function reportedError({ facts }: ResponseState, value: unknown): AdapterError {
-  const { provider, requestId, providerRequestId } = facts
+export function reportedError({ sink }: ResponseState, value: unknown): AdapterError {
   const reported = readFailure(value)
-  const { reason, message, metadata, ...rest } = judgeFailure(provider, reported)
+  const { reason, message, metadata, ...rest } = judgeFailure(sink.provider, reported)
   return new AdapterError(reason, message, {
-    provider,
-    requestId,
     status: reported.status,
     ...rest,
-    metadata: defined<JsonObject>({ ...metadata, providerRequestId }),
+    metadata: defined<JsonObject>({ ...metadata, providerRequestId: providerRequestId(sink) }),
   })
+}
+
+function providerRequestId({ headers }: CallSink): string | undefined {
+  return headers.get('x-request-id') ?? undefined
 }
 
 // The names of the counts: those of Chat Completions first, those of Responses second.

@@ -1,12 +1,5 @@
 import type { JsonObject, JsonValue } from '../../types/json.ts'
-import { asObject, asText } from '../shared/read-json.ts'
-
-/** A chunk of a stream. Anything but a JSON object is a `SyntaxError`. */
-export function parseChunk(data: string): JsonObject {
-  const chunk = asObject(JSON.parse(data))
-  if (chunk === undefined) throw new SyntaxError('a chunk is not a JSON object')
-  return chunk
-}
+import { asText } from '../shared/read-json.ts'
 
 /**
  * The id under which an item of the Responses API waits for an answer of the caller: a call that the caller has to make, or a

@@ -3,20 +3,30 @@ import { randomId, type NewId } from '../../core/ids.ts'
 import type { KeyNeed } from '../../core/keys.ts'
 import { AdapterError, EngineError, isAllmError } from '../../errors/errors.ts'
 import { thrownText } from '../../errors/to-json-value.ts'
+import { attributed } from '../../http/answer.ts'
 import type { Fetch, HttpCall } from '../../http/call.ts'
-import { secretsOf } from '../../http/secrets.ts'
-import type { SseDecoder } from '../../http/sse.ts'
-import { streamSse } from '../../http/stream-http.ts'
+import { streamHttp, type MakeDecoder } from '../../http/stream-http.ts'
 import type { AnswerForms } from '../../make/answer-text.ts'
-import { eventGate } from '../../make/gate.ts'
+import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
 import { collectEventsSync } from '../../run/read-stream.ts'
-import { anyFunction, fine, recordOf, someText, text, type Check } from '../../schema/checks.ts'
+import {
+  anyFunction,
+  assertValid,
+  fine,
+  optionsOf,
+  recordOf,
+  someText,
+  text,
+  type Check,
+  type Checks,
+} from '../../schema/checks.ts'
 import type { ModelEvent } from '../../types/events.ts'
 import type { JsonObject } from '../../types/json.ts'
 import type { ModelRequest } from '../../types/request.ts'
 import type { Warn, Warning } from '../../types/warning.ts'
 import { hasMedia, resolveMedia, type MediaLimits } from '../../vision/resolve-images.ts'
-import { located } from './files.ts'
+import { located, refuseMedia } from './files.ts'
+import { requestSchemas, type RequestSchemas } from './schemas.ts'
 
 /** The options that every provider adapter takes. */
 export interface ConnectionOptions {
@@ -40,7 +50,7 @@ export interface ConnectionOptions {
 /** Names and values of headers. */
 export type CallHeaders = Readonly<Record<string, string>>
 
-/** The checks of the common options, for `optionsOf`. */
+/** The checks of the common options. */
 export const connectionChecks: Readonly<Record<keyof ConnectionOptions, Check>> = {
   // The values are never shown.
   baseUrl: (value) =>
@@ -58,6 +68,8 @@ export const connectionChecks: Readonly<Record<keyof ConnectionOptions, Check>> 
 /** How a provider is reached: its options, settled. */
 export interface Connection {
   readonly provider: string
+  /** The name of the API, by which `providerOptions` are found whatever the provider is called. */
+  readonly api: string
   /** Without a slash at the end. */
   readonly baseUrl: string
   /** The headers of a call. Names are in lower case. */
@@ -74,15 +86,24 @@ export interface ConnectionDefaults {
   readonly provider: string
   /** A key is required at this address only. */
   readonly baseUrl: string
-  /** The headers that carry a key. A caller's own header of that name replaces the key. */
-  readonly keyHeaders: readonly string[]
+  /** The headers that carry a key (`authorization`). A caller's own header of that name replaces the key. */
+  readonly keyHeaders?: readonly string[] | undefined
+  /** Whether a key is required at the address above (yes). A local server needs none. */
+  readonly needsKey?: boolean | undefined
+  /** The checks of the options that only this adapter has, such as `{ project: must('a name', isName) }`. */
+  readonly checks?: Checks | undefined
 }
 
-/** Settles the common options. */
+/**
+ * Checks the options of an adapter and settles the common ones. An option that neither this function nor `checks` knows is a
+ * `ValidationError` that names the nearest legal one.
+ */
 export function settleConnection(
   options: ConnectionOptions,
   defaults: ConnectionDefaults,
 ): Connection {
+  const { keyHeaders = ['authorization'], needsKey = true, checks } = defaults
+  assertValid('invalid_options', optionsOf({ ...connectionChecks, ...checks })(options))
   const baseUrl = (options.baseUrl ?? defaults.baseUrl).replace(/\/+$/, '')
   const { headers = {}, model } = options
   const provider = options.provider ?? defaults.provider
@@ -90,14 +111,18 @@ export function settleConnection(
   // A function may bring the credentials.
   const credentials =
     typeof headers === 'function' ||
-    Object.keys(headers).some((name) => defaults.keyHeaders.includes(name.toLowerCase()))
+    Object.keys(headers).some((name) => keyHeaders.includes(name.toLowerCase()))
   return {
     provider,
+    api: defaults.provider,
     baseUrl,
     model,
-    headers: (requestId) => headersOf(headers, { provider, requestId }, defaults.keyHeaders),
+    headers: (requestId) => headersOf(headers, { provider, requestId }, keyHeaders),
     fetch: options.fetch,
-    key: { required: baseUrl === defaults.baseUrl && !credentials, own: own !== undefined },
+    key: {
+      required: needsKey && baseUrl === defaults.baseUrl && !credentials,
+      own: own !== undefined,
+    },
     ownKey: () => own,
   }
 }
@@ -124,10 +149,15 @@ async function headersOf(
   }
 }
 
-/** A path below the base address. A query in the base address, such as Azure's `api-version`, is kept. */
-export function urlOf({ baseUrl }: Connection, path: string): string {
+/** The address of a path below the base address. A query in the base address, such as Azure's `api-version`, is kept. */
+export function urlOf(
+  { baseUrl }: Pick<Connection, 'baseUrl'>,
+  path: string,
+  query: Readonly<Record<string, string>> = {},
+): string {
   const url = new URL(baseUrl)
   url.pathname = url.pathname.replace(/\/+$/, '') + path
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
   return url.href
 }
 
@@ -143,70 +173,64 @@ function keyOf(
   throw new EngineError('missing_key', message, { provider, requestId })
 }
 
-/** What is known of one call beside its answer. The mutable fields are filled in while the call is made. */
-export interface CallFacts {
-  readonly provider: string
-  readonly requestId: string
-  readonly newId: NewId
-  /** Whether `raw_chunk` events are wanted. */
-  readonly rawChunks: boolean
-  /** The settings of the request that were not sent as they are; `message_started` carries them. */
-  readonly warnings: readonly Warning[]
-  /** Adds to `warnings`, while the request is rendered. */
-  readonly warn: Warn
-  /** The forms in which the schemas of the request were sent. */
-  forms?: AnswerForms | undefined
-  /** The provider's id of the call, from the headers of its answer. */
-  providerRequestId: string | undefined
-  /** Removes the key of this call from a text. */
-  clean: (text: string) => string
-}
-
-/** A request, rendered for one API. */
+/** A request, rendered for one API, and what reads the answer to it. */
 export interface RenderedCall {
-  readonly url: string
+  /** The path below the base address. */
+  readonly path: string
+  /** Parameters of the address. */
+  readonly query?: Readonly<Record<string, string>> | undefined
+  /** The body. The `providerOptions` of the request are merged over it. */
   readonly body: JsonObject
-  /** The forms in which the schemas of the request are sent, to read the answer by. */
-  readonly forms: AnswerForms
+  /** The body has the `providerOptions` already. */
+  readonly isMerged?: true | undefined
+  /** The forms in which the schemas of the request are sent, to read the answer by: those of `context.schemas` by default. */
+  readonly forms?: AnswerForms | undefined
+  readonly decoder: MakeDecoder
 }
 
-/** One direction of one call: what is sent, and what reads the answer. */
-export interface OpenCall {
-  /**
-   * Renders the request. Images and files are checked by then. Whatever is wrong with the request throws; a setting that is
-   * left out is told to `facts.warn`.
-   */
-  render(request: ModelRequest): RenderedCall
-  readonly decoder: SseDecoder<ModelEvent>
-}
-
-/** What makes one provider different from the others on the way from a request to HTTP. */
-export interface ProviderWire {
-  readonly connection: Connection
-  readonly media: Omit<MediaLimits, 'provider'>
-  /** The headers of every call, without the key; those of the connection override them. */
-  readonly headers?: Readonly<Record<string, string>>
-  /** The name of a header that is a list: what the adapter, its options and the call put into it is sent together. */
-  readonly listHeader?: string
-  readonly keyHeader: (key: string) => Readonly<Record<string, string>>
-  /** The response header that holds the provider's id of the call. */
-  readonly requestIdHeader?: string
-  readonly parseFailure: HttpCall['parseFailure']
-  readonly splitter: (facts: CallFacts) => HttpCall['splitter']
-  open(request: ModelRequest, facts: CallFacts, options: OpenOptions): OpenCall
-}
+/** A request that names its model. */
+export type NamedRequest = ModelRequest & { readonly model: string }
 
 /** What a provider may have to know to render a call. */
-export interface OpenOptions {
+export interface RenderContext {
+  readonly provider: string
   /** Whether the provider is asked to stream its answer. */
   readonly stream: boolean
+  /** Tells about a setting that is left out, or of which the nearest is sent. */
+  readonly warn: Warn
+  /** Lowers the schemas of the request, and keeps what is needed to read the answer. */
+  readonly schemas: RequestSchemas
   readonly sessionId: string | undefined
-  /** The caller's own maker of ids, if there is one; `facts.newId` falls back to random ids. */
+  /** The caller's own maker of ids, if there is one; the sink of a decoder has one in any case. */
   readonly newId: NewId | undefined
 }
 
+/** What makes one provider different from the others on the way from a request to HTTP and back. */
+export interface ProviderWire {
+  readonly connection: Connection
+  /** The images and files that the API takes. Without it, a request that has one is refused. */
+  readonly media?: Omit<MediaLimits, 'provider'> | undefined
+  /** The headers of every call, without the key; those of the connection override them. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** The name of a header that is a list: what the adapter, its options and the call put into it is sent together. */
+  readonly listHeader?: string | undefined
+  /** The headers that carry the key: `authorization: Bearer …` by default. */
+  readonly keyHeader?: ((key: string) => Readonly<Record<string, string>>) | undefined
+  /** Reads what only this API says in a refusal. */
+  readonly parseFailure?: HttpCall['parseFailure']
+  /** How the body is split: server-sent events by default. */
+  readonly splitter?: HttpCall['splitter']
+  /** The API gives a whole answer where `stream` is false, and the decoder reads it: `generate` asks for one. */
+  readonly whole?: true | undefined
+  /**
+   * Renders a request. Images and files are checked by then. Whatever is wrong with the request throws; a setting that is left
+   * out is told to `context.warn`. It may return a promise, such as one that loads images.
+   */
+  render(request: NamedRequest, context: RenderContext): RenderedCall | Promise<RenderedCall>
+}
+
 /**
- * A chat adapter for one API. `generate` is the fold of what `stream` decodes, asked for as one whole answer.
+ * A chat adapter for one API. `generate` is the fold of what `stream` decodes.
  *
  * In a call, images and files are checked first, then the request is rendered, and only then the key is looked up: whatever is wrong
  * with a request is reported before a missing key.
@@ -221,7 +245,8 @@ export function chatAdapter(wire: ProviderWire): ChatAdapter {
     stream: (request, options = {}) => decodedStream(wire, request, options, true),
     async generate(request, options = {}) {
       const events: ModelEvent[] = []
-      for await (const batch of decodedStream(wire, request, options, false)) events.push(...batch)
+      const answer = decodedStream(wire, request, options, wire.whole !== true)
+      for await (const batch of answer) events.push(...batch)
       return collectEventsSync(events)
     },
   }
@@ -233,24 +258,58 @@ function decodedStream(
   options: AdapterOptions,
   stream: boolean,
 ): AsyncGenerator<readonly ModelEvent[], void> {
-  const facts = callFacts(wire.connection.provider, options)
-  const { sessionId, newId } = options
-  const { model } = wire.connection
-  const named = asked.model === undefined && model !== undefined ? { ...asked, model } : asked
-  const request = withoutEmpty(named)
-  const open = wire.open(request, facts, { stream, sessionId, newId })
-  const source = (): Promise<HttpCall> => httpCall(wire, open, request, { options, facts, stream })
-  const gate = eventGate({
-    ...facts,
-    history: request.messages,
-    maxResponseBytes: options.maxResponseBytes,
-  })
-  // An adapter that is called directly is as safe as one behind an engine, which has such a gate for every adapter.
-  return streamSse(source, open.decoder, (out) => {
-    const events = gate.settle(out)
-    if (events !== out) out.splice(0, out.length, ...events)
-    if (gate.problem !== undefined) throw gate.problem
-  })
+  const { provider, api } = wire.connection
+  const requestId = options.requestId ?? (options.newId ?? randomId)('request')
+  const { warnings, warn } = warningList()
+  let decoder: MakeDecoder | undefined
+  const makeCall = async (): Promise<HttpCall> => {
+    const request = namedRequest(checkedMedia(withoutEmpty(asked), wire), wire.connection)
+    const { sessionId, newId } = options
+    const schemas = requestSchemas(provider, warn)
+    const context = { provider, stream, warn, schemas, sessionId, newId }
+    const rendered = await renderedCall(wire, request, context)
+    const { path, query, isMerged, forms = schemas.forms } = rendered
+    decoder = rendered.decoder
+    const over = optionsFor(api, provider, request.providerOptions)
+    const body = isMerged === true ? rendered.body : mergeOptions(rendered.body, over)
+    const url = urlOf(wire.connection, path, query)
+    const call = await unsentCall(wire, url, { ...options, requestId, stream })
+    return {
+      ...call,
+      json: body,
+      splitter: wire.splitter,
+      history: request.messages,
+      warnings,
+      forms,
+    }
+  }
+  // Whatever is wrong with a request names the provider and the run.
+  const named = (error: unknown): never => {
+    throw isAllmError(error) ? attributed(error, { provider, requestId }) : error
+  }
+  return streamHttp(
+    () => makeCall().catch(named),
+    (sink) => {
+      // It was made with the call.
+      if (decoder === undefined) throw new TypeError('the call was not rendered')
+      return decoder(sink)
+    },
+  )
+}
+
+/** The request with its model, or that of the adapter. */
+function namedRequest(request: ModelRequest, { provider, model }: Connection): NamedRequest {
+  const named = request.model ?? model
+  if (named !== undefined && named !== '') return { ...request, model: named }
+  throw new EngineError('missing_model', `${provider} needs a model`, { provider })
+}
+
+function checkedMedia(request: ModelRequest, { connection, media }: ProviderWire): ModelRequest {
+  const { provider } = connection
+  if (!hasMedia(request)) return request
+  return media === undefined
+    ? refuseMedia(provider, request)
+    : resolveMedia(request, { provider, ...media })
 }
 
 /** An empty list of stop sequences says nothing, and some APIs refuse it. */
@@ -260,21 +319,8 @@ function withoutEmpty(request: ModelRequest): ModelRequest {
   return rest
 }
 
-function callFacts(provider: string, options: AdapterOptions): CallFacts {
-  const newId = options.newId ?? randomId
-  return {
-    provider,
-    requestId: options.requestId ?? newId('request'),
-    newId,
-    rawChunks: options.includeRawChunks === true,
-    ...warningList(),
-    providerRequestId: undefined,
-    clean: (text) => text,
-  }
-}
-
 /** The warnings of one call, and the function that adds one. The same warning is kept once. */
-export function warningList(): Pick<CallFacts, 'warnings' | 'warn'> {
+export function warningList(): { readonly warnings: readonly Warning[]; readonly warn: Warn } {
   const warnings: Warning[] = []
   return {
     warnings,
@@ -285,48 +331,20 @@ export function warningList(): Pick<CallFacts, 'warnings' | 'warn'> {
   }
 }
 
-interface CallContext {
-  readonly options: AdapterOptions
-  readonly facts: CallFacts
-  readonly stream: boolean
-}
-
-async function httpCall(
+async function renderedCall(
   wire: ProviderWire,
-  open: OpenCall,
-  request: ModelRequest,
-  { options, facts, stream }: CallContext,
-): Promise<HttpCall> {
-  const { requestIdHeader } = wire
-  const { provider, requestId } = facts
-  const sendable = hasMedia(request) ? resolveMedia(request, { provider, ...wire.media }) : request
-  const { url, body, forms } = rendered(open, sendable)
-  const call = await unsentCall(wire, url, { ...options, requestId, stream })
-  facts.forms = forms
-  facts.clean = secretsOf(call).clean
-  return {
-    ...call,
-    body: JSON.stringify(body),
-    splitter: wire.splitter(facts),
-    maxResponseBytes: options.maxResponseBytes,
-    onActivity: options.onActivity,
-    onResponse: (response) => {
-      if (requestIdHeader === undefined) return
-      facts.providerRequestId = response.headers.get(requestIdHeader) ?? undefined
-    },
-  }
-}
-
-function rendered(open: OpenCall, request: ModelRequest): RenderedCall {
+  request: NamedRequest,
+  context: RenderContext,
+): Promise<RenderedCall> {
   try {
-    return open.render(request)
+    return await wire.render(request, context)
   } catch (error) {
     throw located(error, request)
   }
 }
 
 /** An HTTP call without its body. */
-export type UnsentCall = Omit<HttpCall, 'body'> & { readonly requestId: string }
+export type UnsentCall = HttpCall & { readonly requestId: string }
 
 /** The call to an address: its headers with the key, its limits, and how its failures are read. */
 export async function unsentCall(
@@ -334,20 +352,20 @@ export async function unsentCall(
   url: string,
   options: AdapterOptions & { readonly requestId: string; readonly stream: boolean },
 ): Promise<UnsentCall> {
-  const { connection, parseFailure } = wire
-  const { requestId, stream, signal, clock, requestTimeoutMs, streamTimeoutMs } = options
-  const key = keyOf(connection, options.apiKey, requestId)
-  const { headers: own = {}, listHeader } = wire
+  const { connection, parseFailure, headers: own = {}, listHeader, keyHeader = bearer } = wire
+  const { headers, apiKey, stream, ...rest } = options
+  const key = keyOf(connection, apiKey, rest.requestId)
   const layers = [
     own,
-    key === undefined ? {} : wire.keyHeader(key),
-    await connection.headers(requestId),
-    lowerCased(options.headers ?? {}),
+    key === undefined ? {} : keyHeader(key),
+    await connection.headers(rest.requestId),
+    lowerCased(headers ?? {}),
   ]
   return {
+    ...rest,
     provider: connection.provider,
-    requestId,
     url,
+    secrets: key === undefined ? [] : [key],
     headers: {
       'content-type': 'application/json',
       accept: stream ? 'text/event-stream' : 'application/json',
@@ -356,11 +374,11 @@ export async function unsentCall(
     },
     parseFailure,
     fetch: connection.fetch,
-    signal,
-    clock,
-    requestTimeoutMs,
-    streamTimeoutMs,
   }
+}
+
+function bearer(key: string): CallHeaders {
+  return { authorization: `Bearer ${key}` }
 }
 
 /** A header with the values of all layers, each once. */

@@ -2,7 +2,8 @@ import { AdapterError } from '../../errors/errors.ts'
 import { base64ToBytes } from '../../make/media.ts'
 import { mimeTypeOf } from '../../make/sniff.ts'
 import { asCallerCounts } from '../../run/context.ts'
-import type { InlineFile, MediaFile } from '../../types/media.ts'
+import type { Image, InlineFile, MediaFile } from '../../types/media.ts'
+import type { Part } from '../../types/message.ts'
 import type { ModelRequest } from '../../types/request.ts'
 
 /** What a file is, as far as providers tell files apart. */
@@ -31,8 +32,15 @@ export function fileText(file: InlineFile): string {
   return new TextDecoder().decode(base64ToBytes(file.base64))
 }
 
-/** The error for a file that an API does not take: what it is, and what to do instead. */
-export function unsupportedFile(provider: string, file: MediaFile, instead: string): AdapterError {
+/**
+ * The error for an image or a file that an API does not take: what it is, and what to do instead. Throw it from `render`: its place in
+ * the request is added to its message.
+ */
+export function unsupportedFile(
+  provider: string,
+  file: MediaFile | Image,
+  instead: string,
+): AdapterError {
   const mimeType = fileMimeType(file)
   const how = { base64: 'as bytes', url: 'by URL', id: 'by id' }[file.type]
   const message = `${provider} does not take ${mimeType ?? 'a file of unknown type'} ${how} here: ${instead}`
@@ -45,7 +53,24 @@ export function unsupportedFile(provider: string, file: MediaFile, instead: stri
 }
 
 /** The files that errors are about. Renderers of single parts do not know where a part stands. */
-const refusedFiles = /* @__PURE__ */ new WeakMap<object, MediaFile>()
+const refusedFiles = /* @__PURE__ */ new WeakMap<object, MediaFile | Image>()
+
+/** Refuses the first image or file of a request, for an API that takes none. */
+export function refuseMedia(provider: string, request: ModelRequest): never {
+  const parts = request.messages.flatMap(({ content }) =>
+    typeof content === 'string' ? [] : content,
+  )
+  const [file] = parts.flatMap((part) => mediaIn(part) ?? [])
+  const instead = 'its API takes text only'
+  throw file === undefined
+    ? new AdapterError('unsupported_feature', `${provider} takes text only`, { provider })
+    : located(unsupportedFile(provider, file, instead), request)
+}
+
+function mediaIn(part: Part): MediaFile | Image | undefined {
+  if (part.type === 'image') return part.image
+  return part.type === 'file' ? part.file : undefined
+}
 
 /** What the rendering of a request threw. The error of a file gets the place of the file in its message. */
 export function located(thrown: unknown, request: ModelRequest): unknown {
@@ -55,7 +80,7 @@ export function located(thrown: unknown, request: ModelRequest): unknown {
     typeof content === 'string'
       ? []
       : content.flatMap((part, at) =>
-          part.type === 'file' && part.file === file
+          mediaIn(part) === file
             ? [{ path: `messages[${index}].content[${at}]`, problem: thrown.message }]
             : [],
         ),

@@ -1,7 +1,15 @@
-import { isObject } from '../../types/guards.ts'
+import { defined, isObject } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
+import { usageFields, type Usage } from '../../types/response.ts'
 
 // The readers take values that come from JSON.parse, which makes nothing but JSON. This is why the casts are right.
+
+/** The JSON object in a piece of an answer. Anything else is a `SyntaxError`. */
+export function parseChunk(data: string): JsonObject {
+  const chunk = asObject(JSON.parse(data))
+  if (chunk === undefined) throw new SyntaxError('a chunk is not a JSON object')
+  return chunk
+}
 
 /** The value if it is an object. */
 export function asObject(value: unknown): JsonObject | undefined {
@@ -21,4 +29,26 @@ export function asText(value: unknown): string | undefined {
 /** The value if it is a finite number. */
 export function asCount(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined
+}
+
+/**
+ * The counts that were sent, as usage; `undefined` if there is none. Without a `totalTokens` of the provider's it is the sum of
+ * input and output, if both are known.
+ */
+export function asUsage(
+  counts: Readonly<Partial<Record<keyof Usage, unknown>>>,
+  extra?: JsonObject,
+): Usage | undefined {
+  const usage: { -readonly [Field in keyof Usage]: Usage[Field] } = {}
+  for (const field of usageFields) {
+    const count = asCount(counts[field])
+    if (count !== undefined) usage[field] = count
+  }
+  const { inputTokens, outputTokens } = usage
+  if (inputTokens !== undefined && outputTokens !== undefined) {
+    usage.totalTokens ??= inputTokens + outputTokens
+  }
+  const others = extra === undefined || Object.keys(extra).length === 0 ? undefined : extra
+  const all = defined<Usage>({ ...usage, extra: others })
+  return Object.keys(all).length === 0 ? undefined : all
 }

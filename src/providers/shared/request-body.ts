@@ -1,5 +1,8 @@
 import { AdapterError } from '../../errors/errors.ts'
+import { keysOf } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
+import { reasoningEfforts, type ModelRequest, type ReasoningEffort } from '../../types/request.ts'
+import type { Warn } from '../../types/warning.ts'
 
 /** Members of a body. A member without a value is left out. */
 type Members = Readonly<Record<string, JsonValue | undefined>>
@@ -17,6 +20,71 @@ export function requestBody<T>(fields: Readonly<Record<keyof T, Members>>): Json
     }
   }
   return body
+}
+
+/** The settings that are one value, for which most APIs have a parameter. */
+export type Setting = Exclude<
+  keyof ModelRequest,
+  | 'model'
+  | 'messages'
+  | 'tools'
+  | 'toolChoice'
+  | 'responseFormat'
+  | 'reasoning'
+  | 'promptCache'
+  | 'providerOptions'
+  | 'metadata'
+>
+
+/**
+ * The settings of a request under the names of an API's parameters. A setting that is `undefined` in the table has no parameter:
+ * the request's warnings name it. The table has every setting, so that a new one is a compile error in each adapter.
+ */
+export function requestSettings(
+  request: ModelRequest,
+  parameters: Readonly<Record<Setting, string | undefined>>,
+  context: { readonly warn: Warn },
+): JsonObject {
+  const settings: Record<string, JsonValue> = {}
+  for (const setting of keysOf<Record<Setting, unknown>>(parameters)) {
+    const name = parameters[setting]
+    const value = request[setting]
+    if (value === undefined) continue
+    if (name === undefined) leaveOut(request, [setting], context, ': the API has no such parameter')
+    else settings[name] = value
+  }
+  return settings
+}
+
+/** Warns about every one of these settings that the request has. `when` ends the sentence: "takes no seed while it reasons". */
+export function leaveOut(
+  request: ModelRequest,
+  settings: readonly (keyof ModelRequest)[],
+  { warn }: { readonly warn: Warn },
+  when = '',
+): void {
+  for (const setting of settings) {
+    if (request[setting] !== undefined) warn(setting, `${request.model} takes no ${setting}${when}`)
+  }
+}
+
+/**
+ * The effort to send: the one that the request asks for, or the nearest of those that the model takes, with a warning. `undefined`
+ * when the request does not ask for one.
+ */
+export function nearestEffort<Effort extends ReasoningEffort>(
+  { model, reasoning }: ModelRequest,
+  taken: readonly Effort[],
+  { warn }: { readonly warn: Warn },
+): Effort | undefined {
+  if (reasoning === undefined) return undefined
+  const wanted = reasoningEfforts.indexOf(reasoning.effort)
+  const distance = (effort: Effort): number => Math.abs(reasoningEfforts.indexOf(effort) - wanted)
+  // Of two that are equally near, the one that thinks more.
+  const [sent] = taken.toReversed().toSorted((one, other) => distance(one) - distance(other))
+  const problem = otherEffort(reasoning.effort, sent ?? 'none')
+  if (problem !== undefined) warn('reasoning', `${model} ${problem}`)
+  return sent
 }
 
 /** What is told when a model is sent another effort than the caller asked for, the same on every provider. */

@@ -152,6 +152,67 @@ export const storeMutants: readonly Mutant<StoreHarness>[] = [
       save: (session, options) => store.save({ ...session, id: key(session.id) }, options),
     }
   }),
+  inMemory('ids have up to 511 characters', 'ids have up to 512 characters', (store) => ({
+    ...store,
+    save: async (session, options) => {
+      if (session.id.length === 512) throw new SessionError('unavailable', 'too long')
+      return store.save(session, options)
+    },
+  })),
+  inMemory(
+    'an illegal id is just not there',
+    'an id that no store can hold is refused',
+    (store) => ({
+      ...store,
+      load: async (id) => (id.length > 512 ? undefined : store.load(id)),
+    }),
+  ),
+  inMemory(
+    'NUL is left out',
+    'text of all kinds survives, in the conversation and in metadata',
+    (store) => ({
+      ...store,
+      save: (session, options) =>
+        store.save(
+          JSON.parse(JSON.stringify(session).replaceAll('\\u0000', '')) as SavedSession,
+          options,
+        ),
+    }),
+  ),
+  inMemory(
+    'saves are counted as events',
+    'a session without a log has no events folded in',
+    (store) => ({
+      ...store,
+      load: async (id) => {
+        const stored = await store.load(id)
+        return stored && { ...stored, lastEventId: stored.version }
+      },
+    }),
+  ),
+  inMemory('a list is ordered by UTF-16', 'a list is ordered by code points', (store) => ({
+    ...store,
+    list: async ({ limit, after, ...options } = {}) =>
+      (await store.list(options))
+        .filter(({ id }) => after === undefined || id > after)
+        .toSorted((left, right) => (left.id < right.id ? -1 : 1))
+        .slice(0, limit),
+  })),
+  inMemory(
+    'metadata is compared as text',
+    'a list shows metadata, and is limited to some of it',
+    (store) => ({
+      ...store,
+      list: async ({ metadata = {}, limit, ...options } = {}) =>
+        (await store.list(options))
+          .filter((row) =>
+            Object.entries(metadata).every(
+              ([name, value]) => textual(row.metadata?.[name]) === textual(value),
+            ),
+          )
+          .slice(0, limit),
+    }),
+  ),
   inMemory('a save has no time', 'the time of a save is told', (store) => ({
     ...store,
     load: async (id) => {
@@ -300,6 +361,11 @@ function inFiles(
   make: (folder: string, files: StoreFiles) => SessionStore,
 ): Mutant<StoreHarness> {
   return { defect, caught, harness: fileHarness(make) }
+}
+
+/** A value as text, in which a number is like its digits. */
+function textual(value: unknown): string {
+  return (JSON.stringify(value) ?? '').replaceAll('"', '')
 }
 
 function textOf({ thread }: SavedSession): string {

@@ -1,33 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { secretsOf } from '../../../src/http/secrets.ts'
 import { sseSplitter } from '../../../src/http/sse.ts'
-import { bodyDecoder } from '../../../src/http/stream-http.ts'
 import { messageDecoder } from '../../../src/providers/anthropic/decode.ts'
-import type { ModelEvent } from '../../../src/types/events.ts'
+import { decodeBytes } from '../../support/decode-bytes.ts'
 import { block, head, named, recordings, tail, text, toolUse } from './support.ts'
 
 /** Decodes bytes that are cut into these pieces. An error among the events is the last item. */
 function decodePieces(...pieces: readonly Uint8Array[]): readonly unknown[] {
-  const facts = {
-    provider: 'anthropic',
-    requestId: 'run',
-    newId: () => 'id',
-    rawChunks: false,
-    warnings: [],
-    warn: () => undefined,
-    providerRequestId: undefined,
-    clean: (words: string) => words,
-  }
-  const decoder = messageDecoder(facts)
-  const body = bodyDecoder(decoder, sseSplitter(), {
-    secrets: secretsOf({ provider: 'p', url: '', headers: {} }),
-  })
-  const out: ModelEvent[] = []
-  for (const piece of [...pieces, undefined]) {
-    const stopped = body.take(piece, out)
-    if (stopped !== undefined) return [...out, stopped.problem]
-  }
-  return out
+  const { events, stopped } = decodeBytes('anthropic', messageDecoder, sseSplitter(), pieces)
+  return stopped === undefined ? events : [...events, stopped.problem]
 }
 
 function bytesOf(body: string): Uint8Array {

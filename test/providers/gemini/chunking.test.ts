@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { secretsOf } from '../../../src/http/secrets.ts'
-import { bodyDecoder } from '../../../src/http/stream-http.ts'
 import { bodySplitter, jsonSplitter } from '../../../src/providers/gemini/split-body.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
+import { decodeBytes } from '../../support/decode-bytes.ts'
 import { bareDecoder, chunk, eventsOf, lastChunk, sseBody, stubbed } from './support.ts'
 
 const chunks = [
@@ -24,16 +23,9 @@ const bytesOf = (body: string): Uint8Array => new TextEncoder().encode(body)
 
 /** The events of a body that arrives in these pieces, and the problem that stopped it. */
 function decodePieces(pieces: readonly Uint8Array[]) {
-  const decoder = bareDecoder()
-  const body = bodyDecoder(decoder, bodySplitter(), {
-    secrets: secretsOf({ provider: 'p', url: '', headers: {} }),
-  })
-  const events: ModelEvent[] = []
-  for (const piece of [...pieces, undefined]) {
-    const stopped = body.take(piece, events)
-    if (stopped !== undefined) return { events, problem: stopped.problem }
-  }
-  return decoder.done ? { events } : { events, problem: 'no end' }
+  const { events, done, stopped } = decodeBytes('gemini', bareDecoder, bodySplitter(), pieces)
+  if (stopped !== undefined) return { events, problem: stopped.problem }
+  return done ? { events } : { events, problem: 'no end' }
 }
 
 const read = (body: string): Promise<readonly ModelEvent[]> => eventsOf(stubbed({ body }).adapter)

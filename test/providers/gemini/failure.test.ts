@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parseFailure } from '../../../src/providers/gemini/failure.ts'
+import { parseJson } from '../../../src/types/guards.ts'
 import { eventsOf, generated, stubbed } from './support.ts'
 
 interface GoogleError {
@@ -9,13 +10,10 @@ interface GoogleError {
   readonly details?: readonly object[]
 }
 
-const failure = (status: number, body: unknown, headers: Record<string, string> = {}) =>
-  parseFailure(
-    status,
-    typeof body === 'string' ? body : JSON.stringify(body),
-    new Headers(headers),
-    0,
-  )
+const failure = (status: number, body: unknown) => {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  return parseFailure({ status, body: text, json: parseJson(text), headers: new Headers(), now: 0 })
+}
 
 const details = (...items: readonly object[]): GoogleError => ({ message: 'No.', details: items })
 
@@ -96,9 +94,11 @@ describe('the reason of a failed response', () => {
     expect(failure(429, { error }).retryAfterMs).toBe(ms)
   })
 
-  test('a header takes precedence over the retry delay in the body', () => {
-    const error = details({ retryDelay: '9s' })
-    expect(failure(429, { error }, { 'retry-after': '2' }).retryAfterMs).toBe(2000)
+  test('a header takes precedence over the retry delay in the body', async () => {
+    const body = JSON.stringify({ error: details({ retryDelay: '9s' }) })
+    const headers = { 'retry-after': '2' }
+    const { adapter } = stubbed({ body, status: 429, headers })
+    await expect(eventsOf(adapter)).rejects.toMatchObject({ retryAfterMs: 2000 })
   })
 
   test('an error may be its message alone', () => {
@@ -110,8 +110,9 @@ describe('the reason of a failed response', () => {
 
   test.each(['<html>Not found</html>', '', '[]', '{"error":7}', 'null'])(
     'without a readable error (%s) the status gives the reason',
-    (body) => {
-      expect(failure(503, body, { 'retry-after': '1' })).toEqual({
+    async (body) => {
+      const { adapter } = stubbed({ body, status: 503, headers: { 'retry-after': '1' } })
+      await expect(eventsOf(adapter)).rejects.toMatchObject({
         reason: 'provider_unavailable',
         retryAfterMs: 1000,
       })

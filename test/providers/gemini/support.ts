@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { AdapterOptions, ChatAdapter } from '../../../src/contracts/adapter.ts'
 import { gemini, type GeminiOptions } from '../../../src/gemini.ts'
+import type { MakeDecoder } from '../../../src/http/stream-http.ts'
 import { answerDecoder } from '../../../src/providers/gemini/decode.ts'
 import { collectEventsSync } from '../../../src/run/read-stream.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
@@ -100,19 +101,11 @@ export async function generated(
 }
 
 /** A decoder that is fed by hand. */
-export function bareDecoder(): ReturnType<typeof answerDecoder> {
-  const facts = {
-    provider: 'gemini',
-    requestId: 'run',
-    newId: (kind: string) => kind,
-    rawChunks: false,
-    warnings: [],
-    warn: () => undefined,
-    providerRequestId: undefined,
-    clean: (text: string) => text,
-  }
-  return answerDecoder({ facts, history: [], whole: false, newId: undefined })
-}
+export const bareDecoder: MakeDecoder = answerDecoder({
+  history: [],
+  whole: false,
+  newId: undefined,
+})
 
 /** The events that chunks decode to. */
 export function decode(

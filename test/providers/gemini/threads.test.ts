@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { renderRequest } from '../../../src/providers/gemini/render-request.ts'
 import { collectEventsSync } from '../../../src/run/read-stream.ts'
-import type { ModelEvent } from '../../../src/types/events.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
 import { messageText, type Message } from '../../../src/types/message.ts'
 import { jsonObject, text, transcript, word } from '../../support/arbitraries.ts'
+import { bareAnswer } from '../../support/decode-bytes.ts'
 import { bareDecoder, chunk, lastChunk, request } from './support.ts'
 
 interface Turn {
@@ -89,13 +89,9 @@ describe('an answer', () => {
     )
     fc.assert(
       fc.property(apart, fc.boolean(), (sent, trailing) => {
-        const decoder = bareDecoder()
-        const events: ModelEvent[] = []
         const chunks = joined(sent).flatMap((part) => piecesOf(part, trailing))
-        for (const part of chunks) decoder.push(JSON.stringify(chunk([part])), undefined, events)
-        decoder.push(JSON.stringify(lastChunk()), undefined, events)
-        decoder.end(events)
-        expect(collectEventsSync(events).message).toEqual(decodeParts(sent))
+        const message = decodeChunks([...chunks.map((part) => chunk([part])), lastChunk()])
+        expect(message).toEqual(decodeParts(sent))
       }),
       { numRuns: 300 },
     )
@@ -118,11 +114,15 @@ describe('an answer', () => {
 })
 
 function decodeParts(parts: readonly JsonObject[]): Message {
-  const decoder = bareDecoder()
-  const events: ModelEvent[] = []
-  decoder.push(JSON.stringify(lastChunk(parts)), undefined, events)
-  decoder.end(events)
-  return collectEventsSync(events).message
+  return decodeChunks([lastChunk(parts)])
+}
+
+function decodeChunks(chunks: readonly JsonObject[]): Message {
+  const answer = bareAnswer('gemini')
+  const decoder = bareDecoder(answer.sink)
+  for (const one of chunks) decoder.push(JSON.stringify(one), undefined)
+  decoder.end?.()
+  return collectEventsSync(answer.take()).message
 }
 
 /** Consecutive texts without a signature become one; empty ones are left out. */

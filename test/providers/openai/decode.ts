@@ -1,14 +1,11 @@
-import { randomId } from '../../../src/core/ids.ts'
-import { secretsOf } from '../../../src/http/secrets.ts'
 import { sseSplitter } from '../../../src/http/sse.ts'
-import { bodyDecoder } from '../../../src/http/stream-http.ts'
 import { openai } from '../../../src/openai.ts'
 import { chatDecoder } from '../../../src/providers/openai/decode-chat.ts'
 import { responsesDecoder } from '../../../src/providers/openai/decode-responses.ts'
-import type { CallFacts } from '../../../src/providers/shared/call.ts'
 import { collectEventsSync } from '../../../src/run/read-stream.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
 import type { ModelResponse } from '../../../src/types/response.ts'
+import { decodeBytes } from '../../support/decode-bytes.ts'
 import { sse } from '../../support/http-server.ts'
 import { readAll, request } from './request.ts'
 
@@ -28,25 +25,9 @@ export async function eventsOf(
 
 /** The events of a body that arrives in these pieces, without a server in between. */
 export function eventsOfBytes(api: Api, ...pieces: readonly Uint8Array[]): readonly ModelEvent[] {
-  const facts: CallFacts = {
-    provider: 'openai',
-    requestId: 'run',
-    newId: randomId,
-    rawChunks: false,
-    warnings: [],
-    warn: () => undefined,
-    providerRequestId: undefined,
-    clean: (text) => text,
-  }
-  const decoder = api === 'chat' ? chatDecoder(facts) : responsesDecoder(facts)
-  const body = bodyDecoder(decoder, sseSplitter(), {
-    secrets: secretsOf({ provider: 'p', url: '', headers: {} }),
-  })
-  const events: ModelEvent[] = []
-  for (const piece of [...pieces, undefined]) {
-    const stopped = body.take(piece, events)
-    if (stopped !== undefined) throw stopped.problem
-  }
+  const decoder = api === 'chat' ? chatDecoder : responsesDecoder
+  const { events, stopped } = decodeBytes('openai', decoder, sseSplitter(), pieces)
+  if (stopped !== undefined) throw stopped.problem
   return events
 }
 

@@ -1,0 +1,91 @@
+export {
+  chatAdapter,
+  settleConnection,
+  unsentCall,
+  urlOf,
+  warningList,
+} from './providers/shared/call.ts'
+export type {
+  CallHeaders,
+  Connection,
+  ConnectionDefaults,
+  ConnectionOptions,
+  NamedRequest,
+  ProviderWire,
+  RenderContext,
+  RenderedCall,
+  UnsentCall,
+} from './providers/shared/call.ts'
+export { must, type Check } from './schema/checks.ts'
+export {
+  streamHttp,
+  type AnswerDecoder,
+  type CallSource,
+  type MakeDecoder,
+} from './http/stream-http.ts'
+export type { AnsweredCall, CallSink } from './http/answer.ts'
+export type { Fetch, HttpCall, HttpFailure, Refusal } from './http/call.ts'
+export { postForJson, type JsonAnswer } from './http/post.ts'
+export { sseSplitter, type BodySplitter, type OnEvent } from './http/sse.ts'
+export { ndjsonSplitter } from './http/ndjson.ts'
+export { sniffedBody, wholeBody } from './http/whole-body.ts'
+export { retryAfterMs } from './http/failure.ts'
+export { reasonOfStatus } from './errors/errors.ts'
+export { embeddedStream, type EmbeddedModel } from './providers/shared/embedded-stream.ts'
+export {
+  assistantMessage,
+  messageBuilder,
+  parseArguments,
+  type MessageBuilder,
+  type MessageEnd,
+  type MessageSink,
+  type StartFacts,
+} from './make/message-builder.ts'
+export {
+  asEntries,
+  asMembers,
+  lowerSchema,
+  type LoweredSchema,
+  type OtherForm,
+  type SchemaDialect,
+  type SchemaPlace,
+} from './schema/lower-schema.ts'
+export { requestSchemas, type RequestSchemas } from './providers/shared/schemas.ts'
+export type { AnswerForms } from './make/answer-text.ts'
+export { mergeOptions, optionsFor } from './make/provider-options.ts'
+export {
+  leaveOut,
+  nearestEffort,
+  notTogether,
+  requestBody,
+  requestSettings,
+  type Setting,
+} from './providers/shared/request-body.ts'
+export {
+  base64Of,
+  sortedContent,
+  toolNames,
+  type SortedContent,
+} from './providers/shared/content.ts'
+export { toolIds, type ToolIds } from './providers/shared/tool-ids.ts'
+export {
+  fileKind,
+  fileMimeType,
+  fileText,
+  unsupportedFile,
+  type FileKind,
+} from './providers/shared/files.ts'
+export { imageBase64, loadImage, type LoadedImage } from './vision/load-images.ts'
+export type { Download, FetchImages, ImageLimits } from './vision/fetch-image.ts'
+export { imageFailure, resolveMedia, type MediaLimits } from './vision/resolve-images.ts'
+export { textPositions } from './providers/shared/text-positions.ts'
+export {
+  asCount,
+  asList,
+  asObject,
+  asText,
+  asUsage,
+  parseChunk,
+} from './providers/shared/read-json.ts'
+export { defined } from './types/guards.ts'
+export type { Warn } from './types/warning.ts'

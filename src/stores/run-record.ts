@@ -1,0 +1,166 @@
+import { defined } from '../types/guards.ts'
+import type { JsonObject } from '../types/json.ts'
+import type { SessionStatus } from '../types/session.ts'
+import {
+  busy,
+  leaseLost,
+  type AcquiredLease,
+  type AcquireOptions,
+  type PushOptions,
+  type RunState,
+} from './run-store.ts'
+import { refuseStale, type Lease, type SaveOptions, type SessionRow } from './session-store.ts'
+
+/**
+ * What a store without a database knows about a session besides its text and its log. The functions below are the rules of leases,
+ * commands and wake-ups: each changes a record, in one synchronous step.
+ */
+export interface RunRecord {
+  /** The number of saves; 0 before the first one. */
+  version: number
+  status: SessionStatus
+  metadata?: JsonObject | undefined
+  updatedAt: number
+  /** The number of the last event that is folded into the session. */
+  folded: number
+  lastEventId: number
+  lastCommandId: number
+  inbox: unknown[]
+  /** The keys of commands, and when they came. */
+  readonly keys: Map<string, number>
+  token: number
+  /** Set while there is a lease, live or expired. */
+  owner?: string | undefined
+  /** The end of the lease, or else the time at which the session is due. Absent at rest. */
+  dueAt?: number | undefined
+  stop: boolean
+}
+
+/** The record of a session of which nothing is known. */
+export function emptyRecord(now: number): RunRecord & { inbox: never[] } {
+  return {
+    version: 0,
+    status: 'idle',
+    metadata: {},
+    updatedAt: now,
+    folded: 0,
+    lastEventId: 0,
+    lastCommandId: 0,
+    inbox: [],
+    keys: new Map(),
+    token: 0,
+    stop: false,
+  }
+}
+
+/** Whether somebody owns the session now. */
+export function isLive({ owner, dueAt }: RunRecord, now: number): boolean {
+  return owner !== undefined && dueAt !== undefined && dueAt > now
+}
+
+/** Whether something is to be done, and nobody does it. */
+export function isDue({ dueAt }: RunRecord, now: number): boolean {
+  return dueAt !== undefined && dueAt <= now
+}
+
+/** Whether a record was only made to take its lease. */
+export function isEmpty({ version, keys, lastEventId, dueAt }: RunRecord): boolean {
+  return version === 0 && keys.size === 0 && lastEventId === 0 && dueAt === undefined
+}
+
+/** Throws unless the lease is the newest of the session. */
+export function assertOwned<Known extends RunRecord>(
+  id: string,
+  record: Known | undefined,
+  lease: Lease,
+): asserts record is Known {
+  if (record === undefined || record.token !== lease.token) throw leaseLost(id, lease)
+}
+
+/** Throws unless a save may replace what is stored. */
+export function assertSavable(
+  id: string,
+  record: RunRecord | undefined,
+  { lease, ifVersion }: SaveOptions,
+  now: number,
+): void {
+  if (lease !== undefined) assertOwned(id, record, lease)
+  else if (record !== undefined && isLive(record, now)) {
+    throw busy(id, 'it cannot be saved without its lease')
+  }
+  refuseStale(id, record?.version ?? 0, ifVersion)
+}
+
+/** Takes the lease of a session that nobody owns. The token must be larger than every earlier one. */
+export function takeLease(
+  record: RunRecord,
+  { owner, ttlMs }: AcquireOptions,
+  token: number,
+  now: number,
+): AcquiredLease {
+  const waitMs = record.owner === undefined ? (record.dueAt ?? now) - now : 0
+  const expiresAt = now + ttlMs
+  Object.assign(record, { token, owner, dueAt: expiresAt })
+  const wakeInMs = waitMs > 0 && record.inbox.length === 0 ? waitMs : undefined
+  return defined<AcquiredLease>({ token, expiresAt, wakeInMs })
+}
+
+/** Whether a lease is the newest and was not given back. */
+export function holds<Known extends RunRecord>(
+  record: Known | undefined,
+  { token }: Lease,
+): record is Known {
+  return record !== undefined && record.token === token && record.owner !== undefined
+}
+
+/** Gives the lease back. Returns whether the session is due now. */
+export function giveBack(record: RunRecord, wakeInMs: number | undefined, now: number): boolean {
+  const wakeAt = wakeInMs === undefined ? undefined : now + wakeInMs
+  const dueAt = record.inbox.length > 0 ? now : wakeAt
+  Object.assign(record, { owner: undefined, stop: false, dueAt })
+  return isDue(record, now)
+}
+
+/** Makes room for a command that its caller puts into the inbox. Returns `false` if its key is known. */
+export function receive(
+  id: string,
+  record: RunRecord,
+  { key, ifIdle }: PushOptions,
+  now: number,
+): boolean {
+  if (key !== undefined && record.keys.has(key)) return false
+  if (ifIdle === true && record.dueAt !== undefined) throw busy(id, 'it takes no command')
+  if (key !== undefined) record.keys.set(key, now)
+  if (!isLive(record, now)) record.dueAt = Math.min(record.dueAt ?? now, now)
+  return true
+}
+
+/** Notes a stop request. Returns `false`, and changes nothing, at rest. */
+export function askToStop(record: RunRecord, now: number): boolean {
+  if (record.dueAt === undefined) return false
+  record.stop = true
+  if (record.owner === undefined) record.dueAt = Math.min(record.dueAt, now)
+  return true
+}
+
+/** The record in a list. */
+export function rowOf(id: string, record: RunRecord): SessionRow {
+  const { status, version, updatedAt, dueAt, metadata } = record
+  const running = dueAt !== undefined
+  return defined<SessionRow>({ id, status, version, updatedAt, running, metadata })
+}
+
+/** The record for a quick look. */
+export function stateOf(record: RunRecord, now: number): RunState {
+  const { version, status, lastEventId, lastCommandId, inbox, owner, dueAt } = record
+  return defined<RunState>({
+    version,
+    status,
+    running: dueAt !== undefined,
+    lastEventId,
+    lastCommandId,
+    queued: inbox.length,
+    owner: isLive(record, now) ? owner : undefined,
+    dueAt,
+  })
+}
