@@ -54,22 +54,6 @@ export const failureCases: readonly ChatCase[] = [
       ),
   },
   {
-    name: 'a failure in the middle has the reason that the provider gives',
-    capability: 'stream_failures',
-    async run(harness) {
-      for (const reason of ['rate_limited', 'invalid_request']) {
-        await broken(
-          harness,
-          [
-            ['text_delta', 'so far'],
-            ['error_event', reason, {}],
-          ],
-          { kind: 'adapter', reason, contract: 'midStream' },
-        )
-      }
-    },
-  },
-  {
     name: 'a failure that the provider reports in place of an answer is a failure',
     capability: 'stream_failures',
     run: (harness) =>
