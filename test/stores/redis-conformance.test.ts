@@ -5,7 +5,7 @@ import { clients, findRedis, redisRuns, redisSessions } from './redis.ts'
 const found = await findRedis()
 
 if ('missing' in found) {
-  test.skip(`redisStore: ${found.missing}`, () => undefined)
+  test.skipIf(true)(`redisStore: ${found.missing}`, () => undefined)
 } else {
   describe.each(Object.entries(clients))('redisStore with %s', (_name, open) => {
     register(sessionStoreCases, redisSessions(found.url, open), test)

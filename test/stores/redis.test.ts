@@ -23,9 +23,10 @@ import {
 
 const found = await findRedis()
 const url = 'url' in found ? found.url : ''
-const [withRedis, why] = 'missing' in found ? [test.skip, ` (${found.missing})`] : [test, '']
+const [withRedis, why] =
+  'missing' in found ? [test.skipIf(true), ` (${found.missing})`] : [test, '']
 const canStart = canStartRedis()
-const withOwnRedis = canStart ? test : test.skip
+const withOwnRedis = test.skipIf(!canStart)
 const whyNot = canStart ? '' : ' (there is no redis-server)'
 
 const worker = fileURLToPath(new URL('redis-worker.mjs', import.meta.url))

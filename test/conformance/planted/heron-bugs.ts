@@ -105,11 +105,6 @@ export const heronBugs: Bugs = {
       ],
     ],
   },
-  'a failure in the middle has the reason that the provider gives': {
-    'every failure in the middle is unknown': [
-      ["  return codes[code] ?? 'unknown'", "  return 'unknown'"],
-    ],
-  },
   'a failure in the middle says how long to wait': {
     'the wait in the middle is lost': [
       ['        ...(event.wait_ms === undefined ? {} : { retryAfterMs: event.wait_ms }),\n', ''],
@@ -133,6 +128,9 @@ export const heronBugs: Bugs = {
         "    yield [...reply.take(), { type: 'error', error: failure.toJSON() }]",
         "    finish(reply, 'end')\n    yield reply.take()",
       ],
+    ],
+    'every failure in the middle is unknown': [
+      ["  return codes[code] ?? 'unknown'", "  return 'unknown'"],
     ],
   },
   'a key of any form that the provider repeats is in nothing that leaves the adapter': {
