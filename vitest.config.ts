@@ -15,6 +15,8 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.test.ts'],
+    // They are part of `npm run test:long`: vitest.browser.config.ts.
+    exclude: ['**/node_modules/**', 'test/browser/**'],
     setupFiles: ['test/support/seed.ts'],
     reporters: ['default', './test/support/shared-reporter.ts'],
     // No module keeps state between tests, so files may share a worker, which is four times faster.

@@ -1,41 +1,50 @@
-// A support agent in one conversation: a question to the customer, an approval, a result that comes late, and a ticket at the end.
-import { createEngine, Session } from 'allm-ts'
+// A support agent as a service: a slow tool, an approval by staff, a result of the back office hours later, and a ticket at the end.
+import type { RunView } from 'allm-ts/runs'
+import { memoryStore } from 'allm-ts/stores'
 import { choose } from './choose.ts'
-import { summarize, supportTools } from './support-agent.ts'
+import { supportService } from './support-agent/service.ts'
 
-const engine = createEngine({
+const { handle, runs } = supportService({
   ...choose([
+    [['tool_call', { id: 'c1', name: 'track_parcel', arguments: { order: 7 } }]],
     [
-      ['tool_call', { id: 'c1', name: 'choose_seat', arguments: { order: 8 } }],
       ['tool_call', { id: 'c2', name: 'refund', arguments: { order: 7, euros: 40 } }],
       ['tool_call', { id: 'c3', name: 'inspect_parcel', arguments: { order: 7 } }],
     ],
-    [['text', 'Seat 14C is booked. I asked for the refund; the lamp is being inspected.']],
     [['text', 'The lamp is broken, and 30 euros are on their way.']],
-    [['text', '{"subject":"Seat and refund","orders":[7,8],"refundedEuros":30,"resolved":true}']],
+    [['text', '{"subject":"A broken lamp","orders":[7],"refundedEuros":30,"resolved":true}']],
   ]),
-  tools: supportTools,
-  instructions: 'You work for the support of a shop. Be brief.',
+  store: memoryStore(), // or fileStore, sqliteStore, postgresStore, redisStore
+  shops: {
+    lamps: {
+      carriers: ['Post', 'Fleet'],
+      track: async (_order, carrier) => (carrier === 'Fleet' ? 'in the depot' : undefined),
+      refund: async (order, euros) => console.log('paid', euros, 'euros for order', order),
+    },
+  },
+  whoIs: ({ headers }) => ({ tenant: 'lamps', name: 'ada', isStaff: headers.has('x-staff') }),
 })
 
-let { session } = await Session.start(engine, 'A seat for order 8, and my money back for order 7.')
-console.log(session.status, session.pendingQuestion, session.pendingQuestionOptions?.['choices'])
+/** What a browser does with `connectRun` of `allm-ts/client`. */
+async function call(path: string, body?: object, headers = {}): Promise<unknown> {
+  const post = { method: 'POST', body: JSON.stringify(body) }
+  const json = { 'content-type': 'application/json', ...headers }
+  const url = `http://localhost/support/lamps.ada${path}`
+  return (await handle(new Request(url, { headers: json, ...(body && post) }))).json()
+}
 
-// The customer answers, and does not wait for the others. Each time the session could be saved, and loaded elsewhere.
-session = (await Session.reply(engine, session, '14C')).session
-const { session: waiting, result } = await Session.reply(engine, session, 'Is that all?')
-console.log(waiting.status, result.outputText)
+await call('/messages', { text: 'Where is my lamp? If it is broken, I want my money back.' })
+await runs.wait('lamps.ada')
+const { status, tools, pendingApprovals } = (await call('')) as RunView
+console.log(status, tools.map(({ name }) => name).join(', '), pendingApprovals[0]?.arguments)
 
-// Hours later: a colleague approves less, and the back office is done.
-const approved = Session.approve(waiting, 'c2', { arguments: { order: 7, euros: 30 } })
-const settled = Session.submitToolResult(approved, 'c3', 'the lamp is broken')
-const last = await Session.resume(engine, settled)
-console.log(last.session.status, last.result.outputText)
-
-// A structured answer, validated and typed.
-const { subject, orders, refundedEuros, resolved } = await summarize(engine, last.session)
-console.log(resolved ? 'resolved:' : 'open:', subject, orders, refundedEuros.toFixed(2))
-// => awaiting_user Which seat? [ '12A', '14C' ]
-// => awaiting_approval Seat 14C is booked. I asked for the refund; the lamp is being inspected.
-// => completed The lamp is broken, and 30 euros are on their way.
-// => resolved: Seat and refund [ 7, 8 ] 30.00
+// Hours later, perhaps in another process: the back office is done, and a colleague approves less.
+await call('/tools/c3', { result: 'the lamp is broken' }, { 'x-staff': 'yes' })
+const approval = { approve: true, arguments: { order: 7, euros: 30 } }
+await call('/approvals/c2', approval, { 'x-staff': 'yes' })
+console.log((await runs.wait('lamps.ada')).result.outputText)
+console.log(JSON.stringify(await call('/ticket', undefined, { 'x-staff': 'yes' })))
+// => awaiting_approval track_parcel, refund, inspect_parcel { order: 7, euros: 40 }
+// => paid 30 euros for order 7
+// => The lamp is broken, and 30 euros are on their way.
+// => {"subject":"A broken lamp","orders":[7],"refundedEuros":30,"resolved":true}

@@ -3,7 +3,13 @@ import type { ChatAdapter, ImageAdapter } from 'allm-ts'
 import { anthropic } from 'allm-ts/anthropic'
 import { gemini, geminiImages } from 'allm-ts/gemini'
 import { openai, openaiImages } from 'allm-ts/openai'
-import { fake, fakeImages, type ImageScriptEntry, type Script } from 'allm-ts/testing'
+import {
+  fake,
+  fakeImages,
+  type ImageScriptEntry,
+  type Script,
+  type ScriptFunction,
+} from 'allm-ts/testing'
 
 /**
  * The adapter of an example: the fake with the example's own scripts, unless a provider is named.
@@ -11,7 +17,10 @@ import { fake, fakeImages, type ImageScriptEntry, type Script } from 'allm-ts/te
  *     npm run example 03 -- --provider openai --model gpt-5-mini [--base-url …]
  *     ALLM_PROVIDER=anthropic ALLM_MODEL=claude-haiku-4-5 npm run example 03
  */
-export function choose(scripts: readonly Script[]): { adapter: ChatAdapter; model?: string } {
+export function choose(scripts: readonly Script[] | ScriptFunction): {
+  adapter: ChatAdapter
+  model?: string
+} {
   const { provider, model, baseUrl } = wishes()
   if (provider === 'openai') return { adapter: openai({ baseUrl }), model: model ?? 'gpt-5-mini' }
   if (provider === 'anthropic') {
@@ -20,7 +29,7 @@ export function choose(scripts: readonly Script[]): { adapter: ChatAdapter; mode
   if (provider === 'gemini') {
     return { adapter: gemini({ baseUrl }), model: model ?? 'gemini-2.5-flash' }
   }
-  return { adapter: fake({ scripts }) }
+  return { adapter: fake(typeof scripts === 'function' ? { script: scripts } : { scripts }) }
 }
 
 /** The same for examples that generate images. */

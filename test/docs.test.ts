@@ -9,7 +9,7 @@ import { root } from './support/root.ts'
 const folder = join(root, 'test/.snippets')
 const blocks = docBlocks().map((block) => ({
   ...block,
-  name: block.place.replaceAll(/[^A-Za-z0-9]+/g, '-'),
+  name: block.file?.replace(/\.ts$/, '') ?? block.place.replaceAll(/[^A-Za-z0-9]+/g, '-'),
 }))
 
 /** Set up like a user's project, but the entry points are the sources. */
@@ -87,6 +87,9 @@ test('a block is found with its place, its tags and its expected output', () => 
     '  ```ts no-run',
     '  await forever()',
     '  ```',
+    '```ts file=chat.ts',
+    'export const one = 1',
+    '```',
   ].join('\n')
   expect(blocksOf('x.md', text)).toEqual([
     {
@@ -96,6 +99,13 @@ test('a block is found with its place, its tags and its expected output', () => 
       prints: ['a', 'b'],
     },
     { place: 'x.md:10', code: 'await forever()\n', runs: false, prints: [] },
+    {
+      place: 'x.md:13',
+      code: 'export const one = 1\n',
+      runs: true,
+      file: 'chat.ts',
+      prints: [],
+    },
   ])
 })
 

@@ -9,6 +9,8 @@ export interface DocBlock {
   readonly code: string
   /** A block tagged `no-run` is only compiled: it needs a key, a server, or much time. */
   readonly runs: boolean
+  /** With the tag `file=NAME`: other blocks import it by that name. */
+  readonly file?: string
   /** The expected output, from its `// =>` comments, line by line. */
   readonly prints: readonly string[]
 }
@@ -27,10 +29,12 @@ export function blocksOf(file: string, text: string): readonly DocBlock[] {
   return [...text.matchAll(/^( *)```ts( [^\n]*)?\n([^]*?)^\1```$/gm)].map((match) => {
     const [, indent = '', tags = '', body = ''] = match
     const code = body.replaceAll(new RegExp(`^${indent}`, 'gm'), '')
+    const [, name] = /(?:^| )file=(\S+)/.exec(tags) ?? []
     return {
       place: `${file}:${text.slice(0, match.index).split('\n').length}`,
       code,
       runs: !tags.trim().split(/\s+/).includes('no-run'),
+      ...(name !== undefined && { file: name }),
       prints: [...code.matchAll(/\/\/ => ?(.*)$/gm)].map(([, line = '']) => line.trimEnd()),
     }
   })
