@@ -1,33 +1,31 @@
 import { isAllmError, type AdapterErrorReason } from '../errors/errors.ts'
 import type { Script } from '../testing/script.ts'
 import { keysOf } from '../types/guards.ts'
-import type { JsonObject } from '../types/json.ts'
 import type { ChatCapability } from './cases.ts'
 import { demand, show } from './demands.ts'
-import { runId, type ChatHarness, type Outcome } from './harness.ts'
+import { runId, usualStatuses, type ChatHarness, type Outcome } from './harness.ts'
 
 /** A failure before the first event. */
 interface Refusal {
   readonly reason: AdapterErrorReason
-  readonly details: JsonObject
   readonly capability?: ChatCapability
 }
 
-/** The failure of each reason. Those without a status are failures of the transport. */
+/** The failure of each reason. */
 const byReason: Readonly<
   Record<Exclude<AdapterErrorReason, 'no_scripted_response'>, Omit<Refusal, 'reason'>>
 > = {
-  authentication_failed: { details: { status: 401 } },
-  rate_limited: { details: { status: 429 } },
-  invalid_request: { details: { status: 400 } },
-  provider_unavailable: { details: { status: 503 } },
-  timeout: { details: { status: 408 } },
-  unknown: { details: { status: 418 } },
-  network_error: { details: {} },
-  malformed_response: { details: {} },
-  context_length_exceeded: { details: { status: 400 }, capability: 'detailed_errors' },
-  content_filter: { details: { status: 400 }, capability: 'detailed_errors' },
-  unsupported_feature: { details: { status: 400 }, capability: 'unsupported_feature' },
+  authentication_failed: {},
+  rate_limited: {},
+  invalid_request: {},
+  provider_unavailable: {},
+  timeout: {},
+  unknown: {},
+  network_error: {},
+  malformed_response: {},
+  context_length_exceeded: { capability: 'detailed_errors' },
+  content_filter: { capability: 'detailed_errors' },
+  unsupported_feature: { capability: 'unsupported_feature' },
 }
 
 /** Every failure before the first event. */
@@ -35,15 +33,15 @@ export const refusals: readonly Refusal[] = keysOf(byReason).map((reason) =>
   Object.assign({ reason }, byReason[reason]),
 )
 
-/** The script of a refusal, with the status that this provider has for it. */
-export function scriptOf(refusal: Refusal, harness: ChatHarness): Script {
-  const status = statusOf(refusal, harness)
-  return [['preflight_error', refusal.reason, status === undefined ? {} : { status }]]
+/** The script of a refusal. Failures without a status are failures of the transport. */
+export function scriptOf({ reason }: Refusal): Script {
+  const status = usualStatuses[reason]
+  return [['preflight_error', reason, status === undefined ? {} : { status }]]
 }
 
-function statusOf({ reason, details }: Refusal, { statuses }: ChatHarness): number | undefined {
-  const usual = details['status']
-  return statuses?.[reason] ?? (typeof usual === 'number' ? usual : undefined)
+/** The status with which a provider refuses for a reason. */
+export function statusOf({ reason }: Refusal, { statuses }: ChatHarness): number | undefined {
+  return statuses?.[reason] ?? usualStatuses[reason]
 }
 
 /**

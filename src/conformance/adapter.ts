@@ -145,9 +145,7 @@ const rejectionCases: readonly ChatCase[] = [
       name: `generate rejects with ${refusal.reason} when the call fails with it`,
       capability: refusal.capability,
       run: (harness) =>
-        rejected(harness, scriptOf(refusal, harness), (outcome) =>
-          demandRefusal(outcome, refusal, harness),
-        ),
+        rejected(harness, scriptOf(refusal), (outcome) => demandRefusal(outcome, refusal, harness)),
     }),
   ),
   {

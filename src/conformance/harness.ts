@@ -107,7 +107,12 @@ export async function play<T>(
   const watch = watchGlobals()
   let started: StartedAdapter | undefined
   try {
-    started = await harness.start(script, { ...options, clock })
+    const { more } = options
+    started = await harness.start(withOwnStatuses(script, harness), {
+      ...options,
+      ...(more === undefined ? {} : { more: more.map((one) => withOwnStatuses(one, harness)) }),
+      clock,
+    })
     const observed = observe(started.adapter)
     const fixture = fixtureOf(harness, started, observed, clock)
     const result = await act(fixture)
@@ -120,6 +125,31 @@ export async function play<T>(
     // What the case found matters more than a failure to close.
     await Promise.resolve(started?.close?.()).catch(() => undefined)
   }
+}
+
+/** The statuses of refusals, unless a harness has its own. */
+export const usualStatuses: Partial<Readonly<Record<AdapterErrorReason, number>>> = {
+  authentication_failed: 401,
+  rate_limited: 429,
+  invalid_request: 400,
+  context_length_exceeded: 400,
+  content_filter: 400,
+  unsupported_feature: 400,
+  provider_unavailable: 503,
+  timeout: 408,
+  unknown: 418,
+}
+
+/** A script whose refusals have the statuses of the provider in the place of the usual ones. */
+function withOwnStatuses(script: Script, { statuses = {} }: ChatHarness): Script {
+  return script.map((entry) => {
+    if (entry[0] !== 'preflight_error') return entry
+    const [tag, reason, details] = entry
+    // Only reasons have statuses.
+    const own = statuses[reason as AdapterErrorReason]
+    const isUsual = details['status'] === usualStatuses[reason as AdapterErrorReason]
+    return own === undefined || !isUsual ? entry : [tag, reason, { ...details, status: own }]
+  })
 }
 
 /** An error that is not a finding of the kit is one too: nothing else may come out of an adapter. */
@@ -221,7 +251,7 @@ interface CallInput {
 }
 
 /** A stream that a case reads step by step. */
-interface OpenStream {
+export interface OpenStream {
   /** The next events; `undefined` at the end. Rejects with what the adapter throws. */
   next(): Promise<readonly ModelEvent[] | undefined>
   /** One `next()` of the iterator, without a time limit. */

@@ -3,7 +3,12 @@ import type { Script } from '../testing/script.ts'
 import type { ModelEvent } from '../types/events.ts'
 import { keysOf } from '../types/guards.ts'
 import type { Message } from '../types/message.ts'
-import { usageFields, type FinishReason, type Usage } from '../types/response.ts'
+import {
+  usageFields,
+  type FinishReason,
+  type ModelResponse,
+  type Usage,
+} from '../types/response.ts'
 import type { ChatCapability } from './cases.ts'
 import { demand, show, within, type Wait } from './demands.ts'
 import {
@@ -21,7 +26,9 @@ import {
   weatherRequest,
   type ChatCase,
   type ChatHarness,
+  type StartOptions,
 } from './harness.ts'
+import { differenceOf, readSent } from './sent.ts'
 
 /** Characters of one, two, three and four bytes, some of them combined. */
 const unicode = 'plain, é, ß, €, 漢字, 🦜, 👩‍👩‍👧, \u{1F1EB}\u{1F1F7}, "quoted" and \\ back\nnew line'
@@ -131,6 +138,40 @@ export const textCases: readonly ChatCase[] = [
     },
   },
   {
+    name: 'the same bytes in other pieces are the same answer',
+    capability: 'chunking',
+    async run(harness) {
+      const isUsing = (capability: ChatCapability): boolean =>
+        harness.capabilities?.includes(capability) === true
+      const script: Script = [
+        ['text', 'One '],
+        ['text', 'moment.\n'],
+        ...(isUsing('tools') ? weatherCall.slice(0, 1) : []),
+        ...(isUsing('usage') ? ([['usage', { inputTokens: 100, outputTokens: 20 }]] as const) : []),
+      ]
+      const folded = (options: Pick<StartOptions, 'chunking'>): Promise<ModelResponse> =>
+        play(
+          harness,
+          script,
+          async (fixture) =>
+            foldEvents(await readEvents(fixture, { request: weatherRequest(fixture) })),
+          options,
+        )
+      const { id: _id, ...whole } = await folded({})
+      for (const [seed, maxBytes] of [1, 7, 40].entries()) {
+        const { id: _other, ...cut } = await folded({ chunking: { seed, maxBytes } })
+        const difference = differenceOf(whole, cut)
+        demand(difference === undefined, {
+          problem: `an answer in pieces of up to ${maxBytes} bytes is another answer: ${difference ?? ''}`,
+          expected: 'the same response, however its bytes are cut',
+          received: difference,
+          contract: 'text',
+          hint: 'keep what is incomplete for the next read',
+        })
+      }
+    },
+  },
+  {
     name: 'text blocks stay apart',
     capability: 'text_blocks',
     run: (harness) =>
@@ -164,7 +205,8 @@ function finishes(reason: FinishReason, name: string): ChatCase {
           ['finish', reason],
         ],
         async (fixture) => {
-          const events = await readEvents(fixture)
+          const includeRawChunks = harness.capabilities?.includes('raw_chunks') === true
+          const events = await readEvents(fixture, { options: { includeRawChunks } })
           const [end] = eventsOfType(events, 'message_completed')
           demand(end?.finishReason === reason, {
             problem: `an answer that finished with ${reason} was reported as ${end?.finishReason ?? 'a failure'}`,
@@ -176,6 +218,15 @@ function finishes(reason: FinishReason, name: string): ChatCase {
           const hasWords = reason === 'other' && fixture.adapter.provider !== 'fake'
           demand(!hasWords || end.rawFinishReason !== undefined, {
             problem: 'the word of the provider for the end of the answer was lost',
+            expected: 'rawFinishReason with the word of the provider',
+            received: end,
+            contract: 'rawFinish',
+          })
+          const chunks = JSON.stringify(eventsOfType(events, 'raw_chunk'))
+          const word = end.rawFinishReason
+          const isRaw = !includeRawChunks || word === undefined || chunks.includes(word)
+          demand(isRaw, {
+            problem: `rawFinishReason is ${show(word)}, which the provider did not send`,
             expected: 'rawFinishReason with the word of the provider',
             received: end,
             contract: 'rawFinish',
@@ -237,12 +288,15 @@ export const reasoningCases: readonly ChatCase[] = [
         async (fixture) => foldEvents(await readEvents(fixture)).message,
       )
       const sent = await sentAfter(harness, message)
-      demand(sent.includes(opaque), {
-        expected: `${show(opaque)} in the request that holds the message`,
-        received: sent,
-        contract: 'echo',
-        hint: 'keep the data that the provider sends with its reasoning in reasoning_completed.opaque and in the part, and send it back',
-      })
+      demand(
+        readSent(sent).leaves.some(({ value }) => value === opaque),
+        {
+          expected: `${show(opaque)} in the request that holds the message`,
+          received: sent,
+          contract: 'echo',
+          hint: 'keep the data that the provider sends with its reasoning in reasoning_completed.opaque and in the part, and send it back',
+        },
+      )
     },
   },
   {
@@ -253,7 +307,8 @@ export const reasoningCases: readonly ChatCase[] = [
       const message = { role: 'assistant', content: [thought, { type: 'text', text: 'Four.' }] }
       // The object literal has wider types than Message; its value is a valid message.
       const sent = await sentAfter(harness, message as Message)
-      demand(!sent.includes('a foreign thought') && !sent.includes(opaque), {
+      const text = JSON.stringify(sent)
+      demand(!text.includes('a foreign thought') && !text.includes(opaque), {
         expected: 'neither the reasoning nor the opaque data of another provider in the request',
         received: sent,
         contract: 'echo',
@@ -263,7 +318,7 @@ export const reasoningCases: readonly ChatCase[] = [
 ]
 
 /** What is sent for a conversation that contains an answer. */
-function sentAfter(harness: ChatHarness, answer: Message): Promise<string> {
+function sentAfter(harness: ChatHarness, answer: Message): Promise<readonly unknown[]> {
   return play(harness, hello, async (fixture) => {
     const request = requestOf(fixture, [
       { role: 'user', content: 'What is two and two?' },
@@ -271,7 +326,7 @@ function sentAfter(harness: ChatHarness, answer: Message): Promise<string> {
       { role: 'user', content: 'And three?' },
     ])
     await readEvents(fixture, { request })
-    return JSON.stringify(fixture.requests())
+    return fixture.requests()
   })
 }
 
@@ -427,11 +482,17 @@ export const asideCases: readonly ChatCase[] = [
     run: (harness) =>
       play(harness, withRaw, async (fixture) => {
         const events = await readEvents(fixture, { options: { includeRawChunks: true } })
-        demand(eventsOfType(events, 'raw_chunk').length > 0, {
-          expected: 'raw_chunk events',
-          received: showEvents(events),
-          contract: 'events',
-        })
+        const chunks = eventsOfType(events, 'raw_chunk').map(({ chunk }) => JSON.stringify(chunk))
+        demand(
+          chunks.some((chunk) => chunk.includes('conformance_ping')),
+          {
+            problem: 'a chunk of the provider was not shown',
+            expected:
+              'raw_chunk events for all that the provider sends, such as {"type":"conformance_ping"}',
+            received: chunks,
+            contract: 'events',
+          },
+        )
       }),
   },
   {
@@ -454,8 +515,9 @@ export const asideCases: readonly ChatCase[] = [
         const events = await readEvents(fixture)
         const [completed] = eventsOfType(events, 'image_completed')
         const { image } = completed ?? {}
-        demand(image?.type === 'base64' && image.base64 === base64, {
-          expected: `image_completed with the base64 ${base64}`,
+        const isWhole = image?.type === 'base64' && image.base64 === base64
+        demand(isWhole && image.mimeType === 'image/png', {
+          expected: `image_completed with the type image/png and the base64 ${base64}`,
           received: completed ?? showEvents(events),
           contract: 'images',
         })
@@ -541,8 +603,9 @@ async function sendsZeros(harness: ChatHarness, script: Script): Promise<boolean
   if (harness.capabilities?.includes('raw_chunks') !== true) return false
   return play(harness, script, async (fixture) => {
     const events = await readEvents(fixture, { options: { includeRawChunks: true } })
-    const chunks = JSON.stringify(eventsOfType(events, 'raw_chunk'))
-    return /[:,[]0[,}\]]/.test(chunks)
+    const { leaves } = readSent(eventsOfType(events, 'raw_chunk').map(({ chunk }) => chunk))
+    const isCount = /usage|token|count|stat/i
+    return leaves.some(({ path, value }) => value === 0 && path.some((key) => isCount.test(key)))
   })
 }
 

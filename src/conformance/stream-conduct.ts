@@ -1,11 +1,11 @@
 import { isAllmError } from '../errors/errors.ts'
 import { sameJson } from '../schema/json-schema.ts'
-import type { Script } from '../testing/script.ts'
+import type { Script, ScriptEntry } from '../testing/script.ts'
 import type { ModelEvent } from '../types/events.ts'
 import type { JsonObject } from '../types/json.ts'
 import { demandCancelled, echoedKey, plainKey } from './adapter-demands.ts'
 import { unhandledDuring } from './cases.ts'
-import { ConformanceFailure, demand, turns, until, within, type Wait } from './demands.ts'
+import { ConformanceFailure, demand, show, turns, until, within, type Wait } from './demands.ts'
 import {
   drain,
   foldEvents,
@@ -26,6 +26,7 @@ import {
   whileTimePasses,
   type ChatCase,
   type ChatFixture,
+  type OpenStream,
 } from './harness.ts'
 import { demandNoKey } from './invariants.ts'
 import { differenceOf } from './sent.ts'
@@ -136,6 +137,39 @@ export const stoppingCases: readonly ChatCase[] = [
         await within(reading, waitFor(fixture, 'a read that was under way to end'))
         if (harness.capabilities?.includes('connections') === true)
           await closes(fixture, 'a consumer left while it was reading')
+      }),
+  },
+  {
+    name: 'a stream that is left before it is read sends nothing',
+    capability: 'requests',
+    run: (harness) =>
+      play(harness, hello, async (fixture) => {
+        const stream = openStream(fixture)
+        await stream.leave()
+        const batch = await stream.next()
+        const sent = fixture.requests().length
+        demand(sent === 0 && batch === undefined, {
+          problem: `a stream that was left ${sent === 0 ? 'went on' : 'sent a request'}`,
+          expected: 'nothing to be sent, and the stream to be over',
+          received: batch ?? `${sent} requests`,
+          contract: 'lazy',
+        })
+      }),
+  },
+  {
+    name: 'an abort after the end changes nothing',
+    run: (harness) =>
+      play(harness, hello, async (fixture) => {
+        const controller = new AbortController()
+        const options = { signal: controller.signal }
+        const events = await readEvents(fixture, { options })
+        controller.abort()
+        await turns(20)
+        demand(events.at(-1)?.type === 'message_completed', {
+          expected: 'message_completed',
+          received: showEvents(events),
+          contract: 'cancelled',
+        })
       }),
   },
   {
@@ -265,7 +299,7 @@ export const stoppingCases: readonly ChatCase[] = [
 
 /** Reads the rest of a stream, and tells how it ended. A finding of the kit stays one. */
 async function ending(
-  stream: Parameters<typeof drain>[0],
+  stream: OpenStream,
 ): Promise<{ events: readonly ModelEvent[]; failure?: { readonly thrown: unknown } }> {
   try {
     return { events: await drain(stream) }
@@ -306,6 +340,12 @@ const paused: Script = [
   ['finish', 'stop'],
 ]
 
+const busy: Script = [
+  ['text', 'One moment.'],
+  ['tool_call', { id: 'call_1', name: 'weather', arguments: { city: 'Paris' } }],
+  ['usage', { inputTokens: 77, outputTokens: 7 }],
+]
+
 const openEnd: Script = [
   ['text', 'Hello'],
   ['finish', 'stop', { open: true }],
@@ -331,8 +371,26 @@ const echoed: Script = [
   ],
 ]
 
-/** What must not leak: API keys, and unhandled rejections. */
+/**
+ * What must not leak: API keys, unhandled rejections, lines on the console, timers and listeners.
+ *
+ * What holds for every stream is checked wherever one is read. The cases that only read are there to be named.
+ */
 export const hygieneCases: readonly ChatCase[] = [
+  readsAll('nothing is written to the console'),
+  readsAll('a call that is over leaves no timer and no listener behind'),
+  {
+    name: 'an error event is plain data and names its provider and its run',
+    run: (harness) =>
+      play(harness, breaking, async (fixture) => {
+        const events = await readEvents(fixture)
+        demand(events.at(-1)?.type === 'error', {
+          expected: 'an error as the last event',
+          received: showEvents(events),
+          contract: 'midStream',
+        })
+      }),
+  },
   {
     name: 'the key is in no event and in no error',
     async run(harness) {
@@ -425,6 +483,23 @@ export const hygieneCases: readonly ChatCase[] = [
   },
 ]
 
+/** A case that reads an answer, a refusal, and an answer that breaks off. What is wrong with them is found where they are read. */
+function readsAll(name: string): ChatCase {
+  return {
+    name,
+    async run(harness) {
+      for (const script of [hello, refused, breaking]) {
+        await play(harness, script, (fixture) => read(fixture))
+      }
+    },
+  }
+}
+
+const breaking: Script = [
+  ['text_delta', 'so far'],
+  ['stream_error', 'truncated', {}],
+]
+
 /** An answer that breaks with what the provider says. */
 function repeatedInMiddle(said: JsonObject): Script {
   return [
@@ -466,38 +541,104 @@ export const isolationCases: readonly ChatCase[] = [
       }),
   },
   {
-    name: 'two streams at once do not mix',
+    name: 'a call gets nothing of the answers before it',
     capability: 'several_calls',
     run: (harness) =>
       play(
         harness,
-        twoPieces('left'),
+        paused,
         async (fixture) => {
-          const left = openStream(fixture, { options: { requestId: 'run-left' } })
-          const begun = (await left.next()) ?? []
-          const right = openStream(fixture, { options: { requestId: 'run-right' } })
-          const rest = Promise.all([drain(left), drain(right)])
-          const [leftRest, rightAll] = await whileTimePasses(fixture, rest, 30_000)
-          const texts = [[...begun, ...leftRest], rightAll].map(
-            (events) => `${foldEvents(events).requestId}: ${joinedDeltas(events, 'text_delta')}`,
-          )
-          demand(sameJson(texts, ['run-left: left, left', 'run-right: right, right']), {
-            expected: 'each stream with its own requestId and its own text',
-            received: texts,
+          const left = openStream(fixture)
+          await left.next()
+          await left.leave()
+          await readEvents(fixture, { request: weatherRequest(fixture) })
+          const events = await readEvents(fixture)
+          const { outputText, toolCalls, usage, finishReason } = foldEvents(events)
+          const isAlone =
+            outputText === 'Hello' && toolCalls.length === 0 && finishReason === 'stop'
+          demand(isAlone && (usage.inputTokens ?? 0) !== 77, {
+            problem: 'an answer has something of an answer before it',
+            expected: 'the text "Hello", no call, and no usage of another answer',
+            received: { outputText, toolCalls, usage, finishReason },
             contract: 'isolated',
-            hint: 'the state of a decoder belongs to one call, not to the adapter',
+            hint: 'make the state of an answer when the call starts',
           })
         },
-        { more: [twoPieces('right')] },
+        { more: [busy, hello] },
       ),
   },
+  {
+    name: 'two streams at once do not mix',
+    capability: 'several_calls',
+    async run(harness) {
+      // Bytes that are cut inside of characters show state that is shared.
+      const isCut = harness.capabilities?.includes('chunking') === true
+      const options = isCut ? { chunking: { seed: 3, maxBytes: 60 } } : {}
+      const scripts: readonly ((word: string) => Script)[] = [twoPieces, manyPieces]
+      for (const scriptOf of scripts) {
+        await play(
+          harness,
+          scriptOf('left'),
+          async (fixture) => {
+            const left = openStream(fixture, { options: { requestId: 'run-left' } })
+            const begun = (await left.next()) ?? []
+            const right = openStream(fixture, { options: { requestId: 'run-right' } })
+            const reading =
+              scriptOf === manyPieces
+                ? inTurn(left, right)
+                : Promise.all([drain(left), drain(right)])
+            const [leftRest, rightAll] = await whileTimePasses(fixture, reading, 30_000)
+            const texts = [[...begun, ...leftRest], rightAll].map(
+              (events) => `${foldEvents(events).requestId}: ${joinedDeltas(events, 'text_delta')}`,
+            )
+            const wanted = ['left', 'right'].map(
+              (word) => `run-${word}: ${wholeText(scriptOf(word))}`,
+            )
+            demand(sameJson(texts, wanted), {
+              expected: `each stream with its own requestId and its own text: ${show(wanted)}`,
+              received: texts,
+              contract: 'isolated',
+              hint: 'the state of a decoder belongs to one call, not to the adapter',
+            })
+          },
+          { more: [scriptOf('right')], ...options },
+        )
+      }
+    },
+  },
 ]
+
+/** Reads two streams, one batch of each in turn. */
+async function inTurn(
+  ...streams: readonly [OpenStream, OpenStream]
+): Promise<[readonly ModelEvent[], readonly ModelEvent[]]> {
+  const events: [ModelEvent[], ModelEvent[]] = [[], []]
+  const open = new Set([0, 1] as const)
+  while (open.size > 0) {
+    for (const at of open) {
+      const batch = await streams[at].next()
+      if (batch === undefined) open.delete(at)
+      else events[at].push(...batch)
+    }
+  }
+  return events
+}
+
+function wholeText(script: Script): string {
+  return script.map((entry) => (entry[0] === 'text' ? entry[1] : '')).join('')
+}
+
+/** A text in many deltas, of characters that take several bytes. */
+function manyPieces(word: string): Script {
+  return Array.from({ length: 12 }, (_, at): ScriptEntry => ['text', `${word} ${at} 漢字 `])
+}
 
 /** A text in two deltas, with a second between them. */
 function twoPieces(word: string): Script {
   return [
     ['text', `${word}, `],
     ['delay', 1000],
+    ['text', '漢字, '],
     ['text', word],
     ['finish', 'stop'],
   ]

@@ -10,6 +10,7 @@ import {
   demandRetryAfter,
   refusals,
   scriptOf,
+  statusOf,
 } from './adapter-demands.ts'
 import { demand, show, turns, type Finding } from './demands.ts'
 import {
@@ -253,9 +254,7 @@ export const refusalCases: readonly ChatCase[] = [
       name: `a call that fails with ${reason} before its first event rejects with it`,
       capability,
       run: (harness) =>
-        refused(harness, scriptOf(refusal, harness), (outcome) =>
-          demandRefusal(outcome, refusal, harness),
-        ),
+        refused(harness, scriptOf(refusal), (outcome) => demandRefusal(outcome, refusal, harness)),
     })
   }),
   {
@@ -263,14 +262,11 @@ export const refusalCases: readonly ChatCase[] = [
     async run(harness) {
       const known: { readonly wanted: unknown; readonly status: unknown }[] = []
       let hasUrl = false
-      for (const refusal of refusals.filter(
-        ({ details, capability }) => 'status' in details && capability === undefined,
-      )) {
-        const script = scriptOf(refusal, harness)
-        await refused(harness, script, ({ failure }, fixture) => {
+      for (const refusal of refusals.filter(({ capability }) => capability === undefined)) {
+        const wanted = statusOf(refusal, harness)
+        if (wanted === undefined) continue
+        await refused(harness, scriptOf(refusal), ({ failure }, fixture) => {
           const thrown = failure?.thrown
-          const [entry] = script
-          const wanted = entry?.[0] === 'preflight_error' ? entry[2]['status'] : undefined
           known.push({ wanted, status: isAllmError(thrown) ? thrown.toJSON().status : undefined })
           if (harness.capabilities?.includes('requests') === true)
             hasUrl ||= /"(?:url|path|endpoint)":"/i.test(JSON.stringify(fixture.requests()))

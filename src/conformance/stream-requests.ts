@@ -44,15 +44,9 @@ export const messageCases: readonly ChatCase[] = [
   }),
   sending('messages are sent in the role of their author', conversation, demandRoles),
   sending('texts are sent as they were written', writtenRequest, (sent) => {
-    const texts = [
-      '  led by spaces',
-      'ends in a line\n',
-      'tab\tand "quotes" \\ 漢字 🦜',
-      'part one',
-      ' part two',
-    ]
-    demandOnce(sent, texts)
-    demandOrder(sent, texts)
+    demandOnce(sent, [...written, ...writtenRules])
+    demandOrder(sent, written)
+    demandOrder(sent, writtenRules)
   }),
   sending('the model is sent', requestOf, (sent, { model }) => {
     const found = sent.leaves.some(
@@ -112,22 +106,34 @@ function conversation(fixture: { readonly model: string }): ModelRequest {
   ])
 }
 
-/** Texts that are changed easily: trimmed, joined, escaped twice. */
+function parts(...texts: readonly string[]): readonly Part[] {
+  return texts.map((text) => ({ type: 'text', text }))
+}
+
+/** Texts that are changed easily: trimmed, joined, escaped twice, or lost when a message has parts. */
 function writtenRequest(fixture: { readonly model: string }): ModelRequest {
   return requestOf(fixture, [
+    { role: 'system', content: parts('rule one', 'rule two') },
+    { role: 'system', content: 'rule three' },
     { role: 'user', content: '  led by spaces' },
     { role: 'assistant', content: 'ends in a line\n' },
     { role: 'user', content: 'tab\tand "quotes" \\ 漢字 🦜' },
-    { role: 'assistant', content: 'understood' },
-    {
-      role: 'user',
-      content: [
-        { type: 'text', text: 'part one' },
-        { type: 'text', text: ' part two' },
-      ],
-    },
+    { role: 'assistant', content: parts('I see', ' and nod') },
+    { role: 'user', content: parts('part one', ' part two') },
   ])
 }
+
+const written = [
+  '  led by spaces',
+  'ends in a line\n',
+  'tab\tand "quotes" \\ 漢字 🦜',
+  'I see',
+  ' and nod',
+  'part one',
+  ' part two',
+]
+
+const writtenRules = ['rule one', 'rule two', 'rule three']
 
 /** A case about what is sent for a request. */
 function sending(
@@ -453,7 +459,9 @@ const sentCalls: readonly ToolCall[] = [
   { id: 'call_oslo', name: 'weather', arguments: { city: 'Oslo', days: 7, exact: true } },
 ]
 
+/** The second result has two parts. */
 const results = ['sunny and 23 degrees', 'snow,\n minus four']
+const resultPart = 'and the fjord is frozen'
 
 function calledRequest(fixture: { readonly model: string }): ModelRequest {
   const [first, second] = sentCalls
@@ -463,7 +471,14 @@ function calledRequest(fixture: { readonly model: string }): ModelRequest {
       { role: 'user', content: 'How is the weather there?' },
       { role: 'assistant', content: 'I will look.', toolCalls: sentCalls },
       { role: 'tool', content: results[0] ?? '', toolCallId: first?.id ?? '' },
-      { role: 'tool', content: results[1] ?? '', toolCallId: second?.id ?? '' },
+      {
+        role: 'tool',
+        content: [
+          { type: 'text', text: results[1] ?? '' },
+          { type: 'text', text: resultPart },
+        ],
+        toolCallId: second?.id ?? '',
+      },
       { role: 'assistant', content: 'Warm and cold.' },
       { role: 'user', content: 'And tomorrow?' },
     ],
@@ -514,8 +529,8 @@ function surroundingsOf(sent: Sent, texts: readonly string[], text: string): rea
 
 /** Demands that each result is sent once, in order, and that what links a call and its result links no other two. */
 function demandResults(sent: Sent): void {
-  demandOnce(sent, results)
-  demandOrder(sent, results)
+  demandOnce(sent, [...results, resultPart])
+  demandOrder(sent, [...results, resultPart])
   const texts = ['Lisbon', 'Oslo', ...results, 'I will look.', 'Warm and cold.']
   const words = (text: string): ReadonlySet<unknown> =>
     new Set(surroundingsOf(sent, texts, text).map(({ value }) => value))
@@ -585,6 +600,7 @@ const shaped: readonly Given[] = [
   { toolChoice: 'required' },
   { toolChoice: 'weather' },
   { parallelToolCalls: false },
+  { responseFormat: { type: 'text' } },
   { responseFormat: { type: 'json_object' } },
   { responseFormat: { type: 'json_schema', name: 'report', schema: reportSchema(), strict: true } },
   { reasoning: { effort: 'low' } },
@@ -662,6 +678,7 @@ export const settingCases: readonly ChatCase[] = [
         else demandShaped(trial)
       }
       demandChoices(await trialsOf(harness))
+      demandOwnPlaces(await trialsOf(harness))
     },
   },
   {
@@ -688,7 +705,7 @@ export const settingCases: readonly ChatCase[] = [
     capability: 'settings',
     async run(harness) {
       for (const { setting, value, changes, warnings, refused } of await trialsOf(harness)) {
-        if (refused || changes.length > 0 || value === 'auto') continue
+        if (refused || changes.length > 0 || isDefault(value)) continue
         const named = warnings.some(
           (one) => one.setting === setting || one.setting.startsWith(`${setting}.`),
         )
@@ -762,6 +779,11 @@ export const settingCases: readonly ChatCase[] = [
 /** A fake sends nothing: what its harness shows is the call itself, with all that the call has. */
 function isCallRecord({ adapter }: ChatFixture): boolean {
   return adapter.provider === 'fake'
+}
+
+/** Whether a value asks for what a provider does anyway. */
+function isDefault(value: unknown): boolean {
+  return value === 'auto' || (isObject(value) && value['type'] === 'text')
 }
 
 const privateTexts = {
@@ -838,6 +860,23 @@ function demandShaped({ setting, value, changes, sent }: Trial): void {
         contract: 'settings',
       },
     )
+  }
+}
+
+/** Demands that no two settings have the same place. */
+function demandOwnPlaces(trials: readonly Trial[]): void {
+  const owners = new Map<string, string>()
+  for (const { setting, changes } of trials) {
+    const [change] = changes
+    if (change === undefined || !scalars.some((given) => setting in given)) continue
+    const owner = owners.get(change.path) ?? setting
+    demand(owner === setting, {
+      problem: `${setting} was sent in the place of ${owner}: ${change.path}`,
+      expected: 'a place of its own for each setting',
+      received: changes,
+      contract: 'settings',
+    })
+    owners.set(change.path, setting)
   }
 }
 

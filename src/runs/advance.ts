@@ -8,13 +8,14 @@ import { settlePolicy } from '../run/retry-policy.ts'
 import { applyCommand } from '../session/changes.ts'
 import { streamNext, type SessionStream } from '../session/operations.ts'
 import { restingRun } from '../session/reduce.ts'
-import type { AcquiredLease } from '../stores/run-store.ts'
+import type { AcquiredLease, InboxEntry } from '../stores/run-store.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import { isBoundary, type Batch } from '../types/events.ts'
 import type { Session, SessionCommand } from '../types/session.ts'
 import type { Advanced } from './contract.ts'
 import { createOwner, isGone, isLost, type Owner, type OwnerOptions } from './owner.ts'
 import { readSession } from './read.ts'
+import { timedEngine } from './times.ts'
 
 /** What advancing a session needs. */
 export interface AdvanceOptions extends OwnerOptions {
@@ -92,7 +93,7 @@ async function runToRest(work: Work, loaded: Session, lease: AcquiredLease): Pro
     const isWaiting = at.wakeInMs !== undefined
     // A run that was cut goes on before the next command is applied.
     const isFirst = !isWaiting && isCut(at.session)
-    const command = isFirst ? undefined : (await store.readInbox(id))[0]?.command
+    const command = isFirst ? undefined : withTime((await store.readInbox(id))[0])
     if (command === undefined && !isFirst && (isWaiting || !isUnanswered(at.session))) break
     if (control.drain?.aborted === true) {
       at = { session: at.session, drained: true }
@@ -110,6 +111,12 @@ async function runToRest(work: Work, loaded: Session, lease: AcquiredLease): Pro
   return wakeInMs === undefined || more
     ? { outcome: status, more }
     : { outcome: status, wakeInMs, more }
+}
+
+/** A command, with the time at which the user's words were given. */
+function withTime(entry: InboxEntry | undefined): SessionCommand | undefined {
+  const command = entry?.command
+  return command?.type === 'send' ? { ...command, at: entry?.at } : command
 }
 
 /** Whether a run was under way when its owner died or left. */
@@ -142,7 +149,7 @@ async function run(
   }
   let stream: SessionStream
   try {
-    const engine = await options.engineFor(next)
+    const engine = timedEngine(await options.engineFor(next), options.clock)
     stream = streamNext(engine, session, command, {
       signal: owner.signal,
       retry: { ...settlePolicy(engineParts(engine).retry), longestWaitMs },

@@ -21,6 +21,7 @@ import {
   flag,
   json,
   jsonObject,
+  must,
   oneOf,
   optionsOf,
   refusal,
@@ -493,8 +494,10 @@ export function applyCommand(session: Session, command: SessionCommand): Session
       if (Array.isArray(command.content)) {
         assertValid('invalid_message', within('content', resultParts(command.content)))
       }
-      const { content, toolCallId, context, metadata } = command
-      const next = replied(session, content, toolCallId)
+      const { content, toolCallId, context, metadata, at } = command
+      if (at !== undefined) assertValid('invalid_options', within('at', time(at)))
+      const words = replied(session, content, toolCallId)
+      const next = at === undefined ? words : withTime(words, session, at)
       assertValid('invalid_options', within('context', jsonObject(context ?? {})))
       assertValid('invalid_options', within('metadata', jsonObject(metadata ?? {})))
       return {
@@ -522,11 +525,25 @@ export function applyCommand(session: Session, command: SessionCommand): Session
   }
 }
 
+const time: Check = must('a number of milliseconds', Number.isFinite)
+
+/** The session in which the user's words that an earlier one does not have are marked with their time. */
+function withTime(session: Session, { thread: { messages: known } }: Session, at: number): Session {
+  const before = new Set(known)
+  const messages = session.thread.messages.map((message) => {
+    const { role, metadata = {} } = message
+    const isOwn =
+      role === 'user' ? metadata['lateResultOf'] === undefined : metadata['answeredByUser']
+    return isOwn && !before.has(message) ? { ...message, metadata: { ...metadata, at } } : message
+  })
+  return { ...session, thread: { ...session.thread, messages } }
+}
+
 /** The keys of each command. */
 const commandKeys: {
   readonly [C in SessionCommand as C['type']]: Readonly<Record<keyof C, true>>
 } = {
-  send: { type: true, content: true, toolCallId: true, context: true, metadata: true },
+  send: { type: true, content: true, toolCallId: true, context: true, metadata: true, at: true },
   approve: { type: true, toolCallId: true, arguments: true },
   deny: { type: true, toolCallId: true, reason: true },
   submitToolResult: { type: true, toolCallId: true, content: true, parts: true, isError: true },

@@ -12,8 +12,8 @@ import {
 import { refuseStale, type Lease, type SaveOptions, type SessionRow } from './session-store.ts'
 
 /**
- * What a store without a database knows about a session besides its text and its log. The functions below are the rules of leases,
- * commands and wake-ups: each changes a record, in one synchronous step.
+ * What is known about a session besides its text and its log. The functions below are the rules of leases, commands and wake-ups: each
+ * changes a record in one synchronous step, and whoever calls it stores the record.
  */
 export interface RunRecord {
   /** The number of saves; 0 before the first one. */

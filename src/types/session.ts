@@ -107,6 +107,8 @@ export type SessionCommand =
       /** Merged into the session's, member by member. */
       readonly context?: JsonObject | undefined
       readonly metadata?: JsonObject | undefined
+      /** When it was given, in milliseconds since 1970. It is noted on the message, as `metadata.at`. */
+      readonly at?: number | undefined
     }
   | {
       readonly type: 'approve'

@@ -1,19 +1,46 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import * as adapter from '../../src/adapter.ts'
 import { streamAdapterCases } from '../../src/conformance.ts'
 import { everyCapability } from '../../src/conformance/cases.ts'
+import { requestKeys } from '../../src/types/request.ts'
 import { root } from '../support/root.ts'
 
 const guide = readFileSync(join(root, 'docs/guides/10-writing-an-adapter.md'), 'utf8')
 
-test('the adapter of the guide has fewer than 100 lines', () => {
-  const adapter = guide.slice(
-    guide.indexOf('// ---- The adapter'),
-    guide.indexOf('// ---- The harness'),
-  )
-  expect(adapter).toContain('async *stream(request, options = {})')
-  expect(adapter.split('\n').length).toBeLessThan(100)
+/** The lines of a text that are neither blank nor comments. */
+function codeLines(text: string): number {
+  return text.split('\n').filter((line) => !/^\s*(\/\/|\/?\*|$)/.test(line)).length
+}
+
+function between(start: string, end: string): string {
+  const from = guide.indexOf(start)
+  return guide.slice(from, guide.indexOf(end, from))
+}
+
+test('the adapter for a model in the process has fewer than 40 lines', () => {
+  const adapter = between('export function local(', '// ---- The harness')
+  expect(adapter).toContain('embeddedStream(')
+  expect(codeLines(adapter)).toBeLessThan(40)
+})
+
+test('the whole provider of the guide is the template of new-adapter, in fewer than 120 lines', () => {
+  const template = readFileSync(join(root, 'templates/adapter/src/parrot.ts'), 'utf8')
+  expect(guide).toContain(template.trimEnd())
+  expect(codeLines(template)).toBeLessThan(120)
+})
+
+test('the guide says of every field of a request what an adapter does with it', () => {
+  const table = between('### Every field of a request', '| of a message')
+  const named = [...table.matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name)
+  expect(named).toEqual(requestKeys)
+})
+
+test('the guide lists every value of allm-ts/adapter', () => {
+  const table = between('### What `allm-ts/adapter` has', '## The harness')
+  const named = new Set([...table.matchAll(/`(\w+)[(`]/g)].map(([, name]) => name))
+  expect(Object.keys(adapter).filter((name) => !named.has(name))).toEqual([])
 })
 
 test('the guide names every capability of chat adapters, and none that there is not', () => {

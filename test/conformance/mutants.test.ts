@@ -23,6 +23,8 @@ import { sayingMutants } from './mutants/saying-mutants.ts'
 import { stoppingMutants } from './mutants/stopping-mutants.ts'
 import { storeMutants } from './mutants/store-mutants.ts'
 import { toolMutants } from './mutants/tool-mutants.ts'
+import { heronBugs } from './planted/heron-bugs.ts'
+import { wrenBugs } from './planted/wren-bugs.ts'
 import { withoutRunner } from './without-runner.ts'
 
 const streamMutants = [
@@ -47,6 +49,23 @@ test.each([
   { list: 'run store', cases: runStoreCases, mutants: runStoreMutants },
 ])('every case of a $list has a mutant', ({ cases, mutants }) => {
   const caught = new Set(mutants.map((mutant) => mutant.caught))
+  expect(cases.map(({ name }) => name).filter((name) => !caught.has(name))).toEqual([])
+})
+
+test('every case for chat adapters is failed by some defect', () => {
+  const defects = [...streamMutants, ...generateMutants].map(({ caught }) => caught)
+  const caught = new Set([...defects, ...Object.keys(heronBugs), ...Object.keys(wrenBugs)])
+  const names = [...streamAdapterCases, ...adapterCases].map(({ name }) => name)
+  expect(names.filter((name) => !caught.has(name))).toEqual([])
+  expect([...caught].filter((name) => !names.includes(name))).toEqual([])
+})
+
+test.each([
+  ['image adapters', imageAdapterCases, imageMutants],
+  ['tool executors', toolExecutorCases, executorMutants],
+  ['encoders', toolResultEncoderCases, encoderMutants],
+] as const)('every case for %s is failed by some defect', (_, cases, mutants) => {
+  const caught = new Set<string>(mutants.map((mutant) => mutant.caught))
   expect(cases.map(({ name }) => name).filter((name) => !caught.has(name))).toEqual([])
 })
 

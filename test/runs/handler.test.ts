@@ -158,6 +158,29 @@ describe('the routes', () => {
   })
 })
 
+test('messages have the time at which they were given or complete', async () => {
+  const clock = virtualClock({ start: 5000, auto: false })
+  const { post, get, runs, reached, open } = service({}, { clock, store: memoryStore({ clock }) })
+  await post('ada/messages', { text: 'slow' })
+  await reached
+  const middle = await viewOf(await get('ada'))
+  expect(middle.messages.map(({ at }) => at)).toEqual([5000, 5000])
+  open()
+  await clock.advance(100)
+  await clock.advance(1000)
+  await runs.get('ada')
+  const { messages } = await viewOf(await get('ada'))
+  expect(messages[2]?.at).toBeGreaterThanOrEqual(5000)
+  expect(messages.slice(0, 2)).toEqual(middle.messages)
+  await post('ada/messages', { text: 'ask' })
+  await clock.advance(1000)
+  await post('ada/messages', { text: '14C' })
+  await clock.advance(1000)
+  const later = (await viewOf(await get('ada'))).messages
+  expect(later.every(({ at }) => at !== undefined)).toBe(true)
+  expect(later.find(({ text }) => text === '14C')?.at).toBe(7100)
+})
+
 describe('who may do what', () => {
   test('a handler without authorize is refused when it is made', () => {
     const { runs } = service()

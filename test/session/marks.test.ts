@@ -107,5 +107,12 @@ test('every mark that the library sets on a message is listed, and every listed 
   saw((await Session.reply(long.engine, session, 'third', { prepareStep })).session)
   for (const { request } of long.adapter.calls) look(request.messages)
 
+  const timed = Session.streamNext(engineOf(['ok']).engine, Session.create(), {
+    type: 'send',
+    content: 'now',
+    at: 1000,
+  })
+  look(timed.session.thread.messages)
+
   expect(found).toEqual(new Set(messageMarks))
 })

@@ -4,11 +4,13 @@ import { clients, findRedis, redisRuns, redisSessions } from './redis.ts'
 
 const found = await findRedis()
 
-if ('missing' in found) {
-  test.skipIf(true)(`redisStore: ${found.missing}`, () => undefined)
-} else {
-  describe.each(Object.entries(clients))('redisStore with %s', (_name, open) => {
-    register(sessionStoreCases, redisSessions(found.url, open), test)
-    register(runStoreCases, redisRuns(found.url, open), test)
-  })
-}
+const why = 'missing' in found ? ` (skipped: ${found.missing})` : ''
+const url = 'url' in found ? found.url : ''
+
+describe.skipIf(why !== '').each(Object.entries(clients))(
+  `redisStore with %s${why}`,
+  (_name, open) => {
+    register(sessionStoreCases, redisSessions(url, open), test)
+    register(runStoreCases, redisRuns(url, open), test)
+  },
+)

@@ -23,11 +23,11 @@ import {
 
 const found = await findRedis()
 const url = 'url' in found ? found.url : ''
-const withRedis = test.skipIf('missing' in found)
-const why = 'missing' in found ? ` (${found.missing})` : ''
+const why = 'missing' in found ? ` (skipped: ${found.missing})` : ''
+const withRedis = test.skipIf(why !== '')
 const canStart = canStartRedis()
-const withOwnRedis = test.skipIf(!canStart)
-const whyNot = canStart ? '' : ' (there is no redis-server)'
+const whyNot = canStart ? '' : ' (skipped: there is no redis-server)'
+const withOwnRedis = test.skipIf(whyNot !== '')
 
 const worker = fileURLToPath(new URL('redis-worker.mjs', import.meta.url))
 

@@ -15,4 +15,5 @@ export const messageMarks = [
   'repair',
   'structuredFinalize',
   'compacted',
+  'at',
 ] as const

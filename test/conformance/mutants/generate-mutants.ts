@@ -144,6 +144,13 @@ export const generateMutants = [
       }),
   ),
   generating(
+    'the temperature is left out',
+    'generate sends what the stream sends',
+    (generate) =>
+      ({ temperature: _temperature, ...request }, options) =>
+        generate(request, options),
+  ),
+  generating(
     'the request is written to',
     'generate does not change the request',
     (generate) => (request, options) => {

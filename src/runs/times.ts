@@ -1,0 +1,55 @@
+import type { ChatAdapter } from '../contracts/adapter.ts'
+import type { Engine } from '../contracts/engine.ts'
+import type { Clock } from '../core/clock.ts'
+import { engineParts } from '../run/context.ts'
+import { extendEngine } from '../run/engine.ts'
+import type { ModelEvent } from '../types/events.ts'
+
+/** An engine whose answers have the time at which they were complete, in `metadata.at`. */
+export function timedEngine(engine: Engine, clock: Clock): Engine {
+  const { adapter } = engineParts(engine)
+  if (adapter === undefined) return engine
+  const known = timed.get(engine)
+  if (known?.clock === clock) return known.engine
+  const own = extendEngine(engine, { adapter: timedAdapter(adapter, clock) })
+  timed.set(engine, { clock, engine: own })
+  return own
+}
+
+/** The engines that were made before. Most runs of a process have the same. */
+const timed = /* @__PURE__ */ new WeakMap<Engine, { clock: Clock; engine: Engine }>()
+
+function timedAdapter(adapter: ChatAdapter, clock: Clock): ChatAdapter {
+  const { provider, model, needsModel, key } = adapter
+  return {
+    provider,
+    model,
+    ...(needsModel === undefined ? {} : { needsModel }),
+    ...(key === undefined ? {} : { key }),
+    stream: (request, options) => ({
+      [Symbol.asyncIterator]() {
+        const batches = adapter.stream(request, options)[Symbol.asyncIterator]()
+        return {
+          next: async () => {
+            const step: IteratorResult<readonly ModelEvent[], unknown> = await batches.next()
+            if (step.done === true) return { done: true, value: undefined }
+            return { done: false, value: step.value.map((event) => timedEvent(event, clock)) }
+          },
+          return: async () => {
+            await batches.return?.()
+            return { done: true, value: undefined }
+          },
+        }
+      },
+    }),
+  }
+}
+
+function timedEvent(event: ModelEvent, clock: Clock): ModelEvent {
+  if (event.type !== 'message_completed') return event
+  // A message that is left empty is made of its events.
+  const { message } = event
+  const isSaid = message.content.length > 0 || message.toolCalls !== undefined
+  const metadata = { ...message.metadata, at: clock.now() }
+  return isSaid ? { ...event, message: { ...message, metadata } } : event
+}
