@@ -219,6 +219,35 @@ describe.skipIf(executablePath === undefined)(`the page in a browser (${where})`
     await second.getByText('Hello both.').waitFor()
   })
 
+  test('an EventSource reads the same, and what it reconnects for starts nothing', async () => {
+    await using table = await tableOf([
+      [
+        ['text', 'One '],
+        ['delay', 1],
+        ['text', 'two.'],
+      ],
+    ])
+    const page = await open(table.service)
+    await say(page, 'Count.')
+    await reads(page, ['Count.', 'One'])
+    // It is not closed after `rest`: the browser reconnects, and is told that there is nothing more.
+    const reading = page.evaluate(`new Promise((resolve) => {
+      const visitor = /visitor=([\\w-]+)/.exec(document.cookie)[1]
+      const events = new EventSource('/runs/' + visitor + '.' + location.hash.slice(1) + '/events')
+      const types = []
+      events.onmessage = ({ data }) => types.push(JSON.parse(data).type)
+      events.onerror = () => events.readyState === EventSource.CLOSED && resolve(types)
+      events.onopen = () => (document.title = 'following')
+    })`)
+    await page.waitForFunction(`document.title === 'following'`)
+    table.gates.open(1)
+    const types = (await reading) as readonly string[]
+    expect(types[0]).toBe('view')
+    expect(types.filter((type) => type === 'rest')).toHaveLength(1)
+    expect(types.at(-1)).toBe('rest')
+    expect(table.model.requests).toHaveLength(1)
+  })
+
   test('a failure is shown, and can be tried again', async () => {
     await using table = await tableOf([
       [
