@@ -39,7 +39,7 @@ test('the guide says of every field of a request what an adapter does with it', 
 
 test('the guide lists every value of allm-ts/adapter', () => {
   const table = between('### What `allm-ts/adapter` has', '## The harness')
-  const named = new Set(Array.from(table.matchAll(/`(\w+)[(`]/g), ([, name]) => name))
+  const named = new Set([...table.matchAll(/`(\w+)[(`]/g)].map(([, name]) => name))
   expect(Object.keys(adapter).filter((name) => !named.has(name))).toEqual([])
 })
 
