@@ -318,7 +318,9 @@ export function statementsOf(
         from old
         left join lateral (
           select p.version, p.last_event from ${snapshots} p
-          where p.session = old.key and p.at < old.before order by p.version desc limit 1
+          where p.session = old.key and p.last_event <= coalesce(
+            (select max(e.number) from ${events} e where e.session = old.key and e.at < old.before), 0
+          ) order by p.version desc limit 1
         ) as run on true
         left join lateral (
           select e.number, e.at from ${events} e where e.session = old.key order by e.number desc limit 1
@@ -343,11 +345,12 @@ export function statementsOf(
       ),
       snapshots_gone as (
         delete from ${snapshots} p using cuts
-        where p.session = cuts.key and p.at < cuts.before and (cuts.is_over or p.version < cuts.run) returning p.session
+        where p.session = cuts.key and case when cuts.is_over then p.at < cuts.before else p.version < cuts.run end
+        returning p.session
       ),
       next as (
         update ${sessions} s set prune_at = least(
-          (select e.at from ${events} e where e.session = s.key and e.number = s.last_event and e.number > cuts.cut),
+          (select min(e.at) from ${events} e where e.session = s.key and e.at >= cuts.before),
           (select min(p.at) from ${snapshots} p where p.session = s.key and p.at >= cuts.before),
           (select min(c.at) from ${commands} c where c.session = s.key and c.key is not null and c.at >= cuts.before),
           (select min(c.taken_at) from ${commands} c where c.session = s.key and c.taken_at >= cuts.before)

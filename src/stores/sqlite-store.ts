@@ -506,8 +506,8 @@ function push(db: Tables, id: string, { body, key, ifIdle }: Pushed): boolean {
 }
 
 /**
- * Removes what is older. The log is cut at the first snapshot of the newest run that began before, or at its end if all of it is older and in
- * the session. Returns whether there was anything.
+ * Removes what is older. The log is cut at the newest first snapshot before which all events are old, or at its end if all of it is older and
+ * in the session. Returns whether there was anything.
  */
 function prune(db: Tables, id: string, keepMs: number): boolean {
   const { row, now } = db.find(id)
@@ -522,8 +522,10 @@ function prune(db: Tables, id: string, keepMs: number): boolean {
   ])
   const isOver = folded === last_event && (newest ?? 0) < before
   const [run] = db.all<Pick<SessionColumns, 'version' | 'last_event'>>(
-    `select version, last_event from ${db.snapshots} where session = ? and at < ? order by version desc limit 1`,
-    [key, before],
+    `select version, last_event from ${db.snapshots}
+    where session = ? and last_event <= (select coalesce(max(number), 0) from ${db.events} where session = ? and at < ?)
+    order by version desc limit 1`,
+    [key, key, before],
   )
   const cut = isOver ? folded : (run?.last_event ?? 0)
   const gone = [
@@ -537,14 +539,15 @@ function prune(db: Tables, id: string, keepMs: number): boolean {
       `update ${db.commands} set key = null where session = ? and key is not null and at < ?`,
       [key, before],
     ),
-    db.count(`delete from ${db.snapshots} where session = ? and at < ? and version < ?`, [
-      key,
-      before,
-      isOver ? row.version + 1 : (run?.version ?? 0),
-    ]),
+    isOver
+      ? db.count(`delete from ${db.snapshots} where session = ? and at < ?`, [key, before])
+      : db.count(`delete from ${db.snapshots} where session = ? and version < ?`, [
+          key,
+          run?.version ?? 0,
+        ]),
   ]
   const next = [
-    last_event > cut ? newest : null,
+    time(`select min(at) as at from ${db.events} where session = ? and at >= ?`, [key, before]),
     time(`select min(at) as at from ${db.snapshots} where session = ? and at >= ?`, [key, before]),
     time(`select min(at) as at from ${db.commands} where session = ? and key is not null`, [key]),
     time(`select min(taken_at) as at from ${db.commands} where session = ? and taken_at >= ?`, [
