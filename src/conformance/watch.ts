@@ -79,21 +79,26 @@ function install(): () => void {
   const originals = logs.map((name) => [name, output[name]] as const)
   for (const [name, write] of originals) {
     if (write === undefined) continue
-    output[name] = (...values) => {
+    Reflect.set(output, name, (...values: readonly unknown[]) => {
       lines.push(`console.${name}: ${values.map(String).join(' ')}`)
       Reflect.apply(write, output, values)
-    }
+    })
   }
-  Object.assign(globals, {
+  replace(globals, {
     setTimeout: counted(setTimeout, true),
     setInterval: counted(setInterval, false),
     clearTimeout: forgetting(clearTimeout),
     clearInterval: forgetting(clearInterval),
   })
   return () => {
-    for (const [name, write] of originals) if (write !== undefined) output[name] = write
-    Object.assign(globals, { setTimeout, setInterval, clearTimeout, clearInterval })
+    for (const [name, write] of originals) if (write !== undefined) Reflect.set(output, name, write)
+    replace(globals, { setTimeout, setInterval, clearTimeout, clearInterval })
   }
+}
+
+/** Replaces members where the runtime allows it. Where it does not, its timers are not watched. */
+function replace(target: Watched, members: Partial<Watched>): void {
+  for (const [name, member] of Object.entries(members)) Reflect.set(target, name, member)
 }
 
 function counted(start: StartTimer, once: boolean): StartTimer {

@@ -6,6 +6,9 @@ import {
   type ChatHarness,
 } from '../../src/conformance.ts'
 import type { ChatAdapter } from '../../src/index.ts'
+import { speciesHarness } from './planted/harness.ts'
+import { patched, type Patch } from './planted/species.ts'
+import { withoutRunner } from './without-runner.ts'
 
 /** What the case of a name says about an adapter. */
 async function findingOf(name: string, harness: ChatHarness): Promise<string> {
@@ -110,4 +113,84 @@ describe('a failure', () => {
 
     expect(left).toContain('received: openConnections() returns 0')
   })
+})
+
+describe('the first line of a finding says what is wrong:', () => {
+  const rows: readonly (readonly [line: string, name: string, patch: Patch])[] = [
+    [
+      "the assistant's message was sent as user",
+      'messages are sent in the role of their author',
+      [
+        '    role,\n    content: parts',
+        "    role: role === 'assistant' ? 'user' : role,\n    content: parts",
+      ],
+    ],
+    [
+      'temperature 0.123 was sent as 0.12',
+      'a setting is sent as it is given',
+      ['{ temperature }', '{ temperature: Math.round(temperature * 100) / 100 }'],
+    ],
+    [
+      'the result of call_oslo was sent as that of call_lisbon',
+      'the result of a tool is sent back',
+      ['{ call_id: toolCallId }', "{ call_id: 'call_lisbon' }"],
+    ],
+    [
+      'the schema of the tool weather was not sent whole: .required is missing',
+      'the tools are described to the model',
+      ['parameters: schema,', 'parameters: { ...schema, required: undefined },'],
+    ],
+    [
+      'metadata of the request was sent',
+      'what is not for the provider is not sent',
+      ['    stream: true,', '    stream: true,\n    user: request.metadata,'],
+    ],
+    [
+      'text arrived only after the answer had ended',
+      'text arrives while the answer goes on',
+      [
+        'if (batch.length > 0) yield batch',
+        'if (!reply.over) { reply.batch = batch; continue }\n      yield batch',
+      ],
+    ],
+    [
+      'the adapter wrote to the console: console.info: a call',
+      'nothing is written to the console',
+      ['  const timer = watch(', "  console.info('a call')\n  const timer = watch("],
+    ],
+    [
+      'AbortError was thrown, which is not an error of this library',
+      'nothing is written to the console',
+      [
+        '    if (!reply.begun) throw failure',
+        "    if (!reply.begun) throw new DOMException('aborted', 'AbortError')",
+      ],
+    ],
+  ]
+
+  test.each(rows)('%s', async (line, name, patch) => {
+    const harness = speciesHarness(patched('heron', [patch]), 300)
+    const finding = await withoutRunner(() => findingOf(name, harness))
+    expect(finding.split('\n')[0]).toBe(line)
+  })
+})
+
+test('a rejection that nobody handles fails the case in which it came, and not the process', async () => {
+  const { passed, failed } = await withoutRunner(() =>
+    runCases(
+      [
+        { name: 'before', run: async () => undefined },
+        { name: 'rejecting', run: async () => void Promise.reject(new Error('left alone')) },
+        { name: 'after', run: async () => undefined },
+      ],
+      {},
+    ),
+  )
+  expect(passed).toEqual(['before', 'after'])
+  expect(failed.map(({ name, error }) => [name, String(error).split('\n')[0]])).toEqual([
+    [
+      'rejecting',
+      'ConformanceFailure: a promise was rejected and nobody handled it: Error: left alone',
+    ],
+  ])
 })

@@ -14,6 +14,7 @@ import { wireHarness } from './wire-harness.mjs'
 const wires = words(
   'requests connections several_calls chunking timeouts detailed_errors retry_after stream_failures',
   'finish_reasons tools parallel_tools reasoning usage cached_usage reasoning_usage raw_chunks',
+  'settings image_input file_input clean_end reset early_headers left_reads',
 )
 const pieces = words('streamed_tools interleaved_tools raw_arguments cache_write_usage')
 const rich = words('text_blocks reasoning_echo')

@@ -17,7 +17,17 @@ import { runCases } from './run-cases.mjs'
 
 const { createEngine, generate, imageFromFile, imagePart, Session, streamGenerate, user } = imported
 const require = createRequire(import.meta.url)
-const entryPoints = ['openai', 'anthropic', 'gemini', 'stores', 'testing', 'conformance', 'server']
+const entryPoints = [
+  'openai',
+  'anthropic',
+  'gemini',
+  'stores',
+  'runs',
+  'client',
+  'testing',
+  'conformance',
+  'server',
+]
 const apiKey = 'a-key-for-nothing'
 const adapters = {
   openai: ({ openaiBaseUrl: baseUrl }) => openai({ baseUrl, apiKey }),

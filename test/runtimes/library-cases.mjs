@@ -18,7 +18,9 @@ import {
   tool,
   user,
 } from 'allm-ts'
+import { connectRun } from 'allm-ts/client'
 import { openai } from 'allm-ts/openai'
+import { createRuns } from 'allm-ts/runs'
 import { memoryStore } from 'allm-ts/stores'
 import {
   crashAtEveryEvent,
@@ -128,6 +130,35 @@ export const libraryCases = {
     const loaded = await store.load(session.id)
     same([loaded.session, loaded.version], [session, version])
     same((await store.list()).length, 1)
+  },
+
+  'a run is served to a client, which follows it to its rest': async () => {
+    const runs = createRuns({ engine: engineFor('Hello', ', Ada.'), store: memoryStore() })
+    const handler = runs.handler({ authorize: () => ({}) })
+    const asked = []
+    const client = connectRun({
+      url: 'http://localhost/runs/ada',
+      fetch: (url, init) => {
+        const request = new Request(url, init)
+        asked.push(`${request.method} ${request.url}`)
+        return handler(request)
+      },
+    })
+    await until(() => client.state.loaded, 'the client has asked')
+    await client.send('Hi')
+    await until(() => client.state.status === 'completed' && !client.state.running, 'it is at rest')
+    same(
+      client.state.messages.map(({ role, text }) => [role, text]),
+      [
+        ['user', 'Hi'],
+        ['assistant', 'Hello, Ada.'],
+      ],
+    )
+    same(asked.includes('POST http://localhost/runs/ada/messages'), true)
+    const response = await handler(new Request('http://localhost/runs/ada'))
+    same((await response.json()).status, 'completed')
+    client.close()
+    await runs.close()
   },
 
   'an abort ends a run at once and keeps the partial result': async () => {
