@@ -34,6 +34,11 @@ export interface RunsOptions {
   /** The source of time for everything that waits in this process. Leases are timed by the store. */
   readonly clock?: Clock | undefined
   readonly newId?: NewId | undefined
+  /**
+   * Called when a session could not be advanced: it cannot be read, or the store failed. It is tried again after `leaseMs`. Failures of a run are
+   * in its session, not here.
+   */
+  readonly onError?: ((error: unknown, id: string) => void) | undefined
 }
 
 /** What `send` does while a run is under way. */

@@ -45,7 +45,7 @@ import { startWorking } from './worker.ts'
 export function createRuns(options: RunsOptions): Runs {
   assertValid('invalid_options', runsOptions(options))
   const { engine, store, queue, whenBusy = 'refuse', clock = systemClock } = options
-  const { newId = randomId, keepEventsMs = 24 * 3_600_000, leaseMs = 10_000 } = options
+  const { onError, newId = randomId, keepEventsMs = 24 * 3_600_000, leaseMs = 10_000 } = options
   // A mistake is reported here, and not by the first run.
   if (typeof engine !== 'function') engineParts(engine)
   const executes = options.execute ?? queue === undefined
@@ -97,40 +97,41 @@ export function createRuns(options: RunsOptions): Runs {
   /** Runs a session in this process until it rests. There is one such loop for a session. */
   const runHere = (id: string): LocalRun => {
     const known = local.get(id)
-    if (known !== undefined) return known
+    if (known !== undefined) {
+      // It may be about to end, and must not miss what came in now.
+      known.again = true
+      return known
+    }
     timers.get(id)?.()
     timers.delete(id)
-    const run: LocalRun = { waiters: [] }
+    const run: LocalRun = { waiters: [], again: false }
     local.set(id, run)
-    const taken = (refused?: unknown): void => {
-      for (const waiter of run.waiters.splice(0)) waiter(refused)
-    }
-    void advanceToRest(id, taken).then(
-      (waitMs) => {
-        local.delete(id)
-        taken()
-        if (waitMs !== undefined && !isClosed) lookLater(id, waitMs)
-      },
-      (error: unknown) => {
-        local.delete(id)
-        taken(error)
-        // What is stored is not lost: it is tried again.
-        if (!isClosed) lookLater(id, leaseMs)
-      },
-    )
+    advanceToRest(id, run).catch((error: unknown) => onError?.(error, id))
     return run
   }
-  const advanceToRest = async (
-    id: string,
-    onTaken: (refused?: unknown) => void,
-  ): Promise<number | undefined> => {
-    for (;;) {
-      const { outcome, more, wakeInMs } = await advanceOnce(id, { onTaken })
-      if (isClosed) return undefined
-      if (more) continue
-      // Whoever owns the session may die, or has died.
-      return outcome === 'busy' || outcome === 'lost' ? leaseMs : wakeInMs
+  const advanceToRest = async (id: string, run: LocalRun): Promise<void> => {
+    const onTaken = (refused?: unknown): void => {
+      for (const waiter of run.waiters.splice(0)) waiter(refused)
     }
+    let failure: unknown
+    let waitMs: number | undefined
+    do {
+      run.again = false
+      try {
+        const { outcome, more, wakeInMs } = await advanceOnce(id, { onTaken })
+        run.again ||= more
+        // Whoever owns the session may die, or has died.
+        waitMs = outcome === 'busy' || outcome === 'lost' ? leaseMs : wakeInMs
+      } catch (error) {
+        failure = error
+        onError?.(error, id)
+        // What is stored is not lost: it is tried again.
+        waitMs = leaseMs
+      }
+    } while (run.again && failure === undefined && !drain.signal.aborted)
+    local.delete(id)
+    onTaken(failure)
+    if (waitMs !== undefined && !isClosed) lookLater(id, waitMs)
   }
   const lookLater = (id: string, ms: number): void => {
     timers.get(id)?.()
@@ -153,8 +154,13 @@ export function createRuns(options: RunsOptions): Runs {
   const advanceClaimed =
     (signal: AbortSignal) =>
     async (id: string, lease: AcquiredLease): Promise<void> => {
-      let { more } = await advanceOnce(id, { drain: signal }, lease)
-      while (more && !signal.aborted) ({ more } = await advanceOnce(id, { drain: signal }))
+      try {
+        let { more } = await advanceOnce(id, { drain: signal }, lease)
+        while (more && !signal.aborted) ({ more } = await advanceOnce(id, { drain: signal }))
+      } catch (error) {
+        // Its lease ends by itself, and then it is tried again.
+        onError?.(error, id)
+      }
     }
   const pruneLogs = async (): Promise<void> => {
     await store.prune({ keepMs: keepEventsMs, limit: 1000 })
@@ -340,6 +346,8 @@ export function createRuns(options: RunsOptions): Runs {
 interface LocalRun {
   /** Called when a command is applied, with the reason if it is refused. */
   readonly waiters: ((refused: unknown) => void)[]
+  /** There may be more to do. */
+  again: boolean
 }
 
 /** The longest time that a timer can take. */
@@ -370,6 +378,7 @@ const optional: Record<Exclude<keyof RunsOptions, 'engine' | 'store'>, Check> = 
   whenBusy: oneOf(['refuse', 'queue', 'interrupt']),
   clock: must('a clock', isObject),
   newId: anyFunction,
+  onError: anyFunction,
 }
 
 const runsOptions = shape(

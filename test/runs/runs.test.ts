@@ -723,6 +723,58 @@ describe('a store that is gone', () => {
   })
 })
 
+test('a command that comes while a run ends here is not forgotten', async () => {
+  const clock = virtualClock()
+  const inner = memoryStore({ clock })
+  const pushed: Promise<unknown>[] = []
+  const store: RunStore = {
+    ...inner,
+    release: async (id, lease, options) => {
+      const isDue = await inner.release(id, lease, options)
+      // The answer of the store takes its time, and a second message is faster.
+      if (pushed.length === 0) pushed.push(runs.send('ada', 'two'))
+      await clock.sleep(50)
+      return isDue
+    },
+  }
+  const { runs } = bench(echo, { store, clock })
+  await runs.send('ada', 'one')
+  await clock.advance(1000)
+  await Promise.all(pushed)
+  const { session } = await runs.wait('ada')
+  expect(session.thread.messages.map(messageText)).toEqual([
+    'one',
+    'You said: one',
+    'two',
+    'You said: two',
+  ])
+})
+
+test('a session that cannot be read is reported, and nothing else is disturbed', async () => {
+  const clock = virtualClock()
+  const inner = memoryStore({ clock })
+  const store: RunStore = {
+    ...inner,
+    load: async (id) => {
+      if (id === 'bad') throw new SessionError('unreadable', 'not a session')
+      return inner.load(id)
+    },
+  }
+  const errors: unknown[] = []
+  const onError = (error: unknown, id: string): void => {
+    errors.push([id, error instanceof SessionError && error.reason])
+  }
+  const { runs } = bench(echo, { store, clock, onError, execute: false })
+  await store.push('bad', { type: 'send', content: 'x' })
+  await store.push('good', { type: 'send', content: 'x' })
+  const worker = runs.work()
+  expect((await runs.wait('good')).session.status).toBe('completed')
+  await clock.advance(30_000)
+  await worker.close()
+  expect(errors.length).toBeGreaterThan(1)
+  expect(errors[0]).toEqual(['bad', 'unreadable'])
+})
+
 test('wrong options and ids are refused with their names', async () => {
   const store = memoryStore()
   const wrong: [unknown, string][] = [
