@@ -18,7 +18,8 @@ const engine = createEngine({
   tools,
   instructions: 'You sell train tickets. Search first, let the customer choose a seat, then book.',
 })
-const runs = createRuns({ engine, store: await openStore() })
+// Text is stored, and seen, at most this late. A larger number is fewer writes.
+const runs = createRuns({ engine, store: await openStore(), saveEveryMs: 60 })
 // Goes on with the runs of processes that died.
 const worker = runs.work()
 

@@ -112,8 +112,9 @@ export function gates(): Gates {
   }
 }
 
-/** Where Chromium is: the path in `CHROMIUM`, or the usual places. */
+/** Where Chromium is: the path in `CHROMIUM`, or else one of the usual places. */
 export function findChromium(): string | undefined {
+  const { CHROMIUM } = process.env
   const usual = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
-  return [process.env['CHROMIUM'] ?? '', ...usual].find((path) => path !== '' && existsSync(path))
+  return (CHROMIUM ? [CHROMIUM] : usual).find((path) => existsSync(path))
 }
