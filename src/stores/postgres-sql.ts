@@ -351,6 +351,7 @@ export function statementsOf(
       next as (
         update ${sessions} s set prune_at = least(
           (select min(e.at) from ${events} e where e.session = s.key and e.at >= cuts.before),
+          (select e.at from ${events} e where e.session = s.key and e.number = s.last_event and s.folded < s.last_event),
           (select min(p.at) from ${snapshots} p where p.session = s.key and p.at >= cuts.before),
           (select min(c.at) from ${commands} c where c.session = s.key and c.key is not null and c.at >= cuts.before),
           (select min(c.taken_at) from ${commands} c where c.session = s.key and c.taken_at >= cuts.before)

@@ -547,6 +547,8 @@ function prune(db: Tables, id: string, keepMs: number): boolean {
         ]),
   ]
   const next = [
+    // Events that are not in the session yet can be removed as soon as they are.
+    folded < last_event ? newest : null,
     time(`select min(at) as at from ${db.events} where session = ? and at >= ?`, [key, before]),
     time(`select min(at) as at from ${db.snapshots} where session = ? and at >= ?`, [key, before]),
     time(`select min(at) as at from ${db.commands} where session = ? and key is not null`, [key]),

@@ -130,6 +130,24 @@ for (const { title, missing, open } of clients) {
       expect(await where()).toEqual(before)
     })
 
+    test('a run that was old before it was saved is pruned after the save', async () => {
+      const store = place.connect()
+      const lease = await store.acquire('s', owner)
+      if (lease === undefined) throw new Error('the lease is not free')
+      await store.append('s', [delta('a')], { lease })
+      // The event is old when the clock of the store has moved on; it is not in the session yet.
+      const [event] = await store.readEvents('s', {})
+      while (
+        ((await store.renew('s', lease, 1)) && (await store.look('s'))?.dueAt) ===
+        (event?.at ?? 0) + 1
+      )
+        continue
+      expect(await store.prune({ keepMs: 0 })).toBe(0)
+      await store.save(Session.create({ id: 's' }), { lease })
+      expect(await store.prune({ keepMs: 0 })).toBe(1)
+      expect(await store.readEvents('s', {})).toEqual([])
+    })
+
     test('lists, due sessions and claims are found by an index', async () => {
       const { schema } = place
       await place.pool.query(
