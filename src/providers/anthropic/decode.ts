@@ -501,7 +501,8 @@ function parseUsage(counts: JsonObject): Usage | undefined {
   const cachedInputTokens = asCount(cache_read_input_tokens) ?? 0
   const cacheWriteInputTokens = asCount(cache_creation_input_tokens) ?? 0
   const known = {
-    inputTokens: uncached && uncached + cachedInputTokens + cacheWriteInputTokens,
+    inputTokens:
+      uncached === undefined ? undefined : uncached + cachedInputTokens + cacheWriteInputTokens,
     outputTokens: output_tokens,
     cachedInputTokens: cache_read_input_tokens,
     cacheWriteInputTokens: cache_creation_input_tokens,
