@@ -63,6 +63,8 @@ export function createOwner(
   let isStopped = false
   let failure: { readonly error: Error } | undefined
   let renewedAt = clock.now()
+  /** When content was appended for the last time. */
+  let writtenAt = Number.NEGATIVE_INFINITY
   let hasEnded = false
   let cancelAppend: (() => void) | undefined
   let writes: Promise<void> = Promise.resolve()
@@ -108,6 +110,7 @@ export function createOwner(
   }
   const append = async (): Promise<void> => {
     if (waiting.length === 0) return
+    if (waiting.some(isContent)) writtenAt = clock.now()
     const events = waiting
     waiting = []
     const after = stored.lastEventId
@@ -118,11 +121,16 @@ export function createOwner(
     )
     stored = { ...stored, lastEventId: last }
   }
-  const appendLater = (): void => {
-    cancelAppend ??= startTimer(clock, saveEveryMs, () => {
+  /** Writes what waits, at most every `saveEveryMs`. The first text after a pause is written at once, so that it is seen at once. */
+  const appendSoon = (events: readonly StreamEvent[]): void => {
+    const write = (): void => {
+      cancelAppend?.()
       cancelAppend = undefined
       void enqueue(append).catch(() => undefined)
-    })
+    }
+    const waitMs = writtenAt + saveEveryMs - clock.now()
+    if (waitMs <= 0 && events.some(isContent)) write()
+    else cancelAppend ??= startTimer(clock, waitMs > 0 ? waitMs : saveEveryMs, write)
   }
 
   const renew = async (): Promise<void> => {
@@ -169,7 +177,7 @@ export function createOwner(
     add(events) {
       waiting.push(...events)
       if (waiting.length >= mostWaiting) return enqueue(append)
-      appendLater()
+      appendSoon(events)
       return undefined
     },
     async save(session, { events = [], ...rest } = {}) {
@@ -199,6 +207,11 @@ export function createOwner(
       unwatch()
     },
   }
+}
+
+/** Whether there is something to see in an event. */
+function isContent({ type }: StreamEvent): boolean {
+  return type !== 'message_started'
 }
 
 /** Whether the store could not be reached. */
