@@ -192,7 +192,7 @@ export interface RetryPolicy {
   readonly maxAttempts: number
   /** The wait after the first failure; it doubles with each. */
   readonly baseDelayMs: number
-  /** The longest wait. A `Retry-After` beyond it fails at once. */
+  /** The longest wait. A `Retry-After` beyond it fails at once, unless `maxRetryAfterMs` allows it. */
   readonly maxDelayMs: number
   /** Up to this much is added to each wait, at random. */
   readonly jitterMs: number
@@ -200,9 +200,11 @@ export interface RetryPolicy {
   readonly retryOn: readonly (AdapterErrorReason | ImageAdapterErrorReason)[]
   /** Wait as long as the provider asks, instead of the computed time. */
   readonly respectRetryAfter: boolean
+  /** The longest `Retry-After` that is waited for, if it is not `maxDelayMs`. In `allm-ts/runs`, where a wait holds no process, it is a day unless either is given. */
+  readonly maxRetryAfterMs?: number | undefined
   /**
    * The longest wait that passes inside the call. Without it, all do. A call that would have to wait longer fails instead, and its error says
-   * how long (`retryAfterMs`, also beyond `maxDelayMs`), how many attempts were made (`metadata.attempts`) and that
+   * how long (`retryAfterMs`), how many attempts were made (`metadata.attempts`) and that
    * another one is due (`metadata.postponed`).
    */
   readonly longestWaitMs?: number | undefined

@@ -15,6 +15,8 @@ export interface RetryPlan {
   readonly maxDelayMs: number
   readonly jitterMs: number
   readonly respectRetryAfter: boolean
+  /** The longest wait that the other side may ask for, instead of `maxDelayMs`. */
+  readonly maxRetryAfterMs?: number | undefined
   /** A longer wait is not waited for here: the loop fails with what `postponed` returns. */
   readonly longestWaitMs?: number | undefined
   /** Attempts that were made before this loop. They count. */
@@ -36,7 +38,7 @@ export interface RetryPlan {
  * The one retry loop of the library: tries `attempt` until it succeeds, fails for good, or the attempts are used up.
  *
  * Waits double from `baseDelayMs` to `maxDelayMs`, plus jitter. A wait that the other side asks for is used instead, also one of 0, up to
- * `maxDelayMs`; beyond that the loop fails at once. With `longestWaitMs` the longer waits are the caller's, whatever their length. The plan is made when it is first needed, because most calls succeed.
+ * `maxRetryAfterMs`; beyond that the loop fails at once. With `longestWaitMs` the longer waits are the caller's. The plan is made when it is first needed, because most calls succeed.
  */
 export async function retry<T>(makePlan: () => RetryPlan, attempt: () => Promise<T>): Promise<T> {
   let plan: RetryPlan | undefined
@@ -50,7 +52,7 @@ export async function retry<T>(makePlan: () => RetryPlan, attempt: () => Promise
       const failure = plan.classify(error)
       if (!failure.transient || attempts >= plan.maxAttempts) throw error
       const asked = plan.respectRetryAfter ? failure.retryAfterMs : undefined
-      if (longestWaitMs === undefined && asked !== undefined && asked > plan.maxDelayMs) {
+      if (asked !== undefined && asked > (plan.maxRetryAfterMs ?? plan.maxDelayMs)) {
         throw plan.retryAfterTooLong(error, asked)
       }
       const delayMs = delayAfter(attempts, asked, plan)

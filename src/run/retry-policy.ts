@@ -41,7 +41,7 @@ export function retryPlan(option: RetryOption | undefined, context: RetryContext
       return { transient: listed && error.retryable, retryAfterMs: error.retryAfterMs }
     },
     retryAfterTooLong: (error, retryAfterMs) => {
-      const why = `the provider asks to wait ${retryAfterMs} ms, longer than maxDelayMs ${policy.maxDelayMs}, so the call was not retried`
+      const why = `the provider asks to wait ${retryAfterMs} ms, longer than ${policy.maxRetryAfterMs === undefined ? `maxDelayMs ${policy.maxDelayMs}` : `maxRetryAfterMs ${policy.maxRetryAfterMs}`}, so the call was not retried`
       return notRetried(error, retryAfterMs, why)
     },
     postponed: (error, attempts, delayMs) => {

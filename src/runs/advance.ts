@@ -1,8 +1,9 @@
 import type { Engine } from '../contracts/engine.ts'
+import type { RetryPolicy } from '../contracts/options.ts'
 import { onAbort } from '../core/abort.ts'
 import { startTimer } from '../core/clock.ts'
 import { errorToJSON } from '../errors/error-json.ts'
-import { isAllmError, ValidationError } from '../errors/errors.ts'
+import { isAllmError, StreamError, ValidationError } from '../errors/errors.ts'
 import { engineParts } from '../run/context.ts'
 import { settlePolicy } from '../run/retry-policy.ts'
 import { applyCommand } from '../session/changes.ts'
@@ -21,6 +22,8 @@ import { timedEngine } from './times.ts'
 export interface AdvanceOptions extends OwnerOptions {
   readonly engineFor: (session: Session) => Engine | Promise<Engine>
   readonly owner: string
+  /** How often a step may be taken over from owners that died. */
+  readonly maxTakeOvers: number
 }
 
 /** How the process that advances a session takes part in it. */
@@ -37,6 +40,18 @@ export interface AdvanceControl {
 
 /** Waits up to this pass in the process that runs the session. Longer ones hold nobody. */
 const longestWaitMs = 5000
+
+/** The longest `Retry-After` that a session waits for, unless the engine has a limit of its own. */
+const maxRetryAfterMs = 24 * 3_600_000
+
+/** The retry policy of an engine, for calls whose longer waits hold nobody. */
+function retryOf(engine: Engine): RetryPolicy {
+  const { retry } = engineParts(engine)
+  const policy = settlePolicy(retry)
+  const hasLimit = typeof retry === 'object' && retry.maxDelayMs !== undefined
+  const most = policy.maxRetryAfterMs ?? (hasLimit ? policy.maxDelayMs : maxRetryAfterMs)
+  return { ...policy, maxRetryAfterMs: most, longestWaitMs }
+}
 
 /** Takes the lease unless it was claimed, applies what is in the inbox, runs to a resting point, and gives the lease back. */
 export async function advance(
@@ -136,11 +151,15 @@ function isUnanswered({ status, thread }: Session): boolean {
  */
 async function run(
   work: Work,
-  session: Session,
+  from: Session,
   command: SessionCommand | undefined,
 ): Promise<Progress> {
   const { options, owner, control } = work
   const taken = command === undefined ? 0 : 1
+  const session = command === undefined ? takenOver(from) : from
+  if ((session.run?.takeOvers ?? 0) > options.maxTakeOvers) {
+    return fail(work, withoutTakeOvers(session), gaveUp(options.maxTakeOvers), { first: true })
+  }
   let next = session
   try {
     if (command !== undefined) next = applyCommand(session, command)
@@ -152,7 +171,7 @@ async function run(
     const engine = timedEngine(await options.engineFor(next), options.clock)
     stream = streamNext(engine, session, command, {
       signal: owner.signal,
-      retry: { ...settlePolicy(engineParts(engine).retry), longestWaitMs },
+      retry: retryOf(engine),
       // The log has all events.
       emitTextDeltas: true,
       emitToolDeltas: true,
@@ -166,6 +185,26 @@ async function run(
   await owner.save(stream.session, { taken, first: true })
   if (taken > 0) control.onTaken?.()
   return readRun(work, stream)
+}
+
+/** The session of a run that goes on after its owner died. A run that only waited for another attempt was not cut. */
+function takenOver(session: Session): Session {
+  const { run } = session
+  if (run === undefined || run.attempts !== undefined) return session
+  return { ...session, run: { ...run, takeOvers: (run.takeOvers ?? 0) + 1 } }
+}
+
+function withoutTakeOvers(session: Session): Session {
+  const { run } = session
+  if (run === undefined) return session
+  const { takeOvers: _count, ...rest } = run
+  return { ...session, run: rest }
+}
+
+/** Why a run is not tried again by itself: it may be what its owners die of. */
+function gaveUp(most: number): StreamError {
+  const message = `the process that ran this step died ${most + 1} times, so it is not tried again by itself; resume tries once more`
+  return new StreamError('unknown', message, { metadata: { takeOvers: most } })
 }
 
 async function refuse(
@@ -189,7 +228,8 @@ async function readRun(work: Work, stream: SessionStream): Promise<Progress> {
       const step = await drain.orLeft(() => batches.next(), inFlight.size > 0)
       owner.check()
       if (step === 'left') {
-        const { session } = stream
+        // Whoever goes on was not needed because somebody died.
+        const session = withoutTakeOvers(stream.session)
         await owner.save(session)
         return { session, drained: true }
       }

@@ -27,6 +27,8 @@ export interface RunsOptions {
   readonly leaseMs?: number | undefined
   /** How late text may be in the log (250). What must not be lost is saved at once. */
   readonly saveEveryMs?: number | undefined
+  /** How often a step goes on after its process died, before the run rests as `error` (20): it may be what they die of. */
+  readonly maxTakeOvers?: number | undefined
   /** How long the log and the idempotency keys are kept (24 hours). */
   readonly keepEventsMs?: number | undefined
   /** What `send` does while a run is under way: refuse with `busy` (the default), wait its turn, or stop the run first. */
@@ -35,10 +37,10 @@ export interface RunsOptions {
   readonly clock?: Clock | undefined
   readonly newId?: NewId | undefined
   /**
-   * Called when a session could not be advanced: it cannot be read, or the store failed. It is tried again after `leaseMs`. Failures of a run are
-   * in its session, not here.
+   * Called when a session could not be advanced, because it cannot be read or the store failed, and when a worker could not ask the store for what
+   * is due (without an id). It is tried again. Failures of a run are in its session, not here.
    */
-  readonly onError?: ((error: unknown, id: string) => void) | undefined
+  readonly onError?: ((error: unknown, id?: string) => void) | undefined
 }
 
 /** What `send` does while a run is under way. */
@@ -129,6 +131,8 @@ export interface SendOptions extends CommandOptions {
   readonly context?: JsonObject | undefined
   /** Merged into the metadata of the session. `list` finds sessions by it. */
   readonly metadata?: JsonObject | undefined
+  /** Instead of that of `createRuns`. */
+  readonly whenBusy?: WhenBusy | undefined
 }
 
 /** A command that is stored. */
@@ -148,6 +152,8 @@ export interface RunInfo {
   readonly running: boolean
   /** The number of the last event that is folded into `session`. */
   readonly lastEventId: number
+  /** When the session goes on by itself, if it waits for another attempt of a model call; by the clock of the store. */
+  readonly wakeAt?: number
 }
 
 /** The options of `follow`. */

@@ -10,7 +10,10 @@ import {
 } from '../session/reduce.ts'
 import type { LogEntry, RunStore } from '../stores/run-store.ts'
 import { assertSessionId } from '../stores/session-store.ts'
-import type { Session } from '../types/session.ts'
+import { defined } from '../types/guards.ts'
+import { messageText, type Message } from '../types/message.ts'
+import type { ChatOutcome, ChatResult, HaltedReason } from '../types/results.ts'
+import type { Session, SessionStatus } from '../types/session.ts'
 import type { FollowOptions, RunInfo } from './contract.ts'
 
 /** Where runs are read, and by which clock their readers wait. */
@@ -32,7 +35,7 @@ export async function readSession(store: RunStore, id: string): Promise<RunInfo 
     const folded = stored && (await foldLog(store, id, stored.session, stored.lastEventId))
     const state = await store.look(id)
     if (state === undefined) return undefined
-    const { version, running } = state
+    const { version, running, owner, dueAt } = state
     // If it was saved meanwhile, the events may be those of another run.
     if (version !== (stored?.version ?? 0)) continue
     if (folded === undefined) {
@@ -41,7 +44,9 @@ export async function readSession(store: RunStore, id: string): Promise<RunInfo 
     const { reducer, lastEventId } = folded
     const isLater = lastEventId > (stored?.lastEventId ?? 0)
     const session = isLater ? finalizeSession(reducer).session : reducer.base
-    return { session, version, running, lastEventId }
+    const isWaiting = owner === undefined && session.run?.attempts !== undefined
+    const wakeAt = isWaiting ? dueAt : undefined
+    return defined<RunInfo>({ session, version, running, lastEventId, wakeAt })
   }
   throw new SessionError(
     'unavailable',
@@ -55,13 +60,45 @@ export async function readResult(store: RunStore, id: string): Promise<SessionRe
   if (info === undefined) return undefined
   const { session, lastEventId } = info
   const first = await store.readSnapshot(id, lastEventId)
-  const { reducer } = await foldLog(
-    store,
-    id,
-    first?.session ?? session,
-    first?.lastEventId ?? lastEventId,
-  )
+  // The log is not kept for ever.
+  if (first === undefined) return { session, result: restedResult(session) }
+  const { reducer } = await foldLog(store, id, first.session, first.lastEventId)
   return { session, result: finalizeSession(reducer).result }
+}
+
+/** The result of a run whose log is not kept any more, as far as its session tells. */
+function restedResult(session: Session): ChatResult {
+  const { thread, status, haltedReason, pendingApprovals, pendingToolCalls } = session
+  const from = thread.messages.findLastIndex(({ role }) => role === 'user')
+  const said = thread.messages.slice(from + 1).filter(({ role }) => role === 'assistant')
+  const outcome = defined<ChatOutcome>({
+    outputText: said.length === 0 ? '' : messageText(said[said.length - 1] ?? silent),
+    steps: [],
+    haltedReason: haltedReason ?? restedReasons[status],
+    pendingQuestion: session.pendingQuestion,
+    pendingToolCallId: session.pendingToolCallId,
+    pendingQuestionOptions: session.pendingQuestionOptions,
+    pendingApprovals,
+    manualToolCalls: pendingToolCalls,
+    usage: {},
+    metadata: {},
+    error: session.error,
+  })
+  const rested = reduceSession({ ...session, status: status === 'idle' ? 'halted' : status })
+  return finalizeSession(applySessionEvent(rested, { type: 'chat_completed', result: outcome }))
+    .result
+}
+
+const silent: Message = { role: 'assistant', content: '' }
+
+const restedReasons: Readonly<Record<SessionStatus, HaltedReason>> = {
+  idle: 'cancelled',
+  awaiting_user: 'ask_user',
+  awaiting_approval: 'approval',
+  awaiting_tools: 'manual_tool_calls',
+  completed: 'completed',
+  halted: 'cancelled',
+  error: 'error',
 }
 
 /** Folds the events after a number into the session that goes with it. */
@@ -116,6 +153,9 @@ export async function* followLog(
         }
         yield entry
         if (isAborted(signal)) return
+      }
+      if (entries.length === 0 && after > 0 && (state?.lastEventId ?? 0) > last) {
+        throw notKept(id, last, (state?.lastEventId ?? 0) + 1)
       }
       if (entries.length > 0) hints.reset()
       else if (state?.running !== true) return

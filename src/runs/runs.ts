@@ -20,6 +20,7 @@ import {
   type Check,
 } from '../schema/checks.ts'
 import { applyCommand, createSession } from '../session/changes.ts'
+import { streamNext } from '../session/operations.ts'
 import type { AcquiredLease, RunStore } from '../stores/run-store.ts'
 import { assertSessionId } from '../stores/session-store.ts'
 import { defined, isObject } from '../types/guards.ts'
@@ -34,6 +35,7 @@ import type {
   RunsOptions,
   SendOptions,
   Sent,
+  WhenBusy,
   WorkOptions,
 } from './contract.ts'
 import { runsHandler } from './handler.ts'
@@ -53,6 +55,7 @@ export function createRuns(options: RunsOptions): Runs {
     store,
     clock,
     leaseMs,
+    maxTakeOvers: options.maxTakeOvers ?? 20,
     saveEveryMs: options.saveEveryMs ?? 250,
     owner: options.owner ?? newId('owner'),
     engineFor: typeof engine === 'function' ? engine : () => engine,
@@ -162,6 +165,7 @@ export function createRuns(options: RunsOptions): Runs {
         onError?.(error, id)
       }
     }
+  const report = (error: unknown): void => onError?.(error)
   const pruneLogs = async (): Promise<void> => {
     await store.prune({ keepMs: keepEventsMs, limit: 1000 })
   }
@@ -171,7 +175,7 @@ export function createRuns(options: RunsOptions): Runs {
     id: string,
     command: SessionCommand,
     { idempotencyKey: key }: CommandOptions,
-    ifIdle: boolean,
+    busyAs: WhenBusy | undefined,
   ): Promise<Sent> => {
     assertOpen()
     assertSessionId(id)
@@ -181,9 +185,9 @@ export function createRuns(options: RunsOptions): Runs {
     if (key !== undefined && (await store.knowsKey(id, key)))
       return { lastEventId, duplicate: true }
     await checkCommand(id, command, before?.running === true)
-    if (ifIdle && whenBusy === 'interrupt' && command.type === 'send') await stop(id)
-    const refusesBusy = ifIdle && (command.type !== 'send' || whenBusy === 'refuse')
-    const isNew = await store.push(id, command, defined({ key, ifIdle: refusesBusy || undefined }))
+    if (busyAs === 'interrupt') await stop(id)
+    const ifIdle = busyAs === 'refuse' ? true : undefined
+    const isNew = await store.push(id, command, defined({ key, ifIdle }))
     if (!isNew) return { lastEventId, duplicate: true }
     await ring(id, before?.running !== true)
     return { lastEventId, duplicate: false }
@@ -197,10 +201,16 @@ export function createRuns(options: RunsOptions): Runs {
   ): Promise<void> => {
     const info = running ? undefined : await readSession(store, id)
     if (info === undefined && !running && command.type !== 'send') throw noSession(id)
+    const session = info?.session ?? createSession({ id })
     try {
-      applyCommand(info?.session ?? createSession({ id }), command)
+      applyCommand(session, command)
     } catch (error) {
       if (!running || !(error instanceof SessionError)) throw error
+      return
+    }
+    // The schema of the tool is asked. A stream that nobody reads does nothing.
+    if (command.type === 'approve' && command.arguments !== undefined && !running) {
+      streamNext(await settings.engineFor(session), session, command)
     }
   }
 
@@ -241,22 +251,22 @@ export function createRuns(options: RunsOptions): Runs {
   const runs: Runs = {
     send: async (id, input, options = {}) => {
       assertValid('invalid_options', sendOptions(options))
-      const { context, metadata, ...rest } = options
+      const { context, metadata, whenBusy: busyAs = whenBusy, ...rest } = options
       const command = { type: 'send', content: input, context, metadata } as const
-      return give(id, defined<SessionCommand>(command), rest, true)
+      return give(id, defined<SessionCommand>(command), rest, busyAs)
     },
-    resume: async (id, options = {}) => give(id, { type: 'resume' }, options, true),
+    resume: async (id, options = {}) => give(id, { type: 'resume' }, options, 'refuse'),
     approve: async (id, toolCallId, { arguments: args, ...options } = {}) => {
       const command = { type: 'approve', toolCallId, arguments: args } as const
-      return give(id, defined<SessionCommand>(command), options, false)
+      return give(id, defined<SessionCommand>(command), options, undefined)
     },
     deny: async (id, toolCallId, reason, options = {}) => {
       const command = { type: 'deny', toolCallId, reason } as const
-      return give(id, defined<SessionCommand>(command), options, false)
+      return give(id, defined<SessionCommand>(command), options, undefined)
     },
     submitToolResult: async (id, toolCallId, result, { isError, ...options } = {}) => {
       const command = { type: 'submitToolResult', toolCallId, content: result, isError } as const
-      return give(id, defined<SessionCommand>(command), options, false)
+      return give(id, defined<SessionCommand>(command), options, undefined)
     },
     stop,
 
@@ -309,7 +319,8 @@ export function createRuns(options: RunsOptions): Runs {
         if (claimed !== undefined) count++
         return claimed
       }
-      const hands = { clock, claim, advance: advanceClaimed(drain.signal), prune: pruneLogs }
+      const advanceIt = advanceClaimed(drain.signal)
+      const hands = { clock, claim, advance: advanceIt, prune: pruneLogs, onError: report }
       await startWorking(hands, { concurrency: 8, everyMs: 500, once: true }).done
       return count
     },
@@ -323,6 +334,7 @@ export function createRuns(options: RunsOptions): Runs {
         claim: claimDue,
         advance: advanceClaimed(ending.signal),
         prune: pruneLogs,
+        onError: report,
       }
       const loop = startWorking(hands, { concurrency, everyMs })
       const unlink = onAbort(drain.signal, loop.stop)
@@ -365,6 +377,8 @@ const runStore: Check = must(
   (value) => isObject(value) && storeParts.every((name) => typeof value[name] === 'function'),
 )
 
+const busyWays: readonly WhenBusy[] = ['refuse', 'queue', 'interrupt']
+
 const optional: Record<Exclude<keyof RunsOptions, 'engine' | 'store'>, Check> = {
   queue: must(
     'an object with ring(id)',
@@ -374,8 +388,9 @@ const optional: Record<Exclude<keyof RunsOptions, 'engine' | 'store'>, Check> = 
   owner: someText,
   leaseMs: between(30, 3_600_000),
   saveEveryMs: between(0, 60_000),
+  maxTakeOvers: nonNegativeInteger,
   keepEventsMs: between(0, Number.MAX_SAFE_INTEGER),
-  whenBusy: oneOf(['refuse', 'queue', 'interrupt']),
+  whenBusy: oneOf(busyWays),
   clock: must('a clock', isObject),
   newId: anyFunction,
   onError: anyFunction,
@@ -396,6 +411,7 @@ const sendOptions = optionsOf({
   idempotencyKey: someText,
   context: jsonObject,
   metadata: jsonObject,
+  whenBusy: oneOf(busyWays),
 } satisfies Record<keyof SendOptions, Check>)
 
 const followOptions = optionsOf({

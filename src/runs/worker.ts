@@ -1,6 +1,5 @@
 import { startTimer, type Clock } from '../core/clock.ts'
 import type { AcquiredLease } from '../stores/run-store.ts'
-import { isGone } from './owner.ts'
 
 /** What a worker does with the store. */
 export interface WorkerHands {
@@ -9,6 +8,8 @@ export interface WorkerHands {
   /** Runs a claimed session until it rests. */
   readonly advance: (id: string, lease: AcquiredLease) => Promise<void>
   readonly prune: () => Promise<void>
+  /** Called when the store could not be asked. */
+  readonly onError: (error: unknown) => void
 }
 
 /** A loop that claims sessions. */
@@ -24,7 +25,7 @@ const pruneEveryMs = 600_000
 
 /** Claims what is due and advances it, `concurrency` sessions at once. With `once` it ends when nothing is due any more. */
 export function startWorking(
-  { clock, claim, advance, prune }: WorkerHands,
+  { clock, claim, advance, prune, onError }: WorkerHands,
   options: { readonly concurrency: number; readonly everyMs: number; readonly once?: true },
 ): WorkLoop {
   const { concurrency, everyMs, once } = options
@@ -57,9 +58,10 @@ export function startWorking(
       begin(claimed.id, claimed.lease)
       return true
     } catch (error) {
+      if (once === true) throw error
       // The store may come back.
-      if (once !== true && isGone(error)) return false
-      throw error
+      onError(error)
+      return false
     }
   }
   const loop = async (): Promise<void> => {
@@ -69,7 +71,7 @@ export function startWorking(
       if (once === true && active.size === 0) return
       if (once !== true && clock.now() - prunedAt >= pruneEveryMs) {
         prunedAt = clock.now()
-        await prune().catch(() => undefined)
+        await prune().catch(onError)
       }
       if (!isStopped) await pause()
     }

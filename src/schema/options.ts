@@ -206,5 +206,6 @@ const policy = optionsOf({
   jitterMs: delayMs,
   retryOn: listOf(oneOf([...new Set([...adapterErrorReasons, ...imageAdapterErrorReasons])])),
   respectRetryAfter: flag,
+  maxRetryAfterMs: delayMs,
   longestWaitMs: delayMs,
 } satisfies Record<keyof RetryPolicy, Check>)

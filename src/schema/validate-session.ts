@@ -135,6 +135,7 @@ const run = shapeOf<RunProgress>(
   },
   {
     attempts: nonNegativeInteger,
+    takeOvers: nonNegativeInteger,
     answer,
     usage: jsonObject,
     silent: must('true', (value) => value === true),

@@ -243,7 +243,8 @@ function progress(base: Session, state: Collector): RunProgress {
   const spent = totalUsage(state.end === undefined ? state : { ...state, usage: {} })
   // Until something has happened, the attempts of an earlier run count.
   const attempts = state.count === 0 ? base.run?.attempts : undefined
-  const counts = { mode, turns, attempts, usage: someUsage(spent) }
+  const takeOvers = state.steps.length === 0 ? base.run?.takeOvers : undefined
+  const counts = { mode, turns, attempts, takeOvers, usage: someUsage(spent) }
   if (!state.active) {
     const at = { ...counts, phase: 'between', started, halts, results: stored } as const
     return defined<RunProgress>({ ...at, ...left })
@@ -343,11 +344,11 @@ export function goesOn({ run, thread }: Session): boolean {
 export function withLateMessages(session: Session): Session {
   const { run } = session
   if (run?.late === undefined || goesOn(session) || run.phase === 'tools') return session
-  const { mode, turns, attempts, usage, started, results, decisions } = run
+  const { mode, turns, attempts, takeOvers, usage, started, results, decisions } = run
   // Without a partial answer, which is asked for again.
   const { thread } = restore(session)
   const halts = run.phase === 'between' ? run.halts : []
-  const counts = { mode, turns, attempts, usage }
+  const counts = { mode, turns, attempts, takeOvers, usage }
   const at = { ...counts, phase: 'between', started, halts, results, decisions } as const
   return {
     ...session,

@@ -58,6 +58,8 @@ export interface PostgresPool {
   connect?(): Promise<PostgresConnection>
   /** Listens by other means, and returns the end of it. Preferred to `connect`. */
   listen?(channel: string, listener: (payload: string) => void): Promise<() => unknown>
+  /** A pool of `pg` emits the errors of its idle connections. The store listens to them, because they would otherwise end the process. */
+  on?(event: 'error', listener: () => void): unknown
   /** The settings of a pool. One with a single connection cannot listen. */
   readonly options?: { readonly max?: number | undefined } | undefined
 }
@@ -118,6 +120,8 @@ export function postgresStore(
   const tables = tablesOf(schema, prefix)
   const sql = statementsOf(tables, notify)
   const listeners = createListeners()
+  // The next statement says what is wrong.
+  pool.on?.('error', () => undefined)
   const canListen =
     pool.listen !== undefined || (pool.connect !== undefined && pool.options?.max !== 1)
   const notifies = notify && canListen

@@ -65,6 +65,8 @@ export interface RunProgress {
   readonly turns: number
   /** Attempts that were made of the next model call, by a run that waits for another one without holding a process. */
   readonly attempts?: number
+  /** How often another process took the current step over, because its owner died. */
+  readonly takeOvers?: number
   /** What was used and is in no result yet, besides `answer`. */
   readonly usage?: Usage
   /** Where the run is: waiting for an answer, running its tools, waiting for somebody to settle a call, or between two steps. */

@@ -183,6 +183,17 @@ describe('what waits for somebody', () => {
     expect(effects).toEqual([])
   })
 
+  test('a process that runs nothing checks arguments too', async () => {
+    const { runs, store, clock } = bench(engine())
+    await runs.send('ada', 'Money back')
+    await runs.wait('ada')
+    const web = createRuns({ engine: engine(), store, clock, execute: false })
+    await expect(web.approve('ada', 'c1', { arguments: { euros: 'many' } })).rejects.toThrow(
+      ValidationError,
+    )
+    expect(await store.readInbox('ada')).toEqual([])
+  })
+
   test('a command that is not legal any more is removed, and the log says why', async () => {
     const { runs, store } = bench(engine(), { execute: false })
     await runs.send('ada', 'Money back')
@@ -750,6 +761,122 @@ test('a command that comes while a run ends here is not forgotten', async () => 
   ])
 })
 
+test('a step that its processes die of is not tried for ever', async () => {
+  const clock = virtualClock()
+  const store = memoryStore({ clock })
+  let deaths = 0
+  const poison = tool({
+    name: 'poison',
+    description: 'Ends the process.',
+    schema: { type: 'object' },
+    idempotent: true,
+    handler: () => {
+      deaths++
+      return new Promise(() => undefined)
+    },
+  })
+  const engine = scriptedEngine(
+    (_text, results) =>
+      results === 0
+        ? [['tool_call', { id: 'c', name: 'poison', arguments: {} }]]
+        : [['text', 'survived']],
+    { tools: [poison], toolTimeoutMs: 1_000_000_000 },
+  )
+  await store.push('ada', { type: 'send', content: 'go' })
+  for (let life = 0; life < 8; life++) {
+    // A process whose clock stands still renews nothing: it is dead.
+    const dead = createRuns({
+      engine,
+      store,
+      clock: virtualClock({ auto: false }),
+      maxTakeOvers: 3,
+      execute: false,
+    })
+    dead.recover().catch(() => undefined)
+    await clock.advance(20_000)
+  }
+  expect(deaths).toBe(4)
+  const { session } = (await store.load('ada')) ?? {}
+  expect(session?.status).toBe('error')
+  expect(session?.error?.message).toContain('died 4 times')
+  expect(await store.due({ limit: 1 })).toEqual([])
+})
+
+test('a worker whose store fails says so, and goes on when it is back', async () => {
+  const clock = virtualClock()
+  const inner = memoryStore({ clock })
+  let fails = true
+  const store: RunStore = {
+    ...inner,
+    claim: async (options) => {
+      if (fails) throw new Error('boom')
+      return inner.claim(options)
+    },
+  }
+  const errors: unknown[] = []
+  const { runs } = bench(echo, {
+    store,
+    clock,
+    execute: false,
+    onError: (error, id) => errors.push([String(error), id]),
+  })
+  await runs.send('ada', 'hi')
+  await using _worker = runs.work()
+  await clock.advance(2000)
+  expect(errors[0]).toEqual(['Error: boom', undefined])
+  fails = false
+  expect((await runs.wait('ada')).session.status).toBe('completed')
+})
+
+test('when the log is pruned, a follower is told, and a result is what the session tells', async () => {
+  const { runs, store, clock } = bench(echo)
+  await runs.send('ada', 'hi')
+  await runs.wait('ada')
+  await clock.advance(5000)
+  expect(await store.prune({ keepMs: 1000 })).toBe(1)
+  const late = runs.follow('ada', { after: 2 })
+  await expect(late[Symbol.asyncIterator]().next()).rejects.toMatchObject({ reason: 'stale' })
+  expect(await typesOf(runs, 'ada')).toEqual([])
+  const { session, result } = await runs.wait('ada')
+  expect(session.status).toBe('completed')
+  expect(result).toMatchObject({ haltedReason: 'completed', outputText: 'You said: hi' })
+})
+
+test('a wait that is longer than the engine allows fails at once', async () => {
+  const adapter = fake({ script: [['error', 'rate_limited', { retryAfterMs: 60_000 }]] })
+  const { runs } = bench(createEngine({ adapter, retry: { maxDelayMs: 30_000 } }))
+  await runs.send('ada', 'hi')
+  const { session } = await runs.wait('ada')
+  expect(session).toMatchObject({ status: 'error', error: { reason: 'rate_limited' } })
+})
+
+test('a session that waits says until when', async () => {
+  const adapter = fake({ script: [['error', 'rate_limited', { retryAfterMs: 60_000 }]] })
+  const engine = createEngine({ adapter, retry: { jitterMs: 0 } })
+  const { runs } = bench(engine, { execute: false }, false)
+  await runs.send('ada', 'hi')
+  await runs.advance('ada')
+  expect(await runs.get('ada')).toMatchObject({ running: true, wakeAt: 60_000 })
+})
+
+test('what send does while a run is under way can be said for each message', async () => {
+  const slow = scriptedEngine((text) => [
+    ['delay', 30_000],
+    ['text', `about ${text}`],
+  ])
+  const { runs } = bench(slow)
+  await runs.send('ada', 'one')
+  await expect(runs.send('ada', 'two')).rejects.toMatchObject({ reason: 'busy' })
+  await runs.send('ada', 'three', { whenBusy: 'queue' })
+  const { session } = await runs.wait('ada')
+  expect(session.thread.messages.map(messageText)).toEqual([
+    'one',
+    'about one',
+    'three',
+    'about three',
+  ])
+})
+
 test('a session that cannot be read is reported, and nothing else is disturbed', async () => {
   const clock = virtualClock()
   const inner = memoryStore({ clock })
@@ -761,7 +888,7 @@ test('a session that cannot be read is reported, and nothing else is disturbed',
     },
   }
   const errors: unknown[] = []
-  const onError = (error: unknown, id: string): void => {
+  const onError = (error: unknown, id?: string): void => {
     errors.push([id, error instanceof SessionError && error.reason])
   }
   const { runs } = bench(echo, { store, clock, onError, execute: false })
