@@ -82,6 +82,8 @@ export interface ChatFixture {
   readonly adapter: ChatAdapter
   readonly model: string
   readonly patienceMs: number
+  /** Whether the harness declares a capability. */
+  declares(capability: ChatCapability): boolean
   /** The clock of the script and of the adapter. Only the case moves it. */
   readonly clock: VirtualClock
   /** The same clock as the adapter gets it. It counts what the adapter waits for. */
@@ -223,12 +225,18 @@ function fixtureOf(
     adapter,
     model,
     patienceMs,
+    declares: (capability) => declares(harness, capability),
     clock,
     adapterClock: countedClock(clock),
     sentKeys: () => started.sentKeys?.(),
     openConnections: () => view(started.openConnections?.(), 'openConnections', 'connections'),
     requests: () => view(started.requests?.(), 'requests', 'requests'),
   }
+}
+
+/** Whether a harness declares a capability. */
+export function declares({ capabilities = [] }: ChatHarness, capability: ChatCapability): boolean {
+  return capabilities.includes(capability)
 }
 
 /** A view that a harness provides. Fails when the harness declares it and does not provide it. */
@@ -518,12 +526,12 @@ export function requestOf(
   return structuredClone({ model, messages, tools, providerOptions: {}, metadata: {} })
 }
 
-/** A request with a tool. */
-export function weatherRequest(fixture: { readonly model: string }): ModelRequest {
+/** A request with a tool, unless the adapter calls none: such an adapter refuses tools. */
+export function weatherRequest(fixture: Pick<ChatFixture, 'model' | 'declares'>): ModelRequest {
   return requestOf(
     fixture,
     [{ role: 'user', content: 'How is the weather in Paris?' }],
-    [weatherTool],
+    fixture.declares('tools') ? [weatherTool] : [],
   )
 }
 

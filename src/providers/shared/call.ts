@@ -220,6 +220,11 @@ export interface ProviderWire {
   readonly parseFailure?: HttpCall['parseFailure']
   /** How the body is split: server-sent events by default. */
   readonly splitter?: HttpCall['splitter']
+  /**
+   * Whether a call must name a model: `true` by default. `false` is for an API with one model: `render` gets an empty `model` then,
+   * unless the caller named one.
+   */
+  readonly needsModel?: boolean | undefined
   /** The API gives a whole answer where `stream` is false, and the decoder reads it: `generate` asks for one. */
   readonly whole?: true | undefined
   /**
@@ -240,7 +245,7 @@ export function chatAdapter(wire: ProviderWire): ChatAdapter {
   return {
     provider,
     model,
-    needsModel: true,
+    needsModel: wire.needsModel ?? true,
     key,
     stream: (request, options = {}) => decodedStream(wire, request, options, true),
     async generate(request, options = {}) {
@@ -263,7 +268,7 @@ function decodedStream(
   const { warnings, warn } = warningList()
   let decoder: MakeDecoder | undefined
   const makeCall = async (): Promise<HttpCall> => {
-    const request = namedRequest(checkedMedia(withoutEmpty(asked), wire), wire.connection)
+    const request = namedRequest(checkedMedia(withoutEmpty(asked), wire), wire)
     const { sessionId, newId } = options
     const schemas = requestSchemas(provider, warn)
     const context = { provider, stream, warn, schemas, sessionId, newId }
@@ -298,9 +303,12 @@ function decodedStream(
 }
 
 /** The request with its model, or that of the adapter. */
-function namedRequest(request: ModelRequest, { provider, model }: Connection): NamedRequest {
-  const named = request.model ?? model
-  if (named !== undefined && named !== '') return { ...request, model: named }
+function namedRequest(
+  request: ModelRequest,
+  { connection: { provider, model }, needsModel = true }: ProviderWire,
+): NamedRequest {
+  const named = request.model ?? model ?? ''
+  if (named !== '' || !needsModel) return { ...request, model: named }
   throw new EngineError('missing_model', `${provider} needs a model`, { provider })
 }
 
