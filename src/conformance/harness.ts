@@ -68,7 +68,7 @@ export interface StartedAdapter {
    * words of its requests in them, so a body may have any form; a body as JSON text is read too.
    */
   requests?(): readonly unknown[]
-  /** The key of each request so far, as the provider received it: with the capability `keys`, the key of a call must win. */
+  /** The key of each request so far, as the provider received it. The capability `keys` needs it: the key of a call must win. */
   sentKeys?(): readonly (string | undefined)[]
   /** Closes everything that is still open. Called once, after the case. */
   close?(): unknown
@@ -90,8 +90,8 @@ export interface ChatFixture {
   readonly adapterClock: CountedClock
   openConnections(): number
   requests(): readonly unknown[]
-  /** The keys of the requests, if the harness shows them. */
-  sentKeys(): readonly (string | undefined)[] | undefined
+  /** The keys of the requests. */
+  sentKeys(): readonly (string | undefined)[]
 }
 
 /**
@@ -228,7 +228,7 @@ function fixtureOf(
     declares: (capability) => declares(harness, capability),
     clock,
     adapterClock: countedClock(clock),
-    sentKeys: () => started.sentKeys?.(),
+    sentKeys: () => view(started.sentKeys?.(), 'sentKeys', 'keys'),
     openConnections: () => view(started.openConnections?.(), 'openConnections', 'connections'),
     requests: () => view(started.requests?.(), 'requests', 'requests'),
   }
