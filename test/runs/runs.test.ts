@@ -821,11 +821,12 @@ test('a worker whose store fails says so, and goes on when it is back', async ()
     onError: (error, id) => errors.push([String(error), id]),
   })
   await runs.send('ada', 'hi')
-  await using _worker = runs.work()
+  const worker = runs.work()
   await clock.advance(2000)
   expect(errors[0]).toEqual(['Error: boom', undefined])
   fails = false
   expect((await runs.wait('ada')).session.status).toBe('completed')
+  await worker.close()
 })
 
 test('when the log is pruned, a follower is told, and a result is what the session tells', async () => {

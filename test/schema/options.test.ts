@@ -110,7 +110,7 @@ describe('the options of a call', () => {
       'a misspelt policy',
       { retry: { maxRetries: 2 } },
       'retry',
-      'unknown key maxRetries; known keys are maxAttempts, baseDelayMs, maxDelayMs, jitterMs, retryOn, respectRetryAfter',
+      'unknown key maxRetries; known keys are maxAttempts, baseDelayMs, maxDelayMs, jitterMs, retryOn, respectRetryAfter, maxRetryAfterMs, longestWaitMs',
     ],
     [
       'a tool twice',
