@@ -1,11 +1,12 @@
 // The service around the agent: shops that share it, customers who talk to it, staff who decide. Everything else is in `allm-ts/runs`.
 import { createEngine, type ChatAdapter, type Engine } from 'allm-ts'
-import { createRuns, type Runs, type RunsHandler } from 'allm-ts/runs'
+import { createRuns, type Authorized, type Runs, type RunsHandler } from 'allm-ts/runs'
 import type { RunStore } from 'allm-ts/stores'
 import { summarize, supportTools, type Shop } from './tools.ts'
 
 /** Who somebody is. A real service knows it from a sign-in. */
 export interface Person {
+  /** Without a dot, because the first one of an id ends its tenant. */
   readonly tenant: string
   readonly name: string
   readonly isStaff: boolean
@@ -38,21 +39,24 @@ export function supportService(options: SupportOptions): { runs: Runs; handle: R
   }
   const runs = createRuns({ engine: engineOf, store })
 
-  const authorize = (request: Request, id: string): { metadata: { tenant: string } } | Response => {
+  /** Lets staff into all conversations of its shop, and customers into their own, if it is not for staff. */
+  const allow = (request: Request, id: string, isForStaff: boolean): Authorized | Response => {
     const person = whoIs(request)
     if (person === undefined) return refuse(401, 'unknown_user', 'sign in first')
     const { tenant, name, isStaff } = person
     const isOwn = isStaff ? id.startsWith(`${tenant}.`) : id === `${tenant}.${name}`
-    const isForStaff = /\/(?:approvals|tools)\/|\/ticket$/.test(new URL(request.url).pathname)
     if (isOwn && (isStaff || !isForStaff)) return { metadata: { tenant } }
     return refuse(403, 'forbidden', 'this is not yours to see or to decide')
   }
-  const chat = runs.handler({ authorize })
+  const chat = runs.handler({
+    authorize: (request, id, { action }) =>
+      allow(request, id, action === 'approvals' || action === 'tools'),
+  })
 
   const handle: RunsHandler = async (request) => {
     const [, id] = /([^/]+)\/ticket$/.exec(new URL(request.url).pathname) ?? []
     if (id === undefined) return chat(request)
-    const allowed = authorize(request, id)
+    const allowed = allow(request, id, true)
     if (allowed instanceof Response) return allowed
     const { session } = (await runs.get(id)) ?? {}
     if (session === undefined)

@@ -202,15 +202,28 @@ export interface CloseOptions {
 /** A web request in, a web response out: what Hono, Next, Bun, Deno and Workers take. `toNodeHandler` makes one for Express and Node. */
 export type RunsHandler = (request: Request) => Promise<Response>
 
+/** What a request can ask of a session. */
+export type RunAction = 'view' | 'events' | 'messages' | 'stop' | 'resume' | 'approvals' | 'tools'
+
+/** What a request asks of a session, as `authorize` is told. */
+export interface RunRequest {
+  /** The last word of the route, such as `messages`; `view` if there is none. */
+  readonly action: RunAction
+  /** The call that is decided or answered, with `approvals` and `tools`. */
+  readonly callId?: string
+}
+
 /** The options of `handler`. */
 export interface HandlerOptions extends ViewOptions {
   /**
    * Decides about every request for a session before anything is read or written. Returns a `Response` to refuse it, or an object:
-   * what it has is given to `send`. It must leave the body of the request alone.
+   * what it has is given to `send`. `asked` says what the request is going to do: decide by it, and not by the path, in which the
+   * same thing can be written in many ways. It must leave the body of the request alone.
    */
   readonly authorize: (
     request: Request,
     id: string,
+    asked: RunRequest,
   ) => Authorized | Response | Promise<Authorized | Response>
   /** What a message may hold besides texts and base64 images and files: images or files at an address, which the provider fetches. */
   readonly accept?: readonly AcceptedPart[] | undefined

@@ -38,6 +38,7 @@ import {
   type AcceptedPart,
   type Authorized,
   type HandlerOptions,
+  type RunAction,
   type RunInfo,
   type Runs,
   type RunsHandler,
@@ -78,7 +79,8 @@ export function runsHandler(served: Served, options: HandlerOptions): RunsHandle
       const route = routeOf(request)
       if (route instanceof Response) return route
       assertSessionId(route.id)
-      const allowed: unknown = await authorize(request, route.id)
+      const { id, ...asked } = route
+      const allowed: unknown = await authorize(request, id, asked)
       if (allowed instanceof Response) return allowed
       // Anything else than an object is a mistake, and must not let anybody in.
       assertValid('invalid_options', authorized(allowed))
@@ -111,7 +113,7 @@ const optional: Record<Exclude<keyof HandlerOptions, 'authorize'>, Check> = {
 const handlerShape = shape({ authorize: anyFunction }, optional)
 
 const handlerOptions: Check = (value) => {
-  if (!isObject(value)) return refuse('an object with authorize(request, id)', value)
+  if (!isObject(value)) return refuse('an object with authorize(request, id, asked)', value)
   // An option that is `undefined` is absent.
   const given = Object.entries(value).filter(([, member]) => member !== undefined)
   return handlerShape(Object.fromEntries(given))
@@ -126,12 +128,13 @@ const authorized: Check = (value) => {
 
 const authorizedShape = shape({}, { context: jsonObject, metadata: jsonObject })
 
-/** What a request asks for. */
-type Route =
-  | { readonly action: 'view' | 'events' | 'messages' | 'stop' | 'resume'; readonly id: string }
-  | { readonly action: 'approvals' | 'tools'; readonly id: string; readonly callId: string }
+/** What a request asks for, of which session. */
+type Route = { readonly id: string } & (
+  | { readonly action: Exclude<RunAction, 'approvals' | 'tools'> }
+  | { readonly action: 'approvals' | 'tools'; readonly callId: string }
+)
 
-const methods: Readonly<Record<Route['action'], 'GET' | 'POST'>> = {
+const methods: Readonly<Record<RunAction, 'GET' | 'POST'>> = {
   view: 'GET',
   events: 'GET',
   messages: 'POST',
@@ -144,11 +147,10 @@ const methods: Readonly<Record<Route['action'], 'GET' | 'POST'>> = {
 /** What the end of the path asks for. What is before it is where the handler is mounted. */
 function routeOf({ url, method }: Request): Route | Response {
   const segments = new URL(url).pathname.split('/').filter((segment) => segment !== '')
-  const names = segments.map(decoded)
-  if (names.includes(undefined)) {
+  if (!segments.every(isDecodable)) {
     return refusal({ status: 400, reason: 'invalid_path', message: 'the path is not valid UTF-8' })
   }
-  const route = matched(names.slice(-3).map(String))
+  const route = matched(segments)
   if (route === undefined) return refusal(notFound)
   const allow = methods[route.action]
   if (method === allow) return route
@@ -156,27 +158,34 @@ function routeOf({ url, method }: Request): Route | Response {
   return refusal({ status: 405, reason: 'method_not_allowed', message }, { allow })
 }
 
-function decoded(segment: string): string | undefined {
+function isDecodable(segment: string): boolean {
   try {
-    return decodeURIComponent(segment)
+    decodeURIComponent(segment)
+    return true
   } catch {
-    return undefined
+    return false
   }
 }
 
-function matched(names: readonly string[]): Route | undefined {
-  const [id = '', action, callId = ''] = names.length === 3 ? names : ['', ...names]
-  if ((action === 'approvals' || action === 'tools') && id !== '') return { action, id, callId }
-  const [last, before] = [names.at(-1), names.at(-2)]
+/**
+ * The route of a path. Its words count only as they are written here, so that nobody gets past a check of the path by encoding one of
+ * their letters. Ids are decoded.
+ */
+function matched(segments: readonly string[]): Route | undefined {
+  const [last, before, first] = segments.toReversed()
   if (last === undefined) return undefined
+  if (first !== undefined && (before === 'approvals' || before === 'tools')) {
+    const [id, callId] = [decodeURIComponent(first), decodeURIComponent(last)]
+    return { id, action: before, callId }
+  }
   switch (last) {
     case 'events':
     case 'messages':
     case 'stop':
     case 'resume':
-      return before === undefined ? undefined : { action: last, id: before }
+      return before === undefined ? undefined : { id: decodeURIComponent(before), action: last }
     default:
-      return { action: 'view', id: last }
+      return { id: decodeURIComponent(last), action: 'view' }
   }
 }
 
@@ -339,7 +348,9 @@ async function boundedText(request: Request, maxBytes: number): Promise<string> 
   let whole = ''
   try {
     for (;;) {
-      const { done, value } = await reader.read()
+      const { done, value } = await reader.read().catch(() => {
+        throw refused(400, 'invalid_body', 'the body broke off')
+      })
       if (done) return whole + decoder.decode()
       size += value.byteLength
       if (size > maxBytes) throw tooLarge()
@@ -449,22 +460,29 @@ function eventStream(
     chunks.return().catch(() => undefined)
     entries.return?.().catch(() => undefined)
   }
-  const unlink = onAbort(request.signal, end)
-  if (request.signal.aborted) end()
+  /** The client is gone. What fails because of that is nobody's mistake. */
+  let isLeft = false
+  const leave = (): void => {
+    isLeft = true
+    end()
+  }
+  const unlink = onAbort(request.signal, leave)
+  if (request.signal.aborted) leave()
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         try {
           const { done, value } = await chunks.next()
-          if (done !== true) return controller.enqueue(encoder.encode(value))
+          if (done !== true && !isLeft) return controller.enqueue(encoder.encode(value))
         } catch (error) {
           // A store that is gone ends the stream without `rest`, so the client comes back.
-          service.onError?.(error, request)
+          if (!isLeft) service.onError?.(error, request)
         }
         end()
+        // It has no effect on a stream that was cancelled meanwhile: what is thrown then is ignored.
         controller.close()
       },
-      cancel: end,
+      cancel: leave,
     },
     { highWaterMark: 0 },
   )

@@ -156,6 +156,36 @@ describe('the routes', () => {
     await post(`${encodeURIComponent('a/b ü')}/messages`, { text: 'hello' })
     expect(seen).toEqual(['a/b ü'])
   })
+
+  test.each([
+    ['GET', 'ada', ['ada', { action: 'view' }]],
+    ['GET', 'ada/events', ['ada', { action: 'events' }]],
+    ['POST', 'ada/messages', ['ada', { action: 'messages' }]],
+    ['POST', 'ada/stop', ['ada', { action: 'stop' }]],
+    ['POST', 'ada/resume', ['ada', { action: 'resume' }]],
+    ['POST', 'ada/approvals/c%2F1', ['ada', { action: 'approvals', callId: 'c/1' }]],
+    ['POST', 'ada/tools/stop', ['ada', { action: 'tools', callId: 'stop' }]],
+    ['POST', '/ada//approvals/c1/', ['ada', { action: 'approvals', callId: 'c1' }]],
+    // Other spellings of a word are no words.
+    ['POST', 'ada/%61pprovals/c1', undefined],
+    ['POST', 'ada/approvals%2Fc1', undefined],
+    ['POST', 'ada/%74ools/c1', undefined],
+    ['POST', 'ada/Approvals/c1', undefined],
+    ['POST', 'ada/%73top', undefined],
+    ['POST', 'ada/x/..%2Fapprovals/c1', undefined],
+    ['GET', 'ada/%65vents', ['events', { action: 'view' }]],
+  ] as const)('authorize is told what is asked: %s %s', async (method, path, expected) => {
+    let asked: unknown
+    const { handle } = service({
+      authorize: (_request, id, what) => {
+        asked = [id, what]
+        return new Response('no', { status: 403 })
+      },
+    })
+    const response = await handle(new Request(`http://a/runs/${path}`, { method }))
+    expect(asked).toEqual(expected)
+    expect(response.status).toBe(expected === undefined ? 405 : 403)
+  })
 })
 
 test('messages have the time at which they were given or complete', async () => {
@@ -398,6 +428,60 @@ describe('bad input', () => {
     await runs.wait('ada')
     expect((await get(`ada/events?after=${after}`)).status).toBe(400)
     expect((await get('ada/events', { 'last-event-id': after })).status).toBe(400)
+  })
+})
+
+describe('a client that goes away', () => {
+  test('in the middle of its body is no error of the service', async () => {
+    const errors: unknown[] = []
+    const { handle } = service({ onError: (error) => errors.push(error) })
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.error(new Error('aborted')),
+    })
+    const headers = { 'content-type': 'application/json' }
+    const init = { method: 'POST', headers, body, duplex: 'half' } as const
+    const response = await handle(new Request('http://a/ada/messages', init))
+    expect(await problemOf(response)).toEqual([400, 'invalid_body'])
+    expect(errors).toEqual([])
+  })
+
+  test('while an event is on its way is no error of the service', async () => {
+    const errors: unknown[] = []
+    const store = memoryStore()
+    let isGated = false
+    let release: () => void = () => undefined
+    const gate = new Promise<void>((resolve) => (release = resolve))
+    let reading: () => void = () => undefined
+    const isReading = new Promise<void>((resolve) => (reading = resolve))
+    const chat = service(
+      { onError: (error) => errors.push(error) },
+      {
+        store: {
+          ...store,
+          // The place where a stream of events waits for the store.
+          readSnapshot: async (...args) => {
+            if (isGated) {
+              reading()
+              await gate
+            }
+            return store.readSnapshot(...args)
+          },
+        },
+      },
+    )
+    await chat.runs.send('ada', 'hello')
+    await chat.runs.wait('ada')
+    const response = await chat.get('ada/events?after=0')
+    const reader = response.body?.getReader()
+    await reader?.read()
+    isGated = true
+    const pending = reader?.read()
+    await isReading
+    await reader?.cancel()
+    release()
+    await pending
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(errors).toEqual([])
   })
 })
 
