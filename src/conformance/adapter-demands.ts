@@ -60,7 +60,7 @@ export function demandRefusal(
   demand(isAdapterError && thrown.reason === reason, {
     problem: isAdapterError
       ? `${reason} was reported as ${thrown.reason}`
-      : `${reason} was not reported as an AdapterError`,
+      : wayOfFailing({ failure, given }),
     expected,
     received: failure === undefined ? given : thrown,
     contract: 'preflight',
@@ -75,6 +75,18 @@ export function demandRefusal(
     received: thrown.toJSON(),
     contract: 'errorFacts',
   })
+}
+
+/** In which wrong way a call failed that should have thrown an `AdapterError`. */
+export function wayOfFailing({ failure, given }: Outcome): string {
+  if (failure !== undefined) {
+    const { thrown } = failure
+    const name = thrown instanceof Error ? thrown.name : 'something that is not an error'
+    return `${name} was thrown where an AdapterError belongs`
+  }
+  return given.includes('error (')
+    ? 'the failure was yielded as an event: before the first content it has to be thrown'
+    : 'a call that the provider refused did not fail'
 }
 
 /** Demands that an error has its provider and its run. */
