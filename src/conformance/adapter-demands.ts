@@ -48,19 +48,14 @@ export function statusOf({ reason }: Refusal, { statuses }: ChatHarness): number
  * Demands that a call rejected with an adapter error of a reason and, where there was one, a status. Without the capability
  * `statuses` an error may have no status, but none that is wrong.
  */
-export function demandRefusal(
-  { failure, given }: Outcome,
-  refusal: Refusal,
-  harness: ChatHarness,
-): void {
+export function demandRefusal(outcome: Outcome, refusal: Refusal, harness: ChatHarness): void {
+  const { failure, given } = outcome
   const { reason } = refusal
   const thrown = failure?.thrown
   const expected = `a rejection with AdapterError ${reason}`
   const isAdapterError = isAllmError(thrown) && thrown.kind === 'adapter'
   demand(isAdapterError && thrown.reason === reason, {
-    problem: isAdapterError
-      ? `${reason} was reported as ${thrown.reason}`
-      : wayOfFailing({ failure, given }),
+    problem: isAdapterError ? `${reason} was reported as ${thrown.reason}` : wayOfFailing(outcome),
     expected,
     received: failure === undefined ? given : thrown,
     contract: 'preflight',

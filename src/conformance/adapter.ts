@@ -146,19 +146,14 @@ const foldCases: readonly ChatCase[] = [
         ['text', '\tmorning. \n'],
         ['finish', 'stop'],
       ]
-      // Most providers lack one of them, and say so.
-      const asked = (fixture: ChatFixture): ModelRequest => ({
-        ...weatherRequest(fixture),
-        ...{ topK: 7, seed: 7, presencePenalty: 0.5, promptCache: { key: 'conformance' } },
-      })
       const folded = await play(harness, script, async (fixture) => {
-        const { events, failure } = await read(fixture, { request: asked(fixture) })
+        const { events, failure } = await read(fixture, { request: moreThanMostTake(fixture) })
         return failure === undefined ? foldEvents(events) : undefined
       })
       // An adapter may refuse what it does not know.
       if (folded === undefined) return
       const response = await play(harness, script, (fixture) =>
-        generated(fixture, { request: asked(fixture) }),
+        generated(fixture, { request: moreThanMostTake(fixture) }),
       )
       const difference = differenceOf(
         [folded.outputText, folded.warnings],
@@ -173,6 +168,12 @@ const foldCases: readonly ChatCase[] = [
     },
   },
 ]
+
+/** A request with settings of which most providers lack one, and say so. */
+function moreThanMostTake(fixture: ChatFixture): ModelRequest {
+  const promptCache = { key: 'conformance' }
+  return { ...weatherRequest(fixture), topK: 7, seed: 7, presencePenalty: 0.5, promptCache }
+}
 
 /** When `generate` rejects. */
 const rejectionCases: readonly ChatCase[] = [

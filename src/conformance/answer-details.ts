@@ -120,10 +120,10 @@ export const answerDetailCases: readonly ChatCase[] = [
         const stream = openStream(fixture, { request: weatherRequest(fixture) })
         let isReading = true
         const reading = (async () => {
-          while (isReading && pieces(early) === '') {
+          while (pieces(early) === '') {
             const batch = await stream.next()
-            if (batch === undefined) return
-            if (isReading) early.push(...batch)
+            if (batch === undefined || !isReading) return
+            early.push(...batch)
           }
         })()
         await Promise.race([reading, turns(2000)])
@@ -241,14 +241,6 @@ function errorOf(event: ModelEvent | undefined): ErrorData | undefined {
 
 /** Pairs of answers that a provider sends at the same positions: a text beside a call, two calls, reasoning beside a text. */
 function shapes(harness: ChatHarness): readonly (readonly [Script, Script])[] {
-  const says = (word: string): Script => [
-    ['text', `${word} one, `],
-    ['delay', 500],
-    ['text', `${word} two, `],
-    ['delay', 1000],
-    ['text', `${word} three`],
-    ['finish', 'stop'],
-  ]
   const pairs: [Script, Script][] = [[says('left'), says('right')]]
   if (declares(harness, 'tools')) {
     const calls = (id: string, city: string): Script => callSlowly(harness, id, city)
@@ -267,6 +259,17 @@ function shapes(harness: ChatHarness): readonly (readonly [Script, Script])[] {
     ])
   }
   return pairs
+}
+
+function says(word: string): Script {
+  return [
+    ['text', `${word} one, `],
+    ['delay', 500],
+    ['text', `${word} two, `],
+    ['delay', 1000],
+    ['text', `${word} three`],
+    ['finish', 'stop'],
+  ]
 }
 
 function callSlowly(harness: ChatHarness, id: string, city: string): Script {

@@ -111,8 +111,6 @@ export const requestDetailCases: readonly ChatCase[] = [
       const filled = await record('a result in words')
       const empty = await record('')
       for (const sent of [filled, empty]) demandAll(sent, ['Reykjavik', 'Nuuk'], 'callsSent')
-      const links = (sent: Sent): number =>
-        sent.leaves.filter(({ value }) => value === 'call_nuuk' || value === 'weather').length
       demand(links(empty) === links(filled), {
         problem: 'a result without a text was not sent',
         expected: 'a result for every call, also an empty one',
@@ -190,6 +188,11 @@ function silentCalls(fixture: ChatFixture, result: string): ModelRequest {
     ],
     [weatherTool],
   )
+}
+
+/** How often the id of the second call, or the name of its tool, was sent. */
+function links({ leaves }: Sent): number {
+  return leaves.filter(({ value }) => value === 'call_nuuk' || value === 'weather').length
 }
 
 interface OptionPlace {
@@ -302,12 +305,10 @@ interface MediaPlace {
   readonly name: string
   /** What is looked for in the request. */
   readonly word: string
-  messages(fixture: ChatFixture): ModelRequest
+  readonly messages: (fixture: ChatFixture) => ModelRequest
 }
 
 function placesOfMedia(harness: ChatHarness): readonly MediaPlace[] {
-  const asked = (part: Part) => (fixture: ChatFixture) =>
-    requestOf(fixture, [{ role: 'user', content: [text('What is it?'), part] }])
   const url = 'https://example.com/conformance.png'
   const file = { type: 'base64', base64: pictures.jpeg, mimeType: 'image/jpeg' } as const
   const pdf = { type: 'base64', base64: pictures.pdf, mimeType: 'application/pdf' } as const
@@ -329,21 +330,27 @@ function placesOfMedia(harness: ChatHarness): readonly MediaPlace[] {
     },
   ]
   if (!declares(harness, 'tools')) return places
-  const inResult = (fixture: ChatFixture): ModelRequest =>
-    requestOf(
-      fixture,
-      [
-        { role: 'user', content: 'Show me the sky.' },
-        {
-          role: 'assistant',
-          content: 'Look.',
-          toolCalls: [{ id: 'call_sky', name: 'weather', arguments: { city: 'Oslo' } }],
-        },
-        { role: 'tool', content: [text('a picture'), png], toolCallId: 'call_sky' },
-      ],
-      [weatherTool],
-    )
-  return [...places, { name: 'an image in a result', word: pictures.png, messages: inResult }]
+  return [...places, { name: 'an image in a result', word: pictures.png, messages: imageInResult }]
+}
+
+function asked(part: Part): MediaPlace['messages'] {
+  return (fixture) => requestOf(fixture, [{ role: 'user', content: [text('What is it?'), part] }])
+}
+
+function imageInResult(fixture: ChatFixture): ModelRequest {
+  return requestOf(
+    fixture,
+    [
+      { role: 'user', content: 'Show me the sky.' },
+      {
+        role: 'assistant',
+        content: 'Look.',
+        toolCalls: [{ id: 'call_sky', name: 'weather', arguments: { city: 'Oslo' } }],
+      },
+      { role: 'tool', content: [text('a picture'), png], toolCallId: 'call_sky' },
+    ],
+    [weatherTool],
+  )
 }
 
 /** Reasoning that goes back to its provider. */

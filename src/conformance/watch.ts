@@ -100,7 +100,7 @@ function install(): () => void {
 
 /** The output of a process, on runtimes that have one. */
 interface Output {
-  write(...values: readonly unknown[]): unknown
+  write: (...values: readonly unknown[]) => unknown
 }
 
 /** Watches what is written to the output of the process itself. What a test runner of the platform writes does not count. */
