@@ -147,7 +147,6 @@ export function connectRun(options: ConnectOptions): RunConnection {
   const request = async (path: string, init: RequestInit, type?: HeadersOf): Promise<Response> => {
     const own = typeof headers === 'function' ? await headers() : headers
     const response = await fetch(url + path, {
-      cache: 'no-store',
       ...init,
       headers: { ...own, ...type },
     })
