@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import {
   asText,
   chatAdapter,
+  leaveOut,
   messageBuilder,
   must,
   ndjsonSplitter,
@@ -11,8 +12,17 @@ import {
   streamHttp,
   type ConnectionOptions,
   type MakeDecoder,
+  type ProviderWire,
 } from '../src/adapter.ts'
-import { AdapterError, imageFromUrl, imagePart, modelRequest, user } from '../src/index.ts'
+import {
+  AdapterError,
+  createEngine,
+  generate,
+  imageFromUrl,
+  imagePart,
+  modelRequest,
+  user,
+} from '../src/index.ts'
 import type { ChatAdapter, ModelEvent, ModelRequest } from '../src/index.ts'
 import { serve, sendJson } from './support/http-server.ts'
 
@@ -161,4 +171,53 @@ test('streamHttp alone takes the options of a call as they are', async () => {
   expect(server.requests).toMatchObject([
     { headers: { 'content-type': 'application/json' }, body: '{"a":1}' },
   ])
+})
+
+describe('what follows from the wire:', () => {
+  const decoder = lines
+  const reply = '{"say":"Hi"}\n{"stop":"done"}\n'
+  const wired = (wire: Partial<ProviderWire>) => {
+    const sent: Headers[] = []
+    const models: string[] = []
+    const connection = settleConnection(
+      {
+        apiKey: secret,
+        fetch: async (_url, init) => {
+          sent.push(new Headers(init.headers))
+          return new Response(reply)
+        },
+      },
+      { provider: 'echo', baseUrl: 'https://api.echo.example' },
+    )
+    const adapter = chatAdapter({
+      connection,
+      splitter: ndjsonSplitter,
+      render(request, context) {
+        models.push(request.model)
+        leaveOut(request, ['seed'], context)
+        return { path: '/say', body: {}, decoder }
+      },
+      ...wire,
+    })
+    return { adapter, sent, models }
+  }
+
+  test('an API with one model needs none in a request, and its warnings read well without one', async () => {
+    const { adapter, models } = wired({ needsModel: false })
+    expect(adapter.needsModel).toBe(false)
+    const { outputText, warnings } = await generate(createEngine({ adapter, seed: 1 }), 'Hello')
+    expect([outputText, models]).toEqual(['Hi', ['']])
+    expect(warnings).toEqual([{ setting: 'seed', problem: 'the model takes no seed' }])
+    expect(wired({}).adapter.needsModel).toBe(true)
+  })
+
+  test('the accepted type of an answer follows from the splitter, unless the wire says otherwise', async () => {
+    const accepted = async (wire: Partial<ProviderWire>) => {
+      const { adapter, sent } = wired(wire)
+      await read(adapter.stream(modelRequest('Hi', { model: 'm' })))
+      return sent[0]?.get('accept')
+    }
+    expect(await accepted({})).toBe('application/x-ndjson, */*;q=0.5')
+    expect(await accepted({ headers: { accept: 'application/jsonl' } })).toBe('application/jsonl')
+  })
 })

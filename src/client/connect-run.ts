@@ -167,7 +167,6 @@ export function connectRun(options: ConnectOptions): RunConnection {
   const request = async (path: string, init: RequestInit): Promise<Response> => {
     const own = typeof headers === 'function' ? await headers() : headers
     const response = await fetch(url + path, {
-      cache: 'no-store',
       ...init,
       headers: { ...own, ...(init.body && { 'content-type': 'application/json' }) },
     })

@@ -46,7 +46,7 @@ const chatCapabilities = {
   reasoning_usage: 'tokens that were spent on reasoning are counted',
   raw_chunks: 'the chunks of the provider are shown unchanged',
   images: 'the model makes images',
-  keys: 'the adapter sends a key, and the harness shows the keys that it was made with',
+  keys: 'the adapter sends a key, and the harness shows the keys that it was made with and that were sent',
   settings: 'every setting of a request is sent, or named in warnings, or refused',
   image_input: 'images in messages are sent',
   file_input: 'files in messages are sent',

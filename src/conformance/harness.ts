@@ -68,7 +68,7 @@ export interface StartedAdapter {
    * words of its requests in them, so a body may have any form; a body as JSON text is read too.
    */
   requests?(): readonly unknown[]
-  /** The key of each request so far, as the provider received it: with the capability `keys`, the key of a call must win. */
+  /** The key of each request so far, as the provider received it. The capability `keys` needs it: the key of a call must win. */
   sentKeys?(): readonly (string | undefined)[]
   /** Closes everything that is still open. Called once, after the case. */
   close?(): unknown
@@ -82,14 +82,16 @@ export interface ChatFixture {
   readonly adapter: ChatAdapter
   readonly model: string
   readonly patienceMs: number
+  /** Whether the harness declares a capability. */
+  declares(capability: ChatCapability): boolean
   /** The clock of the script and of the adapter. Only the case moves it. */
   readonly clock: VirtualClock
   /** The same clock as the adapter gets it. It counts what the adapter waits for. */
   readonly adapterClock: CountedClock
   openConnections(): number
   requests(): readonly unknown[]
-  /** The keys of the requests, if the harness shows them. */
-  sentKeys(): readonly (string | undefined)[] | undefined
+  /** The keys of the requests. */
+  sentKeys(): readonly (string | undefined)[]
 }
 
 /**
@@ -223,12 +225,18 @@ function fixtureOf(
     adapter,
     model,
     patienceMs,
+    declares: (capability) => declares(harness, capability),
     clock,
     adapterClock: countedClock(clock),
-    sentKeys: () => started.sentKeys?.(),
+    sentKeys: () => view(started.sentKeys?.(), 'sentKeys', 'keys'),
     openConnections: () => view(started.openConnections?.(), 'openConnections', 'connections'),
     requests: () => view(started.requests?.(), 'requests', 'requests'),
   }
+}
+
+/** Whether a harness declares a capability. */
+export function declares({ capabilities = [] }: ChatHarness, capability: ChatCapability): boolean {
+  return capabilities.includes(capability)
 }
 
 /** A view that a harness provides. Fails when the harness declares it and does not provide it. */
@@ -518,12 +526,12 @@ export function requestOf(
   return structuredClone({ model, messages, tools, providerOptions: {}, metadata: {} })
 }
 
-/** A request with a tool. */
-export function weatherRequest(fixture: { readonly model: string }): ModelRequest {
+/** A request with a tool, unless the adapter calls none: such an adapter refuses tools. */
+export function weatherRequest(fixture: Pick<ChatFixture, 'model' | 'declares'>): ModelRequest {
   return requestOf(
     fixture,
     [{ role: 'user', content: 'How is the weather in Paris?' }],
-    [weatherTool],
+    fixture.declares('tools') ? [weatherTool] : [],
   )
 }
 

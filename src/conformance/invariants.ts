@@ -65,12 +65,18 @@ export function observe(adapter: ChatAdapter): ObservedAdapter {
     const source = adapter.stream(request, given)
     return { [Symbol.asyncIterator]: () => observedIterator(source[Symbol.asyncIterator](), call) }
   }
-  if (adapter.generate === undefined)
-    return { calls, adapter: { provider: adapter.provider, stream } }
+  const { provider, model, needsModel, key } = adapter
+  const facts = {
+    provider,
+    model,
+    ...(needsModel === undefined ? {} : { needsModel }),
+    ...(key === undefined ? {} : { key }),
+  }
+  if (adapter.generate === undefined) return { calls, adapter: { ...facts, stream } }
   return {
     calls,
     adapter: {
-      provider: adapter.provider,
+      ...facts,
       stream,
       generate: async (request, options) => {
         const { call, given } = begin(request, options)

@@ -19,7 +19,7 @@ export interface Exchange {
   /** The body of the request, as JSON. */
   readonly sent: JsonValue
   readonly status: number
-  /** The content type, and headers that say when to try again. All others are left out. */
+  /** The headers of the answer, except those of the connection, and those that may hold something of the account. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
@@ -219,12 +219,18 @@ function streamOf(bytes: Uint8Array<ArrayBuffer>, size: number): ReadableStream<
   })
 }
 
-/** The headers of a response that an adapter may read, and that hold nothing of the account. */
-const keptHeaders = ['content-type', 'retry-after', 'retry-after-ms']
+/** The headers that are about the connection, or about the body before it was decoded. */
+const connectionHeaders =
+  /^(?:connection|keep-alive|te|trailer|transfer-encoding|upgrade|content-encoding|content-length|proxy-.+|alt-svc)$/i
+
+/** The headers that may hold something of the account. */
+const accountHeaders =
+  /cookie|authenticat|organi[sz]ation|account|project|(?:^|[-_])(?:authorization|auth|key|apikey|token|secret|password|signature|sig|credentials?|user|tenant)$/i
 
 /**
  * A `fetch` that passes calls on to a real server and keeps what is sent and answered, for `replayCases`. Each answer is read whole
- * before it is handed on. Headers of requests and queries, which hold keys, are not kept; look through the bodies before you keep them.
+ * before it is handed on. Headers of requests and queries, which hold keys, are not kept, nor are cookies and other headers of answers that
+ * may hold something of the account; look through the bodies before you keep them.
  */
 export function capture(fetch: Fetch = globalThis.fetch): {
   readonly fetch: Fetch
@@ -234,11 +240,16 @@ export function capture(fetch: Fetch = globalThis.fetch): {
   const capturing: Fetch = async (url, init) => {
     const response = await fetch(url, init)
     const body = await response.text()
-    const kept = keptHeaders.flatMap((name) => {
-      const value = response.headers.get(name)
-      return value === null ? [] : [[name, value] as const]
-    })
     const { status, headers } = response
+    const sentValues = [...new Headers(init.headers)].flatMap(([name, value]) =>
+      accountHeaders.test(name) ? [value.replace(/^\w+ /, '')] : [],
+    )
+    const kept = [...headers].filter(
+      ([name, value]) =>
+        !connectionHeaders.test(name) &&
+        !accountHeaders.test(name) &&
+        !sentValues.some((secret) => secret !== '' && value.includes(secret)),
+    )
     const facts = { status, headers: Object.fromEntries(kept) }
     exchanges.push({ url: withoutQuery(url), sent: sentIn(init), ...facts, body })
     return new Response(body === '' ? null : body, { status, headers })

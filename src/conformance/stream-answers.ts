@@ -12,6 +12,7 @@ import {
 import type { ChatCapability } from './cases.ts'
 import { demand, show, within, type Wait } from './demands.ts'
 import {
+  declares,
   eventsOfType,
   foldEvents,
   hello,
@@ -419,7 +420,7 @@ export const orderCases: readonly ChatCase[] = [
   {
     name: 'every event is one that an adapter may send',
     run: (harness) =>
-      play(harness, weatherCall, async (fixture) => {
+      play(harness, declares(harness, 'tools') ? weatherCall : hello, async (fixture) => {
         const events = await readEvents(fixture, { request: weatherRequest(fixture) })
         const other = events.find(({ type }) => !modelEventTypes.has(type))
         demand(other === undefined, {

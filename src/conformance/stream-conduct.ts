@@ -1,4 +1,7 @@
+import type { AdapterOptions } from '../contracts/adapter.ts'
 import { isAllmError } from '../errors/errors.ts'
+import { createEngine } from '../run/engine.ts'
+import { generate } from '../run/generate.ts'
 import { sameJson } from '../schema/json-schema.ts'
 import type { Script, ScriptEntry } from '../testing/script.ts'
 import type { ModelEvent } from '../types/events.ts'
@@ -7,6 +10,7 @@ import { demandCancelled, echoedKey, plainKey } from './adapter-demands.ts'
 import { unhandledDuring } from './cases.ts'
 import { ConformanceFailure, demand, show, turns, until, within, type Wait } from './demands.ts'
 import {
+  declares,
   drain,
   foldEvents,
   hello,
@@ -19,6 +23,7 @@ import {
   readWhileTimePasses,
   refused,
   requestOf,
+  runId,
   showEvents,
   slow,
   weatherCall,
@@ -26,6 +31,7 @@ import {
   whileTimePasses,
   type ChatCase,
   type ChatFixture,
+  type ChatHarness,
   type OpenStream,
 } from './harness.ts'
 import { demandNoKey } from './invariants.ts'
@@ -340,11 +346,14 @@ const paused: Script = [
   ['finish', 'stop'],
 ]
 
-const busy: Script = [
-  ['text', 'One moment.'],
-  ['tool_call', { id: 'call_1', name: 'weather', arguments: { city: 'Paris' } }],
-  ['usage', { inputTokens: 77, outputTokens: 7 }],
-]
+/** An answer with all that may be left of it: a text, a call if the model calls tools, and usage. */
+function busyWith(harness: ChatHarness): Script {
+  return [
+    ['text', 'One moment.'],
+    ...(declares(harness, 'tools') ? weatherCall.slice(0, 1) : []),
+    ['usage', { inputTokens: 77, outputTokens: 7 }],
+  ]
+}
 
 const openEnd: Script = [
   ['text', 'Hello'],
@@ -513,7 +522,7 @@ export const isolationCases: readonly ChatCase[] = [
   {
     name: 'the request is not changed',
     run: (harness) =>
-      play(harness, weatherCall, async (fixture) => {
+      play(harness, declares(harness, 'tools') ? weatherCall : hello, async (fixture) => {
         const request = weatherRequest(fixture)
         await readEvents(fixture, { request })
         const changed = differenceOf(weatherRequest(fixture), request)
@@ -536,6 +545,40 @@ export const isolationCases: readonly ChatCase[] = [
         demand(text !== '' && typeof requestId === 'string' && requestId !== '', {
           expected: 'an answer, and a non-empty requestId',
           received: { text, requestId },
+          contract: 'options',
+        })
+      }),
+  },
+  {
+    name: 'an option that is undefined counts as left out',
+    run: (harness) =>
+      play(harness, hello, async (fixture) => {
+        const { events, failure } = await read(fixture, { options: undefinedOptions })
+        const text = joinedDeltas(events, 'text_delta')
+        demand(text === 'Hello', {
+          problem: 'a call failed because an option was undefined',
+          expected: 'the answer "Hello", as without the option',
+          received: failure?.thrown ?? showEvents(events),
+          contract: 'options',
+          hint: 'an engine passes every option, also those that nobody gave: { headers: undefined, … }',
+        })
+      }),
+  },
+  {
+    name: 'an engine gets its answers from the adapter',
+    run: (harness) =>
+      play(harness, hello, async (fixture) => {
+        const { adapter, model, adapterClock: clock } = fixture
+        const engine = createEngine({ adapter, model, clock, retry: false })
+        const answer = generate(engine, [{ role: 'user', content: 'Hello' }]).then(
+          ({ outputText }) => outputText,
+          (error: unknown) => error,
+        )
+        const given = await within(answer, waitFor(fixture, 'generate(engine, …) to be settled'))
+        demand(given === 'Hello', {
+          problem: 'a call that an engine makes is not answered',
+          expected: 'the text "Hello" from generate(engine, …)',
+          received: given,
           contract: 'options',
         })
       }),
@@ -564,7 +607,7 @@ export const isolationCases: readonly ChatCase[] = [
             hint: 'make the state of an answer when the call starts',
           })
         },
-        { more: [busy, hello] },
+        { more: [busyWith(harness), hello] },
       ),
   },
   {
@@ -607,6 +650,22 @@ export const isolationCases: readonly ChatCase[] = [
     },
   },
 ]
+
+/** Every option, and none of them given. The list does not compile when one is missing. */
+const undefinedOptions: AdapterOptions = {
+  requestId: runId,
+  signal: undefined,
+  apiKey: undefined,
+  headers: undefined,
+  requestTimeoutMs: undefined,
+  streamTimeoutMs: undefined,
+  maxResponseBytes: undefined,
+  onActivity: undefined,
+  includeRawChunks: undefined,
+  sessionId: undefined,
+  newId: undefined,
+  clock: undefined,
+} satisfies Record<keyof AdapterOptions, unknown>
 
 /** Reads two streams, one batch of each in turn. */
 async function inTurn(

@@ -14,7 +14,7 @@ import type { Warning } from '../types/warning.ts'
  * Spread the options that `stream` was given into it (`{ ...options, provider, … }`): the signal, the clock, the timeouts, the id of
  * the run and all others are honoured then.
  */
-export interface AnsweredCall extends Omit<AdapterOptions, 'headers'> {
+export interface AnsweredCall extends AdapterOptions {
   readonly provider: string
   /** The messages of the request: a call of the answer gets an id that none of theirs has. */
   readonly history?: readonly Message[] | undefined

@@ -40,7 +40,7 @@ export interface HttpFailure extends Pick<
 export interface HttpCall extends AnsweredCall {
   readonly url: string
   /** The headers that are sent. Values under names such as `authorization` or `x-api-key`, and values that look like a token, are secret. */
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>> | undefined
   /** The body. Without one, `json` is sent. */
   readonly body?: RequestInit['body'] | undefined
   /** Sent as the body, with the content type of JSON. */

@@ -47,13 +47,17 @@ export function secretsOf(call: SecretCall): Secrets {
   }
 }
 
-type SecretCall = Pick<HttpCall, 'provider' | 'url' | 'headers' | 'secrets' | 'apiKey'>
+/** A model in the process has no address. */
+type SecretCall = Pick<HttpCall, 'provider' | 'headers' | 'secrets' | 'apiKey'> & {
+  readonly url?: string
+}
 
 /** What stands before a credential in a header. */
 const scheme = /^(?:Basic|Bearer|Token|(?:Api[-_]?)?Key)\s+/i
 
 /** The values that must not leave the call, the longest first: one may be a part of another. */
-function secretValues({ provider, url, headers, secrets, apiKey = '' }: SecretCall): string[] {
+function secretValues(call: SecretCall): string[] {
+  const { provider, url = '', headers = {}, secrets, apiKey = '' } = call
   const values = Object.entries(headers)
   if (URL.canParse(url)) {
     const { searchParams, password } = new URL(url)

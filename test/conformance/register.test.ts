@@ -7,10 +7,12 @@ import {
   runCases,
   streamAdapterCases,
   toolExecutorCases,
+  type ChatHarness,
   type ConformanceCase,
   type Declares,
   type TestFunction,
 } from '../../src/conformance.ts'
+import { AdapterError, type ChatAdapter } from '../../src/index.ts'
 import { fake, fakeImages } from '../../src/testing.ts'
 
 type Harness = Declares & { readonly answer: number }
@@ -153,4 +155,41 @@ test('runCases refuses a capability that does not exist', async () => {
   await expect(runCases(cases, { answer: 42, capabilities: ['reasonning'] })).rejects.toThrow(
     /expected one of .*reasoning/,
   )
+})
+
+describe('an adapter that is less than a provider', () => {
+  const harness = (change: (adapter: ChatAdapter) => ChatAdapter): ChatHarness => ({
+    capabilities: ['requests', 'several_calls'],
+    start(script, { more = [] } = {}) {
+      const adapter = fake({ scripts: [script, ...more] })
+      return { adapter: change(adapter), requests: () => adapter.calls }
+    },
+  })
+
+  test('may refuse tools: no case uses them unless the harness declares them', async () => {
+    const { failed } = await runCases(
+      streamAdapterCases,
+      harness((adapter) => ({
+        ...adapter,
+        stream(request, options) {
+          if (request.tools.length > 0 || request.messages.some(({ toolCalls }) => toolCalls))
+            throw new AdapterError('unsupported_feature', 'there are no tools')
+          return adapter.stream(request, options)
+        },
+      })),
+    )
+    expect(failed).toEqual([])
+  })
+
+  test('may have one model, which is not sent', async () => {
+    const { failed } = await runCases(
+      streamAdapterCases,
+      harness((adapter) => ({
+        ...adapter,
+        needsModel: false,
+        stream: ({ model: _model, ...request }, options) => adapter.stream(request, options),
+      })),
+    )
+    expect(failed).toEqual([])
+  })
 })

@@ -125,3 +125,23 @@ test('a call beyond the last exchange fails', async () => {
     'no exchange is left for https://example.com/a',
   )
 })
+
+test('what is captured has the headers that an adapter may read, and none of the account or the connection', async () => {
+  const headers = {
+    'content-type': 'application/json',
+    'x-wait': '12',
+    'x-ratelimit-remaining-tokens': '0',
+    'content-encoding': 'identity',
+    connection: 'keep-alive',
+    'set-cookie': 'session=1',
+    'x-account-id': 'acme',
+    'x-echo': 'for a-key-of-mine',
+  }
+  const { fetch, exchanges } = capture(async () => new Response('{}', { status: 460, headers }))
+  await fetch('https://example.com/', { headers: { authorization: 'Bearer a-key-of-mine' } })
+  expect(exchanges[0]?.headers).toEqual({
+    'content-type': 'application/json',
+    'x-wait': '12',
+    'x-ratelimit-remaining-tokens': '0',
+  })
+})

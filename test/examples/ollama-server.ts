@@ -9,6 +9,8 @@ export interface OllamaServer {
   readonly baseUrl: string
   /** What was asked, without the headers. */
   readonly requests: readonly { readonly url: string; readonly body: unknown }[]
+  /** The key of each request. */
+  readonly keys: readonly (string | undefined)[]
   /** The answers that are not over. */
   readonly open: number
   close(): Promise<void>
@@ -21,6 +23,7 @@ export async function ollamaServer(
 ): Promise<OllamaServer> {
   const left = [...scripts]
   const requests: { readonly url: string; readonly body: unknown }[] = []
+  const keys: (string | undefined)[] = []
   let open = 0
   const server = createServer((request, response) => {
     const pieces: Buffer[] = []
@@ -28,6 +31,7 @@ export async function ollamaServer(
     request.on('end', () => {
       const body = JSON.parse(Buffer.concat(pieces).toString()) as { readonly model: string }
       requests.push({ url: request.url ?? '', body })
+      keys.push(request.headers.authorization?.replace('Bearer ', ''))
       open++
       const gone = new AbortController()
       response.on('close', () => {
@@ -43,6 +47,7 @@ export async function ollamaServer(
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api`,
     requests,
+    keys,
     get open() {
       return open
     },
@@ -152,7 +157,7 @@ async function breakOff([, reason, { by }]: Entry<'stream_error'>, player: Playe
 }
 
 const words: Readonly<Record<string, string>> = {
-  unsupported_feature: 'registry.ollama.ai/library/gemma:latest does not support tools',
+  unsupported_feature: 'gemma:latest does not support tools',
   context_length_exceeded: 'the request exceeds the available context size',
 }
 

@@ -60,6 +60,7 @@ const harness: ChatHarness = {
     return {
       adapter: ollama({ baseUrl: server.baseUrl, apiKey }),
       requests: () => server.requests,
+      sentKeys: () => server.keys,
       openConnections: () => server.open,
       close: () => server.close(),
     }

@@ -235,3 +235,9 @@ describe('a fetch that ignores its signal', () => {
     })
   })
 })
+
+test('headers that are undefined, as an engine passes them, count as left out', async () => {
+  await using server = await serve((_request, response) => sendSse(response, sse('a', 'END')))
+  const stream = streamItems(callTo(server.url, { headers: undefined, apiKey: undefined }))
+  expect(await readItems(stream)).toEqual(['a'])
+})

@@ -112,7 +112,7 @@ async function imageCall(
     stream: false,
   })
   // The platform sets the content type of a form, with its boundary.
-  const { 'content-type': _type, ...formHeaders } = call.headers
+  const { 'content-type': _type, ...formHeaders } = call.headers ?? {}
   return edit ? { ...call, headers: formHeaders } : call
 }
 

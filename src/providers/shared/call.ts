@@ -5,7 +5,9 @@ import { AdapterError, EngineError, isAllmError } from '../../errors/errors.ts'
 import { thrownText } from '../../errors/to-json-value.ts'
 import { attributed } from '../../http/answer.ts'
 import type { Fetch, HttpCall } from '../../http/call.ts'
+import { ndjsonSplitter } from '../../http/ndjson.ts'
 import { streamHttp, type MakeDecoder } from '../../http/stream-http.ts'
+import { wholeBody } from '../../http/whole-body.ts'
 import type { AnswerForms } from '../../make/answer-text.ts'
 import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
 import { collectEventsSync } from '../../run/read-stream.ts'
@@ -218,8 +220,16 @@ export interface ProviderWire {
   readonly keyHeader?: ((key: string) => Readonly<Record<string, string>>) | undefined
   /** Reads what only this API says in a refusal. */
   readonly parseFailure?: HttpCall['parseFailure']
-  /** How the body is split: server-sent events by default. */
+  /**
+   * How the body is split: server-sent events by default. The `accept` header follows from it (`application/x-ndjson` for
+   * `ndjsonSplitter`, `application/json` for `wholeBody`), unless `headers` has one.
+   */
   readonly splitter?: HttpCall['splitter']
+  /**
+   * Whether a call must name a model: `true` by default. `false` is for an API with one model: `render` gets an empty `model` then,
+   * unless the caller named one.
+   */
+  readonly needsModel?: boolean | undefined
   /** The API gives a whole answer where `stream` is false, and the decoder reads it: `generate` asks for one. */
   readonly whole?: true | undefined
   /**
@@ -240,7 +250,7 @@ export function chatAdapter(wire: ProviderWire): ChatAdapter {
   return {
     provider,
     model,
-    needsModel: true,
+    needsModel: wire.needsModel ?? true,
     key,
     stream: (request, options = {}) => decodedStream(wire, request, options, true),
     async generate(request, options = {}) {
@@ -263,7 +273,7 @@ function decodedStream(
   const { warnings, warn } = warningList()
   let decoder: MakeDecoder | undefined
   const makeCall = async (): Promise<HttpCall> => {
-    const request = namedRequest(checkedMedia(withoutEmpty(asked), wire), wire.connection)
+    const request = namedRequest(checkedMedia(withoutEmpty(asked), wire), wire)
     const { sessionId, newId } = options
     const schemas = requestSchemas(provider, warn)
     const context = { provider, stream, warn, schemas, sessionId, newId }
@@ -298,9 +308,12 @@ function decodedStream(
 }
 
 /** The request with its model, or that of the adapter. */
-function namedRequest(request: ModelRequest, { provider, model }: Connection): NamedRequest {
-  const named = request.model ?? model
-  if (named !== undefined && named !== '') return { ...request, model: named }
+function namedRequest(
+  request: ModelRequest,
+  { connection: { provider, model }, needsModel = true }: ProviderWire,
+): NamedRequest {
+  const named = request.model ?? model ?? ''
+  if (named !== '' || !needsModel) return { ...request, model: named }
   throw new EngineError('missing_model', `${provider} needs a model`, { provider })
 }
 
@@ -348,11 +361,15 @@ export type UnsentCall = HttpCall & { readonly requestId: string }
 
 /** The call to an address: its headers with the key, its limits, and how its failures are read. */
 export async function unsentCall(
-  wire: Pick<ProviderWire, 'connection' | 'headers' | 'listHeader' | 'keyHeader' | 'parseFailure'>,
+  wire: Pick<
+    ProviderWire,
+    'connection' | 'headers' | 'listHeader' | 'keyHeader' | 'parseFailure' | 'splitter'
+  >,
   url: string,
   options: AdapterOptions & { readonly requestId: string; readonly stream: boolean },
 ): Promise<UnsentCall> {
   const { connection, parseFailure, headers: own = {}, listHeader, keyHeader = bearer } = wire
+  const { splitter } = wire
   const { headers, apiKey, stream, ...rest } = options
   const key = keyOf(connection, apiKey, rest.requestId)
   const layers = [
@@ -368,13 +385,20 @@ export async function unsentCall(
     secrets: key === undefined ? [] : [key],
     headers: {
       'content-type': 'application/json',
-      accept: stream ? 'text/event-stream' : 'application/json',
+      accept: acceptOf(stream, splitter),
       ...Object.fromEntries(layers.flatMap((layer) => Object.entries(layer))),
       ...(listHeader === undefined ? {} : joined(listHeader, layers)),
     },
     parseFailure,
     fetch: connection.fetch,
   }
+}
+
+/** What is accepted as an answer. `headers: { accept }` of the wire overrides it. */
+function acceptOf(stream: boolean, splitter: HttpCall['splitter']): string {
+  if (!stream || splitter === wholeBody) return 'application/json'
+  // Servers name JSON lines in several ways.
+  return splitter === ndjsonSplitter ? 'application/x-ndjson, */*;q=0.5' : 'text/event-stream'
 }
 
 function bearer(key: string): CallHeaders {

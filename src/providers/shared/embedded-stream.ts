@@ -62,7 +62,7 @@ async function* readModel(
   const guard = guardCall(call)
   const { signal } = guard
   exit.close = () => guard.close()
-  const secrets = secretsOf({ url: '', headers: {}, ...call })
+  const secrets = secretsOf(call)
   const answer = openAnswer(call, { signal, headers: new Headers(), clean: secrets.clean })
   let run: AsyncIterator<void> | undefined
   let isWaiting = false

@@ -64,8 +64,14 @@ export function leaveOut(
   when = '',
 ): void {
   for (const setting of settings) {
-    if (request[setting] !== undefined) warn(setting, `${request.model} takes no ${setting}${when}`)
+    if (request[setting] !== undefined)
+      warn(setting, `${modelName(request)} takes no ${setting}${when}`)
   }
+}
+
+/** What a warning calls the model: its name, or what it is when the request names none. */
+function modelName({ model }: ModelRequest): string {
+  return model === undefined || model === '' ? 'the model' : model
 }
 
 /**
@@ -73,17 +79,18 @@ export function leaveOut(
  * when the request does not ask for one.
  */
 export function nearestEffort<Effort extends ReasoningEffort>(
-  { model, reasoning }: ModelRequest,
+  request: ModelRequest,
   taken: readonly Effort[],
   { warn }: { readonly warn: Warn },
 ): Effort | undefined {
+  const { reasoning } = request
   if (reasoning === undefined) return undefined
   const wanted = reasoningEfforts.indexOf(reasoning.effort)
   const distance = (effort: Effort): number => Math.abs(reasoningEfforts.indexOf(effort) - wanted)
   // Of two that are equally near, the one that thinks more.
   const [sent] = taken.toReversed().toSorted((one, other) => distance(one) - distance(other))
   const problem = otherEffort(reasoning.effort, sent ?? 'none')
-  if (problem !== undefined) warn('reasoning', `${model} ${problem}`)
+  if (problem !== undefined) warn('reasoning', `${modelName(request)} ${problem}`)
   return sent
 }
 

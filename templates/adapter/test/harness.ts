@@ -28,12 +28,14 @@ export const harness: ChatHarness = {
   async start(script, options = {}) {
     const scripts = [script, ...(options.more ?? [])]
     const requests: unknown[] = []
+    const sentKeys: (string | undefined)[] = []
     let open = 0
     const server = createServer((request, response) => {
       let body = ''
       request.setEncoding('utf8').on('data', (piece: string) => (body += piece))
       request.on('end', () => {
         requests.push({ url: request.url, body: JSON.parse(body) as unknown })
+        sentKeys.push(request.headers.authorization?.replace('Bearer ', ''))
         const left = new AbortController()
         open++
         response.on('close', () => {
@@ -48,6 +50,7 @@ export const harness: ChatHarness = {
     return {
       adapter: parrot({ baseUrl: `http://127.0.0.1:${port}/v1`, apiKey }),
       requests: () => requests,
+      sentKeys: () => sentKeys,
       openConnections: () => open,
       close() {
         server.closeAllConnections()

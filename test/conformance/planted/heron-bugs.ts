@@ -2,6 +2,20 @@ import type { Bugs } from './species.ts'
 
 /** Bugs of `heron.ts`, by the case that has to find them: each changes a few characters of its text. */
 export const heronBugs: Bugs = {
+  'an option that is undefined counts as left out': {
+    'headers that are undefined are read': [
+      [
+        '        ...options.headers,\n      },',
+        "        ...('headers' in options ? Object.fromEntries(Object.entries(options.headers)) : {}),\n      },",
+      ],
+    ],
+    'a limit that is undefined is reached at once': [
+      [
+        'if (done) throw',
+        "if (done || ('maxResponseBytes' in options && !(1 < options.maxResponseBytes))) throw",
+      ],
+    ],
+  },
   'a call arrives with its id, its name and its arguments': {
     'arguments are left as text': [['arguments: argumentsOf(raw),', 'arguments: raw as never,']],
     'arguments are always empty': [['arguments: argumentsOf(raw),', 'arguments: {},']],

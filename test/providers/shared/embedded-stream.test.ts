@@ -207,3 +207,19 @@ test('what the model emits passes the gate', async () => {
   })
   expect(JSON.stringify(events.at(-1))).not.toContain('inputTokens')
 })
+
+test('options that are undefined, as an engine passes them, count as left out', async () => {
+  const options = { headers: undefined, apiKey: undefined, signal: undefined, clock: undefined }
+  const events = await read(embeddedStream(says('Hello'), { ...call, ...options }))
+  expect(events.at(-1)).toMatchObject({ type: 'message_completed' })
+})
+
+test('a secret in the headers of the call is removed, though a model in the process sends none', async () => {
+  async function* tells(sink: CallSink): AsyncGenerator<void> {
+    if (!sink.signal.aborted) throw new Error('the key is hidden-word-123')
+    yield
+  }
+  const headers = { authorization: 'Bearer hidden-word-123' }
+  const failed = read(embeddedStream(tells, { ...call, headers }))
+  await expect(failed).rejects.toThrow('the key is [redacted]')
+})
