@@ -166,7 +166,9 @@ async function takeOver(place, store) {
     const runs = createRuns({ engine: engineOf(), store, leaseMs: 2000, execute: false })
     const { lastEventId } = await runs.get(id)
     const worker = runs.work({ everyMs: 100 })
-    await runs.follow(id, { after: lastEventId })[Symbol.asyncIterator]().next()
+    for await (const entry of runs.follow(id, { after: lastEventId })) {
+      if (entry.id > lastEventId) break
+    }
     times.push(Math.round(performance.now() - killedAt))
     await runs.wait(id)
     await worker.close()

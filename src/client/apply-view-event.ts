@@ -21,12 +21,14 @@ export function applyViewEvent(view: SessionView, event: ViewEvent): SessionView
     }
     case 'text_delta':
       return withAnswer(view, ({ text, ...answer }) => ({ ...answer, text: text + event.delta }), {
-        block: cursorOf(view).block ?? answerOf(view)?.text.length ?? 0,
+        block: blockOf(view),
       })
     case 'text_completed': {
-      const { block = answerOf(view)?.text.length ?? 0 } = cursorOf(view)
+      const block = blockOf(view)
       const { sources } = event
-      if (block < 0 ? !sources : !event.text && !sources) return withAnswerClosed(view)
+      if (block < 0 ? !sources : !event.text && !sources) {
+        return { ...view, cursor: { next: cursorOf(view).next } }
+      }
       return withAnswer(view, (answer) => ({
         ...answer,
         text: block < 0 ? answer.text : answer.text.slice(0, block) + event.text,
@@ -71,7 +73,9 @@ export function applyViewEvent(view: SessionView, event: ViewEvent): SessionView
       return withTool(view, event.toolCallId, openTool)
     case 'step_completed': {
       const { added, said = [] } = event
-      const start = event.continues && !answerOf(view) ? lastAnswer(view) : cursorOf(view).next
+      const last = view.messages.findLast(({ role }) => role === 'assistant')
+      const { next } = cursorOf(view)
+      const start = event.continues && !answerOf(view) ? (last?.index ?? 0) : next
       const users = said.map(({ offset, ...message }) =>
         shownMessage(message, { id: `m${start + offset}`, index: start + offset }),
       )
@@ -122,15 +126,15 @@ function answerOf(view: SessionView): ShownMessage | undefined {
   return view.messages.findLast(({ index, role }) => index === next && role === 'assistant')
 }
 
-/** The place of the last answer. */
-function lastAnswer({ messages }: SessionView): number {
-  return messages.findLast(({ role }) => role === 'assistant')?.index ?? 0
+/** Where the block of text that is being written begins. A block that is not open begins at the end. */
+function blockOf(view: SessionView): number {
+  return cursorOf(view).block ?? answerOf(view)?.text.length ?? 0
 }
 
 function withAnswer(
   view: SessionView,
   change: (answer: ShownMessage) => ShownMessage,
-  block?: { readonly block: number },
+  block?: Pick<ViewCursor, 'block'>,
 ): SessionView {
   const { next } = cursorOf(view)
   const answer = answerOf(view)
@@ -146,20 +150,15 @@ function withAnswer(
   return { ...underWay(view), messages, cursor: { next, ...block } }
 }
 
-function withAnswerClosed(view: SessionView): SessionView {
-  return { ...view, cursor: { next: cursorOf(view).next } }
-}
-
 /** The view with calls of the answer under way, which are added or replaced. */
 function withCalls(view: SessionView, calls: readonly ViewToolCall[]): SessionView {
-  const { block } = cursorOf(view)
-  const seen = withAnswer(view, (answer) => answer, block === undefined ? undefined : { block })
+  const seen = withAnswer(view, (answer) => answer, cursorOf(view))
   const messageId = `m${cursorOf(view).next}`
   let tools = seen.tools
-  for (const { id, name, arguments: args } of calls) {
-    const call: ShownTool = { id, name, ...(args && { arguments: args }), messageId }
-    const at = tools.findIndex((tool) => tool.id === id && tool.messageId === messageId)
-    tools = at < 0 ? [...tools, call] : tools.with(at, call)
+  for (const call of calls) {
+    const open = openTool({ ...call, messageId })
+    const at = tools.findIndex((tool) => tool.id === call.id && tool.messageId === messageId)
+    tools = at < 0 ? [...tools, open] : tools.with(at, open)
   }
   return { ...seen, tools }
 }
@@ -175,9 +174,8 @@ function completed(view: SessionView, message: ViewMessage, at?: number): Sessio
   const place = { id: `m${next}`, index: next, ...(at !== undefined && { at }) }
   const whole = isEmpty ? { ...known, ...place, role: message.role } : shownMessage(message, place)
   const messages = [...view.messages.filter((other) => other !== answer), whole]
-  const tools = view.tools.filter(({ messageId }) => messageId !== whole.id)
-  const kept = isEmpty ? view.tools : tools
-  return withCalls({ ...view, messages, tools: kept, cursor: { next } }, toolCalls)
+  const tools = view.tools.filter(({ messageId }) => isEmpty || messageId !== whole.id)
+  return withCalls({ ...view, messages, tools, cursor: { next } }, toolCalls)
 }
 
 /** A message of an event as a view shows it. */
@@ -230,18 +228,13 @@ function atRest(view: SessionView, result: ViewResult): SessionView {
     const options = result.pendingQuestionOptions ?? {}
     return { ...next, status: 'awaiting_user', pendingQuestion: { toolCallId, question, options } }
   }
-  const waits = pendingApprovals.length > 0 ? 'awaiting_approval' : 'awaiting_tools'
-  if (result.pendingApprovals.length + result.manualToolCalls.length > 0) {
-    return { ...next, status: waits }
-  }
-  if (error && (haltedReason === 'error' || haltedReason === 'tool_error')) {
+  const isNew = result.pendingApprovals.length + result.manualToolCalls.length > 0
+  if (!isNew && error && (haltedReason === 'error' || haltedReason === 'tool_error')) {
     return { ...next, status: 'error', error }
   }
-  if (haltedReason !== 'completed') return { ...next, status: 'halted', haltedReason }
-  return {
-    ...next,
-    status: pendingApprovals.length + pendingToolCalls.length > 0 ? waits : 'completed',
-  }
+  if (!isNew && haltedReason !== 'completed') return { ...next, status: 'halted', haltedReason }
+  if (pendingApprovals.length > 0) return { ...next, status: 'awaiting_approval' }
+  return { ...next, status: pendingToolCalls.length > 0 ? 'awaiting_tools' : 'completed' }
 }
 
 function joined<Call extends ViewToolCall>(

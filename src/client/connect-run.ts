@@ -14,6 +14,11 @@ export interface ConnectOptions {
   readonly fetch?: typeof globalThis.fetch | undefined
   /** Sent with every request: an object, or a function that gives one, for tokens that expire. */
   readonly headers?: HeadersOf | (() => HeadersOf | Promise<HeadersOf>) | undefined
+  /**
+   * How often a visible page looks whether others have decided, while the session awaits somebody (15 000 ms; 0 is never). Where there
+   * is no page it does not look by itself unless this is given.
+   */
+  readonly pollMs?: number | undefined
   /** How it waits; for tests. */
   readonly sleep?: ((ms: number, signal: AbortSignal) => Promise<void>) | undefined
 }
@@ -24,11 +29,12 @@ type HeadersOf = Readonly<Record<string, string>>
 export interface RunConnection {
   /** What is known now. A new object whenever something changes, and the same one otherwise. */
   readonly state: RunClientState
-  /** Calls the listener after every change; returns the end of it. `useSyncExternalStore(run.subscribe, () => run.state)` is the hook for React. */
+  /** Calls the listener after every change; returns the end of it. What it throws is thrown again apart from the connection. `useSyncExternalStore(run.subscribe, () => run.state)` is the hook for React. */
   readonly subscribe: (listener: () => void) => () => void
   /**
    * Sends the user's words, which are shown at once. Resolves when they are stored; a request that got lost is repeated, and has one
-   * effect. Rejects with a `RunClientError` if they are refused, and then they are no longer shown.
+   * effect. Rejects with a `RunClientError` if they are refused, and then they are no longer shown. Like all commands that are
+   * refused, it makes the connection look what is true now.
    */
   readonly send: (input: string | readonly Part[]) => Promise<void>
   readonly stop: () => Promise<void>
@@ -45,7 +51,12 @@ export interface RunConnection {
     result: JsonValue,
     options?: { readonly isError?: boolean | undefined },
   ) => Promise<void>
-  /** Ends the connection. The run goes on. */
+  /** Looks whether others have done something. A connection that follows a run need not. */
+  readonly refresh: () => void
+  /**
+   * Ends the connection. The run goes on. Later commands, and those that wait for another attempt, reject with the reason `closed`; a
+   * request that is on its way is not taken back.
+   */
   readonly close: () => void
 }
 
@@ -81,7 +92,7 @@ export interface ConnectionProblem {
   readonly message: string
 }
 
-/** A command that was refused, or could not be delivered (`unreachable`). */
+/** A command that was refused, could not be delivered (`unreachable`), or came after `close` (`closed`). */
 export class RunClientError extends Error {
   override readonly name = 'RunClientError'
   /** The `reason` of the server, such as `busy`. */
@@ -107,11 +118,15 @@ const mostAttempts = 6
  * Follows a session of `runs.handler`, and gives it commands.
  *
  * It begins with the view of the session and follows the run to its rest, over any number of connections. At rest there is no
- * connection: it looks again after its own commands, and when the page is shown, focused or online again. A page that is
- * loaded again with the same address shows the same.
+ * connection: it looks again after its own commands, when the page is shown, focused or online again, and from time to time while
+ * the session awaits somebody. A page that is loaded again with the same address shows the same.
  */
 export function connectRun(options: ConnectOptions): RunConnection {
   const { url, fetch = globalThis.fetch.bind(globalThis), headers, sleep = realSleep } = options
+  const { pollMs = page.document ? longestWaitMs : 0 } = options
+  if (typeof url !== 'string' || !url) {
+    throw new RunClientError('invalid_options', `url must be a URL, not ${url}`, 0)
+  }
   const listeners = new Set<() => void>()
   const closing = new AbortController()
   let view: RunView = emptyView
@@ -125,34 +140,38 @@ export function connectRun(options: ConnectOptions): RunConnection {
   let isFollowing = false
   /** A command was stored, and no view has come since. A rest may be older than it. */
   let isAwaited = false
+  /** A look is due in a while. */
+  let isPolling = false
   /** Ends a pause between two connections. */
   let wake: (() => void) | undefined
 
+  const isOpen = (): boolean => !closing.signal.aborted
   const currentState = (): RunClientState => {
     const { cursor: _cursor, lastEventId: _last, metadata: _own, ...shown } = view
     return {
       ...shown,
       messages: [...view.messages, ...sending.map(({ message }) => message)],
-      running: view.running || posts > 0,
+      running: isOpen() && (view.running || posts > 0),
       loaded,
       ...(problem && { error: problem }),
     }
   }
   let state = currentState()
   const changed = (): void => {
-    state = currentState()
+    const before = state
+    state = shared(before, currentState())
+    if (state === before) return
     for (const listener of listeners) listener()
   }
 
-  const request = async (path: string, init: RequestInit, type?: HeadersOf): Promise<Response> => {
+  const request = async (path: string, init: RequestInit): Promise<Response> => {
     const own = typeof headers === 'function' ? await headers() : headers
     const response = await fetch(url + path, {
-      cache: 'no-store',
       ...init,
-      headers: { ...own, ...type },
+      headers: { ...own, ...(init.body && { 'content-type': 'application/json' }) },
     })
     if (response.ok) return response
-    const { reason = 'http_error', message = `the server answered ${response.status}` } =
+    const { reason = 'http_error', message = `HTTP ${response.status}` } =
       // Whatever it is, these two are looked for.
       ((await response.json().catch(() => ({}))) ?? {}) as Partial<ConnectionProblem>
     throw new RunClientError(reason, message, response.status)
@@ -162,7 +181,8 @@ export function connectRun(options: ConnectOptions): RunConnection {
     isPlaced = loaded = true
     problem = undefined
     if (message.type === 'view') {
-      view = message.view
+      // Another object, because something has come; with what is known already, because it did not change.
+      view = { ...shared(view, message.view) }
       isAwaited = false
       sending = sending.filter(({ message: { text }, seen }) => countOf(view, text) <= seen)
     } else if (message.type === 'rest') view = { ...view, running: false, lastEventId: id }
@@ -170,15 +190,16 @@ export function connectRun(options: ConnectOptions): RunConnection {
   }
 
   /** Reads one connection to its end. Resolves with whether the session is at rest. */
-  const followOnce = async (signal: AbortSignal, alive: () => void): Promise<boolean> => {
+  const followOnce = async (watch: Watch): Promise<boolean> => {
+    const signal = AbortSignal.any([closing.signal, watch.silence.signal])
     const { status, body } = await request(
-      `/events${isPlaced ? `?after=${view.lastEventId}` : ''}`,
+      isPlaced ? `/events?after=${view.lastEventId}` : '/events',
       { signal },
     )
     let isAtRest = status === 204
     if (body) {
       await readEvents(body, (events) => {
-        alive()
+        watch.isAlive = true
         for (const [id, message] of events) {
           received(id, message)
           isAtRest = message.type === 'rest'
@@ -197,59 +218,68 @@ export function connectRun(options: ConnectOptions): RunConnection {
       view = emptyView
       isPlaced = false
       loaded = true
+      problem = undefined
       return false
     }
     // What comes after the last number is not kept: it begins with the view again.
     if (status === 410) isPlaced = false
     else if (failures > 1 || status > 0) problem = { kind: 'connection', reason, message }
-    return status === 410 || !isRefusal(status)
+    return !isRefusal(status)
   }
 
   /** Follows the session until it is at rest, or the server refuses. */
   const follow = async (): Promise<void> => {
-    if (isFollowing || closing.signal.aborted) return wake?.()
+    if (isFollowing || !isOpen()) return wake?.()
     isFollowing = true
     let failures = 0
-    for (let goesOn = true; goesOn && !closing.signal.aborted;) {
+    for (let goesOn = true; goesOn && isOpen();) {
       const before = view
-      const connection = new AbortController()
-      const end = (): void => connection.abort()
-      closing.signal.addEventListener('abort', end)
-      const watch = watchSilence(sleep, end)
+      const watch = watchSilence(sleep)
+      let isAtRest = false
+      let error: RunClientError | undefined
       try {
-        const isAtRest = await followOnce(connection.signal, watch.alive)
-        failures = isAtRest ? 0 : view === before ? failures + 1 : 1
-        // What was done just now may not have been seen there.
-        goesOn = !isAtRest || isAwaited
-        isAwaited &&= !isAtRest
-        if (!goesOn) view = { ...view, running: false }
-      } catch (error) {
-        failures = view === before ? failures + 1 : 1
-        if (!closing.signal.aborted) goesOn = failed(known(error), failures)
-      } finally {
-        watch.end()
-        closing.signal.removeEventListener('abort', end)
+        isAtRest = await followOnce(watch)
+      } catch (caught) {
+        error = known(caught)
       }
-      // At rest, everything that was stored is applied or refused.
-      if (!goesOn && posts === 0) sending = []
+      watch.silence.abort()
+      if (!isOpen()) break
+      failures = isAtRest ? 0 : view === before ? failures + 1 : 1
+      // What was done just now may not have been seen there.
+      goesOn = error ? failed(error, failures) : !isAtRest || isAwaited
+      isAwaited &&= !isAtRest
+      if (!goesOn) {
+        view = { ...view, running: false }
+        // At rest, everything that was stored is applied or refused.
+        if (posts === 0) sending = []
+      }
       changed()
       if (goesOn && failures > 0) await pause(failures)
     }
     isFollowing = false
+    poll().catch(() => undefined)
+  }
+
+  /** Looks again in a while, if somebody else may decide. */
+  const poll = async (): Promise<void> => {
+    if (isPolling || problem || !pollMs || !view.status.startsWith('awaiting')) return
+    isPolling = true
+    await sleep(pollMs, closing.signal)
+    isPolling = false
+    look()
   }
 
   /** Waits longer each time, and never exactly as long as others do. Something that happens on the page ends it. */
   const pause = async (failures: number): Promise<void> => {
     const ending = new AbortController()
     wake = () => ending.abort()
-    closing.signal.addEventListener('abort', wake)
     const ms = Math.min(longestWaitMs, firstWaitMs * 2 ** (failures - 1))
     await sleep(ms * (0.5 + Math.random() / 2), ending.signal).catch(() => undefined)
-    closing.signal.removeEventListener('abort', wake)
     wake = undefined
   }
+  const begin = (): void => void follow().catch(() => undefined)
   const look = (): void => {
-    if (page.document?.visibilityState !== 'hidden') follow().catch(() => undefined)
+    if (page.document?.visibilityState !== 'hidden') begin()
   }
 
   /** Delivers a command. It has the same key each time, so it has one effect. */
@@ -259,36 +289,47 @@ export function connectRun(options: ConnectOptions): RunConnection {
     changed()
     try {
       for (let attempt = 1; ; attempt++) {
+        closing.signal.throwIfAborted()
         try {
-          await request(path, init, { 'content-type': 'application/json' })
+          await request(path, init)
           break
         } catch (error) {
           const refused = known(error)
           if (isRefusal(refused.status) || attempt === mostAttempts) throw refused
         }
-        await sleep(firstWaitMs * 2 ** (attempt - 1), closing.signal)
+        await sleep(firstWaitMs * 2 ** (attempt - 1), closing.signal).catch(() => undefined)
       }
       isAwaited = true
       view = { ...view, running: true }
     } finally {
       posts--
       changed()
+      // Also after a refusal: what is shown may be old.
+      begin()
     }
-    follow().catch(() => undefined)
   }
   const keyed = (path: string, body: object): Promise<void> =>
     command(path, { ...body, idempotencyKey: newKey() })
 
-  for (const type of signs) page.addEventListener?.(type, look)
-  page.document?.addEventListener('visibilitychange', look)
-  follow().catch(() => undefined)
+  for (const type of signs) page.addEventListener?.(type, look, closing)
+  page.document?.addEventListener('visibilitychange', look, closing)
+  begin()
 
   return {
     get state() {
       return state
     },
     subscribe: (listener) => {
-      const own = (): void => listener()
+      const own = (): void => {
+        try {
+          listener()
+        } catch (error) {
+          // It is reported as any error of the page, and disturbs nobody else.
+          queueMicrotask(() => {
+            throw error
+          })
+        }
+      }
       listeners.add(own)
       return () => void listeners.delete(own)
     },
@@ -316,10 +357,12 @@ export function connectRun(options: ConnectOptions): RunConnection {
     deny: (id, reason) => keyed(`/approvals/${encodeURIComponent(id)}`, { approve: false, reason }),
     submitToolResult: (id, result, { isError } = {}) =>
       keyed(`/tools/${encodeURIComponent(id)}`, { result, isError }),
+    refresh: look,
     close: () => {
-      closing.abort()
-      for (const type of signs) page.removeEventListener?.(type, look)
-      page.document?.removeEventListener('visibilitychange', look)
+      closing.abort(new RunClientError('closed', 'closed by the page', 0))
+      wake?.()
+      sending = []
+      changed()
       listeners.clear()
     },
   }
@@ -335,6 +378,24 @@ const emptyView: RunView = {
   lastEventId: 0,
 }
 
+/** A value, with those parts of the one before that are equal: what did not change stays the same object. */
+function shared<Value>(before: unknown, next: Value): Value {
+  if (before === next || !isRecord(before) || !isRecord(next)) return next
+  // The keys of a list are its places.
+  const merged = (Array.isArray(next) ? [] : {}) as Record<string, unknown>
+  let isSame = Object.keys(before).length === Object.keys(next).length
+  for (const key in next) {
+    merged[key] = shared(before[key], next[key])
+    isSame &&= merged[key] === before[key]
+  }
+  // Both are equal to `next`.
+  return (isSame ? before : merged) as Value
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}
+
 /** Words of the user that are in no view yet. */
 interface Sending {
   readonly message: ClientMessage
@@ -347,24 +408,23 @@ function countOf({ messages }: RunView, text: string): number {
   return messages.filter((message) => message.role === 'user' && message.text === text).length
 }
 
-/** A text that nobody else has. `crypto.randomUUID` is not there on pages without TLS. */
+/** A text that nothing else of a session has. `crypto.randomUUID` is not there on pages without TLS. */
 function newKey(): string {
-  return [Date.now(), Math.random(), Math.random()].map((part) => part.toString(36)).join('-')
+  return `${Date.now()}-${Math.random()}`
 }
 
 /** Whether the server will say the same again. */
 function isRefusal(status: number): boolean {
-  return status >= 400 && status < 500 && status !== 408 && status !== 429
+  return status >= 400 && status < 500 && status !== 408 && status !== 410 && status !== 429
 }
 
 function known(error: unknown): RunClientError {
   if (error instanceof RunClientError) return error
-  const reason = error instanceof Error ? error.message : String(error)
-  return new RunClientError('unreachable', `the server cannot be reached: ${reason}`, 0)
+  return new RunClientError('unreachable', `no answer: ${String(error)}`, 0)
 }
 
 /** The part of a page that is used. Elsewhere there is none of it. */
-interface Page extends Partial<Pick<EventTarget, 'addEventListener' | 'removeEventListener'>> {
+interface Page extends Partial<Pick<EventTarget, 'addEventListener'>> {
   readonly document?: EventTarget & { readonly visibilityState: string }
 }
 
@@ -373,27 +433,26 @@ const page: Page = globalThis
 /** What makes a page look again. */
 const signs = ['focus', 'online', 'pageshow']
 
+/** A connection that is dead when nothing comes on it. */
+interface Watch {
+  /** Something has come. */
+  isAlive: boolean
+  /** Ends the connection, and the watch. */
+  readonly silence: AbortController
+}
+
 /** Ends a connection on which nothing has come for so long that it must be dead. */
-function watchSilence(
-  sleep: Sleep,
-  onSilence: () => void,
-): { readonly alive: () => void; readonly end: () => void } {
-  const ending = new AbortController()
-  let isAlive = true
-  const watch = async (): Promise<void> => {
-    while (isAlive) {
-      isAlive = false
-      await sleep(silenceMs, ending.signal)
+function watchSilence(sleep: Sleep): Watch {
+  const watch: Watch = { isAlive: true, silence: new AbortController() }
+  const look = async (): Promise<void> => {
+    while (watch.isAlive) {
+      watch.isAlive = false
+      await sleep(silenceMs, watch.silence.signal)
     }
-    onSilence()
+    watch.silence.abort()
   }
-  watch().catch(() => undefined)
-  return {
-    alive: () => {
-      isAlive = true
-    },
-    end: () => ending.abort(),
-  }
+  look().catch(() => undefined)
+  return watch
 }
 
 /** Reads server-sent events, and hands on those that arrived together. */
@@ -403,23 +462,19 @@ async function readEvents(
 ): Promise<void> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
-  let buffer = ''
+  let rest = ''
   for (;;) {
     const { done, value } = await reader.read()
     if (done) return
-    // Only what is new can have the end of an event.
-    let from = Math.max(0, buffer.length - 1)
-    buffer += decoder.decode(value, { stream: true })
-    const events: (readonly [number, RunMessage])[] = []
-    for (let end = buffer.indexOf('\n\n', from); end >= 0; end = buffer.indexOf('\n\n')) {
-      const lines = buffer.slice(0, end).split('\n')
-      buffer = buffer.slice(end + 2)
-      from = 0
+    const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n')
+    rest = blocks.pop() ?? ''
+    const events = blocks.flatMap((block) => {
+      const lines = block.split('\n')
       const field = (name: string): string | undefined =>
         lines.find((line) => line.startsWith(name))?.slice(name.length)
       const data = field('data: ')
-      if (data) events.push([Number(field('id: ')), JSON.parse(data) as RunMessage])
-    }
+      return data ? [[Number(field('id: ')), JSON.parse(data) as RunMessage] as const] : []
+    })
     onEvents(events)
   }
 }
@@ -429,8 +484,10 @@ type Sleep = NonNullable<ConnectOptions['sleep']>
 const realSleep: Sleep = (ms, signal) =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => {
+    const end = (): void => {
       clearTimeout(timer)
       reject(new Error('closed'))
-    })
+    }
+    signal.addEventListener('abort', end)
+    if (signal.aborted) end()
   })

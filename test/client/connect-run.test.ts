@@ -481,4 +481,132 @@ describe('the page', () => {
     expect(told).toBe(before)
     await until(run, atRest)
   })
+
+  test('that waits for somebody looks from time to time while it is visible', async () => {
+    const { page } = stubPage()
+    const chat = service()
+    const net = faulty(fetchOf(chat))
+    const run = connect(net.fetch)
+    await run.send('pay')
+    await until(run, (state) => atRest(state) && state.status === 'awaiting_approval')
+    page.visibilityState = 'hidden'
+    const before = net.asked.length
+    await clock.advance(60_000)
+    expect(net.asked).toHaveLength(before)
+    page.visibilityState = 'visible'
+    page.dispatchEvent(new Event('visibilitychange'))
+    await clock.advance(0)
+    await chat.runs.approve('ada', 'c2')
+    await chat.runs.wait('ada')
+    await clock.advance(15_000)
+    await until(run, (state) => atRest(state) && state.status === 'completed')
+    // Nobody is awaited any more.
+    const after = net.asked.length
+    await clock.advance(100_000)
+    expect(net.asked).toHaveLength(after)
+  })
+
+  test('looks when it is told to', async () => {
+    const chat = service()
+    const run = connect(fetchOf(chat))
+    await until(run, ({ loaded }) => loaded)
+    await chat.runs.send('ada', 'hello')
+    await chat.runs.wait('ada')
+    run.refresh()
+    expect(texts(await until(run, ({ messages }) => messages.length === 2))[0]).toBe('hello')
+  })
+
+  test('a listener that throws disturbs nobody, and what it throws is thrown apart', async () => {
+    const thrown: unknown[] = []
+    const queue = queueMicrotask
+    const guarded = (task: () => void) => (): void => {
+      try {
+        task()
+      } catch (error) {
+        thrown.push(error)
+      }
+    }
+    vi.stubGlobal('queueMicrotask', (task: () => void) => queue(guarded(task)))
+    const run = connect(fetchOf(service()))
+    run.subscribe(() => {
+      throw new Error('a bug of the page')
+    })
+    await run.send('hello')
+    expect(texts(await until(run, atRest))).toEqual(['hello', 'Hello, Ada.'])
+    expect(thrown[0]).toMatchObject({ message: 'a bug of the page' })
+  })
+
+  test('is told of changes only, and what did not change stays the same object', async () => {
+    const run = connect(fetchOf(service()))
+    const seen: string[] = [JSON.stringify(run.state)]
+    run.subscribe(() => seen.push(JSON.stringify(run.state)))
+    await run.send('hello')
+    const { messages } = await until(run, atRest)
+    await run.send('pay')
+    const later = await until(run, (state) => atRest(state) && state.pendingApprovals.length > 0)
+    expect(later.messages.slice(0, 2).every((message, at) => message === messages[at])).toBe(true)
+    const before = run.state
+    await run.approve('nope').catch(() => undefined)
+    await until(run, atRest)
+    expect(run.state.pendingApprovals).toBe(before.pendingApprovals)
+    expect(seen.filter((state, at) => state === seen[at - 1])).toEqual([])
+  })
+})
+
+describe('a stale page', () => {
+  test('shows what is true after its command was refused', async () => {
+    const chat = service()
+    const run = connect(fetchOf(chat))
+    await run.send('pay')
+    await until(run, (state) => atRest(state) && state.status === 'awaiting_approval')
+    await chat.runs.approve('ada', 'c2')
+    await chat.runs.wait('ada')
+    await expect(run.deny('c2')).rejects.toMatchObject({ status: 409 })
+    const state = await until(run, (now) => atRest(now) && now.status === 'completed')
+    expect(state.pendingApprovals).toEqual([])
+  })
+
+  test('of a new conversation has no error any more when the server is back', async () => {
+    const net = faulty(fetchOf(service()))
+    net.down = true
+    const run = connect(net.fetch)
+    await clock.advance(5000)
+    await until(run, ({ error }) => error !== undefined)
+    net.down = false
+    await clock.advance(60_000)
+    expect((await until(run, ({ loaded }) => loaded)).error).toBeUndefined()
+  })
+})
+
+describe('a connection that is closed', () => {
+  test('refuses commands, and leaves nothing that is being sent or runs', async () => {
+    const chat = service()
+    const net = faulty(fetchOf(chat))
+    const run = connect(net.fetch)
+    await run.send('slow')
+    await chat.reached
+    await until(run, ({ tools }) => tools.length > 0)
+    net.down = true
+    const waiting = run.send('hello').catch((error: unknown) => error)
+    await clock.advance(0)
+    let told = 0
+    run.subscribe(() => told++)
+    run.close()
+    expect(told).toBe(1)
+    expect(await waiting).toBeInstanceOf(RunClientError)
+    expect(await waiting).toMatchObject({ reason: 'closed', status: 0 })
+    const asked = net.asked.length
+    await expect(run.stop()).rejects.toMatchObject({ reason: 'closed' })
+    await expect(run.send('x')).rejects.toMatchObject({ reason: 'closed' })
+    await clock.advance(100_000)
+    expect(net.asked).toHaveLength(asked)
+    expect(run.state.running).toBe(false)
+    expect(texts(run.state)).toEqual(['slow', 'Let me see.'])
+    chat.open()
+  })
+
+  test.each([undefined, '', 5])('the address %s is refused at once', (url) => {
+    // A mistake that a program without types makes.
+    expect(() => connectRun({ url } as ConnectOptions)).toThrow(/url must be/)
+  })
 })

@@ -157,7 +157,7 @@ async function breakOff([, reason, { by }]: Entry<'stream_error'>, player: Playe
 }
 
 const words: Readonly<Record<string, string>> = {
-  unsupported_feature: 'registry.ollama.ai/library/gemma:latest does not support tools',
+  unsupported_feature: 'gemma:latest does not support tools',
   context_length_exceeded: 'the request exceeds the available context size',
 }
 

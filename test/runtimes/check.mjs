@@ -17,9 +17,9 @@ export async function rejection(promise) {
   return error
 }
 
-/** Polls until a condition is true; fails after two seconds. */
+/** Polls until a condition is true; gives up after half a minute, because the machine may be busy. */
 export async function until(isTrue, what) {
-  for (let tries = 0; tries < 400; tries++) {
+  for (let tries = 0; tries < 6000; tries++) {
     if (isTrue()) return
     await new Promise((resolve) => setTimeout(resolve, 5))
   }

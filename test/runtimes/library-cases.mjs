@@ -144,21 +144,27 @@ export const libraryCases = {
         return handler(request)
       },
     })
-    await until(() => client.state.loaded, 'the client has asked')
-    await client.send('Hi')
-    await until(() => client.state.status === 'completed' && !client.state.running, 'it is at rest')
-    same(
-      client.state.messages.map(({ role, text }) => [role, text]),
-      [
-        ['user', 'Hi'],
-        ['assistant', 'Hello, Ada.'],
-      ],
-    )
-    same(asked.includes('POST http://localhost/runs/ada/messages'), true)
-    const response = await handler(new Request('http://localhost/runs/ada'))
-    same((await response.json()).status, 'completed')
-    client.close()
-    await runs.close()
+    try {
+      await until(() => client.state.loaded, 'the client has asked')
+      await client.send('Hi')
+      await until(
+        () => client.state.status === 'completed' && !client.state.running,
+        'it is at rest',
+      )
+      same(
+        client.state.messages.map(({ role, text }) => [role, text]),
+        [
+          ['user', 'Hi'],
+          ['assistant', 'Hello, Ada.'],
+        ],
+      )
+      same(asked.includes('POST http://localhost/runs/ada/messages'), true)
+      const response = await handler(new Request('http://localhost/runs/ada'))
+      same((await response.json()).status, 'completed')
+    } finally {
+      client.close()
+      await runs.close()
+    }
   },
 
   'an abort ends a run at once and keeps the partial result': async () => {
