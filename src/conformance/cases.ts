@@ -47,6 +47,7 @@ const chatCapabilities = {
   raw_chunks: 'the chunks of the provider are shown unchanged',
   images: 'the model makes images',
   keys: 'the adapter sends a key, and the harness shows the keys that it was made with and that were sent',
+  call_headers: 'the harness shows the headers that were sent, and those of a call are among them',
   settings: 'every setting of a request is sent, or named in warnings, or refused',
   part_options: 'the providerOptions of a message, a part and a tool are sent',
   image_input: 'images in messages are sent',

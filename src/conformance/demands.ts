@@ -206,6 +206,7 @@ export const contract = {
   ownOptions:
     'The `providerOptions` of the provider are sent, wherever they are: of the request, a message, a part or a tool. Those of other providers never are.',
   mediaSent: 'Images and files of a message are sent whole, in their place among its parts.',
+  callHeaders: 'The headers of a call are sent, over those of the adapter.',
   callKey: 'The key of a call is used before the key of the adapter.',
   redirects: 'A redirect is not followed: the key must not reach another host. It is a refusal.',
   live: 'Events are emitted as their content arrives, not when the answer has ended.',

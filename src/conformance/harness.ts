@@ -70,6 +70,8 @@ export interface StartedAdapter {
   requests?(): readonly unknown[]
   /** The key of each request so far, as the provider received it. The capability `keys` needs it: the key of a call must win. */
   sentKeys?(): readonly (string | undefined)[]
+  /** The headers of each request so far, with names in lower case. The capability `call_headers` needs it. */
+  sentHeaders?(): readonly Readonly<Record<string, unknown>>[]
   /** Closes everything that is still open. Called once, after the case. */
   close?(): unknown
 }
@@ -92,6 +94,8 @@ export interface ChatFixture {
   requests(): readonly unknown[]
   /** The keys of the requests. */
   sentKeys(): readonly (string | undefined)[]
+  /** The headers of the requests. */
+  sentHeaders(): readonly Readonly<Record<string, unknown>>[]
 }
 
 /**
@@ -228,6 +232,7 @@ function fixtureOf(
     declares: (capability) => declares(harness, capability),
     clock,
     adapterClock: countedClock(clock),
+    sentHeaders: () => view(started.sentHeaders?.(), 'sentHeaders', 'call_headers'),
     sentKeys: () => view(started.sentKeys?.(), 'sentKeys', 'keys'),
     openConnections: () => view(started.openConnections?.(), 'openConnections', 'connections'),
     requests: () => view(started.requests?.(), 'requests', 'requests'),

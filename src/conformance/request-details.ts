@@ -363,7 +363,7 @@ export const echoDetailCases: readonly ChatCase[] = [
       const message = await play(
         harness,
         [
-          ['reasoning', 'a first thought', { opaque: seals[0] ?? '' }],
+          ['reasoning', '  a first thought \n', { opaque: seals[0] ?? '' }],
           ['text', 'a first remark'],
           ['reasoning', 'a second thought', { opaque: seals[1] ?? '' }],
           ['text', 'the answer to it'],
@@ -383,6 +383,12 @@ export const echoDetailCases: readonly ChatCase[] = [
           contract: 'reasoning',
         },
       )
+      demand(thoughts[0]?.text === '  a first thought \n', {
+        problem: `the reasoning ${JSON.stringify('  a first thought \n')} arrived as ${JSON.stringify(thoughts[0]?.text)}`,
+        expected: 'the reasoning as it was written, white space included',
+        received: message,
+        contract: 'reasoning',
+      })
       await play(harness, hello, async (fixture) => {
         const sent = await sentFor(fixture, [
           { role: 'user', content: 'Why?' },

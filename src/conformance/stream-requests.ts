@@ -930,6 +930,22 @@ export const mediaCases: readonly ChatCase[] = [
     file: { type: 'base64', base64: bytes.file, mimeType: 'application/pdf', name: 'kit.pdf' },
   }),
   {
+    name: 'the headers of a call are sent',
+    capability: 'call_headers',
+    run: (harness) =>
+      play(harness, hello, async (fixture) => {
+        const headers = { 'X-Conformance-Trace': 'a header of the call' }
+        await readEvents(fixture, { options: { headers } })
+        const sent = fixture.sentHeaders().map((one) => one['x-conformance-trace'])
+        demand(sameJson(sent, ['a header of the call']), {
+          problem: 'the headers of the call were not sent',
+          expected: 'x-conformance-trace with the value of the call',
+          received: fixture.sentHeaders().map((one) => Object.keys(one)),
+          contract: 'callHeaders',
+        })
+      }),
+  },
+  {
     name: 'the key of a call is sent before the key of the adapter',
     capability: 'keys',
     run: (harness) =>

@@ -19,10 +19,10 @@ function between(start: string, end: string): string {
   return guide.slice(from, guide.indexOf(end, from))
 }
 
-test('the adapter for a model in the process has fewer than 40 lines', () => {
+test('the adapter for a model in the process has fewer than 50 lines', () => {
   const adapter = between('export function local(', '// ---- The harness')
   expect(adapter).toContain('embeddedStream(')
-  expect(codeLines(adapter)).toBeLessThan(40)
+  expect(codeLines(adapter)).toBeLessThan(50)
 })
 
 test('the whole provider of the guide is the template of new-adapter, in fewer than 120 lines', () => {

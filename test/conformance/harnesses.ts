@@ -36,6 +36,7 @@ const everything: readonly ChatCapability[] = [
   'images',
   'keys',
   'settings',
+  'call_headers',
   'part_options',
   'image_input',
   'file_input',
@@ -57,7 +58,14 @@ const patienceMs = 60_000
 /** A fake has no bytes that could be cut, and sends nothing anywhere, also no key. */
 export const fakeHarness: ChatHarness = {
   patienceMs,
-  capabilities: except('chunking', 'reasoning_echo', 'keys', 'statuses', 'redirects'),
+  capabilities: except(
+    'chunking',
+    'reasoning_echo',
+    'keys',
+    'call_headers',
+    'statuses',
+    'redirects',
+  ),
   start(script, { more = [] } = {}) {
     const adapter = fake({ scripts: [script, ...more] })
     return { adapter, openConnections: () => adapter.openStreams, requests: () => adapter.calls }
@@ -124,8 +132,10 @@ export function httpHarness(format: WireFormat, { change, fetch }: Breaks = {}):
     async start(script, { more = [], clock, chunking } = {}) {
       const server = await createFakeServer({ scripts: [script, ...more], clock, chunking })
       const keys: (string | undefined)[] = []
+      const sentHeaders: Record<string, string>[] = []
       const made = adapter(server, (url, init) => {
         keys.push(keyOf(new Headers(init.headers)))
+        sentHeaders.push(Object.fromEntries(new Headers(init.headers)))
         return (fetch ?? globalThis.fetch)(url, init)
       })
       return {
@@ -133,6 +143,7 @@ export function httpHarness(format: WireFormat, { change, fetch }: Breaks = {}):
         openConnections: () => server.openAnswers,
         requests: () => server.requests,
         sentKeys: () => keys,
+        sentHeaders: () => sentHeaders,
         close: () => server.close(),
       }
     },

@@ -9,6 +9,7 @@ const apiKey = 'the-key-of-the-adapter'
 
 /** Plays scripts as Parrot would answer, on a server of its own. Write it after the documentation of the API, not after the adapter. */
 export const harness: ChatHarness = {
+  // Parrot has its images beside the text: declare image_input when they are sent in their place, with their type.
   capabilities: [
     ...([
       'requests',
@@ -19,7 +20,15 @@ export const harness: ChatHarness = {
       'left_reads',
     ] as const),
     ...(['statuses', 'detailed_errors', 'retry_after', 'redirects', 'stream_failures'] as const),
-    ...(['clean_end', 'reset', 'stays_open', 'early_headers', 'keys', 'settings'] as const),
+    ...([
+      'clean_end',
+      'reset',
+      'stays_open',
+      'early_headers',
+      'keys',
+      'call_headers',
+      'settings',
+    ] as const),
     ...(['tools', 'parallel_tools', 'streamed_tools', 'interleaved_tools'] as const),
     ...(['raw_arguments', 'raw_chunks', 'reasoning', 'reasoning_echo', 'finish_reasons'] as const),
     'usage',
@@ -29,12 +38,14 @@ export const harness: ChatHarness = {
     const scripts = [script, ...(options.more ?? [])]
     const requests: unknown[] = []
     const sentKeys: (string | undefined)[] = []
+    const sentHeaders: Readonly<Record<string, unknown>>[] = []
     let open = 0
     const server = createServer((request, response) => {
       let body = ''
       request.setEncoding('utf8').on('data', (piece: string) => (body += piece))
       request.on('end', () => {
         requests.push({ url: request.url, body: JSON.parse(body) as unknown })
+        sentHeaders.push(request.headers)
         sentKeys.push(request.headers.authorization?.replace('Bearer ', ''))
         const left = new AbortController()
         open++
@@ -51,6 +62,7 @@ export const harness: ChatHarness = {
       adapter: parrot({ baseUrl: `http://127.0.0.1:${port}/v1`, apiKey }),
       requests: () => requests,
       sentKeys: () => sentKeys,
+      sentHeaders: () => sentHeaders,
       openConnections: () => open,
       close() {
         server.closeAllConnections()

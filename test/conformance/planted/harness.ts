@@ -45,6 +45,7 @@ export function speciesHarness(species: Species, patienceMs = 30_000): ChatHarne
       const scripts = [script, ...more]
       const requests: unknown[] = []
       const sentKeys: (string | undefined)[] = []
+      const sentHeaders: Record<string, string>[] = []
       let open = 0
       const fetch: typeof globalThis.fetch = async (input, init = {}) => {
         const { body, headers, redirect, signal } = init
@@ -52,6 +53,7 @@ export function speciesHarness(species: Species, patienceMs = 30_000): ChatHarne
         const played = scripts[requests.length] ?? [['finish', 'stop']]
         const url = input instanceof Request ? input.url : input.toString()
         requests.push({ url, body: JSON.parse(typeof body === 'string' ? body : '{}') as unknown })
+        sentHeaders.push(Object.fromEntries(new Headers(headers)))
         sentKeys.push(species.format().keyOf(new Headers(headers)))
         const { location } = scriptedConnection(played)
         if (location !== undefined && redirect !== 'manual') {
@@ -73,6 +75,7 @@ export function speciesHarness(species: Species, patienceMs = 30_000): ChatHarne
         requests: () => requests,
         openConnections: () => open,
         sentKeys: () => sentKeys,
+        sentHeaders: () => sentHeaders,
       }
     },
   }

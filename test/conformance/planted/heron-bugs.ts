@@ -2,6 +2,9 @@ import type { Bugs } from './species.ts'
 
 /** Bugs of `heron.ts`, by the case that has to find them: each changes a few characters of its text. */
 export const heronBugs: Bugs = {
+  'the headers of a call are sent': {
+    'the headers of a call are not sent': [['        ...options.headers,\n', '']],
+  },
   'every character of a text is sent as it is': {
     'texts are normalized': [
       [

@@ -37,6 +37,7 @@ const both: readonly ChatCapability[] = [
   'images',
   'keys',
   'settings',
+  'call_headers',
   'image_input',
   'clean_end',
   'reset',

@@ -2,6 +2,14 @@ import type { Bugs } from './species.ts'
 
 /** Bugs of `wren.ts`, by the case that has to find them: each changes a few characters of its text. */
 export const wrenBugs: Bugs = {
+  'all reasoning of an answer goes back, in its place': {
+    'reasoning is trimmed': [
+      [
+        "    if (kind === 'musing') song.emit({ type: 'reasoning_delta', delta: line.add, index: at })",
+        "    if (kind === 'musing') song.emit({ type: 'reasoning_delta', delta: (block.text = block.text.trim()), index: at })",
+      ],
+    ],
+  },
   'every character of a text is sent as it is': {
     'lines end in one way': [
       ['[{ words: part.text }]', "[{ words: part.text.replaceAll('\\r\\n', '\\n') }]"],
