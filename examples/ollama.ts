@@ -29,8 +29,9 @@ export function ollama(options: kit.ConnectionOptions = {}): ChatAdapter {
 function bodyOf(request: kit.NamedRequest, context: kit.RenderContext) {
   const { model, messages, tools, toolChoice = 'auto', responseFormat } = request
   const { provider, stream, warn, schemas } = context
-  const names = kit.toolNames(messages)
   const options = kit.requestSettings(request, parameters, context)
+  // It caches by itself, without a key and for as long as it likes.
+  if (request.promptCache !== true) kit.leaveOut(request, ['promptCache'], context)
   const effort = kit.nearestEffort(request, ['none', 'low', 'medium', 'high'], context)
   if (!/^(auto|none)$/.test(toolChoice)) warn('toolChoice', `${model} cannot be forced to call`)
   const declared = (toolChoice === 'none' ? [] : tools).map((tool, index) => {
@@ -42,7 +43,7 @@ function bodyOf(request: kit.NamedRequest, context: kit.RenderContext) {
   return kit.defined<JsonObject>({
     model,
     stream,
-    messages: messages.map((message) => messageOf(message, names, provider)),
+    messages: messages.map((message) => messageOf(message, kit.toolNames(messages), provider)),
     options: Object.keys(options).length === 0 ? undefined : options,
     tools: declared.length === 0 ? undefined : declared,
     think: effort === 'none' ? false : effort,

@@ -48,19 +48,14 @@ export function statusOf({ reason }: Refusal, { statuses }: ChatHarness): number
  * Demands that a call rejected with an adapter error of a reason and, where there was one, a status. Without the capability
  * `statuses` an error may have no status, but none that is wrong.
  */
-export function demandRefusal(
-  { failure, given }: Outcome,
-  refusal: Refusal,
-  harness: ChatHarness,
-): void {
+export function demandRefusal(outcome: Outcome, refusal: Refusal, harness: ChatHarness): void {
+  const { failure, given } = outcome
   const { reason } = refusal
   const thrown = failure?.thrown
   const expected = `a rejection with AdapterError ${reason}`
   const isAdapterError = isAllmError(thrown) && thrown.kind === 'adapter'
   demand(isAdapterError && thrown.reason === reason, {
-    problem: isAdapterError
-      ? `${reason} was reported as ${thrown.reason}`
-      : `${reason} was not reported as an AdapterError`,
+    problem: isAdapterError ? `${reason} was reported as ${thrown.reason}` : wayOfFailing(outcome),
     expected,
     received: failure === undefined ? given : thrown,
     contract: 'preflight',
@@ -75,6 +70,18 @@ export function demandRefusal(
     received: thrown.toJSON(),
     contract: 'errorFacts',
   })
+}
+
+/** In which wrong way a call failed that should have thrown an `AdapterError`. */
+export function wayOfFailing({ failure, given }: Outcome): string {
+  if (failure !== undefined) {
+    const { thrown } = failure
+    const name = thrown instanceof Error ? thrown.name : 'something that is not an error'
+    return `${name} was thrown where an AdapterError belongs`
+  }
+  return given.includes('error (')
+    ? 'the failure was yielded as an event: before the first content it has to be thrown'
+    : 'a call that the provider refused did not fail'
 }
 
 /** Demands that an error has its provider and its run. */

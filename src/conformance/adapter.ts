@@ -3,6 +3,7 @@ import { json } from '../schema/checks.ts'
 import type { Script } from '../testing/script.ts'
 import { defined } from '../types/guards.ts'
 import type { ToolCall } from '../types/message.ts'
+import type { ModelRequest } from '../types/request.ts'
 import type { ModelResponse } from '../types/response.ts'
 import {
   demandCancelled,
@@ -22,6 +23,7 @@ import {
   hello,
   late,
   play,
+  read,
   readEvents,
   refused,
   runId,
@@ -136,7 +138,42 @@ const foldCases: readonly ChatCase[] = [
     ['usage', { inputTokens: 100, outputTokens: 20 }],
     ['finish', 'length'],
   ]),
+  {
+    name: 'generate has the text and the warnings of the stream as they are',
+    async run(harness) {
+      const script: Script = [
+        ['text', '  Good \n'],
+        ['text', '\tmorning. \n'],
+        ['finish', 'stop'],
+      ]
+      const folded = await play(harness, script, async (fixture) => {
+        const { events, failure } = await read(fixture, { request: moreThanMostTake(fixture) })
+        return failure === undefined ? foldEvents(events) : undefined
+      })
+      // An adapter may refuse what it does not know.
+      if (folded === undefined) return
+      const response = await play(harness, script, (fixture) =>
+        generated(fixture, { request: moreThanMostTake(fixture) }),
+      )
+      const difference = differenceOf(
+        [folded.outputText, folded.warnings],
+        [response.outputText, response.warnings],
+      )
+      demand(difference === undefined, {
+        problem: `generate has another text or other warnings than the stream: ${difference ?? ''}`,
+        expected: show([folded.outputText, folded.warnings]),
+        received: [response.outputText, response.warnings],
+        contract: 'generate',
+      })
+    },
+  },
 ]
+
+/** A request with settings of which most providers lack one, and say so. */
+function moreThanMostTake(fixture: ChatFixture): ModelRequest {
+  const promptCache = { key: 'conformance' }
+  return { ...weatherRequest(fixture), topK: 7, seed: 7, presencePenalty: 0.5, promptCache }
+}
 
 /** When `generate` rejects. */
 const rejectionCases: readonly ChatCase[] = [

@@ -48,6 +48,7 @@ const chatCapabilities = {
   images: 'the model makes images',
   keys: 'the adapter sends a key, and the harness shows the keys that it was made with and that were sent',
   settings: 'every setting of a request is sent, or named in warnings, or refused',
+  part_options: 'the providerOptions of a message, a part and a tool are sent',
   image_input: 'images in messages are sent',
   file_input: 'files in messages are sent',
   clean_end: 'the harness can end a body early, as if it were complete',

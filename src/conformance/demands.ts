@@ -166,6 +166,10 @@ export const contract = {
   malformed: 'An event that cannot be read ends the stream as `StreamError` malformed_event.',
   errorFacts:
     'An error has the `reason`, the `provider`, the `requestId` of the run, the HTTP `status`, and `retryAfterMs` when the provider reports it.',
+  limit: 'An answer of more than `maxResponseBytes` ends with `StreamError` too_large.',
+  hopes:
+    '`retryable` follows from the reason, unless the provider says otherwise; `retryAfterMs` is there only if the provider asked for a wait. The engine retries by them.',
+  words: 'The message of an error is what the provider said, in its own words.',
   resourceSafe:
     '`return()` and `options.signal` close the connection; the other side sees it within 500 ms.',
   cancelled:
@@ -199,6 +203,8 @@ export const contract = {
     'A setting of the request is sent as it is given, or it is named in `warnings`, or the call is refused. A setting that the request does not have is not sent.',
   private:
     '`metadata`, `sources` and the options of other providers are never sent. A call sends nothing of another call.',
+  ownOptions:
+    'The `providerOptions` of the provider are sent, wherever they are: of the request, a message, a part or a tool. Those of other providers never are.',
   mediaSent: 'Images and files of a message are sent whole, in their place among its parts.',
   callKey: 'The key of a call is used before the key of the adapter.',
   redirects: 'A redirect is not followed: the key must not reach another host. It is a refusal.',

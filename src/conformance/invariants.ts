@@ -30,6 +30,9 @@ interface ObservedCall {
   /** The request before the call. */
   readonly before: ModelRequest
   readonly options: AdapterOptions
+  /** The options as the adapter got them, and a copy from before the call. */
+  readonly given: AdapterOptions | undefined
+  readonly givenBefore: AdapterOptions
   /** The signal that the call was given, unless the case gave one of its own. */
   readonly signal: CountedSignal | undefined
   /** What the iterator yielded: batches, if the adapter is right. */
@@ -53,6 +56,8 @@ export function observe(adapter: ChatAdapter): ObservedAdapter {
       request,
       before: structuredClone(request),
       options: options ?? {},
+      given,
+      givenBefore: { ...given },
       signal,
       items: [],
       state: 'open',
@@ -176,6 +181,17 @@ export async function demandSound(call: ObservedCall, facts: Facts): Promise<voi
     problem: `the call changed the request: ${changed ?? ''}`,
     expected: 'the request as it was before the call',
     received: changed,
+    contract: 'isolated',
+  })
+  const { given, givenBefore } = call
+  const names = new Set([...Object.keys(givenBefore), ...Object.keys(given ?? {})])
+  const written = [...names].find(
+    (name) => given !== undefined && Reflect.get(given, name) !== Reflect.get(givenBefore, name),
+  )
+  insist(written === undefined, {
+    problem: `the call changed its options: ${written ?? ''}`,
+    expected: 'the options as they were before the call',
+    received: written,
     contract: 'isolated',
   })
   if (call.thrown !== undefined) demandError(call.thrown, call, facts)

@@ -1,4 +1,6 @@
+import { answerDetailCases, failureDetailCases } from './answer-details.ts'
 import type { ChatCase } from './harness.ts'
+import { echoDetailCases, mediaDetailCases, requestDetailCases } from './request-details.ts'
 import { asideCases, orderCases, reasoningCases, textCases, usageCases } from './stream-answers.ts'
 import { hygieneCases, isolationCases, stoppingCases } from './stream-conduct.ts'
 import { failureCases, refusalCases, timeCases } from './stream-failures.ts'
@@ -14,6 +16,7 @@ const answerCases: readonly ChatCase[] = [
   ...reasoningCases,
   ...usageCases,
   ...asideCases,
+  ...answerDetailCases,
 ]
 
 /** What an adapter sends. */
@@ -22,6 +25,9 @@ const requestCases: readonly ChatCase[] = [
   ...toolRequestCases,
   ...settingCases,
   ...mediaCases,
+  ...requestDetailCases,
+  ...mediaDetailCases,
+  ...echoDetailCases,
 ]
 
 /** The cases for `stream` of every chat adapter. */
@@ -29,6 +35,7 @@ export const streamAdapterCases: readonly ChatCase[] = [
   ...answerCases,
   ...refusalCases,
   ...failureCases,
+  ...failureDetailCases,
   ...stoppingCases,
   ...timeCases,
   ...requestCases,

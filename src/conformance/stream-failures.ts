@@ -11,6 +11,7 @@ import {
   refusals,
   scriptOf,
   statusOf,
+  wayOfFailing,
 } from './adapter-demands.ts'
 import { demand, show, turns, type Finding } from './demands.ts'
 import {
@@ -237,8 +238,13 @@ export const refusalCases: readonly ChatCase[] = [
           const { events, failure } = await read(fixture)
           const thrown = failure?.thrown
           const error = isAllmError(thrown) ? thrown.toJSON() : undefined
+          if (fixture.declares('requests')) demandOneRequest(fixture.requests().length)
+          const given = showEvents(events)
           demand(error?.reason === reason && error.status === status, {
-            problem: `the status ${status} was reported as ${error?.reason ?? 'something else'}, with status ${show(error?.status)}`,
+            problem:
+              error === undefined
+                ? wayOfFailing(failure === undefined ? { given } : { failure, given })
+                : `the status ${status} was reported as ${error.reason}, with status ${show(error.status)}`,
             expected: `a rejection with AdapterError ${reason} for the status ${status}`,
             received: thrown ?? showEvents(events),
             contract: 'preflight',

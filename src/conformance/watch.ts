@@ -84,6 +84,7 @@ function install(): () => void {
       Reflect.apply(write, output, values)
     })
   }
+  const freeStreams = watchStreams()
   replace(globals, {
     setTimeout: counted(setTimeout, true),
     setInterval: counted(setInterval, false),
@@ -92,7 +93,35 @@ function install(): () => void {
   })
   return () => {
     for (const [name, write] of originals) if (write !== undefined) Reflect.set(output, name, write)
+    freeStreams()
     replace(globals, { setTimeout, setInterval, clearTimeout, clearInterval })
+  }
+}
+
+/** The output of a process, on runtimes that have one. */
+interface Output {
+  write: (...values: readonly unknown[]) => unknown
+}
+
+/** Watches what is written to the output of the process itself. What a test runner of the platform writes does not count. */
+function watchStreams(): () => void {
+  const { process: host } = globalThis as unknown as {
+    readonly process?: Readonly<Record<string, Output | undefined>>
+  }
+  const undo: (() => void)[] = []
+  for (const name of ['stdout', 'stderr']) {
+    const output = host?.[name]
+    if (output === undefined) continue
+    const { write } = output
+    const watched: Output['write'] = (...values) => {
+      if (!skipping && !isCalledByPlatform()) lines.push(`process.${name}: ${String(values[0])}`)
+      return Reflect.apply(write, output, values)
+    }
+    Reflect.set(output, 'write', watched)
+    undo.push(() => void Reflect.set(output, 'write', write))
+  }
+  return () => {
+    for (const free of undo) free()
   }
 }
 

@@ -36,6 +36,7 @@ const everything: readonly ChatCapability[] = [
   'images',
   'keys',
   'settings',
+  'part_options',
   'image_input',
   'file_input',
   'clean_end',
@@ -75,12 +76,18 @@ const apiKey = 'plain words as a key'
 const providers: Readonly<Record<WireFormat, Provider>> = {
   openai_chat: {
     adapter: ({ openaiBaseUrl: baseUrl }, fetch) => openai({ baseUrl, apiKey, fetch, api: 'chat' }),
-    capabilities: except('unsupported_feature', 'text_blocks', 'reasoning_echo', 'images'),
+    capabilities: except(
+      'unsupported_feature',
+      'text_blocks',
+      'reasoning_echo',
+      'images',
+      'part_options',
+    ),
   },
   openai_responses: {
     adapter: ({ openaiBaseUrl: baseUrl }, fetch) =>
       openai({ baseUrl, apiKey, fetch, api: 'responses' }),
-    capabilities: except('unsupported_feature'),
+    capabilities: except('unsupported_feature', 'part_options'),
   },
   anthropic: {
     adapter: ({ anthropicBaseUrl: baseUrl }, fetch) => anthropic({ baseUrl, apiKey, fetch }),
@@ -94,6 +101,7 @@ const providers: Readonly<Record<WireFormat, Provider>> = {
       'interleaved_tools',
       'raw_arguments',
       'cache_write_usage',
+      'part_options',
       // Its answers end with their body.
       'stays_open',
     ),

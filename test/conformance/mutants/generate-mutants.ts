@@ -9,6 +9,12 @@ type Generate = NonNullable<ChatAdapter['generate']>
 
 /** Adapters whose `generate` is wrong. */
 export const generateMutants = [
+  giving(
+    'the text is trimmed',
+    'generate has the text and the warnings of the stream as they are',
+    (response) => ({ ...response, outputText: response.outputText.trim() }),
+  ),
+
   giving('a letter is lost', 'generate gives the text of the answer', (response) =>
     response.outputText === 'Hello' ? { ...response, outputText: 'ello' } : response,
   ),

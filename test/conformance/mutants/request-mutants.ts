@@ -15,6 +15,30 @@ import {
 
 /** Adapters that lose what they are given, keep what they should not, or tell it. */
 export const requestMutants = [
+  ...(['message', 'part', 'tool'] as const).map((place) =>
+    broken(
+      `the options of a ${place} are dropped`,
+      'the options of a message, a part and a tool are sent',
+      asking((request, options) => [
+        {
+          ...request,
+          messages: request.messages.map(({ providerOptions = {}, ...message }) => ({
+            ...message,
+            ...(place === 'message' ? {} : { providerOptions }),
+            content:
+              typeof message.content === 'string' || place !== 'part'
+                ? message.content
+                : message.content.map(({ providerOptions: _options, ...part }) => part),
+          })),
+          tools: request.tools.map(({ providerOptions = {}, ...tool }) =>
+            place === 'tool' ? tool : { ...tool, providerOptions },
+          ),
+        },
+        options,
+      ]),
+    ),
+  ),
+
   onTheWire(
     'a lack of money is taken for a rate limit',
     'the reason of a refusal follows from its status',

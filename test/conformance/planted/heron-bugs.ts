@@ -2,6 +2,173 @@ import type { Bugs } from './species.ts'
 
 /** Bugs of `heron.ts`, by the case that has to find them: each changes a few characters of its text. */
 export const heronBugs: Bugs = {
+  'every character of a text is sent as it is': {
+    'texts are normalized': [
+      [
+        "return [{ type: 'text', text: part.text }]",
+        "return [{ type: 'text', text: part.text.normalize('NFKC') }]",
+      ],
+    ],
+    'emoji are left out': [
+      [
+        "return [{ type: 'text', text: part.text }]",
+        "return [{ type: 'text', text: part.text.replace(/[^\\u0000-\\uFFFF]/gu, '') }]",
+      ],
+    ],
+  },
+  'messages that are equal are all sent': {
+    'a message that repeats the one before it is left out': [
+      [
+        "const messages = request.messages.filter(({ role }) => role !== 'system').map(messageOf)",
+        "const messages = request.messages.filter(({ role, content }, at, all) => role !== 'system' && all[at - 1]?.content !== content).map(messageOf)",
+      ],
+    ],
+  },
+  'a long conversation is sent whole': {
+    'only the last ten messages are sent': [
+      [
+        "filter(({ role }) => role !== 'system').map(messageOf)",
+        "filter(({ role }) => role !== 'system').slice(-10).map(messageOf)",
+      ],
+    ],
+  },
+  'many tools are sent whole': {
+    'only the first eight tools are sent': [['tools: tools.map(', 'tools: tools.slice(0, 8).map(']],
+  },
+  'a turn of calls without a text, and a result without one, are sent': {
+    'turns without a text are left out': [
+      [
+        "filter(({ role }) => role !== 'system').map(messageOf)",
+        "filter(({ role, content }) => role !== 'system' && !(role === 'assistant' && content === '')).map(messageOf)",
+      ],
+    ],
+    'results without a text are left out': [
+      [
+        "filter(({ role }) => role !== 'system').map(messageOf)",
+        "filter(({ role, content }) => role !== 'system' && !(role === 'tool' && content === '')).map(messageOf)",
+      ],
+    ],
+  },
+  'several images are sent, each with its type, also in earlier messages': {
+    'every image is a PNG': [['mime: part.image.mimeType,', "mime: 'image/png',"]],
+    'images of earlier messages are left out': [
+      [
+        "filter(({ role }) => role !== 'system').map(messageOf)",
+        "filter(({ role }) => role !== 'system').map((message, at, all) => messageOf(at === all.length - 1 || typeof message.content === 'string' ? message : { ...message, content: message.content.filter(({ type }) => type !== 'image') }))",
+      ],
+    ],
+  },
+  'media that a message has is sent, or the call is refused': {
+    'what heron does not take is left out': [
+      [
+        "  throw new AdapterError('unsupported_feature', `heron takes no ${part.type} of this kind`, {\n    provider: 'heron',\n  })",
+        '  return []',
+      ],
+    ],
+  },
+  'all reasoning of an answer goes back, in its place': {
+    'reasoning is sent after the text': [
+      [
+        'content: parts.flatMap(partOf),',
+        "content: parts.toSorted((a, b) => Number(a.type === 'reasoning') - Number(b.type === 'reasoning')).flatMap(partOf),",
+      ],
+    ],
+    'only the first thought is sent back': [
+      [
+        'content: parts.flatMap(partOf),',
+        "content: parts.filter((part, at) => part.type !== 'reasoning' || parts.findIndex(({ type }) => type === 'reasoning') === at).flatMap(partOf),",
+      ],
+    ],
+  },
+  'a long answer arrives whole': {
+    'an answer is cut at a length': [
+      [
+        '  if (reply.open?.kind !== kind) close(reply)',
+        '  if ((reply.open?.text.length ?? 0) > 1000) return\n  if (reply.open?.kind !== kind) close(reply)',
+      ],
+    ],
+    'carriage returns are left out': [
+      [
+        "      grow(reply, 'text', event.text)",
+        "      grow(reply, 'text', event.text.replaceAll('\\r', ''))",
+      ],
+    ],
+    'entities are decoded': [
+      [
+        "      grow(reply, 'text', event.text)",
+        "      grow(reply, 'text', event.text.replaceAll('&amp;', '&'))",
+      ],
+    ],
+  },
+  'many calls of one answer arrive, each as it was made': {
+    'members that are null are left out': [
+      [
+        'arguments: argumentsOf(raw),',
+        'arguments: JSON.parse(JSON.stringify(argumentsOf(raw), (_key, member: unknown) => member ?? undefined)),',
+      ],
+    ],
+  },
+  'a count of 0 that the provider reports is kept': {
+    'a count of 0 is left out': [['...(sent.output === undefined ?', '...(!sent.output ?']],
+  },
+  'raw chunks are what the provider sent, and come once': {
+    'raw chunks have a member more': [
+      ['reply.raw({ ...event })', 'reply.raw({ ...event, seen: true })'],
+    ],
+  },
+  'the pieces of a call arrive while the model writes it': {
+    'pieces are held back until the call ends': [
+      [
+        "      reply.emit({ type: 'tool_call_delta', id: call.id, argumentsDelta: event.json })\n",
+        '',
+      ],
+      [
+        '      const call: ToolCall = {',
+        "      reply.emit({ type: 'tool_call_delta', id, argumentsDelta: raw })\n      const call: ToolCall = {",
+      ],
+    ],
+  },
+  'an answer beyond maxResponseBytes ends with too_large': {
+    'maxResponseBytes is not kept': [
+      ['size > (options.maxResponseBytes ?? Infinity)', 'size > Infinity'],
+    ],
+  },
+  'the id of a run that has none is made by newId': {
+    'newId is not used': [
+      ["options.requestId ?? options.newId?.('request') ?? crypto", 'options.requestId ?? crypto'],
+    ],
+  },
+  'a refusal says whether another attempt may succeed, and invents no wait': {
+    'no refusal is tried again': [
+      [
+        '    status,\n    ...(wait === null',
+        '    status,\n    retryable: false,\n    ...(wait === null',
+      ],
+    ],
+    'every refusal is tried again': [
+      [
+        '    status,\n    ...(wait === null',
+        '    status,\n    retryable: true,\n    ...(wait === null',
+      ],
+    ],
+    'a wait of 0 is invented': [
+      [
+        '...(wait === null ? {} : { retryAfterMs: Number(wait) * 1000 }),',
+        'retryAfterMs: Number(wait) * 1000,',
+      ],
+    ],
+  },
+  'a failure has the words of the provider': {
+    'the words of a refusal are lost': [
+      ['clean(error.message ?? `heron answered ${status}`)', '`heron answered ${status}`'],
+    ],
+    'the message of a refusal is its body': [
+      ['clean(error.message ?? `heron answered ${status}`)', 'clean(text)'],
+    ],
+    'the words of a failure in the middle are lost': [
+      ['clean(event.message)', 'clean(event.code)'],
+    ],
+  },
   'an option that is undefined counts as left out': {
     'headers that are undefined are read': [
       [
@@ -202,6 +369,15 @@ export const heronBugs: Bugs = {
     ],
   },
   'a setting is sent as it is given': {
+    'stop sequences are trimmed': [
+      ['{ stop: stopSequences }', '{ stop: stopSequences.map((one) => one.trim()) }'],
+    ],
+    'numbers are sent as texts': [
+      [
+        '...(topP === undefined ? {} : { top_p: topP }),',
+        '...(topP === undefined ? {} : { top_p: String(topP) }),',
+      ],
+    ],
     'temperature is rounded': [
       [
         '...(temperature === undefined ? {} : { temperature }),',
@@ -701,6 +877,18 @@ export const heronBugs: Bugs = {
     ],
   },
   'nothing is written to the console': {
+    'a line is written to the output of the process': [
+      [
+        '  const key = options.apiKey ?? own.apiKey',
+        "  process.stdout.write('')\n  const key = options.apiKey ?? own.apiKey",
+      ],
+    ],
+    'a line is written to the errors of the process': [
+      [
+        '  const key = options.apiKey ?? own.apiKey',
+        "  process.stderr.write('')\n  const key = options.apiKey ?? own.apiKey",
+      ],
+    ],
     'the adapter writes to the console': [
       ['  const timer = watch(', "  console.debug('heron', requestId)\n  const timer = watch("],
     ],
@@ -841,6 +1029,12 @@ export const heronBugs: Bugs = {
     ],
   },
   'the calls of tools are sent back as they were made': {
+    'members that are null are left out of arguments': [
+      [
+        'arguments: JSON.stringify(args),',
+        'arguments: JSON.stringify(args, (_key, member: unknown) => member ?? undefined),',
+      ],
+    ],
     'calls are not sent back': [['calls: toolCalls.map(', 'unused: toolCalls.slice(99).map(']],
     'calls are sent without their names': [
       [
@@ -947,6 +1141,12 @@ export const heronBugs: Bugs = {
     '529 is unknown': [['if (status >= 500)', 'if (status >= 500 && status < 520)']],
   },
   'the request is not changed': {
+    'options are written to': [
+      [
+        '  const key = options.apiKey ?? own.apiKey',
+        '  Object.assign(options, { seen: true })\n  const key = options.apiKey ?? own.apiKey',
+      ],
+    ],
     'the request is changed': [
       [
         '  const { model, tools, temperature,',

@@ -82,10 +82,14 @@ async function* answer(
     reader = (response.body ?? new ReadableStream<Uint8Array>()).getReader()
     const decoder = new TextDecoder()
     let rest = ''
+    let size = 0
     for (;;) {
       const { done, value } = await reader.read()
       if (done) throw new StreamError('truncated', 'the answer ended without its last event', facts)
       options.onActivity?.()
+      size += value.length
+      if (size > (options.maxResponseBytes ?? Infinity))
+        throw new StreamError('too_large', 'the answer is too long', facts)
       const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n')
       rest = blocks.pop() ?? ''
       for (const block of blocks) {

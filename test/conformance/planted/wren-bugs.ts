@@ -2,6 +2,59 @@ import type { Bugs } from './species.ts'
 
 /** Bugs of `wren.ts`, by the case that has to find them: each changes a few characters of its text. */
 export const wrenBugs: Bugs = {
+  'every character of a text is sent as it is': {
+    'lines end in one way': [
+      ['[{ words: part.text }]', "[{ words: part.text.replaceAll('\\r\\n', '\\n') }]"],
+    ],
+  },
+  'media that a message has is sent, or the call is refused': {
+    'images by URL are left out': [
+      [
+        "      throw new AdapterError('unsupported_feature', 'wren takes images as bytes only')",
+        '      return []',
+      ],
+    ],
+    'images in results are left out': [["if (type !== 'text')", 'if (type === undefined)']],
+  },
+  'many calls of one answer arrive, each as it was made': {
+    'no more than five calls are read': [
+      [
+        '  if (line.open !== undefined) {',
+        '  if (line.open !== undefined && song.blocks.size < 5) {',
+      ],
+    ],
+  },
+  'raw chunks are what the provider sent, and come once': {
+    'raw chunks come twice': [
+      [
+        '  song.raw({ ...line } as JsonObject)',
+        '  song.raw({ ...line } as JsonObject)\n  song.raw({ ...line } as JsonObject)',
+      ],
+    ],
+  },
+  'streams of different shapes at once do not mix': {
+    'calls share their blocks': [
+      ['    blocks: new Map<number, Block>(),', '    blocks: sharedBlocks,'],
+      [
+        'type Own = Parameters<typeof wren>[0]',
+        'const sharedBlocks = new Map<number, Block>()\ntype Own = Parameters<typeof wren>[0]',
+      ],
+    ],
+  },
+  'a failure in the middle says whether another attempt may succeed, and invents no wait': {
+    'a wait of 0 is invented': [
+      [
+        'const details = wait === undefined ? call : { ...call, retryAfterMs: wait * 1000 }',
+        'const details = { ...call, retryAfterMs: (wait ?? 0) * 1000 }',
+      ],
+    ],
+    'no failure in the middle is tried again': [
+      [
+        'const details = wait === undefined ? call : { ...call, retryAfterMs: wait * 1000 }',
+        'const details = { ...call, retryable: false, ...(wait === undefined ? {} : { retryAfterMs: wait * 1000 }) }',
+      ],
+    ],
+  },
   'an engine gets its answers from the adapter': {
     'headers that nobody gave are read': [
       [
@@ -175,6 +228,7 @@ export const wrenBugs: Bugs = {
     ],
   },
   'a setting that is not sent is named in warnings': {
+    'promptCache is dropped without a word': [["    'promptCache',\n", '']],
     'a heat of 0 is none': [
       [
         '...(request.temperature === undefined ? {} : { heat: request.temperature }),',
@@ -421,12 +475,7 @@ export const wrenBugs: Bugs = {
     ],
   },
   'onActivity is called for what makes no event': {
-    'signs of life are not passed on': [
-      [
-        'linesOf(response.body, () => options.onActivity?.())',
-        'linesOf(response.body, () => undefined)',
-      ],
-    ],
+    'signs of life are not passed on': [['      options.onActivity?.()\n', '']],
   },
   'output includes what was spent on reasoning': {
     'what was mused is not added': [['wrote + (mused ?? 0)', 'wrote']],
@@ -552,6 +601,7 @@ export const wrenBugs: Bugs = {
     ],
   },
   'the result of a tool is sent back': {
+    'results are trimmed': [['value: plain(content) }', 'value: plain(content).trim() }']],
     'the ids of calls are new': [
       ['    ref: id,\n    skill: name', '    ref: crypto.randomUUID(),\n    skill: name'],
     ],

@@ -53,6 +53,7 @@ function startCall(own: Own, request: ModelRequest, options: AdapterOptions) {
   let lines: AsyncGenerator<readonly string[]> | undefined
   let waiting = new AbortController()
   let isOver = false
+  let size = 0
 
   const onAbort = (): void =>
     connection.abort(new StreamError('cancelled', 'stopped by the caller', call))
@@ -88,7 +89,12 @@ function startCall(own: Own, request: ModelRequest, options: AdapterOptions) {
     const type = response.headers.get('content-type')
     if (type !== 'application/x-ndjson' || response.body === null)
       throw new AdapterError('malformed_response', `wren answered with ${type}`, call)
-    return linesOf(response.body, () => options.onActivity?.())
+    return linesOf(response.body, (bytes) => {
+      options.onActivity?.()
+      size += bytes
+      if (size > (options.maxResponseBytes ?? Infinity))
+        throw new StreamError('too_large', 'wren goes on and on', call)
+    })
   }
   const step = async (): Promise<Batch | undefined> => {
     lines ??= await begin()
@@ -129,7 +135,7 @@ function startCall(own: Own, request: ModelRequest, options: AdapterOptions) {
 
 async function* linesOf(
   body: ReadableStream<Uint8Array>,
-  onRead: () => void,
+  onRead: (bytes: number) => void,
 ): AsyncGenerator<readonly string[]> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
@@ -138,7 +144,7 @@ async function* linesOf(
     for (;;) {
       const { done, value } = await reader.read()
       if (done) return
-      onRead()
+      onRead(value.length)
       const lines = (rest + decoder.decode(value, { stream: true })).split('\n')
       rest = lines.pop() ?? ''
       yield lines
@@ -209,6 +215,10 @@ function plain(content: Message['content']): string {
 
 function turnOf(message: Message): JsonObject {
   const { role, content, toolCalls = [], toolCallId } = message
+  if (typeof content !== 'string' && role === 'tool')
+    for (const { type } of content)
+      if (type !== 'text')
+        throw new AdapterError('unsupported_feature', `wren takes no ${type} here`)
   if (role === 'tool') return { who: 'skill', ref: toolCallId ?? '', value: plain(content) }
   const parts = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
   const asks = toolCalls.map(({ id, name, arguments: args }) => ({
