@@ -58,7 +58,7 @@ server.listen(Number(process.env['PORT'] ?? 3000), process.env['HOST'] ?? '127.0
   console.log(`open http://${address}:${port}  (model: ${engine.provider}; stop with Ctrl+C)`)
 })
 
-/** A deploy loses nothing: runs are saved as they are, and the next process goes on with them. */
+/** For a deploy: tools may end (`drainMs`), runs are saved as they are, and the next process goes on with them. */
 async function shutDown(): Promise<void> {
   server.close()
   await worker.close()
