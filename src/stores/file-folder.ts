@@ -577,7 +577,8 @@ function replacedBy({ entry, base, record }: Known, names: readonly string[]): r
  * in progress first, the entry last.
  */
 async function clearGone(disk: Disk, folder: string, entry: Entry): Promise<void> {
-  const names = await disk.files.readdir(folder)
+  // Another process may have done so just now.
+  const names = (await found(disk.files.readdir(folder))) ?? []
   if (!names.includes(fileOf(entry))) return
   const ours = names.filter((name) => parseName(name) !== undefined && name !== fileOf(entry))
   for (const isNew of [true, false]) {
