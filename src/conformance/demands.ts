@@ -241,7 +241,7 @@ export const contract = {
   storeAtomic: 'An interrupted save leaves the old session or the new one, never a mixture.',
   storeTime: '`load` and `list` tell when a session was saved, in milliseconds since 1970.',
   storeDelete:
-    '`delete` removes a session, also an unreadable one. A session that is not there is no error, and one that is saved again starts at version 1.',
+    '`delete` removes a session, also an unreadable one. Deleting a session that does not exist succeeds, and one that is saved again starts at version 1.',
   storeList:
     '`list` returns one row `{id, status, version, updatedAt}` for each session, ordered by id. `prefix`, `status`, `limit` and `after` select from them.',
   storeUnavailable:

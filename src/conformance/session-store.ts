@@ -258,7 +258,7 @@ export const sessionStoreCases: readonly StoreCase[] = [
       }),
   },
   {
-    name: 'deleting a session that is not there is no error',
+    name: 'deleting a session that does not exist succeeds',
     run: (harness) =>
       withStore(harness, async ({ store }) => {
         const thrown: unknown = await store.delete('nobody').then(() => undefined, asThrown)

@@ -154,7 +154,7 @@ async function* readBatches(
   }
 }
 
-/** The reader of a body that may be an answer. A page of HTML is none. */
+/** The reader of a body that may be an answer. A page of HTML is not one. */
 function bodyReader(response: Response, signal: AbortSignal): BodyReader | undefined {
   const type = response.headers.get('content-type') ?? ''
   if (response.body === null || type.includes('text/html')) return undefined

@@ -107,9 +107,9 @@ async function runToRest(work: Work, loaded: Session, lease: AcquiredLease): Pro
   for (;;) {
     const isWaiting = at.wakeInMs !== undefined
     // A run that was cut goes on before the next command is applied.
-    const isFirst = !isWaiting && isCut(at.session)
-    const command = isFirst ? undefined : withTime((await store.readInbox(id))[0])
-    if (command === undefined && !isFirst && (isWaiting || !isUnanswered(at.session))) break
+    const goesOn = !isWaiting && isCut(at.session)
+    const command = goesOn ? undefined : withTime((await store.readInbox(id))[0])
+    if (command === undefined && !goesOn && (isWaiting || !isUnanswered(at.session))) break
     if (control.drain?.aborted === true) {
       at = { session: at.session, drained: true }
       break
@@ -228,7 +228,7 @@ async function readRun(work: Work, stream: SessionStream): Promise<Progress> {
       const step = await drain.orLeft(() => batches.next(), inFlight.size > 0)
       owner.check()
       if (step === 'left') {
-        // Whoever goes on was not needed because somebody died.
+        // The next owner goes on because this one left, not because it died.
         const session = withoutTakeOvers(stream.session)
         await owner.save(session)
         return { session, drained: true }

@@ -46,7 +46,7 @@ export interface RunsOptions {
 /** What `send` does while a run is under way. */
 export type WhenBusy = 'refuse' | 'queue' | 'interrupt'
 
-/** A queue of an existing engine, as a doorbell: whoever hears it calls `runs.advance(id)`. */
+/** A queue of an existing engine, as a doorbell: a worker that hears it calls `runs.advance(id)`. */
 export interface RunQueue {
   ring(id: string, options?: { readonly delayMs?: number | undefined }): Promise<void>
 }
@@ -54,7 +54,7 @@ export interface RunQueue {
 /**
  * Runs that outlive requests and processes.
  *
- * Commands (`send`, `approve`, …) are stored before they resolve, and applied in order, each exactly once, by whoever owns the session. What a
+ * Commands (`send`, `approve`, …) are stored before they resolve, and applied in order, each exactly once, by the process that owns the session. What a
  * run does is in the log of the session before anybody sees it: `follow` reads it from any process, and a run whose process
  * died goes on in another one.
  */

@@ -123,7 +123,7 @@ export function createRuns(options: RunsOptions): Runs {
       try {
         const { outcome, more, wakeInMs } = await advanceOnce(id, { onTaken })
         run.again ||= more
-        // Whoever owns the session may die, or has died.
+        // The process that owns the session may die, or has died.
         waitMs = outcome === 'busy' || outcome === 'lost' ? leaseMs : wakeInMs
       } catch (error) {
         failure = error

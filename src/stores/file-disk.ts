@@ -187,7 +187,7 @@ export async function syncFolder({ files }: Disk, path: string): Promise<void> {
   }
 }
 
-/** Removes a file. It is no error if somebody else did. */
+/** Removes a file, if it still exists. */
 export async function removeFile({ files }: Disk, path: string): Promise<void> {
   await files.rm(path, { force: true, recursive: false })
 }

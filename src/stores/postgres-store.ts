@@ -161,7 +161,7 @@ export function postgresStore(
       const saved =
         lease !== undefined
           ? await rowOf<VersionColumns>(what, sql.saveOwned, [...values, expected, lease.token])
-          : // A session that must be there is not made again, whoever deletes it now.
+          : // A session that must exist is not created, even if another process deletes it at this moment.
             await rowOf<VersionColumns>(
               what,
               ifVersion === undefined || ifVersion === 0 ? sql.saveAny : sql.saveKnown,
@@ -492,7 +492,7 @@ async function listen(
       await either(signal, lost.signal)
       await close()
     } catch {
-      // A hint is never the only way: whoever watches also looks from time to time.
+      // A hint is never the only way: watchers also look from time to time.
     }
     if (!signal.aborted) await systemClock.sleep(delayMs, signal).catch(() => undefined)
     delayMs = Math.min(2 * delayMs, 30_000)

@@ -13,7 +13,7 @@ import { refuseStale, type Lease, type SaveOptions, type SessionRow } from './se
 
 /**
  * What is known about a session besides its text and its log. The functions below are the rules of leases, commands and wake-ups: each
- * changes a record in one synchronous step, and whoever calls it stores the record.
+ * changes a record in one synchronous step, and the caller stores the record.
  */
 export interface RunRecord {
   /** The number of saves; 0 before the first one. */

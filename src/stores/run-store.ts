@@ -25,8 +25,8 @@ import type { Lease, SessionStore } from './session-store.ts'
  */
 export interface RunStore extends SessionStore {
   /**
-   * Appends events to the log, and returns the number of the last one. The stored session stays as it is: whoever loads it folds the
-   * events after its `lastEventId`. With `after`, a log that does not end with that number refuses with `SessionError` `stale`, so that a write
+   * Appends events to the log, and returns the number of the last one. The stored session stays as it is: a reader folds the events
+   * after its `lastEventId` into it. With `after`, a log that does not end with that number refuses with `SessionError` `stale`, so that a write
    * whose answer was lost can be repeated.
    */
   append(id: string, events: readonly StreamEvent[], options: AppendOptions): Promise<number>

@@ -17,8 +17,8 @@ export type StreamEvent = ModelEvent | ToolEvent | RunEvent
 /** The events of one read. Inside the library a stream is a stream of batches. */
 export type Batch = readonly StreamEvent[]
 
-/** Every tag of the union. The compiler refuses the table when one is missing. */
-const tags: Readonly<Record<StreamEvent['type'], true>> = {
+/** The tags of the events of a model. The compiler refuses the table when one is missing. */
+const modelTags: Readonly<Record<ModelEvent['type'], true>> = {
   message_started: true,
   text_delta: true,
   text_completed: true,
@@ -31,6 +31,11 @@ const tags: Readonly<Record<StreamEvent['type'], true>> = {
   raw_chunk: true,
   message_completed: true,
   error: true,
+}
+
+/** Every tag of the union. The compiler refuses this table, too. */
+const tags: Readonly<Record<StreamEvent['type'], true>> = {
+  ...modelTags,
   approval_requested: true,
   tool_execution_started: true,
   tool_progress: true,
@@ -44,6 +49,11 @@ const tags: Readonly<Record<StreamEvent['type'], true>> = {
 
 /** The tags of every event, in the order of the union. */
 export const eventTypes: readonly StreamEvent['type'][] = /* @__PURE__ */ keysOf(tags)
+
+/** Whether a value is an event that an adapter may emit, judged by its tag. */
+export function isModelEvent(value: unknown): value is ModelEvent {
+  return isStreamEvent(value) && Object.hasOwn(modelTags, value.type)
+}
 
 /** Whether a value is an event, judged by its tag. */
 export function isStreamEvent(value: unknown): value is StreamEvent {

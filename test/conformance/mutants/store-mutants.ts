@@ -230,7 +230,7 @@ export const storeMutants: readonly Mutant<StoreHarness>[] = [
   ),
   inMemory(
     'only what is there can be deleted',
-    'deleting a session that is not there is no error',
+    'deleting a session that does not exist succeeds',
     (store) => ({
       ...store,
       delete: async (id) => {
