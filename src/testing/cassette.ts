@@ -70,7 +70,12 @@ export function parseCassette(input: unknown): Cassette {
   if (issues.length > 0) throw invalidCassette(issues)
   // Just checked.
   const { version, calls } = value as Cassette
-  return { version, calls: calls.map((call) => ({ ...call, script: toScript(call.script) })) }
+  return { version, calls: calls.map(withEntries) }
+}
+
+/** A person may have written a text for an entry. */
+function withEntries(call: CassetteCall): CassetteCall {
+  return { ...call, script: toScript(call.script) }
 }
 
 function parsedText(input: string): unknown {
