@@ -35,6 +35,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   runs: [...ground, 'run', 'session', 'stores'],
   // Types only: a page loads nothing else.
   client: ['types', 'run', 'session', 'runs'],
+  ui: [...run, 'session', 'stores', 'runs'],
   images: [...run, 'vision'],
   http: ground,
   vision: ground,
