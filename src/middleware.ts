@@ -1,3 +1,4 @@
+/** The entry point `allm-ts/middleware`: adapters around adapters. */
 export {
   cache,
   memoryCache,
@@ -7,3 +8,10 @@ export {
   type MemoryCacheOptions,
 } from './middleware/cache.ts'
 export type { AdapterFacts } from './middleware/around.ts'
+export { stringifyCassette } from './middleware/cassette.ts'
+export {
+  parseCassette,
+  type Cassette,
+  type CassetteCall,
+  type CassetteFormat,
+} from './testing/cassette.ts'
