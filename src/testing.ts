@@ -45,3 +45,26 @@ export {
   type CrashScenario,
   type SuspendAnswer,
 } from './testing/rehearsal.ts'
+export {
+  trajectory,
+  type Trajectory,
+  type TrajectoryCall,
+  type TrajectoryEntry,
+  type TrajectorySource,
+} from './testing/trajectory.ts'
+export {
+  expectTrajectory,
+  TrajectoryError,
+  type CallArguments,
+  type ExpectedCallOptions,
+  type Pattern,
+  type TrajectoryExpectation,
+  type TrajectoryOptions,
+} from './testing/expect-trajectory.ts'
+export {
+  repeat,
+  type RepeatedRun,
+  type RepeatOptions,
+  type RepeatOutcome,
+  type RepeatReport,
+} from './testing/repeat.ts'

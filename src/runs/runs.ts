@@ -312,6 +312,7 @@ export function createRuns(options: RunsOptions): Runs {
         ending.unlink()
       }
     },
+    due: async ({ limit = 1000 } = {}) => store.due({ limit }),
     recover: async () => {
       assertOpen()
       let count = 0
