@@ -30,12 +30,13 @@ export interface WrappedCall {
 }
 
 /** What an adapter says about itself, for an adapter around it. */
-export function factsOf({ provider, model, needsModel, key }: ChatAdapter): AdapterFacts {
+export function factsOf({ provider, model, needsModel, key, server }: ChatAdapter): AdapterFacts {
   return defined<AdapterFacts>({
     provider,
     model,
     needsModel,
     key,
+    server,
     // A new fact must be decided about here.
   } satisfies Readonly<Record<keyof AdapterFacts, unknown>>)
 }
