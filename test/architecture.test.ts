@@ -42,6 +42,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   'providers/openai': [...provider, 'providers/shared'],
   'providers/anthropic': [...provider, 'providers/shared'],
   'providers/gemini': [...provider, 'providers/shared'],
+  'ai-sdk': [...provider, 'providers/shared'],
   testing: loop,
   server: [...ground, 'testing'],
   conformance: [...ground, 'run', 'testing', 'stores'],
