@@ -33,6 +33,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   session: [...run, 'tools', 'chat'],
   stores: [...ground, 'session'],
   runs: [...ground, 'run', 'session', 'stores'],
+  queues: [...ground, 'stores', 'runs'],
   // Types only: a page loads nothing else.
   client: ['types', 'run', 'session', 'runs'],
   images: [...run, 'vision'],
@@ -44,9 +45,19 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   'providers/gemini': [...provider, 'providers/shared'],
   'ai-sdk': [...provider, 'providers/shared'],
   testing: loop,
+  middleware: [...run, 'http', 'testing'],
   server: [...ground, 'testing'],
   conformance: [...ground, 'run', 'testing', 'stores'],
-  cli: [...loop, ...providers, 'testing', 'server', 'conformance', 'stores', 'images'],
+  cli: [
+    ...loop,
+    ...providers,
+    'testing',
+    'middleware',
+    'server',
+    'conformance',
+    'stores',
+    'images',
+  ],
 }
 
 /** The folders that need Node. All others run wherever there is `fetch`. */

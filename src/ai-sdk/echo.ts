@@ -37,8 +37,7 @@ export function kept(opaque: JsonValue | undefined, provider: string): Kept {
   if (!isObject(opaque) || opaque['aiSdk'] !== provider) return { metadata: {}, callsBefore: 0 }
   const { metadata, callsBefore } = opaque
   return {
-    // It came from JSON.
-    metadata: isObject(metadata) ? (metadata as JsonObject) : {},
+    metadata: asObject(metadata) ?? {},
     callsBefore: typeof callsBefore === 'number' ? callsBefore : 0,
   }
 }

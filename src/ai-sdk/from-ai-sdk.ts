@@ -59,7 +59,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): ChatAd
   }
 }
 
-const versions: readonly unknown[] = ['v2', 'v3', 'v4']
+const versions: ReadonlySet<unknown> = new Set(['v2', 'v3', 'v4'])
 
 function assertModel(model: unknown): asserts model is AiSdkModel {
   const problem = modelProblem(model)
@@ -77,7 +77,7 @@ function modelProblem(model: unknown): string | undefined {
     return 'must be a language model of the AI SDK, with doStream'
   }
   const { specificationVersion: version, provider, modelId } = model
-  if (!versions.includes(version)) {
+  if (!versions.has(version)) {
     return `has the specification ${String(version)}: this version takes v2, v3 and v4`
   }
   return typeof provider === 'string' && typeof modelId === 'string'

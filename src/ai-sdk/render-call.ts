@@ -173,11 +173,9 @@ function asOptions(value: unknown): Value {
 
 // Messages
 
-interface Turn {
-  readonly role: Message['role']
-  readonly content: string | readonly Value[]
-  readonly providerOptions?: unknown
-}
+type Turn =
+  | { readonly role: 'system'; readonly content: string }
+  | { readonly role: 'user' | 'assistant' | 'tool'; readonly content: Value[] }
 
 function promptOf(request: ModelRequest, context: Context): readonly Turn[] {
   const prompt: Turn[] = []
@@ -185,12 +183,8 @@ function promptOf(request: ModelRequest, context: Context): readonly Turn[] {
     for (const turn of request.messages.flatMap((message) => turnsOf(message, context))) {
       const last = prompt.at(-1)
       // The results of one answer are one message.
-      if (turn.role === 'tool' && last?.role === 'tool') {
-        prompt[prompt.length - 1] = {
-          role: 'tool',
-          content: [...last.content, ...turn.content] as Value[],
-        }
-      } else prompt.push(turn)
+      if (turn.role === 'tool' && last?.role === 'tool') last.content.push(...turn.content)
+      else prompt.push(turn)
     }
   } catch (error) {
     throw located(error, request)

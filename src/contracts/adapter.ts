@@ -34,6 +34,8 @@ export interface ChatAdapter {
   readonly needsModel?: boolean
   /** Whether a key has to be found before the adapter is called. Absent: no key is looked up. */
   readonly key?: KeyNeed
+  /** The scheme, host and port that it calls, for telemetry. Nothing else of an address: that may hold a key. */
+  readonly server?: string | undefined
   stream(request: ModelRequest, options?: AdapterOptions): AsyncIterable<readonly ModelEvent[]>
   /**
    * The same call, answered by the provider in one piece. Optional: the engine always streams and folds. Its result equals the
@@ -52,6 +54,7 @@ export interface ImageAdapter {
   readonly provider: string
   readonly needsModel?: boolean
   readonly key?: KeyNeed
+  readonly server?: string | undefined
   supportedOperations(): readonly ImageOperation[]
   generate(request: ImageRequest, options?: AdapterOptions): Promise<ImageResponse>
 }
@@ -88,4 +91,6 @@ export interface AdapterOptions {
   readonly sessionId?: string | undefined
   readonly clock?: Clock | undefined
   readonly newId?: NewId | undefined
+  /** The telemetry span of the call, for events of the adapter's own. Absent when nobody listens. */
+  readonly spanId?: string | undefined
 }

@@ -122,7 +122,7 @@ function at(place: string, issues: readonly Issue[]): readonly Issue[] {
 }
 
 /** The problems of one call's script: those of its entries, and then those of the entries together. */
-function checkScript(script: readonly unknown[]): readonly Issue[] {
+export function checkScript(script: readonly unknown[]): readonly Issue[] {
   let issues = fine
   for (let index = 0; index < script.length; index++) {
     issues = join(issues, within(index, checkEntry(script[index])))

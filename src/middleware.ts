@@ -1,0 +1,17 @@
+/** The entry point `allm-ts/middleware`: adapters around adapters. */
+export {
+  cache,
+  memoryCache,
+  type CacheKey,
+  type CacheOptions,
+  type CacheStore,
+  type MemoryCacheOptions,
+} from './middleware/cache.ts'
+export type { AdapterFacts } from './middleware/around.ts'
+export { stringifyCassette } from './middleware/cassette.ts'
+export {
+  parseCassette,
+  type Cassette,
+  type CassetteCall,
+  type CassetteFormat,
+} from './testing/cassette.ts'
