@@ -181,5 +181,16 @@ export type TelemetryEvent =
       readonly outcome: 'resolved' | 'rejected'
       readonly content?: JsonValue
     } & SpanFacts)
+  /**
+   * A middleware has changed the way of calls: a fallback asks another provider, a circuit breaker has another state, a cache has
+   * answered or has stored an answer. `from` and `to` are the providers, the states, or `hit`, `stored` and `failed`.
+   */
+  | ({
+      readonly name: 'fallback' | 'breaker' | 'cache'
+      readonly at: number
+      readonly from?: string | undefined
+      readonly to: string
+      readonly error?: ErrorData | undefined
+    } & SpanFacts)
   /** A tool had started in a run that was cut and left no result; its call was answered as interrupted. */
   | ({ readonly name: 'tool.interrupted'; readonly at: number } & SpanFacts)

@@ -2,7 +2,7 @@ import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
 import { linkedAbort, unlessStopped } from '../core/abort.ts'
 import { reasonOf, systemClock, type Clock } from '../core/clock.ts'
 import { randomId } from '../core/ids.ts'
-import { AdapterError, cancelledCall, isAllmError, type AllmError } from '../errors/errors.ts'
+import { AdapterError, cancelledCall, isAllmError, type AnyAllmError } from '../errors/errors.ts'
 import { thrownText } from '../errors/to-json-value.ts'
 import { attributed } from '../http/answer.ts'
 import { collectEventsSync } from '../run/read-stream.ts'
@@ -30,9 +30,12 @@ export interface WrappedCall {
 }
 
 /** What an adapter says about itself, for an adapter around it. */
-export function factsOf({ provider, model, needsModel, key }: ChatAdapter): AdapterFacts {
+export function factsOf(adapter: ChatAdapter): AdapterFacts {
+  const { provider, providers, identity, model, needsModel, key } = adapter
   return defined<AdapterFacts>({
     provider,
+    providers,
+    identity,
     model,
     needsModel,
     key,
@@ -166,7 +169,7 @@ export async function* batchesOf(
 export function failureOf(
   error: unknown,
   call: { readonly provider: string; readonly requestId: string; readonly signal: AbortSignal },
-): AllmError {
+): AnyAllmError {
   const { provider, requestId, signal } = call
   if (isAllmError(error)) return attributed(error, call)
   if (signal.aborted) {
