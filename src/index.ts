@@ -132,7 +132,15 @@ export {
   type KeyNeed,
   type KeySource,
 } from './core/keys.ts'
-export { onTelemetry, type TelemetryEvent } from './core/telemetry.ts'
+export { onTelemetry, type TelemetryListener, type TelemetryOptions } from './core/on-telemetry.ts'
+export type {
+  SpanDetail,
+  SpanFacts,
+  SpanName,
+  SpanOutcome,
+  SpanSettings,
+  TelemetryEvent,
+} from './core/telemetry.ts'
 export {
   eventTypes,
   isBoundary,

@@ -33,6 +33,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   session: [...run, 'tools', 'chat'],
   stores: [...ground, 'session'],
   runs: [...ground, 'run', 'session', 'stores'],
+  queues: [...ground, 'stores', 'runs'],
   // Types only: a page loads nothing else.
   client: ['types', 'run', 'session', 'runs'],
   images: [...run, 'vision'],

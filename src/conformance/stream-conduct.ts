@@ -667,6 +667,7 @@ const undefinedOptions: AdapterOptions = {
   sessionId: undefined,
   newId: undefined,
   clock: undefined,
+  spanId: undefined,
 } satisfies Record<keyof AdapterOptions, unknown>
 
 /** Reads two streams, one batch of each in turn. */

@@ -43,6 +43,8 @@ export interface ChatAdapter {
   readonly providers?: readonly string[] | undefined
   /** What makes its answers differ from those of another adapter of its provider, such as the address. No key. A cache has it in its keys. */
   readonly identity?: JsonObject | undefined
+  /** The scheme, host and port that it calls, for telemetry. Nothing else of an address: that may hold a key. */
+  readonly server?: string | undefined
   stream(request: ModelRequest, options?: AdapterOptions): AsyncIterable<readonly ModelEvent[]>
   /**
    * The same call, answered by the provider in one piece. Optional: the engine always streams and folds. Its result equals the
@@ -61,6 +63,7 @@ export interface ImageAdapter {
   readonly provider: string
   readonly needsModel?: boolean
   readonly key?: KeyNeed
+  readonly server?: string | undefined
   supportedOperations(): readonly ImageOperation[]
   generate(request: ImageRequest, options?: AdapterOptions): Promise<ImageResponse>
 }
@@ -101,6 +104,8 @@ export interface AdapterOptions {
   readonly sessionId?: string | undefined
   readonly clock?: Clock | undefined
   readonly newId?: NewId | undefined
+  /** The telemetry span of the call, for events of the adapter's own. Absent when nobody listens. */
+  readonly spanId?: string | undefined
 }
 
 /** What a provider says about its limits. What it does not say is absent. */

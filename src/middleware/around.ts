@@ -2,6 +2,7 @@ import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
 import { linkedAbort, unlessStopped } from '../core/abort.ts'
 import { reasonOf, systemClock, type Clock } from '../core/clock.ts'
 import { randomId } from '../core/ids.ts'
+import { emitTelemetry, type SpanDetail } from '../core/telemetry.ts'
 import { AdapterError, cancelledCall, isAllmError, type AnyAllmError } from '../errors/errors.ts'
 import { thrownText } from '../errors/to-json-value.ts'
 import { attributed } from '../http/answer.ts'
@@ -31,7 +32,7 @@ export interface WrappedCall {
 
 /** What an adapter says about itself, for an adapter around it. */
 export function factsOf(adapter: ChatAdapter): AdapterFacts {
-  const { provider, providers, identity, model, needsModel, key } = adapter
+  const { provider, providers, identity, model, needsModel, key, server } = adapter
   return defined<AdapterFacts>({
     provider,
     providers,
@@ -39,6 +40,7 @@ export function factsOf(adapter: ChatAdapter): AdapterFacts {
     model,
     needsModel,
     key,
+    server,
     // A new fact must be decided about here.
   } satisfies Readonly<Record<keyof AdapterFacts, unknown>>)
 }
@@ -163,6 +165,17 @@ export async function* batchesOf(
       if (!isReading) await leaving
     }
   }
+}
+
+/** Tells listeners of telemetry what a middleware did. A call without an engine is part of no span: its `spanId` is empty. */
+export function tell(
+  { request, options, clock }: WrappedCall,
+  facts: { readonly provider: string; readonly model?: string | undefined },
+  detail: SpanDetail,
+): void {
+  const { requestId, sessionId, spanId = '' } = options
+  const { provider, model = request.model } = facts
+  emitTelemetry({ at: clock.now(), spanId, requestId, sessionId, provider, model, ...detail })
 }
 
 /** What a call failed with, as an error of this library. */

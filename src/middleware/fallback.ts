@@ -3,7 +3,6 @@ import type { RetryOption } from '../contracts/options.ts'
 import { linkedAbort, unlessStopped } from '../core/abort.ts'
 import { keyFor } from '../core/keys.ts'
 import { retry } from '../core/retry.ts'
-import { emitTelemetry, isObserved } from '../core/telemetry.ts'
 import { idleTimer } from '../core/timers.ts'
 import { errorFromJSON } from '../errors/error-json.ts'
 import {
@@ -44,6 +43,7 @@ import {
   batchesOf,
   failureOf,
   isOver,
+  tell,
   type AdapterFacts,
   type ModelBatch,
   type WrappedCall,
@@ -160,8 +160,9 @@ function factsOfAll(members: readonly Member[]): AdapterFacts {
     needsModel: members.some(
       ({ adapter, model }) => adapter.needsModel === true && (model ?? adapter.model) === undefined,
     ),
-    // Each member finds its own.
+    // Each member has its own.
     key: undefined,
+    server: undefined,
     identity: {
       fallback: members.map(({ adapter: { provider, model: own, identity }, model }) =>
         defined<JsonObject>({ provider, model: model ?? own, identity }),
@@ -206,7 +207,7 @@ async function* askInTurn(fallback: Fallback, call: WrappedCall): AsyncGenerator
         throw withCauses(error, failures)
       }
       failures.push(defined<Failure>({ error, usage }))
-      tellSwitch(call, member, next, error)
+      tellSwitch(call, member.adapter.provider, next, error)
     } finally {
       await opened?.rest.return()
     }
@@ -282,25 +283,10 @@ function withCauses(error: AnyAllmError, failures: readonly Failure[]): AnyAllmE
   })
 }
 
-function tellSwitch(
-  { options, clock }: WrappedCall,
-  from: Member,
-  to: Member,
-  error: AnyAllmError,
-): void {
-  if (!isObserved()) return
-  const { requestId, sessionId } = options
-  emitTelemetry({
-    name: 'fallback',
-    at: clock.now(),
-    requestId,
-    sessionId,
-    provider: to.adapter.provider,
-    model: to.model ?? to.adapter.model,
-    from: from.adapter.provider,
-    to: to.adapter.provider,
-    error: causeData(error),
-  })
+function tellSwitch(call: WrappedCall, from: string, next: Member, error: AnyAllmError): void {
+  const { provider, model: own } = next.adapter
+  const facts = { provider, model: next.model ?? own }
+  tell(call, facts, { name: 'fallback', from, to: provider, error: causeData(error) })
 }
 
 /** An adapter that has begun to answer. */

@@ -1,3 +1,4 @@
+import { maxTraceLength } from '../core/telemetry.ts'
 import { errorKinds, type CauseData, type ErrorData, type Issue } from '../types/error-data.ts'
 import { assertNever } from '../types/guards.ts'
 import { finishReasons } from '../types/response.ts'
@@ -140,6 +141,10 @@ const run = shapeOf<RunProgress>(
   {
     attempts: nonNegativeInteger,
     takeOvers: nonNegativeInteger,
+    trace: must(
+      `a text of at most ${maxTraceLength} characters`,
+      (value) => typeof value === 'string' && value.length <= maxTraceLength,
+    ),
     answer,
     usage: jsonObject,
     silent: must('true', (value) => value === true),

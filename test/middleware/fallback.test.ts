@@ -45,6 +45,11 @@ function engineOf(adapter: ChatAdapter, more = {}) {
   return createEngine({ adapter, clock, retry: false, ...more })
 }
 
+/** A stream that fails before its first event. */
+function failing(failure: Error): ReturnType<ChatAdapter['stream']> {
+  return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(failure) }) }
+}
+
 /** Two providers, each with its scripts. */
 function two(a: readonly Script[], b: readonly Script[]) {
   return { a: renamed('alpha', { scripts: a }), b: renamed('beta', { scripts: b }) }
@@ -206,12 +211,7 @@ describe('the last error', () => {
 
   test('does not keep the causes of an earlier call, though the adapter throws the same error again', async () => {
     const same = new AdapterError('provider_unavailable', 'down', { provider: 'beta' })
-    const always: ChatAdapter = {
-      provider: 'beta',
-      async *stream() {
-        throw same
-      },
-    }
+    const always: ChatAdapter = { provider: 'beta', stream: () => failing(same) }
     const { a } = two([down, down], [])
     const engine = engineOf(fallback([a, always]))
     for (const _ of [1, 2]) {
@@ -611,14 +611,24 @@ describe('providerOptions', () => {
 
 describe('who answered', () => {
   test('is in telemetry: each switch, and the end of the call', async () => {
-    const { a, b } = two([down], [hello])
+    const { a, b } = two([down, hello], [hello])
     const told: unknown[] = []
+    const ends: unknown[] = []
     const stop = onTelemetry((event) => {
       if (event.name === 'fallback') told.push(event)
+      else if ('phase' in event && event.phase === 'stop') ends.push([event.name, event.provider])
     })
     const engine = engineOf(fallback([a, { adapter: b, model: 'm-b' }]))
     await generate(engine, 'hi', { requestId: 'r1' })
+    await chat(engine, 'hi')
     stop()
+    expect(ends).toEqual([
+      ['stream', 'beta'],
+      ['generate', 'beta'],
+      ['stream', 'alpha'],
+      ['step', 'alpha'],
+      ['chat', 'alpha'],
+    ])
     expect(told).toEqual([
       expect.objectContaining({
         name: 'fallback',
@@ -746,9 +756,8 @@ describe('the kit', () => {
       const { provider } = adapter
       const isDown: ChatAdapter = {
         provider,
-        async *stream(_request, { requestId } = {}) {
-          throw new AdapterError('provider_unavailable', 'down', { provider, requestId })
-        },
+        stream: (_request, { requestId } = {}) =>
+          failing(new AdapterError('provider_unavailable', 'down', { provider, requestId })),
       }
       return fallback([isDown, adapter])
     })
