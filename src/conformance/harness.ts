@@ -188,7 +188,8 @@ async function demandNothingBroken(
   { adapter, calls }: ObservedAdapter,
   watch: Watch,
 ): Promise<void> {
-  const facts = { provider: adapter.provider, secrets: harness.keys?.() ?? [] }
+  const { provider, providers = [provider] } = adapter
+  const facts = { providers, secrets: harness.keys?.() ?? [] }
   for (const call of calls) await demandSound(call, facts)
   demand(watch.written === undefined, {
     problem: `the adapter wrote to the console: ${show(watch.written)}`,
