@@ -152,7 +152,13 @@ export {
   type ToolEvent,
 } from './types/events.ts'
 export { systemClock, type Clock } from './core/clock.ts'
-export type { AdapterOptions, ChatAdapter, ImageAdapter } from './contracts/adapter.ts'
+export type {
+  AdapterOptions,
+  ChatAdapter,
+  ImageAdapter,
+  RateLimit,
+  RateLimits,
+} from './contracts/adapter.ts'
 export type {
   Approval,
   ApprovalVerdict,
@@ -193,7 +199,7 @@ export type {
   StepResult,
   ToolHalt,
 } from './types/results.ts'
-export type { ErrorData, ErrorKind, Issue } from './types/error-data.ts'
+export type { CauseData, ErrorData, ErrorKind, Issue } from './types/error-data.ts'
 export type {
   Image,
   InlineImage,

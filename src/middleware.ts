@@ -7,6 +7,12 @@ export {
   type CacheStore,
   type MemoryCacheOptions,
 } from './middleware/cache.ts'
+export {
+  fallback,
+  type FallbackEntry,
+  type FallbackOptions,
+  type FallbackReason,
+} from './middleware/fallback.ts'
 export type { AdapterFacts } from './middleware/around.ts'
 export { stringifyCassette } from './middleware/cassette.ts'
 export {

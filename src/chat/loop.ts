@@ -595,8 +595,9 @@ function loopSpans(loop: LoopState): LoopSpans {
     },
     endStep({ response, halt }) {
       if (kind === 'step' || whole === undefined) return
-      const { finishReason, usage } = response
-      loop.span.stop({ finishReason, usage, haltedReason: halt?.reason, content: response })
+      const { finishReason, usage, provider } = response
+      const haltedReason = halt?.reason
+      loop.span.stop({ finishReason, usage, provider, haltedReason, content: response })
       enter(whole)
     },
     end(failure) {

@@ -130,6 +130,8 @@ export interface SpanOutcome {
   /** Why a run or a tool halted. `cancelled`: it was stopped by its signal, or left before its end. */
   readonly haltedReason?: string | undefined
   readonly usage?: Usage | undefined
+  /** Who answered. At the start of a span it is the adapter's provider, which may hand its calls to others. */
+  readonly provider?: string | undefined
   readonly responseId?: string | undefined
   /** The model that answered, by its own words. */
   readonly responseModel?: string | undefined
@@ -195,6 +197,16 @@ export type SpanDetail =
       readonly lateByMs: number
       readonly outcome: 'resolved' | 'rejected'
       readonly content?: JsonValue
+    }
+  /**
+   * A middleware has changed the way of calls: a fallback asks another provider, a circuit breaker has another state, a cache has
+   * answered or has stored an answer. `from` and `to` are the providers, the states, or `hit`, `stored` and `failed`.
+   */
+  | {
+      readonly name: 'fallback' | 'breaker' | 'cache'
+      readonly from?: string | undefined
+      readonly to: string
+      readonly error?: ErrorData | undefined
     }
   /** A tool had started in a run that was cut and left no result; its call was answered as interrupted. */
   | {

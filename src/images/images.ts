@@ -90,7 +90,7 @@ async function dispatchImage(
     ? withImageOptions(request, options, parts.defaults.metadata)
     : request
   assertValid('invalid_image_request', validateImageRequest(settled))
-  assertValid('invalid_image_request', unknownProviders(settled, imageAdapter.provider))
+  assertValid('invalid_image_request', unknownProviders(settled, [imageAdapter.provider]))
   return runImageCall(settleImageCall(parts, imageAdapter, settled, options))
 }
 

@@ -347,7 +347,11 @@ interface ArgumentsProblem {
 
 // Messages
 
-function startMessage({ facts }: Gate, event: EventOf<'message_started'>): ModelEvent {
+function startMessage(gate: Gate, event: EventOf<'message_started'>): ModelEvent {
+  // A second start replaces the answer before it, with its calls.
+  gate.ids.clear()
+  gate.taken.clear()
+  const { facts } = gate
   const { requestId, provider, id, model, usage, warnings } = event
   const legal = defined<typeof event>({
     ...settleFields(event),

@@ -2,7 +2,8 @@ import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
 import { linkedAbort, unlessStopped } from '../core/abort.ts'
 import { reasonOf, systemClock, type Clock } from '../core/clock.ts'
 import { randomId } from '../core/ids.ts'
-import { AdapterError, cancelledCall, isAllmError, type AllmError } from '../errors/errors.ts'
+import { emitTelemetry, type SpanDetail } from '../core/telemetry.ts'
+import { AdapterError, cancelledCall, isAllmError, type AnyAllmError } from '../errors/errors.ts'
 import { thrownText } from '../errors/to-json-value.ts'
 import { attributed } from '../http/answer.ts'
 import { collectEventsSync } from '../run/read-stream.ts'
@@ -30,9 +31,12 @@ export interface WrappedCall {
 }
 
 /** What an adapter says about itself, for an adapter around it. */
-export function factsOf({ provider, model, needsModel, key, server }: ChatAdapter): AdapterFacts {
+export function factsOf(adapter: ChatAdapter): AdapterFacts {
+  const { provider, providers, identity, model, needsModel, key, server } = adapter
   return defined<AdapterFacts>({
     provider,
+    providers,
+    identity,
     model,
     needsModel,
     key,
@@ -163,11 +167,22 @@ export async function* batchesOf(
   }
 }
 
+/** Tells listeners of telemetry what a middleware did. A call without an engine is part of no span: its `spanId` is empty. */
+export function tell(
+  { request, options, clock }: WrappedCall,
+  facts: { readonly provider: string; readonly model?: string | undefined },
+  detail: SpanDetail,
+): void {
+  const { requestId, sessionId, spanId = '' } = options
+  const { provider, model = request.model } = facts
+  emitTelemetry({ at: clock.now(), spanId, requestId, sessionId, provider, model, ...detail })
+}
+
 /** What a call failed with, as an error of this library. */
 export function failureOf(
   error: unknown,
   call: { readonly provider: string; readonly requestId: string; readonly signal: AbortSignal },
-): AllmError {
+): AnyAllmError {
   const { provider, requestId, signal } = call
   if (isAllmError(error)) return attributed(error, call)
   if (signal.aborted) {

@@ -135,14 +135,15 @@ async function keyOf(
 
 /** Everything that changes an answer, as text. The order of members counts, because a model sees the order of a schema. */
 function keyText(
-  { provider, model }: AdapterFacts,
+  { provider, providers, identity, model }: AdapterFacts,
   request: ModelRequest,
   { headers, includeRawChunks = false }: WrappedCall['options'],
 ): string {
   const sent = requestKeys
     .filter((name) => name !== 'metadata')
     .map((name) => [name, name === 'messages' ? request.messages.map(undated) : request[name]])
-  return JSON.stringify([entryVersion, provider, model, sent, headers, includeRawChunks])
+  const adapter = [provider, providers, identity, model]
+  return JSON.stringify([entryVersion, adapter, sent, headers, includeRawChunks])
 }
 
 /** A message without the time at which a run noted it. */

@@ -69,7 +69,7 @@ export function modelCall(
 
 /** Rejects a request that no adapter could send: an engine without an adapter, no model, or illegal contents. */
 export function checkRequest({ engine }: RunContext, request: ModelRequest): void {
-  const { provider, needsModel } = adapterOf(engine.adapter)
+  const { provider, providers = [provider], needsModel } = adapterOf(engine.adapter)
   if (needsModel === true && request.model === undefined) {
     throw new EngineError(
       'missing_model',
@@ -78,7 +78,7 @@ export function checkRequest({ engine }: RunContext, request: ModelRequest): voi
     )
   }
   assertValid('invalid_request', asCallerCounts(request, validateRequest(request)))
-  assertValid('invalid_request', asCallerCounts(request, unknownProviders(request, provider)))
+  assertValid('invalid_request', asCallerCounts(request, unknownProviders(request, providers)))
 }
 
 function adapterOf(adapter: ChatAdapter | undefined): ChatAdapter {
@@ -92,7 +92,8 @@ function adapterOf(adapter: ChatAdapter | undefined): ChatAdapter {
 /** One model call with every option settled. */
 interface ModelCall {
   readonly adapter: ChatAdapter
-  readonly provider: string
+  /** Who answers: the adapter's provider, until `message_started` names one of several. */
+  provider: string
   readonly request: ModelRequest
   /** The messages whose calls have ids that the answer must not use again. */
   readonly history: readonly Message[]
@@ -117,7 +118,12 @@ function settleCall(context: RunContext, request: ModelRequest, thread: Thread):
   const adapter = adapterOf(engine.adapter)
   const includeRawChunks = optionOf(context, 'includeRawChunks')
   const maxResponseBytes = optionOf(context, 'maxResponseBytes')
+  const requestTimeoutMs = optionOf(context, 'requestTimeoutMs') ?? 600_000
   const streamTimeoutMs = optionOf(context, 'streamTimeoutMs') ?? 60_000
+  const { apiKey } = call
+  const { keys } = engine
+  // An adapter in front of several providers finds the key of each, and keeps the time of each.
+  const several = adapter.providers !== undefined
   return {
     adapter,
     provider: adapter.provider,
@@ -135,13 +141,14 @@ function settleCall(context: RunContext, request: ModelRequest, thread: Thread):
       clock,
       newId,
       headers: callHeaders(context),
+      ...(several ? { keys, requestTimeoutMs } : {}),
     },
-    findKey: () => keyFor(adapter, { apiKey: call.apiKey, keys: engine.keys }),
+    findKey: () => (several ? apiKey : keyFor(adapter, { apiKey, keys })),
     newId,
     clock,
     signal: call.signal,
-    requestTimeoutMs: optionOf(context, 'requestTimeoutMs') ?? 600_000,
-    streamTimeoutMs,
+    requestTimeoutMs: several ? Infinity : requestTimeoutMs,
+    streamTimeoutMs: several ? Infinity : streamTimeoutMs,
     retry: call.retry ?? engine.retry,
     onEvent: optionOf(context, 'onEvent'),
   }
@@ -358,7 +365,9 @@ interface Waiting {
 
 /** Opens an adapter's stream. Nothing is sent before the first pull. */
 function openAttempt(call: ModelCall, apiKey: string | undefined, trace: Span): Attempt {
-  const { provider, requestId, clock } = call
+  const { requestId, clock } = call
+  const { provider } = call.adapter
+  call.provider = provider
   const abort = new AbortController()
   const options: AdapterOptions = {
     ...call.adapterOptions,
@@ -439,6 +448,8 @@ function keepAlive(attempt: Attempt): void {
 /** What the gate leaves of a batch. Notes whether content has come: anything but the start of the message and what was shown of the wire. */
 function passGate(attempt: Attempt, batch: ModelBatch): ModelBatch {
   const settled = attempt.gate.settle(batch)
+  const [first] = settled
+  if (first?.type === 'message_started') attempt.call.provider = first.provider
   attempt.begun ||= settled.some(({ type }) => type !== 'message_started' && type !== 'raw_chunk')
   return settled
 }
@@ -545,9 +556,10 @@ function callFacts(call: ModelCall): SpanFacts & { readonly content: ModelReques
  */
 export function endSpan(trace: Span, state: Collector, timeToFirstChunkMs?: number): void {
   if (trace.id === undefined) return
-  const { id: responseId, model: responseModel, usage, end, error } = state
+  const { id: responseId, model: responseModel, provider, usage, end, error } = state
   const content = toResponse(state)
-  const outcome = { responseId, responseModel, usage, timeToFirstChunkMs, content }
+  const answer = { responseId, responseModel, usage, timeToFirstChunkMs, content }
+  const outcome = provider === '' ? answer : { ...answer, provider }
   if (error !== undefined) trace.error(error, outcome)
   else if (end === undefined) trace.stop({ ...outcome, haltedReason: 'cancelled' })
   else trace.stop({ ...outcome, finishReason: end.finishReason })

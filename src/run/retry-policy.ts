@@ -66,9 +66,10 @@ function notRetried(
 ): unknown {
   if (!(error instanceof AdapterError || error instanceof ImageAdapterError)) return error
   const message = `${error.message} (${why})`
-  const { provider, status, requestId, cause } = error
+  const { provider, status, requestId, cause, causes } = error
   const metadata = { ...error.metadata, ...facts }
-  const details = { provider, status, requestId, metadata, cause, retryAfterMs, retryable: true }
+  const known = { provider, status, requestId, metadata, cause, causes }
+  const details = { ...known, retryAfterMs, retryable: true }
   return error instanceof AdapterError
     ? new AdapterError(error.reason, message, details)
     : new ImageAdapterError(error.reason, message, details)

@@ -233,6 +233,8 @@ export interface ProviderWire {
    * unless the caller named one.
    */
   readonly needsModel?: boolean | undefined
+  /** What makes the answers of two adapters of this API differ, beside their address and `headers`. No key. */
+  readonly identity?: JsonObject | undefined
   /** The API gives a whole answer where `stream` is false, and the decoder reads it: `generate` asks for one. */
   readonly whole?: true | undefined
   /**
@@ -249,10 +251,11 @@ export interface ProviderWire {
  * with a request is reported before a missing key.
  */
 export function chatAdapter(wire: ProviderWire): ChatAdapter {
-  const { provider, key, model, server } = wire.connection
+  const { provider, key, model, baseUrl, server } = wire.connection
   return {
     provider,
     model,
+    identity: { baseUrl: withoutQuery(baseUrl), ...wire.headers, ...wire.identity },
     needsModel: wire.needsModel ?? true,
     key,
     server,
@@ -264,6 +267,11 @@ export function chatAdapter(wire: ProviderWire): ChatAdapter {
       return collectEventsSync(events)
     },
   }
+}
+
+/** A query may hold a key. */
+function withoutQuery(url: string): string {
+  return url.replace(/[?#].*$/, '')
 }
 
 function decodedStream(
