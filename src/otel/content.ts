@@ -1,5 +1,5 @@
 import { mapTexts, redactJson } from '../errors/redact.ts'
-import { assertNever, defined } from '../types/guards.ts'
+import { assertNever, defined, parseJson } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { Image, ImageRequest, MediaFile } from '../types/media.ts'
 import type { Message, Part } from '../types/message.ts'
@@ -34,16 +34,18 @@ export function contentAttributes(
     const key = phase === 'start' ? 'gen_ai.tool.call.arguments' : 'gen_ai.tool.call.result'
     return { [key]: text.length > maxAttribute ? `${text.slice(0, maxAttribute)}…` : text }
   }
-  const list = (items: readonly JsonObject[]): string | undefined => lastOnes(items, safe)
+  const list: List = (items, toJson) => lastOnes(items, (item) => safe(toJson(item)))
   // … what is sent, and what comes back.
   if (phase === 'start') return requestAttributes(content as Sent, list)
   const { finalResponse = content as Answer } = content as Partial<ChatOutcome>
   const { message, finishReason } = finalResponse
   if (message === undefined || finishReason === undefined) return {}
-  return {
-    'gen_ai.output.messages': list([{ ...toMessage(message), finish_reason: finishReason }]),
-  }
+  const answer = list([message], (one) => ({ ...toMessage(one), finish_reason: finishReason }))
+  return { 'gen_ai.output.messages': answer }
 }
+
+/** Items as a list of JSON. Only what is kept of them is made. */
+type List = <T>(items: readonly T[], toJson: (item: T) => JsonObject) => string | undefined
 
 /** A model request, the thread of a run, or an image request. */
 type Sent = Partial<Pick<ModelRequest, 'messages' | 'tools'> & Pick<ImageRequest, 'prompt'>>
@@ -61,14 +63,11 @@ function tidy(value: JsonValue, redact: Redact): JsonValue {
 }
 
 /** As many of the last items as fit into an attribute; `undefined` if there are none. */
-function lastOnes(
-  items: readonly JsonObject[],
-  safe: (value: JsonValue) => string,
-): string | undefined {
+function lastOnes<T>(items: readonly T[], toText: (item: T) => string): string | undefined {
   const kept: string[] = []
   let size = 0
   for (const item of items.toReversed()) {
-    const text = safe(item)
+    const text = toText(item)
     size += text.length + 1
     if (size > maxAttribute) break
     kept.unshift(text)
@@ -78,21 +77,24 @@ function lastOnes(
 
 function requestAttributes(
   { prompt = '', messages = [{ role: 'user', content: prompt }], tools = [] }: Sent,
-  list: (items: readonly JsonObject[]) => string | undefined,
+  list: List,
 ): OtelAttributes {
-  const isSystem = ({ role }: Message): boolean => role === 'system'
+  const system = messages.filter(isSystem).flatMap(toParts)
+  const chat = messages.filter((message) => !isSystem(message))
   return defined<OtelAttributes>({
-    'gen_ai.system_instructions': list(messages.filter(isSystem).flatMap(toParts)),
-    'gen_ai.input.messages': list(messages.filter((one) => !isSystem(one)).map(toMessage)),
-    'gen_ai.tool.definitions': list(
-      tools.map(({ name, description, schema: parameters }) => ({
-        type: 'function',
-        name,
-        description,
-        parameters,
-      })),
-    ),
+    'gen_ai.system_instructions': list(system, (part) => part),
+    'gen_ai.input.messages': list(chat, toMessage),
+    'gen_ai.tool.definitions': list(tools, ({ name, description, schema }) => ({
+      type: 'function',
+      name,
+      description,
+      parameters: schema,
+    })),
   })
+}
+
+function isSystem({ role }: Message): boolean {
+  return role === 'system'
 }
 
 function toMessage(message: Message): JsonObject {
@@ -101,7 +103,11 @@ function toMessage(message: Message): JsonObject {
 
 function toParts({ role, content, toolCalls = [], toolCallId: id = '' }: Message): JsonObject[] {
   const parts = typeof content === 'string' ? [{ type: 'text', content }] : content.map(toPart)
-  if (role === 'tool') return [{ type: 'tool_call_response', id, response: parts }]
+  if (role === 'tool') {
+    // A result that is JSON has fields, whose names may say that they are secret.
+    const response = typeof content === 'string' ? (parseJson(content) ?? content) : parts
+    return [{ type: 'tool_call_response', id, response: response as JsonValue }]
+  }
   return [
     ...parts,
     ...toolCalls.map(({ id, name, arguments: args }) => ({

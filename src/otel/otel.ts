@@ -1,6 +1,14 @@
 import { onTelemetry } from '../core/on-telemetry.ts'
 import type { TelemetryEvent } from '../core/telemetry.ts'
-import { anyFunction, assertValid, flag, must, shape, type Check } from '../schema/checks.ts'
+import {
+  anyFunction,
+  assertValid,
+  flag,
+  must,
+  optionsOf,
+  within,
+  type Check,
+} from '../schema/checks.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
 import { contentAttributes, type Redact } from './content.ts'
@@ -34,8 +42,9 @@ import type {
  * with an earlier one links to it. Nothing that was sent or answered is told unless `content` is `true`.
  */
 export function otel(options: OtelOptions): () => void {
-  assertValid('invalid_options', shape(required, optional)(options))
-  const { tracer, meter, content = false, redact, attributes } = options
+  assertValid('invalid_options', otelOptions(options))
+  assertValid('invalid_options', within('tracer', checks.tracer(options.tracer)))
+  const { tracer, meter, content, redact, attributes } = options
   const record = meter === undefined ? undefined : recorder(meter)
   const open = new Map<string, OpenSpan>()
   const manager = (): OtelContexts | undefined => options.context ?? registeredContexts()
@@ -91,9 +100,10 @@ export function otel(options: OtelOptions): () => void {
   const note = (event: TelemetryEvent): void => {
     // A span may be over by then.
     const { span } = open.get(event.spanId) ?? open.get(event.parentSpanId ?? '') ?? {}
-    span?.addEvent(event.name, {
-      ...('error' in event && errorAttributes(event.error)),
-      ...('attempt' in event && { 'http.request.resend_count': event.attempt }),
+    const { name, to = '', error, attempt }: Happening = event
+    span?.addEvent(`${name} ${to}`.trim(), {
+      ...(error && errorAttributes(error)),
+      ...(attempt && { 'http.request.resend_count': attempt }),
     })
   }
 
@@ -138,6 +148,14 @@ interface OpenSpan {
   answered?: (error?: ErrorData) => void
 }
 
+/** Something that happened in a span: what may be known of it. */
+interface Happening {
+  readonly name: string
+  readonly to?: string
+  readonly error?: ErrorData | undefined
+  readonly attempt?: number
+}
+
 function fail(span: OtelSpan, error: ErrorData): void {
   span.setAttributes(errorAttributes(error))
   span.setStatus({ code: 2, message: error.message.slice(0, 1000) })
@@ -165,7 +183,8 @@ export interface OtelOptions {
 const having = (name: string, what: string): Check =>
   must(`${what}, with ${name}`, (value) => isObject(value) && typeof value[name] === 'function')
 
-const optional: Readonly<Record<Exclude<keyof OtelOptions, 'tracer'>, Check>> = {
+const checks: Readonly<Record<keyof OtelOptions, Check>> = {
+  tracer: having('startSpan', 'a tracer'),
   meter: having('createHistogram', 'a meter'),
   content: flag,
   redact: anyFunction,
@@ -173,7 +192,7 @@ const optional: Readonly<Record<Exclude<keyof OtelOptions, 'tracer'>, Check>> = 
   context: having('with', 'a context manager'),
 }
 
-const required = { tracer: having('startSpan', 'a tracer') }
+const otelOptions = optionsOf(checks)
 
 /** The key under which a context of OpenTelemetry has its span. All copies and versions of its API use the same symbol. */
 const spanKey = Symbol.for('OpenTelemetry Context Key SPAN')
