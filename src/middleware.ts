@@ -14,7 +14,16 @@ export {
   type FallbackReason,
 } from './middleware/fallback.ts'
 export type { AdapterFacts } from './middleware/around.ts'
-export { stringifyCassette } from './middleware/cassette.ts'
+export { redactCassette, stringifyCassette } from './middleware/cassette.ts'
+export {
+  cassetteFile,
+  record,
+  type CassetteSink,
+  type Recorder,
+  type RecordOptions,
+} from './middleware/record.ts'
+export { type RedactionRules } from './middleware/redaction.ts'
+export { replay, type Replay, type ReplayMatch, type ReplayOptions } from './middleware/replay.ts'
 export {
   parseCassette,
   type Cassette,
