@@ -21,7 +21,16 @@ export {
 } from './middleware/fallback.ts'
 export { limit, type LimitOptions } from './middleware/limit.ts'
 export type { AdapterFacts } from './middleware/around.ts'
-export { stringifyCassette } from './middleware/cassette.ts'
+export { redactCassette, stringifyCassette } from './middleware/cassette.ts'
+export {
+  cassetteFile,
+  record,
+  type CassetteSink,
+  type Recorder,
+  type RecordOptions,
+} from './middleware/record.ts'
+export { type RedactionRules } from './middleware/redaction.ts'
+export { replay, type Replay, type ReplayMatch, type ReplayOptions } from './middleware/replay.ts'
 export {
   parseCassette,
   type Cassette,
