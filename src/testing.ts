@@ -21,8 +21,8 @@ export {
   type FakeOptions,
   type RecordedCall,
   type RecordedOptions,
-  type FakeStream,
 } from './testing/fake.ts'
+export { type ScriptStream as FakeStream } from './testing/play.ts'
 export { type ScriptOptions } from './testing/script.ts'
 export {
   fakeImages,

@@ -33,6 +33,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   session: [...run, 'tools', 'chat'],
   stores: [...ground, 'session'],
   runs: [...ground, 'run', 'session', 'stores'],
+  queues: [...ground, 'stores', 'runs'],
   // Types only: a page loads nothing else.
   client: ['types', 'run', 'session', 'runs'],
   ui: [...run, 'session', 'stores', 'runs'],
@@ -43,8 +44,10 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   'providers/openai': [...provider, 'providers/shared'],
   'providers/anthropic': [...provider, 'providers/shared'],
   'providers/gemini': [...provider, 'providers/shared'],
+  'ai-sdk': [...provider, 'providers/shared'],
   testing: loop,
   middleware: [...run, 'http', 'testing'],
+  otel: ['types', 'errors', 'core', 'schema'],
   server: [...ground, 'testing'],
   conformance: [...ground, 'run', 'testing', 'stores'],
   cli: [

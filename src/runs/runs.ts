@@ -55,6 +55,7 @@ export function createRuns(options: RunsOptions): Runs {
     store,
     clock,
     leaseMs,
+    newId,
     maxTakeOvers: options.maxTakeOvers ?? 20,
     saveEveryMs: options.saveEveryMs ?? 250,
     owner: options.owner ?? newId('owner'),
@@ -311,6 +312,7 @@ export function createRuns(options: RunsOptions): Runs {
         ending.unlink()
       }
     },
+    due: async ({ limit = 1000 } = {}) => store.due({ limit }),
     recover: async () => {
       assertOpen()
       let count = 0

@@ -74,6 +74,8 @@ export interface Connection {
   readonly api: string
   /** Without a slash at the end. */
   readonly baseUrl: string
+  /** The scheme, host and port of the address. */
+  readonly server: string
   /** The headers of a call. Names are in lower case. */
   readonly headers: (requestId: string) => Promise<CallHeaders>
   readonly model: string | undefined
@@ -118,6 +120,7 @@ export function settleConnection(
     provider,
     api: defaults.provider,
     baseUrl,
+    server: new URL(baseUrl).origin,
     model,
     headers: (requestId) => headersOf(headers, { provider, requestId }, keyHeaders),
     fetch: options.fetch,
@@ -230,6 +233,8 @@ export interface ProviderWire {
    * unless the caller named one.
    */
   readonly needsModel?: boolean | undefined
+  /** What makes the answers of two adapters of this API differ, beside their address and `headers`. No key. */
+  readonly identity?: JsonObject | undefined
   /** The API gives a whole answer where `stream` is false, and the decoder reads it: `generate` asks for one. */
   readonly whole?: true | undefined
   /**
@@ -246,12 +251,14 @@ export interface ProviderWire {
  * with a request is reported before a missing key.
  */
 export function chatAdapter(wire: ProviderWire): ChatAdapter {
-  const { provider, key, model } = wire.connection
+  const { provider, key, model, baseUrl, server } = wire.connection
   return {
     provider,
     model,
+    identity: { baseUrl: withoutQuery(baseUrl), ...wire.headers, ...wire.identity },
     needsModel: wire.needsModel ?? true,
     key,
+    server,
     stream: (request, options = {}) => decodedStream(wire, request, options, true),
     async generate(request, options = {}) {
       const events: ModelEvent[] = []
@@ -260,6 +267,11 @@ export function chatAdapter(wire: ProviderWire): ChatAdapter {
       return collectEventsSync(events)
     },
   }
+}
+
+/** A query may hold a key. */
+function withoutQuery(url: string): string {
+  return url.replace(/[?#].*$/, '')
 }
 
 function decodedStream(
