@@ -84,8 +84,6 @@ export interface ChunkFold {
   add(event: StreamEvent): readonly UiMessageChunk[]
   /** The chunks of a source that ends here. */
   end(): readonly UiMessageChunk[]
-  /** The last blocks are those of an answer that another source goes on with, where their numbers are known. */
-  adopt(): void
   /** The run has ended: nothing may follow. */
   readonly isOver: boolean
 }
@@ -95,8 +93,6 @@ interface Block {
   readonly id: string
   readonly kind: BlockKind
   text: string
-  /** It goes on with the next delta of its kind, whatever its number. */
-  isAdopted?: boolean
 }
 
 /** A call that the page has. */
@@ -181,10 +177,14 @@ export function chunkFold(settings: ChunkSettings): ChunkFold {
 
   // Text and reasoning
 
-  const grow = (kind: BlockKind, index: number | undefined, delta: string): Block | undefined => {
+  /** A block without a number goes on with any: a saved answer does not know the numbers of its blocks. */
+  const keyOf = (kind: BlockKind, index: number | undefined): string => {
     const key = `${kind}${index ?? ''}`
-    let block = blocks.get(key) ?? adopted(key, kind)
-    if (delta === '') return block
+    return blocks.has(key) || !blocks.has(kind) ? key : kind
+  }
+  const grow = (kind: BlockKind, key: string, delta: string): void => {
+    if (delta === '') return
+    let block = blocks.get(key)
     if (block === undefined) {
       block = { id: `${kind}-${++count}`, kind, text: '' }
       blocks.set(key, block)
@@ -193,22 +193,13 @@ export function chunkFold(settings: ChunkSettings): ChunkFold {
     block.text += delta
     if (kind === 'text') shown.text += delta
     emit({ type: `${kind}-delta`, id: block.id, delta })
-    return block
   }
-  const adopted = (key: string, kind: BlockKind): Block | undefined => {
-    for (const [other, block] of blocks) {
-      if (block.isAdopted !== true || block.kind !== kind) continue
-      blocks.delete(other)
-      blocks.set(key, { ...block, isAdopted: false })
-    }
-    return blocks.get(key)
-  }
-  const close = (kind: BlockKind, index: number | undefined, whole: string): void => {
-    const seen = grow(kind, index, '')?.text ?? ''
-    const block = grow(kind, index, whole.startsWith(seen) ? whole.slice(seen.length) : '')
-    if (block === undefined) return
-    emit({ type: `${kind}-end`, id: block.id })
-    blocks.delete(`${kind}${index ?? ''}`)
+  const close = (kind: BlockKind, key: string, whole: string): void => {
+    const { text } = blocks.get(key) ?? { text: '' }
+    if (whole.startsWith(text)) grow(kind, key, whole.slice(text.length))
+    const block = blocks.get(key)
+    if (block !== undefined) emit({ type: `${kind}-end`, id: block.id })
+    blocks.delete(key)
   }
 
   // Calls
@@ -234,32 +225,18 @@ export function chunkFold(settings: ChunkSettings): ChunkFold {
     if (!calls.has(id) && earlier !== undefined) complete(earlier)
     return calls.get(id)
   }
-  const output = (id: string, value: JsonValue): void => {
+  const settle = (id: string, end: { output: JsonValue } | { errorText: string }): void => {
     const call = callOf(id)
     if (call === undefined) return
     call.hasEnded = true
-    emit(
-      defined<UiMessageChunk>({
-        type: 'tool-output-available',
-        toolCallId: id,
-        output: shows('tool_results') ? value : null,
-        dynamic: call.dynamic || undefined,
-      }),
-    )
+    const isDynamic = call.dynamic && { dynamic: true }
+    if ('errorText' in end) {
+      emit({ type: 'tool-output-error', toolCallId: id, ...end, ...isDynamic })
+    } else emit({ type: 'tool-output-available', toolCallId: id, ...end, ...isDynamic })
   }
-  const fail = (id: string, errorText: string): void => {
-    const call = callOf(id)
-    if (call === undefined) return
-    call.hasEnded = true
-    emit(
-      defined<UiMessageChunk>({
-        type: 'tool-output-error',
-        toolCallId: id,
-        errorText,
-        dynamic: call.dynamic || undefined,
-      }),
-    )
-  }
+  const output = (id: string, value: JsonValue): void =>
+    settle(id, { output: shows('tool_results') ? value : null })
+  const fail = (id: string, errorText: string): void => settle(id, { errorText })
   const deny = (id: string): void => {
     const call = callOf(id)
     if (version === 5 || call?.approval !== true) return fail(id, 'the call was denied')
@@ -272,8 +249,7 @@ export function chunkFold(settings: ChunkSettings): ChunkFold {
     asked.add(id)
     // Somebody has to decide about the arguments.
     if (!calls.has(id) || !shows('tool_arguments')) complete(call, true)
-    const known = calls.get(id)
-    if (known !== undefined) known.approval = true
+    Object.assign(calls.get(id) ?? {}, { approval: true })
     if (version === 5) {
       const data = { toolCallId: id, toolName: name, input: call.arguments }
       emit({ type: 'data-approval', id, data })
@@ -292,26 +268,16 @@ export function chunkFold(settings: ChunkSettings): ChunkFold {
     const shownFile = uiFile(data, otherwise)
     if (shownFile !== undefined) emit(shownFile)
   }
-  const cite = (source: Source): void => {
-    const { type, url, title, text, start: from, end } = source
+  const cite = ({ type, url, title, text, start: from, end }: Source): void => {
     shown.sources++
     const sourceId = `source-${++count}`
-    const place = defined<object>({ text, start: from, end })
-    const providerMetadata = Object.keys(place).length === 0 ? undefined : { allm: place }
+    const providerMetadata = { allm: defined<object>({ text, start: from, end }) }
+    const named = title ?? url ?? 'document'
     if (type === 'file') {
-      const named = title ?? url ?? 'document'
-      const mediaType = 'application/octet-stream'
-      emit(
-        defined<UiMessageChunk>({
-          type: 'source-document',
-          sourceId,
-          mediaType,
-          title: named,
-          providerMetadata,
-        }),
-      )
+      const mediaType = unknownType
+      emit({ type: 'source-document', sourceId, mediaType, title: named, providerMetadata })
     } else if (url !== undefined) {
-      emit(defined<UiMessageChunk>({ type: 'source-url', sourceId, url, title, providerMetadata }))
+      emit({ type: 'source-url', sourceId, url, title: named, providerMetadata })
     }
   }
 
@@ -320,7 +286,7 @@ export function chunkFold(settings: ChunkSettings): ChunkFold {
   /** What a message has and its events did not tell: an adapter may give the message alone. */
   const tellRest = (message: Message): void => {
     const text = messageText(message)
-    if (text.startsWith(shown.text)) grow('text', undefined, text.slice(shown.text.length))
+    if (text.startsWith(shown.text)) grow('text', 'text', text.slice(shown.text.length))
     closeBlocks()
     const parts = typeof message.content === 'string' ? [] : message.content
     for (const part of parts) {
@@ -362,18 +328,17 @@ export function chunkFold(settings: ChunkSettings): ChunkFold {
       case 'message_started':
         return begin()
       case 'text_delta':
-        grow('text', event.index, event.delta)
-        return
+        return grow('text', keyOf('text', event.index), event.delta)
       case 'text_completed':
-        close('text', event.index, event.text)
+        close('text', keyOf('text', event.index), event.text)
         for (const source of event.sources ?? []) cite(source)
         return
       case 'reasoning_delta':
-        if (shows('reasoning')) grow('reasoning', event.index, event.delta)
-        return
+        if (!shows('reasoning')) return
+        return grow('reasoning', keyOf('reasoning', event.index), event.delta)
       case 'reasoning_completed':
-        if (shows('reasoning')) close('reasoning', event.index, event.text)
-        return
+        if (!shows('reasoning')) return
+        return close('reasoning', keyOf('reasoning', event.index), event.text)
       case 'tool_call_started':
         return start(event.id, event.name)
       case 'tool_call_delta': {
@@ -463,19 +428,18 @@ export function chunkFold(settings: ChunkSettings): ChunkFold {
       finish()
       return taken()
     },
-    adopt() {
-      for (const block of blocks.values()) block.isAdopted = true
-    },
     get isOver() {
       return isOver
     },
   }
 }
 
+const unknownType = 'application/octet-stream'
+
 /** A file as a page shows it; `undefined` if only its provider knows what it is. */
 export function uiFile(
   data: Image | MediaFile,
-  otherwise: string = 'application/octet-stream',
+  otherwise: string = unknownType,
 ): UiFile | undefined {
   const { mimeType = otherwise } = data
   if (data.type === 'id') return undefined

@@ -112,7 +112,8 @@ export interface Pieces<Piece> {
 /** The chunks of events. */
 export function uiChunks(events: RunEvents, options: UiStreamOptions): Pieces<UiMessageChunk> {
   const { originalMessages, onError } = options
-  const session = options.session ?? sessionOf(events)
+  // The stream of a session has it, the user's words included.
+  const { session = (events as { session?: Session }).session } = options
   const last = originalMessages?.at(-1)
   const known = last?.role === 'assistant' ? last : undefined
   const settings = pageSettings(options)
@@ -138,7 +139,6 @@ export function uiChunks(events: RunEvents, options: UiStreamOptions): Pieces<Ui
   const turn = session && turnsOf(session).at(-1)
   const iterator = events[Symbol.asyncIterator]()
   let isStarted = false
-  let isEmpty = true
   /** The beginning of the message, and what a page that comes back has missed. */
   const start = async (): Promise<readonly UiMessageChunk[]> => {
     if (isStarted) return []
@@ -149,23 +149,17 @@ export function uiChunks(events: RunEvents, options: UiStreamOptions): Pieces<Ui
     const isTaken = known === undefined && originalMessages?.some((message) => message.id === id)
     const first = defined<UiMessageChunk>({ type: 'start', messageId: isTaken ? undefined : id })
     if (options.session === undefined || turn === undefined) return [first]
-    const missed = [...answerEvents(options.session, turn)].flatMap((event) => fold.add(event))
-    fold.adopt()
-    return [first, ...missed]
+    const missed = [...answerEvents(options.session, turn)]
+    const { error } = options.session
+    if (error !== undefined) missed.push({ type: 'error', error })
+    return [first, ...missed.flatMap((event) => fold.add(event))]
   }
   const read = async (): Promise<readonly UiMessageChunk[]> => {
     const step = await iterator.next()
-    if (step.done !== true) {
-      const event = 'event' in step.value ? step.value.event : step.value
-      if ('command' in event) return []
-      isEmpty = false
-      const chunks = fold.add(event)
-      return [...(await start()), ...chunks]
-    }
-    const first = await start()
-    // A session that rests tells how its run ended.
-    const error = isEmpty ? options.session?.error : undefined
-    return [...first, ...(error ? fold.add({ type: 'error', error }) : fold.end())]
+    const item = step.done === true ? undefined : step.value
+    if (item !== undefined && 'command' in item) return []
+    const chunks = item === undefined ? fold.end() : fold.add('event' in item ? item.event : item)
+    return [...(await start()), ...chunks]
   }
   const leave = async (): Promise<unknown> => iterator.return?.()
   return {
@@ -185,11 +179,6 @@ export function uiChunks(events: RunEvents, options: UiStreamOptions): Pieces<Ui
     },
     leave,
   }
-}
-
-/** The session of a stream that has one, the user's words included. */
-function sessionOf(events: RunEvents & { readonly session?: Session }): Session | undefined {
-  return events.session
 }
 
 /** What the end of a run tells about the message. */
