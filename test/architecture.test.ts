@@ -48,6 +48,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   middleware: [...run, 'http', 'testing'],
   otel: ['types', 'errors', 'core', 'schema'],
   server: [...ground, 'testing'],
+  proxy: [...provider, 'providers/shared', ...providers, 'testing', 'middleware', 'server'],
   conformance: [...ground, 'run', 'testing', 'stores'],
   cli: [
     ...loop,
@@ -55,6 +56,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
     'testing',
     'middleware',
     'server',
+    'proxy',
     'conformance',
     'stores',
     'images',
@@ -62,7 +64,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** The folders that need Node. All others run wherever there is `fetch`. */
-const nodeFolders = new Set(['server', 'cli'])
+const nodeFolders = new Set(['server', 'proxy', 'cli'])
 
 const entryPoints = sourceFiles.filter(({ folder }) => folder === '')
 const inFolders = sourceFiles.filter(({ folder }) => folder !== '')
