@@ -47,6 +47,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   'ai-sdk': [...provider, 'providers/shared'],
   testing: loop,
   middleware: [...run, 'http', 'testing'],
+  otel: ['types', 'errors', 'core', 'schema'],
   server: [...ground, 'testing'],
   conformance: [...ground, 'run', 'testing', 'stores'],
   cli: [
