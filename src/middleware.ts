@@ -8,13 +8,21 @@ export {
   type MemoryCacheOptions,
 } from './middleware/cache.ts'
 export {
+  circuitBreaker,
+  type BreakerState,
+  type CircuitBreaker,
+  type CircuitBreakerOptions,
+} from './middleware/circuit-breaker.ts'
+export {
   fallback,
   type FallbackEntry,
   type FallbackOptions,
   type FallbackReason,
 } from './middleware/fallback.ts'
+export { limit, type LimitOptions } from './middleware/limit.ts'
 export type { AdapterFacts } from './middleware/around.ts'
 export { redactCassette, stringifyCassette } from './middleware/cassette.ts'
+export { cassetteToTest, type CassetteTestOptions } from './middleware/cassette-to-test.ts'
 export {
   cassetteFile,
   record,

@@ -73,6 +73,26 @@ console.log(connectRun({ url: '/runs/ada' }).state)
   expect(others).toEqual([])
 })
 
+test('the bridge to OpenTelemetry adds at most 3 KB to a program that listens', async () => {
+  const listening = `${loop}
+import { onTelemetry } from './src/index.ts'
+console.log(onTelemetry)
+`
+  const { gzip, inputs } = await bundled(`${listening}
+import { otel } from './src/otel.ts'
+console.log(otel)
+`)
+  const without = await bundled(listening)
+  expect(gzip - without.gzip).toBeLessThanOrEqual(3072)
+  const others = inputs.filter((path) => !without.inputs.includes(path))
+  expect(others.filter((path) => !path.startsWith('src/otel/'))).toEqual([])
+})
+
+test('a program that does not listen does not load what listens', async () => {
+  const { inputs } = await bundled(loop)
+  expect(inputs).not.toContain('src/core/on-telemetry.ts')
+})
+
 test('the package has no runtime dependency', () => {
   const manifest: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   for (const field of ['dependencies', 'peerDependencies', 'optionalDependencies']) {
