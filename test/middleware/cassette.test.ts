@@ -127,13 +127,13 @@ describe('a request that goes on from an earlier one', () => {
   })
 
   test('makes a cassette grow with the conversation, and not with its square', () => {
-    const requests: ModelRequest[] = []
-    let request = first
-    for (let turn = 0; turn < 200; turn++) {
-      requests.push(request)
-      const messages = [...request.messages, assistant(`answer ${turn} `.repeat(20)), user('on')]
-      request = { ...request, messages }
-    }
+    const turns = Array.from({ length: 200 }, (_, turn) => [
+      assistant(`answer ${turn} `.repeat(20)),
+      user('on'),
+    ])
+    const requests = turns.map((_, turn) =>
+      modelRequest([user('one'), ...turns.slice(0, turn).flat()]),
+    )
     const half = stringifyCassette({ version: 1, calls: requests.slice(0, 100).map(call) })
     const whole = stringifyCassette({ version: 1, calls: requests.map(call) })
     expect(whole.length / half.length).toBeLessThan(2.1)
