@@ -1,10 +1,17 @@
 import { ValidationError } from '../errors/errors.ts'
 import { assertValid, isFull, join, within } from '../schema/checks.ts'
 import { cassetteIssues, type Cassette, type CassetteCall } from '../testing/cassette.ts'
-import type { Script } from '../testing/script.ts'
 import type { Issue } from '../types/error-data.ts'
 import type { JsonValue } from '../types/json.ts'
-import { redactorOf, type Redactor } from './redaction.ts'
+import {
+  pieceOf,
+  piecesOf,
+  redactorOf,
+  redactRequest,
+  redactScript,
+  type RedactionRules,
+  type Redactor,
+} from './redaction.ts'
 
 /**
  * A cassette as text: JSON with one entry of a script on a line, for people to read and to compare.
@@ -14,10 +21,24 @@ import { redactorOf, type Redactor } from './redaction.ts'
  */
 export function stringifyCassette(cassette: Cassette): string {
   assertValid('invalid_script', cassetteIssues(cassette))
-  const secrets = secretsIn(cassette)
+  const secrets = cassette.calls.flatMap(secretsInCall)
   if (secrets.length > 0) throw new ValidationError('invalid_script', secrets)
   // A legal cassette is JSON.
   return `${printed(cassette as unknown as JsonValue, 0)}\n`
+}
+
+/**
+ * A cassette without what the rules name, in its requests and in its answers. The keys of providers are left out by their look; `record`
+ * knows them by value, too.
+ */
+export function redactCassette(cassette: Cassette, rules: RedactionRules): Cassette {
+  const redactor = redactorOf(rules)
+  const clean = (call: CassetteCall): CassetteCall => ({
+    ...call,
+    request: redactRequest(call.request, redactor),
+    script: redactScript(call.script, redactor),
+  })
+  return { ...cassette, calls: cassette.calls.map(clean) }
 }
 
 /** How wide a line may be. */
@@ -59,40 +80,22 @@ const secretShapes: readonly (readonly [string, RegExp])[] = [
   ],
 ]
 
-/** The places of a cassette that hold something that looks like a secret. */
-export function secretsIn({ calls }: Cassette): readonly Issue[] {
-  const redactor = redactorOf()
-  let issues: readonly Issue[] = []
-  calls.forEach((call, index) => {
-    issues = join(issues, within('calls', within(index, secretsInCall(call, redactor))))
-  })
-  return issues
-}
+/** The patterns of all of them. */
+export const secretPatterns: readonly RegExp[] = secretShapes.map(([, pattern]) => pattern)
 
-function secretsInCall(call: CassetteCall, redactor: Redactor): readonly Issue[] {
+/** The places of a call that hold something that looks like a secret. `at` is its place in the cassette. */
+export function secretsInCall(call: CassetteCall, at: number): readonly Issue[] {
+  const redactor = redactorOf()
   const { script, ...rest } = call
   // A call is JSON.
   const besides = secretsInValue(rest as unknown as JsonValue, redactor)
   const entries = secretsInValue(script as unknown as JsonValue, redactor)
-  const pieces = [...joinedPieces(script)].flatMap(([name, text]) =>
-    withAdvice(`in the pieces of ${name}`, suspicionOf(text, redactor)),
-  )
-  return join(besides, within('script', entries.length > 0 ? entries : pieces))
-}
-
-/** The texts of an answer that came in pieces: a secret may begin in one and end in another. */
-function joinedPieces(script: Script): ReadonlyMap<string, string> {
-  const texts = new Map<string, string>()
-  const add = (name: string, piece: string): void => {
-    texts.set(name, (texts.get(name) ?? '') + piece)
-  }
-  for (const entry of script) {
-    const [tag] = entry
-    if (tag === 'text' || tag === 'text_delta' || tag === 'reasoning') {
-      add(tag === 'reasoning' ? tag : 'text', entry[1])
-    } else if (tag === 'tool_call_delta') add(`the call ${entry[1].id}`, entry[1].argumentsDelta)
-  }
-  return texts
+  const pieces = [...piecesOf(script)].flatMap(([name, places]) => {
+    const text = places.map((at) => pieceOf(script[at])).join('')
+    return withAdvice(`in the pieces of ${name}`, suspicionOf(text, redactor))
+  })
+  const answer = within('script', entries.length > 0 ? entries : pieces)
+  return within('calls', within(at, join(besides, answer)))
 }
 
 function secretsInValue(value: JsonValue, redactor: Redactor): readonly Issue[] {

@@ -55,6 +55,7 @@ export function createRuns(options: RunsOptions): Runs {
     store,
     clock,
     leaseMs,
+    newId,
     maxTakeOvers: options.maxTakeOvers ?? 20,
     saveEveryMs: options.saveEveryMs ?? 250,
     owner: options.owner ?? newId('owner'),

@@ -62,7 +62,7 @@ const onToolError = must(
 const signal = must('an AbortSignal', (value) => isObject(value) && 'aborted' in value)
 
 /** The option `retry`: `'default'`, `false`, or the settings that differ from the default policy. */
-const retryOption: Check = (value) => {
+export const retryOption: Check = (value) => {
   if (value === 'default' || value === false) return fine
   return isObject(value) ? policy(value) : refuse('"default", false or a policy', value)
 }

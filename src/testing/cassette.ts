@@ -3,8 +3,8 @@ import {
   fine,
   isPlainObject,
   join,
-  json,
   listOf,
+  maxDepth,
   must,
   oneOf,
   refuse,
@@ -105,15 +105,26 @@ export function cassetteIssues(value: unknown): readonly Issue[] {
     const problem = `is ${version}: the cassette was written by a newer allm-ts; this release reads versions up to ${cassetteVersion}`
     return [{ path: 'version', problem }]
   }
-  const deep = json(value)
-  return deep.length > 0 ? deep : cassette(value)
+  return cassette(value)
 }
 
 /** What readers of a request rely on. Whether a model would take it is not asked. */
 const request: Check = (value) => {
   if (!isPlainObject(value)) return refuse('a request, which is an object', value)
+  if (!isJson(value, maxDepth + requestDepth))
+    return refuse(`JSON of at most ${maxDepth} levels`, value)
   const { messages, tools = [] } = value
   return join(within('messages', listOf(message)(messages)), within('tools', listOf(named)(tools)))
+}
+
+/** How deep the values of a request are in it: the arguments of a call of a message, or a part of its content. */
+const requestDepth = 8
+
+function isJson(value: unknown, depth: number): boolean {
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (!Array.isArray(value) && !isPlainObject(value)) return false
+  return depth > 0 && Object.values(value).every((member) => isJson(member, depth - 1))
 }
 
 const message: Check = (value) => {

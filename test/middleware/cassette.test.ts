@@ -105,7 +105,9 @@ describe('a cassette that is not trusted', () => {
   test('a value nested too deeply is refused', () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
     const text = `{"version":1,"calls":[{"provider":"p","request":{"messages":[],"x":${deep}},"script":[]}]}`
-    expect(problemsOf(() => parseCassette(text))[0]).toContain('nested deeper than 500 levels')
+    expect(problemsOf(() => parseCassette(text))[0]).toContain(
+      'calls[0].request: must be JSON of at most 500 levels',
+    )
   })
 
   test('at most 50 problems are reported', () => {

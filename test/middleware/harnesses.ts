@@ -10,8 +10,13 @@ export type Wrap = (adapter: ChatAdapter) => ChatAdapter
 
 /** The whole kit around the fake and around a real wire. */
 export function registerAround(format: WireFormat, wrap: Wrap): void {
-  register(cases, wrapped(fakeHarness, wrap), named('around the fake'))
+  registerAroundFake(wrap)
   register(cases, wrapped(httpHarness(format), wrap), named(`around ${format} over HTTP`))
+}
+
+/** The whole kit around the fake. */
+export function registerAroundFake(wrap: Wrap): void {
+  register(cases, wrapped(fakeHarness, wrap), named('around the fake'))
 }
 
 const cases = [...streamAdapterCases, ...adapterCases]
