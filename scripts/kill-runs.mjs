@@ -218,7 +218,7 @@ async function sweepUp(web, queue, state, running) {
   const left = running.size
   const { failed } = await queue.counts()
   const swept = sweep(web, { enqueue: (id) => queue.bell.ring(id), everyMs: 500 })
-  for (const id of [...running]) {
+  for (const id of running) {
     const rested = web.wait(id).then(() => running.delete(id))
     await Promise.race([rested, sleep(20_000)])
   }

@@ -543,7 +543,7 @@ describe('one owner', () => {
     let stoodMs = 0
     const first = createRuns({
       engine,
-      clock: { now: () => still.now() + stoodMs, sleep: still.sleep },
+      clock: { now: () => still.now() + stoodMs, sleep: (ms) => still.sleep(ms) },
       store: {
         ...store,
         save: async (session, options) => {
