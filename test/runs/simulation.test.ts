@@ -228,8 +228,8 @@ test(`${many} runs under way at once with owners that die at random: nothing is 
   const world = await simulate(many)
   const { told } = world
   expect(await violations(world)).toEqual({})
-  // It must have been hard: all of them at once, and many cut.
-  expect(told.mostUnderWay).toBe(many)
+  // It must have been hard: nearly all of them at once, and many cut.
+  expect(told.mostUnderWay).toBeGreaterThan(0.9 * many)
   expect(told.cut).toBeGreaterThan(many / 4)
   if (process.env['ALLM_SIMULATED_RUNS'] !== undefined) console.log(many, 'runs', told)
 }, 900_000)
