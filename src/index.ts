@@ -132,7 +132,16 @@ export {
   type KeyNeed,
   type KeySource,
 } from './core/keys.ts'
-export { onTelemetry, type TelemetryEvent } from './core/telemetry.ts'
+export { consoleTelemetry, type ConsoleTelemetryOptions } from './run/console-telemetry.ts'
+export { onTelemetry, type TelemetryListener, type TelemetryOptions } from './core/on-telemetry.ts'
+export type {
+  SpanDetail,
+  SpanFacts,
+  SpanName,
+  SpanOutcome,
+  SpanSettings,
+  TelemetryEvent,
+} from './core/telemetry.ts'
 export {
   eventTypes,
   isBoundary,
@@ -144,7 +153,13 @@ export {
   type ToolEvent,
 } from './types/events.ts'
 export { systemClock, type Clock } from './core/clock.ts'
-export type { AdapterOptions, ChatAdapter, ImageAdapter } from './contracts/adapter.ts'
+export type {
+  AdapterOptions,
+  ChatAdapter,
+  ImageAdapter,
+  RateLimit,
+  RateLimits,
+} from './contracts/adapter.ts'
 export type {
   Approval,
   ApprovalVerdict,
@@ -185,7 +200,7 @@ export type {
   StepResult,
   ToolHalt,
 } from './types/results.ts'
-export type { ErrorData, ErrorKind, Issue } from './types/error-data.ts'
+export type { CauseData, ErrorData, ErrorKind, Issue } from './types/error-data.ts'
 export type {
   Image,
   InlineImage,

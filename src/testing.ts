@@ -21,8 +21,8 @@ export {
   type FakeOptions,
   type RecordedCall,
   type RecordedOptions,
-  type FakeStream,
 } from './testing/fake.ts'
+export { type ScriptStream as FakeStream } from './testing/play.ts'
 export { type ScriptOptions } from './testing/script.ts'
 export {
   fakeImages,
@@ -45,3 +45,27 @@ export {
   type CrashScenario,
   type SuspendAnswer,
 } from './testing/rehearsal.ts'
+export {
+  trajectory,
+  type Trajectory,
+  type TrajectoryCall,
+  type TrajectoryEntry,
+  type TrajectorySource,
+} from './testing/trajectory.ts'
+export {
+  expectTrajectory,
+  TrajectoryError,
+  type CallArguments,
+  type ExpectedCallOptions,
+  type Pattern,
+  type TrajectoryExpectation,
+  type TrajectoryOptions,
+} from './testing/expect-trajectory.ts'
+export {
+  repeat,
+  type RepeatedRun,
+  type RepeatOptions,
+  type RepeatOutcome,
+  type RepeatReport,
+} from './testing/repeat.ts'
+export { recordedTools, toolsOf } from './testing/test-tools.ts'

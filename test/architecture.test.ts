@@ -33,8 +33,10 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   session: [...run, 'tools', 'chat'],
   stores: [...ground, 'session'],
   runs: [...ground, 'run', 'session', 'stores'],
+  queues: [...ground, 'stores', 'runs'],
   // Types only: a page loads nothing else.
   client: ['types', 'run', 'session', 'runs'],
+  mcp: [...run, 'tools'],
   images: [...run, 'vision'],
   http: ground,
   vision: ground,
@@ -42,14 +44,28 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   'providers/openai': [...provider, 'providers/shared'],
   'providers/anthropic': [...provider, 'providers/shared'],
   'providers/gemini': [...provider, 'providers/shared'],
+  'ai-sdk': [...provider, 'providers/shared'],
   testing: loop,
+  middleware: [...run, 'http', 'testing'],
+  otel: ['types', 'errors', 'core', 'schema'],
   server: [...ground, 'testing'],
+  proxy: [...provider, 'providers/shared', ...providers, 'testing', 'middleware', 'server'],
   conformance: [...ground, 'run', 'testing', 'stores'],
-  cli: [...loop, ...providers, 'testing', 'server', 'conformance', 'stores', 'images'],
+  cli: [
+    ...loop,
+    ...providers,
+    'testing',
+    'middleware',
+    'server',
+    'proxy',
+    'conformance',
+    'stores',
+    'images',
+  ],
 }
 
 /** The folders that need Node. All others run wherever there is `fetch`. */
-const nodeFolders = new Set(['server', 'cli'])
+const nodeFolders = new Set(['server', 'proxy', 'cli'])
 
 const entryPoints = sourceFiles.filter(({ folder }) => folder === '')
 const inFolders = sourceFiles.filter(({ folder }) => folder !== '')

@@ -1,6 +1,6 @@
 import type { PrepareStep } from '../contracts/options.ts'
 import { onAbort, unlessStopped } from '../core/abort.ts'
-import { emitTelemetry, isObserved, span, type Span } from '../core/telemetry.ts'
+import { span, traceOf, type Span, type SpanFacts, type SpanOutcome } from '../core/telemetry.ts'
 import { isAllmError, StreamError, type AllmError } from '../errors/errors.ts'
 import { interruptedMessage } from '../make/tool-messages.ts'
 import {
@@ -19,7 +19,7 @@ import {
   turnText,
   type Collector,
 } from '../run/collector.ts'
-import { hookFailure, optionOf, show } from '../run/context.ts'
+import { callMetadata, hookFailure, optionOf, show } from '../run/context.ts'
 import { checkRequest, modelCall } from '../run/model-call.ts'
 import { checkOutput, outputSchema, repairMessage, repairsIn } from '../run/output.ts'
 import type { BatchSource } from '../run/run-stream.ts'
@@ -32,7 +32,7 @@ import {
   type Judged,
   type SortedCalls,
 } from '../tools/approval.ts'
-import { callFacts, toolBatches } from '../tools/batch.ts'
+import { toolBatches } from '../tools/batch.ts'
 import type { ToolRun } from '../tools/execute.ts'
 import { answerStored } from '../tools/results.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
@@ -61,9 +61,12 @@ import {
  * are emitted as the last event, and what was received stays in the fold. Leaving closes whatever is being read, also while a `next()` is pending.
  */
 export function loopSource(loop: LoopState): BatchSource {
-  const batches = runLoop(loop)
+  const spans = loopSpans(loop)
+  const batches = runLoop(loop, spans)
+  const next = (): ReturnType<BatchSource['next']> => batches.next()
   return {
-    next: () => batches.next(),
+    // Hooks run in the span of the run.
+    next: () => spans.run(next),
     async return() {
       // A generator handles `return` only after its pending read, and closing what it reads ends that read.
       loop.stop.abort(new StreamError('cancelled', 'the run was left'))
@@ -81,9 +84,8 @@ export function loopSource(loop: LoopState): BatchSource {
  *       results = the calls of the answer   (checked, approved, run side by side)
  *       halted  = why the loop ends here, if it does
  */
-async function* runLoop(loop: LoopState): AsyncGenerator<Batch, void> {
+async function* runLoop(loop: LoopState, spans: LoopSpans): AsyncGenerator<Batch, void> {
   const { state } = loop
-  const spans = loopSpans(loop)
   const { signal } = loop.context.call
   const stop = (): void => loop.stop.abort(signal?.reason)
   if (signal?.aborted === true) stop()
@@ -370,14 +372,11 @@ async function* lateResults(loop: LoopState): AsyncGenerator<Batch, void> {
 
 /** The answer to a call that was started and left no result. What the user answered to its question is told with it. */
 function interrupted(
-  { context }: LoopState,
+  { span }: LoopState,
   call: ToolCall,
   answer: Message['content'] | undefined,
 ): StreamEvent {
-  if (isObserved()) {
-    const at = context.engine.clock.now()
-    emitTelemetry({ name: 'tool.interrupted', at, ...callFacts(call, context) })
-  }
+  span.event({ name: 'tool.interrupted', toolName: call.name, toolCallId: call.id })
   const reason = 'interrupted'
   const { content } = interruptedMessage(call.id, reason, answer)
   return { type: 'tool_result_encoded', id: call.id, content, interrupted: reason }
@@ -550,6 +549,8 @@ function chatResult(loop: LoopState, haltedReason: HaltedReason): ChatOutcome {
 
 /** The spans of a loop. */
 interface LoopSpans {
+  /** Does a piece of the run's work in its span, which starts with the first. */
+  run<T>(work: () => T): T
   startStep(): void
   endStep(step: StepCompleted): void
   /** Ends what is open: with the failure, the error that ended the run, or its outcome. */
@@ -559,29 +560,56 @@ interface LoopSpans {
 /** A span over the whole run, and in a chat one over each step. */
 function loopSpans(loop: LoopState): LoopSpans {
   const { context, state, kind } = loop
-  const { requestId, sessionId, engine } = context
-  const facts = { requestId, sessionId, provider: engine.adapter?.provider }
-  const whole = span(kind, facts, engine.clock)
-  let step: Span | undefined
+  const { requestId, sessionId, engine, call, trace } = context
+  const facts = (): SpanFacts => ({
+    requestId,
+    sessionId,
+    provider: engine.adapter?.provider,
+    model: call.model ?? engine.model,
+    metadata: callMetadata(context),
+  })
+  let whole: Span | undefined
+  const begin = (): Span => {
+    const { messages } = state.thread
+    const own = span(kind, engine, trace.parent, () => ({
+      ...facts(),
+      resumes: loop.traced,
+      content: { messages },
+    }))
+    loop.traced ??= traceOf(own.id)
+    enter(own)
+    return own
+  }
+  /** What follows is part of the span. */
+  const enter = (own: Span): void => {
+    loop.span = own
+    trace.parent = own.id ?? trace.parent
+  }
   return {
+    run(work) {
+      whole ??= begin()
+      return whole.run(work)
+    },
     startStep() {
-      if (kind === 'chat') step = span('step', facts, engine.clock)
+      if (kind === 'chat') enter(span('step', engine, whole?.id, facts))
     },
     endStep({ response, halt }) {
-      const { finishReason, usage } = response
-      step?.stop({ finishReason, usage, haltedReason: halt?.reason, content: response })
-      step = undefined
+      if (kind === 'step' || whole === undefined) return
+      const { finishReason, usage, provider } = response
+      const haltedReason = halt?.reason
+      loop.span.stop({ finishReason, usage, provider, haltedReason, content: response })
+      enter(whole)
     },
     end(failure) {
+      if (whole?.id === undefined) return
       const error = failure ?? state.error
-      if (error !== undefined) {
-        step?.error(error)
-        whole.error(error)
-        return
-      }
-      step?.stop({})
-      const { haltedReason } = loop
-      whole.stop({ haltedReason, usage: totalUsage(state), content: state.result })
+      const finish = (own: Span, outcome: SpanOutcome): void =>
+        error === undefined ? own.stop(outcome) : own.error(error, outcome)
+      const isOver = state.result !== undefined || (kind === 'step' && state.steps.length > 0)
+      const haltedReason = loop.haltedReason ?? (isOver || error ? undefined : 'cancelled')
+      const usage = state.active ? state.usage : undefined
+      if (loop.span !== whole) finish(loop.span, { haltedReason, usage })
+      finish(whole, { haltedReason, usage: totalUsage(state), content: state.result })
     },
   }
 }

@@ -6,9 +6,11 @@ import type {
   NextStep,
   StepChanges,
 } from '../contracts/options.ts'
+import { unobserved, type Span } from '../core/telemetry.ts'
 import { createCollector, midStep, type Collector } from '../run/collector.ts'
 import {
   buildRequest,
+  callMetadata,
   mergeByName,
   optionOf,
   runContext,
@@ -68,6 +70,10 @@ export interface LoopState {
   source: BatchSource | undefined
   /** The validated answer: what the schema gave, and the same as plain data. */
   output: { readonly value: unknown; readonly plain: JsonValue } | undefined
+  /** The span of the run, or of the step under way. */
+  span: Span
+  /** By which another process finds the first span of this run, or of the one that it goes on with. */
+  traced: string | undefined
   /** Ends what the loop waits for: with the signal of the call, or when the consumer leaves. */
   readonly stop: AbortController
 }
@@ -84,6 +90,7 @@ interface LoopStart {
   readonly decisions?: readonly CallDecision[] | undefined
   readonly late?: readonly Message[] | undefined
   readonly mode?: 'auto' | 'manual' | undefined
+  readonly traced?: string | undefined
 }
 
 /** Settles everything that a loop needs. Nothing is sent. */
@@ -122,6 +129,8 @@ export function createLoop(
     haltedReason: undefined,
     source: undefined,
     output: undefined,
+    span: unobserved,
+    traced: start.traced,
     stop: new AbortController(),
   }
 }
@@ -217,6 +226,9 @@ function toolRun(run: RunContext): ToolRun {
     maxConcurrency: optionOf(run, 'maxConcurrency'),
     signal: call.signal,
     clock: engine.clock,
+    newId: engine.newId,
+    trace: run.trace,
+    metadata: callMetadata(run),
   }
 }
 

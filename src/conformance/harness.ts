@@ -5,6 +5,7 @@ import { createCollector, foldEvent, toResponse } from '../run/collector.ts'
 import type { Script } from '../testing/script.ts'
 import { virtualClock, type VirtualClock } from '../testing/virtual-clock.ts'
 import { isStreamEvent, type ModelEvent } from '../types/events.ts'
+import type { JsonObject } from '../types/json.ts'
 import type { Message } from '../types/message.ts'
 import type { ModelRequest, ToolSpec } from '../types/request.ts'
 import type { ModelResponse } from '../types/response.ts'
@@ -44,6 +45,11 @@ export interface ChatHarness extends Declares<ChatCapability> {
    * then have these, and with the capability `statuses` errors must have them too. A model in the process has none.
    */
   readonly statuses?: Partial<Readonly<Record<AdapterErrorReason, number>>> | undefined
+  /**
+   * The `providerOptions` of the adapter that send a text as it is, for an adapter that takes only the options that it knows:
+   * `(text) => ({ user: text })`. Any name by default.
+   */
+  readonly ownOption?: ((text: string) => JsonObject) | undefined
   /** Makes a new adapter whose first call plays the script. */
   start(script: Script, options?: StartOptions): StartedAdapter | Promise<StartedAdapter>
 }
@@ -182,7 +188,8 @@ async function demandNothingBroken(
   { adapter, calls }: ObservedAdapter,
   watch: Watch,
 ): Promise<void> {
-  const facts = { provider: adapter.provider, secrets: harness.keys?.() ?? [] }
+  const { provider, providers = [provider] } = adapter
+  const facts = { providers, secrets: harness.keys?.() ?? [] }
   for (const call of calls) await demandSound(call, facts)
   demand(watch.written === undefined, {
     problem: `the adapter wrote to the console: ${show(watch.written)}`,

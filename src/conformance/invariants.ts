@@ -70,9 +70,11 @@ export function observe(adapter: ChatAdapter): ObservedAdapter {
     const source = adapter.stream(request, given)
     return { [Symbol.asyncIterator]: () => observedIterator(source[Symbol.asyncIterator](), call) }
   }
-  const { provider, model, needsModel, key } = adapter
+  const { provider, providers, identity, model, needsModel, key } = adapter
   const facts = {
     provider,
+    providers,
+    identity,
     model,
     ...(needsModel === undefined ? {} : { needsModel }),
     ...(key === undefined ? {} : { key }),
@@ -169,7 +171,8 @@ export function countedClock(clock: Clock): CountedClock {
 
 /** The facts that every call of an adapter is judged by. */
 interface Facts {
-  readonly provider: string
+  /** The adapter's own, or those that it hands calls to. */
+  readonly providers: readonly string[]
   readonly secrets: readonly string[]
 }
 
@@ -285,10 +288,13 @@ function demandStart(events: readonly ModelEvent[], { options }: ObservedCall, f
   const { requestId, provider } = first
   const run = options.requestId ?? requestId
   insist(
-    provider === facts.provider && requestId === run && typeof run === 'string' && run !== '',
+    facts.providers.includes(provider) &&
+      requestId === run &&
+      typeof run === 'string' &&
+      run !== '',
     {
       problem: 'message_started does not name its run and its provider',
-      expected: `message_started with requestId ${show(options.requestId ?? 'of its own')} and provider ${show(facts.provider)}`,
+      expected: `message_started with requestId ${show(options.requestId ?? 'of its own')} and provider ${show(facts.providers.join(' or '))}`,
       received: first,
       contract: 'started',
     },
@@ -489,9 +495,10 @@ function demandError(thrown: unknown, { options }: ObservedCall, facts: Facts): 
     contract: 'errorFacts',
   })
   const isNamed = requestId === options.requestId || options.requestId === undefined
-  insist(provider === facts.provider && isNamed, {
-    problem: `the error ${reason} does not name its ${provider === facts.provider ? 'run' : 'provider'}`,
-    expected: `an error with provider ${show(facts.provider)} and requestId ${show(options.requestId)}`,
+  const isKnown = provider !== undefined && facts.providers.includes(provider)
+  insist(isKnown && isNamed, {
+    problem: `the error ${reason} does not name its ${isKnown ? 'run' : 'provider'}`,
+    expected: `an error with provider ${show(facts.providers.join(' or '))} and requestId ${show(options.requestId)}`,
     received: error,
     contract: 'errorFacts',
   })

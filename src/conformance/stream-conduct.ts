@@ -656,15 +656,18 @@ const undefinedOptions: AdapterOptions = {
   requestId: runId,
   signal: undefined,
   apiKey: undefined,
+  keys: undefined,
   headers: undefined,
   requestTimeoutMs: undefined,
   streamTimeoutMs: undefined,
   maxResponseBytes: undefined,
   onActivity: undefined,
+  onRateLimit: undefined,
   includeRawChunks: undefined,
   sessionId: undefined,
   newId: undefined,
   clock: undefined,
+  spanId: undefined,
 } satisfies Record<keyof AdapterOptions, unknown>
 
 /** Reads two streams, one batch of each in turn. */

@@ -661,7 +661,7 @@ function tryOut(
   withTool: boolean,
 ): Promise<Pick<Trial, 'sent' | 'warnings' | 'refused'>> {
   return play(harness, hello, async (fixture) => {
-    const request = withTool ? weatherRequest(fixture) : requestOf(fixture)
+    const request = withTool ? twoTools(fixture) : requestOf(fixture)
     const { events, failure } = await read(fixture, {
       request: { ...request, ...structuredClone(given) },
     })
@@ -671,6 +671,12 @@ function tryOut(
     const refused = failure !== undefined && fixture.requests().length === 0
     return { sent, warnings: started?.warnings ?? [], refused }
   })
+}
+
+/** A request with a second tool: the one that must be called may also be named by leaving out the other. */
+function twoTools(fixture: ChatFixture): ModelRequest {
+  const request = weatherRequest(fixture)
+  return { ...request, tools: [...request.tools, clockTool] }
 }
 
 /** The settings of a request, as they are sent. */
@@ -731,11 +737,12 @@ export const settingCases: readonly ChatCase[] = [
     run: (harness) =>
       play(harness, hello, async (fixture) => {
         const { provider } = fixture.adapter
+        const { ownOption = (text) => ({ conformance_option: text }) } = harness
         const foreign = ['openai', 'anthropic', 'gemini'].filter((name) => name !== provider)
         const request = {
           ...requestOf(fixture),
           providerOptions: Object.fromEntries<JsonObject>([
-            [provider, { conformance_option: 'an option of its own' }],
+            [provider, ownOption('an option of its own')],
             ...foreign.map((name): [string, JsonObject] => [
               name,
               { [`${name}_option`]: `an option of ${name}` },
@@ -868,7 +875,8 @@ function demandShaped({ setting, value, changes, sent }: Trial): void {
   }
   if (setting === 'toolChoice' && value === 'weather') {
     demand(
-      changes.some(({ after }) => after === value),
+      changes.some(({ after }) => after === value) ||
+        sent.leaves.every(({ value: leaf }) => leaf !== clockTool.name),
       {
         problem: 'the tool that must be called was not named',
         expected: `${show(value)} in the choice of tools`,

@@ -1,7 +1,8 @@
 import type { Clock } from '../core/clock.ts'
 import type { NewId } from '../core/ids.ts'
-import type { KeyNeed } from '../core/keys.ts'
+import type { KeyNeed, KeySource } from '../core/keys.ts'
 import type { ModelEvent } from '../types/events.ts'
+import type { JsonObject } from '../types/json.ts'
 import type { ImageOperation, ImageRequest, ImageResponse } from '../types/media.ts'
 import type { ModelRequest } from '../types/request.ts'
 import type { ModelResponse } from '../types/response.ts'
@@ -34,6 +35,16 @@ export interface ChatAdapter {
   readonly needsModel?: boolean
   /** Whether a key has to be found before the adapter is called. Absent: no key is looked up. */
   readonly key?: KeyNeed
+  /**
+   * For an adapter that hands its calls to others, as a fallback does: the names of their providers. Each may be the `provider` of an
+   * event or an error, and have `providerOptions`. Such an adapter finds the key of each provider by `options.keys`, never gives the key
+   * or the headers of one to another, and keeps `requestTimeoutMs` and `streamTimeoutMs` for each by itself: an engine leaves that to it.
+   */
+  readonly providers?: readonly string[] | undefined
+  /** What makes its answers differ from those of another adapter of its provider, such as the address. No key. A cache has it in its keys. */
+  readonly identity?: JsonObject | undefined
+  /** The scheme, host and port that it calls, for telemetry. Nothing else of an address: that may hold a key. */
+  readonly server?: string | undefined
   stream(request: ModelRequest, options?: AdapterOptions): AsyncIterable<readonly ModelEvent[]>
   /**
    * The same call, answered by the provider in one piece. Optional: the engine always streams and folds. Its result equals the
@@ -52,6 +63,7 @@ export interface ImageAdapter {
   readonly provider: string
   readonly needsModel?: boolean
   readonly key?: KeyNeed
+  readonly server?: string | undefined
   supportedOperations(): readonly ImageOperation[]
   generate(request: ImageRequest, options?: AdapterOptions): Promise<ImageResponse>
 }
@@ -69,6 +81,8 @@ export interface AdapterOptions {
   readonly signal?: AbortSignal | undefined
   /** The key to use. Never stored, never in an event or an error. */
   readonly apiKey?: string | undefined
+  /** Finds the key of a provider. Only for an adapter with `providers`; its `apiKey` is that of the call, and for `provider` alone. */
+  readonly keys?: KeySource | undefined
   /** Headers of this call, which override the adapter's; `anthropic-beta` is added to it. Never stored, never in an event or an error. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** Milliseconds to the first content; beyond it the call fails with `timeout`. */
@@ -82,10 +96,31 @@ export interface AdapterOptions {
    * silence. The engine, which keeps the timeouts, hears of such things in no other way.
    */
   readonly onActivity?: (() => void) | undefined
+  /** To be called with what the headers of a response say about the provider's limits, also of a refusal, if they say anything. */
+  readonly onRateLimit?: ((limits: RateLimits) => void) | undefined
   /** Also emit `raw_chunk` events. */
   readonly includeRawChunks?: boolean | undefined
   /** The default key of a prompt cache. */
   readonly sessionId?: string | undefined
   readonly clock?: Clock | undefined
   readonly newId?: NewId | undefined
+  /** The telemetry span of the call, for events of the adapter's own. Absent when nobody listens. */
+  readonly spanId?: string | undefined
+}
+
+/** What a provider says about its limits. What it does not say is absent. */
+export interface RateLimits {
+  readonly requests?: RateLimit | undefined
+  /** Of all tokens, or the tightest that the provider has at the moment. */
+  readonly tokens?: RateLimit | undefined
+  readonly inputTokens?: RateLimit | undefined
+  readonly outputTokens?: RateLimit | undefined
+}
+
+/** One limit of a provider. */
+export interface RateLimit {
+  readonly limit?: number | undefined
+  readonly remaining?: number | undefined
+  /** Milliseconds until all of it is there again. */
+  readonly resetMs?: number | undefined
 }

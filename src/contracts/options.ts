@@ -304,4 +304,6 @@ export interface EngineParts extends Engine {
   readonly toolResultEncoder: ToolResultEncoder | undefined
   /** The defaults of call options. */
   readonly defaults: CallDefaults
+  /** The telemetry span that runs of the engine are part of: only in the copy that a handler or a worker gets while somebody listens. */
+  readonly parentSpanId?: string | undefined
 }

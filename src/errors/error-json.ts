@@ -30,7 +30,8 @@ export function errorToJSON(error: unknown): ErrorData {
 export function errorFromJSON(data: ErrorData): AnyAllmError {
   const { message } = data
   // The cause is the description that `toJSON` wrote; the partial result is plain data of this type.
-  const details = { ...data, partial: data.partial as AnyAllmError['partial'] }
+  const partial = data.partial as AnyAllmError['partial']
+  const details = { ...data, partial, causes: data.causes?.map(errorFromJSON) }
   switch (data.kind) {
     case 'adapter':
       return new AdapterError(oneOf(adapterErrorReasons, data.reason, 'unknown'), message, details)

@@ -1,4 +1,4 @@
-import type { ErrorData, ErrorKind, Issue } from '../types/error-data.ts'
+import type { CauseData, ErrorData, ErrorKind, Issue } from '../types/error-data.ts'
 import { defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { PartialResult } from '../types/results.ts'
@@ -15,6 +15,7 @@ interface ErrorDetails {
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
   readonly requestId?: string | undefined
   readonly partial?: PartialResult | undefined
+  readonly causes?: readonly AnyAllmError[] | undefined
 }
 
 /**
@@ -29,12 +30,15 @@ export abstract class AllmError extends Error {
   readonly requestId: string | undefined
   /** What had been received when the call failed. Set on errors that reject `generate`, `step` and `chat`. */
   partial: PartialResult | undefined
+  /** The failures before this one, the first one first: those of the adapters that a fallback has tried. Empty for most errors. */
+  causes: readonly AnyAllmError[]
 
   constructor(message: string, details: ErrorDetails = {}) {
     super(redact(message), details.cause === undefined ? {} : { cause: details.cause })
     this.metadata = redactJson(toJsonValue(details.metadata ?? {}) as JsonObject)
     this.requestId = details.requestId
     this.partial = details.partial
+    this.causes = details.causes ?? []
     Object.defineProperty(this, brand, { value: true })
   }
 
@@ -48,9 +52,16 @@ export abstract class AllmError extends Error {
       cause: this.cause === undefined ? undefined : redactJson(toJsonValue(this.cause)),
       requestId: this.requestId,
       partial: this.partial,
+      causes: this.causes.length === 0 ? undefined : this.causes.map(causeData),
       ...Object.fromEntries(ownFields.map((field) => [field, Reflect.get(this, field)])),
     })
   }
+}
+
+/** An error as one of the causes of another: without a partial result, which is content, and without causes, which are in the same list. */
+export function causeData(error: AllmError): CauseData {
+  const { partial: _content, causes: _listed, ...data } = error.toJSON()
+  return data
 }
 
 /** The fields that the kinds of errors add, each to its JSON too. */

@@ -16,24 +16,47 @@ const keyShapes: readonly RegExp[] = [
   /([?&](?:key|api_key|access_token)=)[^&\s"']+/gi,
   /\b([a-z][a-z0-9+.-]{1,32}:\/\/[^\s:@/]{0,128}:)[^\s@/]{1,256}(?=@)/gi,
   /\b(api[ _-]?key[a-z ]{0,16}: *)(?!\/\/|https?:)[^\s,;"'[]{6,}/gi,
-  /[\w-]{2,64}\*{3,}[\w-]*|\*{3,}[\w-]{2,}/g,
 ]
+
+/** A key that is masked with stars. In Markdown the same signs are emphasis. */
+const maskedKey = /[\w-]{2,64}\*{3,}[\w-]*|\*{3,}[\w-]{2,}/g
 
 /** Replaces everything in a text that looks like an API key. */
 export function redact(text: string): string {
+  return redactShapes(text, [...keyShapes, maskedKey], () => true)
+}
+
+/**
+ * Replaces the API keys in a text that a person or a model wrote. Emphasis is not taken for a masked key, nor the word after "basic" or
+ * "bearer" for a credential.
+ */
+export function redactProse(text: string): string {
+  return redactShapes(text, keyShapes, isToken)
+}
+
+/** Whether a credential is more than a word: it has a digit, or its letters change their case several times. */
+function isToken(credential: string): boolean {
+  return /\d/.test(credential) || /[a-z][A-Z].*[a-z][A-Z]/.test(credential)
+}
+
+function redactShapes(
+  text: string,
+  shapes: readonly RegExp[],
+  isSecret: (credential: string) => boolean,
+): string {
   let result = text
-  for (const shape of keyShapes) {
-    result = result.replace(shape, (_match: string, lead: unknown) =>
-      typeof lead === 'string'
-        ? `${lead}${/^(?:bearer|basic)$/i.test(lead) ? ' ' : ''}[redacted]`
-        : '[redacted]',
-    )
+  for (const shape of shapes) {
+    result = result.replace(shape, (match: string, lead: unknown) => {
+      if (typeof lead !== 'string') return '[redacted]'
+      if (!/^(?:bearer|basic)$/i.test(lead)) return `${lead}[redacted]`
+      return isSecret(match.slice(lead.length)) ? `${lead} [redacted]` : match
+    })
   }
   return result
 }
 
 /** The property names that may hold a secret in structured data. */
-const keyNames =
+export const keyNames: RegExp =
   /^(?:(?:proxy-)?authorization|(?:x-)?(?:goog-)?api[-_]?key|access[-_]?token|(?:client[-_]?)?secret|password|(?:set-)?cookie)$/i
 
 /** Redacts every string and name in a JSON value, and the whole string of a property whose name stands for a secret. */

@@ -119,7 +119,8 @@ function number(value: string | null): number | undefined {
   return Number(value)
 }
 
-function sentAt(headers: Headers): number | undefined {
+/** When a response was sent, by the clock of its sender. */
+export function sentAt(headers: Headers): number | undefined {
   const date = Date.parse(headers.get('date') ?? '')
   return Number.isNaN(date) ? undefined : date
 }

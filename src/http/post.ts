@@ -4,6 +4,7 @@ import { parseJson } from '../types/guards.ts'
 import { attributed } from './answer.ts'
 import { guardCall, type HttpCall } from './call.ts'
 import { beginning, messageIn, retryAfterMs, transportFailure } from './failure.ts'
+import { rateLimitsOf } from './rate-limits.ts'
 import { secretsOf, type Secrets } from './secrets.ts'
 
 /** How much of an error response's body is read, and for how long: a body that does not end must not hide the status. */
@@ -28,6 +29,10 @@ export async function post(call: HttpCall, signal: AbortSignal): Promise<Respons
     response = await unlessAborted(send(call.url, init), signal)
   } catch (error) {
     throw transportFailure(error, call, signal)
+  }
+  if (call.onRateLimit !== undefined) {
+    const limits = rateLimitsOf(response.headers, (call.clock ?? systemClock).now())
+    if (limits !== undefined) call.onRateLimit(limits)
   }
   if (response.status < 200 || response.status >= 300) throw await refusal(response, call)
   return response

@@ -6,7 +6,7 @@ import { startTimer, type Clock } from '../core/clock.ts'
 import type { NewId } from '../core/ids.ts'
 import { keyFor } from '../core/keys.ts'
 import { retry, type RetryPlan } from '../core/retry.ts'
-import { span, type SpanFacts } from '../core/telemetry.ts'
+import { span, type Span, type SpanFacts } from '../core/telemetry.ts'
 import { cancelledCall, EngineError, ImageAdapterError } from '../errors/errors.ts'
 import { mergeProviderOptions, unknownProviders } from '../make/provider-options.ts'
 import { engineParts } from '../run/context.ts'
@@ -90,7 +90,7 @@ async function dispatchImage(
     ? withImageOptions(request, options, parts.defaults.metadata)
     : request
   assertValid('invalid_image_request', validateImageRequest(settled))
-  assertValid('invalid_image_request', unknownProviders(settled, imageAdapter.provider))
+  assertValid('invalid_image_request', unknownProviders(settled, [imageAdapter.provider]))
   return runImageCall(settleImageCall(parts, imageAdapter, settled, options))
 }
 
@@ -114,6 +114,7 @@ interface ImageCall {
   readonly headers: AdapterOptions['headers']
   readonly requestTimeoutMs: number | undefined
   readonly retry: RetryOption | undefined
+  readonly parentSpanId: string | undefined
 }
 
 /**
@@ -150,20 +151,23 @@ function settleImageCall(
     headers,
     requestTimeoutMs: options.requestTimeoutMs ?? defaults.requestTimeoutMs,
     retry: options.retry ?? engine.retry,
+    parentSpanId: engine.parentSpanId,
   }
 }
 
 /** Makes an image call: one retry loop, a timeout for each attempt, cancellation and telemetry. */
 async function runImageCall(call: ImageCall): Promise<ImageResponse> {
   const { clock, signal } = call
-  const trace = span('image', imageFacts(call), clock)
+  const trace = span('image', call, call.parentSpanId, () => imageFacts(call))
   try {
-    const found = call.findKey()
+    const found = trace.run(call.findKey)
     const apiKey = found instanceof Promise ? await found : found
     const plan = (): RetryPlan =>
-      retryPlan(call.retry, { clock, signal, onRetry: reportRetry(clock, () => imageFacts(call)) })
-    const response = await retry(plan, () => attempt(call, apiKey))
-    trace.stop({ images: response.images.length, content: response })
+      retryPlan(call.retry, { clock, signal, onRetry: reportRetry(trace) })
+    const response = await retry(plan, () => attempt(call, apiKey, trace))
+    const { id: responseId, model: responseModel, usage } = response
+    const images = response.images.length
+    trace.stop({ images, responseId, responseModel, usage, content: response })
     return response
   } catch (error) {
     // The wait between two attempts rejects with the reason that the caller passed to `abort`.
@@ -174,7 +178,11 @@ async function runImageCall(call: ImageCall): Promise<ImageResponse> {
 }
 
 /** One attempt. A timeout or a cancellation ends it at once, even when the adapter ignores its signal. */
-async function attempt(call: ImageCall, apiKey: string | undefined): Promise<ImageResponse> {
+async function attempt(
+  call: ImageCall,
+  apiKey: string | undefined,
+  trace: Span,
+): Promise<ImageResponse> {
   const { adapter, request, requestId, provider, clock, newId, headers, requestTimeoutMs } = call
   if (call.signal?.aborted === true) throw cancelledCall(call)
   const abort = linkedAbort(call.signal)
@@ -186,8 +194,8 @@ async function attempt(call: ImageCall, apiKey: string | undefined): Promise<Ima
     requestTimeoutMs === undefined ? undefined : startTimer(clock, requestTimeoutMs, onTimeout)
   try {
     const { signal } = abort
-    const options = { requestId, signal, apiKey, headers, clock, newId }
-    const answer = adapter.generate(request, options)
+    const options = { requestId, signal, apiKey, headers, clock, newId, spanId: trace.id }
+    const answer = trace.run(() => adapter.generate(request, options))
     return conforming(await Promise.race([answer, stopped(signal, call)]), call)
   } catch (error) {
     throw imageFailure(error, call)
@@ -218,8 +226,11 @@ function conforming(response: ImageResponse, { provider, requestId }: ImageCall)
   throw new ImageAdapterError('malformed_response', message, { provider, requestId })
 }
 
-function imageFacts({ requestId, provider, request }: ImageCall): SpanFacts {
-  return { requestId, provider, model: request.model, operation: request.operation }
+function imageFacts(call: ImageCall): SpanFacts & { readonly content: ImageRequest } {
+  const { requestId, provider, adapter, request } = call
+  const { model, metadata, operation } = request
+  const { server } = adapter
+  return { requestId, provider, server, model, metadata, operation, content: request }
 }
 
 /**

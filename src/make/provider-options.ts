@@ -55,16 +55,16 @@ interface OptionsHolder {
 }
 
 /**
- * The problem of options for a provider that nobody reads: a name that is neither the adapter's nor one of the built-in ones.
+ * The problem of options for a provider that nobody reads: a name that is neither one of the adapter's nor one of the built-in ones.
  * The nearest legal name is suggested. The options of messages, parts and tools are looked through too.
  */
 export function unknownProviders(
   holder: OptionsHolder,
-  provider: string,
+  providers: readonly string[],
   place = '',
 ): readonly Issue[] {
   const { providerOptions = none, messages, tools, content } = holder
-  const legal = [...new Set([provider, ...builtInProviders])]
+  const legal = [...new Set([...providers, ...builtInProviders])]
   const own = Object.keys(providerOptions)
     .filter((name) => !legal.includes(name))
     .map((name) => ({
@@ -73,7 +73,7 @@ export function unknownProviders(
     }))
   const inside = Object.entries({ messages, tools, content }).flatMap(([key, list]) =>
     typeof list === 'object'
-      ? list.flatMap((one, at) => unknownProviders(one, provider, `${place}${key}[${at}].`))
+      ? list.flatMap((one, at) => unknownProviders(one, providers, `${place}${key}[${at}].`))
       : [],
   )
   return [...own, ...inside]

@@ -8,6 +8,7 @@ import type {
   StepChanges,
 } from '../contracts/options.ts'
 import type { Tool } from '../contracts/tool.ts'
+import type { RunTrace } from '../core/telemetry.ts'
 import { EngineError, StreamError } from '../errors/errors.ts'
 import { thrownText } from '../errors/to-json-value.ts'
 import { mergeProviderOptions } from '../make/provider-options.ts'
@@ -28,6 +29,7 @@ export interface RunContext {
   readonly call: CallOptions
   readonly requestId: string
   readonly sessionId: string | undefined
+  readonly trace: RunTrace
   /** The engine's tools, with the call's added; a tool of the same name is replaced. */
   readonly tools: readonly Tool[]
   /**
@@ -59,6 +61,7 @@ export function runContext(
     call,
     requestId: call.requestId ?? parts.newId('request'),
     sessionId: session?.sessionId,
+    trace: { parent: parts.parentSpanId },
     tools: call.tools === undefined ? parts.tools : mergeByName(parts.tools, call.tools),
     context: () => ({ ...parts.context, ...copied(session?.context), ...call.context }),
   }
@@ -142,9 +145,14 @@ export function buildRequest(
       draft.providerOptions,
       call.providerOptions,
     ),
-    metadata: { ...defaults.metadata, ...draft.metadata, ...call.metadata },
+    metadata: callMetadata(context, draft.metadata),
     // A new field of a request must be decided about here.
   } satisfies Readonly<Record<keyof ModelRequest, unknown>>)
+}
+
+/** The metadata of a call: the engine's, the request's and the call's, one over the other. */
+export function callMetadata({ engine, call }: RunContext, own?: JsonObject): JsonObject {
+  return { ...engine.defaults.metadata, ...own, ...call.metadata }
 }
 
 /** A field of a request that the call and the engine can set too. */

@@ -85,20 +85,29 @@ export function extendEngine<
 >(engine: Engine<Has>, overrides: OverridesFor<Has, Tools, Context>): Engine<Merged<Has, Context>>
 export function extendEngine(engine: Engine, overrides: EngineOptions): Engine {
   assertValid('invalid_options', validateEngineOptions(overrides))
-  const { defaults, tools, context, ...parts } = engineParts(engine)
+  const { defaults, tools, context, parentSpanId, ...parts } = engineParts(engine)
   // A model that came with the adapter goes with it.
   const leaves = overrides.adapter !== undefined && parts.model === parts.adapter?.model
-  return createEngine({
+  const extended = createEngine({
     ...optionsOf(leaves ? { ...parts, model: undefined } : parts),
     ...defaults,
     ...overrides,
     tools: overrides.tools === undefined ? tools : mergeByName(tools, overrides.tools),
     context: { ...context, ...overrides.context },
   })
+  return withinSpan(extended, parentSpanId)
+}
+
+/** The engine whose runs are part of a telemetry span: itself if there is none. */
+export function withinSpan(engine: Engine, parentSpanId: string | undefined): Engine {
+  if (parentSpanId === undefined) return engine
+  return Object.freeze(withoutInside({ ...engineParts(engine), parentSpanId }))
 }
 
 /** The parts that are also options: all except the brand and the provider, which is the adapter's. */
-function optionsOf(parts: Omit<EngineParts, 'defaults' | 'tools' | 'context'>): EngineOptions {
+function optionsOf(
+  parts: Omit<EngineParts, 'defaults' | 'tools' | 'context' | 'parentSpanId'>,
+): EngineOptions {
   const { [engineBrand]: _brand, provider: _provider, ...options } = parts
   return options
 }

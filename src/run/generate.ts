@@ -1,6 +1,6 @@
 import type { Engine } from '../contracts/engine.ts'
 import type { CallOptions } from '../contracts/options.ts'
-import { span } from '../core/telemetry.ts'
+import { span, type Span } from '../core/telemetry.ts'
 import { ValidationError, type AllmError } from '../errors/errors.ts'
 import { assertOptions, describe } from '../schema/checks.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
@@ -25,7 +25,7 @@ import {
   type RequestDraft,
   type RunContext,
 } from './context.ts'
-import { checkRequest, modelCall, type ModelRun } from './model-call.ts'
+import { checkRequest, endSpan, modelCall, type ModelRun } from './model-call.ts'
 import {
   checkOutput,
   outputSchema,
@@ -56,25 +56,15 @@ export async function generate<Format extends AnyFormat = undefined>(
   options?: OptionsWith<Format>,
 ): Promise<GenerateResult<Format>> {
   const call = prepareCall(engine, input, plainOptions(options))
-  const { context, run } = call
-  const { requestId } = context
-  const trace = span('generate', { requestId, provider: run.state.provider }, context.engine.clock)
+  const { run } = call
   let end: RunEnd = { type: 'done' }
   try {
     while ((await run.next()).done !== true);
   } catch (error) {
     end = { type: 'failed', error }
   }
-  try {
-    const response = settleCall(call, end, run.state)
-    const { finishReason, usage } = response
-    trace.stop({ finishReason, usage, content: response })
-    // The type of the output is the one that the schema declares.
-    return response as GenerateResult<Format>
-  } catch (error) {
-    trace.error(error)
-    throw error
-  }
+  // The type of the output is the one that the schema declares.
+  return settleCall(call, end, run.state) as GenerateResult<Format>
 }
 
 /** Makes one model call and emits its events as they arrive. Tools are offered but not run. */
@@ -119,8 +109,49 @@ function prepareCall(
     context.call.responseFormat ?? draft.responseFormat ?? context.engine.defaults.responseFormat
   const schema = outputSchema(format)
   return schema === undefined
-    ? { context, run: modelCall(context, request) }
+    ? { context, run: traced(context, request, modelCall(context, request)) }
     : { context, ...checkedCall(context, request, schema) }
+}
+
+type Reading = ReturnType<ModelRun['next']>
+
+/** A call in a span of its own, which has a model call for each answer. */
+function traced(context: RunContext, { model, metadata }: ModelRequest, run: ModelRun): ModelRun {
+  const { engine, requestId, trace } = context
+  const { state } = run
+  const read = (): Reading => run.next()
+  let own: Span | undefined
+  const begin = (): Span => {
+    const { provider } = state
+    const facts = { requestId, provider, model, metadata }
+    const started = span('generate', engine, trace.parent, () => facts)
+    trace.parent = started.id ?? trace.parent
+    return started
+  }
+  const watched = (reading: Reading, span: Span): Reading =>
+    reading.then(
+      (result) => {
+        if (result.done === true) endSpan(span, state)
+        return result
+      },
+      (error: unknown) => {
+        span.error(error, state.count === 0 ? undefined : { usage: state.usage })
+        throw error
+      },
+    )
+  return {
+    state,
+    next() {
+      own ??= begin()
+      const reading = own.run(read)
+      return own.id === undefined ? reading : watched(reading, own)
+    },
+    async return() {
+      const left = await run.return()
+      if (own !== undefined) endSpan(own, state)
+      return left
+    },
+  }
 }
 
 /** A request that was written by hand may have unknown fields. */
@@ -227,18 +258,16 @@ function checkedCall(
     return [completed, error]
   }
   const source = batches()
-  return {
-    run: {
-      state,
-      next: () => source.next(),
-      async return() {
-        // A generator handles `return` only after its pending read, and leaving the call ends that read.
-        await run.return()
-        return source.return()
-      },
+  const checkedRun: ModelRun = {
+    state,
+    next: () => source.next(),
+    async return() {
+      // A generator handles `return` only after its pending read, and leaving the call ends that read.
+      await run.return()
+      return source.return()
     },
-    checked: () => live,
   }
+  return { run: traced(context, request, checkedRun), checked: () => live }
 }
 
 type Completed = Extract<StreamEvent, { type: 'message_completed' }>

@@ -5,7 +5,7 @@ import type { Clock } from '../core/clock.ts'
 import type { NewId } from '../core/ids.ts'
 import { keyFor } from '../core/keys.ts'
 import { retry } from '../core/retry.ts'
-import { isObserved, span, type Span, type SpanFacts } from '../core/telemetry.ts'
+import { span, unobserved, type RunTrace, type Span, type SpanFacts } from '../core/telemetry.ts'
 import { idleTimer, type IdleTimer } from '../core/timers.ts'
 import { errorFromJSON } from '../errors/error-json.ts'
 import {
@@ -61,14 +61,15 @@ export function modelCall(
     attempt: undefined,
     opening: undefined,
     unlink: undefined,
-    trace: undefined,
+    trace: unobserved,
+    timeToFirstChunkMs: undefined,
   }
   return { state, next: () => next(run), return: () => leave(run) }
 }
 
 /** Rejects a request that no adapter could send: an engine without an adapter, no model, or illegal contents. */
 export function checkRequest({ engine }: RunContext, request: ModelRequest): void {
-  const { provider, needsModel } = adapterOf(engine.adapter)
+  const { provider, providers = [provider], needsModel } = adapterOf(engine.adapter)
   if (needsModel === true && request.model === undefined) {
     throw new EngineError(
       'missing_model',
@@ -77,7 +78,7 @@ export function checkRequest({ engine }: RunContext, request: ModelRequest): voi
     )
   }
   assertValid('invalid_request', asCallerCounts(request, validateRequest(request)))
-  assertValid('invalid_request', asCallerCounts(request, unknownProviders(request, provider)))
+  assertValid('invalid_request', asCallerCounts(request, unknownProviders(request, providers)))
 }
 
 function adapterOf(adapter: ChatAdapter | undefined): ChatAdapter {
@@ -91,11 +92,13 @@ function adapterOf(adapter: ChatAdapter | undefined): ChatAdapter {
 /** One model call with every option settled. */
 interface ModelCall {
   readonly adapter: ChatAdapter
-  readonly provider: string
+  /** Who answers: the adapter's provider, until `message_started` names one of several. */
+  provider: string
   readonly request: ModelRequest
   /** The messages whose calls have ids that the answer must not use again. */
   readonly history: readonly Message[]
   readonly requestId: string
+  readonly trace: RunTrace
   /** The options of the adapter; its signal and key are added for each attempt. */
   readonly adapterOptions: Omit<AdapterOptions, 'signal' | 'apiKey'>
   /** Looks up the key when the call starts. The key is not kept. */
@@ -110,12 +113,17 @@ interface ModelCall {
 }
 
 function settleCall(context: RunContext, request: ModelRequest, thread: Thread): ModelCall {
-  const { engine, call, requestId, sessionId } = context
+  const { engine, call, requestId, sessionId, trace } = context
   const { clock, newId } = engine
   const adapter = adapterOf(engine.adapter)
   const includeRawChunks = optionOf(context, 'includeRawChunks')
   const maxResponseBytes = optionOf(context, 'maxResponseBytes')
+  const requestTimeoutMs = optionOf(context, 'requestTimeoutMs') ?? 600_000
   const streamTimeoutMs = optionOf(context, 'streamTimeoutMs') ?? 60_000
+  const { apiKey } = call
+  const { keys } = engine
+  // An adapter in front of several providers finds the key of each, and keeps the time of each.
+  const several = adapter.providers !== undefined
   return {
     adapter,
     provider: adapter.provider,
@@ -123,6 +131,7 @@ function settleCall(context: RunContext, request: ModelRequest, thread: Thread):
     // What is sent may be a part of the thread, or other messages.
     history: [...request.messages, ...thread.messages],
     requestId,
+    trace,
     adapterOptions: {
       requestId,
       sessionId,
@@ -132,13 +141,14 @@ function settleCall(context: RunContext, request: ModelRequest, thread: Thread):
       clock,
       newId,
       headers: callHeaders(context),
+      ...(several ? { keys, requestTimeoutMs } : {}),
     },
-    findKey: () => keyFor(adapter, { apiKey: call.apiKey, keys: engine.keys }),
+    findKey: () => (several ? apiKey : keyFor(adapter, { apiKey, keys })),
     newId,
     clock,
     signal: call.signal,
-    requestTimeoutMs: optionOf(context, 'requestTimeoutMs') ?? 600_000,
-    streamTimeoutMs,
+    requestTimeoutMs: several ? Infinity : requestTimeoutMs,
+    streamTimeoutMs: several ? Infinity : streamTimeoutMs,
     retry: call.retry ?? engine.retry,
     onEvent: optionOf(context, 'onEvent'),
   }
@@ -169,7 +179,9 @@ interface Run {
   opening: Promise<Step> | undefined
   /** Removes the listener on the caller's signal. */
   unlink: (() => void) | undefined
-  trace: Span | undefined
+  trace: Span
+  /** From the start of the attempt that answered to its first content. */
+  timeToFirstChunkMs: number | undefined
 }
 
 function next(run: Run): Promise<Step> {
@@ -201,10 +213,11 @@ async function leave(run: Run): Promise<Step> {
 async function start(run: Run): Promise<Step> {
   const { call } = run
   run.phase = 'opening'
-  run.trace = span('stream', callFacts(call), call.clock)
+  const trace = span('stream', call, call.trace.parent, () => callFacts(call))
+  run.trace = trace
   try {
     followSignal(run)
-    const found = call.findKey()
+    const found = trace.run(call.findKey)
     const apiKey = found instanceof Promise ? await unlessStopped(found, run.stop.signal) : found
     const batch = await retry(
       () =>
@@ -212,7 +225,7 @@ async function start(run: Run): Promise<Step> {
           clock: call.clock,
           signal: run.stop.signal,
           attemptsBefore: run.attemptsBefore,
-          onRetry: reportRetry(call.clock, () => callFacts(call)),
+          onRetry: reportRetry(trace),
         }),
       () => firstBatch(run, apiKey),
     )
@@ -221,7 +234,7 @@ async function start(run: Run): Promise<Step> {
   } catch (error) {
     run.phase = 'ended'
     run.unlink?.()
-    run.trace.error(error)
+    trace.error(error)
     if (run.attempt !== undefined) await cutAttempt(run.attempt)
     throw error
   }
@@ -233,8 +246,9 @@ async function start(run: Run): Promise<Step> {
  * An `error` event that comes first is a failure like any other: it rejects and may be retried.
  */
 async function firstBatch(run: Run, apiKey: string | undefined): Promise<ModelBatch> {
-  const { call } = run
-  const attempt = openAttempt(call, apiKey)
+  const { call, trace } = run
+  const openedAt = call.clock.now()
+  const attempt = openAttempt(call, apiKey, trace)
   run.attempt = attempt
   try {
     for (;;) {
@@ -247,6 +261,7 @@ async function firstBatch(run: Run, apiKey: string | undefined): Promise<ModelBa
         continue
       }
       if (first.type === 'error') throw errorFromJSON(first.error)
+      run.timeToFirstChunkMs = call.clock.now() - openedAt
       return settled
     }
   } catch (error) {
@@ -299,7 +314,7 @@ async function end(run: Run, cut: boolean): Promise<Step> {
   } finally {
     attempt?.idle.stop()
     run.unlink?.()
-    report(run)
+    endSpan(run.trace, state, run.timeToFirstChunkMs)
   }
 }
 
@@ -323,11 +338,13 @@ type ModelBatch = readonly ModelEvent[]
 /** One attempt at a model call: the adapter's stream, its signal and its idle timer. */
 interface Attempt {
   readonly call: ModelCall
+  readonly trace: Span
   readonly source: AsyncIterator<ModelBatch>
   readonly abort: AbortController
   readonly idle: IdleTimer
   readonly gate: EventGate
-  /** Answer the pending pull. They are made once, because there is a pull for every batch. */
+  /** Asks the adapter, and answers the pending pull. They are made once, because there is a pull for every batch. */
+  readonly pull: () => Promise<IteratorResult<ModelBatch>>
   readonly onResult: (result: IteratorResult<ModelBatch>) => void
   readonly onError: (error: unknown) => void
   /** Whether content has come. Until then `requestTimeoutMs` counts, however alive the provider is. */
@@ -347,17 +364,22 @@ interface Waiting {
 }
 
 /** Opens an adapter's stream. Nothing is sent before the first pull. */
-function openAttempt(call: ModelCall, apiKey: string | undefined): Attempt {
-  const { provider, requestId, clock } = call
+function openAttempt(call: ModelCall, apiKey: string | undefined, trace: Span): Attempt {
+  const { requestId, clock } = call
+  const { provider } = call.adapter
+  call.provider = provider
   const abort = new AbortController()
+  const options: AdapterOptions = {
+    ...call.adapterOptions,
+    apiKey,
+    spanId: trace.id,
+    signal: abort.signal,
+    onActivity: () => keepAlive(attempt),
+  }
   const attempt: Attempt = {
     call,
-    source: openSource(call, {
-      ...call.adapterOptions,
-      apiKey,
-      signal: abort.signal,
-      onActivity: () => keepAlive(attempt),
-    }),
+    trace,
+    source: trace.run(() => openSource(call, options)),
     abort,
     idle: idleTimer(clock, (ms) => {
       const { begun } = attempt
@@ -373,6 +395,7 @@ function openAttempt(call: ModelCall, apiKey: string | undefined): Attempt {
       history: call.history,
       maxResponseBytes: call.adapterOptions.maxResponseBytes,
     }),
+    pull: () => attempt.source.next(),
     onResult: ({ done, value }) => settle(attempt)?.resolve(done === true ? undefined : value),
     onError: (error) => settle(attempt)?.reject(typed(error, call)),
     stopped: undefined,
@@ -402,7 +425,7 @@ function nextBatch(attempt: Attempt): Promise<ModelBatch | undefined> {
     attempt.waiting = { resolve, reject }
     if (!begun) attempt.pulledAt = call.clock.now()
     attempt.idle.reset(begun ? call.streamTimeoutMs : attempt.waitMs)
-    attempt.source.next().then(attempt.onResult, attempt.onError)
+    attempt.trace.run(attempt.pull).then(attempt.onResult, attempt.onError)
   })
 }
 
@@ -425,6 +448,8 @@ function keepAlive(attempt: Attempt): void {
 /** What the gate leaves of a batch. Notes whether content has come: anything but the start of the message and what was shown of the wire. */
 function passGate(attempt: Attempt, batch: ModelBatch): ModelBatch {
   const settled = attempt.gate.settle(batch)
+  const [first] = settled
+  if (first?.type === 'message_started') attempt.call.provider = first.provider
   attempt.begun ||= settled.some(({ type }) => type !== 'message_started' && type !== 'raw_chunk')
   return settled
 }
@@ -443,7 +468,7 @@ async function cutAttempt(attempt: Attempt): Promise<void> {
   attempt.idle.stop()
   const busy = attempt.waiting !== undefined || attempt.stopped !== undefined
   stopAttempt(attempt, cancelledCall(attempt.call))
-  const left = attempt.source.return?.()
+  const left = attempt.trace.run(() => attempt.source.return?.())
   // A generator that is still waiting handles `return` only when it wakes up.
   if (busy) left?.catch(() => undefined)
   else await left
@@ -505,17 +530,37 @@ function typed(error: unknown, { provider, requestId }: ModelCall): AllmError {
   return new AdapterError('unknown', message, { provider, requestId, cause: error })
 }
 
-function callFacts({ requestId, provider, request, adapterOptions }: ModelCall): SpanFacts {
-  return { requestId, provider, model: request.model, sessionId: adapterOptions.sessionId }
+/** What telemetry says of a call at its start. */
+function callFacts(call: ModelCall): SpanFacts & { readonly content: ModelRequest } {
+  const { requestId, adapter, request, adapterOptions } = call
+  const { model, metadata, messages: _messages, tools: _tools, ...options } = request
+  const { responseFormat, promptCache: _cache, providerOptions: _options, ...settings } = options
+  return {
+    requestId,
+    sessionId: adapterOptions.sessionId,
+    provider: adapter.provider,
+    server: adapter.server,
+    model,
+    metadata,
+    settings:
+      responseFormat === undefined
+        ? settings
+        : { ...settings, responseFormat: responseFormat.type },
+    content: request,
+  }
 }
 
-function report({ trace, state }: Run): void {
-  if (trace === undefined || !isObserved()) return
-  if (state.error !== undefined) {
-    trace.error(state.error)
-    return
-  }
-  const response = toResponse(state)
-  const { finishReason, usage } = response
-  trace.stop({ finishReason, usage, content: response })
+/**
+ * Ends the span of a call as its state says: by the end of the answer, by an error, or because it was left. An answer that was received in
+ * part is told too.
+ */
+export function endSpan(trace: Span, state: Collector, timeToFirstChunkMs?: number): void {
+  if (trace.id === undefined) return
+  const { id: responseId, model: responseModel, provider, usage, end, error } = state
+  const content = toResponse(state)
+  const answer = { responseId, responseModel, usage, timeToFirstChunkMs, content }
+  const outcome = provider === '' ? answer : { ...answer, provider }
+  if (error !== undefined) trace.error(error, outcome)
+  else if (end === undefined) trace.stop({ ...outcome, haltedReason: 'cancelled' })
+  else trace.stop({ ...outcome, finishReason: end.finishReason })
 }

@@ -1,13 +1,12 @@
 import type { RetryOption, RetryPolicy } from '../contracts/options.ts'
 import type { Clock } from '../core/clock.ts'
 import type { RetryPlan } from '../core/retry.ts'
-import { emitTelemetry, isObserved, type SpanFacts } from '../core/telemetry.ts'
-import { errorToJSON } from '../errors/error-json.ts'
+import { withoutPartial, type Span } from '../core/telemetry.ts'
 import { AdapterError, ImageAdapterError, StreamError } from '../errors/errors.ts'
 import type { JsonObject } from '../types/json.ts'
 
 /** Three attempts, with waits from half a second doubling to thirty, for transient failures. */
-const defaultRetryPolicy: RetryPolicy = {
+export const defaultRetryPolicy: RetryPolicy = {
   maxAttempts: 3,
   baseDelayMs: 500,
   maxDelayMs: 30_000,
@@ -67,22 +66,19 @@ function notRetried(
 ): unknown {
   if (!(error instanceof AdapterError || error instanceof ImageAdapterError)) return error
   const message = `${error.message} (${why})`
-  const { provider, status, requestId, cause } = error
+  const { provider, status, requestId, cause, causes } = error
   const metadata = { ...error.metadata, ...facts }
-  const details = { provider, status, requestId, metadata, cause, retryAfterMs, retryable: true }
+  const known = { provider, status, requestId, metadata, cause, causes }
+  const details = { ...known, retryAfterMs, retryable: true }
   return error instanceof AdapterError
     ? new AdapterError(error.reason, message, details)
     : new ImageAdapterError(error.reason, message, details)
 }
 
-/** Emits a `retry` event before each wait. `facts` is called only if there is a listener. */
-export function reportRetry(
-  clock: Clock,
-  facts: () => SpanFacts,
-): NonNullable<RetryPlan['onRetry']> {
+/** Emits a `retry` event in the span of the call before each wait. */
+export function reportRetry(trace: Span): NonNullable<RetryPlan['onRetry']> {
   return (failure, attempt, delayMs) => {
-    if (!isObserved()) return
-    const { partial: _content, ...error } = errorToJSON(failure)
-    emitTelemetry({ name: 'retry', at: clock.now(), ...facts(), attempt, delayMs, error })
+    if (trace.id === undefined) return
+    trace.event({ name: 'retry', attempt, delayMs, error: withoutPartial(failure) })
   }
 }

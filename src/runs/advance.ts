@@ -2,13 +2,16 @@ import type { Engine } from '../contracts/engine.ts'
 import type { RetryPolicy } from '../contracts/options.ts'
 import { onAbort } from '../core/abort.ts'
 import { startTimer } from '../core/clock.ts'
+import type { NewId } from '../core/ids.ts'
+import { span, traceOf, type Span } from '../core/telemetry.ts'
 import { errorToJSON } from '../errors/error-json.ts'
 import { isAllmError, StreamError, ValidationError } from '../errors/errors.ts'
 import { engineParts } from '../run/context.ts'
+import { withinSpan } from '../run/engine.ts'
 import { settlePolicy } from '../run/retry-policy.ts'
 import { applyCommand } from '../session/changes.ts'
 import { streamNext, type SessionStream } from '../session/operations.ts'
-import { restingRun } from '../session/reduce.ts'
+import { restingRun, withTrace } from '../session/reduce.ts'
 import type { AcquiredLease, InboxEntry } from '../stores/run-store.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import { isBoundary, type Batch } from '../types/events.ts'
@@ -22,6 +25,7 @@ import { timedEngine } from './times.ts'
 export interface AdvanceOptions extends OwnerOptions {
   readonly engineFor: (session: Session) => Engine | Promise<Engine>
   readonly owner: string
+  readonly newId: NewId
   /** How often a step may be taken over from owners that died. */
   readonly maxTakeOvers: number
 }
@@ -63,13 +67,33 @@ export async function advance(
   const { store, leaseMs } = options
   const lease = claimed ?? (await store.acquire(id, { owner: options.owner, ttlMs: leaseMs }))
   if (lease === undefined) return { outcome: 'busy', more: false }
+  const trace = span('advance', options, undefined, () => ({ sessionId: id }))
+  return trace.run(async () => {
+    try {
+      const advanced = await advanceOwned({ options, control, trace }, id, lease)
+      trace.stop({ status: advanced.outcome })
+      return advanced
+    } catch (error) {
+      trace.error(error)
+      throw error
+    }
+  })
+}
+
+/** Advances a session whose lease this process has. */
+async function advanceOwned(
+  work: Omit<Work, 'owner'>,
+  id: string,
+  lease: AcquiredLease,
+): Promise<Advanced> {
+  const { options, control } = work
   let owner: Owner | undefined
   try {
-    const info = await readSession(store, id)
+    const info = await readSession(options.store, id)
     if (info === undefined) return { outcome: 'lost', more: false }
     owner = createOwner(options, id, lease, info)
     control.onOwned?.(owner)
-    return await runToRest({ options, owner, control }, info.session, lease)
+    return await runToRest({ ...work, owner }, info.session, lease)
   } catch (error) {
     // The lease was taken over, or the store has been gone for so long that somebody else may have it.
     if (isLost(error) || isGone(error)) return { outcome: 'lost', more: false }
@@ -84,6 +108,7 @@ interface Work {
   readonly options: AdvanceOptions
   readonly owner: Owner
   readonly control: AdvanceControl
+  readonly trace: Span
 }
 
 /** Where a session is after a part of the work. */
@@ -154,7 +179,7 @@ async function run(
   from: Session,
   command: SessionCommand | undefined,
 ): Promise<Progress> {
-  const { options, owner, control } = work
+  const { options, owner, control, trace } = work
   const taken = command === undefined ? 0 : 1
   const session = command === undefined ? takenOver(from) : from
   if ((session.run?.takeOvers ?? 0) > options.maxTakeOvers) {
@@ -168,7 +193,8 @@ async function run(
   }
   let stream: SessionStream
   try {
-    const engine = timedEngine(await options.engineFor(next), options.clock)
+    const timed = timedEngine(await options.engineFor(next), options.clock)
+    const engine = withinSpan(timed, trace.id)
     stream = streamNext(engine, session, command, {
       signal: owner.signal,
       retry: retryOf(engine),
@@ -182,7 +208,9 @@ async function run(
     if (isRefused) return refuse(work, session, error)
     return fail(work, next, error, { taken, first: true })
   }
-  await owner.save(stream.session, { taken, first: true })
+  // The span of the run starts when it is read. An owner that takes over before the next save links to this one.
+  const begun = withTrace(stream.session, traceOf(trace.id))
+  await owner.save(begun, { taken, first: true })
   if (taken > 0) control.onTaken?.()
   return readRun(work, stream)
 }

@@ -110,6 +110,11 @@ export interface Runs {
    * throw when the lease is lost. Aborting the signal saves the run as it is, for another owner.
    */
   advance(id: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<Advanced>
+  /**
+   * The ids of the sessions that are due: they have something to do, and nobody works on them. Those that are due the longest come first. `limit` is
+   * 1 000 unless given. `sweep` of `allm-ts/queues` gives them to an engine.
+   */
+  due(options?: { readonly limit?: number | undefined }): Promise<readonly string[]>
   /** Advances whatever is due: runs whose owner died, queued commands, wake-ups. Returns how many. Call it when a process starts. */
   recover(): Promise<number>
   /** Advances what is due until it is disposed, `concurrency` sessions at once, and prunes old logs. */

@@ -20,10 +20,11 @@ export function timedEngine(engine: Engine, clock: Clock): Engine {
 const timed = /* @__PURE__ */ new WeakMap<Engine, { clock: Clock; engine: Engine }>()
 
 function timedAdapter(adapter: ChatAdapter, clock: Clock): ChatAdapter {
-  const { provider, model, needsModel, key } = adapter
+  const { provider, model, needsModel, key, server } = adapter
   return {
     provider,
     model,
+    server,
     ...(needsModel === undefined ? {} : { needsModel }),
     ...(key === undefined ? {} : { key }),
     stream: (request, options) => ({

@@ -62,7 +62,7 @@ const onToolError = must(
 const signal = must('an AbortSignal', (value) => isObject(value) && 'aborted' in value)
 
 /** The option `retry`: `'default'`, `false`, or the settings that differ from the default policy. */
-const retryOption: Check = (value) => {
+export const retryOption: Check = (value) => {
   if (value === 'default' || value === false) return fine
   return isObject(value) ? policy(value) : refuse('"default", false or a policy', value)
 }
@@ -158,12 +158,15 @@ function slotOf(value: unknown): 'adapter' | 'imageAdapter' | undefined {
 }
 
 /** A plain object or class instance that has these methods. */
-function withMethods(wording: string, ...names: readonly string[]): Check {
+export function withMethods(wording: string, ...names: readonly string[]): Check {
   return must(
     `${wording}, with ${names.join(' and ')}`,
     (value) => isObject(value) && names.every((name) => typeof value[name] === 'function'),
   )
 }
+
+/** An adapter for chat. */
+export const chatAdapter: Check = /* @__PURE__ */ withMethods('a chat adapter', 'stream')
 
 const keys: Check = (value) => {
   const legal =
@@ -185,7 +188,7 @@ const engineOptions = optionsOf({
   apiKey: () => [
     { path: '', problem: 'is not an option of an engine; use keys: { provider: key }' },
   ],
-  adapter: withMethods('a chat adapter', 'stream'),
+  adapter: chatAdapter,
   imageAdapter: withMethods('an image adapter', 'generate', 'supportedOperations'),
   imageModel: someText,
   keys,

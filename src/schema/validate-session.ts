@@ -1,4 +1,5 @@
-import { errorKinds, type ErrorData, type Issue } from '../types/error-data.ts'
+import { maxTraceLength } from '../core/telemetry.ts'
+import { errorKinds, type CauseData, type ErrorData, type Issue } from '../types/error-data.ts'
 import { assertNever } from '../types/guards.ts'
 import { finishReasons } from '../types/response.ts'
 import type { PendingApproval, ToolHalt } from '../types/results.ts'
@@ -64,23 +65,27 @@ const version: Check = must(
   (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= sessionVersion,
 )
 
-const error = shapeOf<ErrorData>(
-  { kind: oneOf(errorKinds), reason: someText, message: text },
-  {
-    metadata: jsonObject,
-    cause: json,
-    requestId: text,
-    provider: text,
-    status: nonNegativeInteger,
-    retryAfterMs: between(0, Number.MAX_VALUE),
-    retryable: flag,
-    eventIndex: nonNegativeInteger,
-    toolName: text,
-    toolCallId: text,
-    issues: listOf(shapeOf<Issue>({ path: text, problem: text }, {})),
-    partial: json,
-  },
-)
+const errorNames = { kind: oneOf(errorKinds), reason: someText, message: text }
+
+const errorFacts = {
+  metadata: jsonObject,
+  cause: json,
+  requestId: text,
+  provider: text,
+  status: nonNegativeInteger,
+  retryAfterMs: between(0, Number.MAX_VALUE),
+  retryable: flag,
+  eventIndex: nonNegativeInteger,
+  toolName: text,
+  toolCallId: text,
+  issues: listOf(shapeOf<Issue>({ path: text, problem: text }, {})),
+}
+
+const error = shapeOf<ErrorData>(errorNames, {
+  ...errorFacts,
+  partial: json,
+  causes: listOf(shapeOf<CauseData>(errorNames, errorFacts)),
+})
 
 const halt = shapeOf<ToolHalt>(
   { reason: someText, toolCallId: someText },
@@ -136,6 +141,10 @@ const run = shapeOf<RunProgress>(
   {
     attempts: nonNegativeInteger,
     takeOvers: nonNegativeInteger,
+    trace: must(
+      `a text of at most ${maxTraceLength} characters`,
+      (value) => typeof value === 'string' && value.length <= maxTraceLength,
+    ),
     answer,
     usage: jsonObject,
     silent: must('true', (value) => value === true),

@@ -41,6 +41,7 @@ import {
   snapshot,
   waits,
   withLateMessages,
+  withTrace,
   type SessionResult,
 } from './reduce.ts'
 
@@ -154,7 +155,8 @@ export function streamStep(
   options?: CallOptions,
 ): SessionStream<SessionResult<StepResult>> {
   const prepared = prepareStep(engine, session, options)
-  const { base, loop } = prepared
+  const base = (): Session => tracedBase(prepared)
+  const { loop } = prepared
   return withSession(base, loopSource(loop), stepFold(prepared), keepEvent(loop.context))
 }
 
@@ -227,9 +229,9 @@ function prepare(
 ): Prepared {
   const from = withLateMessages(session)
   const { id: sessionId, context, error: _error, haltedReason: _reason, ...rest } = from
-  const { turns = 0, attempts, decisions, late } = from.run ?? {}
+  const { turns = 0, attempts, decisions, late, trace: traced } = from.run ?? {}
   const mode = options?.mode ?? from.run?.mode
-  const start = { kind, state: restore(from), turns, attempts, mode, decisions, late }
+  const start = { kind, state: restore(from), turns, attempts, mode, decisions, late, traced }
   const loop = createLoop(engine, start, options, { sessionId, context })
   if (hasResults(session)) loop.haltedReason = limitAfterResults(loop)
   const run = { ...(from.run ?? restingRun(loop.mode)), mode: loop.mode }
@@ -262,7 +264,7 @@ function streamOn<Format>(
 ): SessionStream<SessionResultOf<Format>> {
   const from = withManualCalls(engine, session, options)
   return waits(from)
-    ? withSession(from, ...resting<Format>(from))
+    ? withSession(() => from, ...resting<Format>(from))
     : chatStream(prepare(engine, from, 'chat', options))
 }
 
@@ -305,31 +307,38 @@ function runChat<Format>(
 }
 
 /** What comes of a session's chat. */
-function chatFold<Format>({ base, loop }: Prepared): RunFold<SessionResultOf<Format>> {
+function chatFold<Format>(prepared: Prepared): RunFold<SessionResultOf<Format>> {
+  const { loop } = prepared
   return {
     state: loop.state,
     add: foldEvent,
     isOver: isChatOver,
     settle(end, state) {
       const last = stateAfter(end, state)
-      const session = afterResult(snapshot(base, last))
+      const session = afterResult(snapshot(tracedBase(prepared), last))
       return { session, result: withOutput(loop, toChatResult(last)) }
     },
   }
 }
 
 /** What comes of a session's step. */
-function stepFold({ base, loop }: Prepared): RunFold<SessionResult<StepResult>> {
+function stepFold(prepared: Prepared): RunFold<SessionResult<StepResult>> {
   return {
-    state: loop.state,
+    state: prepared.loop.state,
     add: foldEvent,
     isOver: isStepOver,
     settle(end, state) {
       const last = stateAfter(end, state)
       // A step tells the usage of its own answer only.
-      return { session: afterResult(snapshot(base, last), last.spent), result: toStepResult(last) }
+      const session = afterResult(snapshot(tracedBase(prepared), last), last.spent)
+      return { session, result: toStepResult(last) }
     },
   }
+}
+
+/** The session that a run started from, with the trace of the run once it has one. */
+function tracedBase({ base, loop }: Prepared): Session {
+  return withTrace(base, loop.traced)
 }
 
 /** The state of a run that ended. A failure before the first event is in no event. A mistake of the caller is thrown. */
@@ -349,14 +358,15 @@ export interface SessionStream<Result = SessionResult<unknown>> extends RunStrea
 }
 
 function chatStream<Format>(prepared: Prepared): SessionStream<SessionResultOf<Format>> {
-  const { base, loop } = prepared
+  const base = (): Session => tracedBase(prepared)
+  const { loop } = prepared
   const fold = chatFold<Format>(prepared)
   return withSession(base, loopSource(loop), fold, keepEvent(loop.context))
 }
 
 /** Adds the session to a stream of its events. Once the result of the stream was read, it is the session of that result. */
 function withSession<Result extends SessionResult<unknown>>(
-  base: Session,
+  base: () => Session,
   source: BatchSource,
   fold: RunFold<Result>,
   keep?: StreamOptions['keep'],
@@ -375,7 +385,7 @@ function withSession<Result extends SessionResult<unknown>>(
     if (settled !== undefined) return settled
     const ended = folded.end()
     const failed = ended?.type === 'failed' && isFailure(ended.error)
-    return snapshot(base, failed ? stateAfter(ended, folded.current()) : folded.current())
+    return snapshot(base(), failed ? stateAfter(ended, folded.current()) : folded.current())
   }
   return Object.defineProperty(folded.stream, 'session', {
     enumerable: true,

@@ -64,8 +64,15 @@ export function finalizeSession(reducer: SessionReducer): SessionResult {
  */
 export function snapshot(base: Session, state: Collector): Session {
   // A session that rests is not run: what may follow is the event that says so.
-  const session = rests(base) ? base : atEvent(base, state)
+  const session = rests(base) ? base : withTrace(atEvent(base, state), base.run?.trace)
   return state.result === undefined ? session : afterResult(session)
+}
+
+/** The session whose run can be found by telemetry. One that is completed does not go on. */
+export function withTrace(session: Session, trace: string | undefined): Session {
+  const { run, status } = session
+  if (trace === undefined || run === undefined || run.trace !== undefined) return session
+  return status === 'completed' ? session : { ...session, run: { ...run, trace } }
 }
 
 function atEvent(base: Session, state: Collector): Session {
@@ -344,11 +351,11 @@ export function goesOn({ run, thread }: Session): boolean {
 export function withLateMessages(session: Session): Session {
   const { run } = session
   if (run?.late === undefined || goesOn(session) || run.phase === 'tools') return session
-  const { mode, turns, attempts, takeOvers, usage, started, results, decisions } = run
+  const { mode, turns, attempts, takeOvers, trace, usage, started, results, decisions } = run
   // Without a partial answer, which is asked for again.
   const { thread } = restore(session)
   const halts = run.phase === 'between' ? run.halts : []
-  const counts = { mode, turns, attempts, takeOvers, usage }
+  const counts = { mode, turns, attempts, takeOvers, trace, usage }
   const at = { ...counts, phase: 'between', started, halts, results, decisions } as const
   return {
     ...session,

@@ -1,11 +1,13 @@
+import type { Tool } from '../contracts/tool.ts'
 import { onAbort } from '../core/abort.ts'
 import { reasonOf } from '../core/clock.ts'
-import { emitTelemetry, isObserved, span, type SpanFacts } from '../core/telemetry.ts'
+import { span, type SpanFacts } from '../core/telemetry.ts'
 import { deadlineTimer, type DeadlineTimer } from '../core/timers.ts'
 import { isAllmError, StreamError, ToolError, type AllmError } from '../errors/errors.ts'
 import { toJsonValue } from '../errors/to-json-value.ts'
 import type { BatchSource } from '../run/run-stream.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
+import type { JsonObject } from '../types/json.ts'
 import type { ToolCall } from '../types/message.ts'
 import {
   defaultMaxConcurrency,
@@ -192,7 +194,7 @@ function stopsHere(live: LiveBatch): boolean {
 
 function startCall(live: LiveBatch, call: ToolCall): void {
   const execution = openCall(live, call)
-  const outcome = executeTool(execution)
+  const outcome = execution.trace.run(() => executeTool(execution))
   if (outcome instanceof Promise) watch(live, execution, outcome)
   else answer(live, execution, inTime(execution, outcome))
 }
@@ -213,7 +215,7 @@ function openCall(live: LiveBatch, call: ToolCall): Execution {
     timeoutMs,
     deadline,
     release: run.clock.hold?.(deadline),
-    trace: span('tool', callFacts(call, run), run.clock),
+    trace: span('tool', run, run.trace.parent, () => callFacts(call, tool, run)),
     progress: (data) => reportProgress(live, execution, data),
   }
   return execution
@@ -262,6 +264,8 @@ function watch(live: LiveBatch, execution: Execution, promise: Promise<ToolOutco
     },
     () => undefined,
   )
+  // The handler may have stopped the run before it returned.
+  stopsHere(live)
 }
 
 /** Stops the batch with the run. */
@@ -301,7 +305,7 @@ function answer(live: LiveBatch, execution: Execution, outcome: ToolOutcome): vo
   live.running.delete(execution)
   live.finished.add(execution.call)
   execution.release?.()
-  const answered = answerCall(execution, outcome)
+  const answered = execution.trace.run(() => answerCall(execution, outcome))
   if (!(answered instanceof Promise)) {
     closeCall(live, execution, answered)
     return
@@ -350,7 +354,7 @@ function stopBatch(live: LiveBatch, reason: Error): void {
   for (const { control, release, trace } of abandoned) {
     release?.()
     control.abort(reason)
-    trace.error(reason)
+    trace.stop({ haltedReason: 'cancelled' })
   }
   live.onChange()
 }
@@ -364,17 +368,14 @@ function settleDown(live: LiveBatch): void {
 
 /** Reports a handler that finished after its deadline. Its result is discarded. */
 function reportLate(execution: Execution, outcome: ToolOutcome): void {
-  const { call, run, deadline, control } = execution
+  const { run, deadline, control, trace } = execution
   // A handler that was stopped with its run is not late.
-  if (!isObserved() || !isTimeout(control.signal.reason)) return
-  const at = run.clock.now()
-  emitTelemetry({
+  if (trace.id === undefined || !isTimeout(control.signal.reason)) return
+  trace.event({
     name: 'tool.unsettled',
-    at,
-    lateByMs: at - deadline,
+    lateByMs: run.clock.now() - deadline,
     outcome: outcome.type === 'error' ? 'rejected' : 'resolved',
     ...(outcome.type === 'value' ? { content: toJsonValue(outcome.value) } : {}),
-    ...callFacts(call, run),
   })
 }
 
@@ -382,12 +383,21 @@ function isTimeout(reason: unknown): boolean {
   return reason instanceof ToolError && reason.reason === 'timeout'
 }
 
-/** What telemetry says of a call. */
-export function callFacts(
+/** What telemetry says of a call at its start. */
+function callFacts(
   call: ToolCall,
-  { requestId, sessionId }: Pick<ToolRun, 'requestId' | 'sessionId'>,
-): SpanFacts {
-  return { requestId, sessionId, toolName: call.name, toolCallId: call.id }
+  tool: Tool | undefined,
+  { requestId, sessionId, metadata }: ToolRun,
+): SpanFacts & { readonly content: JsonObject } {
+  return {
+    requestId,
+    sessionId,
+    metadata,
+    toolName: call.name,
+    toolCallId: call.id,
+    toolDescription: tool?.description,
+    content: call.arguments,
+  }
 }
 
 /** The error of a batch that was stopped by its signal: the signal's reason if that is an error of the library. */

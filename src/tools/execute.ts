@@ -8,9 +8,11 @@ import {
   type Tool,
 } from '../contracts/tool.ts'
 import { reasonOf, type Clock } from '../core/clock.ts'
-import type { Span } from '../core/telemetry.ts'
+import type { NewId } from '../core/ids.ts'
+import type { RunTrace, Span } from '../core/telemetry.ts'
 import type { ToolError } from '../errors/errors.ts'
 import { readObject } from '../make/gate.ts'
+import { withinSpan } from '../run/engine.ts'
 import { isPlainObject, within } from '../schema/checks.ts'
 import { schemaIssues } from '../schema/json-schema.ts'
 import type { Issue } from '../types/error-data.ts'
@@ -171,7 +173,7 @@ function placed({ message, path = [] }: SchemaIssue): readonly Issue[] {
 }
 
 /** What a handler gets beside its arguments. */
-function handlerOptions({ call, run, control, progress }: Execution): HandlerOptions {
+function handlerOptions({ call, run, control, progress, trace }: Execution): HandlerOptions {
   const { context, sessionId, requestId, engine, keyOf, answers } = run
   const answer = answers?.get(call.id)
   const options: HandlerOptions = {
@@ -182,7 +184,7 @@ function handlerOptions({ call, run, control, progress }: Execution): HandlerOpt
     progress,
     sessionId,
     requestId,
-    engine,
+    engine: engine && withinSpan(engine, trace.id),
   }
   return answer === undefined ? options : { ...options, answer }
 }
@@ -300,4 +302,8 @@ export interface ToolRun {
   readonly maxConcurrency?: number | undefined
   readonly signal?: AbortSignal | undefined
   readonly clock: Clock
+  readonly newId: NewId
+  readonly trace: RunTrace
+  /** The caller's, for telemetry. */
+  readonly metadata?: JsonObject | undefined
 }

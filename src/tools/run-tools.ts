@@ -3,6 +3,7 @@ import type { ApprovePolicy, OnToolError } from '../contracts/options.ts'
 import type { Tool, ToolExecutor, ToolResultEncoder } from '../contracts/tool.ts'
 import { linkedAbort, unlessStopped, type LinkedAbort } from '../core/abort.ts'
 import { systemClock, type Clock } from '../core/clock.ts'
+import { randomId } from '../core/ids.ts'
 import { errorFromJSON } from '../errors/error-json.ts'
 import { EngineError, StreamError } from '../errors/errors.ts'
 import { createCollector, foldEvent, inCallOrder } from '../run/collector.ts'
@@ -200,6 +201,8 @@ function settleToolRun(tools: readonly Tool[], options: ToolCallsOptions): ToolR
     maxConcurrency: options.maxConcurrency ?? maxConcurrency,
     signal,
     clock: options.clock ?? engine?.clock ?? systemClock,
+    newId: engine?.newId ?? randomId,
+    trace: { parent: engine?.parentSpanId },
   }
 }
 

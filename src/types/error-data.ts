@@ -46,4 +46,9 @@ export interface ErrorData {
   readonly issues?: readonly Issue[]
   /** What was received before the failure: a `ModelResponse`, `StepResult` or `ChatResult`. */
   readonly partial?: unknown
+  /** The failures before this one, the first one first. A fallback has tried several adapters. */
+  readonly causes?: readonly CauseData[]
 }
+
+/** An earlier failure. It has no causes of its own: all are in one list. */
+export type CauseData = Omit<ErrorData, 'partial' | 'causes'>

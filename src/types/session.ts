@@ -67,6 +67,8 @@ export interface RunProgress {
   readonly attempts?: number
   /** How often another process took the current step over, because its owner died. */
   readonly takeOvers?: number
+  /** By which telemetry finds the first part of this run, such as a `traceparent`: a process that goes on with it links to that. */
+  readonly trace?: string
   /** What was used and is in no result yet, besides `answer`. */
   readonly usage?: Usage
   /** Where the run is: waiting for an answer, running its tools, waiting for somebody to settle a call, or between two steps. */

@@ -5,6 +5,7 @@ import {
   chat,
   createEngine,
   generate,
+  onTelemetry,
   streamChat,
   streamGenerate,
   tool,
@@ -52,6 +53,34 @@ test('a delta of a fake makes two promises, and the stream itself only a few', a
   const engine = createEngine({ adapter: fake({ scripts: [long, long] }) })
   const promises = await promisesOf(() => read(streamGenerate(engine, messages)))
   expect(promises / deltas).toBeLessThan(2.1)
+})
+
+test('a listener that puts something around every read makes no delta dearer', async () => {
+  const body = chunksOf('openai_chat', 16)
+  const headers = { 'content-type': 'text/event-stream' }
+  const adapter = openai({
+    fetch: async () => new Response(streamOf(body), { headers }),
+    apiKey: 'test',
+    api: 'chat',
+  })
+  const engine = createEngine({ adapter, model: 'a-model' })
+  await read(streamGenerate(engine, messages))
+  const alone = await promisesOf(() => read(streamGenerate(engine, messages)))
+  let reads = 0
+  const stop = onTelemetry(() => undefined, {
+    around: (_spanId, work) => {
+      reads++
+      work()
+    },
+  })
+  try {
+    const observed = await promisesOf(() => read(streamGenerate(engine, messages)))
+    expect(reads).toBeGreaterThan(deltas / 16)
+    expect(observed / deltas).toBeLessThan(3)
+    expect(observed - alone).toBeLessThan(deltas / 8)
+  } finally {
+    stop()
+  }
 })
 
 test('one call on a fake makes at most 20 promises', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { onTelemetry, type TelemetryEvent } from '../../src/core/telemetry.ts'
+import { onTelemetry } from '../../src/core/on-telemetry.ts'
+import type { TelemetryEvent } from '../../src/core/telemetry.ts'
 import { AdapterError, ImageAdapterError } from '../../src/errors/errors.ts'
 import { editImage, generateImage } from '../../src/images/images.ts'
 import { createEngine } from '../../src/run/engine.ts'

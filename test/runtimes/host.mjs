@@ -21,6 +21,7 @@ const entryPoints = [
   'openai',
   'anthropic',
   'gemini',
+  'middleware',
   'stores',
   'runs',
   'client',

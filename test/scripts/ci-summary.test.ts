@@ -50,6 +50,17 @@ test('the tests of several runs are added up, and each run is shown', () => {
   ])
 })
 
+test('a run that could not be made and says so is no failure beside one that passed', () => {
+  const paths = [run(5, 0), { passed: 0, failed: 0, skipped: 3 }].map((report, index) => {
+    const path = join(folder, `skipped-${index}.json`)
+    writeFileSync(path, JSON.stringify(report))
+    return path
+  })
+  const { lines, status } = summary(`test 0 ${paths[0]}\nnewer 0 ${paths[1]}`, ['test', 'newer'])
+  expect(lines.slice(-2)).toEqual(['newer: 0 passed, 0 failed, 3 skipped', '5 passed, 0 failed'])
+  expect(status).toBe(0)
+})
+
 test('a run that was expected and did not happen is a failure', () => {
   const path = join(folder, 'good.json')
   writeFileSync(path, JSON.stringify(run(5, 0)))

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { ToolHandler } from '../../src/contracts/tool.ts'
 import { systemClock } from '../../src/core/clock.ts'
+import { randomId } from '../../src/core/ids.ts'
 import { collectEvents } from '../../src/testing/collect-events.ts'
 import { virtualClock } from '../../src/testing/virtual-clock.ts'
 import { toolBatches } from '../../src/tools/batch.ts'
@@ -20,6 +21,8 @@ function settled(more: Partial<ToolRun> = {}): ToolRun {
     onToolError: 'continue',
     timeoutMs: 1000,
     clock: systemClock,
+    newId: randomId,
+    trace: { parent: undefined },
     ...more,
   }
 }

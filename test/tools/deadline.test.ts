@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { onTelemetry, type TelemetryEvent } from '../../src/core/telemetry.ts'
+import { onTelemetry } from '../../src/core/on-telemetry.ts'
+import type { TelemetryEvent } from '../../src/core/telemetry.ts'
 import { messageText, tool, user, type HandlerOptions, type Tool } from '../../src/index.ts'
 import { virtualClock, type VirtualClock } from '../../src/testing/virtual-clock.ts'
 import { runToolCalls, streamToolCalls } from '../../src/tools/run-tools.ts'
@@ -122,8 +123,10 @@ test.each([
     await clock.runAll()
 
     expect(messages).toEqual(answered)
+    const [start] = reported
     expect(reported.filter(({ name }) => name === 'tool.unsettled')).toEqual([
       {
+        spanId: start?.spanId,
         name: 'tool.unsettled',
         at: 175,
         lateByMs: 75,
@@ -132,6 +135,7 @@ test.each([
         sessionId: 's1',
         toolName: 'late',
         toolCallId: 'c0',
+        toolDescription: 'Does late.',
         ...(outcome === 'resolved' ? { content: 'a late result' } : {}),
       },
     ])
@@ -153,9 +157,9 @@ test('a handler that was cancelled with its run is not reported as unsettled', a
 
   await expect(result).rejects.toMatchObject({ reason: 'cancelled' })
   await clock.runAll()
-  expect(reported.map((event) => [event.name, 'phase' in event && event.phase])).toEqual([
-    ['tool', 'start'],
-    ['tool', 'error'],
+  expect(reported).toMatchObject([
+    { name: 'tool', phase: 'start' },
+    { name: 'tool', phase: 'stop', haltedReason: 'cancelled' },
   ])
 })
 

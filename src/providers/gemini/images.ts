@@ -46,11 +46,12 @@ export function geminiImages(options: GeminiImagesOptions = {}): ImageAdapter {
   const { fetchImages, ...connecting } = options
   assertValid('invalid_options', within('fetchImages', fetchImagesIssues(fetchImages)))
   const connection = settle(connecting)
-  const { provider, key } = connection
+  const { provider, key, server } = connection
   return {
     provider,
     needsModel: true,
     key,
+    server,
     supportedOperations: () => ['generate', 'edit'],
     generate: imageCaller(connection, fetchImages),
   }

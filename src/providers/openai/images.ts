@@ -57,11 +57,12 @@ export function openaiImages(options: OpenAiImagesOptions = {}): ImageAdapter {
   const { fetchImages, ...connecting } = options
   assertValid('invalid_options', within('fetchImages', fetchImagesIssues(fetchImages)))
   const settings = settleOptions(connecting)
-  const { provider, key } = settings.connection
+  const { provider, key, server } = settings.connection
   return {
     provider,
     needsModel: true,
     key,
+    server,
     supportedOperations: () => ['generate', 'edit'],
     generate: imageCaller(settings, fetchImages),
   }

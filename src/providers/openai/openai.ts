@@ -16,6 +16,7 @@ import {
 } from '../../schema/checks.ts'
 import type { Issue } from '../../types/error-data.ts'
 import { defined, isObject } from '../../types/guards.ts'
+import type { JsonObject } from '../../types/json.ts'
 import type { ModelRequest } from '../../types/request.ts'
 import {
   chatAdapter,
@@ -59,12 +60,12 @@ export function openai(options: OpenAiOptions | string = {}): ChatAdapter {
 
 /** `openai` for Chat Completions alone, which compatible servers speak: a bundle has only this API. */
 export function openaiChat(options: Omit<OpenAiOptions, 'api'> | string = {}): ChatAdapter {
-  return adapterFor(settleOptions(named(options)), () => chatApi)
+  return adapterFor({ ...settleOptions(named(options)), api: 'chat' }, () => chatApi)
 }
 
 /** `openai` for the Responses API alone: a bundle has only this API. */
 export function openaiResponses(options: Omit<OpenAiOptions, 'api'> | string = {}): ChatAdapter {
-  return adapterFor(settleOptions(named(options)), () => responsesApi)
+  return adapterFor({ ...settleOptions(named(options)), api: 'responses' }, () => responsesApi)
 }
 
 /**
@@ -104,6 +105,7 @@ export function azure(options: AzureOptions): ChatAdapter {
     {
       provider: 'azure',
       baseUrl: addressOf(`https://${resource}.openai.azure.com/openai/v1`),
+      baseUrlVariable: undefined,
       keyHeaders: ['api-key', 'authorization'],
     },
   )
@@ -155,9 +157,15 @@ const chatApi: Api = { render: renderChat, decoder: (sink) => chatDecoder(sink) 
 const responsesApi: Api = { render: renderResponses, decoder: responsesDecoder }
 
 function adapterFor(settings: OpenAiSettings, apiOf: (family: ModelFamily) => Api): ChatAdapter {
-  const { connection, family: familyName, compat, deployment } = settings
+  const { connection, api: wanted, family: familyName, compat, deployment } = settings
   return chatAdapter({
     ...settings,
+    identity: defined<JsonObject>({
+      api: wanted,
+      family: familyName,
+      compat: compat && defined<JsonObject>({ ...compat }),
+      deployment,
+    }),
     media: mediaLimits,
     parseFailure: failureParser(connection.provider),
     splitter: sniffedBody,
@@ -187,7 +195,7 @@ export interface OpenAiOptions extends ConnectionOptions {
   readonly family?: string | undefined
   /** What the server takes, flag by flag. */
   readonly compat?: OpenAiCompat | undefined
-  /** With the version path. The default is `https://api.openai.com/v1`. A query, such as Azure's `api-version`, is kept. */
+  /** With the version path. The default is `OPENAI_BASE_URL`, or `https://api.openai.com/v1`. A query, such as Azure's `api-version`, is kept. */
   readonly baseUrl?: string | undefined
   /** The adapter's own key. The key of a call takes precedence. Only OpenAI itself requires a key. */
   readonly apiKey?: string | undefined
@@ -255,6 +263,7 @@ export function settleOptions(
   const connection = settleConnection(options, {
     provider: 'openai',
     baseUrl: 'https://api.openai.com/v1',
+    baseUrlVariable: 'OPENAI_BASE_URL',
     checks: ownChecks,
     ...defaults,
   })

@@ -1,0 +1,444 @@
+import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
+import type { RetryOption } from '../contracts/options.ts'
+import { linkedAbort, unlessStopped } from '../core/abort.ts'
+import { keyFor } from '../core/keys.ts'
+import { retry } from '../core/retry.ts'
+import { idleTimer } from '../core/timers.ts'
+import { errorFromJSON } from '../errors/error-json.ts'
+import {
+  adapterErrorReasons,
+  causeData,
+  engineErrorReasons,
+  StreamError,
+  streamErrorReasons,
+  timedOutCall,
+  type AdapterErrorReason,
+  type AnyAllmError,
+  type EngineErrorReason,
+  type StreamErrorReason,
+} from '../errors/errors.ts'
+import { hookFailure } from '../run/context.ts'
+import { retryPlan } from '../run/retry-policy.ts'
+import {
+  assertValid,
+  flag,
+  join,
+  listOf,
+  oneOf,
+  optionsOf,
+  refuse,
+  someText,
+  within,
+  type Check,
+} from '../schema/checks.ts'
+import { chatAdapter, retryOption } from '../schema/options.ts'
+import type { ModelEvent } from '../types/events.ts'
+import { assertNever, defined, isObject } from '../types/guards.ts'
+import type { JsonObject } from '../types/json.ts'
+import type { Message, Part } from '../types/message.ts'
+import type { ModelRequest } from '../types/request.ts'
+import type { Usage } from '../types/response.ts'
+import {
+  around,
+  batchesOf,
+  failureOf,
+  isOver,
+  tell,
+  type AdapterFacts,
+  type ModelBatch,
+  type WrappedCall,
+} from './around.ts'
+
+/** One adapter of a fallback, and the model that it is asked for, whatever the request names. */
+export interface FallbackEntry {
+  readonly adapter: ChatAdapter
+  readonly model?: string | undefined
+}
+
+/** A reason that another adapter may not have. A cancelled call is never handed on. */
+export type FallbackReason =
+  | AdapterErrorReason
+  | Exclude<StreamErrorReason, 'cancelled'>
+  | EngineErrorReason
+
+/** The options of `fallback`. */
+export interface FallbackOptions {
+  /**
+   * The failures after which the next adapter is asked: their reasons, or a function that decides. By default those that say something about
+   * the provider and nothing about the request: `rate_limited`, `provider_unavailable`, `timeout`, `network_error`,
+   * `authentication_failed`, `malformed_response`, `truncated`.
+   */
+  readonly on?: readonly FallbackReason[] | ((error: AnyAllmError) => boolean) | undefined
+  /**
+   * Go on with the next adapter also when an answer breaks off (false). Its answer begins with a second `message_started`, which replaces all that
+   * came since the first: results, sessions and views hold the second answer alone. A consumer that shows deltas as they come has to
+   * clear them there.
+   */
+  readonly afterFirstEvent?: boolean | undefined
+  /**
+   * Retries each adapter by this policy before the next one is asked (not at all). Whatever an engine retries is the whole fallback, from its
+   * first adapter on.
+   */
+  readonly retryEach?: RetryOption | undefined
+}
+
+/**
+ * Asks the first adapter, and the next one when it fails before its first event.
+ *
+ * `provider` of events, errors and responses is always that of the adapter which answered. If others had failed before it, `metadata.fallback` of the
+ * response lists them, and an error has them as `causes`. The last error is the one that is thrown.
+ *
+ * Each adapter has its own key, found as an engine finds it. `apiKey` and `headers` of a call go to adapters of the first one's
+ * provider only. Reasoning and provider items go to the provider that they came from. `requestTimeoutMs` and
+ * `streamTimeoutMs` count for each adapter.
+ */
+export function fallback(
+  adapters: readonly (ChatAdapter | FallbackEntry)[],
+  options: FallbackOptions = {},
+): ChatAdapter {
+  assertValid(
+    'invalid_options',
+    join(within('adapters', entries(adapters)), fallbackOptions(options)),
+  )
+  const members = adapters.map(toMember)
+  const facts = factsOfAll(members)
+  return around(facts, (call) => askInTurn({ members, facts, ...options }, call))
+}
+
+const entry: Check = (value) =>
+  isObject(value) && 'stream' in value
+    ? chatAdapter(value)
+    : namedEntry(isObject(value) ? { adapter: null, ...value } : value)
+
+const namedEntry: Check = /* @__PURE__ */ optionsOf({
+  adapter: chatAdapter,
+  model: someText,
+} satisfies Readonly<Record<keyof FallbackEntry, Check>>)
+
+const entries: Check = (value) =>
+  Array.isArray(value) && value.length === 0
+    ? refuse('a list of at least one adapter', value)
+    : listOf(entry)(value)
+
+const reasons: readonly string[] = [
+  ...adapterErrorReasons,
+  ...streamErrorReasons.filter((reason) => reason !== 'cancelled'),
+  ...engineErrorReasons,
+]
+
+const fallbackOptions: Check = /* @__PURE__ */ optionsOf({
+  on: (value) => {
+    if (typeof value === 'function') return []
+    return Array.isArray(value)
+      ? listOf(oneOf(reasons))(value)
+      : refuse('a list of reasons or a function', value)
+  },
+  afterFirstEvent: flag,
+  retryEach: retryOption,
+} satisfies Readonly<Record<keyof FallbackOptions, Check>>)
+
+/** An adapter of a fallback. */
+interface Member {
+  readonly adapter: ChatAdapter
+  /** The model that it is always asked for. */
+  readonly model: string | undefined
+  /** The providers behind it. */
+  readonly providers: readonly string[]
+}
+
+function toMember(given: ChatAdapter | FallbackEntry): Member {
+  const { adapter, model } = 'stream' in given ? { adapter: given, model: undefined } : given
+  return { adapter, model, providers: adapter.providers ?? [adapter.provider] }
+}
+
+function factsOfAll(members: readonly Member[]): AdapterFacts {
+  const [first] = members
+  return defined<AdapterFacts>({
+    provider: first?.adapter.provider ?? '',
+    providers: [...new Set(members.flatMap(({ providers }) => providers))],
+    model: first?.model ?? first?.adapter.model,
+    needsModel: members.some(
+      ({ adapter, model }) => adapter.needsModel === true && (model ?? adapter.model) === undefined,
+    ),
+    // Each member has its own.
+    key: undefined,
+    server: undefined,
+    identity: {
+      fallback: members.map(({ adapter: { provider, model: own, identity }, model }) =>
+        defined<JsonObject>({ provider, model: model ?? own, identity }),
+      ),
+    },
+  } satisfies Readonly<Record<keyof AdapterFacts, unknown>>)
+}
+
+interface Fallback extends FallbackOptions {
+  readonly members: readonly Member[]
+  readonly facts: AdapterFacts
+}
+
+async function* askInTurn(fallback: Fallback, call: WrappedCall): AsyncGenerator<ModelBatch, void> {
+  const { members, afterFirstEvent = false } = fallback
+  const failures: Failure[] = []
+  let begun = false
+  for (const [at, member] of members.entries()) {
+    const next = members[at + 1]
+    let provider = member.adapter.provider
+    let usage: Usage | undefined
+    let opened: Opened | undefined
+    try {
+      opened = await openMember(fallback, at, call)
+      for (let batch = opened.first; batch !== undefined; batch = await nextOf(opened.rest)) {
+        const { before, error } = splitError(batch)
+        const [start] = before
+        if (start?.type === 'message_started') ({ provider, usage } = start)
+        if (before.length > 0) {
+          begun = true
+          yield before.map((event) => marked(event, provider, failures))
+        }
+        if (error !== undefined) throw error
+      }
+      return
+    } catch (thrown) {
+      const { requestId, signal } = call.options
+      const error = failureOf(thrown, { provider, requestId, signal })
+      const isOpen = !begun || afterFirstEvent
+      const isStopped = signal.aborted || error.reason === 'cancelled'
+      if (next === undefined || !isOpen || isStopped || !isSwitch(fallback, error)) {
+        throw withCauses(error, failures)
+      }
+      failures.push(defined<Failure>({ error, usage }))
+      tellSwitch(call, member.adapter.provider, next, error)
+    } finally {
+      await opened?.rest.return()
+    }
+  }
+}
+
+/** An adapter that failed, and what it had used by then, if it said so. */
+interface Failure {
+  readonly error: AnyAllmError
+  readonly usage?: Usage
+}
+
+/** Whether the next adapter is asked after this failure. */
+function isSwitch({ on = defaultReasons }: Fallback, error: AnyAllmError): boolean {
+  if (typeof on !== 'function') return on.some((reason) => reason === error.reason)
+  try {
+    return on(error)
+  } catch (thrown) {
+    throw hookFailure('on', thrown)
+  }
+}
+
+const defaultReasons: readonly FallbackReason[] = [
+  'rate_limited',
+  'provider_unavailable',
+  'timeout',
+  'network_error',
+  'authentication_failed',
+  'malformed_response',
+  'truncated',
+]
+
+/** The events of a batch, and the error that ends it. */
+function splitError(batch: ModelBatch): {
+  readonly before: ModelBatch
+  readonly error?: AnyAllmError
+} {
+  const last = batch.at(-1)
+  return last?.type === 'error'
+    ? { before: batch.slice(0, -1), error: errorFromJSON(last.error) }
+    : { before: batch }
+}
+
+async function nextOf(rest: AsyncGenerator<ModelBatch, void>): Promise<ModelBatch | undefined> {
+  const step = await rest.next()
+  return step.done === true ? undefined : step.value
+}
+
+/** The end of an answer says who gave it, and who had failed before. */
+function marked(event: ModelEvent, provider: string, failures: readonly Failure[]): ModelEvent {
+  if (event.type !== 'message_completed' || failures.length === 0) return event
+  const inner = event.metadata?.['fallback']
+  // The JSON of an error is plain data.
+  const failed = failures.flatMap(({ error, usage }) => [
+    ...error.causes.map(causeData),
+    defined({ ...causeData(error), usage }),
+  ]) as unknown as JsonObject[]
+  // An adapter of this fallback may be a fallback itself.
+  const more = isObject(inner) && Array.isArray(inner['failed']) ? inner['failed'] : []
+  const told = { provider, failed: [...failed, ...(more as readonly JsonObject[])] }
+  return { ...event, metadata: { ...event.metadata, fallback: told } }
+}
+
+/** The error with the failures before it. It is a new one: an adapter may throw the same error again. */
+function withCauses(error: AnyAllmError, failures: readonly Failure[]): AnyAllmError {
+  if (failures.length === 0) return error
+  const { stack, cause } = error
+  const before = failures.flatMap((failure) => [...failure.error.causes, failure.error])
+  return Object.assign(errorFromJSON(error.toJSON()), {
+    stack,
+    causes: [...before, ...error.causes],
+    ...(cause === undefined ? {} : { cause }),
+  })
+}
+
+function tellSwitch(call: WrappedCall, from: string, next: Member, error: AnyAllmError): void {
+  const { provider, model: own } = next.adapter
+  const facts = { provider, model: next.model ?? own }
+  tell(call, facts, { name: 'fallback', from, to: provider, error: causeData(error) })
+}
+
+/** An adapter that has begun to answer. */
+interface Opened {
+  readonly first: ModelBatch | undefined
+  readonly rest: AsyncGenerator<ModelBatch, void>
+}
+
+/** Asks one adapter until its first batch has come, with retries if they are wanted. */
+function openMember(fallback: Fallback, at: number, call: WrappedCall): Promise<Opened> {
+  const { retryEach = false } = fallback
+  const { clock, options } = call
+  return retry(
+    () => retryPlan(retryEach, { clock, signal: options.signal }),
+    async () => {
+      const rest = memberBatches(fallback, at, call)
+      const first = await nextOf(rest)
+      const { before, error } = splitError(first ?? [])
+      // An error in the place of an answer: nothing was said yet.
+      if (error === undefined || before.some(isContent)) return { first, rest }
+      await rest.return()
+      throw error
+    },
+  )
+}
+
+function isContent({ type }: ModelEvent): boolean {
+  return type !== 'message_started' && type !== 'raw_chunk'
+}
+
+/**
+ * The batches of one adapter, asked with its own key, its own model and its own part of the history.
+ *
+ * Its time limits are kept here, whatever it does; an adapter in front of several keeps them by itself.
+ */
+async function* memberBatches(
+  fallback: Fallback,
+  at: number,
+  { request, options, clock }: WrappedCall,
+): AsyncGenerator<ModelBatch, void> {
+  const member = fallback.members[at]
+  if (member === undefined) throw new RangeError(`there is no adapter ${at}`)
+  const { adapter } = member
+  const { requestId, requestTimeoutMs, streamTimeoutMs } = options
+  const keepsTime = adapter.providers !== undefined
+  const abort = linkedAbort(options.signal)
+  const named = { provider: adapter.provider, requestId }
+  const start = clock.now()
+  let begun = false
+  let isOpen = true
+  const idle = idleTimer(clock, (ms) => {
+    abort.abort(timedOutCall(named, begun ? ms : (requestTimeoutMs ?? ms), begun))
+  })
+  const wait = (): void => {
+    if (keepsTime) return
+    if (begun) idle.reset(streamTimeoutMs)
+    else if (requestTimeoutMs !== undefined) idle.reset(start + requestTimeoutMs - clock.now())
+  }
+  try {
+    wait()
+    const { signal } = abort
+    const credentials = credentialsOf(fallback, adapter, options)
+    const inner: AdapterOptions = {
+      ...options,
+      ...credentials,
+      apiKey: await unlessStopped(Promise.resolve(credentials.apiKey), signal),
+      requestTimeoutMs: keepsTime ? requestTimeoutMs : undefined,
+      onActivity: () => {
+        options.onActivity?.()
+        if (begun) wait()
+      },
+    }
+    const own = requestFor(fallback, at, request)
+    for await (const batch of batchesOf(adapter, own, { ...inner, requestId, signal })) {
+      idle.reset(undefined)
+      begun ||= batch.some(isContent)
+      isOpen = !isOver(batch)
+      yield batch
+      wait()
+    }
+    if (isOpen) {
+      const message = `the answer of ${adapter.provider} ended early, without message_completed`
+      throw new StreamError('truncated', message, named)
+    }
+  } catch (error) {
+    throw failureOf(error, { ...named, signal: abort.signal })
+  } finally {
+    idle.stop()
+    abort.unlink()
+  }
+}
+
+/** What an adapter may see of the keys and headers of a call: those of its own provider. */
+function credentialsOf(
+  { facts }: Fallback,
+  adapter: ChatAdapter,
+  { apiKey, headers, keys }: AdapterOptions,
+): {
+  readonly apiKey: string | undefined | Promise<string | undefined>
+  readonly headers: AdapterOptions['headers']
+  readonly keys: AdapterOptions['keys']
+} {
+  const isOwn = adapter.provider === facts.provider
+  const given = { apiKey: isOwn ? apiKey : undefined, keys }
+  const own = isOwn ? headers : undefined
+  return adapter.providers === undefined
+    ? { apiKey: keyFor(adapter, given), headers: own, keys: undefined }
+    : { ...given, headers: own }
+}
+
+/** The request as one adapter gets it. */
+function requestFor({ members, facts }: Fallback, at: number, request: ModelRequest): ModelRequest {
+  const { adapter, model: always, providers = [] } = members[at] ?? {}
+  // The request names a model of the first adapter.
+  const model = always ?? (at === 0 ? request.model : (adapter?.model ?? request.model))
+  const isMixed = (facts.providers?.length ?? 1) > 1
+  const messages = isMixed ? ownMessages(request.messages, providers) : request.messages
+  if (model === request.model && messages === request.messages) return request
+  return defined<ModelRequest>({ ...request, model, messages })
+}
+
+/** The messages without what only other providers understand. */
+function ownMessages(
+  messages: readonly Message[],
+  providers: readonly string[],
+): readonly Message[] {
+  if (!messages.some((message) => foreignParts(message, providers).length > 0)) return messages
+  return messages.flatMap((message) => {
+    const foreign = new Set(foreignParts(message, providers))
+    if (foreign.size === 0 || typeof message.content === 'string') return [message]
+    const content = message.content.filter((part) => !foreign.has(part))
+    // The data of the calls came from the same provider as the parts.
+    const toolCalls = message.toolCalls?.map(({ opaque: _foreign, ...call }) => call)
+    if (content.length === 0 && toolCalls === undefined) return []
+    const kept = { ...message, content: content.length === 0 ? '' : content }
+    return [toolCalls === undefined ? kept : { ...kept, toolCalls }]
+  })
+}
+
+function foreignParts({ content }: Message, providers: readonly string[]): readonly Part[] {
+  if (typeof content === 'string') return []
+  return content.filter((part) => {
+    switch (part.type) {
+      case 'reasoning':
+      case 'provider_item':
+        return part.provider === undefined || !providers.includes(part.provider)
+      case 'text':
+      case 'image':
+      case 'file':
+        return false
+      default:
+        return assertNever(part)
+    }
+  })
+}

@@ -1,0 +1,14 @@
+export {
+  bullmqOptions,
+  bullmqProcessor,
+  bullmqQueue,
+  type BullmqJob,
+  type BullmqJobOptions,
+  type BullmqLeaseOptions,
+  type BullmqProcessor,
+  type BullmqQueue,
+  type BullmqQueueOptions,
+  type BullmqRing,
+  type BullmqWorkerOptions,
+} from './queues/bullmq.ts'
+export { sweep, type Sweep, type SweepOptions } from './queues/sweep.ts'
