@@ -220,7 +220,7 @@ describe('what passes', () => {
     await using server = await createFakeServer({ models: ['mine'] })
     await using proxy = await createRecordingProxy({
       upstream: upstreamOf(server),
-      onSkip: (one) => skipped.push(one),
+      onNote: (one) => skipped.push(one),
     })
     const models = await fetch(`${proxy.url}/v1/models?key=k`, {
       headers: { authorization: 'Bearer k' },
