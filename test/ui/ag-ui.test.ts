@@ -29,11 +29,11 @@ interface Seen {
 }
 
 /** A client whose requests are answered in this process. */
-function agentOf(answer: (input: AgUiIds, init: RequestInit) => Response): Seen {
+function agentOf(answer: (input: AgUiIds) => Response): Seen {
   const agent = new HttpAgent({
     url: 'http://localhost/agent',
     threadId: 't1',
-    fetch: async (_url, init = {}) => answer(JSON.parse(String(init.body)) as AgUiIds, init),
+    fetch: async (url, init) => answer((await new Request(url, init).json()) as AgUiIds),
   })
   return { agent, types: [], custom: [] }
 }
@@ -46,7 +46,7 @@ async function run(
     onEvent: ({ event }) => void seen.types.push(event.type),
     onCustomEvent: ({ event }) => void seen.custom.push([event['name'], event['value']]),
     onRunErrorEvent: ({ event }) => {
-      seen.error = String(event['message'])
+      seen.error = event.message
     },
     onRunFailed: ({ error }) => {
       seen.error ??= `failed: ${error.message}`
@@ -131,7 +131,10 @@ describe('read by HttpAgent of @ag-ui/client', () => {
       const stream = decided
         ? Session.streamResume(engine, session)
         : Session.streamReply(engine, session, 'pay')
-      void stream.result.then((done) => (session = done.session))
+      stream.result.then(
+        (done) => (session = done.session),
+        () => undefined,
+      )
       return toAgUiResponse(stream, input)
     })
     await run(seen)

@@ -122,7 +122,7 @@ async function check(chosen: Plan): Promise<number> {
     // A page that goes on after a failure or a stop drops what it had of the answer, and comes back.
     const isAgain = hasFailed && command?.type !== 'send'
     const stayed = isAgain ? await read(events, undefined, start) : await read(events, page.at(-1))
-    page = isAgain ? [stayed] : page.with(-1, stayed)
+    page = isAgain ? [stayed] : [...page.slice(0, -1), stayed]
     const cut = choice % events.length
     const at = sessions[cut]
     const isCut = at?.status === 'idle' && cut < events.length - 1
