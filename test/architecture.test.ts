@@ -49,6 +49,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   middleware: [...run, 'http', 'testing'],
   otel: ['types', 'errors', 'core', 'schema'],
   server: [...ground, 'testing'],
+  proxy: [...provider, 'providers/shared', ...providers, 'testing', 'middleware', 'server'],
   conformance: [...ground, 'run', 'testing', 'stores'],
   cli: [
     ...loop,
@@ -56,6 +57,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
     'testing',
     'middleware',
     'server',
+    'proxy',
     'conformance',
     'stores',
     'images',
@@ -63,7 +65,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** The folders that need Node. All others run wherever there is `fetch`. */
-const nodeFolders = new Set(['server', 'cli'])
+const nodeFolders = new Set(['server', 'proxy', 'cli'])
 
 const entryPoints = sourceFiles.filter(({ folder }) => folder === '')
 const inFolders = sourceFiles.filter(({ folder }) => folder !== '')
