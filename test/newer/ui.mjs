@@ -219,10 +219,7 @@ test('Chat shows answers, approves, denies, answers and gives results', async (c
     await until(() => chat.messages.at(-1).parts.at(-1).text?.endsWith('.'))
     await until(isIdle(chat))
     assert.equal(chat.error, undefined)
-    assert.deepEqual(shown(chat), [
-      ['user', words],
-      ['assistant', ...expected],
-    ])
+    assert.deepEqual(shown(chat), [['user', words], ['assistant'].concat(expected)])
     await validateUIMessages({ messages: chat.messages })
   }
 })
