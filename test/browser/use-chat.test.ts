@@ -12,6 +12,13 @@ describe.skipIf(executablePath === undefined)(
   () => {
     let bundle: Bundle
     let browser: Browser
+  const open = async (url: string): Promise<Page> => {
+    const page = await browser.newPage()
+    // Only stops a test that hangs.
+    page.setDefaultTimeout(500_000)
+    await page.goto(url)
+    return page
+  }
     beforeAll(async () => {
       bundle = bundleService('use-chat')
       const args = [
