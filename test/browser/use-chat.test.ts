@@ -12,13 +12,13 @@ describe.skipIf(executablePath === undefined)(
   () => {
     let bundle: Bundle
     let browser: Browser
-  const open = async (url: string): Promise<Page> => {
-    const page = await browser.newPage()
-    // Only stops a test that hangs.
-    page.setDefaultTimeout(500_000)
-    await page.goto(url)
-    return page
-  }
+    const open = async (url: string): Promise<Page> => {
+      const page = await browser.newPage()
+      // Only stops a test that hangs.
+      page.setDefaultTimeout(500_000)
+      await page.goto(url)
+      return page
+    }
     beforeAll(async () => {
       bundle = bundleService('use-chat')
       const args = [
@@ -36,8 +36,7 @@ describe.skipIf(executablePath === undefined)(
 
     test('sells a ticket: a question, an approval, and a reload in between', async () => {
       await using service = await chatService(bundle)
-      const page = await browser.newPage()
-      await page.goto(service.url)
+      const page = await open(service.url)
       await page.fill('input', 'A train to Ghent')
       await page.press('input', 'Enter')
       await page.click('button.choice:has-text("Aisle")')
@@ -56,14 +55,12 @@ describe.skipIf(executablePath === undefined)(
 
     test('a reload in the middle of an answer goes on with it, and stop ends it for every page', async () => {
       await using service = await chatService(bundle)
-      const page = await browser.newPage()
-      await page.goto(service.url)
+      const page = await open(service.url)
       await page.fill('input', 'A long story')
       await page.press('input', 'Enter')
       await page.waitForSelector('text=Once there was')
       await page.reload()
-      const other = await browser.newPage()
-      await other.goto(page.url())
+      const other = await open(page.url())
       await page.waitForSelector('text=The other trains')
       await page.click('#stop')
       await page.waitForSelector('form button:enabled')
