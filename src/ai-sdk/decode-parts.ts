@@ -1,4 +1,4 @@
-import { AdapterError, StreamError, type AllmError } from '../errors/errors.ts'
+import { AdapterError, StreamError, tooLongAnswer, type AllmError } from '../errors/errors.ts'
 import { mapTexts } from '../errors/redact.ts'
 import { toJsonValue } from '../errors/to-json-value.ts'
 import type { CallSink } from '../http/answer.ts'
@@ -31,10 +31,11 @@ interface Reading {
   readonly warn: Warn
   /** The error for what a model reports or throws. */
   readonly fail: (error: unknown) => AllmError
+  readonly maxBytes: number
 }
 
 /** Makes the reader of one answer, which emits into `sink`. What ends the answer early is thrown. */
-export function partReader(sink: CallSink, { target, warn, fail }: Reading): PartReader {
+export function partReader(sink: CallSink, { target, warn, fail, maxBytes }: Reading): PartReader {
   const { provider, options } = target
   const message = messageBuilder(sink)
   const blockOf = openBlocks()
@@ -48,6 +49,13 @@ export function partReader(sink: CallSink, { target, warn, fail }: Reading): Par
   /** The provider's word for the end of its answer, if a chunk had it. */
   let endWord: string | undefined
   let awaits: string | undefined
+  /** The characters of files and items. The gate counts those of deltas. */
+  let size = 0
+  const bounded = <Kept>(kept: Kept): Kept => {
+    size += JSON.stringify(kept).length
+    if (size > maxBytes) throw tooLongAnswer(sink, maxBytes, 0)
+    return kept
+  }
 
   const push = (part: Value): void => {
     const { type, id, delta, providerMetadata: metadata } = part
@@ -100,28 +108,26 @@ export function partReader(sink: CallSink, { target, warn, fail }: Reading): Par
         if (!hosted.has(id)) message.callDelta(String(id), asText(delta))
         break
       case 'tool-call':
-        if (part['providerExecuted'] === true) message.item(itemOf(part))
+        if (part['providerExecuted'] === true) message.item(bounded(itemOf(part)))
         else {
           calls.add(part['toolCallId'])
           message.endCall(callOf(part, provider))
         }
         break
-      case 'file': {
-        const image = imageOf(part, provider)
-        if (image === undefined) message.item(itemOf(part))
-        else message.image(image)
-        break
-      }
-      case 'tool-approval-request':
-      case 'tool-result':
+      case 'file':
       case 'reasoning-file':
-      case 'custom':
+      case 'tool-result':
+      case 'tool-approval-request':
+      case 'custom': {
         if (type === 'tool-approval-request') awaits = type
+        const image = type === 'file' ? imageOf(part, provider) : undefined
+        if (image !== undefined) message.image(bounded(image))
         // A result that another one replaces, and what is in `message_started` already, are no content.
-        if (part['preliminary'] !== true && part['kind'] !== 'anthropic.message_start') {
-          message.item(itemOf(part))
+        else if (part['preliminary'] !== true && part['kind'] !== 'anthropic.message_start') {
+          message.item(bounded(itemOf(part)))
         }
         break
+      }
       case 'source':
         sources.push(sourceOf(part))
         break
@@ -132,9 +138,11 @@ export function partReader(sink: CallSink, { target, warn, fail }: Reading): Par
       case 'finish': {
         const { reason, word } = endOf(part['finishReason'], endWord)
         if (reason === undefined && options.needsFinishReason !== false) throw unfinished()
+        const isOpen = awaits !== undefined || word === 'pause_turn'
+        const isCalling = reason === 'stop' && calls.size > 0
         message.finish(
           {
-            finishReason: reason === 'stop' && calls.size > 0 ? 'tool_calls' : (reason ?? 'other'),
+            finishReason: isCalling ? 'tool_calls' : ((isOpen ? undefined : reason) ?? 'other'),
             rawFinishReason: word,
             usage: usageOf(part['usage']),
             metadata: defined<JsonObject>({
@@ -185,6 +193,7 @@ function openBlocks(): (part: Value) => Block {
 /** The reasons of all versions, and the words of providers for those that a version may not know. */
 const finishReasons: Readonly<Record<string, FinishReason>> = {
   stop: 'stop',
+  completed: 'stop',
   length: 'length',
   'content-filter': 'content_filter',
   content_filter: 'content_filter',
@@ -201,23 +210,21 @@ function endOf(
   seen: string | undefined,
 ): { readonly reason: FinishReason | undefined; readonly word: string | undefined } {
   const { unified, raw }: Value = isObject(given) ? given : { unified: given }
-  const word = asText(raw)
-  const reason = finishReasons[String(unified)]
-  if (reason !== undefined) return { reason, word }
-  if (unified === 'error' && word !== undefined) return { reason: 'error', word }
-  const said = word ?? seen
-  const meant = said === undefined ? undefined : (finishReasons[said.toLowerCase()] ?? 'other')
-  return { reason: meant, word: said }
+  const word = asText(raw) ?? seen
+  const known = finishReasons[String(unified)]
+  if (known !== undefined || word === undefined) return { reason: known, word }
+  const otherwise = unified === 'error' && word === raw ? 'error' : 'other'
+  return { reason: finishReasons[word.toLowerCase()] ?? otherwise, word }
 }
 
 /** The word with which a provider ends its answer, in a chunk of one of the four formats that most of them speak. */
 function endWordIn(chunk: unknown): string | undefined {
   const { type, response, choices, candidates, delta } = asObject(chunk) ?? {}
-  if (type === 'response.completed' || type === 'response.incomplete') {
-    return asText(asObject(asObject(response)?.['incomplete_details'])?.['reason']) ?? 'stop'
-  }
+  const [, status] = /^response\.(completed|incomplete)$/.exec(String(type)) ?? []
+  const details = asObject(asObject(response)?.['incomplete_details'])
   const end = asObject(asList(choices ?? candidates)[0] ?? delta)
-  return asText(end?.['finish_reason'] ?? end?.['finishReason'] ?? end?.['stop_reason'])
+  const word = end?.['finish_reason'] ?? end?.['finishReason'] ?? end?.['stop_reason']
+  return asText(word) ?? (status && (asText(details?.['reason']) ?? status))
 }
 
 function callOf(
@@ -227,7 +234,6 @@ function callOf(
   return defined<ToolCall>({
     id: String(toolCallId),
     name: String(toolName),
-    rawArguments: undefined,
     ...parseArguments(typeof input === 'string' ? input : (JSON.stringify(input) ?? '')),
     opaque: keep(provider, providerMetadata),
   })
@@ -269,8 +275,8 @@ function citation(value: unknown, textStart: number): Source {
 
 /** The counts of V2 are numbers, those of V3 and V4 have parts. */
 function usageOf(value: unknown): Usage | undefined {
-  const usage = asObject(value) ?? {}
-  const { inputTokens, outputTokens, totalTokens, cachedInputTokens, reasoningTokens, raw } = usage
+  const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens, raw } =
+    asObject(value) ?? {}
   const input: Value = asObject(inputTokens) ?? { total: inputTokens, cacheRead: cachedInputTokens }
   const output: Value = asObject(outputTokens) ?? {
     total: outputTokens,
@@ -283,7 +289,6 @@ function usageOf(value: unknown): Usage | undefined {
   return asUsage({
     inputTokens: input['total'],
     outputTokens: output['total'],
-    totalTokens,
     cachedInputTokens: reported(input['cacheRead'], /cache/i),
     cacheWriteInputTokens: reported(input['cacheWrite'], /creat|write/i),
     reasoningTokens: reported(output['reasoning'], /reason|think|thought/i),
@@ -293,8 +298,7 @@ function usageOf(value: unknown): Usage | undefined {
 /** A warning of the model as one of ours. */
 function tell(value: unknown, warn: Warn): void {
   const { setting, feature, tool, details, message } = asObject(value) ?? {}
-  const name = asObject(tool)?.['name']
-  const named = name === undefined ? asText(setting ?? feature) : `tools.${String(name)}`
+  const named = asText(setting ?? feature ?? asObject(tool)?.['name'])
   const problem = asText(details ?? message) ?? 'the model does not take it'
   warn(named === 'maxOutputTokens' ? 'maxTokens' : (named ?? 'request'), problem)
 }

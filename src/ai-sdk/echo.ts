@@ -56,7 +56,7 @@ export function madeFile(data: unknown): { readonly base64?: string; readonly ur
 
 /** The data of a file in a prompt: base64 or an address, in V4 with a tag. */
 export function fileData({ base64: data, url }: Value, version: Version): unknown {
-  const address = typeof url === 'string' ? new URL(url) : undefined
+  const address = URL.canParse(String(url)) ? new URL(String(url)) : undefined
   if (version !== 'v4') return address ?? data
   return address === undefined ? { type: 'data', data } : { type: 'url', url: address }
 }

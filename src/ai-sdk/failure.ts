@@ -39,25 +39,29 @@ export function modelFailure(error: unknown, call: FailedCall): AllmError {
   if (name === 'AI_LoadAPIKeyError') return new EngineError('missing_key', said, { provider })
   if (name === 'AI_UnsupportedFunctionalityError')
     return new AdapterError('unsupported_feature', said)
-  if (aboutRequest.test(String(name))) return new AdapterError('invalid_request', said)
   // A model that has no schema for failures inside an answer reports them as events that it does not know.
   if (isObject(value) && isObject(value['error'])) return reported(value, value, call)
-  // Where the call succeeded, or nobody answered, the connection broke or the body was not an answer.
-  const isRefusal = statusCode === undefined ? !(error instanceof Error) : Number(statusCode) >= 300
-  if (isRefusal) return reported(error, facts, call)
   const isCall = name === 'AI_APICallError'
   const inner = isCall ? (cause ?? new Error(text)) : error
-  if (aboutAnswer.test(String(isObject(inner) && inner['name']))) return unreadable(inner, call)
-  return reading || isCall
-    ? broken(inner, call)
+  if (isUnreadable(inner)) return unreadable(inner, call)
+  // Where the call succeeded, or nobody answered, the connection broke.
+  const isRefusal = statusCode === undefined ? !(error instanceof Error) : Number(statusCode) >= 300
+  if (isRefusal) return reported(error, facts, call)
+  if (reading || isCall) return broken(inner, call)
+  // The other errors of the AI SDK are about the request, which they hold.
+  return String(name).startsWith('AI_')
+    ? new AdapterError('invalid_request', said)
     : new AdapterError('unknown', said, { cause: error })
 }
 
-/** The errors of the AI SDK about a request. */
-const aboutRequest = /^AI_(?:InvalidPrompt|InvalidArgument|NoSuchModel|LoadSetting)Error$/
-
-/** The errors of the AI SDK about an answer. */
-const aboutAnswer = /^AI_(?:JSONParse|TypeValidation|InvalidResponseData|EmptyResponseBody)Error$/
+/** Whether an error of the AI SDK is about an answer. One that comes first is hidden in the error of a call, with its words. */
+function isUnreadable(error: unknown): boolean {
+  const name = isObject(error) ? String(error['name']) : ''
+  return (
+    /^AI_(?:InvalidResponseData|EmptyResponseBody)Error$/.test(name) ||
+    /^(?:JSON parsing|Type validation) failed/.test(thrownText(error))
+  )
+}
 
 /**
  * Whether an error part is about an event that the model does not know, and that is not a piece of an answer.

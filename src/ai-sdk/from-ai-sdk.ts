@@ -1,6 +1,7 @@
 import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
-import { AdapterError, type AllmError } from '../errors/errors.ts'
+import { AdapterError, defaultMaxResponseBytes, type AllmError } from '../errors/errors.ts'
 import type { CallSink } from '../http/answer.ts'
+import { builtInProviders } from '../make/provider-options.ts'
 import { warningList } from '../providers/shared/call.ts'
 import { embeddedStream } from '../providers/shared/embedded-stream.ts'
 import {
@@ -34,7 +35,7 @@ import { renderCall } from './render-call.ts'
 export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): ChatAdapter {
   assertModel(model)
   assertValid('invalid_options', checkOptions(options))
-  const { provider = providerOf(model), optionsName = model.provider.split('.')[0] ?? '' } = options
+  const { provider = providerOf(model), optionsName = model.provider.replace(/\..*/, '') } = options
   return {
     provider,
     model: model.modelId,
@@ -81,9 +82,7 @@ const checkOptions = /* @__PURE__ */ optionsOf({
 
 /** The name of a model's provider. The names of this package's own adapters are theirs: they have other options and other reasoning. */
 function providerOf({ provider }: AiSdkModel): string {
-  return /^(?:openai|azure|anthropic|gemini|fake|)$/.test(provider)
-    ? `ai-sdk.${provider}`
-    : provider
+  return builtInProviders.includes(provider) ? `ai-sdk.${provider}` : provider
 }
 
 /** The model of a call. What it has of its own cannot be changed: it has another key or another name only if the caller made another. */
@@ -147,7 +146,8 @@ async function* answer(
       reading: reader !== undefined,
       now: call.clock?.now(),
     })
-  const parts = partReader(sink, { target, warn, fail })
+  const { maxResponseBytes: maxBytes = defaultMaxResponseBytes } = call
+  const parts = partReader(sink, { target, warn, fail, maxBytes })
   try {
     const rendered = await renderCall(request, target, warn)
     const options = {

@@ -37,21 +37,20 @@ export async function renderCall(
     ids: toolIds((id) => (target.optionsName === 'anthropic' ? id.replaceAll(/[^\w-]/g, '_') : id)),
   }
   leaveOut(request, ['promptCache'], { warn }, noPlace)
-  // Every field of a request is decided about here or in the table of parameters. A member that is `undefined` counts as absent.
+  // Every field of a request is decided about. A member that is `undefined` counts as absent.
   const fields = {
-    model: undefined,
-    messages: undefined,
     tools: toolsOf(request, context, warn),
     toolChoice: choiceOf(request),
     responseFormat: formatOf(request),
     reasoning: effortOf(request, context, warn),
-    promptCache: undefined,
     providerOptions: optionsOf(request, context, target.options.providerOptions),
-    metadata: undefined,
-  } satisfies Record<Exclude<keyof ModelRequest, keyof typeof parameters>, unknown>
+  } satisfies Record<Exclude<keyof ModelRequest, keyof typeof parameters | NotSent>, unknown>
   const settings = requestSettings(request, parameters, { warn })
   return { ...settings, ...fields, prompt: promptOf(request, context) }
 }
+
+/** The model has its name, the messages are the prompt, and the cache has no setting. */
+type NotSent = 'model' | 'messages' | 'promptCache' | 'metadata'
 
 /** The settings that the specification has, under its names. */
 const parameters = {
@@ -66,7 +65,7 @@ const parameters = {
   parallelToolCalls: undefined,
 } as const
 
-const noPlace = ': this version of the AI SDK has no such setting'
+const noPlace = ': the AI SDK has no such setting'
 
 // Settings
 
@@ -183,17 +182,14 @@ function partsOf({ content }: Message): readonly Part[] {
 
 /** A part of a message. What another provider made is left out. */
 function partOf(part: Part, context: Context): Value[] {
-  const { provider, optionsName } = context
+  const { provider } = context
   switch (part.type) {
     case 'text':
       return [{ type: 'text', text: part.text, providerOptions: optionsOf(part, context) }]
     case 'image': {
-      const { detail: imageDetail, image } = part
-      const isKnown = imageDetail !== undefined && /openai|azure/.test(optionsName)
-      const came = isKnown
-        ? { [optionsName]: { imageDetail } }
-        : kept(image.metadata, provider).metadata
-      return [{ ...filePart(image, context), providerOptions: optionsOf(part, context, came) }]
+      const { metadata } = kept(part.image.metadata, provider)
+      const providerOptions = optionsOf(part, context, metadata)
+      return [{ ...filePart(part.image, context), providerOptions }]
     }
     case 'file':
       return [{ ...filePart(part.file, context), providerOptions: optionsOf(part, context) }]
