@@ -219,7 +219,7 @@ function endOf(
 
 /** The word with which a provider ends its answer, in a chunk of one of the four formats that most of them speak. */
 function endWordIn(chunk: unknown): string | undefined {
-  const { type, response, choices, candidates, delta } = asObject(chunk) ?? {}
+  const { type, response, choices, candidates, delta }: Value = asObject(chunk) ?? {}
   const [, status] = /^response\.(completed|incomplete)$/.exec(String(type)) ?? []
   const details = asObject(asObject(response)?.['incomplete_details'])
   const end = asObject(asList(choices ?? candidates)[0] ?? delta)

@@ -71,11 +71,19 @@ export function itemOf(part: Value): JsonObject {
 
 /** An item as a part of a prompt. One that this version of the AI SDK has no place for is left out. */
 export function itemParts(item: JsonObject, version: Version): readonly Value[] {
-  const { type, toolCallId, toolName, kind, mediaType, providerMetadata } = item
+  const {
+    type,
+    toolCallId,
+    toolName,
+    input: given,
+    kind,
+    mediaType,
+    providerMetadata,
+  }: Value = item
   const options = isObject(providerMetadata) ? { providerOptions: providerMetadata } : {}
   switch (type) {
     case 'tool-call': {
-      const input = parseJson(String(item['input'])) ?? {}
+      const input = parseJson(String(given)) ?? {}
       return [{ type, toolCallId, toolName, input, providerExecuted: true, ...options }]
     }
     case 'tool-result': {

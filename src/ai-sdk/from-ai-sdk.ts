@@ -66,7 +66,8 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): ChatAd
 function assertModel(model: unknown): asserts model is AiSdkModel {
   const { specificationVersion: version, doStream }: Value = isObject(model) ? model : {}
   const isModel = typeof doStream === 'function' && /^v[234]$/.test(String(version))
-  const problem = `must be a language model of the AI SDK (v2, v3 or v4), not ${String(version ?? typeof model)}`
+  const given: unknown = version ?? typeof model
+  const problem = `must be a language model of the AI SDK (v2, v3 or v4), not ${String(given)}`
   assertValid('invalid_options', isModel ? fine : [{ path: 'model', problem }])
 }
 
@@ -92,19 +93,20 @@ function modelFor(
   { apiKey = '' }: AdapterOptions,
   { withKey }: AiSdkOptions,
 ): AiSdkModel {
-  const refuse = (problem: string): never => {
-    throw new AdapterError('unsupported_feature', problem)
-  }
   if (asked !== model.modelId) {
-    return refuse(`the adapter is of ${model.modelId}: make another of ${asked}`)
+    throw unsupported(`the adapter is of ${model.modelId}: make another of ${asked}`)
   }
   if (apiKey.trim() === '') return model
   if (withKey === undefined) {
-    return refuse('the model has a key of its own: an apiKey needs the option withKey')
+    throw unsupported('the model has a key of its own: an apiKey needs the option withKey')
   }
   const other = withKey(apiKey)
   assertModel(other)
   return other
+}
+
+function unsupported(problem: string): AdapterError {
+  return new AdapterError('unsupported_feature', problem)
 }
 
 /**

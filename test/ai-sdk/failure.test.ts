@@ -28,7 +28,10 @@ function refusal(statusCode: number, facts: object = {}): APICallError {
 
 /** What a call to a model that throws rejects with. */
 async function thrownFor(error: unknown): Promise<unknown> {
-  const model = Object.assign(playedModel([]), { doStream: () => Promise.reject(error as Error) })
+  const model = playedModel([])
+  model.doStream = async () => {
+    throw error
+  }
   const engine = createEngine({ adapter: fromAiSdk(model), retry: false })
   return generate(engine, 'hi').catch((failure: unknown) => failure)
 }
