@@ -132,6 +132,7 @@ export {
   type KeyNeed,
   type KeySource,
 } from './core/keys.ts'
+export { consoleTelemetry, type ConsoleTelemetryOptions } from './run/console-telemetry.ts'
 export { onTelemetry, type TelemetryListener, type TelemetryOptions } from './core/on-telemetry.ts'
 export type {
   SpanDetail,

@@ -8,13 +8,30 @@ export {
   type MemoryCacheOptions,
 } from './middleware/cache.ts'
 export {
+  circuitBreaker,
+  type BreakerState,
+  type CircuitBreaker,
+  type CircuitBreakerOptions,
+} from './middleware/circuit-breaker.ts'
+export {
   fallback,
   type FallbackEntry,
   type FallbackOptions,
   type FallbackReason,
 } from './middleware/fallback.ts'
+export { limit, type LimitOptions } from './middleware/limit.ts'
 export type { AdapterFacts } from './middleware/around.ts'
-export { stringifyCassette } from './middleware/cassette.ts'
+export { redactCassette, stringifyCassette } from './middleware/cassette.ts'
+export { cassetteToTest, type CassetteTestOptions } from './middleware/cassette-to-test.ts'
+export {
+  cassetteFile,
+  record,
+  type CassetteSink,
+  type Recorder,
+  type RecordOptions,
+} from './middleware/record.ts'
+export { type RedactionRules } from './middleware/redaction.ts'
+export { replay, type Replay, type ReplayMatch, type ReplayOptions } from './middleware/replay.ts'
 export {
   parseCassette,
   type Cassette,

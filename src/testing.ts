@@ -21,8 +21,8 @@ export {
   type FakeOptions,
   type RecordedCall,
   type RecordedOptions,
-  type FakeStream,
 } from './testing/fake.ts'
+export { type ScriptStream as FakeStream } from './testing/play.ts'
 export { type ScriptOptions } from './testing/script.ts'
 export {
   fakeImages,
@@ -68,3 +68,4 @@ export {
   type RepeatOutcome,
   type RepeatReport,
 } from './testing/repeat.ts'
+export { recordedTools, toolsOf } from './testing/test-tools.ts'

@@ -36,6 +36,8 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   queues: [...ground, 'stores', 'runs'],
   // Types only: a page loads nothing else.
   client: ['types', 'run', 'session', 'runs'],
+  ui: [...run, 'session', 'stores', 'runs'],
+  mcp: [...run, 'tools'],
   images: [...run, 'vision'],
   http: ground,
   vision: ground,
@@ -46,7 +48,9 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   'ai-sdk': [...provider, 'providers/shared'],
   testing: loop,
   middleware: [...run, 'http', 'testing'],
+  otel: ['types', 'errors', 'core', 'schema'],
   server: [...ground, 'testing'],
+  proxy: [...provider, 'providers/shared', ...providers, 'testing', 'middleware', 'server'],
   conformance: [...ground, 'run', 'testing', 'stores'],
   cli: [
     ...loop,
@@ -54,6 +58,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
     'testing',
     'middleware',
     'server',
+    'proxy',
     'conformance',
     'stores',
     'images',
@@ -61,7 +66,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** The folders that need Node. All others run wherever there is `fetch`. */
-const nodeFolders = new Set(['server', 'cli'])
+const nodeFolders = new Set(['server', 'proxy', 'cli'])
 
 const entryPoints = sourceFiles.filter(({ folder }) => folder === '')
 const inFolders = sourceFiles.filter(({ folder }) => folder !== '')

@@ -449,7 +449,7 @@ function isLegalImage({ invalidImages }: Gate, image: unknown): boolean {
   return false
 }
 
-/** Counts that can be added up without end: a count beyond the safe integers is dropped. */
+/** Counts that can be added up without end: a count beyond the safe integers is dropped, and a negative one says nothing. */
 function settleUsage(usage: unknown): Usage | undefined {
   if (!isPlainObject(usage)) return undefined
   const json = settleJson(usage) as JsonObject
@@ -462,7 +462,8 @@ function settleUsage(usage: unknown): Usage | undefined {
 
 function isCount(value: unknown): boolean {
   return (
-    value === undefined || (typeof value === 'number' && Math.abs(value) <= Number.MAX_SAFE_INTEGER)
+    value === undefined ||
+    (typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER)
   )
 }
 

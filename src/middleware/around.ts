@@ -1,9 +1,15 @@
 import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
 import { linkedAbort, unlessStopped } from '../core/abort.ts'
-import { reasonOf, systemClock, type Clock } from '../core/clock.ts'
+import { reasonOf, startTimer, systemClock, type Clock } from '../core/clock.ts'
 import { randomId } from '../core/ids.ts'
 import { emitTelemetry, type SpanDetail } from '../core/telemetry.ts'
-import { AdapterError, cancelledCall, isAllmError, type AnyAllmError } from '../errors/errors.ts'
+import {
+  AdapterError,
+  cancelledCall,
+  isAllmError,
+  timedOutCall,
+  type AnyAllmError,
+} from '../errors/errors.ts'
 import { thrownText } from '../errors/to-json-value.ts'
 import { attributed } from '../http/answer.ts'
 import { collectEventsSync } from '../run/read-stream.ts'
@@ -25,9 +31,13 @@ export interface InnerOptions extends AdapterOptions {
 
 /** One call of a middleware. */
 export interface WrappedCall {
+  /** The provider of the middleware, for what it says by itself. */
+  readonly provider: string
   readonly request: ModelRequest
   readonly options: InnerOptions
   readonly clock: Clock
+  /** When the call began. */
+  readonly start: number
 }
 
 /** What an adapter says about itself, for an adapter around it. */
@@ -105,7 +115,7 @@ async function* played(
   try {
     if (signal.aborted) throw reasonOf(signal)
     const options = { ...given, requestId: call.requestId, signal }
-    for await (const batch of play({ request, options, clock })) {
+    for await (const batch of play({ provider, request, options, clock, start: clock.now() })) {
       if (exit.left) return
       sent += batch.length
       exit.over = isOver(batch)
@@ -165,6 +175,32 @@ export async function* batchesOf(
       if (!isReading) await leaving
     }
   }
+}
+
+/** Waits for something in a middleware, until the call is stopped or its `requestTimeoutMs` has passed. */
+export async function waitFor<T>(promise: Promise<T>, call: WrappedCall): Promise<T> {
+  const { clock, options, start } = call
+  const { requestTimeoutMs, signal } = options
+  if (requestTimeoutMs === undefined) return unlessStopped(promise, signal)
+  const limit = linkedAbort(signal)
+  const cancel = startTimer(clock, Math.max(0, start + requestTimeoutMs - clock.now()), () => {
+    limit.abort(timedOutCall({ ...options, provider: call.provider }, requestTimeoutMs, false))
+  })
+  try {
+    return await unlessStopped(promise, limit.signal)
+  } finally {
+    cancel()
+    limit.unlink()
+  }
+}
+
+/** The options for the adapter inside after a wait: what is left of `requestTimeoutMs`. */
+export function optionsAfterWait({ options, clock, start }: WrappedCall): InnerOptions {
+  const { requestTimeoutMs } = options
+  const waited = clock.now() - start
+  return requestTimeoutMs === undefined || waited === 0
+    ? options
+    : { ...options, requestTimeoutMs: Math.max(1, requestTimeoutMs - waited) }
 }
 
 /** Tells listeners of telemetry what a middleware did. A call without an engine is part of no span: its `spanId` is empty. */

@@ -1,6 +1,8 @@
 import type { ChatAdapter } from '../contracts/adapter.ts'
 import { unlessStopped } from '../core/abort.ts'
 import { randomId } from '../core/ids.ts'
+import { errorToJSON } from '../errors/error-json.ts'
+import { isAllmError } from '../errors/errors.ts'
 import { eventGate } from '../make/gate.ts'
 import { hookFailure } from '../run/context.ts'
 import {
@@ -24,6 +26,9 @@ import {
   batchesOf,
   factsOf,
   isOver,
+  optionsAfterWait,
+  tell,
+  waitFor,
   type AdapterFacts,
   type ModelBatch,
   type WrappedCall,
@@ -97,16 +102,17 @@ interface Cache extends CacheOptions {
 
 async function* cachedCall(cache: Cache, call: WrappedCall): AsyncGenerator<ModelBatch, void> {
   const { request, options } = call
-  const key = await unlessStopped(keyOf(cache, call), options.signal)
+  const key = await waitFor(keyOf(cache, call), call)
   const known = key === undefined ? undefined : await storedAnswer(cache, key, call)
   if (known !== undefined) {
     options.onActivity?.()
+    tell(call, cache.facts, { name: 'cache', to: 'hit' })
     yield* known
     return
   }
   const batches: ModelBatch[] = []
   let writing: Promise<void> | undefined
-  for await (const batch of batchesOf(cache.adapter, request, options)) {
+  for await (const batch of batchesOf(cache.adapter, request, optionsAfterWait(call))) {
     if (key !== undefined) batches.push(batch)
     // It is written before its last event is delivered, because a consumer may stop reading there.
     if (key !== undefined && isOver(batch)) writing = keepAnswer(cache, key, call, batches)
@@ -158,18 +164,20 @@ const entryVersion = 1
 
 /** Keeps an answer that may be used again. A store that fails, and an answer that is not JSON, keep nothing. */
 async function keepAnswer(
-  { store }: Cache,
+  { store, facts }: Cache,
   key: string,
-  { clock }: WrappedCall,
+  call: WrappedCall,
   batches: readonly ModelBatch[],
 ): Promise<void> {
   const whole = wholeAnswer(batches)
   if (whole === undefined) return
   try {
-    const text = JSON.stringify({ version: entryVersion, at: clock.now(), batches: whole })
-    await store.set(key, text)
-  } catch {
+    const at = call.clock.now()
+    await store.set(key, JSON.stringify({ version: entryVersion, at, batches: whole }))
+    tell(call, facts, { name: 'cache', to: 'stored' })
+  } catch (error) {
     // The answer is there; only the next one like it has to be asked for again.
+    tell(call, facts, { name: 'cache', to: 'failed', error: errorToJSON(error) })
   }
 }
 
@@ -193,15 +201,17 @@ const reusable: ReadonlySet<string> = new Set(['stop', 'tool_calls'])
 
 /** The answer that the store has; `undefined` if there is none, or one that cannot be used. */
 async function storedAnswer(
-  { store, ttlMs = Infinity }: Cache,
+  { store, facts, ttlMs = Infinity }: Cache,
   key: string,
   call: WrappedCall,
 ): Promise<readonly ModelBatch[] | undefined> {
   let text: StoredText
   try {
-    text = await unlessStopped(Promise.resolve(store.get(key)), call.options.signal)
+    text = await waitFor(Promise.resolve(store.get(key)), call)
   } catch (error) {
-    if (call.options.signal.aborted) throw error
+    const isTimeout = isAllmError(error) && error.reason === 'timeout'
+    if (call.options.signal.aborted || isTimeout) throw error
+    tell(call, facts, { name: 'cache', to: 'failed', error: errorToJSON(error) })
     return undefined
   }
   const entry = typeof text === 'string' ? parseJson(text) : undefined

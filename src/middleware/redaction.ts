@@ -1,5 +1,11 @@
+import type { AdapterOptions } from '../contracts/adapter.ts'
+import { findKey } from '../core/keys.ts'
 import { keyNames, redactProse } from '../errors/redact.ts'
-import { parseJson } from '../types/guards.ts'
+import { secretsOf } from '../http/secrets.ts'
+import { json } from '../schema/checks.ts'
+import { sameJson } from '../schema/json-schema.ts'
+import type { Script, ScriptedToolCall, ScriptEntry } from '../testing/script.ts'
+import { assertNever, parseJson } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { Message, Part, ToolCall } from '../types/message.ts'
 import type { ModelRequest } from '../types/request.ts'
@@ -25,6 +31,36 @@ export interface Redactor {
   readonly schema: <T extends JsonValue>(value: T) => T
   /** What only its provider can read: the secrets of the call are removed by value, and nothing else. */
   readonly sealed: <T extends JsonValue>(value: T) => T
+  /** The messages and tools that were looked through before: those of a conversation come again with every call. */
+  readonly known: WeakMap<object, object>
+}
+
+/** Makes the redactor of each call of an adapter. Calls with the same secrets share one. */
+export function redactorsOf(
+  provider: string,
+  rules?: RedactionRules,
+): (options: AdapterOptions) => Redactor {
+  let last: Pick<AdapterOptions, 'apiKey' | 'headers'> | undefined
+  let redactor: Redactor | undefined
+  return ({ headers, apiKey = findKey(provider)?.key }) => {
+    if (redactor === undefined || last?.apiKey !== apiKey || !sameJson(last?.headers, headers)) {
+      last = { apiKey, headers }
+      const { clean } = secretsOf({
+        provider,
+        apiKey: isSecret(apiKey) ? apiKey : undefined,
+        headers: Object.fromEntries(
+          Object.entries(headers ?? {}).filter(([, value]) => isSecret(value)),
+        ),
+      })
+      redactor = redactorOf(rules, clean)
+    }
+    return redactor
+  }
+}
+
+/** A key of fewer letters, such as the one of a test server, may be a word of the conversation. */
+function isSecret(value: string | undefined): boolean {
+  return value !== undefined && value.replace(/^\w+\s+/, '').length >= 8
 }
 
 /** Makes a redactor. `clean` removes the secrets of the call by value. */
@@ -40,10 +76,9 @@ export function redactorOf(
   const plain = (text: string): string =>
     patterns.reduce((rest, pattern) => rest.replace(pattern, redacted), redactProse(clean(text)))
   const text = (given: string): string => {
-    const inside = /^\s*[[{]/.test(given) ? parseJson(given) : undefined
+    const inside = jsonIn(given)
     if (inside === undefined) return plain(given)
-    // Parsed from JSON.
-    const changed = JSON.stringify(walk(inside as JsonValue, text, isHidden))
+    const changed = JSON.stringify(walk(inside, text, isHidden))
     return changed === JSON.stringify(inside) ? given : changed
   }
   return {
@@ -51,7 +86,15 @@ export function redactorOf(
     data: (value) => walk(value, text, isHidden),
     schema: (value) => walk(value, plain, () => false),
     sealed: (value) => walk(value, clean, () => false),
+    known: new WeakMap(),
   }
+}
+
+/** The list or object in a text, if it is one that is not nested too deeply. */
+export function jsonIn(text: string): JsonValue | undefined {
+  const value = /^\s*[[{]/.test(text) ? parseJson(text) : undefined
+  // It was read from JSON.
+  return value === undefined || json(value).length > 0 ? undefined : (value as JsonValue)
 }
 
 /** A copy of a JSON value with its texts and names changed. What a hidden name stands for is left out. */
@@ -82,9 +125,21 @@ export function redactRequest(request: ModelRequest, redactor: Redactor): ModelR
   return {
     ...ofData(rest, redactor),
     ...(responseFormat === undefined ? {} : { responseFormat: ofSchema(responseFormat, redactor) }),
-    tools: tools.map((tool) => ofSchema(tool, redactor)),
-    messages: messages.map((message) => redactMessage(message, redactor)),
+    tools: tools.map((tool) => once(tool, redactor, ofSchema)),
+    messages: messages.map((message) => once(message, redactor, redactMessage)),
   }
+}
+
+/** Looks through a value that does not change, unless that was done before. */
+function once<T extends object>(
+  value: T,
+  redactor: Redactor,
+  redact: (value: T, redactor: Redactor) => T,
+): T {
+  const { known } = redactor
+  const clean = known.get(value) ?? redact(value, redactor)
+  known.set(value, clean)
+  return clean as T // It was made from this value.
 }
 
 function ofData<T extends object>(value: T, { data }: Redactor): T {
@@ -100,10 +155,12 @@ function asJson(value: object): JsonObject {
   return value as JsonObject
 }
 
+/** The ids of calls stay as they are: they tie a result to its call, and must differ. */
 function redactMessage(message: Message, redactor: Redactor): Message {
-  const { content, toolCalls, role, ...rest } = message
+  const { content, toolCalls, role, toolCallId, ...rest } = message
   return {
     role,
+    ...(toolCallId === undefined ? {} : { toolCallId }),
     content:
       typeof content === 'string'
         ? redactor.text(content)
@@ -128,9 +185,12 @@ function redactPart(part: Part, redactor: Redactor): Part {
 }
 
 /** A tool call without secrets. Those in its arguments are found in their text as well. */
-export function redactCall<Call extends Partial<ToolCall>>(call: Call, redactor: Redactor): Call {
-  const { opaque, ...rest } = call
-  return { ...ofData(rest, redactor), ...opaqueOf(opaque, redactor) } as Call // Only texts differ.
+function redactCall<Call extends ScriptedToolCall | ToolCall>(
+  call: Call,
+  redactor: Redactor,
+): Call {
+  const { id, name, opaque, ...rest } = call
+  return { id, name, ...ofData(rest, redactor), ...opaqueOf(opaque, redactor) } as Call // Only texts differ.
 }
 
 function opaqueOf(opaque: JsonValue | undefined, { sealed }: Redactor): { opaque?: JsonValue } {
@@ -156,7 +216,7 @@ function digested({
   return { type: 'id', id: facts.join(', '), provider: 'cassette', mimeType }
 }
 
-/** A digest of 64 bits that tells texts apart. It is not made to withstand an attack. */
+/** A digest of 64 bits, which tells texts of many megabytes apart in no time. It is not made to withstand an attack. */
 function digest(text: string): string {
   let left = 0x811c9dc5
   let right = 0xcbf29ce4
@@ -166,4 +226,160 @@ function digest(text: string): string {
     right = Math.imul(right ^ unit, 0x85ebca6b) + at
   }
   return [left, right].map((half) => (half >>> 0).toString(16).padStart(8, '0')).join('')
+}
+
+/**
+ * A script without secrets. A secret that begins in one piece of a text and ends in another is found as well; the pieces between the first and
+ * the last change become one then.
+ */
+export function redactScript(script: Script, redactor: Redactor): Script {
+  const pieces = redactPieces(script, redactor)
+  const isChanged = pieces.size > 0
+  return script.flatMap((entry, at): Script => {
+    const piece = pieces.get(at)
+    // A raw chunk holds its piece of a text in a form that cannot be looked through.
+    if (isChanged && entry[0] === 'raw_chunk') return [['raw_chunk', redacted]]
+    const clean = redactEntry(entry, redactor)
+    return piece === undefined ? [clean] : withPiece(clean, piece)
+  })
+}
+
+/** The pieces of texts that change, by the places of their entries. */
+function redactPieces(script: Script, redactor: Redactor): ReadonlyMap<number, string> {
+  const changed = new Map<number, string>()
+  for (const places of piecesOf(script).values()) {
+    const texts = places.map((at) => pieceOf(script[at]))
+    const whole = texts.join('')
+    const clean = redactor.text(whole)
+    if (clean === whole) continue
+    redistributed(texts, clean).forEach((text, index) => {
+      const at = places[index]
+      if (at !== undefined && text !== texts[index]) changed.set(at, text)
+    })
+  }
+  return changed
+}
+
+/** The places of the entries that are pieces of one text, by a name for that text. */
+export function piecesOf(script: Script): ReadonlyMap<string, readonly number[]> {
+  const places = new Map<string, number[]>()
+  const open: Record<string, number | undefined> = {}
+  script.forEach((entry, at) => {
+    const [tag] = entry
+    let name: string | undefined
+    if (tag === 'text' || tag === 'text_delta' || tag === 'reasoning') {
+      const kind = tag === 'reasoning' ? tag : 'text'
+      const index = entry[2]?.index
+      if (index !== undefined) open[kind] = index ?? undefined
+      name = open[kind] === undefined ? `the ${kind}` : `the ${kind} ${open[kind]}`
+    } else if (tag === 'tool_call_delta') name = `the call ${entry[1].id}`
+    if (name === undefined) return
+    const known = places.get(name)
+    if (known === undefined) places.set(name, [at])
+    else known.push(at)
+  })
+  return places
+}
+
+/** The piece of a text that an entry is. */
+export function pieceOf(entry: ScriptEntry | undefined): string {
+  switch (entry?.[0]) {
+    case 'text':
+    case 'text_delta':
+    case 'reasoning':
+      return entry[1]
+    case 'tool_call_delta':
+      return entry[1].argumentsDelta ?? ''
+    default:
+      return ''
+  }
+}
+
+/** A changed text in the pieces of the old one: what comes before and after the change stays where it is. */
+function redistributed(pieces: readonly string[], clean: string): readonly string[] {
+  const whole = pieces.join('')
+  const shorter = Math.min(whole.length, clean.length)
+  let before = 0
+  while (before < shorter && whole[before] === clean[before]) before++
+  let after = 0
+  while (after < shorter - before && whole.at(-1 - after) === clean.at(-1 - after)) after++
+  const middle = clean.slice(before, clean.length - after)
+  const end = whole.length - after
+  let from = 0
+  let isPlaced = false
+  return pieces.map((piece, index) => {
+    const to = from + piece.length
+    const holdsChange = !isPlaced && (to > before || index === pieces.length - 1)
+    isPlaced ||= holdsChange
+    const kept = whole.slice(from, Math.min(to, before))
+    const rest = whole.slice(Math.max(from, end), to)
+    from = to
+    return kept + (holdsChange ? middle : '') + rest
+  })
+}
+
+/** An entry with another piece. Without one it is left out, unless it says more than that. */
+function withPiece(entry: ScriptEntry, piece: string): Script {
+  switch (entry[0]) {
+    case 'text':
+      if (piece === '' && entry[2] === undefined) return []
+      return [entry[2] === undefined ? ['text', piece] : ['text', piece, entry[2]]]
+    case 'text_delta':
+      return piece === '' ? [] : [['text_delta', piece]]
+    case 'reasoning':
+      return [entry[2] === undefined ? ['reasoning', piece] : ['reasoning', piece, entry[2]]]
+    case 'tool_call_delta':
+      if (piece === '' && entry[1].name === undefined) return []
+      return [['tool_call_delta', { ...entry[1], argumentsDelta: piece }]]
+    default:
+      return [entry]
+  }
+}
+
+/** An entry without secrets, except those in its piece of a text. */
+function redactEntry(entry: ScriptEntry, redactor: Redactor): ScriptEntry {
+  switch (entry[0]) {
+    case 'text':
+    case 'text_delta':
+    case 'tool_call_delta':
+    case 'headers':
+    case 'delay':
+    case 'sleep':
+      return entry
+    case 'tool_call':
+      return ['tool_call', redactCall(entry[1], redactor)]
+    case 'image':
+      return ['image', entry[1].type === 'base64' ? entry[1] : ofData(entry[1], redactor)]
+    case 'reasoning': {
+      const [, text, details] = entry
+      if (details === undefined) return entry
+      const { opaque, ...rest } = details
+      return ['reasoning', text, { ...ofData(rest, redactor), ...opaqueOf(opaque, redactor) }]
+    }
+    case 'finish': {
+      const [, reason, details] = entry
+      if (details === undefined) return entry
+      const { message, ...rest } = details
+      const kept = message === undefined ? {} : { message: redactMessage(message, redactor) }
+      return ['finish', reason, { ...ofData(rest, redactor), ...kept }]
+    }
+    case 'start': {
+      const { id, ...rest } = entry[1]
+      return ['start', { ...(id === undefined ? {} : { id }), ...ofData(rest, redactor) }]
+    }
+    case 'text_end':
+    case 'usage':
+    case 'raw_chunk':
+    case 'failure':
+    case 'error':
+    case 'ok':
+    case 'preflight_error':
+    case 'error_event':
+    case 'stream_error':
+      return entry.map((item: unknown, at) =>
+        at === 0 ? item : redactor.data(item as JsonValue),
+      ) as unknown as ScriptEntry // Only texts differ.
+    default:
+      return assertNever(entry)
+  }
 }

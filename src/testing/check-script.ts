@@ -1,4 +1,13 @@
-import { adapterErrorReasons, streamErrorReasons, ValidationError } from '../errors/errors.ts'
+import {
+  adapterErrorReasons,
+  engineErrorReasons,
+  imageAdapterErrorReasons,
+  sessionErrorReasons,
+  streamErrorReasons,
+  toolErrorReasons,
+  ValidationError,
+  validationErrorReasons,
+} from '../errors/errors.ts'
 import {
   assertValid,
   positiveInteger,
@@ -21,8 +30,8 @@ import {
   within,
   type Check,
 } from '../schema/checks.ts'
-import { toolCall, validateMessage } from '../schema/validate.ts'
-import type { Issue } from '../types/error-data.ts'
+import { source, toolCall, validateImage, validateMessage, warning } from '../schema/validate.ts'
+import { errorKinds, type CauseData, type ErrorKind, type Issue } from '../types/error-data.ts'
 import { finishReasons, type ModelResponse, usageFields } from '../types/response.ts'
 import {
   isScriptCursor,
@@ -30,6 +39,13 @@ import {
   toScript,
   unknownTag,
   vocabularyOf,
+  type ScriptedBlock,
+  type ScriptedFailure,
+  type ScriptedFinish,
+  type ScriptedReasoning,
+  type ScriptedStart,
+  type ScriptedTextEnd,
+  type ScriptedToolCallDelta,
   type ScriptEntry,
   type ScriptInput,
   type ScriptOptions,
@@ -156,11 +172,15 @@ function named(entry: readonly unknown[]): string {
   return `${String(entry[0])} (${of})`
 }
 
-/** `finish` is the last entry, `preflight_error` and `headers` the first, and `ok` the only one. */
+/** `finish` and `failure` are the last entry, `preflight_error`, `headers` and `start` the first, and `ok` the only one. */
 function checkEnds(entries: readonly (readonly unknown[])[]): readonly Issue[] {
   for (const [index, [tag]] of entries.entries()) {
-    if (tag === 'finish' && index < entries.length - 1) {
-      return within(index + 1, [{ path: '', problem: 'comes after finish, which ends the call' }])
+    if ((tag === 'finish' || tag === 'failure') && index < entries.length - 1) {
+      return within(index + 1, [{ path: '', problem: `comes after ${tag}, which ends the call` }])
+    }
+    if (tag === 'start' && entries.slice(0, index).some(([before]) => !early.has(before))) {
+      const problem = 'says what the answer begins with, so it must come first'
+      return within(index, [{ path: '', problem }])
     }
     if (tag === 'ok' && entries.length > 1) {
       const problem =
@@ -179,6 +199,9 @@ function checkEnds(entries: readonly (readonly unknown[])[]): readonly Issue[] {
   }
   return fine
 }
+
+/** What may come before the start of an answer. */
+const early: ReadonlySet<unknown> = new Set(['headers', 'delay', 'sleep'])
 
 /** A tool call is completed once, and no entry adds to it afterwards. */
 function checkCalls(entries: readonly (readonly unknown[])[]): readonly Issue[] {
@@ -226,7 +249,15 @@ const scriptedToolCall: Check = shape(
   { arguments: jsonObject, rawArguments: text, opaque: json },
 )
 
-const toolCallDelta: Check = shape({ id: someText, argumentsDelta: text }, { name: someText })
+const toolCallDelta: Check = shapeOf<ScriptedToolCallDelta>(
+  { id: someText },
+  { argumentsDelta: text, name: someText },
+)
+
+const blockIndex: Check = must(
+  'a finite number or null',
+  (value) => value === null || Number.isFinite(value),
+)
 
 const term: Check = tuple([must('a reason or any other value', (value) => value !== undefined)])
 
@@ -270,7 +301,7 @@ const errorDetails: Check = (value) => {
   let issues = jsonObject(value)
   if (issues.length > 0 || !isPlainObject(value)) return issues
   for (const [key, member] of Object.entries(value)) {
-    const check = Object.hasOwn(detailChecks, key) ? detailChecks[key] : undefined
+    const check = isDetail(key) ? detailChecks[key] : undefined
     if (check !== undefined) issues = join(issues, within(key, check(member)))
     else if (isMisspelt(key)) issues = join(issues, [{ path: '', problem: misspelt(key) }])
   }
@@ -285,13 +316,46 @@ const streamReason: Check = reasonCheck(streamErrorReasons)
 
 /** The check of an entry, by its tag. */
 const checks: Readonly<Record<ScriptEntry[0], Check>> = {
-  text: tuple([text]),
-  reasoning: tuple([text], [shape({}, { opaque: json, item: jsonObject })]),
+  start: tuple([
+    shapeOf<ScriptedStart>(
+      {},
+      { id: text, model: text, usage: usageCheck, warnings: listOf(warning) },
+    ),
+  ]),
+  text: tuple([text], [shapeOf<ScriptedBlock>({}, { index: blockIndex, more: flag })]),
+  text_end: tuple(
+    [],
+    [shapeOf<ScriptedTextEnd>({}, { index: blockIndex, text, sources: listOf(source) })],
+  ),
+  reasoning: tuple(
+    [text],
+    [
+      shapeOf<ScriptedReasoning>(
+        {},
+        { opaque: json, item: jsonObject, index: blockIndex, more: flag, text },
+      ),
+    ],
+  ),
+  image: tuple([validateImage]),
   tool_call: tuple([scriptedToolCall]),
   tool_call_delta: tuple([toolCallDelta]),
   usage: tuple([usageCheck]),
   raw_chunk: tuple([json]),
-  finish: tuple([oneOf(finishReasons)], [shape({}, { open: flag })]),
+  finish: tuple(
+    [oneOf(finishReasons)],
+    [
+      shapeOf<ScriptedFinish>(
+        {},
+        {
+          open: flag,
+          rawFinishReason: text,
+          metadata: jsonObject,
+          sources: listOf(source),
+          message: validateMessage,
+        },
+      ),
+    ],
+  ),
   headers: tuple([]),
   delay: tuple([milliseconds]),
   sleep: tuple([milliseconds]),
@@ -300,8 +364,31 @@ const checks: Readonly<Record<ScriptEntry[0], Check>> = {
   preflight_error: failure(adapterReason, { location: someText }),
   error_event: failure(adapterReason, { open: flag }),
   stream_error: failure(streamReason, { by: oneOf(['end', 'reset']) }),
+  failure: (entry) => tuple([text, failureFields])(entry).concat(kindIssues(entry)),
   error: (entry) =>
     (Array.isArray(entry) && entry.length > 2 ? failure(adapterReason) : term)(entry),
+}
+
+/** The reason of a failure is one of its kind. */
+function kindIssues(entry: unknown): readonly Issue[] {
+  if (!Array.isArray(entry) || !isPlainObject(entry[2])) return fine
+  const { kind = 'adapter' } = entry[2]
+  const reasons = typeof kind === 'string' && isErrorKind(kind) ? reasonsOf[kind] : undefined
+  return reasons === undefined ? fine : within(1, reasonCheck(reasons)(entry[1]))
+}
+
+function isErrorKind(kind: string): kind is ErrorKind {
+  return Object.hasOwn(reasonsOf, kind)
+}
+
+const reasonsOf: Readonly<Record<ErrorKind, readonly string[]>> = {
+  adapter: adapterErrorReasons,
+  stream: streamErrorReasons,
+  tool: toolErrorReasons,
+  engine: engineErrorReasons,
+  validation: validationErrorReasons,
+  session: sessionErrorReasons,
+  image_adapter: imageAdapterErrorReasons,
 }
 
 /** A failure, and the fields of its details that are about the connection. */
@@ -343,7 +430,7 @@ const retryAfter: Check = must(
   (value) => typeof value === 'number' && value >= 0,
 )
 
-const detailChecks: Readonly<Record<string, Check>> = {
+const detailChecks = {
   message: text,
   status: positiveInteger,
   retryAfterMs: retryAfter,
@@ -353,6 +440,28 @@ const detailChecks: Readonly<Record<string, Check>> = {
   eventIndex: must('a number of events', (value) => typeof value === 'number' && value >= 0),
   metadata: jsonObject,
   cause: json,
+} satisfies Readonly<Record<string, Check>>
+
+const { requestId: _ownId, ...failureChecks } = detailChecks
+
+const kindFields = {
+  kind: oneOf(errorKinds),
+  issues: listOf(shape({ path: text, problem: text })),
+}
+
+const failureFields: Check = shape({}, {
+  ...failureChecks,
+  ...kindFields,
+  causes: listOf(
+    shapeOf<CauseData>(
+      { kind: oneOf(errorKinds), reason: text, message: text },
+      { ...failureChecks, ...kindFields, requestId: text, toolName: text, toolCallId: text },
+    ),
+  ),
+} satisfies Readonly<Record<keyof ScriptedFailure, Check>>)
+
+function isDetail(key: string): key is keyof typeof detailChecks {
+  return Object.hasOwn(detailChecks, key)
 }
 
 /** The fields that an error takes from its details; the others are its metadata. */

@@ -1,17 +1,7 @@
 import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
-import { linkedAbort } from '../core/abort.ts'
 import { systemClock } from '../core/clock.ts'
 import { retry, type RetryPlan } from '../core/retry.ts'
-import { idleTimer } from '../core/timers.ts'
-import {
-  AdapterError,
-  isAllmError,
-  StreamError,
-  timedOutCall,
-  ValidationError,
-} from '../errors/errors.ts'
-import { thrownText } from '../errors/to-json-value.ts'
-import { eventGate } from '../make/gate.ts'
+import { AdapterError, isAllmError, ValidationError } from '../errors/errors.ts'
 import { failureOf } from '../run/collector.ts'
 import { collectBatches } from '../run/read-stream.ts'
 import { retryPlan } from '../run/retry-policy.ts'
@@ -24,11 +14,11 @@ import {
   positiveInteger,
   type Check,
 } from '../schema/checks.ts'
-import type { ModelEvent } from '../types/events.ts'
 import type { ModelRequest } from '../types/request.ts'
 import type { ModelResponse, Usage } from '../types/response.ts'
 import { isFlat, usageCheck, validateScript } from './check-script.ts'
-import { compileScript, stoppedBy, type Section } from './interpret.ts'
+import { compileScript, stoppedBy } from './interpret.ts'
+import { playStream, type BegunCall, type ScriptStream } from './play.ts'
 import {
   createScriptCursor,
   toScript,
@@ -84,7 +74,7 @@ export interface Fake extends ChatAdapter {
   readonly openStreams: number
   /** The number of scripts that were not played. */
   readonly remaining: number
-  stream(request: ModelRequest, options?: AdapterOptions): FakeStream
+  stream(request: ModelRequest, options?: AdapterOptions): ScriptStream
   generate(request: ModelRequest, options?: AdapterOptions): Promise<ModelResponse>
   /** Throws a `ValidationError` if there are scripts that were not played. */
   assertDone(): void
@@ -239,120 +229,26 @@ async function foldCall(call: FakeCall): Promise<ModelResponse> {
   return response
 }
 
-type Batches = AsyncGenerator<readonly ModelEvent[], undefined>
-
-type Step = Promise<IteratorResult<readonly ModelEvent[], undefined>>
-
-/** An adapter's stream that can also be read by hand. */
-export interface FakeStream extends AsyncIterable<readonly ModelEvent[]> {
-  next(): Step
-  /** Leaves the stream. A wait that is under way ends at once. */
-  return(): Step
-  [Symbol.asyncIterator](): FakeStream
-}
-
-/** The consumer's way out of a stream. */
-interface Exit {
-  left: boolean
-  /** Ends the wait that is under way. */
-  endWait: (() => void) | undefined
-}
-
-/** The stream of one call. Nothing happens before the first `next()`. */
-function streamCall(call: FakeCall): FakeStream {
-  const exit: Exit = { left: false, endWait: undefined }
-  const batches = playCall(call, exit)
-  const stream: FakeStream = {
-    next: () => batches.next(),
-    return() {
-      exit.left = true
-      exit.endWait?.()
-      return batches.return(undefined)
+/** The stream of one call. */
+function streamCall(call: FakeCall): ScriptStream {
+  const { fake, request, options } = call
+  return playStream({
+    provider,
+    request,
+    options,
+    begin() {
+      fake.openStreams++
+      return beginCall(call)
     },
-    [Symbol.asyncIterator]: () => stream,
-  }
-  return stream
-}
-
-/** Plays one call from its script to its batches: one batch between two waits. */
-async function* playCall(call: FakeCall, exit: Exit): Batches {
-  const { fake, options } = call
-  let sent = 0
-  fake.openStreams++
-  try {
-    const { requestId, sections } = beginCall(call)
-    let made = 0
-    const newId = options.newId ?? ((kind: string) => `fake-${kind}-${++made}`)
-    const gate = eventGate({ provider, requestId, newId, history: call.request.messages })
-    let waited = 0
-    for (const { delayMs, events } of sections) {
-      if (delayMs !== undefined) {
-        await pause(options, exit, { delayMs, waited, sent, requestId })
-        waited += delayMs
-      }
-      if (options.signal?.aborted === true)
-        throw stoppedBy(options.signal, { provider, requestId }, sent)
-      options.onActivity?.()
-      if (events.length === 0) continue
-      sent += events.length
-      yield gate.settle(events)
-      if (gate.problem !== undefined) throw gate.problem
-    }
-  } catch (error) {
-    if (exit.left) return
-    if (sent === 0) throw error
-    const failure = isAllmError(error)
-      ? error
-      : new StreamError('unknown', thrownText(error), { cause: error })
-    yield [{ type: 'error', error: failure.toJSON() }]
-  } finally {
-    fake.openStreams--
-    fake.options.cleanupObserver?.()
-  }
-}
-
-interface Pause {
-  readonly delayMs: number
-  /** The waits before this one. */
-  readonly waited: number
-  /** The number of events before the pause. */
-  readonly sent: number
-  readonly requestId: string
-}
-
-/** Waits as long as the script says. The signal, the caller's timeout and a consumer that stops reading end the wait early. */
-async function pause(
-  { signal, clock = systemClock, requestTimeoutMs, streamTimeoutMs }: AdapterOptions,
-  exit: Exit,
-  { delayMs, waited, sent, requestId }: Pause,
-): Promise<void> {
-  const stop = linkedAbort(signal)
-  const begun = sent > 0
-  const left = requestTimeoutMs === undefined ? undefined : requestTimeoutMs - waited
-  const idle = idleTimer(clock, (ms) => {
-    const limit = begun ? ms : (requestTimeoutMs ?? ms)
-    stop.abort(timedOutCall({ provider, requestId }, limit, begun))
+    end() {
+      fake.openStreams--
+      fake.options.cleanupObserver?.()
+    },
   })
-  exit.endWait = () => stop.abort(new Error('the consumer left the stream'))
-  try {
-    // The sleep starts first, so that it wins when both end at the same time.
-    const slept = clock.sleep(delayMs, stop.signal)
-    idle.reset(begun ? streamTimeoutMs : left)
-    await slept
-  } catch (error) {
-    throw stop.signal.aborted ? stoppedBy(stop.signal, { provider, requestId }, sent) : error
-  } finally {
-    idle.stop()
-    stop.unlink()
-    exit.endWait = undefined
-  }
 }
 
 /** Records a call and takes its script. Throws the failures that come before the first event. */
-function beginCall(call: FakeCall): {
-  readonly requestId: string
-  readonly sections: readonly Section[]
-} {
+function beginCall(call: FakeCall): BegunCall {
   const { fake, request, options } = call
   fake.log.add({ ...request, messages: [...request.messages] }, options)
   fake.options.record?.(request, withoutKey(options))

@@ -1,3 +1,4 @@
+import { errorFromJSON } from '../errors/error-json.ts'
 import {
   AdapterError,
   adapterErrorReasons,
@@ -8,6 +9,7 @@ import {
   type AdapterErrorDetails,
   type AdapterErrorReason,
   type AllmError,
+  type AnyAllmError,
   type StreamErrorReason,
 } from '../errors/errors.ts'
 import {
@@ -17,6 +19,7 @@ import {
   type MessageBuilder,
 } from '../make/message-builder.ts'
 import { collectEventsSync } from '../run/read-stream.ts'
+import type { CauseData, ErrorData } from '../types/error-data.ts'
 import type { ModelEvent } from '../types/events.ts'
 import { assertNever, defined } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
@@ -30,6 +33,10 @@ import {
   unknownTag,
   type HarnessEntry,
   type Script,
+  type ScriptedBlock,
+  type ScriptedFinish,
+  type ScriptedReasoning,
+  type ScriptedTextEnd,
   type ScriptedToolCall,
   type ScriptEntry,
   type ScriptInput,
@@ -52,7 +59,7 @@ export interface ScriptCall {
 /** A script, compiled into the events of one call. */
 export interface CompiledScript {
   /** The call fails with this error before its first event; then there are no sections. */
-  readonly preflight?: AdapterError | StreamError
+  readonly preflight?: AnyAllmError
   /** The events, in order, cut at the waits. The first event is `message_started`. */
   readonly sections: readonly Section[]
   /** The last usage that the script states, also when the script fails before its end. */
@@ -72,7 +79,11 @@ export interface Section {
 export function compileScript(input: ScriptInput, call: ScriptCall): CompiledScript {
   const script = toScript(input)
   const [first] = script
-  if (first?.[0] === 'preflight_error' || (first?.[0] === 'error' && first.length === 3)) {
+  if (
+    first?.[0] === 'preflight_error' ||
+    first?.[0] === 'failure' ||
+    (first?.[0] === 'error' && first.length === 3)
+  ) {
     return { preflight: scriptedFailure(first, call), sections: [] }
   }
   const run = scriptRun(call, script)
@@ -136,8 +147,14 @@ function wholeCall(input: ScriptInput): Script | undefined {
 interface ScriptRun {
   readonly call: ScriptCall
   readonly builder: MessageBuilder
+  /** The script says by itself what the answer begins with. */
+  readonly hasStart: boolean
   readonly emit: (event: ModelEvent) => void
   readonly sections: { readonly delayMs: number | undefined; readonly events: ModelEvent[] }[]
+  /** The text block that the next text goes to. With `more`, other blocks do not complete it. */
+  text: OpenBlock | undefined
+  /** The reasoning block that the next reasoning goes to. */
+  reasoning: OpenBlock | undefined
   /** Tool calls that came in pieces and are not complete, in the order of their first pieces. */
   readonly openCalls: Map<string, { readonly name: string; readonly raw: string }>
   /** The names of calls by their ids, as far as entries give them. A call is started with its name, also when that comes later. */
@@ -147,12 +164,22 @@ interface ScriptRun {
   /** Counts raw chunks as well, emitted or not. */
   eventCount: number
   usage: Usage | undefined
+  /** The message of the script, if it has one. */
+  message: Message | undefined
   ended: boolean
+}
+
+interface OpenBlock {
+  readonly index: number | undefined
+  readonly more: boolean
 }
 
 function scriptRun(call: ScriptCall, script: Script): ScriptRun {
   const { provider, requestId = '', includeRawChunks = false } = call
-  const emit = (event: ModelEvent): void => {
+  const emit = (made: ModelEvent): void => {
+    const { message } = run
+    const replaced = made.type === 'message_completed' && message !== undefined
+    const event = replaced ? { ...made, message } : made
     run.eventCount++
     if (event.type === 'raw_chunk' && !includeRawChunks) return
     const last = run.waitMs === undefined ? run.sections.at(-1) : undefined
@@ -165,13 +192,17 @@ function scriptRun(call: ScriptCall, script: Script): ScriptRun {
   const run: ScriptRun = {
     call,
     builder: messageBuilder({ provider, requestId, emit, bounded: false, rawChunks: true }),
+    hasStart: script.some(([tag]) => tag === 'start'),
     emit,
     sections: [],
+    text: undefined,
+    reasoning: undefined,
     openCalls: new Map(),
     names: callNames(script),
     waitMs: undefined,
     eventCount: 0,
     usage: undefined,
+    message: undefined,
     ended: false,
   }
   return run
@@ -190,19 +221,18 @@ function callNames(script: Script): ReadonlyMap<string, string> {
 /** Adds the events of an entry, given the entries before it. */
 function addEntry(run: ScriptRun, entry: ScriptEntry): void {
   switch (entry[0]) {
+    case 'start':
+      // The event comes with the first content.
+      return run.builder.head(entry[1])
     case 'text':
     case 'text_delta':
-      // The builder emits no empty deltas; a script may ask for one.
-      if (entry[1] !== '') return headed(run).text(entry[1])
-      headed(run).start()
-      return run.emit({ type: 'text_delta', delta: '' })
-    case 'reasoning': {
-      const builder = nextBlock(run)
-      const { item, opaque } = entry[2] ?? {}
-      if (item !== undefined) return builder.item(item)
-      builder.reasoning(entry[1])
-      return builder.endReasoning(opaque)
-    }
+      return addText(run, entry[1], entry[2])
+    case 'text_end':
+      return endText(run, entry[1])
+    case 'reasoning':
+      return addReasoning(run, entry[1], entry[2])
+    case 'image':
+      return nextBlock(run).image(entry[1])
     case 'tool_call':
       return completeCall(run, entry[1])
     case 'tool_call_delta':
@@ -218,7 +248,8 @@ function addEntry(run: ScriptRun, entry: ScriptEntry): void {
     case 'delay':
       return addWait(run, entry[1])
     case 'finish':
-      return finishMessage(run, entry[1])
+      return finishMessage(run, entry[1], entry[2])
+    case 'failure':
     case 'error':
     case 'error_event':
     case 'stream_error':
@@ -237,9 +268,51 @@ function addEntry(run: ScriptRun, entry: ScriptEntry): void {
 }
 
 /** The builder, which knows what `message_started` says. */
-function headed({ builder, call }: ScriptRun): MessageBuilder {
-  if (!builder.started) builder.head({ model: call.model })
+function headed({ builder, call, hasStart }: ScriptRun): MessageBuilder {
+  if (!builder.started && !hasStart) builder.head({ model: call.model })
   return builder
+}
+
+function addText(run: ScriptRun, delta: string, { index, more = false }: ScriptedBlock = {}): void {
+  const block = { index: placeOf(index, run.text), more }
+  const { text } = run
+  if (text !== undefined && text.index !== block.index) closeText(run)
+  run.text = block
+  const builder = headed(run)
+  if (delta !== '') return builder.text(delta, block.index)
+  // The builder emits no empty deltas; a script may ask for one.
+  builder.start()
+  run.emit(defined<TextDelta>({ type: 'text_delta', delta, index: block.index }))
+}
+
+type TextDelta = Extract<ModelEvent, { type: 'text_delta' }>
+
+/** The index of an entry's block: its own, or that of the block that is open. */
+function placeOf(
+  given: number | null | undefined,
+  open: OpenBlock | undefined,
+): number | undefined {
+  return given === undefined ? open?.index : (given ?? undefined)
+}
+
+function endText(run: ScriptRun, { index, text, sources }: ScriptedTextEnd = {}): void {
+  const place = placeOf(index, run.text)
+  headed(run).endText(place, text, sources)
+  if (run.text?.index === place) run.text = undefined
+}
+
+function addReasoning(run: ScriptRun, delta: string, details: ScriptedReasoning = {}): void {
+  const { item, opaque, more = false, text } = details
+  const index = placeOf(details.index, run.reasoning)
+  const builder = nextBlock(run)
+  if (item !== undefined) return builder.item(item)
+  builder.reasoning(delta, index)
+  if (more) {
+    run.reasoning = { index, more }
+    return
+  }
+  if (run.reasoning?.index === index) run.reasoning = undefined
+  builder.endReasoning(opaque, index, text)
 }
 
 /** A chunk that is not shown still ends a silence: it is a section without events. In a provider's format a chunk may come before the message starts. */
@@ -255,9 +328,16 @@ function addRaw(run: ScriptRun, chunk: JsonValue): void {
 
 /** The builder, with the open text block completed, so that another block can follow. */
 function nextBlock(run: ScriptRun): MessageBuilder {
-  const builder = headed(run)
-  builder.endText()
-  return builder
+  closeText(run)
+  return headed(run)
+}
+
+/** Completes the text block that is open, unless more of it comes later. */
+function closeText(run: ScriptRun): void {
+  const { text } = run
+  if (text === undefined || text.more) return
+  headed(run).endText(text.index)
+  run.text = undefined
 }
 
 function addCallDelta(
@@ -270,7 +350,7 @@ function addCallDelta(
   // A name on a later piece does not start the call again.
   if (known === undefined) builder.startCall(id, called)
   builder.callDelta(id, argumentsDelta)
-  run.openCalls.set(id, { name: called, raw: (known?.raw ?? '') + argumentsDelta })
+  run.openCalls.set(id, { name: called, raw: (known?.raw ?? '') + (argumentsDelta ?? '') })
 }
 
 function completeCall(run: ScriptRun, call: ScriptedToolCall): void {
@@ -285,7 +365,7 @@ function completeCall(run: ScriptRun, call: ScriptedToolCall): void {
  * Missing arguments are parsed from `rawArguments`, or from the pieces before. Text that is not a JSON object gives `{}` and is
  * kept in `rawArguments`.
  */
-function scriptedCall(call: ScriptedToolCall, streamed: string | undefined): ToolCall {
+export function scriptedCall(call: ScriptedToolCall, streamed: string | undefined): ToolCall {
   const { id, name, opaque } = call
   const raw = call.rawArguments ?? (call.arguments === undefined ? streamed : undefined)
   return defined<ToolCall>({
@@ -302,15 +382,23 @@ function addWait(run: ScriptRun, ms: number): void {
 }
 
 /** Completes the open blocks, then the message. A call without any name has its id as its name. */
-function finishMessage(run: ScriptRun, reason?: FinishReason): void {
+function finishMessage(
+  run: ScriptRun,
+  reason?: FinishReason,
+  { rawFinishReason, metadata, sources, message }: ScriptedFinish = {},
+): void {
   const builder = nextBlock(run)
   for (const [id, { name, raw }] of run.openCalls) {
     builder.endCall(scriptedCall({ id, name }, raw))
   }
-  builder.finish({
+  const end = {
     finishReason: reason ?? (builder.calls.length > 0 ? 'tool_calls' : 'stop'),
+    rawFinishReason,
     usage: run.call.usage ?? run.usage,
-  })
+    metadata,
+  }
+  run.message = message
+  builder.finish(end, sources)
   run.ended = true
 }
 
@@ -401,7 +489,7 @@ function responseEnd(
 
 /** The entries that fail. */
 type FailureEntry =
-  | Extract<SpecEntry, readonly ['error', unknown]>
+  | Extract<SpecEntry, readonly ['error', unknown] | readonly ['failure', ...unknown[]]>
   | Extract<
       HarnessEntry,
       readonly ['error' | 'preflight_error' | 'error_event' | 'stream_error', ...unknown[]]
@@ -420,7 +508,15 @@ function scriptedFailure(
   entry: FailureEntry,
   { provider, requestId }: ScriptCall,
   eventIndex?: number,
-): AdapterError | StreamError {
+): AnyAllmError {
+  if (entry[0] === 'failure') {
+    const [, reason, { kind = 'adapter', message = defaultFailureMessage, ...details }] = entry
+    const ofRun = (cause: CauseData): CauseData => defined<CauseData>({ ...cause, requestId })
+    const causes = details.causes?.map(ofRun)
+    return errorFromJSON(
+      defined<ErrorData>({ provider, requestId, ...details, causes, kind, reason, message }),
+    )
+  }
   if (entry.length === 2) {
     const [, term] = entry
     const reason = adapterReason(term)

@@ -1,19 +1,76 @@
 import { ValidationError } from '../errors/errors.ts'
+import type { ErrorData } from '../types/error-data.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
-import type { ToolCall } from '../types/message.ts'
+import type { Image } from '../types/media.ts'
+import type { Message, Source, ToolCall } from '../types/message.ts'
 import type { ModelRequest } from '../types/request.ts'
 import type { FinishReason, ModelResponse, Usage } from '../types/response.ts'
+import type { Warning } from '../types/warning.ts'
 
 /** A whole tool call. `rawArguments` is for arguments that do not parse. */
 export type ScriptedToolCall = Pick<ToolCall, 'id' | 'name'> &
   Partial<Pick<ToolCall, 'arguments' | 'rawArguments' | 'opaque'>>
 
-/** A piece of a tool call's arguments. The first piece has the `name`. */
+/** A piece of a tool call's arguments. The first piece has the `name`. Without `argumentsDelta` the call only begins. */
 export interface ScriptedToolCallDelta {
   readonly id: string
-  readonly argumentsDelta: string
+  readonly argumentsDelta?: string
   readonly name?: string
 }
+
+/** What the provider says when its answer begins. */
+export interface ScriptedStart {
+  /** The provider's id of the answer. */
+  readonly id?: string
+  readonly model?: string
+  /** The usage that is known by then. */
+  readonly usage?: Usage
+  readonly warnings?: readonly Warning[]
+}
+
+/**
+ * Which block of an answer an entry belongs to. Without an `index` it is the one that is open; `null` is the block that has none.
+ *
+ * A text block is open until an entry of another kind or with another index follows, a reasoning block until the end of its entry. With `more` the
+ * block stays open beyond that.
+ */
+export interface ScriptedBlock {
+  readonly index?: number | null
+  readonly more?: boolean
+}
+
+/** The end of a text block: all of its text, if that is not the sum of its pieces, and the sources that are known with it. */
+export interface ScriptedTextEnd {
+  readonly index?: number | null
+  readonly text?: string
+  readonly sources?: readonly Source[]
+}
+
+/** What a reasoning block has beside its text. With an `item`, such as a web search that the provider ran, it is that item and has no text. */
+export interface ScriptedReasoning extends ScriptedBlock {
+  readonly opaque?: JsonValue
+  readonly item?: JsonObject
+  /** All of the block's text, if that is not the sum of its pieces. */
+  readonly text?: string
+}
+
+/** What an answer ends with. */
+export interface ScriptedFinish {
+  /** The connection stays open, which matters only on a wire. */
+  readonly open?: boolean
+  /** The provider's own word. */
+  readonly rawFinishReason?: string
+  readonly metadata?: JsonObject
+  /** The sources that came after their texts. */
+  readonly sources?: readonly Source[]
+  /** The message, if it is not what the entries before make. */
+  readonly message?: Message
+}
+
+/** An error of any kind (`adapter` if none is given), field by field. */
+export type ScriptedFailure = Partial<
+  Omit<ErrorData, 'reason' | 'requestId' | 'partial' | 'toolName' | 'toolCallId'>
+>
 
 /**
  * The details of a scripted failure, such as `message`, `status` and `retryAfterMs`.
@@ -26,15 +83,22 @@ export type ScriptedErrorDetails = JsonObject
 
 /** The vocabulary of tests: the output of a model, one entry after the other. */
 export type SpecEntry =
+  /** Comes first. Without it the answer has no id, and the model of the request. */
+  | readonly ['start', ScriptedStart]
   | readonly ['text', string]
+  | readonly ['text', string, ScriptedBlock]
+  | readonly ['text_end']
+  | readonly ['text_end', ScriptedTextEnd]
   | readonly ['reasoning', string]
-  /** With an `item`, such as a web search that the provider ran, the entry is that item and has no text. */
-  | readonly ['reasoning', string, { readonly opaque?: JsonValue; readonly item?: JsonObject }]
+  | readonly ['reasoning', string, ScriptedReasoning]
+  | readonly ['image', Image]
   | readonly ['tool_call', ScriptedToolCall]
   | readonly ['tool_call_delta', ScriptedToolCallDelta]
   | readonly ['usage', Usage]
   | readonly ['raw_chunk', JsonValue]
   | FinishEntry
+  /** As the first entry it fails the call before its first event; after others it is the last event. */
+  | readonly ['failure', string, ScriptedFailure]
   | readonly ['error', JsonValue]
   /** The first entry of a script: the status and the headers come at once, before any wait. Matters only on a wire. */
   | readonly ['headers']
@@ -53,10 +117,10 @@ export type HarnessEntry =
   | readonly ['tool_call', ScriptedToolCall]
   | FinishEntry
 
-/** The end of an answer. With `open` the connection stays open after it, which matters only on a wire. */
+/** The end of an answer. */
 type FinishEntry =
   | readonly ['finish', FinishReason]
-  | readonly ['finish', FinishReason, { readonly open?: boolean }]
+  | readonly ['finish', FinishReason, ScriptedFinish]
 
 /** One entry of a script. */
 export type ScriptEntry = SpecEntry | HarnessEntry
@@ -132,6 +196,10 @@ const vocabularies: Readonly<Record<ScriptEntry[0], ScriptShape | 'shared'>> = {
   usage: 'spec31',
   raw_chunk: 'spec31',
   tool_call_delta: 'spec31',
+  image: 'spec31',
+  start: 'spec31',
+  text_end: 'spec31',
+  failure: 'spec31',
   headers: 'spec31',
   delay: 'spec31',
   sleep: 'spec31',

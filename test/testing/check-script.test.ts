@@ -85,8 +85,23 @@ describe('validateScript checks every entry', () => {
   test.each([
     ['what is not an entry', 7, /must be an entry/],
     ['an empty entry', [], /must be an entry/],
-    ['a text without its text', ['text'], /must have 2 elements, not 1/],
-    ['a text with too much', ['text', 'a', 'b'], /must have 2 elements, not 3/],
+    ['a text without its text', ['text'], /must have 2 or 3 elements, not 1/],
+    ['a text with too much', ['text', 'a', {}, 'b'], /must have 2 or 3 elements, not 4/],
+    ['a text with two texts', ['text', 'a', 'b'], /\[2\]: must be an object, not "b"/],
+    ['a text with an unknown detail', ['text', 'a', { mor: true }], /did you mean more/],
+    ['the end of a text with an unknown detail', ['text_end', { txt: 'a' }], /did you mean text/],
+    ['an image without bytes', ['image', { type: 'base64', base64: '' }], /base64.* is empty/],
+    ['a start with an unknown fact', ['start', { modle: 'm' }], /did you mean model/],
+    [
+      'a failure of an unknown kind',
+      ['failure', 'timeout', { kind: 'http' }],
+      /kind: must be one of/,
+    ],
+    [
+      'a failure with a reason of another kind',
+      ['failure', 'rate_limited', { kind: 'stream' }],
+      /\[1\]: must be one of cancelled/,
+    ],
     ['a reasoning with an unknown detail', ['reasoning', 'a', { opaqe: 1 }], /did you mean opaque/],
     ['a tool call without a name', ['tool_call', { id: 'c1' }], /\[1\]\.name: is missing/],
     [
@@ -166,6 +181,16 @@ describe('validateScript checks every entry', () => {
 describe('validateScript checks the entries together', () => {
   const script = (...entries: readonly unknown[]): readonly string[] =>
     problemsOf({ script: entries })
+
+  test('start comes first, and failure last', () => {
+    expect(script(['text', 'a'], ['start', {}])).toEqual([
+      'script[1]: says what the answer begins with, so it must come first',
+    ])
+    expect(script(['headers'], ['start', {}], ['text', 'a'])).toEqual([])
+    expect(script(['failure', 'timeout', {}], ['text', 'a'])).toEqual([
+      'script[1]: comes after failure, which ends the call',
+    ])
+  })
 
   test('a script that mixes the vocabularies is refused', () => {
     expect(script(['text', 'a'], ['error_event', 'timeout', {}])).toEqual([

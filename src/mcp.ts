@@ -1,0 +1,15 @@
+export {
+  connectMcp,
+  type ConnectMcpOptions,
+  type McpConnect,
+  type McpConnection,
+  type McpConnectOptions,
+} from './mcp/connect.ts'
+export type { McpClient, McpServer, McpServerCore } from './mcp/peer.ts'
+export {
+  mcpTools,
+  type McpToolInfo,
+  type McpToolSettings,
+  type McpToolsOptions,
+  type RefusedMcpTool,
+} from './mcp/tools.ts'

@@ -1,0 +1,142 @@
+import type { Tool } from '../contracts/tool.ts'
+import { linkedAbort, unlessStopped } from '../core/abort.ts'
+import { startTimer, systemClock } from '../core/clock.ts'
+import { ToolError } from '../errors/errors.ts'
+import { assertValid, optionsOf, timeoutMs } from '../schema/checks.ts'
+import type { Link } from './call.ts'
+import { asPeer, type McpClient } from './peer.ts'
+import { listTools, mcpToolsChecks, toolsFrom, type McpToolsOptions } from './tools.ts'
+
+/** The options of `connectMcp`. */
+export interface ConnectMcpOptions extends McpToolsOptions {
+  /** How long the server may take to connect and to list its tools (30 000). */
+  readonly connectTimeoutMs?: number | undefined
+}
+
+/** What `connect` gets. Pass it on: `client.connect(transport, options)`. */
+export interface McpConnectOptions {
+  /** Aborted when the time is over. The official clients then close the transport, which ends the process of a local server. */
+  readonly signal: AbortSignal
+  /** The same time, for the client's own timer. */
+  readonly timeout: number
+}
+
+/** Makes a client and connects it. */
+export type McpConnect<Client extends McpClient = McpClient> = (
+  options: McpConnectOptions,
+) => Client | Promise<Client>
+
+/** A connection to a server. */
+export interface McpConnection<Client extends McpClient = McpClient> {
+  /** The tools as the server last listed them. It is a new list after the server has changed it, or was connected again. */
+  readonly tools: readonly Tool[]
+  /** The client of now. */
+  readonly client: Client
+  /** Asks the server for its tools again. */
+  refresh(): Promise<readonly Tool[]>
+  /** Ends the session and closes the client. Calls that are open fail. */
+  close(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/**
+ * Connects to a server and keeps its tools working. `connect` makes an official client and connects it. It is called again, once for
+ * each call that needs it, when the server has forgotten the session or its process has ended.
+ *
+ * Nothing is left running behind a time-out, nor after `close` or `await using`.
+ */
+export async function connectMcp<Client extends McpClient>(
+  connect: McpConnect<Client>,
+  options: ConnectMcpOptions = {},
+): Promise<McpConnection<Client>> {
+  assertValid(
+    'invalid_options',
+    optionsOf({ ...mcpToolsChecks, connectTimeoutMs: timeoutMs })(options),
+  )
+  const { connectTimeoutMs: timeout = 30_000, clock = systemClock } = options
+  // A bad tool of a later list is left out, because there is nobody to get an error.
+  const later = { onRefused: () => undefined, ...options }
+  const ending = new AbortController()
+  let tools: readonly Tool[] = []
+  let lists = 0
+  let opening: Promise<void> | undefined
+
+  /** Connects and lists the tools, in time. A client that comes too late, or whose list is of no use, is closed. */
+  const open = async (toolsOptions: McpToolsOptions): Promise<Client> => {
+    const stop = linkedAbort(ending.signal)
+    const { signal } = stop
+    const cancel = startTimer(clock, timeout, () => {
+      const message = `the MCP server did not answer within connectTimeoutMs: ${timeout}`
+      stop.abort(new ToolError('timeout', message))
+    })
+    const attempt = (async () => connect({ signal, timeout }))()
+    try {
+      const fresh = await unlessStopped(attempt, signal)
+      await unlessStopped(list(fresh, toolsOptions), signal)
+      const peer = asPeer(fresh)
+      const { fallbackNotificationHandler: before } = peer
+      // The tools are listed again when the server says so, unless a handler of the user's takes that.
+      peer.fallbackNotificationHandler = async (notification) => {
+        if (/tools.list_changed/.test(notification.method)) await refresh()
+        await before?.call(peer, notification)
+      }
+      return fresh
+    } catch (error) {
+      attempt.then((late) => late.close()).catch(() => undefined)
+      throw error
+    } finally {
+      cancel()
+      stop.unlink()
+    }
+  }
+  const list = async (from: Client, toolsOptions: McpToolsOptions): Promise<void> => {
+    const turn = ++lists
+    const infos = await listTools(asPeer(from))
+    if (turn === lists) tools = toolsFrom(infos, link, toolsOptions)
+  }
+  const refresh = async (): Promise<readonly Tool[]> => {
+    await list(client, later)
+    return tools
+  }
+  const link: Link = {
+    peer: () => asPeer(client),
+    reconnect: async (lost) => {
+      ending.signal.throwIfAborted()
+      if (lost !== asPeer(client)) return
+      opening ??= open(later)
+        .then((fresh) => {
+          client.close().catch(() => undefined)
+          client = fresh
+        })
+        .finally(() => {
+          opening = undefined
+        })
+      await opening
+    },
+  }
+  const close = async (): Promise<void> => {
+    if (ending.signal.aborted) return
+    ending.abort(new ToolError('handler_raised', 'the MCP connection is closed'))
+    const patience = new AbortController()
+    // A server over HTTP is told that the session is over. One that does not answer is not waited for.
+    await Promise.race([
+      asPeer(client).transport?.terminateSession?.(),
+      clock.sleep(2000, patience.signal),
+    ]).catch(() => undefined)
+    patience.abort()
+    await client.close()
+  }
+
+  let client = await open(options)
+  return {
+    get tools() {
+      return tools
+    },
+    get client() {
+      return client
+    },
+    refresh,
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}

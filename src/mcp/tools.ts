@@ -1,0 +1,241 @@
+import type { Tool } from '../contracts/tool.ts'
+import { systemClock, type Clock } from '../core/clock.ts'
+import { ValidationError } from '../errors/errors.ts'
+import { tool } from '../make/tools.ts'
+import {
+  anyFunction,
+  assertValid,
+  fine,
+  flag,
+  listOf,
+  must,
+  optionsOf,
+  positiveInteger,
+  refusal,
+  text,
+  timeoutMs,
+  type Check,
+} from '../schema/checks.ts'
+import type { Issue } from '../types/error-data.ts'
+import { isObject } from '../types/guards.ts'
+import type { JsonObject } from '../types/json.ts'
+import { callServer, type CallTarget, type Link } from './call.ts'
+import { isUsualMedia } from './content.ts'
+import { anyValue, asPeer, objectOf, type McpClient, type Peer } from './peer.ts'
+import { isCheckable, schemaProblem } from './schemas.ts'
+
+/** A tool as its server describes it. Nothing in it is checked before `include` and `configure` see it. */
+export interface McpToolInfo {
+  readonly name: string
+  readonly title?: string
+  readonly description?: string
+  readonly inputSchema: JsonObject
+  readonly outputSchema?: JsonObject
+  readonly annotations?: {
+    readonly readOnlyHint?: boolean
+    readonly destructiveHint?: boolean
+    readonly idempotentHint?: boolean
+    readonly openWorldHint?: boolean
+  }
+}
+
+/** What the caller says about a tool of a server. */
+export type McpToolSettings = Partial<
+  Pick<
+    Tool,
+    | 'description'
+    | 'needsApproval'
+    | 'compact'
+    | 'summary'
+    | 'timeoutMs'
+    | 'idempotent'
+    | 'strict'
+    | 'providerOptions'
+  >
+>
+
+/** The options of `mcpTools`. */
+export interface McpToolsOptions {
+  /** Put before the names, with `_` between: `files` makes `files_read`. At most 32 letters, digits, `_` and `-`. */
+  readonly prefix?: string | undefined
+  /** The tools to take, by their names at the server, or a function that chooses. Default: all. */
+  readonly include?: readonly string[] | ((tool: McpToolInfo) => boolean) | undefined
+  /**
+   * Believe what the server says of its tools: one that only reads, or is idempotent, is `idempotent` here, and a destructive one
+   * `needsApproval`. Off by default, because a server may say anything.
+   */
+  readonly trustAnnotations?: boolean | undefined
+  /** Settings of a tool: its deadline, whether it is idempotent or needs approval. They win over the annotations. */
+  readonly configure?: ((tool: McpToolInfo) => McpToolSettings) | undefined
+  /**
+   * A call whose server asks the user is cancelled, and made again with the answer, as calls of idempotent tools are. Without it such a
+   * call stays open in this process.
+   */
+  readonly repeatOnElicitation?: boolean | undefined
+  /** How long a call stays open for the user's answer (600 000). */
+  readonly elicitationTimeoutMs?: number | undefined
+  /** The largest result, roughly in bytes (10 MiB). A larger one is a failed call. */
+  readonly maxResultBytes?: number | undefined
+  /** Which types of media are kept in results; others become a line of text. Default: images, audio, PDFs and texts. */
+  readonly accepts?: ((mimeType: string) => boolean) | undefined
+  /** Gets every tool that cannot be used; it is left out. Without it such a tool is an error. */
+  readonly onRefused?: ((refused: RefusedMcpTool) => void) | undefined
+  /** The clock of the deadlines. */
+  readonly clock?: Clock | undefined
+}
+
+/** A tool of a server that cannot be used, and why. */
+export interface RefusedMcpTool {
+  readonly name: string
+  readonly problem: string
+}
+
+/**
+ * The tools of a connected MCP client. They run on the server. Their names are legal for every provider, and lead back to the server's.
+ *
+ * The list is that of now. A tool whose name or schema cannot be used is a `ValidationError` that names it, unless `onRefused` is set.
+ * The arguments of a call are checked by the server.
+ */
+export async function mcpTools(
+  client: McpClient,
+  options: McpToolsOptions = {},
+): Promise<readonly Tool[]> {
+  assertValid('invalid_options', optionsOf(mcpToolsChecks)(options))
+  const peer = asPeer(client)
+  return toolsFrom(await listTools(peer), { peer: () => peer }, options)
+}
+
+/** The check of every option. */
+export const mcpToolsChecks: Readonly<Record<keyof McpToolsOptions, Check>> = {
+  prefix: must('1 to 32 letters, digits, _ or -, the first a letter', (value) =>
+    /^[A-Za-z_][\w-]{0,31}$/.test(String(value)),
+  ),
+  include: (value) => (typeof value === 'function' ? fine : listOf(text)(value)),
+  trustAnnotations: flag,
+  configure: anyFunction,
+  repeatOnElicitation: flag,
+  elicitationTimeoutMs: timeoutMs,
+  maxResultBytes: positiveInteger,
+  accepts: anyFunction,
+  onRefused: anyFunction,
+  clock: must('a clock', isObject),
+}
+
+/** All tools as the server describes them. The parsers of the official packages would refuse the whole list for one bad tool. */
+export async function listTools(peer: Peer): Promise<readonly McpToolInfo[]> {
+  const capabilities = peer.getServerCapabilities?.()
+  if (isObject(capabilities) && capabilities['tools'] === undefined) return []
+  const infos: McpToolInfo[] = []
+  let params: object = {}
+  for (let page = 0; page < 100; page++) {
+    const { tools, nextCursor } = objectOf(
+      await (peer.request?.({ method: 'tools/list', params }, anyValue) ?? peer.listTools(params)),
+    )
+    if (!Array.isArray(tools) || infos.length > 1000) break
+    // Each field is checked before it is used.
+    infos.push(...tools.map((info) => objectOf(info) as unknown as McpToolInfo))
+    if (typeof nextCursor !== 'string') return infos
+    params = { cursor: nextCursor }
+  }
+  throw refusal('invalid_tool', 'tools', 'must be a list of at most 1000')
+}
+
+/** The tools of a list. Those that cannot be used are named in one error, or given to `onRefused`. */
+export function toolsFrom(
+  infos: readonly McpToolInfo[],
+  link: Link,
+  options: McpToolsOptions,
+): readonly Tool[] {
+  const { include, onRefused } = options
+  const tools = new Map<string, Tool>()
+  const issues: Issue[] = []
+  for (const name of typeof include === 'object' ? include : []) {
+    if (!infos.some((info) => info.name === name))
+      issues.push({ path: 'include', problem: `has ${name}, which the MCP server lacks` })
+  }
+  for (const info of infos) {
+    const { name } = info
+    if (!(typeof include === 'function' ? include(info) : (include?.includes(name) ?? true)))
+      continue
+    try {
+      const made = toolFrom(info, link, options)
+      if (tools.has(made.name)) throw refusal('invalid_tool', 'name', 'is used twice')
+      tools.set(made.name, made)
+    } catch (error) {
+      if (!(error instanceof ValidationError)) throw error
+      const [{ path, problem } = { path: '', problem: '' }] = error.issues
+      if (onRefused === undefined) issues.push({ path: `${name}.${path}`, problem })
+      else onRefused({ name, problem: `${path} ${problem}` })
+    }
+  }
+  assertValid('invalid_tool', issues)
+  return [...tools.values()]
+}
+
+/** Makes a tool. Throws a `ValidationError` if the server's description cannot be used. */
+function toolFrom(info: McpToolInfo, link: Link, options: McpToolsOptions): Tool {
+  const { name, title = '', inputSchema, outputSchema } = info
+  const {
+    accepts = isUsualMedia,
+    maxResultBytes = 10_485_760,
+    elicitationTimeoutMs = 600_000,
+    clock = systemClock,
+    repeatOnElicitation = false,
+  } = options
+  if (typeof name !== 'string') throw refusal('invalid_tool', 'name', 'must be a string')
+  const problem = schemaProblem(inputSchema)
+  if (problem !== undefined) throw refusal('invalid_tool', 'inputSchema', problem)
+  const { readOnlyHint, idempotentHint, destructiveHint } = objectOf(
+    options.trustAnnotations && info.annotations,
+  )
+  const { description = info.description ?? title, ...settings } = {
+    idempotent: readOnlyHint === true || idempotentHint === true,
+    needsApproval: readOnlyHint !== true && destructiveHint === true,
+    ...options.configure?.(info),
+  }
+  const { idempotent } = settings
+  const target: CallTarget = {
+    name,
+    definition: { name, inputSchema },
+    output: isCheckable(outputSchema) ? outputSchema : undefined,
+    idempotent,
+    repeats: idempotent || repeatOnElicitation,
+    accepts,
+    maxResultBytes,
+    elicitationTimeoutMs,
+    clock,
+  }
+  return {
+    ...tool<JsonObject>({
+      ...settings,
+      name: legalName(name, options.prefix),
+      description: textOf(description),
+      schema: inputSchema,
+      handler: (args, handlerOptions) => callServer(link, target, args, handlerOptions),
+    }),
+    // The server checks the arguments.
+    input: anyValue,
+  }
+}
+
+/** The server may have written anything. */
+function textOf(description: unknown): string {
+  return String(description).slice(0, 10_000)
+}
+
+/**
+ * A name that every provider takes: a letter or `_`, then letters, digits, `_` and `-`, at most 64 in all. A name that has to be changed
+ * ends in a hash of the original, so that different names stay different, in every process alike.
+ */
+function legalName(name: string, prefix = ''): string {
+  const full = `${prefix.replace(/[^_-]$/, '$&_')}${name}`
+  const legal = full.replaceAll(/[^\w-]/g, '_').replace(/^[^A-Za-z_]/, '_$&')
+  if (legal === full && full.length <= 64 && !taken.has(full)) return full
+  // FNV-1a.
+  let hash = 0x81_1c_9d_c5
+  for (const byte of new TextEncoder().encode(full)) hash = Math.imul(hash ^ byte, 0x01_00_01_93)
+  return `${legal.slice(0, 56)}_${(hash >>> 0).toString(36)}`
+}
+
+/** Names that mean something else to an engine. */
+const taken = new Set(['', 'auto', 'none', 'required', 'tool_help'])
