@@ -36,6 +36,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   queues: [...ground, 'stores', 'runs'],
   // Types only: a page loads nothing else.
   client: ['types', 'run', 'session', 'runs'],
+  ui: [...run, 'session', 'stores', 'runs'],
   mcp: [...run, 'tools'],
   images: [...run, 'vision'],
   http: ground,

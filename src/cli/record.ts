@@ -58,13 +58,10 @@ async function run(call: CommandCall): Promise<number> {
   const { io, positionals: program } = call
   const out = call.text('out') ?? 'cassette.json'
   const notes = new Map<string, number>()
-  const note =
-    (what: string) =>
-    ({ method, path, reason }: RequestNote): void => {
-      const line = `${what}: ${method} ${path}: ${reason}`
-      notes.set(line, (notes.get(line) ?? 0) + 1)
-    }
-  const proxy = await startProxy(call, { onSkip: note('not recorded'), onRefuse: note('refused') })
+  const proxy = await startProxy(call, ({ type, method, path, reason }) => {
+    const line = `${type.replace('_', ' ')}: ${method} ${path}: ${reason}`
+    notes.set(line, (notes.get(line) ?? 0) + 1)
+  })
   let code: number = exitCodes.ok
   try {
     if (program.length > 0) {
@@ -96,7 +93,7 @@ async function run(call: CommandCall): Promise<number> {
 
 function startProxy(
   call: CommandCall,
-  told: Pick<RecordingProxyOptions, 'onSkip' | 'onRefuse'>,
+  onNote: (note: RequestNote) => void,
 ): Promise<RecordingProxy> {
   const standard = call.positionals.length > 0 ? 0 : 8080
   const port = integerOption(call, 'port', [0, 65_535]) ?? standard
@@ -106,7 +103,7 @@ function startProxy(
     ?.split(',')
     .map((name) => name.trim())
   const options: RecordingProxyOptions = {
-    ...told,
+    onNote,
     upstream: upstreamOf(call),
     port,
     validateRequests: !call.flag('no-check'),

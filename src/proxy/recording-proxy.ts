@@ -11,6 +11,7 @@ import { request as httpsRequest } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { systemClock } from '../core/clock.ts'
 import { defaultMaxResponseBytes, isAllmError } from '../errors/errors.ts'
+import { thrownText } from '../errors/to-json-value.ts'
 import { record, redactionRules } from '../middleware/record.ts'
 import type { RedactionRules } from '../middleware/redaction.ts'
 import {
@@ -27,7 +28,14 @@ import {
 } from '../schema/checks.ts'
 import { refuse, refuseAddress, refuseRequest } from '../server/answers.ts'
 import { checkRequest, unreadable } from '../server/check-request.ts'
-import { parseJson, readBody, routeOf, type Provider, type Route } from '../server/request.ts'
+import {
+  apiKeyOf,
+  parseJson,
+  readBody,
+  routeOf,
+  type Provider,
+  type Route,
+} from '../server/request.ts'
 import { prepareAnswer, sendAnswer } from '../server/send-answer.ts'
 import type { WireAnswer } from '../server/wire-format.ts'
 import { cassetteVersion, type Cassette, type CassetteCall } from '../testing/cassette.ts'
@@ -60,14 +68,17 @@ export interface RecordingProxyOptions {
   readonly maxCalls?: number | undefined
   /** Told of each call when it has been recorded. */
   readonly onCall?: ((call: CassetteCall) => void) | undefined
-  /** Told of each request that was passed on and not recorded, and why. */
-  readonly onSkip?: ((request: RequestNote) => void) | undefined
-  /** Told of each request that was refused here, and why. A refused call of a model is recorded as refused. */
-  readonly onRefuse?: ((request: RequestNote) => void) | undefined
+  /** Told of each request that is not in the recording as it was. */
+  readonly onNote?: ((note: RequestNote) => void) | undefined
 }
 
-/** A request of which something is told. */
+/** What became of a request that is not simply passed on and recorded. */
 export interface RequestNote {
+  /**
+   * `not_recorded`: it was passed on, and is not in the recording. `refused`: it was answered here, with a refusal; a call of a model is
+   * recorded as refused. `inexact`: it is in the recording, but not all of it.
+   */
+  readonly type: 'not_recorded' | 'refused' | 'inexact'
   readonly method: string
   /** Without its query, which may hold a key. */
   readonly path: string
@@ -201,11 +212,8 @@ export function baseUrlVariables(
   }
 }
 
-/** Tells the caller of a request, with the reason. */
-interface Tell {
-  readonly skip: (reason: string) => void
-  readonly refuse: (reason: string) => void
-}
+/** Tells the caller of a request. */
+type Note = (type: RequestNote['type'], reason: string) => void
 
 /** A request on its way: where it goes, and what is answered. */
 interface Passing {
@@ -222,22 +230,23 @@ async function handle(
 ): Promise<void> {
   const { method = 'GET', url = '/' } = request
   const path = url.replace(/\?.*$/s, '')
-  const tell: Tell = {
-    skip: (reason) => proxy.options.onSkip?.({ method, path, reason }),
-    refuse: (reason) => proxy.options.onRefuse?.({ method, path, reason }),
-  }
+  const note: Note = (type, reason) => proxy.options.onNote?.({ type, method, path, reason })
   const route = routeOf(method, versioned(url), request.headers)
   const base = proxy.upstream[route.provider]
-  if (base === undefined) {
-    tell.refuse(`nothing is passed on to ${route.provider}`)
+  // A target that is no path, as a proxy of the network is sent, would name another host.
+  if (base === undefined || !url.startsWith('/')) {
+    note(
+      'refused',
+      `nothing is passed on to ${url.startsWith('/') ? route.provider : 'another host'}`,
+    )
     request.resume()
     await send(proxy, response, refuseAddress(route.provider, 404, `${method} ${path}`, 'proxy'))
     return
   }
   const passing = { request, response, method, target: targetOf(base, url) }
-  if (route.type === 'chat') await passChat(proxy, passing, route, tell)
+  if (route.type === 'chat') await passChat(proxy, passing, route, note)
   else {
-    tell.skip('it is no call of a chat model')
+    note('not_recorded', 'it is no call of a chat model')
     await passOn(proxy, passing, request)
   }
 }
@@ -266,7 +275,7 @@ async function passChat(
   proxy: ProxyState,
   passing: Passing,
   route: ChatRoute,
-  { skip, refuse: tellRefused }: Tell,
+  note: Note,
 ): Promise<void> {
   const { request, response, target } = passing
   const { provider, format, model } = route
@@ -276,7 +285,7 @@ async function passChat(
   if (isKept) proxy.slots.push(slot)
   const bytes = await bodyOf(request, provider)
   if (bytes === undefined) {
-    tellRefused('the request is larger than the provider takes')
+    note('refused', 'it is larger than the provider takes')
     const failure = {
       reason: 'invalid_request',
       status: 413,
@@ -294,34 +303,35 @@ async function passChat(
       : checkRequest(format, asked, request.headers, route.model)
   let answer: PassedAnswer
   if (validateRequests && problem !== undefined) {
-    tellRefused(`${provider} would refuse it: ${problem.message}`)
+    note('refused', `${provider} would refuse it: ${problem.message}`)
     const refusal = refuseRequest(provider, problem, 'proxy')
     answer = refusedAnswer(refusal)
     await send(proxy, response, refusal)
   } else {
     answer = await passOn(proxy, passing, bytes, limit)
   }
-  if (!isKept) skip(`more than ${maxCalls} calls were made`)
-  else if (body === undefined) skip('its body is not a JSON object')
-  else if (answer.isTooLong) skip('its answer is too long to be recorded')
-  else {
-    const { headers } = request
-    const decoded = await decodedAnswer(answer, limit)
-    if (decoded === undefined) {
-      skip(`its answer is encoded as ${answer.headers['content-encoding']}`)
-      return
-    }
-    const exchange: Exchange = {
-      provider,
-      format,
-      request: readRequest(format, body, model),
-      url: target.href,
-      headers: textHeaders(headers),
-      answer: decoded,
-    }
-    slot.call = await recordedCall(exchange, proxy.options)
-    if (slot.call !== undefined) proxy.options.onCall?.(slot.call)
+  const skip = (reason: string): void => note('not_recorded', reason)
+  if (!isKept) return skip(`more than ${maxCalls} calls were made`)
+  if (body === undefined) return skip('its body is not a JSON object')
+  if (answer.isTooLong) return skip('its answer is too long to be recorded')
+  const decoded = await decodedAnswer(answer, limit)
+  if (decoded === undefined) {
+    return skip(`its answer is encoded as ${answer.headers['content-encoding']}`)
   }
+  const exchange: Exchange = {
+    provider,
+    format,
+    request: readRequest(format, body, model),
+    url: target.href,
+    headers: textHeaders(request.headers),
+    answer: decoded,
+  }
+  try {
+    slot.call = await recordedCall(exchange, proxy.options, note)
+  } catch (error) {
+    return skip(`it could not be recorded: ${thrownText(error)}`)
+  }
+  if (slot.call !== undefined) proxy.options.onCall?.(slot.call)
 }
 
 function bodyOf(request: IncomingMessage, provider: Provider): Promise<Buffer | undefined> {
@@ -478,13 +488,21 @@ function textHeaders(headers: IncomingHttpHeaders): Record<string, string> {
 async function recordedCall(
   exchange: Exchange,
   { redact, secrets }: RecordingProxyOptions,
+  note: Note,
 ): Promise<CassetteCall | undefined> {
-  const { format, request, headers } = exchange
-  // What looks like a secret is reported when the cassette is written.
-  const rules = { format, redact, secrets, onProblem: () => undefined }
-  const recorder = record(exchangeAdapter(exchange), rules)
+  const { provider, format, request, headers, url } = exchange
+  const recorder = record(exchangeAdapter(exchange), {
+    format,
+    redact,
+    secrets,
+    // What looks like a secret is reported when the cassette is written.
+    onProblem: ({ kind, message }) => {
+      if (kind !== 'validation') note('inexact', message)
+    },
+  })
+  const apiKey = apiKeyOf(provider, headers, url)
   try {
-    for await (const batch of recorder.stream(request, { headers })) void batch
+    for await (const batch of recorder.stream(request, { headers, apiKey })) void batch
   } catch (error) {
     // The failure of the call is a part of the recording.
     if (!isAllmError(error)) throw error
@@ -509,6 +527,5 @@ const checkOptions: Check = optionsOf({
   maxRecordedBytes: positiveInteger,
   maxCalls: positiveInteger,
   onCall: anyFunction,
-  onSkip: anyFunction,
-  onRefuse: anyFunction,
+  onNote: anyFunction,
 } satisfies Readonly<Record<keyof RecordingProxyOptions, Check>>)

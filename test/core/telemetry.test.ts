@@ -20,6 +20,7 @@ import {
   type Engine,
   type TelemetryEvent,
 } from '../../src/index.ts'
+import { fallback } from '../../src/middleware.ts'
 import { openai } from '../../src/openai.ts'
 import { collectEvents, fake, fakeImages, virtualClock, type Script } from '../../src/testing.ts'
 
@@ -738,4 +739,52 @@ describe('a run of a session that goes on', () => {
     const { session } = await Session.start(engine(failing), messages)
     expect(session.run).not.toHaveProperty('trace')
   })
+})
+
+test('a run that is observed gives the same events and the same session as one that is not', async () => {
+  off()
+  const scripts: readonly Script[] = [[['reasoning', 'hm'], ...calls('c1', 'c2')], slow]
+  const run = async (): Promise<unknown> => {
+    let made = 0
+    const own = createEngine({
+      adapter: fake({ scripts }),
+      tools: [echo],
+      clock: virtualClock(),
+      newId: (kind) => (kind === 'span' ? crypto.randomUUID() : `${kind}-${++made}`),
+    })
+    const stream = Session.streamStart(own, messages, { id: 's' })
+    const seen: unknown[] = []
+    for await (const event of stream) seen.push(event)
+    return [seen, await stream.result]
+  }
+  const alone = await run()
+  const close = onTelemetry(() => undefined, { content: true, around: (_id, work) => work() })
+  try {
+    expect(await run()).toEqual(alone)
+  } finally {
+    close()
+  }
+})
+
+test('what a middleware tells has the place and the facts of its call', async () => {
+  const failing: Script = [['preflight_error', 'provider_unavailable', {}]]
+  const adapter = fallback([fake({ scripts: [failing] }), fake({ scripts: [slow] })])
+  const own = createEngine({ adapter, clock: virtualClock(), model: 'm' })
+  await Session.start(own, messages, { id: 's', metadata: { user: 'u1' } })
+  const start = events.find(({ name }) => name === 'stream')
+  const told = events.filter(({ name }) => name === 'fallback')
+  expect(told).toMatchObject([
+    {
+      spanId: start?.spanId,
+      parentSpanId: start?.parentSpanId,
+      sessionId: 's',
+      metadata: { user: 'u1' },
+    },
+  ])
+})
+
+test('unknown options of a listener are refused by name', () => {
+  // A caller without types may pass anything.
+  const options = { contents: true } as object
+  expect(() => onTelemetry(() => undefined, options)).toThrow('unknown key contents')
 })

@@ -208,6 +208,19 @@ describe('secrets', () => {
     expect(calls[0]?.request.messages).toEqual([user('my key is [redacted]')])
   })
 
+  test('a key in the address of Gemini is a key too', async () => {
+    const secret = 'plain-looking-words-of-a-key'
+    const { proxy } = await recorded(greeting, (to) =>
+      rawCall(`${to.url}/v1beta/models/m:generateContent?key=${secret}`, {
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({
+          contents: [{ role: 'user', parts: [{ text: `it is ${secret}` }] }],
+        }),
+      }),
+    )
+    expect(proxy.cassette().calls[0]?.request.messages).toEqual([user('it is [redacted]')])
+  })
+
   test('what redact names is left out, and what looks like a secret is refused, or masked', async () => {
     const github = `ghp_${'a1'.repeat(18)}`
     const body = JSON.stringify({
@@ -272,10 +285,12 @@ describe('encodings', () => {
         response.end('x')
       },
       async (to) => expect((await ask(to))?.status).toBe(200),
-      { onSkip: (one) => skipped.push(one) },
+      { onNote: (one) => skipped.push(one) },
     )
     expect(calls).toEqual([])
-    expect(skipped).toMatchObject([{ reason: 'its answer is encoded as rot13' }])
+    expect(skipped).toMatchObject([
+      { type: 'not_recorded', reason: 'its answer is encoded as rot13' },
+    ])
   })
 })
 
@@ -285,10 +300,12 @@ describe('limits', () => {
     const { calls } = await recorded(
       (_request, response) => response.end('x'.repeat(5000)),
       async (to) => expect((await ask(to))?.body).toHaveLength(6668),
-      { maxRecordedBytes: 1000, onSkip: (one) => skipped.push(one) },
+      { maxRecordedBytes: 1000, onNote: (one) => skipped.push(one) },
     )
     expect(calls).toEqual([])
-    expect(skipped).toMatchObject([{ reason: 'its answer is too long to be recorded' }])
+    expect(skipped).toMatchObject([
+      { type: 'not_recorded', reason: 'its answer is too long to be recorded' },
+    ])
   })
 
   test('a compressed answer that grows beyond the limit is not recorded', async () => {
@@ -311,10 +328,10 @@ describe('limits', () => {
       async (to) => {
         for (let made = 0; made < 3; made++) await ask(to)
       },
-      { maxCalls: 2, onSkip: (one) => skipped.push(one) },
+      { maxCalls: 2, onNote: (one) => skipped.push(one) },
     )
     expect(calls).toHaveLength(2)
-    expect(skipped).toMatchObject([{ reason: 'more than 2 calls were made' }])
+    expect(skipped).toMatchObject([{ type: 'not_recorded', reason: 'more than 2 calls were made' }])
   })
 })
 
