@@ -5,14 +5,14 @@ import { fail } from '../make/tools.ts'
 import type { JsonObject } from '../types/json.ts'
 import { resultOf, type ResultOptions } from './content.ts'
 import { askedOf, cancelled, readQuestion, readReply, type Asked, type Reply } from './elicit.ts'
-import { anyValue, noTimeout, objectOf, onRequest, type Peer } from './peer.ts'
+import { anyValue, nothing, noTimeout, objectOf, onRequest, type Peer } from './peer.ts'
 
 /** The connection of a tool. */
 export interface Link {
   /** The client of now; another one after the server was lost. */
   peer(): Peer
-  /** Connects again, unless that was done since `lost`. Absent for a client that somebody else connects. */
-  readonly reconnect?: (lost: Peer) => Promise<void>
+  /** Connects again, unless that was done since `lost`, and gives the client. Absent for a client that somebody else connects. */
+  readonly reconnect?: (lost: Peer) => Promise<Peer>
 }
 
 /** What is called: a tool of the server, under its own name there. */
@@ -38,15 +38,31 @@ export async function callServer(
   args: JsonObject,
   options: HandlerOptions,
 ): Promise<unknown> {
+  const { answer, idempotencyKey: key, signal } = options
+  /** One run of the handler: it begins the call, or answers its question. */
+  const attempt = async (peer: Peer): Promise<unknown> => {
+    signal.throwIfAborted()
+    const desk = deskOf(peer)
+    const waiting = answer === undefined ? undefined : desk.calls.get(key)
+    if (answer !== undefined && waiting === undefined && !target.repeats) {
+      return fail(`the question to the user was interrupted ${unsure}`)
+    }
+    const call = waiting ?? openCall(desk, target, args, options)
+    const unlink = onAbort(signal, () => call.abort(signal.reason))
+    try {
+      return await call.run(options)
+    } finally {
+      unlink()
+    }
+  }
   const peer = link.peer()
   try {
-    return await attempt(link, target, args, options)
+    return await attempt(peer)
   } catch (error) {
-    const loss = options.signal.aborted ? undefined : lossOf(error, peer)
+    const loss = signal.aborted ? undefined : lossOf(error, peer)
     if (loss === undefined) throw error
     if (link.reconnect !== undefined && (loss === 'not_taken' || target.idempotent)) {
-      await link.reconnect(peer)
-      return attempt(link, target, args, options)
+      return attempt(await link.reconnect(peer))
     }
     return fail(loss === 'not_taken' ? 'the MCP server is not connected' : connectionLost.message)
   }
@@ -72,32 +88,6 @@ function lossOf(error: unknown, peer: Peer): 'not_taken' | 'maybe_run' | undefin
   return /refused/i.test(`${String(objectOf(cause)['code'])} ${message}`)
     ? 'not_taken'
     : 'maybe_run'
-}
-
-const nothing = (): void => undefined
-
-/** One run of the handler of a call: it begins the call, or answers its question. */
-async function attempt(
-  link: Link,
-  target: CallTarget,
-  args: JsonObject,
-  options: HandlerOptions,
-): Promise<unknown> {
-  const { answer, idempotencyKey: key, signal } = options
-  const desk = deskOf(link.peer())
-  const waiting = answer === undefined ? undefined : desk.calls.get(key)
-  if (answer !== undefined && waiting === undefined && !target.repeats) {
-    return fail(`the question to the user was interrupted ${unsure}`)
-  }
-  const call = waiting ?? openCall(desk, target, args, options)
-  const abort = (): void => call.abort(signal.reason)
-  if (signal.aborted) abort()
-  const unlink = onAbort(signal, abort)
-  try {
-    return await call.run(options)
-  } finally {
-    unlink()
-  }
 }
 
 /** A call from its start to its result, over as many runs of its handler as it has questions. */
@@ -270,22 +260,19 @@ function deskOf(peer: Peer): Desk {
  */
 function watchErrors({ peer, calls }: Desk): void {
   const { onerror } = peer
-  let isLooking = false
+  let looking: Promise<unknown> | undefined
   const look = async (): Promise<void> => {
-    isLooking = true
     try {
       await peer.ping?.({ timeout: 10_000 })
     } catch (error) {
-      if (lossOf(error, peer) === undefined) return
-      for (const call of calls.values()) call.abort(connectionLost)
-    } finally {
-      isLooking = false
+      if (lossOf(error, peer)) for (const call of calls.values()) call.abort(connectionLost)
     }
+    looking = undefined
   }
   Object.assign(peer, {
     onerror: (problem: Error) => {
       onerror?.call(peer, problem)
-      if (!isLooking && calls.size > 0) look().catch(nothing)
+      if (calls.size > 0) looking ??= look()
     },
   })
 }

@@ -28,7 +28,7 @@ export const cancelled: Reply = { action: 'cancel' }
 export function readQuestion(params: unknown): Asked {
   const { message, requestedSchema, url } = objectOf(params)
   return defined<Asked>({
-    question: typeof message === 'string' && message !== '' ? message.slice(0, 4000) : '?',
+    question: (String(message) || '?').slice(0, 4000),
     schema: isCheckable(requestedSchema) ? requestedSchema : undefined,
     url: typeof url === 'string' ? url : undefined,
   })
@@ -43,7 +43,7 @@ export function askedOf({ question, ...options }: Asked, problem = ''): HandlerO
  * The reply to a question, or what is wrong with the answer.
  *
  * An answer is a JSON object with the fields of the form, or with `action` and `content` as MCP has them; the word `accept`, `decline` or
- * `cancel`; or a plain text, if the form has one field, or one that is required. What is left out has its default.
+ * `cancel`; or a plain text for the first required field, or the first. What is left out has its default.
  */
 export function readReply(
   answer: string | readonly Part[],
@@ -66,17 +66,15 @@ export function readReply(
     : `${issue.path} ${issue.problem}.`
 }
 
-/** A plain text as the field that it must be for; nothing if that is not clear. */
+/** A plain text as a field: the first required one, or the first. */
 function fieldOf(
   text: string,
   fields: readonly (readonly [string, unknown])[],
   { required }: JsonObject,
 ): object {
-  const needed =
-    fields.length === 1 ? fields : fields.filter(([name]) => listOf(required).includes(name))
-  const [[name, field] = [''], ...others] = needed
-  if (name === '' || others.length > 0) return {}
-  const isText = objectOf(field)['type'] === 'string'
+  const one = fields.find(([name]) => listOf(required).includes(name)) ?? fields[0]
+  if (one === undefined) return {}
+  const [name, field] = one
   const json = text.replace(/^yes$/i, 'true').replace(/^no$/i, 'false')
-  return { [name]: isText ? text : (parseJson(json) ?? text) }
+  return { [name]: objectOf(field)['type'] === 'string' ? text : (parseJson(json) ?? text) }
 }
