@@ -191,7 +191,7 @@ async function sizeOf(place) {
   if (place.folder !== undefined) return Math.round(folderSize(place.folder) / 1000 / sessions)
   const opened = await openStore(place)
   let size = 0
-  if (place.name === 'postgres') {
+  if (place.store === 'postgres') {
     const { rows } = await opened.pool.query(
       'select sum(pg_total_relation_size(quote_ident(tablename)::regclass)) as size from pg_tables where tablename like $1',
       [`${place.id}%`],

@@ -28,7 +28,7 @@ const runs = [
   {
     name: 'kill-runs',
     script: 'kill-runs.mjs',
-    args: ['--kills', '40', '--seed', '1'],
+    args: '--scenario points,second --kills 48 --sessions 5 --workers 2 --seed 1'.split(' '),
     report: (file) => ['--report', file],
   },
 ]

@@ -22,6 +22,7 @@ export {
 export { limit, type LimitOptions } from './middleware/limit.ts'
 export type { AdapterFacts } from './middleware/around.ts'
 export { redactCassette, stringifyCassette } from './middleware/cassette.ts'
+export { cassetteToTest, type CassetteTestOptions } from './middleware/cassette-to-test.ts'
 export {
   cassetteFile,
   record,

@@ -24,3 +24,14 @@ export type {
   WireFrame,
   WireOptions,
 } from './server/wire-format.ts'
+export {
+  createRecordingProxy,
+  type RecordingProxy,
+  type RecordingProxyOptions,
+  type RequestNote,
+} from './proxy/recording-proxy.ts'
+export {
+  createReplayServer,
+  type ReplayServer,
+  type ReplayServerOptions,
+} from './proxy/replay-server.ts'

@@ -36,6 +36,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   queues: [...ground, 'stores', 'runs'],
   // Types only: a page loads nothing else.
   client: ['types', 'run', 'session', 'runs'],
+  ui: [...run, 'session', 'stores', 'runs'],
   mcp: [...run, 'tools'],
   images: [...run, 'vision'],
   http: ground,
@@ -49,6 +50,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   middleware: [...run, 'http', 'testing'],
   otel: ['types', 'errors', 'core', 'schema'],
   server: [...ground, 'testing'],
+  proxy: [...provider, 'providers/shared', ...providers, 'testing', 'middleware', 'server'],
   conformance: [...ground, 'run', 'testing', 'stores'],
   cli: [
     ...loop,
@@ -56,6 +58,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
     'testing',
     'middleware',
     'server',
+    'proxy',
     'conformance',
     'stores',
     'images',
@@ -63,7 +66,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** The folders that need Node. All others run wherever there is `fetch`. */
-const nodeFolders = new Set(['server', 'cli'])
+const nodeFolders = new Set(['server', 'proxy', 'cli'])
 
 const entryPoints = sourceFiles.filter(({ folder }) => folder === '')
 const inFolders = sourceFiles.filter(({ folder }) => folder !== '')

@@ -4,6 +4,7 @@ import { text as textOf } from 'node:stream/consumers'
 import { isAllmError } from '../errors/errors.ts'
 import { Session } from '../session/session.ts'
 import { baseSessionFile, newestSessionFile, storedSessionText } from '../stores/file-folder.ts'
+import { parseCassette, type Cassette } from '../testing/cassette.ts'
 import { isFlat, validateScript } from '../testing/check-script.ts'
 import type { Script } from '../testing/script.ts'
 import { isObject } from '../types/guards.ts'
@@ -37,6 +38,16 @@ export async function readScriptFile(path: string, io: Io): Promise<ScriptFile> 
   return { scripts: script === undefined ? (scripts as Script[]) : [script as Script], rest }
 }
 
+/** The cassette in a file, or on stdin when the path is `-`. */
+export async function readCassette(path: string, io: Io): Promise<Cassette> {
+  const value = await readJsonFile(path, io)
+  try {
+    return parseCassette(value)
+  } catch (error) {
+    throw failure(`${nameOf(path)}: ${isAllmError(error) ? error.message : String(error)}`, error)
+  }
+}
+
 function listsOf(value: unknown): Readonly<Record<string, unknown>> {
   return isFlat(value) ? { script: value } : { scripts: value }
 }
@@ -58,12 +69,21 @@ export async function readSession(path: string): Promise<Session | undefined> {
 }
 
 /** Writes the session to a new file and renames it, so that a crash leaves the old file intact. */
-export async function writeSession(path: string, session: Session): Promise<void> {
+export function writeSession(path: string, session: Session): Promise<void> {
+  return writeTextFile(path, `${Session.stringify(session)}\n`, 'save the session to')
+}
+
+/** Writes a text to a new file and renames it, so that a crash leaves the old file intact. */
+export async function writeTextFile(
+  path: string,
+  text: string,
+  verb: string = 'write',
+): Promise<void> {
   const next = `${path}.${process.pid}.new`
   try {
     const file = await open(next, 'w')
     try {
-      await file.writeFile(`${Session.stringify(session)}\n`)
+      await file.writeFile(text)
       await file.sync()
     } finally {
       await file.close()
@@ -71,7 +91,7 @@ export async function writeSession(path: string, session: Session): Promise<void
     await rename(next, path)
   } catch (error) {
     await rm(next, { force: true })
-    throw failure(`cannot save the session to ${path}: ${readReason(error)}`, error)
+    throw failure(`cannot ${verb} ${path}: ${readReason(error)}`, error)
   }
 }
 

@@ -21,6 +21,10 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Adds a listener for Ctrl-C and returns a function that removes it. Without a listener, Ctrl-C ends the program. */
   readonly onInterrupt: (listener: () => void) => () => void
+  /** Adds a listener for a signal that asks the program to end, and returns a function that removes it. */
+  readonly onSignal?:
+    | ((signal: 'SIGTERM' | 'SIGHUP', listener: () => void) => () => void)
+    | undefined
   /** Replaces the system clock. */
   readonly clock?: Clock | undefined
   /** Replaces the platform's `fetch`. */

@@ -17,4 +17,8 @@ process.exitCode = await runProgram({
     process.on('SIGINT', listener)
     return () => process.off('SIGINT', listener)
   },
+  onSignal: (signal, listener) => {
+    process.on(signal, listener)
+    return () => process.off(signal, listener)
+  },
 })

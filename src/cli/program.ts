@@ -15,7 +15,10 @@ import {
 import { describeError } from './describe-error.ts'
 import { doctorCommand } from './doctor.ts'
 import { say, type Io } from './io.ts'
+import { testCommand } from './make-test.ts'
 import { newAdapterCommand } from './new-adapter.ts'
+import { recordCommand } from './record.ts'
+import { replayCommand } from './replay.ts'
 import { runCommand } from './run.ts'
 import { serveCommand } from './serve.ts'
 import { sessionShowCommand } from './session-show.ts'
@@ -41,7 +44,9 @@ async function dispatch(io: Io): Promise<number> {
   if (first === '--version' || first === '-v') return print(io, `${packageVersion()}\n`)
   if (first === 'help') return print(io, helpOn(rest))
   const { command, args } = findCommand(io.argv)
-  if (args.includes('--help') || args.includes('-h')) return print(io, commandHelp(command))
+  // What follows -- is for another program.
+  const own = args.includes('--') ? args.slice(0, args.indexOf('--')) : args
+  if (own.includes('--help') || own.includes('-h')) return print(io, commandHelp(command))
   return command.run(parseCommandLine(command, args, io))
 }
 
@@ -87,6 +92,9 @@ export const commands: readonly Command[] = [
   chatCommand,
   runCommand,
   serveCommand,
+  recordCommand,
+  replayCommand,
+  testCommand,
   sessionShowCommand,
   doctorCommand,
   newAdapterCommand,

@@ -37,25 +37,36 @@ async function run(call: CommandCall): Promise<number> {
   }
   const server = await started(options, path)
   io.stdout.write(greeting(server, scripts.length))
-  await interrupted(io)
+  await untilStopped(io)
   await server.close()
   const { length } = server.requests
   io.stdout.write(`\n${length === 1 ? '1 request' : `${length} requests`}\n`)
   return exitCodes.ok
 }
 
-async function started(options: FakeServerOptions, path: string): Promise<FakeServer> {
+function started(options: FakeServerOptions, path: string): Promise<FakeServer> {
+  return listening(options, () => createFakeServer(options), path)
+}
+
+/** Starts a server. What keeps it from listening is one line that says what to do. */
+export async function listening<T>(
+  { port, host }: Pick<FakeServerOptions, 'port' | 'host'>,
+  start: () => Promise<T>,
+  path?: string,
+): Promise<T> {
   try {
-    return await createFakeServer(options)
+    return await start()
   } catch (error) {
-    if (isAllmError(error)) throw failure(`${path}: ${error.message}`, error)
+    if (isAllmError(error)) {
+      throw failure(path === undefined ? error.message : `${path}: ${error.message}`, error)
+    }
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     if (code === 'EADDRINUSE') {
-      throw failure(`port ${options.port} is in use; pass another with --port, or 0 for a free one`)
+      throw failure(`port ${port} is in use; pass another with --port, or 0 for a free one`)
     }
-    if (code === 'EACCES') throw failure(`port ${options.port} is not allowed; try one above 1023`)
+    if (code === 'EACCES') throw failure(`port ${port} is not allowed; try one above 1023`)
     if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
-      throw failure(`cannot listen on ${options.host}; pass an address of this machine with --host`)
+      throw failure(`cannot listen on ${host}; pass an address of this machine with --host`)
     }
     throw error
   }
@@ -74,11 +85,13 @@ function greeting(server: FakeServer, scripts: number): string {
   ].join('\n')}\n`
 }
 
-function interrupted({ onInterrupt }: Io): Promise<void> {
+/** Waits for Ctrl-C, or for a signal that asks the program to end. */
+export function untilStopped({ onInterrupt, onSignal }: Io): Promise<void> {
   return new Promise((resolve) => {
-    const off = onInterrupt(() => {
-      off()
+    const stop = (): void => {
+      for (const off of offs) off?.()
       resolve()
-    })
+    }
+    const offs = [onInterrupt(stop), onSignal?.('SIGTERM', stop), onSignal?.('SIGHUP', stop)]
   })
 }

@@ -86,7 +86,7 @@ function isKey(value: string | undefined): value is string {
 }
 
 /** A variable of the environment, if the runtime has one. Read at each call, never at import. */
-function fromEnvironment(variable: string): string | undefined {
+export function fromEnvironment(variable: string): string | undefined {
   // Not every runtime has a process, so its type is not used here.
   const host = globalThis as { process?: { env?: Record<string, string | undefined> } }
   try {

@@ -1,13 +1,23 @@
-import { ValidationError } from '../errors/errors.ts'
+import { keyNames } from '../errors/redact.ts'
 import { assertValid, isFull, join, within } from '../schema/checks.ts'
-import { cassetteIssues, type Cassette, type CassetteCall } from '../testing/cassette.ts'
+import { sameJson } from '../schema/json-schema.ts'
+import {
+  cassetteIssues,
+  requestDefaults,
+  type Cassette,
+  type CassetteCall,
+} from '../testing/cassette.ts'
+import type { ScriptEntry } from '../testing/script.ts'
 import type { Issue } from '../types/error-data.ts'
+import { defined } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
+import type { ModelRequest } from '../types/request.ts'
 import {
   pieceOf,
   piecesOf,
   redactorOf,
   redactRequest,
+  redacted,
   redactScript,
   type RedactionRules,
   type Redactor,
@@ -20,11 +30,72 @@ import {
  * the places, and the option of `record` that leaves it out.
  */
 export function stringifyCassette(cassette: Cassette): string {
-  assertValid('invalid_script', cassetteIssues(cassette))
-  const secrets = cassette.calls.flatMap(secretsInCall)
-  if (secrets.length > 0) throw new ValidationError('invalid_script', secrets)
-  // A legal cassette is JSON.
-  return `${printed(cassette as unknown as JsonValue, 0)}\n`
+  return cassetteWriter()(cassette)
+}
+
+/** Does what `stringifyCassette` does, again and again: a call that was written before is not looked at again. */
+export function cassetteWriter(): (cassette: Cassette) => string {
+  const known = new WeakMap<CassetteCall, string>()
+  const seen = new WeakSet()
+  return ({ version, calls }) => {
+    const texts = calls.map((call, at) => {
+      const text = known.get(call)
+      if (text !== undefined) return text
+      // Only this call is looked at, under its place.
+      const issues = cassetteIssues({ version, calls: [call] }, at)
+      assertValid('invalid_script', issues.length > 0 ? issues : secretsInCall(call, at, seen))
+      const made = printed(savedCall(call, at, calls), 4)
+      known.set(call, made)
+      return made
+    })
+    const list = texts.length === 0 ? '[]' : `[\n    ${texts.join(',\n    ')}\n  ]`
+    return `{\n  "version": ${version},\n  "calls": ${list}\n}\n`
+  }
+}
+
+/** How many calls before it a call is compared with. */
+const reach = 16
+
+/**
+ * A call as it is written. A conversation is sent again with every call: of a request that goes on from an earlier one only what is new is
+ * written, so that a cassette grows with the conversation and not with its square.
+ */
+function savedCall(call: CassetteCall, at: number, calls: readonly CassetteCall[]): JsonValue {
+  const { provider, model, format, request, ...rest } = call
+  for (let after = at - 1; after >= 0 && after >= at - reach; after--) {
+    const earlier = calls[after]?.request
+    if (earlier === undefined || !goesOn(request, earlier)) continue
+    const { messages, ...others } = request
+    const changed = Object.entries(others).filter(
+      ([name, value]) => !sameJson(value, Reflect.get(earlier, name)),
+    )
+    const added = messages.slice(earlier.messages.length)
+    const saved = { after, ...Object.fromEntries(changed), messages: added }
+    return asJson({ provider, model, format, request: saved, ...rest })
+  }
+  const said = Object.entries(request).filter(([name, value]) => !isEmptyDefault(name, value))
+  return asJson({ provider, model, format, request: Object.fromEntries(said), ...rest })
+}
+
+/** Whether a request is an earlier one with more messages. Nothing that the earlier one has may be missing. */
+function goesOn(request: ModelRequest, earlier: ModelRequest): boolean {
+  const { length } = earlier.messages
+  return (
+    length > 0 &&
+    length <= request.messages.length &&
+    earlier.messages.every((message, at) => sameJson(message, request.messages[at])) &&
+    Object.keys(earlier).every((name) => name in request)
+  )
+}
+
+function isEmptyDefault(name: string, value: unknown): boolean {
+  const defaults: Readonly<Record<string, unknown>> = requestDefaults
+  return name in defaults && sameJson(value, defaults[name])
+}
+
+/** A call is JSON, without what is undefined in it. */
+function asJson(value: Readonly<Record<string, unknown>>): JsonValue {
+  return defined(value) as JsonValue
 }
 
 /**
@@ -83,19 +154,39 @@ const secretShapes: readonly (readonly [string, RegExp])[] = [
 /** The patterns of all of them. */
 export const secretPatterns: readonly RegExp[] = secretShapes.map(([, pattern]) => pattern)
 
-/** The places of a call that hold something that looks like a secret. `at` is its place in the cassette. */
-export function secretsInCall(call: CassetteCall, at: number): readonly Issue[] {
+/** The places of a call that hold something that looks like a secret. `at` is its place in the cassette; the messages in `seen` were found clean before. */
+export function secretsInCall(
+  call: CassetteCall,
+  at: number,
+  seen: WeakSet<object>,
+): readonly Issue[] {
   const redactor = redactorOf()
-  const { script, ...rest } = call
-  // A call is JSON.
-  const besides = secretsInValue(rest as unknown as JsonValue, redactor)
-  const entries = secretsInValue(script as unknown as JsonValue, redactor)
-  const pieces = [...piecesOf(script)].flatMap(([name, places]) => {
-    const text = places.map((at) => pieceOf(script[at])).join('')
-    return withAdvice(`in the pieces of ${name}`, suspicionOf(text, redactor))
+  const { script, request, ...rest } = call
+  const { messages, ...others } = request
+  const asked = messages.map((message, index) => {
+    if (seen.has(message)) return []
+    const found = secretsInValue(message as unknown as JsonValue, redactor)
+    if (found.length === 0) seen.add(message)
+    return within('request', within('messages', within(index, found)))
   })
-  const answer = within('script', entries.length > 0 ? entries : pieces)
-  return within('calls', within(at, join(besides, answer)))
+  // A call is JSON.
+  const besides = secretsInValue({ ...rest, request: others } as unknown as JsonValue, redactor)
+  const entries = script.flatMap((entry, index) =>
+    within(index, secretsInValue(besidePiece(entry), redactor)),
+  )
+  const pieces = [...piecesOf(script)].flatMap(([name, places]) => {
+    const text = places.map((place) => pieceOf(script[place])).join('')
+    return withAdvice(`in ${name}`, suspicionOf(text, redactor))
+  })
+  const answer = within('script', [...entries, ...pieces])
+  return within('calls', within(at, [...asked.flat(), ...besides, ...answer]))
+}
+
+/** An entry without its piece of a text, which is looked at together with the others. */
+function besidePiece(entry: ScriptEntry): JsonValue {
+  // An entry is JSON.
+  const items = entry as unknown as readonly JsonValue[]
+  return pieceOf(entry) === '' ? items : items.toSpliced(1, 1, null)
 }
 
 function secretsInValue(value: JsonValue, redactor: Redactor): readonly Issue[] {
@@ -106,10 +197,10 @@ function secretsInValue(value: JsonValue, redactor: Redactor): readonly Issue[] 
     if (isFull(issues)) break
     // Only the provider can read it, and random letters look like anything.
     if (name === 'opaque' || name === 'base64') continue
-    const inside =
-      typeof member === 'string' && redactor.data({ [name]: member })[name] !== member
-        ? withAdvice('', 'a secret by its name')
-        : secretsInValue(member, redactor)
+    const isNamed = typeof member === 'string' && keyNames.test(name) && member !== redacted
+    const inside = isNamed
+      ? withAdvice('', 'a secret by its name')
+      : secretsInValue(member, redactor)
     issues = join(issues, within(Array.isArray(value) ? Number(name) : name, inside))
   }
   return issues

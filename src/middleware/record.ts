@@ -1,12 +1,10 @@
 import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
 import { systemClock } from '../core/clock.ts'
 import { randomId } from '../core/ids.ts'
-import { findKey } from '../core/keys.ts'
 import { errorToJSON } from '../errors/error-json.ts'
 import { EngineError, isAllmError, StreamError, ValidationError } from '../errors/errors.ts'
 import type { AllmError } from '../errors/errors.ts'
 import { thrownText } from '../errors/to-json-value.ts'
-import { secretsOf } from '../http/secrets.ts'
 import { failureOf } from '../run/collector.ts'
 import { collectBatches } from '../run/read-stream.ts'
 import {
@@ -39,9 +37,9 @@ import { defined } from '../types/guards.ts'
 import type { ModelRequest } from '../types/request.ts'
 import type { ModelResponse } from '../types/response.ts'
 import { factsOf, isOver, type ModelBatch } from './around.ts'
-import { secretPatterns, secretsInCall, stringifyCassette } from './cassette.ts'
+import { cassetteWriter, secretPatterns, secretsInCall } from './cassette.ts'
 import {
-  redactorOf,
+  redactorsOf,
   redactRequest,
   redactScript,
   type RedactionRules,
@@ -93,7 +91,7 @@ export function record(adapter: ChatAdapter, options: RecordOptions = {}): Recor
     ...within('adapter', chatAdapter(adapter)),
     ...recordIssues(options),
   ])
-  const tape = createTape(options)
+  const tape = createTape(adapter.provider, options)
   const stream = (request: ModelRequest, callOptions: AdapterOptions = {}) =>
     recordedStream(tape, { adapter, request, options: callOptions })
   return {
@@ -188,6 +186,7 @@ const nothing: AsyncIterator<ModelBatch, undefined> = {
 /** The recording of all calls. Nothing here throws. */
 interface Tape {
   readonly options: RecordOptions
+  readonly redactorOf: (options: AdapterOptions) => Redactor
   cassette(): Cassette
   /** Adds a call, and returns its place. */
   add(call: CassetteCall): number
@@ -199,8 +198,11 @@ interface Tape {
   report(problem: AllmError): void
 }
 
-function createTape(options: RecordOptions): Tape {
+function createTape(provider: string, options: RecordOptions): Tape {
   const { sink, onProblem = warn } = options
+  const { names, patterns = [] } = options.redact ?? {}
+  const masks = options.secrets === 'mask' ? secretPatterns : []
+  const seen = new WeakSet()
   const calls: CassetteCall[] = []
   /** What keeps the cassette from being written. */
   let refused: ValidationError | undefined
@@ -234,11 +236,12 @@ function createTape(options: RecordOptions): Tape {
   }
   return {
     options,
+    redactorOf: redactorsOf(provider, { names, patterns: [...patterns, ...masks] }),
     cassette,
     add: (call) => calls.push(call) - 1,
     put(at, call) {
       calls[at] = call
-      const secrets = secretsInCall(call, at)
+      const secrets = secretsInCall(call, at, seen)
       if (secrets.length > 0 && refused === undefined) {
         refused = new ValidationError('invalid_script', secrets)
         report(refused)
@@ -298,7 +301,7 @@ function takeOf(tape: Tape, call: Asked): Take {
   const at = tape.add(emptyCall(call, options))
   let facts: CallFacts | undefined
   guarded(() => {
-    facts = factsOfCall(call, options)
+    facts = factsOfCall(call, tape)
     tape.put(at, { ...facts.call, script: [cutEntry], cut: true })
   })
   const elapsed = (): number | undefined => {
@@ -349,17 +352,12 @@ interface CallFacts {
   readonly redactor: Redactor
 }
 
-function factsOfCall({ adapter, request, options }: Asked, settings: RecordOptions): CallFacts {
-  const { provider } = adapter
-  const { headers, apiKey = findKey(provider)?.key } = options
-  const { clean } = secretsOf(defined({ provider, headers, apiKey }))
-  const { names, patterns = [] } = settings.redact ?? {}
-  const masks = settings.secrets === 'mask' ? secretPatterns : []
-  const redactor = redactorOf({ names, patterns: [...patterns, ...masks] }, clean)
+function factsOfCall({ adapter, request, options }: Asked, tape: Tape): CallFacts {
+  const redactor = tape.redactorOf(options)
   const call = defined<CassetteCall>({
-    provider,
+    provider: adapter.provider,
     model: request.model ?? adapter.model,
-    format: settings.format,
+    format: tape.options.format,
     request: redactRequest(request, redactor),
     script: [],
   })
@@ -421,11 +419,12 @@ function inexact(at: number, event: string, provider: string): StreamError {
  */
 export function cassetteFile(path: string): CassetteSink {
   assertValid('invalid_options', within('path', someText(path)))
+  const write = cassetteWriter()
   return async (cassette) => {
     const files = nodeFiles()
     const draft = `${path}.${randomId('file')}.new`
     try {
-      await files.writeFile(draft, stringifyCassette(cassette))
+      await files.writeFile(draft, write(cassette))
       await files.rename(draft, path)
     } catch (error) {
       await files.rm(draft, { force: true })

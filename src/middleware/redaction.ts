@@ -1,6 +1,10 @@
+import type { AdapterOptions } from '../contracts/adapter.ts'
+import { findKey } from '../core/keys.ts'
 import { keyNames, redactProse } from '../errors/redact.ts'
+import { secretsOf } from '../http/secrets.ts'
 import { json } from '../schema/checks.ts'
-import type { Script, ScriptEntry } from '../testing/script.ts'
+import { sameJson } from '../schema/json-schema.ts'
+import type { Script, ScriptedToolCall, ScriptEntry } from '../testing/script.ts'
 import { assertNever, parseJson } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { Message, Part, ToolCall } from '../types/message.ts'
@@ -27,6 +31,36 @@ export interface Redactor {
   readonly schema: <T extends JsonValue>(value: T) => T
   /** What only its provider can read: the secrets of the call are removed by value, and nothing else. */
   readonly sealed: <T extends JsonValue>(value: T) => T
+  /** The messages and tools that were looked through before: those of a conversation come again with every call. */
+  readonly known: WeakMap<object, object>
+}
+
+/** Makes the redactor of each call of an adapter. Calls with the same secrets share one. */
+export function redactorsOf(
+  provider: string,
+  rules?: RedactionRules,
+): (options: AdapterOptions) => Redactor {
+  let last: Pick<AdapterOptions, 'apiKey' | 'headers'> | undefined
+  let redactor: Redactor | undefined
+  return ({ headers, apiKey = findKey(provider)?.key }) => {
+    if (redactor === undefined || last?.apiKey !== apiKey || !sameJson(last?.headers, headers)) {
+      last = { apiKey, headers }
+      const { clean } = secretsOf({
+        provider,
+        apiKey: isSecret(apiKey) ? apiKey : undefined,
+        headers: Object.fromEntries(
+          Object.entries(headers ?? {}).filter(([, value]) => isSecret(value)),
+        ),
+      })
+      redactor = redactorOf(rules, clean)
+    }
+    return redactor
+  }
+}
+
+/** A key of fewer letters, such as the one of a test server, may be a word of the conversation. */
+function isSecret(value: string | undefined): boolean {
+  return value !== undefined && value.replace(/^\w+\s+/, '').length >= 8
 }
 
 /** Makes a redactor. `clean` removes the secrets of the call by value. */
@@ -52,6 +86,7 @@ export function redactorOf(
     data: (value) => walk(value, text, isHidden),
     schema: (value) => walk(value, plain, () => false),
     sealed: (value) => walk(value, clean, () => false),
+    known: new WeakMap(),
   }
 }
 
@@ -90,9 +125,21 @@ export function redactRequest(request: ModelRequest, redactor: Redactor): ModelR
   return {
     ...ofData(rest, redactor),
     ...(responseFormat === undefined ? {} : { responseFormat: ofSchema(responseFormat, redactor) }),
-    tools: tools.map((tool) => ofSchema(tool, redactor)),
-    messages: messages.map((message) => redactMessage(message, redactor)),
+    tools: tools.map((tool) => once(tool, redactor, ofSchema)),
+    messages: messages.map((message) => once(message, redactor, redactMessage)),
   }
+}
+
+/** Looks through a value that does not change, unless that was done before. */
+function once<T extends object>(
+  value: T,
+  redactor: Redactor,
+  redact: (value: T, redactor: Redactor) => T,
+): T {
+  const { known } = redactor
+  const clean = known.get(value) ?? redact(value, redactor)
+  known.set(value, clean)
+  return clean as T // It was made from this value.
 }
 
 function ofData<T extends object>(value: T, { data }: Redactor): T {
@@ -108,10 +155,12 @@ function asJson(value: object): JsonObject {
   return value as JsonObject
 }
 
+/** The ids of calls stay as they are: they tie a result to its call, and must differ. */
 function redactMessage(message: Message, redactor: Redactor): Message {
-  const { content, toolCalls, role, ...rest } = message
+  const { content, toolCalls, role, toolCallId, ...rest } = message
   return {
     role,
+    ...(toolCallId === undefined ? {} : { toolCallId }),
     content:
       typeof content === 'string'
         ? redactor.text(content)
@@ -136,9 +185,12 @@ function redactPart(part: Part, redactor: Redactor): Part {
 }
 
 /** A tool call without secrets. Those in its arguments are found in their text as well. */
-function redactCall<Call extends Partial<ToolCall>>(call: Call, redactor: Redactor): Call {
-  const { opaque, ...rest } = call
-  return { ...ofData(rest, redactor), ...opaqueOf(opaque, redactor) } as Call // Only texts differ.
+function redactCall<Call extends ScriptedToolCall | ToolCall>(
+  call: Call,
+  redactor: Redactor,
+): Call {
+  const { id, name, opaque, ...rest } = call
+  return { id, name, ...ofData(rest, redactor), ...opaqueOf(opaque, redactor) } as Call // Only texts differ.
 }
 
 function opaqueOf(opaque: JsonValue | undefined, { sealed }: Redactor): { opaque?: JsonValue } {
@@ -311,7 +363,10 @@ function redactEntry(entry: ScriptEntry, redactor: Redactor): ScriptEntry {
       const kept = message === undefined ? {} : { message: redactMessage(message, redactor) }
       return ['finish', reason, { ...ofData(rest, redactor), ...kept }]
     }
-    case 'start':
+    case 'start': {
+      const { id, ...rest } = entry[1]
+      return ['start', { ...(id === undefined ? {} : { id }), ...ofData(rest, redactor) }]
+    }
     case 'text_end':
     case 'usage':
     case 'raw_chunk':

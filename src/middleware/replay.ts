@@ -1,6 +1,5 @@
 import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
 import { AdapterError, ValidationError } from '../errors/errors.ts'
-import { secretsOf } from '../http/secrets.ts'
 import { failureOf } from '../run/collector.ts'
 import { collectBatches } from '../run/read-stream.ts'
 import { assertValid, must, optionsOf, type Check } from '../schema/checks.ts'
@@ -8,14 +7,13 @@ import { parseCassette, type Cassette, type CassetteCall } from '../testing/cass
 import { callLog, type RecordedCall } from '../testing/fake.ts'
 import { compileScript, stoppedBy } from '../testing/interpret.ts'
 import { playStream, type BegunCall, type ScriptStream } from '../testing/play.ts'
-import { defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import { messageText } from '../types/message.ts'
 import type { ModelRequest } from '../types/request.ts'
 import type { ModelResponse } from '../types/response.ts'
 import { differencesOf, matchable, shownDifferences, type Difference } from './match.ts'
 import { redactionRules } from './record.ts'
-import { redactorOf, redactRequest, type RedactionRules } from './redaction.ts'
+import { redactorsOf, redactRequest, type RedactionRules, type Redactor } from './redaction.ts'
 
 /**
  * Which recorded call answers a request: the next one, if its request is the same (`in_order`, the default); the first that was not played
@@ -115,7 +113,7 @@ interface Tape {
   /** The calls that were not played, by their places. */
   readonly left: Map<number, { readonly call: CassetteCall; readonly form: JsonObject }>
   readonly match: ReplayMatch
-  readonly redact: RedactionRules | undefined
+  readonly redactorOf: (options: AdapterOptions) => Redactor
   readonly log: ReturnType<typeof callLog<ModelRequest>>
   openStreams: number
 }
@@ -127,7 +125,7 @@ function createTape({ calls }: Cassette, options: ReplayOptions): Tape {
     count: calls.length,
     left: new Map(calls.map((call, at) => [at, { call, form: matchable(call.request) }])),
     match: options.match ?? 'in_order',
-    redact: options.redact,
+    redactorOf: redactorsOf(provider, options.redact),
     log: callLog(),
     openStreams: 0,
   }
@@ -140,20 +138,11 @@ function beginCall(tape: Tape, request: ModelRequest, options: AdapterOptions): 
   const requestId = options.requestId ?? options.newId?.('request') ?? `replay-request-${log.count}`
   const { signal, includeRawChunks } = options
   if (signal?.aborted === true) throw stoppedBy(signal, { ...facts, requestId }, 0)
-  const { clean } = secretsOf({ ...facts, ...secretOptions(options) })
-  const asked = redactRequest(named(tape, request), redactorOf(tape.redact, clean))
+  const asked = redactRequest(named(tape, request), tape.redactorOf(options))
   const { provider, script } = takeCall(tape, asked, requestId)
   const { preflight, sections } = compileScript(script, { provider, requestId, includeRawChunks })
   if (preflight !== undefined) throw preflight
   return { requestId, sections }
-}
-
-/** The options of a call that may hold a secret. */
-function secretOptions({
-  apiKey,
-  headers,
-}: AdapterOptions): Pick<AdapterOptions, 'apiKey' | 'headers'> {
-  return defined({ apiKey, headers })
 }
 
 /** An engine names the model of a request; an adapter that is called directly has its own. */

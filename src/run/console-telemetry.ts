@@ -25,9 +25,10 @@ export function consoleTelemetry(options: ConsoleTelemetryOptions = {}): () => v
   const toLine = (event: TelemetryEvent): string => {
     if (!pretty) return JSON.stringify(event)
     const place = placeOf(event, places)
-    if ('phase' in event && event.phase !== 'start') places.delete(event.spanId)
-    else places.set(event.spanId, place)
-    const inner = 'phase' in event ? 0 : 1
+    const phase = 'phase' in event ? event.phase : undefined
+    if (phase === 'start') places.set(event.spanId, place)
+    else if (phase !== undefined) places.delete(event.spanId)
+    const inner = phase === undefined ? 1 : 0
     return `${place.tree.slice(0, 4)} ${'  '.repeat(place.depth + inner)}${described(event)}`
   }
   return onTelemetry((event) => write(toLine(event)), { content })

@@ -6,7 +6,7 @@ import { AdapterError, ImageAdapterError, StreamError } from '../errors/errors.t
 import type { JsonObject } from '../types/json.ts'
 
 /** Three attempts, with waits from half a second doubling to thirty, for transient failures. */
-const defaultRetryPolicy: RetryPolicy = {
+export const defaultRetryPolicy: RetryPolicy = {
   maxAttempts: 3,
   baseDelayMs: 500,
   maxDelayMs: 30_000,

@@ -657,7 +657,8 @@ const sessionProblems: Readonly<Record<SessionErrorReason, Problem>> = {
 /** The paths of what a client sent. Problems of anything else are mistakes of the service. */
 const ownPaths = /^(?:id|content|text|command|toolCallId|arguments|idempotencyKey|reason)\b/
 
-function problemOf(error: unknown): Problem {
+/** Why a command is refused, in words that are safe for browsers. Of any other error they say nothing, and the status is 500. */
+export function problemOf(error: unknown): Problem {
   if (error instanceof Error && problems.has(error)) return problems.get(error) ?? internal
   if (!isAllmError(error)) return internal
   if (error.kind === 'session') {

@@ -183,13 +183,17 @@ export function createRuns(options: RunsOptions): Runs {
     if (key !== undefined) assertValid('invalid_options', within('idempotencyKey', someText(key)))
     const before = await store.look(id)
     const lastEventId = before?.lastEventId ?? 0
-    if (key !== undefined && (await store.knowsKey(id, key)))
+    const repeated = async (): Promise<Sent> => {
+      // The ring of the first one may be lost.
+      if (before?.running === true) await queue?.ring(id)
       return { lastEventId, duplicate: true }
+    }
+    if (key !== undefined && (await store.knowsKey(id, key))) return repeated()
     await checkCommand(id, command, before?.running === true)
     if (busyAs === 'interrupt') await stop(id)
     const ifIdle = busyAs === 'refuse' ? true : undefined
     const isNew = await store.push(id, command, defined({ key, ifIdle }))
-    if (!isNew) return { lastEventId, duplicate: true }
+    if (!isNew) return repeated()
     await ring(id, before?.running !== true)
     return { lastEventId, duplicate: false }
   }

@@ -4,7 +4,13 @@ import type { Source } from '../types/message.ts'
 import type { FinishReason, Usage } from '../types/response.ts'
 import type { FinishedEnd, PlanBlock, WirePlan } from './plan.ts'
 import { wordsOf } from './wire-failure.ts'
-import { asString, parseJsonObject, type RenderContext, type WireRenderer } from './wire-format.ts'
+import {
+  asString,
+  parseJsonObject,
+  type RenderContext,
+  type WireRenderer,
+  prefixed,
+} from './wire-format.ts'
 
 /** The finish reasons in the words of Anthropic, which has none for `error` and `other`. */
 const anthropicStopWords: Readonly<Record<FinishReason, string>> = {
@@ -84,7 +90,7 @@ export const anthropic: WireRenderer = {
 }
 
 function messageHead({ id, model }: RenderContext): JsonObject {
-  return { model, id: `msg_${id}`, type: 'message', role: 'assistant' }
+  return { model, id: prefixed('msg_', id), type: 'message', role: 'assistant' }
 }
 
 function stop(plan: WirePlan): JsonObject {

@@ -164,3 +164,8 @@ export function asString(value: JsonValue): string {
 export function codePoints(text: string, units: number): number {
   return Array.from(text.slice(0, units)).length
 }
+
+/** An id in the form of a provider. One that a script took from a real answer has that form already. */
+export function prefixed(prefix: string, id: string): string {
+  return id.startsWith(prefix) ? id : prefix + id
+}

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { FinishReason, Usage } from '../types/response.ts'
 import type { PlanBlock, WirePlan } from './plan.ts'
 import { openaiError, openaiHeaders, wordsOf } from './wire-failure.ts'
-import { codePoints, type RenderContext, type WireRenderer } from './wire-format.ts'
+import { codePoints, type RenderContext, type WireRenderer, prefixed } from './wire-format.ts'
 
 /** The finish reasons in the words of Chat Completions. */
 const chatFinishWords: Readonly<Record<FinishReason, string>> = {
@@ -88,7 +88,7 @@ export const openaiChat: WireRenderer = {
 function envelope(context: RenderContext, object: string): JsonObject {
   const { id, created, model } = context
   return {
-    id: `chatcmpl-${id}`,
+    id: prefixed('chatcmpl-', id),
     object,
     created,
     model,

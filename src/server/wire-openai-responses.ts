@@ -9,6 +9,7 @@ import {
   type FrameWriter,
   type RenderContext,
   type WireRenderer,
+  prefixed,
 } from './wire-format.ts'
 
 /** Responses: one output item per block, with events for every stage of an item. */
@@ -194,7 +195,7 @@ function outputItems(plan: WirePlan, context: RenderContext): JsonValue[] {
 
 function responseHead({ id, created, model }: RenderContext): JsonObject {
   return {
-    id: `resp_${id}`,
+    id: prefixed('resp_', id),
     object: 'response',
     created_at: created,
     background: false,

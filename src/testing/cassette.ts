@@ -6,6 +6,7 @@ import {
   listOf,
   maxDepth,
   must,
+  nonNegativeInteger,
   oneOf,
   refuse,
   shapeOf,
@@ -69,13 +70,50 @@ export function parseCassette(input: unknown): Cassette {
   const issues = cassetteIssues(value)
   if (issues.length > 0) throw invalidCassette(issues)
   // Just checked.
-  const { version, calls } = value as Cassette
-  return { version, calls: calls.map(withEntries) }
+  const { version, calls: saved } = value as { version: Cassette['version']; calls: SavedCall[] }
+  const calls: CassetteCall[] = []
+  let count = 0
+  for (const call of saved) {
+    const request = wholeRequest(call.request, calls)
+    count += request.messages.length
+    if (count > maxMessages) throw invalidCassette([tooManyMessages])
+    calls.push({ ...call, request, script: toScript(call.script) })
+  }
+  return { version, calls }
 }
 
-/** A person may have written a text for an entry. */
-function withEntries(call: CassetteCall): CassetteCall {
-  return { ...call, script: toScript(call.script) }
+/** A call as it is written: of its request only what is new since an earlier call. */
+interface SavedCall extends Omit<CassetteCall, 'request'> {
+  readonly request: Partial<ModelRequest> & Pick<ModelRequest, 'messages'> & SavedPlace
+}
+
+interface SavedPlace {
+  /** The place of the earlier call: its request comes first, and what is given here is added to its messages, or replaces its fields. */
+  readonly after?: number
+}
+
+/** The fields of a request that may be left out when they are empty. */
+export const requestDefaults: Pick<ModelRequest, 'tools' | 'providerOptions' | 'metadata'> = {
+  tools: [],
+  providerOptions: {},
+  metadata: {},
+}
+
+function wholeRequest(
+  { after, ...request }: SavedCall['request'],
+  earlier: readonly CassetteCall[],
+): ModelRequest {
+  const base = after === undefined ? undefined : earlier[after]?.request
+  if (base === undefined) return { ...requestDefaults, ...request }
+  return { ...base, ...request, messages: [...base.messages, ...request.messages] }
+}
+
+/** How many messages the requests of a cassette may have together: a short text could name a great many. */
+const maxMessages = 1_000_000
+
+const tooManyMessages: Issue = {
+  path: 'calls',
+  problem: `must have at most ${maxMessages} messages in their requests`,
 }
 
 function parsedText(input: string): unknown {
@@ -97,15 +135,34 @@ function invalidCassette(issues: readonly Issue[]): ValidationError {
   )
 }
 
-/** The problems of a cassette. */
-export function cassetteIssues(value: unknown): readonly Issue[] {
+/** The problems of a cassette. `from` is the place of its first call, if it is a part of another one. */
+export function cassetteIssues(value: unknown, from = 0): readonly Issue[] {
   if (!isPlainObject(value)) return refuse('an object with version and calls', value)
   const { version } = value
   if (typeof version === 'number' && Number.isInteger(version) && version > cassetteVersion) {
     const problem = `is ${version}: the cassette was written by a newer allm-ts; this release reads versions up to ${cassetteVersion}`
     return [{ path: 'version', problem }]
   }
-  return cassette(value)
+  const issues = cassette(value)
+  return issues.length > 0 ? atPlace(issues, from) : placeIssues(value['calls'])
+}
+
+function atPlace(issues: readonly Issue[], from: number): readonly Issue[] {
+  if (from === 0) return issues
+  return issues.map(({ path, problem }) => ({
+    path: path.replace(/^calls\[(\d+)\]/, (_, at: string) => `calls[${Number(at) + from}]`),
+    problem,
+  }))
+}
+
+/** A request goes on from a call before its own. */
+function placeIssues(calls: unknown): readonly Issue[] {
+  // They were checked.
+  const at = (calls as readonly SavedCall[]).findIndex(
+    (call, index) => (call.request.after ?? -1) >= index,
+  )
+  const problem = 'must be the place of an earlier call'
+  return at === -1 ? fine : [{ path: `calls[${at}].request.after`, problem }]
 }
 
 /** What readers of a request rely on. Whether a model would take it is not asked. */
@@ -113,8 +170,13 @@ const request: Check = (value) => {
   if (!isPlainObject(value)) return refuse('a request, which is an object', value)
   if (!isJson(value, maxDepth + requestDepth))
     return refuse(`JSON of at most ${maxDepth} levels`, value)
-  const { messages, tools = [] } = value
-  return join(within('messages', listOf(message)(messages)), within('tools', listOf(named)(tools)))
+  const { messages, tools = [], after = 0 } = value
+  const place = within('after', nonNegativeInteger(after))
+  const lists = join(
+    within('messages', listOf(message)(messages)),
+    within('tools', listOf(named)(tools)),
+  )
+  return join(lists, place)
 }
 
 /** How deep the values of a request are in it: the arguments of a call of a message, or a part of its content. */

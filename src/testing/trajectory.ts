@@ -1,5 +1,6 @@
 import { isErrorResult } from '../make/tool-messages.ts'
 import { describe, refusal } from '../schema/checks.ts'
+import { sameJson } from '../schema/json-schema.ts'
 import type { SessionResult } from '../session/reduce.ts'
 import { defined, isObject, parseJson } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
@@ -7,6 +8,8 @@ import { messageText, type Message, type Part, type ToolCall } from '../types/me
 import type { ModelResponse } from '../types/response.ts'
 import type { ChatResult, StepResult } from '../types/results.ts'
 import type { Session } from '../types/session.ts'
+import type { Cassette } from './cassette.ts'
+import { recordedRuns } from './recorded-runs.ts'
 
 /** A tool call of a run, with its answer. */
 export interface TrajectoryCall {
@@ -34,20 +37,22 @@ export type TrajectoryEntry =
 /** What a run did, as a small list: the calls with their answers, the texts of the model, and the end. Plain JSON. */
 export type Trajectory = readonly TrajectoryEntry[]
 
-/** Everything that has a trajectory: a result, a session, or a trajectory itself. */
+/** Everything that has a trajectory: a result, a session, a cassette, or a trajectory itself. */
 export type TrajectorySource =
   | ChatResult
   | StepResult
   | ModelResponse
   | Session
   | SessionResult<unknown>
+  | Cassette
   | Trajectory
 
 /**
  * What a run did, as a small list.
  *
  * The result of a chat gives what that run added, a session the whole conversation. Calls stand in the order in which the model made them,
- * each with its answer, also when that came later. Anything else throws a `ValidationError`.
+ * each with its answer, also when that came later. A cassette gives its conversations one after the other, and the end of the last one; the
+ * answers of its last tool calls are not in it. Anything else throws a `ValidationError`.
  */
 export function trajectory(source: TrajectorySource): Trajectory {
   if (isTrajectory(source)) return source
@@ -56,10 +61,11 @@ export function trajectory(source: TrajectorySource): Trajectory {
   if ('toolResults' in source) return ofStep(source)
   if ('finishReason' in source) return ofResponse(source)
   if ('status' in source && 'thread' in source) return ofSession(source)
+  if ('calls' in source) return ofCassette(source)
   throw refusal(
     'invalid_options',
     '',
-    `must be the result of a run, a session or a trajectory, not ${describe(source)}`,
+    `must be the result of a run, a session, a cassette or a trajectory, not ${describe(source)}`,
   )
 }
 
@@ -70,9 +76,19 @@ function isTrajectory(source: TrajectorySource): source is Trajectory {
   return Array.isArray(source)
 }
 
-function ofChat({ steps, haltedReason, error }: ChatResult): Trajectory {
-  const messages = steps.flatMap(({ newMessages }) => newMessages)
+function ofChat(result: ChatResult): Trajectory {
+  const { steps, haltedReason, error } = result
+  const messages = [...steps.flatMap(({ newMessages }) => newMessages), ...unfinished(result)]
   return [...entriesOf(messages), end(haltedReason, error?.reason)]
+}
+
+/** The messages of a step that did not come to its end: an answer that was cut, or whose tools were stopped. */
+function unfinished({ thread, steps, finalResponse }: ChatResult): readonly Message[] {
+  if (finalResponse === undefined) return []
+  const { message } = finalResponse
+  if (sameJson(steps.at(-1)?.response.message, message)) return []
+  const at = thread.messages.findLastIndex((one) => sameJson(one, message))
+  return at === -1 ? [message] : thread.messages.slice(at)
 }
 
 function ofStep({ response, toolResults, halt, done, manualToolCalls }: StepResult): Trajectory {
@@ -90,6 +106,18 @@ function ofResponse({ message, finishReason, error }: ModelResponse): Trajectory
 
 function ofSession({ thread, status, haltedReason, error }: Session): Trajectory {
   return [...entriesOf(thread.messages), end(status, haltedReason ?? error?.reason)]
+}
+
+function ofCassette(cassette: Cassette): Trajectory {
+  const calls = recordedRuns(cassette).flatMap(({ turns }) => turns.flatMap((turn) => turn.calls))
+  const entries = calls.flatMap(({ message, results }) =>
+    message === undefined ? [] : entriesOf([message, ...results.values()]),
+  )
+  const last = calls.at(-1)
+  if (last === undefined) return [end('completed', undefined)]
+  const { failure, finishReason = 'error' } = last
+  if (failure !== undefined) return [...entries, end('error', failure)]
+  return [...entries, end(finishReason === 'stop' ? 'completed' : finishReason, finishReason)]
 }
 
 /** The last entry. A reason that only repeats the status is left out. */

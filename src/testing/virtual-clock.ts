@@ -319,6 +319,17 @@ interface SleeperQueue {
 function sleeperQueue(): SleeperQueue {
   const sleepers: { readonly at: number; readonly wake: () => void }[] = []
   let changes = 0
+  /** The place of the first sleeper that wakes after this time. */
+  const placeAfter = (at: number): number => {
+    let low = 0
+    let high = sleepers.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((sleepers[middle]?.at ?? 0) <= at) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
   return {
     get size() {
       return sleepers.length
@@ -331,11 +342,10 @@ function sleeperQueue(): SleeperQueue {
     },
     add(at, wake) {
       const sleeper = { at, wake }
-      const behind = sleepers.findLastIndex((other) => other.at <= at)
-      sleepers.splice(behind + 1, 0, sleeper)
+      sleepers.splice(placeAfter(at), 0, sleeper)
       changes++
       return () => {
-        const place = sleepers.indexOf(sleeper)
+        const place = sleepers.lastIndexOf(sleeper, placeAfter(at))
         if (place === -1) return
         sleepers.splice(place, 1)
         changes++

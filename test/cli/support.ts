@@ -20,6 +20,7 @@ export interface Playing {
   readonly ended: Promise<Played>
   /** What it has written so far. */
   readonly stdout: () => string
+  readonly stderr: () => string
   readonly type: (text: string) => void
   readonly pressCtrlC: () => void
   /** Whether somebody listens to Ctrl-C. */
@@ -51,6 +52,7 @@ export function start(
   return {
     ended: ended.then((code) => ({ code, stdout: stdout.text(), stderr: stderr.text() })),
     stdout: stdout.text,
+    stderr: stderr.text,
     type: (text) => void (text === '' ? typed.end() : typed.write(text)),
     pressCtrlC: () => [...listeners].forEach((listener) => listener()),
     hearsCtrlC: () => listeners.size > 0,

@@ -739,3 +739,28 @@ describe('a run of a session that goes on', () => {
     expect(session.run).not.toHaveProperty('trace')
   })
 })
+
+test('a run that is observed gives the same events and the same session as one that is not', async () => {
+  off()
+  const scripts: readonly Script[] = [[['reasoning', 'hm'], ...calls('c1', 'c2')], slow]
+  const run = async (): Promise<unknown> => {
+    let made = 0
+    const own = createEngine({
+      adapter: fake({ scripts }),
+      tools: [echo],
+      clock: virtualClock(),
+      newId: (kind) => (kind === 'span' ? crypto.randomUUID() : `${kind}-${++made}`),
+    })
+    const stream = Session.streamStart(own, messages, { id: 's' })
+    const seen: unknown[] = []
+    for await (const event of stream) seen.push(event)
+    return [seen, await stream.result]
+  }
+  const alone = await run()
+  const close = onTelemetry(() => undefined, { content: true, around: (_id, work) => work() })
+  try {
+    expect(await run()).toEqual(alone)
+  } finally {
+    close()
+  }
+})

@@ -88,6 +88,29 @@ console.log(otel)
   expect(others.filter((path) => !path.startsWith('src/otel/'))).toEqual([])
 })
 
+test('the stream for useChat adds at most 4 KB to a program that has runs, and the whole bridge to front ends 10', async () => {
+  const serving = `${loop}
+import { Session, toView } from './src/index.ts'
+import { createRuns } from './src/runs.ts'
+import { memoryStore } from './src/stores.ts'
+console.log(createRuns({ engine, store: memoryStore() }), Session, toView)
+`
+  const without = await bundled(serving)
+  const withNames = (names: string): ReturnType<typeof bundled> =>
+    bundled(`${serving}
+import { ${names} } from './src/ui.ts'
+console.log(${names})
+`)
+  const stream = await withNames('toUiMessageStream')
+  expect(stream.gzip - without.gzip).toBeLessThanOrEqual(4096)
+  const whole = await withNames(
+    'toUiMessageStream, toUiMessageResponse, toUiMessages, fromUiMessages, uiApprovals, uiCommands, sendUiMessages, resumeUiMessages, toAgUi, toAgUiResponse',
+  )
+  expect(whole.gzip - without.gzip).toBeLessThanOrEqual(10_240)
+  const others = whole.inputs.filter((path) => !without.inputs.includes(path))
+  expect(others.filter((path) => !path.startsWith('src/ui/'))).toEqual([])
+})
+
 test('a program that does not listen does not load what listens', async () => {
   const { inputs } = await bundled(loop)
   expect(inputs).not.toContain('src/core/on-telemetry.ts')

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ChatAdapter } from '../../src/contracts/adapter.ts'
 import {
+  collect,
   createEngine,
   errorToJSON,
   modelRequest,
@@ -22,7 +23,7 @@ import type { ModelEvent } from '../../src/types/events.ts'
 import { transcript } from '../support/arbitraries.ts'
 import { adapterOf, answeringAdapter, hostileAnswer } from '../support/hostile-answers.ts'
 import { hasShared, recordedCases } from '../support/recordings.ts'
-import { script } from '../support/scripts.ts'
+import { endingScript, script } from '../support/scripts.ts'
 
 /**
  * Recording a run over any of the four wires and replaying it gives the same events.
@@ -88,6 +89,19 @@ describe.each(wireFormats)('%s', (format) => {
     )
   })
 
+  test('an answer that is served again from its script is the same answer', async () => {
+    await fc.assert(
+      fc.asyncProperty(endingScript, async (one) => {
+        const recorder = record(wire(format, [withoutChunks(one)]))
+        const live = await outcomeOf(recorder, request)
+        const scripts = recorder.cassette.calls.map((call) => withoutChunks(call.script))
+        const served = await outcomeOf(wire(format, scripts), request)
+        expect(await answerOf(served)).toEqual(await answerOf(live))
+      }),
+      { numRuns: 60 },
+    )
+  })
+
   test('any history is recognized', async () => {
     await fc.assert(
       fc.asyncProperty(transcript, (messages) =>
@@ -109,6 +123,17 @@ describe.each(wireFormats)('%s', (format) => {
     }
   })
 })
+
+/** On a wire a raw chunk is one more chunk, beside those of the other entries. */
+function withoutChunks(entries: Script): Script {
+  return entries.filter(([tag]) => tag !== 'raw_chunk')
+}
+
+/** What an answer says. A server cuts deltas where it likes, and counts and names in its own way what a script leaves open. */
+async function answerOf({ events }: Outcome): Promise<unknown> {
+  const { id, model, message, finishReason } = await collect(events)
+  return { id, model, message, finishReason }
+}
 
 describe('what providers really sent gives the same events', () => {
   const endpoints: Readonly<Record<string, WireFormat>> = {

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { modelRequest, user, type ValidationError } from '../../src/index.ts'
+import {
+  assistant,
+  modelRequest,
+  system,
+  user,
+  type ModelRequest,
+  type ValidationError,
+} from '../../src/index.ts'
 import { parseCassette, stringifyCassette, type Cassette } from '../../src/middleware.ts'
 
 const cassette: Cassette = {
@@ -46,13 +53,7 @@ describe('a cassette as text', () => {
         "      "provider": "openai",",
         "      "model": "gpt-5",",
         "      "format": "openai_responses",",
-        "      "request": {",
-        "        "model": "gpt-5",",
-        "        "messages": [{"role": "user", "content": "What is the weather in Ghent?"}],",
-        "        "tools": [],",
-        "        "providerOptions": {},",
-        "        "metadata": {}",
-        "      },",
+        "      "request": {"model": "gpt-5", "messages": [{"role": "user", "content": "What is the weather in Ghent?"}]},",
         "      "script": [",
         "        ["text", "It is "],",
         "        ["text", "raining."],",
@@ -65,6 +66,77 @@ describe('a cassette as text', () => {
         "",
       ]
     `)
+  })
+})
+
+describe('a request that goes on from an earlier one', () => {
+  const first = modelRequest([system('Be kind.'), user('one')], { temperature: 0.5 })
+  const more = { ...first, messages: [...first.messages, assistant('1'), user('two')] }
+  const call = (request: ModelRequest) => ({ provider: 'p', request, script: [] })
+  const written = (...requests: readonly ModelRequest[]): readonly unknown[] => {
+    const text = stringifyCassette({ version: 1, calls: requests.map(call) })
+    expect(parseCassette(text).calls).toEqual(requests.map(call))
+    // Written by the line above.
+    const { calls } = JSON.parse(text) as { calls: readonly { request: unknown }[] }
+    return calls.map(({ request }) => request)
+  }
+
+  test('is written without what the earlier one has', () => {
+    expect(written(first, more, more)).toEqual([
+      {
+        messages: [
+          { role: 'system', content: 'Be kind.' },
+          { role: 'user', content: 'one' },
+        ],
+        temperature: 0.5,
+      },
+      {
+        after: 0,
+        messages: [
+          { role: 'assistant', content: '1' },
+          { role: 'user', content: 'two' },
+        ],
+      },
+      { after: 1, messages: [] },
+    ])
+  })
+
+  test('has the fields that are not the same', () => {
+    expect(written(first, { ...more, temperature: 1, seed: 7 })[1]).toEqual({
+      after: 0,
+      temperature: 1,
+      seed: 7,
+      messages: more.messages.slice(2),
+    })
+  })
+
+  test('is written whole if it lacks something, or if a message is another', () => {
+    const { temperature: _none, ...without } = more
+    expect(written(first, without)[1]).not.toHaveProperty('after')
+    const other = modelRequest([system('Be brief.'), user('one'), user('two')])
+    expect(written(first, other)[1]).not.toHaveProperty('after')
+  })
+
+  test('goes on from its own conversation, if there are several', () => {
+    const other = modelRequest([user('Hello?')])
+    const otherMore = { ...other, messages: [...other.messages, assistant('Yes?')] }
+    expect(written(first, other, more, otherMore).slice(2)).toMatchObject([
+      { after: 0 },
+      { after: 1 },
+    ])
+  })
+
+  test('makes a cassette grow with the conversation, and not with its square', () => {
+    const turns = Array.from({ length: 200 }, (_, turn) => [
+      assistant(`answer ${turn} `.repeat(20)),
+      user('on'),
+    ])
+    const requests = turns.map((_, turn) =>
+      modelRequest([user('one'), ...turns.slice(0, turn).flat()]),
+    )
+    const half = stringifyCassette({ version: 1, calls: requests.slice(0, 100).map(call) })
+    const whole = stringifyCassette({ version: 1, calls: requests.map(call) })
+    expect(whole.length / half.length).toBeLessThan(2.1)
   })
 })
 
@@ -92,6 +164,23 @@ describe('a cassette that is not trusted', () => {
       'a request without messages',
       { version: 1, calls: [{ ...cassette.calls[0], request: {} }] },
       'calls[0].request.messages: must be a list, not undefined',
+    ],
+    [
+      'a request that goes on from itself',
+      { version: 1, calls: [{ provider: 'p', request: { after: 0, messages: [] }, script: [] }] },
+      'calls[0].request.after: must be the place of an earlier call',
+    ],
+    [
+      'a few calls with very many messages',
+      {
+        version: 1,
+        calls: Array.from({ length: 2000 }, (_, at) => ({
+          provider: 'p',
+          request: { ...(at === 0 ? {} : { after: at - 1 }), messages: [user('a')] },
+          script: [],
+        })),
+      },
+      'calls: must have at most 1000000 messages in their requests',
     ],
     [
       'an unknown format',

@@ -417,7 +417,7 @@ describe('what looks like another secret', () => {
       `calls[0].request.messages[0].content holds what looks like ${name}`,
     )
     expect(() => stringifyCassette({ version: 1, calls: [{ ...call, script: pieces }] })).toThrow(
-      `calls[0].script in the pieces of the text holds what looks like ${name}`,
+      `calls[0].script in the text holds what looks like ${name}`,
     )
   })
 })

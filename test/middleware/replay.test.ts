@@ -300,7 +300,13 @@ describe('a cassette of version 1', () => {
 
   test('can be read, and is played', async () => {
     const cassette = parseCassette(text)
-    expect(cassette.calls).toHaveLength(5)
+    expect(cassette.calls.map(({ request }) => request.messages.length)).toEqual([2, 4, 1, 1, 1])
+    expect(cassette.calls[1]?.request).toMatchObject({
+      model: 'claude-x',
+      temperature: 0.5,
+      seed: 7,
+    })
+    expect(parseCassette(stringifyCassette(cassette))).toEqual(cassette)
     const adapter = replay(cassette, { match: () => true })
     const outcomes: unknown[] = []
     for (const _ of cassette.calls) {

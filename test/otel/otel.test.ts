@@ -18,6 +18,7 @@ import {
   type EngineOptions,
   type Tool,
 } from '../../src/index.ts'
+import { fallback } from '../../src/middleware.ts'
 import { otel, type OtelMeter, type OtelTracer } from '../../src/otel.ts'
 import { fake, fakeImages, virtualClock, type Script } from '../../src/testing.ts'
 import { activeId, namesOf, otelBench } from './support.ts'
@@ -467,7 +468,20 @@ test('a retry is an event of its model call', async () => {
   expect(bench.spans()).toHaveLength(2)
 })
 
-test('what a middleware does, and a handler that comes too late, are events of the span that is still open', async () => {
+test('what a middleware does is an event of its model call', async () => {
+  bench.listen()
+  const failing: Script = [['preflight_error', 'provider_unavailable', { status: 503 }]]
+  const adapter = fallback([fake({ scripts: [failing] }), complete])
+  await generate(createEngine({ adapter, model: 'm', clock: virtualClock() }), messages)
+  const [event, ...rest] = bench.span('chat m').events
+  expect(rest).toEqual([])
+  expect(event).toMatchObject({
+    name: 'fallback gemini',
+    attributes: { 'error.type': 'provider_unavailable', 'http.response.status_code': 503 },
+  })
+})
+
+test('a handler that comes too late is an event of the span that is still open', async () => {
   bench.listen()
   const clock = virtualClock()
   const late = tool({ ...look, timeoutMs: 10, handler: () => clock.sleep(40) })

@@ -525,6 +525,49 @@ describe('one owner', () => {
     expect((await second.get('ada'))?.session.status).toBe('completed')
   })
 
+  test('an owner that was paused between the stored start of a tool and its handler does not run it', async () => {
+    const effects: string[] = []
+    const answer = (_text: string, results: number) =>
+      results === 0
+        ? ([['tool_call', { id: 'c1', name: 'charge', arguments: {} }]] as const)
+        : ([['text', 'done']] as const)
+    const engine = scriptedEngine(answer, { tools: toolsOf(effects) })
+    const clock = virtualClock()
+    const store = memoryStore({ clock })
+    let release = (): void => undefined
+    const paused = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    // The save arrives, but the process stands still before it gets the answer. Its timers do not fire before it goes on.
+    const still = virtualClock({ auto: false })
+    let stoodMs = 0
+    const first = createRuns({
+      engine,
+      clock: { now: () => still.now() + stoodMs, sleep: (ms) => still.sleep(ms) },
+      store: {
+        ...store,
+        save: async (session, options) => {
+          const version = await store.save(session, options)
+          const starts = options?.events?.some(({ type }) => type === 'tool_execution_started')
+          if (starts === true) await paused
+          return version
+        },
+      },
+      execute: false,
+    })
+    await first.send('ada', 'go')
+    const lost = first.advance('ada')
+    await clock.advance(11_000)
+    const second = createRuns({ engine, clock, store })
+    expect(await second.recover()).toBe(1)
+    stoodMs = 11_000
+    release()
+    expect(await lost).toEqual({ outcome: 'lost', more: false })
+    // The model was told that the call was interrupted, and so it was.
+    expect(effects).toEqual([])
+    expect((await second.get('ada'))?.session.status).toBe('completed')
+  })
+
   test('a session that somebody owns is busy for others', async () => {
     const { runs, store, clock } = bench(echo, { execute: false })
     await runs.send('ada', 'go')
@@ -630,6 +673,23 @@ describe('workers', () => {
     await clock.advance(60_000)
     expect(await store.due({ limit: 100 })).toEqual(['late'])
     expect(clock.pending).toBe(0)
+  })
+
+  test('a command that is repeated rings again while it waits, because its first ring may be lost', async () => {
+    const rings: string[] = []
+    const queue = {
+      ring: async (id: string) => {
+        if (rings.push(id) === 1) throw new Error('the queue is gone')
+      },
+    }
+    const { runs } = bench(echo, { queue })
+    const send = () => runs.send('ada', 'hi', { idempotencyKey: 'k' })
+    await expect(send()).rejects.toThrow('the queue is gone')
+    expect(await send()).toMatchObject({ duplicate: true })
+    expect(rings).toEqual(['ada', 'ada'])
+    await runs.advance('ada')
+    expect(await send()).toMatchObject({ duplicate: true })
+    expect(rings).toHaveLength(2)
   })
 
   test('a queue rings for each command, and this process runs nothing', async () => {

@@ -15,11 +15,15 @@ export interface DocBlock {
   readonly prints: readonly string[]
 }
 
-/** Every `ts` block of the README and the guides, in order. */
+/** Every `ts` block of the README, the page about scale and the guides, in order. */
 export function docBlocks(): readonly DocBlock[] {
   const guides = join(root, 'docs/guides')
   const names = existsSync(guides) ? readdirSync(guides).filter((name) => name.endsWith('.md')) : []
-  return ['README.md', ...names.toSorted().map((name) => `docs/guides/${name}`)].flatMap((file) =>
+  return [
+    'README.md',
+    'docs/scale.md',
+    ...names.toSorted().map((name) => `docs/guides/${name}`),
+  ].flatMap((file) =>
     existsSync(join(root, file)) ? blocksOf(file, readFileSync(join(root, file), 'utf8')) : [],
   )
 }

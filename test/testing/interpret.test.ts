@@ -7,6 +7,7 @@ import {
   type Script,
   type ScriptEntry,
 } from '../../src/testing.ts'
+import { compileScript } from '../../src/testing/interpret.ts'
 
 describe('interpret', () => {
   test.each<readonly [ScriptEntry, readonly unknown[]]>([
@@ -52,6 +53,52 @@ describe('interpret', () => {
       [
         { type: 'tool_call_started', id: 'c1', name: 'add' },
         { type: 'tool_call_delta', id: 'c1', argumentsDelta: '{' },
+      ],
+    ],
+    [
+      ['tool_call_delta', { id: 'c1', name: 'add' }],
+      [{ type: 'tool_call_started', id: 'c1', name: 'add' }],
+    ],
+    [['text', 'hi', { index: 2, more: true }], [{ type: 'text_delta', delta: 'hi', index: 2 }]],
+    [
+      ['text_end', { index: 1, text: 'all', sources: [{ type: 'url', url: 'https://a.example' }] }],
+      [
+        {
+          type: 'text_completed',
+          text: 'all',
+          index: 1,
+          sources: [{ type: 'url', url: 'https://a.example' }],
+        },
+      ],
+    ],
+    [['text_end'], []],
+    [
+      ['reasoning', 'hm', { index: 0, more: true }],
+      [{ type: 'reasoning_delta', delta: 'hm', index: 0 }],
+    ],
+    [
+      ['image', { type: 'base64', base64: 'iVBORw0KGgo=', mimeType: 'image/png' }],
+      [
+        {
+          type: 'image_completed',
+          image: { type: 'base64', base64: 'iVBORw0KGgo=', mimeType: 'image/png' },
+        },
+      ],
+    ],
+    [['start', { id: 'a1' }], []],
+    [
+      ['failure', 'truncated', { kind: 'stream', message: 'cut', eventIndex: 4 }],
+      [
+        {
+          type: 'error',
+          error: {
+            kind: 'stream',
+            reason: 'truncated',
+            message: 'cut',
+            provider: 'fake',
+            eventIndex: 4,
+          },
+        },
       ],
     ],
     [['raw_chunk', { any: 1 }], [{ type: 'raw_chunk', chunk: { any: 1 } }]],
@@ -357,3 +404,87 @@ describe('foldToResponse of a whole answer', () => {
     })
   })
 })
+
+describe('a script that says all of an answer', () => {
+  test('begins and ends as it says', () => {
+    const { warnings, ...response } = foldToResponse([
+      [
+        'start',
+        {
+          id: 'a1',
+          model: 'm-2026',
+          usage: { inputTokens: 3 },
+          warnings: [{ setting: 'seed', problem: 'm takes no seed' }],
+        },
+      ],
+      ['text', 'Yes.'],
+      [
+        'finish',
+        'stop',
+        {
+          rawFinishReason: 'end_turn',
+          metadata: { tier: 'free' },
+          sources: [{ type: 'url', url: 'https://a.example' }],
+        },
+      ],
+    ])
+    expect(warnings).toEqual([{ setting: 'seed', problem: 'm takes no seed' }])
+    expect(response).toMatchObject({
+      id: 'a1',
+      model: 'm-2026',
+      rawFinishReason: 'end_turn',
+      metadata: { tier: 'free' },
+      message: { sources: [{ type: 'url', url: 'https://a.example' }] },
+    })
+  })
+
+  test('may have a message that is not what its entries make', () => {
+    const message = { role: 'assistant', content: 'No.' } as const
+    const response = foldToResponse([
+      ['text', 'Yes.'],
+      ['finish', 'stop', { message }],
+    ])
+    expect(response.message).toEqual(message)
+  })
+
+  test('fails before its first event, if that is all it says', () => {
+    expect(() => foldToResponse([['failure', 'missing_key', { kind: 'engine' }]])).toThrow(
+      expect.objectContaining({ kind: 'engine', reason: 'missing_key', partial: undefined }),
+    )
+    expect(() =>
+      foldToResponse([
+        ['start', {}],
+        ['failure', 'timeout', {}],
+      ]),
+    ).toThrow(expect.objectContaining({ reason: 'timeout', partial: expect.anything() as unknown }))
+  })
+
+  test('goes on with a block that stays open', () => {
+    const events = interpretAll([
+      ['text', 'One', { index: 0, more: true }],
+      ['reasoning', 'Hm', { index: 1, more: true }],
+      ['text', ' and '],
+      ['reasoning', '.', { opaque: 's' }],
+      ['text', 'two', { index: 2, more: true }],
+      ['text', 'three', { index: null }],
+    ])
+    expect(events).toEqual([
+      { type: 'text_delta', delta: 'One', index: 0 },
+      { type: 'reasoning_delta', delta: 'Hm', index: 1 },
+      { type: 'text_delta', delta: ' and ', index: 0 },
+      { type: 'text_completed', text: 'One and ', index: 0 },
+      { type: 'reasoning_delta', delta: '.', index: 1 },
+      { type: 'reasoning_completed', text: 'Hm.', index: 1, opaque: 's' },
+      { type: 'text_delta', delta: 'two', index: 2 },
+      { type: 'text_delta', delta: 'three' },
+      { type: 'text_completed', text: 'three' },
+      { type: 'text_completed', text: 'two', index: 2 },
+    ])
+  })
+})
+
+/** The events of a script between its start and its end. */
+function interpretAll(script: Script): readonly unknown[] {
+  const { sections } = compileScript(script, { provider: 'fake' })
+  return sections.flatMap(({ events }) => events).slice(1, -1)
+}

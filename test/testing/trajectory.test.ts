@@ -10,6 +10,7 @@ import {
   tool,
   user,
   ValidationError,
+  type ChatResult,
 } from '../../src/index.ts'
 import {
   expectTrajectory,
@@ -115,6 +116,18 @@ describe('trajectory', () => {
     expectTrajectory(failed).toEndAs('error').toEndAs('provider_unavailable')
     const limited = await chat(engine([call('c1', 'book')]), 'go', { maxTurns: 1 })
     expectTrajectory(limited).toCall('book').toEndAs('max_turns')
+  })
+
+  test('an answer that was cut is there as far as it came', async () => {
+    const cut = engine(
+      [call('c1', 'book')],
+      [
+        ['text_delta', 'It is'],
+        ['stream_error', 'truncated', {}],
+      ],
+    )
+    const partial = await chat(cut, 'go').catch((error: { partial: ChatResult }) => error.partial)
+    expectTrajectory(partial).toCall('book').toSay('It is').toEndAs('truncated')
   })
 
   test('a step and a response have trajectories too', async () => {

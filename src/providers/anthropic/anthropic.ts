@@ -18,6 +18,8 @@ export function anthropic(given: AnthropicOptions | string = {}): ChatAdapter {
   const connection = settleConnection(options, {
     provider: 'anthropic',
     baseUrl: 'https://api.anthropic.com/v1',
+    baseUrlVariable: 'ANTHROPIC_BASE_URL',
+    versionPath: '/v1',
     keyHeaders: ['x-api-key', 'authorization'],
     checks: ownChecks,
   })
@@ -50,7 +52,7 @@ export function anthropic(given: AnthropicOptions | string = {}): ChatAdapter {
 /**
  * The options of an Anthropic adapter. All of them have defaults.
  *
- * The default `baseUrl` is `https://api.anthropic.com/v1`. A key is required at this address only, unless `headers` contain
+ * The default `baseUrl` is `ANTHROPIC_BASE_URL`, or `https://api.anthropic.com/v1`. A key is required at this address only, unless `headers` contain
  * one. Set `provider` (`anthropic`) for another server that speaks the protocol.
  */
 export interface AnthropicOptions extends ConnectionOptions {

@@ -28,7 +28,7 @@ export function gemini(options: GeminiOptions | string = {}): ChatAdapter {
 /** The options of a Gemini adapter. All are optional. */
 export interface GeminiOptions extends ConnectionOptions {
   /**
-   * The address of the API, with its version path. Default: `https://generativelanguage.googleapis.com/v1beta`.
+   * The address of the API, with its version path. Default: `GOOGLE_GEMINI_BASE_URL`, or `https://generativelanguage.googleapis.com/v1beta`.
    * At any other address a key is optional.
    */
   readonly baseUrl?: string | undefined
@@ -48,6 +48,8 @@ export function settle(options: GeminiOptions): Connection {
   return settleConnection(options, {
     provider: 'gemini',
     baseUrl: `https://generativelanguage.googleapis.com/${apiVersion}`,
+    baseUrlVariable: 'GOOGLE_GEMINI_BASE_URL',
+    versionPath: `/${apiVersion}`,
     keyHeaders: ['x-goog-api-key', 'authorization'],
     checks: ownChecks,
   })

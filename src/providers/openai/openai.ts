@@ -105,6 +105,7 @@ export function azure(options: AzureOptions): ChatAdapter {
     {
       provider: 'azure',
       baseUrl: addressOf(`https://${resource}.openai.azure.com/openai/v1`),
+      baseUrlVariable: undefined,
       keyHeaders: ['api-key', 'authorization'],
     },
   )
@@ -194,7 +195,7 @@ export interface OpenAiOptions extends ConnectionOptions {
   readonly family?: string | undefined
   /** What the server takes, flag by flag. */
   readonly compat?: OpenAiCompat | undefined
-  /** With the version path. The default is `https://api.openai.com/v1`. A query, such as Azure's `api-version`, is kept. */
+  /** With the version path. The default is `OPENAI_BASE_URL`, or `https://api.openai.com/v1`. A query, such as Azure's `api-version`, is kept. */
   readonly baseUrl?: string | undefined
   /** The adapter's own key. The key of a call takes precedence. Only OpenAI itself requires a key. */
   readonly apiKey?: string | undefined
@@ -262,6 +263,7 @@ export function settleOptions(
   const connection = settleConnection(options, {
     provider: 'openai',
     baseUrl: 'https://api.openai.com/v1',
+    baseUrlVariable: 'OPENAI_BASE_URL',
     checks: ownChecks,
     ...defaults,
   })

@@ -1,6 +1,6 @@
 import type { AdapterOptions, ChatAdapter } from '../../contracts/adapter.ts'
 import { randomId, type NewId } from '../../core/ids.ts'
-import type { KeyNeed } from '../../core/keys.ts'
+import { fromEnvironment, type KeyNeed } from '../../core/keys.ts'
 import { AdapterError, EngineError, isAllmError } from '../../errors/errors.ts'
 import { thrownText } from '../../errors/to-json-value.ts'
 import { attributed } from '../../http/answer.ts'
@@ -19,6 +19,7 @@ import {
   recordOf,
   someText,
   text,
+  within,
   type Check,
   type Checks,
 } from '../../schema/checks.ts'
@@ -90,6 +91,13 @@ export interface ConnectionDefaults {
   readonly provider: string
   /** A key is required at this address only. */
   readonly baseUrl: string
+  /**
+   * The variable of the environment that names another address, such as `OPENAI_BASE_URL`, as the provider's own package reads it.
+   * The option `baseUrl` goes before it.
+   */
+  readonly baseUrlVariable?: string | undefined
+  /** What is added to the address of the variable if it has no version path: `/v1`. */
+  readonly versionPath?: string | undefined
   /** The headers that carry a key (`authorization`). A caller's own header of that name replaces the key. */
   readonly keyHeaders?: readonly string[] | undefined
   /** Whether a key is required at the address above (yes). A local server needs none. */
@@ -108,7 +116,8 @@ export function settleConnection(
 ): Connection {
   const { keyHeaders = ['authorization'], needsKey = true, checks } = defaults
   assertValid('invalid_options', optionsOf({ ...connectionChecks, ...checks })(options))
-  const baseUrl = (options.baseUrl ?? defaults.baseUrl).replace(/\/+$/, '')
+  const address = options.baseUrl ?? addressInEnvironment(defaults) ?? defaults.baseUrl
+  const baseUrl = address.replace(/\/+$/, '')
   const { headers = {}, model } = options
   const provider = options.provider ?? defaults.provider
   const own = options.apiKey?.trim() === '' ? undefined : options.apiKey
@@ -130,6 +139,17 @@ export function settleConnection(
     },
     ownKey: () => own,
   }
+}
+
+/** The address that a variable of the environment names. An empty one names none. */
+function addressInEnvironment({
+  baseUrlVariable,
+  versionPath = '',
+}: ConnectionDefaults): string | undefined {
+  const address = baseUrlVariable === undefined ? '' : fromEnvironment(baseUrlVariable)?.trim()
+  if (baseUrlVariable === undefined || address === undefined || address === '') return undefined
+  assertValid('invalid_options', within(baseUrlVariable, connectionChecks.baseUrl(address)))
+  return /\/v\d+[a-z]*\/*$/.test(address) ? address : address.replace(/\/+$/, '') + versionPath
 }
 
 /**

@@ -1,0 +1,90 @@
+import { access } from 'node:fs/promises'
+import { dirname, relative, resolve, sep } from 'node:path'
+import { cassetteToTest, type CassetteTestOptions } from '../middleware/cassette-to-test.ts'
+import { exitCodes, failure, usageError, type Command, type CommandCall } from './command.ts'
+import { readCassette, writeTextFile } from './files.ts'
+import { say } from './io.ts'
+
+/** `allm test`: a test of a recording. */
+export const testCommand: Command = {
+  name: 'test',
+  summary: 'write a test that plays a cassette and asserts tool calls, statuses and the last text',
+  synopsis: '<cassette.json> [options]',
+  options: {
+    tools: { value: '<module>', help: 'run the tools that this module exports' },
+    engine: {
+      value: '<module>',
+      help: 'run the engine that this module exports as engine, or after a #: ./agent.ts#mine',
+    },
+    runner: { value: '<name>', help: 'node (node:test) or vitest (node)' },
+    out: {
+      value: '<file>',
+      short: 'o',
+      help: 'the test (beside the cassette, as *.test.mjs or *.test.ts); - prints it',
+    },
+    force: { help: 'replace a test that exists' },
+  },
+  notes: [
+    'Without --tools and --engine, tools answer what was recorded. With them, no call of a tool may fail, also one that failed in the\nrecording: the test fails until the tool is mended.',
+  ],
+  positionals: [1, 1],
+  run,
+}
+
+async function run(call: CommandCall): Promise<number> {
+  const { io } = call
+  const [path = ''] = call.positionals
+  const runner = call.text('runner') ?? 'node'
+  if (runner !== 'node' && runner !== 'vitest') {
+    throw usageError(`--runner must be node or vitest, not ${runner}`)
+  }
+  if (call.text('tools') !== undefined && call.text('engine') !== undefined) {
+    throw usageError('--engine has its own tools: leave out --tools')
+  }
+  const cassette = await readCassette(path, io)
+  if (cassette.calls.length === 0)
+    throw failure(`${path} has no calls, so there is nothing to test`)
+  const out =
+    call.text('out') ?? `${path.replace(/\.json$/, '')}.test.${runner === 'node' ? 'mjs' : 'ts'}`
+  const options: CassetteTestOptions = {
+    runner,
+    file: path === '-' ? undefined : importOf(path, out),
+    tools: moduleOf(call.text('tools'), out),
+    engine: moduleOf(call.text('engine'), out),
+  }
+  const text = cassetteToTest(cassette, options)
+  if (out === '-') {
+    io.stdout.write(text)
+    return exitCodes.ok
+  }
+  if (!call.flag('force') && (await exists(out))) {
+    throw failure(`${out} exists; pass --force to replace it, or another name with --out`)
+  }
+  await writeTextFile(out, text)
+  const command = runner === 'node' ? `node --test ${out}` : `npx vitest run ${out}`
+  say(io.stdout, `${out}: run it with ${command}\n`)
+  return exitCodes.ok
+}
+
+/** A module as the test imports it: a file by its place beside the test, a package by its name. */
+function moduleOf(module: string | undefined, out: string): string | undefined {
+  if (module === undefined) return undefined
+  const [path = '', name] = module.split('#')
+  const isFile = /^\.{0,2}[\\/]|^[A-Za-z]:[\\/]|\.[cm]?[jt]sx?$/.test(path)
+  const found = isFile ? importOf(path, out) : path
+  return name === undefined ? found : `${found}#${name}`
+}
+
+/** A file as a test at another place names it. */
+function importOf(path: string, out: string): string {
+  const folder = out === '-' ? process.cwd() : dirname(resolve(out))
+  const beside = relative(folder, resolve(path)).split(sep).join('/')
+  return beside.startsWith('.') ? beside : `./${beside}`
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}

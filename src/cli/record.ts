@@ -1,0 +1,188 @@
+import { isAllmError } from '../errors/errors.ts'
+import { stringifyCassette } from '../middleware/cassette.ts'
+import {
+  createRecordingProxy,
+  type RecordingProxy,
+  type RecordingProxyOptions,
+  type RequestNote,
+} from '../proxy/recording-proxy.ts'
+import type { Cassette } from '../testing/cassette.ts'
+import { runChild } from './child.ts'
+import {
+  exitCodes,
+  failure,
+  integerOption,
+  usageError,
+  type Command,
+  type CommandCall,
+} from './command.ts'
+import { writeTextFile } from './files.ts'
+import { say, type Io } from './io.ts'
+import { defaultBaseUrls, isProviderName, providerNames, type ProviderName } from './provider.ts'
+import { listening, untilStopped } from './serve.ts'
+
+/** `allm record`: a proxy that writes what passes between a program and its provider. */
+export const recordCommand: Command = {
+  name: 'record',
+  summary: 'record the calls of a program, in any language, as a cassette',
+  synopsis: '[options] [-- <program> [arguments]]',
+  options: {
+    provider: {
+      value: '<name>',
+      help: 'pass calls on to one of openai, anthropic, gemini only; otherwise to all of them',
+    },
+    'base-url': {
+      value: '<url>',
+      help: "the provider's address, with its version path; needs --provider",
+    },
+    out: { value: '<file>', short: 'o', help: 'where the cassette goes (cassette.json)' },
+    port: {
+      value: '<number>',
+      short: 'p',
+      help: 'the port on 127.0.0.1; otherwise 8080, or any free one with a program',
+    },
+    redact: { value: '<names>', help: 'leave out the values of these names: email,iban' },
+    'redact-pattern': { value: '<regex>', help: 'leave out the texts that match' },
+    'mask-secrets': { help: 'leave out what looks like a secret, instead of refusing to write it' },
+    'no-check': { help: 'also pass on calls that the provider is known to refuse' },
+  },
+  notes: [
+    'With a program, it is run with OPENAI_BASE_URL, ANTHROPIC_BASE_URL and GOOGLE_GEMINI_BASE_URL set to the proxy, and the cassette is\nwritten when it ends. Its exit code is that of allm. Without a program the proxy runs until Ctrl-C: point a base URL to it.',
+    'Bytes pass unchanged, and keys pass through; no key is in the cassette. An older file is replaced.\nallm replay serves the cassette, allm test makes a test of it.',
+  ],
+  positionals: [0, Number.POSITIVE_INFINITY],
+  run,
+}
+
+async function run(call: CommandCall): Promise<number> {
+  const { io, positionals: program } = call
+  const out = call.text('out') ?? 'cassette.json'
+  const notes = new Map<string, number>()
+  const proxy = await startProxy(call, ({ type, method, path, reason }) => {
+    const line = `${type.replace('_', ' ')}: ${method} ${path}: ${reason}`
+    notes.set(line, (notes.get(line) ?? 0) + 1)
+  })
+  let code: number = exitCodes.ok
+  try {
+    if (program.length > 0) {
+      code = await runChild(io, program, withoutProxy(io, proxy.environment))
+    } else {
+      io.stderr.write(greeting(proxy))
+      await untilStopped(io)
+    }
+  } finally {
+    await proxy.close()
+  }
+  const cassette = proxy.cassette()
+  for (const [line, times] of notes) {
+    say(io.stderr, `allm: ${line}${times === 1 ? '' : ` (${times} times)`}\n`)
+  }
+  if (cassette.calls.length === 0) {
+    const variables = Object.keys(proxy.environment).join(', ')
+    say(
+      io.stderr,
+      `allm: no calls were recorded; does the program take its base URL from ${variables}?\n`,
+    )
+    return code
+  }
+  await writeCassette(out, cassette)
+  const { length } = cassette.calls
+  say(io.stderr, `allm: ${length === 1 ? '1 call' : `${length} calls`} in ${out}\n`)
+  return code
+}
+
+function startProxy(
+  call: CommandCall,
+  onNote: (note: RequestNote) => void,
+): Promise<RecordingProxy> {
+  const standard = call.positionals.length > 0 ? 0 : 8080
+  const port = integerOption(call, 'port', [0, 65_535]) ?? standard
+  const pattern = call.text('redact-pattern')
+  const names = call
+    .text('redact')
+    ?.split(',')
+    .map((name) => name.trim())
+  const options: RecordingProxyOptions = {
+    onNote,
+    upstream: upstreamOf(call),
+    port,
+    validateRequests: !call.flag('no-check'),
+    secrets: call.flag('mask-secrets') ? 'mask' : 'refuse',
+    redact: {
+      names: names?.filter((name) => name !== ''),
+      patterns: pattern === undefined ? undefined : [patternOf(pattern)],
+    },
+  }
+  return listening({ port }, () => createRecordingProxy(options))
+}
+
+function patternOf(source: string): RegExp {
+  try {
+    return new RegExp(source, 'u')
+  } catch {
+    throw usageError(`--redact-pattern must be a regular expression, not ${source}`)
+  }
+}
+
+/** The addresses that calls are passed on to: those of the options, of the environment, or of the providers. */
+function upstreamOf(call: CommandCall): Readonly<Partial<Record<ProviderName, string>>> {
+  const word = call.text('provider')
+  const baseUrl = call.text('base-url')
+  if (word === undefined) {
+    if (baseUrl !== undefined) {
+      throw usageError(`--base-url needs --provider: ${providerNames.join(', ')}`)
+    }
+    return Object.fromEntries(providerNames.map((name) => [name, addressOf(name, call.io)]))
+  }
+  if (!isProviderName(word)) {
+    throw usageError(`--provider must be one of ${providerNames.join(', ')}, not ${word}`)
+  }
+  if (baseUrl !== undefined && !/^https?:\/\/[^/]/.test(baseUrl)) {
+    throw usageError(`--base-url must be a URL such as http://127.0.0.1:8080/v1, not ${baseUrl}`)
+  }
+  return { [word]: baseUrl ?? addressOf(word, call.io) }
+}
+
+const variables: Readonly<Record<ProviderName, string>> = {
+  openai: 'OPENAI_BASE_URL',
+  anthropic: 'ANTHROPIC_BASE_URL',
+  gemini: 'GOOGLE_GEMINI_BASE_URL',
+}
+
+/** The address in the environment, as the provider's own package reads it, or that of the provider. */
+function addressOf(name: ProviderName, { env }: Io): string {
+  const given = env[variables[name]]?.trim() ?? ''
+  if (given === '') return defaultBaseUrls[name]
+  const isVersioned = name === 'openai' || /\/v\d+[a-z]*\/*$/.test(given)
+  const version = new URL(defaultBaseUrls[name]).pathname
+  return isVersioned ? given : given.replace(/\/+$/, '') + version
+}
+
+/** The variables for a program, which must not look for 127.0.0.1 behind a proxy of the network. */
+function withoutProxy(
+  { env }: Io,
+  environment: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const known = env['NO_PROXY'] ?? env['no_proxy'] ?? ''
+  const list = known === '' ? '127.0.0.1' : `${known},127.0.0.1`
+  return { ...environment, NO_PROXY: list, no_proxy: list }
+}
+
+function greeting(proxy: RecordingProxy): string {
+  const lines = Object.entries(proxy.environment).map(([name, value]) => `  ${name}=${value}`)
+  return `${[`recording on ${proxy.url}, until Ctrl-C; point a program to it:`, ...lines].join('\n')}\n`
+}
+
+async function writeCassette(path: string, cassette: Cassette): Promise<void> {
+  let text: string
+  try {
+    text = stringifyCassette(cassette)
+  } catch (error) {
+    if (!isAllmError(error)) throw error
+    throw failure(
+      `${path} is not written: ${error.message}; pass --redact, --redact-pattern or --mask-secrets`,
+      error,
+    )
+  }
+  await writeTextFile(path, text)
+}

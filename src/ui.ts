@@ -1,0 +1,41 @@
+export {
+  toAgUi,
+  toAgUiResponse,
+  type AgUiEvent,
+  type AgUiIds,
+  type AgUiOptions,
+  type AgUiResponseOptions,
+} from './ui/ag-ui.ts'
+export {
+  fromUiMessages,
+  uiApprovals,
+  uiCommands,
+  type AcceptedFromUi,
+  type FromUiOptions,
+} from './ui/from-ui-messages.ts'
+export type { PageOptions } from './ui/to-chunks.ts'
+export { toUiMessages, type Conversation } from './ui/to-ui-messages.ts'
+export {
+  resumeUiMessages,
+  sendUiMessages,
+  type ResumeUiOptions,
+  type SendUiOptions,
+} from './ui/ui-runs.ts'
+export {
+  toUiMessageResponse,
+  toUiMessageStream,
+  type RunEvents,
+  type SseOptions,
+  type UiResponseOptions,
+  type UiStreamOptions,
+} from './ui/ui-stream.ts'
+export type {
+  AiSdkVersion,
+  UiApproval,
+  UiMessage,
+  UiMessageChunk,
+  UiMessageInput,
+  UiMessagePart,
+  UiProgress,
+  UiQuestion,
+} from './ui/ui-types.ts'

@@ -1,0 +1,323 @@
+import { viewChecks, type ViewOptions } from '../run/view-event.ts'
+import {
+  anyFunction,
+  assertValid,
+  isPlainObject,
+  optionsOf,
+  someText,
+  within,
+  type Check,
+} from '../schema/checks.ts'
+import { assertNever, isObject } from '../types/guards.ts'
+import { usageFields } from '../types/response.ts'
+import {
+  pulled,
+  sseChecks,
+  sseResponse,
+  uiChunks,
+  type Pieces,
+  type RunEvents,
+  type SseOptions,
+} from './ui-stream.ts'
+import type { UiMessageChunk, UiMessageInput } from './ui-types.ts'
+
+/** The ids of a run. The `RunAgentInput` that an AG-UI client sent has them, and can be given whole. */
+export interface AgUiIds {
+  readonly threadId: string
+  readonly runId: string
+  /** What the client has. The results of calls in it can be told, after an approval or an answer. */
+  readonly messages?: readonly object[]
+}
+
+/** The options of `toAgUi`. */
+export interface AgUiOptions extends ViewOptions {
+  /** Told about every failure. The client gets the text that it returns, or else the reason of the failure (with `errors` its message). */
+  readonly onError?: ((error: unknown) => unknown) | undefined
+}
+
+/** The options of `toAgUiResponse`. */
+export interface AgUiResponseOptions extends AgUiOptions, SseOptions {}
+
+/** An event of the AG-UI protocol. Its members depend on its type. */
+export interface AgUiEvent {
+  readonly type: string
+  readonly [member: string]: unknown
+}
+
+const agUiChecks: Readonly<Record<keyof AgUiOptions, Check>> = {
+  onError: anyFunction,
+  ...viewChecks,
+}
+const agUiOptions = optionsOf(agUiChecks)
+const responseOptions = optionsOf({ ...agUiChecks, ...sseChecks })
+
+/**
+ * A run as events of the AG-UI protocol 1.0, in the order that its clients check: every message, call and step is begun before it goes on and
+ * ended before the run is. The events come from a stream of the library or from `runs.follow`.
+ *
+ * A run that waits for approvals or answers ends with the outcome `interrupt`, one that was stopped with `cancelled`, and one that failed with
+ * `RUN_ERROR`. Sources, files and progress are `CUSTOM` events. Lazy; `include` is that of `toUiMessageStream`.
+ */
+export function toAgUi(
+  events: RunEvents,
+  ids: AgUiIds,
+  options: AgUiOptions = {},
+): ReadableStream<AgUiEvent> {
+  assertValid('invalid_options', agUiOptions(options))
+  return pulled(agUiPieces(events, ids, options))
+}
+
+/** `toAgUi` as a response of server-sent events, which `HttpAgent` reads. */
+export function toAgUiResponse(
+  events: RunEvents,
+  ids: AgUiIds,
+  options: AgUiResponseOptions = {},
+): Response {
+  assertValid('invalid_options', responseOptions(options))
+  return sseResponse(agUiPieces(events, ids, options), options)
+}
+
+function agUiPieces(
+  events: RunEvents,
+  ids: AgUiIds,
+  { include, onError }: AgUiOptions,
+): Pieces<AgUiEvent> {
+  for (const key of ['threadId', 'runId'] as const) {
+    const id: unknown = isObject(ids) ? ids[key] : undefined
+    assertValid('invalid_options', within('ids', within(key, someText(id))))
+  }
+  // Its chunks tell the most.
+  const version = 7
+  const originalMessages = [knownMessage(ids.messages ?? [])]
+  const chunks = uiChunks(events, { version, include, onError, originalMessages })
+  const fold = agUiFold(ids)
+  return {
+    async next() {
+      for (;;) {
+        const events = (await chunks.next())?.flatMap(fold)
+        if (events?.length !== 0) return events
+      }
+    },
+    leave: () => chunks.leave(),
+  }
+}
+
+/** The calls that a client has, as one message of a page. */
+function knownMessage(messages: readonly unknown[]): UiMessageInput {
+  const parts = messages.flatMap((message) => {
+    const calls: unknown = isPlainObject(message) ? message['toolCalls'] : undefined
+    if (!Array.isArray(calls)) return []
+    return calls.map((call: unknown) => {
+      const { id: toolCallId, function: called } = isPlainObject(call) ? call : {}
+      const toolName = isPlainObject(called) ? called['name'] : undefined
+      return { type: 'dynamic-tool', toolCallId, toolName }
+    })
+  })
+  return { id: '', role: 'assistant', parts }
+}
+
+/** Something that the run waits for. */
+interface Interrupt {
+  readonly id: string
+  readonly reason: 'approval' | 'question'
+  readonly message: string
+  readonly toolCallId: string
+  readonly responseSchema: object
+  readonly metadata: object
+}
+
+/** A call that was begun. */
+interface AgUiCall {
+  readonly name: string
+  input?: unknown
+  /** Its arguments may still grow. */
+  isOpen: boolean
+  hasArgs: boolean
+}
+
+/** Makes the events of one chunk after the other. */
+function agUiFold({ threadId, runId }: AgUiIds): (chunk: UiMessageChunk) => readonly AgUiEvent[] {
+  let events: AgUiEvent[] = []
+  let step = 0
+  /** All texts and calls of a step are one message. */
+  let messageId = `${runId}-0`
+  const texts = new Set<string>()
+  const thoughts = new Set<string>()
+  const calls = new Map<string, AgUiCall>()
+  const interrupts: Interrupt[] = []
+  let isOver = false
+
+  const emit = (type: string, members: object): void => {
+    events.push({ type, ...members })
+  }
+  const custom = (name: string, value: object): void => emit('CUSTOM', { name, value })
+  const endText = (id: string): void => {
+    if (texts.delete(id) && texts.size === 0) emit('TEXT_MESSAGE_END', { messageId })
+  }
+  const endThought = (id: string): void => {
+    if (!thoughts.delete(id)) return
+    emit('REASONING_MESSAGE_END', { messageId: thoughtId(id) })
+    emit('REASONING_END', { messageId: thoughtId(id) })
+  }
+  const thoughtId = (id: string): string => `${runId}-${id}`
+  const startCall = (toolCallId: string, name: string): AgUiCall => {
+    const known = calls.get(toolCallId)
+    if (known !== undefined) return known
+    const call: AgUiCall = { name, isOpen: true, hasArgs: false }
+    calls.set(toolCallId, call)
+    const parentMessageId = messageId
+    emit('TOOL_CALL_START', { toolCallId, toolCallName: name, parentMessageId })
+    return call
+  }
+  const growCall = (toolCallId: string, delta: string): void => {
+    const call = calls.get(toolCallId)
+    if (call?.isOpen !== true || delta === '') return
+    call.hasArgs = true
+    emit('TOOL_CALL_ARGS', { toolCallId, delta })
+  }
+  const endCall = (toolCallId: string): void => {
+    const call = calls.get(toolCallId)
+    if (call?.isOpen !== true) return
+    call.isOpen = false
+    emit('TOOL_CALL_END', { toolCallId })
+  }
+  const endAll = (): void => {
+    texts.forEach(endText)
+    thoughts.forEach(endThought)
+    for (const id of calls.keys()) endCall(id)
+  }
+  const result = (toolCallId: string, value: unknown): void => {
+    endCall(toolCallId)
+    const content = typeof value === 'string' ? value : JSON.stringify(value)
+    const message = { messageId: `${toolCallId}-result`, toolCallId, content, role: 'tool' }
+    emit('TOOL_CALL_RESULT', message)
+  }
+
+  const fold = (chunk: UiMessageChunk): void => {
+    switch (chunk.type) {
+      case 'start':
+        return emit('RUN_STARTED', { threadId, runId })
+      case 'start-step':
+        messageId = `${runId}-${++step}`
+        return emit('STEP_STARTED', { stepName: `step-${step}` })
+      case 'finish-step':
+        endAll()
+        return emit('STEP_FINISHED', { stepName: `step-${step}` })
+      case 'reset-step':
+        endAll()
+        custom('restart', { messageId })
+        messageId += '-again'
+        return
+      case 'text-start':
+        if (texts.size === 0) emit('TEXT_MESSAGE_START', { messageId, role: 'assistant' })
+        texts.add(chunk.id)
+        return
+      case 'text-delta':
+        return emit('TEXT_MESSAGE_CONTENT', { messageId, delta: chunk.delta })
+      case 'text-end':
+        return endText(chunk.id)
+      case 'reasoning-start': {
+        const id = thoughtId(chunk.id)
+        thoughts.add(chunk.id)
+        emit('REASONING_START', { messageId: id })
+        return emit('REASONING_MESSAGE_START', { messageId: id, role: 'reasoning' })
+      }
+      case 'reasoning-delta': {
+        const { id, delta } = chunk
+        return emit('REASONING_MESSAGE_CONTENT', { messageId: thoughtId(id), delta })
+      }
+      case 'reasoning-end':
+        return endThought(chunk.id)
+      case 'tool-input-start':
+        startCall(chunk.toolCallId, chunk.toolName)
+        return
+      case 'tool-input-delta':
+        return growCall(chunk.toolCallId, chunk.inputTextDelta)
+      case 'tool-input-available': {
+        const { toolCallId, toolName, input } = chunk
+        const call = startCall(toolCallId, toolName)
+        call.input = input
+        if (!call.hasArgs) growCall(toolCallId, JSON.stringify(input))
+        return endCall(toolCallId)
+      }
+      case 'tool-output-available':
+        return result(chunk.toolCallId, chunk.output)
+      case 'tool-output-error':
+        return result(chunk.toolCallId, { error: chunk.errorText })
+      case 'tool-output-denied':
+        return result(chunk.toolCallId, { error: 'the call was denied' })
+      case 'tool-approval-request': {
+        const { toolCallId } = chunk
+        const { name = '', input } = calls.get(toolCallId) ?? {}
+        interrupts.push({
+          id: toolCallId,
+          reason: 'approval',
+          message: `Run ${name}?`,
+          toolCallId,
+          responseSchema: approvalSchema,
+          metadata: { toolName: name, input },
+        })
+        return
+      }
+      case 'data-question': {
+        const { toolCallId, toolName, question, options } = chunk.data
+        interrupts.push({
+          id: toolCallId,
+          reason: 'question',
+          message: question,
+          toolCallId,
+          responseSchema: { type: 'string' },
+          metadata: { toolName, options },
+        })
+        return
+      }
+      case 'data-progress':
+        return custom('progress', chunk.data)
+      case 'source-url':
+      case 'source-document':
+      case 'file':
+        return custom(chunk.type, { ...chunk, messageId })
+      case 'error':
+        endAll()
+        isOver = true
+        return emit('RUN_ERROR', { message: chunk.errorText })
+      case 'finish': {
+        endAll()
+        isOver = true
+        const { finishReason, messageMetadata } = chunk
+        const isStopped = finishReason === 'interrupted'
+        const waiting = interrupts.length > 0 && { outcome: { type: 'interrupt', interrupts } }
+        const outcome = isStopped ? { outcome: { type: 'cancelled' } } : waiting
+        return emit('RUN_FINISHED', { threadId, runId, ...outcome, ...usageOf(messageMetadata) })
+      }
+      case 'abort':
+      case 'message-metadata':
+      case 'data-approval':
+      case 'data-restart':
+        return
+      default:
+        assertNever(chunk)
+    }
+  }
+  return (chunk) => {
+    events = []
+    // Nothing may follow a failure.
+    if (!isOver) fold(chunk)
+    return events
+  }
+}
+
+const approvalSchema = {
+  type: 'object',
+  properties: { approved: { type: 'boolean' }, reason: { type: 'string' } },
+  required: ['approved'],
+}
+
+function usageOf(metadata: unknown): object {
+  const usage = isObject(metadata) ? metadata['usage'] : undefined
+  if (!isObject(usage)) return {}
+  const counts = usageFields.flatMap((name) =>
+    usage[name] === undefined ? [] : [[name, usage[name]]],
+  )
+  return counts.length === 0 ? {} : { usage: [Object.fromEntries(counts)] }
+}

@@ -1,0 +1,232 @@
+import { isUsersOwn } from '../run/view-event.ts'
+import { assertValid, optionsOf } from '../schema/checks.ts'
+import { isMark } from '../session/reduce.ts'
+import type { StreamEvent } from '../types/events.ts'
+import { defined } from '../types/guards.ts'
+import type { Message, ToolCall } from '../types/message.ts'
+import type { Session } from '../types/session.ts'
+import { chunkFold, pageChecks, pageSettings, uiFile, type PageOptions } from './to-chunks.ts'
+import type { AiSdkVersion, UiFile, UiMessage, UiMessageChunk, UiMessagePart } from './ui-types.ts'
+
+const pageOptions = optionsOf(pageChecks)
+
+/**
+ * A conversation as the messages of `useChat`, for a page that is opened: `useChat({ messages: toUiMessages(session) })`. What is pending is in them.
+ *
+ * An answer that is being written is there as far as it has come. The stream of a page that comes back gives it the same id, so it is
+ * replaced there. `include` says what is shown, as of `toUiMessageStream`.
+ */
+export function toUiMessages<Version extends AiSdkVersion = 6>(
+  conversation: Conversation,
+  options: PageOptions<Version> = {},
+): UiMessage<Version>[] {
+  assertValid('invalid_options', pageOptions(options))
+  const settings = pageSettings(options)
+  const messages: UiMessage<Version>[] = []
+  for (const turn of turnsOf(conversation)) {
+    const { id, said } = turn
+    if (said !== undefined) messages.push({ id, role: 'user', parts: wordsOf(said) })
+    const fold = chunkFold(settings)
+    const chunks = [...answerEvents(conversation, turn)].flatMap((event) => fold.add(event))
+    if (chunks.length === 0) continue
+    messages.push({ id: answerId(turn), role: 'assistant', parts: partsOf(chunks) })
+  }
+  return messages
+}
+
+function wordsOf({ content }: Message): UiMessagePart[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }]
+  return content.flatMap((part): UiMessagePart[] => {
+    if (part.type === 'text') return [{ type: 'text', text: part.text }]
+    const data = part.type === 'image' ? part.image : part.type === 'file' ? part.file : undefined
+    const file = data && uiFile(data, part.type === 'image' ? 'image/*' : undefined)
+    if (data === undefined || file === undefined) return []
+    const filename = 'name' in data ? data.name : undefined
+    return [defined<UiFile>({ ...file, filename })]
+  })
+}
+
+/** The parts that a page makes of chunks. */
+function partsOf(chunks: readonly UiMessageChunk[]): UiMessagePart[] {
+  const parts: object[] = []
+  /** The blocks and calls, by id. */
+  const known = new Map<string, { text?: string }>()
+  const set = (id: string, members: object): void => {
+    const part = known.get(id)
+    if (part !== undefined) Object.assign(part, members)
+    else {
+      known.set(id, members)
+      parts.push(members)
+    }
+  }
+  for (const chunk of chunks) {
+    switch (chunk.type) {
+      case 'start-step':
+        parts.push({ type: 'step-start' })
+        break
+      case 'text-delta':
+      case 'reasoning-delta': {
+        const text = `${known.get(chunk.id)?.text ?? ''}${chunk.delta}`
+        set(chunk.id, { type: chunk.type.slice(0, -6), text, state: 'streaming' })
+        break
+      }
+      case 'text-end':
+      case 'reasoning-end':
+        set(chunk.id, { state: 'done' })
+        break
+      case 'tool-input-start':
+      case 'tool-input-available': {
+        const { toolCallId, toolName, dynamic } = chunk
+        const isWhole = 'input' in chunk
+        set(toolCallId, {
+          ...(dynamic ? { type: 'dynamic-tool', toolName } : { type: `tool-${toolName}` }),
+          toolCallId,
+          state: isWhole ? 'input-available' : 'input-streaming',
+          input: isWhole ? chunk.input : undefined,
+        })
+        break
+      }
+      case 'tool-approval-request': {
+        const { toolCallId: id, approvalId } = chunk
+        set(id, { state: 'approval-requested', approval: { id: approvalId } })
+        break
+      }
+      case 'tool-output-available':
+        set(chunk.toolCallId, { state: 'output-available', output: chunk.output })
+        break
+      case 'tool-output-error':
+        set(chunk.toolCallId, { state: 'output-error', errorText: chunk.errorText })
+        break
+      case 'source-url':
+      case 'source-document':
+      case 'file':
+      case 'data-question':
+      case 'data-approval':
+        parts.push(chunk)
+        break
+      default:
+      // Nothing else is made of a saved answer, or is a part.
+    }
+  }
+  return parts as UiMessagePart[] // The members are those of the parts.
+}
+
+/** What is shown of a conversation: a session, or messages alone. */
+export type Conversation = Session | readonly Message[]
+
+/** The user's words and the answer to them. An answer is everything up to the next words: it may have many steps and runs. */
+export interface Turn {
+  /** The id of the user's words. It is the same for as long as they are there. */
+  readonly id: string
+  /** The user's words; absent if the conversation begins with an answer. */
+  readonly said?: Message
+  /** The messages of the assistant. */
+  readonly answers: readonly Message[]
+}
+
+/** The turns of a conversation. The answer to a question is the user's words, too. */
+export function turnsOf(conversation: Conversation): readonly Turn[] {
+  const turns: { id: string; said?: Message; answers: Message[] }[] = []
+  messagesOf(conversation).forEach((message, index) => {
+    const { role, toolCallId, metadata } = message
+    const isAnswer = role === 'tool' && metadata?.['answeredByUser'] === true
+    if (isAnswer) turns.push({ id: `answer-${toolCallId}`, said: message, answers: [] })
+    else if (isUsersOwn(message)) turns.push({ id: `m${index}`, said: message, answers: [] })
+    if (role !== 'assistant') return
+    if (turns.length === 0) turns.push({ id: 'm', answers: [] })
+    turns.at(-1)?.answers.push(message)
+  })
+  return turns
+}
+
+/** The id of the answer to a turn. */
+export function answerId({ id }: Turn): string {
+  return `${id}-answer`
+}
+
+/** The calls of a conversation, by id. */
+export function callsOf(conversation: Conversation): ReadonlyMap<string, ToolCall> {
+  const calls = messagesOf(conversation).flatMap(({ toolCalls = [] }) => toolCalls)
+  return new Map(calls.map((call) => [call.id, call]))
+}
+
+/** The events that give the answer to a turn as it is now. The run may go on where they end. */
+export function* answerEvents(
+  conversation: Conversation,
+  { answers }: Turn,
+): Generator<StreamEvent, void> {
+  const messages = messagesOf(conversation)
+  const results = new Map(
+    messages.map((message) => [message.toolCallId ?? message.metadata?.['lateResultOf'], message]),
+  )
+  const session = 'status' in conversation ? conversation : undefined
+  const isUnderWay = session?.status === 'idle'
+  for (const message of answers) {
+    const { content, toolCalls = [], metadata } = message
+    const isLast = message === messages.findLast(({ role }) => role === 'assistant')
+    const isOpen = isUnderWay && isLast && metadata?.['partial'] === true
+    yield { type: 'message_started', requestId: '', provider: '' }
+    const parts = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
+    for (const part of parts) {
+      const isGrowing = isOpen && part === parts.at(-1)
+      if (part.type === 'image') yield { type: 'image_completed', image: part.image }
+      if (part.type !== 'text' && part.type !== 'reasoning') continue
+      yield isGrowing
+        ? { type: `${part.type}_delta`, delta: part.text }
+        : { type: `${part.type}_completed`, text: part.text }
+    }
+    for (const call of toolCalls) {
+      const { id, name, rawArguments: argumentsDelta } = call
+      yield { type: 'tool_call_started', id, name }
+      if (!isOpen) yield { type: 'tool_call_completed', call }
+      else if (argumentsDelta) yield { type: 'tool_call_delta', id, argumentsDelta }
+    }
+    if (isOpen) continue
+    const finishReason = toolCalls.length > 0 ? 'tool_calls' : 'stop'
+    yield { type: 'message_completed', message, finishReason }
+    for (const call of toolCalls) yield* outcomeOf(call, results.get(call.id), session, isUnderWay)
+  }
+}
+
+/** The event that tells what came of a call. A call that runs or waits for a result has none. */
+function* outcomeOf(
+  call: ToolCall,
+  result: Message | undefined,
+  session: Session | undefined,
+  isUnderWay: boolean,
+): Generator<StreamEvent, void> {
+  const { id: toolCallId, name: toolName } = call
+  const pending = session?.pendingApprovals.find(({ id }) => id === toolCallId)
+  if (pending !== undefined) {
+    yield { type: 'approval_requested', toolCallId, toolName, call: pending }
+    return
+  }
+  const { metadata } = result ?? {}
+  if (metadata?.['askUser'] === true && !isCut(session)) {
+    const { pendingQuestion: question, pendingQuestionOptions: options = {} } = session ?? {}
+    if (question === undefined || session?.pendingToolCallId !== toolCallId) return
+    yield { type: 'ask_user_requested', toolCallId, toolName, question, options }
+    return
+  }
+  if (result === undefined || (isUnderWay && isMark(result))) return
+  // A late result is one like any other in a conversation that is read again.
+  const { lateResultOf: _late, ...marks } = metadata ?? {}
+  const { content } = result
+  const interrupted = marks['interrupted'] || marks['askUser'] ? 'interrupted' : undefined
+  yield defined<StreamEvent>({
+    type: 'tool_result_encoded',
+    id: toolCallId,
+    content,
+    metadata: marks,
+    interrupted,
+  })
+}
+
+/** Whether the run was stopped or failed. What it asked is not asked until it goes on. */
+function isCut(session: Session | undefined): boolean {
+  return session?.status === 'halted' || session?.status === 'error'
+}
+
+function messagesOf(conversation: Conversation): readonly Message[] {
+  return 'status' in conversation ? conversation.thread.messages : conversation
+}

@@ -1,0 +1,398 @@
+import { Chat } from '@ai-sdk/react'
+import {
+  DefaultChatTransport,
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  lastAssistantMessageIsCompleteWithToolCalls,
+  validateUIMessages,
+  type UIMessage,
+} from 'ai'
+import { describe, expect, test } from 'vitest'
+import { createEngine, streamChat } from '../../src/index.ts'
+import { fake, virtualClock } from '../../src/testing.ts'
+import { fromUiMessages, toUiMessageResponse, toUiMessages } from '../../src/ui.ts'
+import { service } from '../runs/service.ts'
+import { openDesk, openRunsDesk, type Desk } from './desk.ts'
+
+type Init = Partial<ConstructorParameters<typeof Chat<UIMessage>>[0]>
+
+/** A page: the real `Chat` of `@ai-sdk/react`, which `useChat` renders. */
+function pageAt({ url }: Desk, init: Init = {}): Chat<UIMessage> {
+  const transport = new DefaultChatTransport({ api: url })
+  return new Chat<UIMessage>({ id: 'ada', transport, ...init })
+}
+
+/** What a page shows: its messages without what their parts do not need. */
+function shown({ messages }: Chat<UIMessage>): unknown[] {
+  return messages.map(({ role, parts }) => [
+    role,
+    ...parts.flatMap((part) => {
+      if (part.type === 'text') return part.text
+      if (part.type === 'step-start') return []
+      return 'state' in part && 'toolCallId' in part ? `${part.type} ${part.state}` : part.type
+    }),
+  ])
+}
+
+/** Waits until a page is at rest, also after what it sends by itself. */
+async function settled(chat: Chat<UIMessage>): Promise<void> {
+  while (chat.status === 'submitted' || chat.status === 'streaming') {
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+describe('useChat on runs', () => {
+  test('shows an answer, and the next one', async () => {
+    const { runs } = service()
+    await using desk = await openRunsDesk(runs)
+    const chat = pageAt(desk)
+    await chat.sendMessage({ text: 'hello' })
+    await chat.sendMessage({ text: 'so what' })
+    expect(chat.error).toBeUndefined()
+    expect(chat.status).toBe('ready')
+    expect(shown(chat)).toEqual([
+      ['user', 'hello'],
+      ['assistant', 'Hello, Ada.'],
+      ['user', 'so what'],
+      ['assistant', 'You said so what.'],
+    ])
+    const { session } = (await runs.get('ada')) ?? {}
+    expect(session && toUiMessages(session).map(({ id }) => id)).toEqual([
+      'm0',
+      'm0-answer',
+      'm2',
+      'm2-answer',
+    ])
+    expect(chat.messages.filter(({ role }) => role === 'assistant').map(({ id }) => id)).toEqual([
+      'm0-answer',
+      'm2-answer',
+    ])
+  })
+
+  test('approves a call, which then runs in the same message', async () => {
+    const { runs } = service()
+    await using desk = await openRunsDesk(runs)
+    const chat = pageAt(desk, {
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+    })
+    await chat.sendMessage({ text: 'pay' })
+    expect(shown(chat).at(-1)).toEqual(['assistant', 'tool-pay approval-requested'])
+    await chat.addToolApprovalResponse({ id: 'c2', approved: true })
+    await settled(chat)
+    expect(chat.error).toBeUndefined()
+    expect(shown(chat)).toEqual([
+      ['user', 'pay'],
+      ['assistant', 'tool-pay output-available', 'Done.'],
+    ])
+    expect(chat.messages.at(-1)?.parts).toMatchObject([
+      { type: 'step-start' },
+      { output: 'paid', input: { euros: 3 }, approval: { id: 'c2', approved: true } },
+      { type: 'step-start' },
+      { text: 'Done.' },
+    ])
+    await validateUIMessages({ messages: chat.messages })
+    expect(desk.posted).toHaveLength(2)
+  })
+
+  test('denies a call, and the model is told why', async () => {
+    const { runs } = service()
+    await using desk = await openRunsDesk(runs)
+    const chat = pageAt(desk, {
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+    })
+    await chat.sendMessage({ text: 'pay' })
+    await chat.addToolApprovalResponse({ id: 'c2', approved: false, reason: 'too dear' })
+    await settled(chat)
+    expect(chat.error).toBeUndefined()
+    expect(shown(chat).at(-1)).toEqual(['assistant', 'tool-pay output-denied', 'Done.'])
+    await validateUIMessages({ messages: chat.messages })
+    const { session } = (await runs.get('ada')) ?? {}
+    expect(JSON.stringify(session?.thread)).toContain('too dear')
+  })
+
+  test('answers a question by the next message', async () => {
+    const { runs } = service()
+    await using desk = await openRunsDesk(runs)
+    const chat = pageAt(desk)
+    await chat.sendMessage({ text: 'ask' })
+    expect(shown(chat).at(-1)).toEqual(['assistant', 'tool-ask input-available', 'data-question'])
+    await chat.sendMessage({ text: '14C' })
+    expect(chat.error).toBeUndefined()
+    expect(shown(chat).slice(-2)).toEqual([
+      ['user', '14C'],
+      ['assistant', 'Done.'],
+    ])
+    const { session } = (await runs.get('ada')) ?? {}
+    expect(session?.thread.messages[2]).toMatchObject({
+      role: 'tool',
+      content: '14C',
+      metadata: { answeredByUser: true },
+    })
+  })
+
+  test('answers a question by the output of the call that asked', async () => {
+    const { runs } = service()
+    await using desk = await openRunsDesk(runs)
+    const chat = pageAt(desk, {
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls,
+    })
+    await chat.sendMessage({ text: 'ask' })
+    await chat.addToolOutput({ tool: 'ask', toolCallId: 'c3', output: '2A' })
+    await settled(chat)
+    expect(chat.error).toBeUndefined()
+    expect(shown(chat).slice(1)).toEqual([
+      ['assistant', 'tool-ask output-available', 'data-question', 'Done.'],
+    ])
+  })
+
+  test('gives the output of a tool that the page runs, and its failure', async () => {
+    for (const isError of [false, true]) {
+      const { runs } = service()
+      await using desk = await openRunsDesk(runs)
+      const chat = pageAt(desk, {
+        sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls,
+        onToolCall: ({ toolCall: { toolCallId } }) => {
+          // Awaiting it here would wait for the end of this very call.
+          void chat.addToolOutput(
+            isError
+              ? { tool: 'hand', toolCallId, state: 'output-error', errorText: 'no hands' }
+              : { tool: 'hand', toolCallId, output: { stamped: true } },
+          )
+        },
+      })
+      await chat.sendMessage({ text: 'hand' })
+      await settled(chat)
+      expect(chat.error).toBeUndefined()
+      const state = isError ? 'output-error' : 'output-available'
+      expect(shown(chat).at(-1)).toEqual(['assistant', `tool-hand ${state}`, 'Done.'])
+      const { session } = (await runs.get('ada')) ?? {}
+      expect(session?.thread.messages[2]?.content).toContain(isError ? 'no hands' : 'stamped')
+    }
+  })
+
+  test('shows a failure in safe words, and regenerate goes on with the run', async () => {
+    const { runs } = service()
+    await using desk = await openRunsDesk(runs)
+    const chat = pageAt(desk)
+    await chat.sendMessage({ text: 'fail' })
+    expect(chat.status).toBe('error')
+    expect(chat.error?.message).toBe('the run ended with provider_unavailable')
+    expect(shown(chat)).toEqual([
+      ['user', 'fail'],
+      ['assistant', 'Half'],
+    ])
+    await chat.regenerate()
+    expect(shown(chat)).toEqual([
+      ['user', 'fail'],
+      ['assistant', 'Half'],
+    ])
+    const { session } = (await runs.get('ada')) ?? {}
+    expect(session?.thread.messages.filter(({ role }) => role === 'user')).toHaveLength(1)
+  })
+
+  test('a message that is sent while an answer is written is refused', async () => {
+    const { runs, open, reached } = service()
+    await using desk = await openRunsDesk(runs)
+    const chat = pageAt(desk)
+    const first = chat.sendMessage({ text: 'slow' })
+    await reached
+    const other = pageAt(desk)
+    await other.sendMessage({ text: 'hello' })
+    expect(other.error?.message).toBe('an answer is being written; wait for it or stop it')
+    open()
+    await first
+    expect(chat.status).toBe('ready')
+  })
+
+  test('stop of the page leaves the run alone; runs.stop ends it for the page', async () => {
+    const { runs, open, reached } = service()
+    await using desk = await openRunsDesk(runs)
+    const chat = pageAt(desk)
+    const sending = chat.sendMessage({ text: 'slow' })
+    await reached
+    await chat.stop()
+    await sending
+    expect(chat.status).toBe('ready')
+    expect((await runs.get('ada'))?.running).toBe(true)
+    const resuming = chat.resumeStream()
+    await runs.stop('ada')
+    open()
+    await resuming
+    expect(chat.status).toBe('ready')
+    expect(chat.error).toBeUndefined()
+    expect((await runs.get('ada'))?.session.haltedReason).toBe('cancelled')
+  })
+
+  test('nothing new is refused, so a page that sends by itself does not send for ever', async () => {
+    const { runs } = service()
+    await using desk = await openRunsDesk(runs)
+    const chat = pageAt(desk, { sendAutomaticallyWhen: () => true })
+    await chat.sendMessage({ text: 'hello' })
+    await settled(chat)
+    expect(chat.error?.message).toMatch(/nothing that session ada waits for/)
+    expect(desk.posted).toHaveLength(2)
+  })
+
+  test('a post that is repeated has one effect, and gets the answer', async () => {
+    const { runs } = service()
+    await using desk = await openRunsDesk(runs)
+    const chat = pageAt(desk)
+    await chat.sendMessage({ text: 'hello' })
+    const again = pageAt(desk, { messages: chat.messages.slice(0, 1) })
+    await again.regenerate()
+    expect(shown(again)).toEqual(shown(chat))
+    const { session } = (await runs.get('ada')) ?? {}
+    expect(session?.thread.messages).toHaveLength(2)
+  })
+})
+
+describe('a page that comes back', () => {
+  test('after a broken connection has the whole answer, once', async () => {
+    const { runs, open, reached } = service()
+    await using desk = await openRunsDesk(runs)
+    const chat = pageAt(desk)
+    const sending = chat.sendMessage({ text: 'slow' })
+    await reached
+    while (chat.messages.at(-1)?.role !== 'assistant') await new Promise(setImmediate)
+    desk.cut()
+    await sending
+    expect(chat.status).toBe('error')
+    const resuming = chat.resumeStream()
+    while (chat.status !== 'streaming') await new Promise(setImmediate)
+    open()
+    await resuming
+    expect(chat.error).toBeUndefined()
+    expect(shown(chat)).toEqual([
+      ['user', 'slow'],
+      ['assistant', 'Let me see.', 'tool-slow output-available', 'Done.'],
+    ])
+  })
+
+  test('after the run has ended has the whole answer, too', async () => {
+    const { runs, open, reached } = service()
+    await using desk = await openRunsDesk(runs)
+    const chat = pageAt(desk)
+    const sending = chat.sendMessage({ text: 'slow' })
+    await reached
+    desk.cut()
+    await sending
+    open()
+    await runs.wait('ada')
+    await chat.resumeStream()
+    expect(shown(chat)).toEqual([
+      ['user', 'slow'],
+      ['assistant', 'Let me see.', 'tool-slow output-available', 'Done.'],
+    ])
+  })
+
+  test('by a reload in the middle of a run goes on where it was', async () => {
+    const { runs, open, reached } = service()
+    await using desk = await openRunsDesk(runs)
+    const left = pageAt(desk)
+    const sending = left.sendMessage({ text: 'slow' })
+    await reached
+    await left.stop()
+    await sending
+    const { session } = (await runs.get('ada')) ?? {}
+    const messages: UIMessage[] = session ? toUiMessages(session) : []
+    await validateUIMessages({ messages })
+    const chat = pageAt(desk, { messages })
+    expect(shown(chat)).toEqual([
+      ['user', 'slow'],
+      ['assistant', 'Let me see.', 'tool-slow input-available'],
+    ])
+    const resuming = chat.resumeStream()
+    open()
+    await resuming
+    expect(shown(chat)).toEqual([
+      ['user', 'slow'],
+      ['assistant', 'Let me see.', 'tool-slow output-available', 'Done.'],
+    ])
+  })
+
+  test('by a reload while something is pending can settle it', async () => {
+    const { runs } = service()
+    await using desk = await openRunsDesk(runs)
+    await pageAt(desk).sendMessage({ text: 'pay' })
+    const { session } = (await runs.get('ada')) ?? {}
+    const messages: UIMessage[] = session ? toUiMessages(session) : []
+    await validateUIMessages({ messages })
+    const chat = pageAt(desk, {
+      messages,
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+    })
+    await chat.resumeStream()
+    expect(shown(chat)).toEqual([
+      ['user', 'pay'],
+      ['assistant', 'tool-pay approval-requested'],
+    ])
+    await chat.addToolApprovalResponse({ id: 'c2', approved: true })
+    await settled(chat)
+    expect(shown(chat)).toEqual([
+      ['user', 'pay'],
+      ['assistant', 'tool-pay output-available', 'Done.'],
+    ])
+  })
+
+  test('to nothing gets no stream', async () => {
+    const { runs } = service()
+    await using desk = await openRunsDesk(runs)
+    const chat = pageAt(desk)
+    await chat.resumeStream()
+    expect(chat.status).toBe('ready')
+    expect(chat.messages).toEqual([])
+  })
+
+  test('after a failure sees it again', async () => {
+    const { runs } = service()
+    await using desk = await openRunsDesk(runs)
+    await pageAt(desk).sendMessage({ text: 'fail' })
+    const chat = pageAt(desk)
+    await chat.resumeStream()
+    expect(chat.error?.message).toBe('the run ended with provider_unavailable')
+    expect(shown(chat)).toEqual([['assistant', 'Half']])
+  })
+})
+
+describe('useChat without a session', () => {
+  test('a conversation that only the page keeps goes on', async () => {
+    const adapter = fake({
+      script: ({ messages }) => [['text', `${messages.length} messages`]],
+    })
+    const engine = createEngine({ adapter, instructions: 'Be brief.' })
+    await using desk = await openDesk(({ messages }) =>
+      toUiMessageResponse(streamChat(engine, fromUiMessages(messages)), {
+        originalMessages: messages,
+      }),
+    )
+    const chat = pageAt(desk)
+    await chat.sendMessage({ text: 'one' })
+    await chat.sendMessage({ text: 'two' })
+    expect(shown(chat)).toEqual([
+      ['user', 'one'],
+      ['assistant', '2 messages'],
+      ['user', 'two'],
+      ['assistant', '4 messages'],
+    ])
+  })
+
+  test('a page that leaves stops the run, whose request is closed', async () => {
+    let onClosed: () => void = () => undefined
+    const isClosed = new Promise<void>((resolve) => (onClosed = resolve))
+    const adapter = fake({
+      script: [
+        ['text', 'a'],
+        ['delay', 60_000],
+      ],
+      cleanupObserver: () => onClosed(),
+    })
+    const engine = createEngine({ adapter, clock: virtualClock() })
+    await using desk = await openDesk(() => toUiMessageResponse(streamChat(engine, 'x')))
+    const chat = pageAt(desk)
+    const sending = chat.sendMessage({ text: 'go' })
+    while (chat.messages.at(-1)?.role !== 'assistant') await new Promise(setImmediate)
+    await chat.stop()
+    await sending
+    await isClosed
+    expect(adapter.openStreams).toBe(0)
+  })
+})
