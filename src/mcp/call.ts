@@ -16,7 +16,7 @@ export interface Link {
 }
 
 /** What is called: a tool of the server, under its own name there. */
-export interface CallTarget extends ResultOptions {
+export interface CallTarget extends Link, ResultOptions {
   readonly definition: object
   readonly idempotent: boolean
   /** A call that asks the user is cancelled, and made again with the answer. */
@@ -33,7 +33,6 @@ export interface CallTarget extends ResultOptions {
  * may have run is made again only if its tool is idempotent.
  */
 export async function callServer(
-  link: Link,
   target: CallTarget,
   args: JsonObject,
   options: HandlerOptions,
@@ -55,16 +54,16 @@ export async function callServer(
       unlink()
     }
   }
-  const peer = link.peer()
+  const peer = target.peer()
   try {
     return await attempt(peer)
   } catch (error) {
-    const loss = signal.aborted ? undefined : lossOf(error, peer)
-    if (loss === undefined) throw error
-    if (link.reconnect !== undefined && (loss === 'not_taken' || target.idempotent)) {
-      return attempt(await link.reconnect(peer))
+    const mayHaveRun = signal.aborted ? undefined : wasLost(error, peer)
+    if (mayHaveRun === undefined) throw error
+    if (target.reconnect !== undefined && (!mayHaveRun || target.idempotent)) {
+      return attempt(await target.reconnect(peer))
     }
-    return fail(loss === 'not_taken' ? 'the MCP server is not connected' : connectionLost.message)
+    return fail(mayHaveRun ? connectionLost.message : 'the MCP server is not connected')
   }
 }
 
@@ -73,21 +72,18 @@ const unsure = 'before the call had a result; it may have taken effect'
 /** Why a call is aborted whose connection was found to be lost. */
 const connectionLost = new Error(`the connection to the MCP server was lost ${unsure}`)
 
-/** Whether an error means that the connection is lost, and if so, whether the server can have run the call. */
-function lossOf(error: unknown, peer: Peer): 'not_taken' | 'maybe_run' | undefined {
-  if (error === connectionLost) return 'maybe_run'
+/** Whether the server may have run a call whose connection was lost; `undefined` if the error does not mean that. */
+function wasLost(error: unknown, peer: Peer): boolean | undefined {
   if (!(error instanceof Error)) return undefined
   const { message, cause, code, status } = error as Error & { code?: unknown; status?: unknown }
   // The older package has the HTTP status as the code of an error without a name of its own.
   const http = message.startsWith('Streamable HTTP error') ? code : status
   // A server that does not know the session says 404, or 400. Either way it has not taken the message.
-  if (message === 'Not connected' || http === 404 || http === 400) return 'not_taken'
-  if ('transport' in peer && peer.transport === undefined) return 'maybe_run'
+  if (message === 'Not connected' || http === 404 || http === 400) return false
+  if (error === connectionLost || ('transport' in peer && peer.transport === undefined)) return true
   // `fetch` fails with a TypeError.
   if (!(error instanceof TypeError)) return undefined
-  return /refused/i.test(`${String(objectOf(cause)['code'])} ${message}`)
-    ? 'not_taken'
-    : 'maybe_run'
+  return !/refused/i.test(`${String(objectOf(cause)['code'])} ${message}`)
 }
 
 /** A call from its start to its result, over as many runs of its handler as it has questions. */
@@ -265,9 +261,11 @@ function watchErrors({ peer, calls }: Desk): void {
     try {
       await peer.ping?.({ timeout: 10_000 })
     } catch (error) {
-      if (lossOf(error, peer)) for (const call of calls.values()) call.abort(connectionLost)
+      if (wasLost(error, peer) === undefined) return
+      for (const call of calls.values()) call.abort(connectionLost)
+    } finally {
+      looking = undefined
     }
-    looking = undefined
   }
   Object.assign(peer, {
     onerror: (problem: Error) => {

@@ -18,6 +18,7 @@ import {
   type Checks,
 } from '../schema/checks.ts'
 import type { Issue } from '../types/error-data.ts'
+import { defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import { callServer, type CallTarget, type Link } from './call.ts'
 import { isUsualMedia } from './content.ts'
@@ -181,13 +182,6 @@ export function toolsFrom(
 /** Makes a tool. Throws a `ValidationError` if the server's description cannot be used. */
 function toolFrom(info: McpToolInfo, link: Link, options: McpToolsOptions): Tool {
   const { name, inputSchema, outputSchema } = info
-  const {
-    accepts = isUsualMedia,
-    maxResultBytes = 10_000_000,
-    elicitationTimeoutMs = 600_000,
-    clock = systemClock,
-    repeatOnElicitation = false,
-  } = options
   const problem = schemaProblem(inputSchema)
   if (problem !== undefined) throw refusal('invalid_tool', 'inputSchema', problem)
   const { readOnlyHint, idempotentHint, destructiveHint } = objectOf(
@@ -200,15 +194,17 @@ function toolFrom(info: McpToolInfo, link: Link, options: McpToolsOptions): Tool
   }
   const { idempotent } = settings
   const target: CallTarget = {
+    accepts: isUsualMedia,
+    maxResultBytes: 10_000_000,
+    elicitationTimeoutMs: 600_000,
+    clock: systemClock,
+    ...defined<object>(options),
+    ...link,
     name,
     definition: { name, inputSchema },
     output: isCheckable(outputSchema) ? outputSchema : undefined,
     idempotent,
-    repeats: idempotent || repeatOnElicitation,
-    accepts,
-    maxResultBytes,
-    elicitationTimeoutMs,
-    clock,
+    repeats: idempotent || options.repeatOnElicitation === true,
   }
   return {
     ...tool<JsonObject>({
@@ -216,7 +212,7 @@ function toolFrom(info: McpToolInfo, link: Link, options: McpToolsOptions): Tool
       name: legalName(name, options.prefix),
       description: description.slice(0, 10_000),
       schema: inputSchema,
-      handler: (args, handlerOptions) => callServer(link, target, args, handlerOptions),
+      handler: (args, handlerOptions) => callServer(target, args, handlerOptions),
     }),
     // The server checks the arguments.
     input: anyValue,

@@ -118,7 +118,7 @@ test('a program that does not listen does not load what listens', async () => {
 
 test.each([
   ['tools of MCP servers', 'connectMcp, mcpTools', 4096],
-  ['serving tools over MCP', 'serveMcp', 2048],
+  ['serving tools over MCP', 'serveMcp', 2560],
 ])('%s adds at most its budget to a program with tools', async (_title, names, budget) => {
   const withTools = `${loop}
 import { askUser, content, fail, streamToolCalls } from './src/index.ts'
