@@ -240,8 +240,12 @@ describe('the round trip', () => {
   })
 
   test('marks calls that were left open in the middle, and leaves the last ones open', () => {
-    const open = (id: string): UiMessageInput['parts'][number] =>
-      ({ type: 'tool-hand', toolCallId: id, state: 'input-available', input: { a: 1 } })
+    const open = (id: string): UiMessageInput['parts'][number] => ({
+      type: 'tool-hand',
+      toolCallId: id,
+      state: 'input-available',
+      input: { a: 1 },
+    })
     const back = fromUiMessages(
       [said(text('x')), answered(open('c1'), { type: 'step-start' }, open('c2'))],
       { accept: ['tools'] },
@@ -272,14 +276,13 @@ describe('uiCommands', () => {
   })
 
   test('decides only about what the session waits for', async () => {
-    const decided = (id: string, approved: boolean): UiMessageInput['parts'][number] =>
-      ({
-        type: 'tool-pay',
-        toolCallId: id,
-        state: 'approval-responded',
-        input: { euros: 1_000_000 },
-        approval: { id, approved },
-      })
+    const decided = (id: string, approved: boolean): UiMessageInput['parts'][number] => ({
+      type: 'tool-pay',
+      toolCallId: id,
+      state: 'approval-responded',
+      input: { euros: 1_000_000 },
+      approval: { id, approved },
+    })
     const messages = [answered(decided('c2', true), decided('invented', true))]
     expect(uiCommands(messages, await waiting('pay'))).toEqual([
       { type: 'approve', toolCallId: 'c2' },
@@ -308,8 +311,13 @@ describe('uiCommands', () => {
   })
 
   test('takes results of calls that the page runs, and no others', async () => {
-    const part = (id: string, more: object): UiMessageInput['parts'][number] =>
-      ({ type: 'dynamic-tool', toolName: 'hand', toolCallId: id, input: {}, ...more })
+    const part = (id: string, more: object): UiMessageInput['parts'][number] => ({
+      type: 'dynamic-tool',
+      toolName: 'hand',
+      toolCallId: id,
+      input: {},
+      ...more,
+    })
     const session = await waiting('hand')
     const done = part('c4', { state: 'output-available', output: { stamped: true } })
     expect(uiCommands([answered(done)], session)).toEqual([
