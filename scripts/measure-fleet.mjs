@@ -152,12 +152,13 @@ async function work({ place, concurrency }) {
     queue === undefined
       ? runs.work({ concurrency, everyMs: 50 })
       : queue.work(bullmqProcessor(runs, { leaseMs }), { leaseMs, concurrency })
-  process.on('SIGTERM', () => {
+  const end = async () => {
     setTimeout(() => process.exit(0), 5000).unref()
-    Promise.all([worker.close(), runs.close()])
-      .then(() => Promise.all([queue?.close(), close()]))
-      .then(() => process.exit(0))
-  })
+    await Promise.all([worker.close(), runs.close()])
+    await Promise.all([queue?.close(), close()])
+    process.exit(0)
+  }
+  process.on('SIGTERM', () => void end())
   if (queue !== undefined) await worker.waitUntilReady()
   writeSync(1, 'ready\n')
 }
