@@ -1,28 +1,26 @@
-import { AdapterError, StreamError, type AllmError } from '../errors/errors.ts'
+import { AdapterError, StreamError, tooLongAnswer, type AllmError } from '../errors/errors.ts'
 import { mapTexts } from '../errors/redact.ts'
 import { toJsonValue } from '../errors/to-json-value.ts'
 import type { CallSink } from '../http/answer.ts'
-import { messageBuilder, parseArguments, type MessageEnd } from '../make/message-builder.ts'
-import { asCount, asObject, asText, asUsage } from '../providers/shared/read-json.ts'
+import { messageBuilder, parseArguments, type MessageBuilder } from '../make/message-builder.ts'
+import { asList, asObject, asText, asUsage } from '../providers/shared/read-json.ts'
 import { defined, isObject } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { Image } from '../types/media.ts'
 import type { Source, ToolCall } from '../types/message.ts'
 import type { FinishReason, Usage } from '../types/response.ts'
 import type { Warn } from '../types/warning.ts'
-import { itemOf, keep, madeFile, textItem } from './echo.ts'
+import { itemOf, keep, madeFile, type Value } from './echo.ts'
 import { isForeignEvent } from './failure.ts'
 import type { AiSdkTarget } from './model.ts'
 
-/** A part of a stream. Its members are read as what they turn out to be: a model may be written without types. */
-type StreamPart = Readonly<Record<string, unknown>>
+// The members of a part are read as what they turn out to be: a model may be written without types.
 
 /** Reads the parts of one answer. */
 export interface PartReader {
-  /** Whether the answer has begun: a failure before it can be tried again. */
-  readonly begun: boolean
+  readonly message: MessageBuilder
   /** Reads one part and emits its events. */
-  push(part: unknown): void
+  push(part: Value): void
   /** The error of an answer that ended without `finish`, or without a reason to finish. */
   unfinished(): AllmError
 }
@@ -33,38 +31,40 @@ interface Reading {
   readonly warn: Warn
   /** The error for what a model reports or throws. */
   readonly fail: (error: unknown) => AllmError
+  readonly maxBytes: number
 }
 
 /** Makes the reader of one answer, which emits into `sink`. What ends the answer early is thrown. */
-export function partReader(sink: CallSink, { target, warn, fail }: Reading): PartReader {
+export function partReader(sink: CallSink, { target, warn, fail, maxBytes }: Reading): PartReader {
   const { provider, options } = target
   const message = messageBuilder(sink)
-  const head: { id?: string; model?: string } = {}
-  const texts = openBlocks()
-  const thoughts = openBlocks()
+  const blockOf = openBlocks()
   /** The calls of our tools that have begun. */
   const calls = new Set<unknown>()
-  /** The calls whose deltas are not the arguments of one of our tools. */
-  const silent = new Set<unknown>()
+  /** The calls of tools that the provider runs. */
+  const hosted = new Set<unknown>()
   /** The sources that came since the last text was complete. */
   let sources: Source[] = []
   let chunks = 0
   /** The provider's word for the end of its answer, if a chunk had it. */
   let endWord: string | undefined
   let awaits: string | undefined
+  /** The characters of files and items. The gate counts those of deltas. */
+  let size = 0
+  const bounded = <Kept>(kept: Kept): Kept => {
+    size += JSON.stringify(kept).length
+    if (size > maxBytes) throw tooLongAnswer(sink, maxBytes, 0)
+    return kept
+  }
 
-  const push = (part: StreamPart): void => {
+  const push = (part: Value): void => {
     const { type, id, delta, providerMetadata: metadata } = part
     switch (type) {
       case 'stream-start':
-        for (const warning of listOf(part['warnings'])) tell(warning, warn)
+        for (const warning of asList(part['warnings'])) tell(warning, warn)
         break
       case 'response-metadata':
-        Object.assign(
-          head,
-          defined<typeof head>({ id: asText(id), model: asText(part['modelId']) }),
-        )
-        message.head(head)
+        message.head({ id: asText(id), model: asText(part['modelId']) })
         break
       case 'raw':
         chunks++
@@ -72,69 +72,62 @@ export function partReader(sink: CallSink, { target, warn, fail }: Reading): Par
         if (sink.rawChunks) message.raw(mapTexts(toJsonValue(part['rawValue']), sink.clean))
         break
       case 'text-start':
-        texts.open(id, metadata)
+      case 'reasoning-start':
+        blockOf(part)
         break
       case 'text-delta':
-        message.text(asText(delta), texts.at(id, metadata))
-        break
-      case 'text-end': {
-        const index = texts.at(id, metadata)
-        const start = message.textStart(index)
-        const cited = listOf(part['citations']).flatMap((one) => citation(one, start) ?? [])
-        message.endText(index, undefined, [...sources, ...cited])
-        sources = []
-        const item = textItem(texts.close(id))
-        if (item !== undefined) message.item(item)
-        break
-      }
-      case 'reasoning-start':
-        thoughts.open(id, metadata)
+        message.text(asText(delta), blockOf(part).index)
         break
       case 'reasoning-delta':
-        message.reasoning(asText(delta), thoughts.at(id, metadata))
+        message.reasoning(asText(delta), blockOf(part).index)
         break
+      case 'text-end': {
+        const { index, metadata: last } = blockOf(part)
+        const start = message.textStart(index)
+        const cited = asList(part['citations']).map((one) => citation(one, start))
+        message.endText(index, undefined, [...sources, ...cited])
+        sources = []
+        const item = keep(provider, last, calls.size)
+        // A text has no place for it.
+        if (item?.['metadata'] !== undefined) message.item({ type: 'text', ...item })
+        break
+      }
       case 'reasoning-end': {
-        const index = thoughts.at(id, metadata)
-        message.endReasoning(keep(provider, thoughts.close(id), calls.size), index)
+        const { index, metadata: last } = blockOf(part)
+        message.endReasoning(keep(provider, last, calls.size), index)
         break
       }
       case 'tool-input-start':
-        if (part['providerExecuted'] === true || part['inputEncoding'] === 'text') silent.add(id)
+        if (part['providerExecuted'] === true) hosted.add(id)
         else {
           calls.add(id)
           message.startCall(String(id), String(part['toolName']))
         }
         break
       case 'tool-input-delta':
-        if (!silent.has(id)) message.callDelta(String(id), asText(delta))
+        if (!hosted.has(id)) message.callDelta(String(id), asText(delta))
         break
       case 'tool-call':
-        if (part['providerExecuted'] === true) message.item(itemOf(part))
+        if (part['providerExecuted'] === true) message.item(bounded(itemOf(part)))
         else {
           calls.add(part['toolCallId'])
           message.endCall(callOf(part, provider))
         }
         break
+      case 'file':
+      case 'reasoning-file':
       case 'tool-result':
-        if (part['preliminary'] !== true) message.item(itemOf(part))
-        break
       case 'tool-approval-request':
-        awaits = type
-        message.item(itemOf(part))
-        break
-      case 'file': {
-        const image = imageOf(part, provider)
-        if (image === undefined) message.item(itemOf(part))
-        else message.image(image)
+      case 'custom': {
+        if (type === 'tool-approval-request') awaits = type
+        const image = type === 'file' ? imageOf(part, provider) : undefined
+        if (image !== undefined) message.image(bounded(image))
+        // A result that another one replaces, and what is in `message_started` already, are no content.
+        else if (part['preliminary'] !== true && part['kind'] !== 'anthropic.message_start') {
+          message.item(bounded(itemOf(part)))
+        }
         break
       }
-      case 'reasoning-file':
-        message.item(itemOf(part))
-        break
-      case 'custom':
-        // What it says is in `message_started`, and it is no content.
-        if (part['kind'] !== 'anthropic.message_start') message.item(itemOf(part))
-        break
       case 'source':
         sources.push(sourceOf(part))
         break
@@ -142,215 +135,170 @@ export function partReader(sink: CallSink, { target, warn, fail }: Reading): Par
         // An event that the provider added since, and the model does not know, is no part of an answer.
         if (!isForeignEvent(part['error'])) throw fail(part['error'])
         break
-      case 'finish':
-        finish(part)
+      case 'finish': {
+        const { reason, word } = endOf(part['finishReason'], endWord)
+        if (reason === undefined && options.needsFinishReason !== false) throw unfinished()
+        const isOpen = awaits !== undefined || word === 'pause_turn'
+        const isCalling = reason === 'stop' && calls.size > 0
+        message.finish(
+          {
+            finishReason: isCalling ? 'tool_calls' : ((isOpen ? undefined : reason) ?? 'other'),
+            rawFinishReason: word,
+            usage: usageOf(part['usage']),
+            metadata: defined<JsonObject>({
+              ...asObject(metadata),
+              awaits,
+              paused: word === 'pause_turn' ? true : undefined,
+            }),
+          },
+          sources,
+        )
         break
+      }
       // A ping, the end of an input, or what a later version adds: a sign of life.
     }
   }
 
-  const finish = ({ finishReason, usage, providerMetadata }: StreamPart): void => {
-    const { reason, word } = endOf(finishReason, endWord)
-    if (reason === undefined && options.needsFinishReason !== false) throw unfinished()
-    // A model need not say where a block ends.
-    for (const id of texts.ids()) push({ type: 'text-end', id })
-    for (const id of thoughts.ids()) push({ type: 'reasoning-end', id })
-    const end: MessageEnd = {
-      finishReason: reason === 'stop' && calls.size > 0 ? 'tool_calls' : (reason ?? 'other'),
-      rawFinishReason: word,
-      usage: usageOf(usage),
-      metadata: defined<JsonObject>({
-        ...asObject(providerMetadata),
-        awaits,
-        paused: word === 'pause_turn' ? true : undefined,
-      }),
-    }
-    message.finish(end, sources)
-  }
+  const unfinished = (): AllmError =>
+    message.started || chunks > 0
+      ? new StreamError('truncated', `the answer of ${provider} ended early, without a reason`)
+      : new AdapterError('malformed_response', `${provider} sent a body that is not an answer`)
 
-  const unfinished = (): AllmError => {
-    if (message.started || chunks > 0) {
-      const problem = `the answer of ${provider} ended early, without a reason to finish`
-      return new StreamError('truncated', problem)
-    }
-    const problem = `${provider} sent no answer: the body was empty, or not a stream of events`
-    return new AdapterError('malformed_response', problem)
-  }
+  return { message, push, unfinished }
+}
 
-  return {
-    get begun() {
-      return message.started
-    },
-    push: (part) => {
-      if (isObject(part)) push(part)
-    },
-    unfinished,
+/** A text or a thought that is open. */
+interface Block {
+  readonly index: number
+  /** What came with it last: a signature comes with the end of a thought. */
+  metadata: unknown
+}
+
+/** Finds the block that a part belongs to. Its id is the model's; a start opens a new one, and an end closes it. */
+function openBlocks(): (part: Value) => Block {
+  const blocks = new Map<string, Block>()
+  let count = 0
+  return ({ type, id, providerMetadata }) => {
+    const [kind, stage] = String(type).split('-')
+    const key = `${kind}-${String(id)}`
+    if (stage === 'start') blocks.delete(key)
+    const block = blocks.get(key) ?? { index: count++, metadata: undefined }
+    block.metadata = providerMetadata ?? block.metadata
+    blocks.set(key, block)
+    if (stage === 'end') blocks.delete(key)
+    return block
   }
 }
 
-/** The reasons of all versions, and those words of providers that are not among them. */
+/** The reasons of all versions, and the words of providers for those that a version may not know. */
 const finishReasons: Readonly<Record<string, FinishReason>> = {
   stop: 'stop',
-  end_turn: 'stop',
-  stop_sequence: 'stop',
+  completed: 'stop',
   length: 'length',
-  max_tokens: 'length',
-  max_output_tokens: 'length',
   'content-filter': 'content_filter',
   content_filter: 'content_filter',
   'tool-calls': 'tool_calls',
   tool_calls: 'tool_calls',
-  tool_use: 'tool_calls',
-  error: 'error',
 }
 
 /**
- * Why an answer ended. A model writes its `finish` when the body is over, however the body ended: `other` (V2: `unknown`) without a word of
- * the provider, or `error` without one, says nothing. Then the provider's word counts, if one of its chunks had it.
+ * Why an answer ended. A model writes its `finish` when the body is over, however the body ended: `other` (V2: `unknown`, V4:
+ * `interrupted`) or `error` without a word of the provider says nothing. Then the provider's word counts, if a chunk had it.
  */
 function endOf(
   given: unknown,
   seen: string | undefined,
 ): { readonly reason: FinishReason | undefined; readonly word: string | undefined } {
-  const { unified, raw } = isObject(given) ? given : { unified: given, raw: undefined }
-  const word = asText(raw)
-  const isKnown = unified !== 'error' || word !== undefined
-  const reason = isKnown ? finishReasons[String(unified)] : undefined
-  if (reason !== undefined) return { reason, word }
-  const said = word ?? seen
-  return {
-    reason: said === undefined ? undefined : (finishReasons[said.toLowerCase()] ?? 'other'),
-    word: said,
-  }
+  const { unified, raw }: Value = isObject(given) ? given : { unified: given }
+  const word = asText(raw) ?? seen
+  const known = finishReasons[String(unified)]
+  if (known !== undefined || word === undefined) return { reason: known, word }
+  const otherwise = unified === 'error' && word === raw ? 'error' : 'other'
+  return { reason: finishReasons[word.toLowerCase()] ?? otherwise, word }
 }
 
 /** The word with which a provider ends its answer, in a chunk of one of the four formats that most of them speak. */
 function endWordIn(chunk: unknown): string | undefined {
-  if (!isObject(chunk)) return undefined
-  const { type, response, choices, candidates, delta } = chunk
-  if (type === 'response.completed' || type === 'response.incomplete') {
-    const details = isObject(response) ? response['incomplete_details'] : undefined
-    return (isObject(details) ? asText(details['reason']) : undefined) ?? 'stop'
-  }
-  const holder = listOf(choices ?? candidates)[0] ?? delta
-  if (!isObject(holder)) return undefined
-  return asText(holder['finish_reason'] ?? holder['finishReason'] ?? holder['stop_reason'])
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
-}
-
-/** The blocks of one kind that are open, by the ids that the model gave them. */
-function openBlocks(): {
-  readonly open: (id: unknown, metadata: unknown) => number
-  readonly at: (id: unknown, metadata: unknown) => number
-  readonly close: (id: unknown) => unknown
-  readonly ids: () => readonly unknown[]
-} {
-  const blocks = new Map<unknown, { readonly index: number; metadata: unknown }>()
-  let count = 0
-  const at = (id: unknown, metadata: unknown): number => {
-    const block = blocks.get(id) ?? { index: count++, metadata: undefined }
-    blocks.set(id, block)
-    // The last one counts: a signature comes with the end of a thought.
-    block.metadata = metadata ?? block.metadata
-    return block.index
-  }
-  return {
-    at,
-    open(id, metadata) {
-      blocks.delete(id)
-      return at(id, metadata)
-    },
-    close(id) {
-      const metadata = blocks.get(id)?.metadata
-      blocks.delete(id)
-      return metadata
-    },
-    ids: () => [...blocks.keys()],
-  }
+  const { type, response, choices, candidates, delta }: Value = asObject(chunk) ?? {}
+  const [, status] = /^response\.(completed|incomplete)$/.exec(String(type)) ?? []
+  const details = asObject(asObject(response)?.['incomplete_details'])
+  const end = asObject(asList(choices ?? candidates)[0] ?? delta)
+  const word = end?.['finish_reason'] ?? end?.['finishReason'] ?? end?.['stop_reason']
+  return asText(word) ?? (status && (asText(details?.['reason']) ?? status))
 }
 
 function callOf(
-  { toolCallId, toolName, input, providerMetadata }: StreamPart,
+  { toolCallId, toolName, input, providerMetadata }: Value,
   provider: string,
 ): ToolCall {
   return defined<ToolCall>({
     id: String(toolCallId),
     name: String(toolName),
-    rawArguments: undefined,
     ...parseArguments(typeof input === 'string' ? input : (JSON.stringify(input) ?? '')),
     opaque: keep(provider, providerMetadata),
   })
 }
 
 function imageOf(
-  { mediaType, data, providerMetadata }: StreamPart,
+  { mediaType, data, providerMetadata }: Value,
   provider: string,
 ): Image | undefined {
   const mimeType = String(mediaType)
   if (!mimeType.startsWith('image/')) return undefined
-  const { base64 = '', url } = madeFile(data)
-  const metadata = keep(provider, providerMetadata)
-  return url === undefined
-    ? defined<Image>({ type: 'base64', base64, mimeType, metadata })
-    : defined<Image>({ type: 'url', url, mimeType, metadata })
+  const made = madeFile(data)
+  const type = made.url === undefined ? 'base64' : 'url'
+  // It has what its type asks for.
+  return defined({ type, ...made, mimeType, metadata: keep(provider, providerMetadata) }) as Image
 }
 
-function sourceOf({ sourceType, url, title, filename, providerMetadata }: StreamPart): Source {
+function sourceOf({ sourceType, url, title, filename, providerMetadata }: Value): Source {
   return defined<Source>({
     type: sourceType === 'url' ? 'url' : 'file',
     url: asText(url),
-    title: asText(title) ?? asText(filename),
+    title: asText(title ?? filename),
     providerMetadata: asObject(providerMetadata),
   })
 }
 
 /** A source with its place in the text: V4 has them at the end of a text. */
-function citation(value: unknown, textStart: number): Source | undefined {
-  if (!isObject(value) || !isObject(value['source'])) return undefined
-  const [start, end] = [asCount(value['startIndex']), asCount(value['endIndex'])]
+function citation(value: unknown, textStart: number): Source {
+  const { source, citedText, startIndex, endIndex } = asObject(value) ?? {}
+  const placeOf = (index: unknown): number | undefined =>
+    typeof index === 'number' ? textStart + index : undefined
   return defined<Source>({
-    ...sourceOf(value['source']),
-    text: asText(value['citedText']),
-    start: start === undefined ? undefined : textStart + start,
-    end: end === undefined ? undefined : textStart + end,
+    ...sourceOf(asObject(source) ?? {}),
+    text: asText(citedText),
+    start: placeOf(startIndex),
+    end: placeOf(endIndex),
   })
 }
 
 /** The counts of V2 are numbers, those of V3 and V4 have parts. */
 function usageOf(value: unknown): Usage | undefined {
-  const usage = isObject(value) ? value : {}
-  const { inputTokens: input, outputTokens: output, raw } = usage
-  const sent = raw === undefined ? undefined : JSON.stringify(raw)
+  const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens, raw } =
+    asObject(value) ?? {}
+  const input: Value = asObject(inputTokens) ?? { total: inputTokens, cacheRead: cachedInputTokens }
+  const output: Value = asObject(outputTokens) ?? {
+    total: outputTokens,
+    reasoning: reasoningTokens,
+  }
+  const sent = JSON.stringify(raw)
   // Some models write a 0 where the provider sent nothing. What it did send is beside it.
   const reported = (count: unknown, word: RegExp): unknown =>
     count === 0 && sent !== undefined && !word.test(sent) ? undefined : count
-  const [read, written] = isObject(input)
-    ? [input['cacheRead'], input['cacheWrite']]
-    : [usage['cachedInputTokens'], undefined]
-  const thought = isObject(output) ? output['reasoning'] : usage['reasoningTokens']
   return asUsage({
-    inputTokens: isObject(input) ? input['total'] : input,
-    outputTokens: isObject(output) ? output['total'] : output,
-    totalTokens: usage['totalTokens'],
-    cachedInputTokens: reported(read, /cache/i),
-    cacheWriteInputTokens: reported(written, /creat|write/i),
-    reasoningTokens: reported(thought, /reason|think|thought/i),
+    inputTokens: input['total'],
+    outputTokens: output['total'],
+    cachedInputTokens: reported(input['cacheRead'], /cache/i),
+    cacheWriteInputTokens: reported(input['cacheWrite'], /creat|write/i),
+    reasoningTokens: reported(output['reasoning'], /reason|think|thought/i),
   })
 }
 
 /** A warning of the model as one of ours. */
 function tell(value: unknown, warn: Warn): void {
-  if (!isObject(value)) return
-  const { type, setting, feature, tool, details, message } = value
-  const named = isObject(tool)
-    ? `tools.${String(tool['name'])}`
-    : (asText(setting) ?? asText(feature))
-  const problem =
-    asText(details) ??
-    asText(message) ??
-    (type === 'compatibility' ? 'is only emulated by the model' : 'is not supported by the model')
+  const { setting, feature, tool, details, message } = asObject(value) ?? {}
+  const named = asText(setting ?? feature ?? asObject(tool)?.['name'])
+  const problem = asText(details ?? message) ?? 'the model does not take it'
   warn(named === 'maxOutputTokens' ? 'maxTokens' : (named ?? 'request'), problem)
 }

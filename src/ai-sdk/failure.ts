@@ -2,31 +2,26 @@ import {
   AdapterError,
   EngineError,
   isAllmError,
-  reasonOfStatus,
   StreamError,
-  type AdapterErrorReason,
   type AllmError,
 } from '../errors/errors.ts'
 import { thrownText } from '../errors/to-json-value.ts'
-import { beginning, messageIn, retryAfterMs, transportFailure } from '../http/failure.ts'
+import type { CallSink } from '../http/answer.ts'
+import { retryAfterMs, transportFailure } from '../http/failure.ts'
 import { asCount, asText } from '../providers/shared/read-json.ts'
-import { defined, isObject, parseJson } from '../types/guards.ts'
+import { failureParser } from '../providers/shared/reported-failure.ts'
+import { isObject, parseJson } from '../types/guards.ts'
+import type { Value } from './echo.ts'
 
 /** What is known of a call when it fails. */
-export interface FailedCall {
-  readonly provider: string
-  readonly signal: AbortSignal
+export interface FailedCall extends Pick<CallSink, 'provider' | 'requestId' | 'signal' | 'clean'> {
   /** Whether content has come. */
   readonly begun: boolean
   /** Whether the stream of the model is being read. */
   readonly reading: boolean
   /** The time of the call's clock, for dates in headers. */
-  readonly now: number
-  /** Removes the secrets of the call from a text. */
-  readonly clean: (text: string) => string
+  readonly now: number | undefined
 }
-
-type Members = Readonly<Record<string, unknown>>
 
 /**
  * The error for what a model threw, or reported as an error part.
@@ -36,53 +31,37 @@ type Members = Readonly<Record<string, unknown>>
  */
 export function modelFailure(error: unknown, call: FailedCall): AllmError {
   if (isAllmError(error)) return error
-  const { provider } = call
-  const facts: Members = isObject(error) ? error : {}
-  const said = `${provider}: ${thrownText(error)}`
-  const name = asText(facts['name']) ?? ''
+  const { provider, reading } = call
+  const facts: Value = isObject(error) ? error : {}
+  const { name, value, statusCode, cause } = facts
+  const text = thrownText(error)
+  const said = `${provider}: ${text}`
   if (name === 'AI_LoadAPIKeyError') return new EngineError('missing_key', said, { provider })
-  if (Object.hasOwn(reasonByName, name))
-    return new AdapterError(reasonByName[name] ?? 'unknown', said)
-  if (unreadableNames.has(name)) {
-    // A model that has no schema for failures inside an answer reports them as events that it does not know.
-    const { value } = facts
-    const isReport = isObject(value) && value['error'] !== undefined && value['error'] !== null
-    return isReport ? reported(value, value, call) : unreadable(error, call)
-  }
-  const isSuccess = Math.floor((asCount(facts['statusCode']) ?? 0) / 100) === 2
-  const isThrown = error instanceof Error
-  if (
-    isThrown &&
-    (isSuccess || (name === 'AI_APICallError' && facts['statusCode'] === undefined))
-  ) {
-    // The call succeeded, or nobody answered: the connection broke, or the body was not an answer.
-    const { cause = error } = error
-    return isObject(cause) && unreadableNames.has(String(cause['name']))
-      ? unreadable(cause, call)
-      : broken(cause, call)
-  }
-  if (!isThrown || asCount(facts['statusCode']) !== undefined) return reported(error, facts, call)
-  return call.reading
-    ? broken(error, call)
-    : new AdapterError('unknown', `${provider} failed: ${thrownText(error)}`, { cause: error })
+  if (name === 'AI_UnsupportedFunctionalityError')
+    return new AdapterError('unsupported_feature', said)
+  // A model that has no schema for failures inside an answer reports them as events that it does not know.
+  if (isObject(value) && isObject(value['error'])) return reported(value, value, call)
+  const isCall = name === 'AI_APICallError'
+  const inner = isCall ? (cause ?? new Error(text)) : error
+  if (isUnreadable(inner)) return unreadable(inner, call)
+  // Where the call succeeded, or nobody answered, the connection broke.
+  const isRefusal = statusCode === undefined ? !(error instanceof Error) : Number(statusCode) >= 300
+  if (isRefusal) return reported(error, facts, call)
+  if (reading || isCall) return broken(inner, call)
+  // The other errors of the AI SDK are about the request, which they hold.
+  return String(name).startsWith('AI_')
+    ? new AdapterError('invalid_request', said)
+    : new AdapterError('unknown', said, { cause: error })
 }
 
-/** The errors of the AI SDK about a request. */
-const reasonByName: Readonly<Record<string, AdapterErrorReason>> = {
-  AI_UnsupportedFunctionalityError: 'unsupported_feature',
-  AI_InvalidPromptError: 'invalid_request',
-  AI_InvalidArgumentError: 'invalid_request',
-  AI_NoSuchModelError: 'invalid_request',
-  AI_LoadSettingError: 'invalid_request',
+/** Whether an error of the AI SDK is about an answer. One that comes first is hidden in the error of a call, with its words. */
+function isUnreadable(error: unknown): boolean {
+  const name = isObject(error) ? String(error['name']) : ''
+  return (
+    /^AI_(?:InvalidResponseData|EmptyResponseBody)Error$/.test(name) ||
+    /^(?:JSON parsing|Type validation) failed/.test(thrownText(error))
+  )
 }
-
-/** The errors of the AI SDK about an answer. */
-const unreadableNames: ReadonlySet<string> = new Set([
-  'AI_JSONParseError',
-  'AI_TypeValidationError',
-  'AI_InvalidResponseDataError',
-  'AI_EmptyResponseBodyError',
-])
 
 /**
  * Whether an error part is about an event that the model does not know, and that is not a piece of an answer.
@@ -127,108 +106,26 @@ function broken(error: unknown, call: FailedCall): AllmError {
 }
 
 /** The failure that a provider reports: with a status, or inside an answer. */
-function reported(error: unknown, facts: Members, call: FailedCall): AdapterError {
-  const { provider, now } = call
-  const body = asText(facts['responseBody'])
-  const report = reportIn(body === undefined ? error : (parseJson(body) ?? facts['data'] ?? error))
-  const status = statusIn(facts['statusCode']) ?? statusIn(report.code)
-  const headers = headersOf(facts['responseHeaders'])
-  const message =
-    messageIn(report.source) ??
-    asText(facts['message']) ??
-    asText(error) ??
-    `${provider} answered ${status ?? 'with an error'}${beginning(body ?? '', call)}`
-  const words = [report.code, report.type, report.status, message].join(' ')
-  const reason = reasonOf(status, words)
-  const retry = headers.get('x-should-retry')
-  return new AdapterError(reason, message, {
+function reported(error: unknown, facts: Value, { provider, now }: FailedCall): AdapterError {
+  const { message, statusCode, responseBody, responseHeaders, data } = facts
+  const status = asCount(statusCode)
+  const headers = headersOf(responseHeaders)
+  const json = parseJson(String(responseBody)) ?? data ?? error
+  const failure = failureParser(provider)({ status, headers, json })
+  const words =
+    failure.message ?? asText(message) ?? `${provider} answered ${status ?? 'with an error'}`
+  return new AdapterError(failure.reason, words, {
+    ...failure,
     status,
-    retryAfterMs:
-      retryAfterMs(headers, now) ??
-      (reason === 'rate_limited'
-        ? waitIn(`${body ?? JSON.stringify(facts['data'] ?? '')} ${message}`)
-        : undefined),
-    // A used-up quota does not come back by waiting.
-    retryable:
-      retry === 'false' || /insufficient_quota|billing_hard_limit/.test(words)
-        ? false
-        : retry === 'true'
-          ? true
-          : undefined,
-    metadata: defined<Members>({
-      code: report.code ?? undefined,
-      type: report.type ?? undefined,
-      providerRequestId: headers.get('x-request-id') ?? headers.get('request-id') ?? undefined,
-    }),
+    retryAfterMs: retryAfterMs(headers, now) ?? failure.retryAfterMs,
   })
 }
 
-/** The error of a provider, in its words. */
-interface Report {
-  /** What has the message. */
-  readonly source: unknown
-  readonly code: unknown
-  readonly type: unknown
-  readonly status: unknown
-}
-
-/** Reads an error object in any place: itself, under `error`, under `data`, or in a list. */
-function reportIn(value: unknown): Report {
-  const outer: unknown = Array.isArray(value) ? value[0] : value
-  const members: Members = isObject(outer) ? outer : {}
-  const source = isObject(members['data']) ? members['data'] : members
-  const { code, type, status } = isObject(source['error']) ? source['error'] : source
-  return { source: isObject(outer) ? source : outer, code, type, status }
-}
-
-function statusIn(value: unknown): number | undefined {
-  const status = Number(value)
-  return status >= 300 && status < 600 ? status : undefined
-}
-
 function headersOf(value: unknown): Headers {
-  const headers = new Headers()
-  for (const [name, text] of Object.entries(isObject(value) ? value : {})) {
-    if (typeof text === 'string' && /^[\w-]+$/.test(name))
-      headers.set(name, text.replaceAll(/[^\t\x20-\x7E]/g, ''))
+  try {
+    return new Headers(Object(value) as Record<string, string>)
+  } catch {
+    // A model may be written without types.
+    return new Headers()
   }
-  return headers
-}
-
-/** What a status does not tell: these words mean the same at every provider. */
-const detailed: readonly (readonly [RegExp, AdapterErrorReason])[] = [
-  [
-    /context[_ ](?:length|window|size)|prompt is too long|too many (?:input )?tokens|maximum number of tokens|exceed_context/i,
-    'context_length_exceeded',
-  ],
-  [
-    /content[_ ](?:filter|policy|management)|moderation_blocked|prohibited_content|responsible ai|safety/i,
-    'content_filter',
-  ],
-  [/api[_ ]key[_ ](?:not valid|invalid)|invalid[_ ]api[_ ]key/i, 'authentication_failed'],
-]
-
-/** What the words of a failure without a status mean. */
-const wordReasons: readonly (readonly [RegExp, AdapterErrorReason])[] = [
-  [/rate[_ ]?limit|quota|RESOURCE_EXHAUSTED/i, 'rate_limited'],
-  [/authentication|permission|unauthenticated/i, 'authentication_failed'],
-  [/overloaded|unavailable|server_error|internal|api_error/i, 'provider_unavailable'],
-  [/timeout|DEADLINE_EXCEEDED/i, 'timeout'],
-  [/invalid|not_found|bad_request/i, 'invalid_request'],
-]
-
-function reasonOf(status: number | undefined, words: string): AdapterErrorReason {
-  const find = (table: typeof detailed): AdapterErrorReason | undefined =>
-    table.find(([pattern]) => pattern.test(words))?.[1]
-  if (status === undefined) return find(detailed) ?? find(wordReasons) ?? 'unknown'
-  const isVague = status === 400 || status === 413 || status === 422
-  return (isVague ? find(detailed) : undefined) ?? reasonOfStatus(status)
-}
-
-/** The time to wait in the body of a failure: Google's `retryDelay`, or "try again in 1.5s". */
-function waitIn(text: string): number | undefined {
-  const [, seconds, count, unit] =
-    /"retryDelay": ?"([\d.]+)s"|try again in ([\d.]+)(m?s)/i.exec(text) ?? []
-  const ms = unit?.toLowerCase() === 'ms' ? Number(count) : Number(seconds ?? count) * 1000
-  return Number.isFinite(ms) ? Math.round(ms) : undefined
 }

@@ -1,14 +1,14 @@
 import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
-import { systemClock } from '../core/clock.ts'
-import { AdapterError, ValidationError, type AllmError } from '../errors/errors.ts'
+import { AdapterError, defaultMaxResponseBytes, type AllmError } from '../errors/errors.ts'
 import type { CallSink } from '../http/answer.ts'
+import { builtInProviders } from '../make/provider-options.ts'
 import { warningList } from '../providers/shared/call.ts'
 import { embeddedStream } from '../providers/shared/embedded-stream.ts'
 import {
   anyFunction,
   assertValid,
+  fine,
   flag,
-  isPlainObject,
   jsonObject,
   listOf,
   must,
@@ -21,6 +21,7 @@ import { isObject } from '../types/guards.ts'
 import type { ModelRequest } from '../types/request.ts'
 import type { Warn } from '../types/warning.ts'
 import { partReader } from './decode-parts.ts'
+import type { Value } from './echo.ts'
 import { modelFailure } from './failure.ts'
 import type { AiSdkModel, AiSdkOptions, AiSdkTarget } from './model.ts'
 import { renderCall } from './render-call.ts'
@@ -34,7 +35,7 @@ import { renderCall } from './render-call.ts'
 export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): ChatAdapter {
   assertModel(model)
   assertValid('invalid_options', checkOptions(options))
-  const { provider = providerOf(model), optionsName = model.provider.split('.')[0] ?? '' } = options
+  const { provider = providerOf(model), optionsName = model.provider.replace(/\..*/, '') } = options
   return {
     provider,
     model: model.modelId,
@@ -42,59 +43,39 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): ChatAd
     key: { required: false, own: true },
     stream(request, call = {}) {
       const { warnings, warn } = warningList()
-      const chosen = (): AiSdkTarget => {
-        const own = modelFor(model, options, { provider, request, call })
-        return { provider, model: own, options, optionsName }
+      const run = (sink: CallSink): AsyncIterable<void> => {
+        const chosen = modelFor(model, request, call, options)
+        const version = chosen.specificationVersion
+        const target = { provider, model: chosen, version, options, optionsName }
+        return answer(target, request, { sink, call, warn })
       }
-      return embeddedStream((sink) => answer(chosen(), request, { sink, call, warn }), {
+      return embeddedStream(run, {
         ...call,
         provider,
         history: request.messages,
         warnings,
-        get secrets() {
-          return [...(options.secrets ?? []), ...ownSecrets(model)]
+        secrets: options.secrets,
+        get headers() {
+          return { ...ownHeaders(model), ...call.headers }
         },
       })
     },
   }
 }
 
-const versions: ReadonlySet<unknown> = new Set(['v2', 'v3', 'v4'])
-
 function assertModel(model: unknown): asserts model is AiSdkModel {
-  const problem = modelProblem(model)
-  if (problem !== undefined) {
-    throw new ValidationError('invalid_options', [{ path: 'model', problem }])
-  }
-}
-
-function modelProblem(model: unknown): string | undefined {
-  if (typeof model === 'string') {
-    return `must be a model, not its name: pass gateway(${JSON.stringify(model)}), or the model of a provider`
-  }
-  if (typeof model === 'function') return 'must be a model: call the provider with a model id'
-  if (!isObject(model) || typeof model['doStream'] !== 'function') {
-    return 'must be a language model of the AI SDK, with doStream'
-  }
-  const { specificationVersion: version, provider, modelId } = model
-  if (!versions.has(version)) {
-    return `has the specification ${String(version)}: this version takes v2, v3 and v4`
-  }
-  return typeof provider === 'string' && typeof modelId === 'string'
-    ? undefined
-    : 'must have a provider and a modelId'
+  const { specificationVersion: version, doStream }: Value = isObject(model) ? model : {}
+  const isModel = typeof doStream === 'function' && /^v[234]$/.test(String(version))
+  const given: unknown = version ?? typeof model
+  const problem = `must be a language model of the AI SDK (v2, v3 or v4), not ${String(given)}`
+  assertValid('invalid_options', isModel ? fine : [{ path: 'model', problem }])
 }
 
 const checkOptions = /* @__PURE__ */ optionsOf({
   provider: someText,
   providerOptions: recordOf(jsonObject),
   optionsName: someText,
-  providerTools: recordOf(
-    must(
-      'a tool of a provider of the AI SDK, with id and args',
-      (tool) => isObject(tool) && typeof tool['id'] === 'string' && isPlainObject(tool['args']),
-    ),
-  ),
+  providerTools: recordOf(must('a tool of a provider', (tool) => isObject(tool) && 'id' in tool)),
   withKey: anyFunction,
   secrets: listOf(text),
   needsFinishReason: flag,
@@ -102,59 +83,47 @@ const checkOptions = /* @__PURE__ */ optionsOf({
 
 /** The name of a model's provider. The names of this package's own adapters are theirs: they have other options and other reasoning. */
 function providerOf({ provider }: AiSdkModel): string {
-  return /^(?:openai|azure|anthropic|gemini|fake|)$/.test(provider)
-    ? `ai-sdk.${provider}`
-    : provider
+  return builtInProviders.includes(provider) ? `ai-sdk.${provider}` : provider
 }
 
-/** The model of a call. */
+/** The model of a call. What it has of its own cannot be changed: it has another key or another name only if the caller made another. */
 function modelFor(
   model: AiSdkModel,
+  { model: asked = model.modelId }: ModelRequest,
+  { apiKey = '' }: AdapterOptions,
   { withKey }: AiSdkOptions,
-  given: {
-    readonly provider: string
-    readonly request: ModelRequest
-    readonly call: AdapterOptions
-  },
 ): AiSdkModel {
-  const { provider, request, call } = given
-  const { apiKey = '' } = call
-  const { model: asked = '' } = request
-  if (asked !== '' && asked !== model.modelId) {
-    throw new AdapterError(
-      'unsupported_feature',
-      `the request names the model ${asked}, and this adapter was made of ${model.modelId}: make one of each model`,
-    )
+  if (asked !== model.modelId) {
+    throw unsupported(`the adapter is of ${model.modelId}: make another of ${asked}`)
   }
   if (apiKey.trim() === '') return model
   if (withKey === undefined) {
-    throw new AdapterError(
-      'unsupported_feature',
-      `the call has an apiKey, and the model of ${provider} has its own: pass withKey to fromAiSdk`,
-    )
+    throw unsupported('the model has a key of its own: an apiKey needs the option withKey')
   }
-  const other: unknown = withKey(apiKey)
+  const other = withKey(apiKey)
   assertModel(other)
   return other
 }
 
+function unsupported(problem: string): AdapterError {
+  return new AdapterError('unsupported_feature', problem)
+}
+
 /**
- * The credentials in the headers that a provider's model sends. They are not part of the specification; all providers of the AI SDK have
- * them in the same place. They are looked up to be kept out of errors, and for nothing else.
+ * The headers that a provider's model sends. They are not part of the specification; all providers of the AI SDK have them in the
+ * same place. They are looked up to keep their credentials out of errors, and for nothing else.
  */
-function ownSecrets(model: object): readonly string[] {
+function ownHeaders(model: AiSdkModel): Readonly<Record<string, string>> {
   try {
-    const config: unknown = Reflect.get(model, 'config')
-    const headers: unknown = isObject(config) ? config['headers'] : undefined
-    const made: unknown = typeof headers === 'function' ? Reflect.apply(headers, config, []) : {}
-    // One that is still being made is not waited for.
-    if (made instanceof Promise) made.catch(() => undefined)
-    return Object.entries(isObject(made) ? made : {}).flatMap(([name, value]) =>
-      typeof value === 'string' && /auth|key|token|secret/i.test(name) ? [value] : [],
-    )
+    const { config } = model as unknown as { readonly config: { headers(): unknown } }
+    const headers = config.headers()
+    // Headers that are still being made are not waited for.
+    Promise.resolve(headers).catch(() => undefined)
+    const entries = Object.entries(Object(headers) as Record<string, unknown>)
+    return Object.fromEntries(entries.map(([name, value]) => [name, String(value)]))
   } catch {
-    // No key was found. The call itself will say so.
-    return []
+    // There is no such place, or no key. The call itself will say so.
+    return {}
   }
 }
 
@@ -174,19 +143,18 @@ async function* answer(
   signal.addEventListener('abort', stop, { once: true })
   const fail = (error: unknown): AllmError =>
     modelFailure(error, {
-      provider: target.provider,
-      signal,
-      begun: parts.begun,
+      ...sink,
+      begun: parts.message.started,
       reading: reader !== undefined,
-      now: (call.clock ?? systemClock).now(),
-      clean: sink.clean,
+      now: call.clock?.now(),
     })
-  const parts = partReader(sink, { target, warn, fail })
+  const { maxResponseBytes: maxBytes = defaultMaxResponseBytes } = call
+  const parts = partReader(sink, { target, warn, fail, maxBytes })
   try {
     const rendered = await renderCall(request, target, warn)
     const options = {
       ...rendered,
-      ...(call.headers === undefined ? {} : { headers: call.headers }),
+      headers: call.headers,
       abortSignal: signal,
       // Raw chunks are signs of life where a chunk makes no part, and tell an answer that was cut off from a body that is not one.
       includeRawChunks: true,
@@ -195,13 +163,15 @@ async function* answer(
     const { stream, request: sent } = await model.doStream(options as never)
     reader = stream.getReader()
     if (signal.aborted) stop()
-    if (rendered['reasoning'] !== undefined && !hasEffort(sent?.body)) {
-      warn('reasoning', `${model.modelId} was not asked for it: its provider left it out`)
+    // Some models leave it out without a warning. The text of a message has its quotes escaped.
+    const body = rendered['reasoning'] === undefined ? undefined : JSON.stringify(sent?.body)
+    if (body !== undefined && !/(?:reason|think|effort)\w*":/i.test(body)) {
+      warn('reasoning', 'the model was not asked for it')
     }
     for (;;) {
       const { done, value } = await reader.read()
       if (done) throw parts.unfinished()
-      parts.push(value)
+      if (isObject(value)) parts.push(value)
       yield
     }
   } catch (error) {
@@ -210,15 +180,6 @@ async function* answer(
     signal.removeEventListener('abort', stop)
     stop()
   }
-}
-
-/** Whether a body asks for reasoning, as far as it can be seen. Some models leave the setting out without a warning. */
-function hasEffort(body: unknown): boolean {
-  if (!isObject(body)) return true
-  const members = Object.values(body).filter(isObject)
-  return [body, ...members].some((one) =>
-    Object.keys(one).some((key) => /reason|think|effort/i.test(key)),
-  )
 }
 
 interface Given {

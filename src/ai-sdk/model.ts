@@ -49,6 +49,7 @@ export interface AiSdkOptions {
 export interface AiSdkTarget {
   readonly provider: string
   readonly model: AiSdkModel
+  readonly version: AiSdkModel['specificationVersion']
   readonly options: AiSdkOptions
   /** The name under which the AI SDK looks for options. */
   readonly optionsName: string

@@ -24,6 +24,7 @@ import type { ModelResponse } from '../types/response.ts'
  *   it within 500 ms.
  * - **Usage** has our field names: `inputTokens` includes cached reads and writes, `outputTokens` includes reasoning, and a
  *   count that was not reported is absent.
+ * - **Limits.** What the headers of a response say about the provider's limits is told to `options.onRateLimit`.
  * - **No retries.** The engine has the one retry loop.
  */
 export interface ChatAdapter {

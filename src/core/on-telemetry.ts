@@ -1,12 +1,14 @@
+import { ValidationError } from '../errors/errors.ts'
 import { redact } from '../errors/redact.ts'
 import { thrownText } from '../errors/to-json-value.ts'
 import type { ErrorData } from '../types/error-data.ts'
-import { defined, isObject } from '../types/guards.ts'
+import { defined, isObject, keysOf } from '../types/guards.ts'
 import {
   maxTraceLength,
   observed,
   withoutPartial,
   type Observation,
+  type SpanFacts,
   type SpanOutcome,
   type TelemetryEvent,
 } from './telemetry.ts'
@@ -51,6 +53,7 @@ export function onTelemetry(
   listener: TelemetryListener,
   options: TelemetryOptions = {},
 ): () => void {
+  refuseUnknown(options)
   const subscription: Subscription = { ...options, listener, failed: false }
   subscriptions.add(subscription)
   observed.by = observation
@@ -60,6 +63,27 @@ export function onTelemetry(
   }
 }
 
+/** The names of the options. The list does not compile when one is missing. */
+const optionNames: readonly string[] = /* @__PURE__ */ keysOf<TelemetryOptions>({
+  content: true,
+  around: true,
+  traceOf: true,
+})
+
+/** Throws a `ValidationError` that names the options that do not exist. */
+function refuseUnknown(options: TelemetryOptions): void {
+  const issues = Object.keys(options)
+    .filter((name) => !optionNames.includes(name))
+    .map((name) => {
+      const problem = `unknown key ${name.slice(0, 40)}; known keys: ${optionNames.join(', ')}`
+      return { path: '', problem }
+    })
+  if (issues.length > 0) throw new ValidationError('invalid_options', issues)
+}
+
+/** What is known of the spans that are open, for what is told of them from outside. */
+const places = /* @__PURE__ */ new Map<string, SpanFacts>()
+
 /** What the library calls while somebody listens. */
 const observation: Observation = {
   open(name, { clock, newId }, parentSpanId, facts) {
@@ -67,11 +91,13 @@ const observation: Observation = {
     const spanId = newId('span')
     const { content, ...known } = facts()
     const place = { spanId, parentSpanId, ...known }
+    places.set(spanId, place)
     emit({ name, phase: 'start', at: start, ...place, content })
     let ended = false
     const end = (outcome: SpanOutcome | undefined, error?: ErrorData): void => {
       if (ended) return
       ended = true
+      places.delete(spanId)
       const at = clock.now()
       const told = { name, at, durationMs: at - start, ...place, ...outcome }
       emit(error === undefined ? { ...told, phase: 'stop' } : { ...told, phase: 'error', error })
@@ -89,7 +115,7 @@ const observation: Observation = {
       },
     }
   },
-  emit,
+  emit: (event) => emit({ ...places.get(event.spanId), ...event }),
   traceOf(spanId) {
     for (const subscription of subscriptions) {
       try {

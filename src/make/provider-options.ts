@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { ProviderOptions } from '../types/provider-options.ts'
 
 /** The providers of this package. Their options may be in any request, whichever adapter it goes to. */
-const builtInProviders = ['openai', 'azure', 'anthropic', 'gemini'] as const
+export const builtInProviders: readonly string[] = ['openai', 'azure', 'anthropic', 'gemini']
 
 /**
  * A body with provider options merged over it, by the one rule for all providers and all layers of options.

@@ -230,8 +230,8 @@ function readBatches(
   if (!Array.isArray(stored) || !stored.every(isBatch)) return undefined
   const whole = wholeAnswer(stored)
   const starts = stored.flat().filter(({ type }) => type === 'message_started')
-  if (whole === undefined || whole.length !== stored.length || starts.length !== 1) return undefined
-  const [started] = starts
+  if (whole === undefined || starts.length !== 1) return undefined
+  const started = stored[0]?.[0]
   if (started?.type !== 'message_started' || typeof started.provider !== 'string') return undefined
   const { requestId, newId = randomId, maxResponseBytes } = options
   const { provider } = started

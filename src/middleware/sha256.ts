@@ -4,33 +4,29 @@
  * The platform has one, too, but only an asynchronous one: a virtual clock cannot see that work, and would let time pass meanwhile.
  */
 export function sha256(text: string): string {
-  const words = padded(new TextEncoder().encode(text))
+  const message = padded(new TextEncoder().encode(text))
   const state = Uint32Array.from(initial)
   const schedule = new Uint32Array(64)
-  for (let block = 0; block < words.length; block += 16) {
-    mix(state, schedule, words.subarray(block, block + 16))
+  for (let block = 0; block < message.byteLength; block += 64) {
+    for (let at = 0; at < 16; at++) schedule[at] = message.getUint32(block + at * 4)
+    mix(state, schedule)
   }
   return Array.from(state, (word) => word.toString(16).padStart(8, '0')).join('')
 }
 
-/** The message as words of 32 bits: its bytes, a one, zeros, and the number of its bits in the last two words. */
-function padded(bytes: Uint8Array): Uint32Array {
-  const words = new Uint32Array((((bytes.length + 8) >> 6) + 1) * 16)
-  bytes.forEach((byte, at) => put(words, at, byte))
-  put(words, bytes.length, 0x80)
-  const bits = bytes.length * 8
-  words[words.length - 2] = Math.floor(bits / 2 ** 32)
-  words[words.length - 1] = bits
-  return words
+/** The message in whole blocks: its bytes, a one, zeros, and the number of its bits. */
+function padded(text: Uint8Array): DataView {
+  const bytes = new Uint8Array((((text.length + 8) >> 6) + 1) * 64)
+  bytes.set(text)
+  bytes[text.length] = 0x80
+  const message = new DataView(bytes.buffer)
+  message.setUint32(bytes.length - 8, Math.floor(text.length / 2 ** 29))
+  message.setUint32(bytes.length - 4, text.length * 8)
+  return message
 }
 
-function put(words: Uint32Array, at: number, byte: number): void {
-  words[at >> 2] = of(words, at >> 2) | (byte << (24 - (at & 3) * 8))
-}
-
-/** One block of 16 words. */
-function mix(state: Uint32Array, schedule: Uint32Array, block: Uint32Array): void {
-  schedule.set(block)
+/** One block, which is in the first 16 words of the schedule. */
+function mix(state: Uint32Array, schedule: Uint32Array): void {
   for (let at = 16; at < 64; at++) {
     const early = of(schedule, at - 15)
     const late = of(schedule, at - 2)
@@ -40,28 +36,30 @@ function mix(state: Uint32Array, schedule: Uint32Array, block: Uint32Array): voi
       of(schedule, at - 7) +
       (turn(late, 17) ^ turn(late, 19) ^ (late >>> 10))
   }
-  let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state
+  // Not destructured: that would run an iterator for every block.
+  let a = of(state, 0)
+  let b = of(state, 1)
+  let c = of(state, 2)
+  let d = of(state, 3)
+  let e = of(state, 4)
+  let f = of(state, 5)
+  let g = of(state, 6)
+  let h = of(state, 7)
   for (let at = 0; at < 64; at++) {
-    const first =
-      (h +
-        (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) +
-        ((e & f) ^ (~e & g)) +
-        of(constants, at) +
-        of(schedule, at)) |
-      0
-    const second = ((turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0
+    const chosen = (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + ((e & f) ^ (~e & g))
+    const most = (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))
+    const next = (h + chosen + of(constants, at) + of(schedule, at)) | 0
     h = g
     g = f
     f = e
-    e = (d + first) | 0
+    e = (d + next) | 0
     d = c
     c = b
     b = a
-    a = (first + second) | 0
+    a = (next + most) | 0
   }
-  ;[a, b, c, d, e, f, g, h].forEach((word, at) => {
-    state[at] = of(state, at) + word
-  })
+  const words = [a, b, c, d, e, f, g, h]
+  for (let at = 0; at < 8; at++) state[at] = of(state, at) + (words[at] ?? 0)
 }
 
 function turn(word: number, by: number): number {

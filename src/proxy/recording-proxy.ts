@@ -233,8 +233,12 @@ async function handle(
   const note: Note = (type, reason) => proxy.options.onNote?.({ type, method, path, reason })
   const route = routeOf(method, versioned(url), request.headers)
   const base = proxy.upstream[route.provider]
-  if (base === undefined) {
-    note('refused', `nothing is passed on to ${route.provider}`)
+  // A target that is no path, as a proxy of the network is sent, would name another host.
+  if (base === undefined || !url.startsWith('/')) {
+    note(
+      'refused',
+      `nothing is passed on to ${url.startsWith('/') ? route.provider : 'another host'}`,
+    )
     request.resume()
     await send(proxy, response, refuseAddress(route.provider, 404, `${method} ${path}`, 'proxy'))
     return

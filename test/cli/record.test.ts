@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -6,7 +7,9 @@ import { createEngine, generate } from '../../src/index.ts'
 import { parseCassette } from '../../src/middleware.ts'
 import { createFakeServer, type FakeServer } from '../../src/server.ts'
 import type { Script } from '../../src/testing.ts'
+import { installed } from './installed.ts'
 import { allm, scratch, start, type Playing } from './support.ts'
+import { openTerminal } from './terminal.ts'
 
 /** A program in another language would do the same: a POST to the address in the environment. */
 const program = `
@@ -141,6 +144,48 @@ describe('with a program', () => {
     expect((await second.ended).code).toBe(6)
   })
 })
+
+const python = spawnSync('python3', ['--version']).status === 0
+
+test.skipIf(!python)(
+  `a program in Python is recorded as any other${python ? '' : ' (skipped: there is no python3)'}`,
+  async () => {
+    await using server = await createFakeServer({ script: hello })
+    const out = scratch('cassette.json')
+    const code = `
+import json, os, urllib.request
+body = {"model": "claude", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
+headers = {"x-api-key": "k", "anthropic-version": "2023-06-01", "content-type": "application/json"}
+url = os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages"
+asked = urllib.request.Request(url, json.dumps(body).encode(), headers)
+print(json.load(urllib.request.urlopen(asked))["content"][0]["text"])
+`
+    const ended = await allm(['record', '-o', out, '--', 'python3', '-c', code], {
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ANTHROPIC_BASE_URL: server.url },
+    })
+    expect(ended).toEqual({ code: 0, stdout: 'Hello.\n', stderr: `allm: 1 call in ${out}\n` })
+    expect(parseCassette(readFileSync(out, 'utf8')).calls).toMatchObject([{ format: 'anthropic' }])
+  },
+)
+
+const open = openTerminal
+test.skipIf(open === undefined)(
+  `Ctrl-C at a terminal reaches the program once, and its exit code is kept${open === undefined ? ' (skipped: there is no tmux and no python3)' : ''}`,
+  async () => {
+    const { program: file } = await installed()
+    const code =
+      'let n = 0; process.on("SIGINT", () => { n++; setTimeout(() => process.exit(20 + n), 100) }); console.log("up"); setInterval(() => {}, 1000)'
+    const terminal = open?.([process.execPath, file, 'record', '--', process.execPath, '-e', code])
+    onTestFinished(() => terminal?.close())
+    await vi.waitUntil(() => terminal?.screen().includes('up'), { interval: 20, timeout: 60_000 })
+    terminal?.press('\u0003')
+    await vi.waitUntil(() => terminal?.screen().includes('left with'), {
+      interval: 20,
+      timeout: 60_000,
+    })
+    expect(terminal?.screen()).toContain('left with 21')
+  },
+)
 
 describe('without a program', () => {
   test('the proxy runs until Ctrl-C, says where it is, and writes what passed', async () => {

@@ -20,6 +20,7 @@ import {
   type Engine,
   type TelemetryEvent,
 } from '../../src/index.ts'
+import { fallback } from '../../src/middleware.ts'
 import { openai } from '../../src/openai.ts'
 import { collectEvents, fake, fakeImages, virtualClock, type Script } from '../../src/testing.ts'
 
@@ -763,4 +764,27 @@ test('a run that is observed gives the same events and the same session as one t
   } finally {
     close()
   }
+})
+
+test('what a middleware tells has the place and the facts of its call', async () => {
+  const failing: Script = [['preflight_error', 'provider_unavailable', {}]]
+  const adapter = fallback([fake({ scripts: [failing] }), fake({ scripts: [slow] })])
+  const own = createEngine({ adapter, clock: virtualClock(), model: 'm' })
+  await Session.start(own, messages, { id: 's', metadata: { user: 'u1' } })
+  const start = events.find(({ name }) => name === 'stream')
+  const told = events.filter(({ name }) => name === 'fallback')
+  expect(told).toMatchObject([
+    {
+      spanId: start?.spanId,
+      parentSpanId: start?.parentSpanId,
+      sessionId: 's',
+      metadata: { user: 'u1' },
+    },
+  ])
+})
+
+test('unknown options of a listener are refused by name', () => {
+  // A caller without types may pass anything.
+  const options = { contents: true } as object
+  expect(() => onTelemetry(() => undefined, options)).toThrow('unknown key contents')
 })

@@ -101,5 +101,6 @@ test('there is an example for every task that the README names', () => {
     'http-endpoint',
     'files',
     'support-agent',
+    'fallback',
   ])
 })

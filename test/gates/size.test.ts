@@ -73,6 +73,22 @@ console.log(connectRun({ url: '/runs/ada' }).state)
   expect(others).toEqual([])
 })
 
+/** A program with an engine, all providers and all that authors of adapters get, and what else it logs. */
+const everyAdapter = (imported = '', logged = ''): string => `${three}
+import * as kit from './src/adapter.ts'
+${imported}
+console.log(kit, ${logged})
+`
+
+test('a model of the AI SDK as an adapter adds at most 5 KB to what every adapter stands on', async () => {
+  const without = await bundled(everyAdapter())
+  const imported = `import { fromAiSdk } from './src/ai-sdk.ts'`
+  const { gzip, inputs } = await bundled(everyAdapter(imported, 'fromAiSdk'))
+  expect(gzip - without.gzip).toBeLessThanOrEqual(5120)
+  const added = inputs.filter((path) => !without.inputs.includes(path))
+  expect(added.filter((path) => !path.startsWith('src/ai-sdk/'))).toEqual([])
+})
+
 test('the bridge to OpenTelemetry adds at most 3 KB to a program that listens', async () => {
   const listening = `${loop}
 import { onTelemetry } from './src/index.ts'
@@ -114,6 +130,24 @@ console.log(${names})
 test('a program that does not listen does not load what listens', async () => {
   const { inputs } = await bundled(loop)
   expect(inputs).not.toContain('src/core/on-telemetry.ts')
+})
+
+test.each([
+  ['tools of MCP servers', 'connectMcp, mcpTools', 4096],
+  ['serving tools over MCP', 'serveMcp', 2560],
+])('%s adds at most its budget to a program with tools', async (_title, names, budget) => {
+  const withTools = `${loop}
+import { askUser, content, fail, streamToolCalls } from './src/index.ts'
+console.log(askUser, content, fail, streamToolCalls)
+`
+  const { gzip, inputs } = await bundled(`${withTools}
+import { ${names} } from './src/mcp.ts'
+console.log(${names})
+`)
+  const without = await bundled(withTools)
+  expect(gzip - without.gzip).toBeLessThanOrEqual(budget)
+  const others = inputs.filter((path) => !without.inputs.includes(path))
+  expect(others.filter((path) => !path.startsWith('src/mcp/'))).toEqual([])
 })
 
 test('the package has no runtime dependency', () => {

@@ -2,8 +2,10 @@ import { describe, expect, test } from 'vitest'
 import {
   chat,
   createEngine,
+  errorToJSON,
   generate,
   modelRequest,
+  onTelemetry,
   streamGenerate,
   tool,
   user,
@@ -11,6 +13,7 @@ import {
 } from '../../src/index.ts'
 import { cache, memoryCache, type CacheStore } from '../../src/middleware.ts'
 import { collectEvents, fake, virtualClock, type Script } from '../../src/testing.ts'
+import { nextTurn } from '../../src/testing/virtual-clock.ts'
 import { registerAround } from './harnesses.ts'
 
 const hello: Script = [
@@ -281,6 +284,10 @@ describe('a store', () => {
           '"batches":[[{"type":"message_started","requestId":"x","provider":"fake"},{',
         ),
     ],
+    [
+      'an event before the start',
+      (text: string) => text.replace('"batches":[[', '"batches":[[{"type":"raw_chunk","chunk":1},'),
+    ],
     ['no end', (text: string) => text.replace('message_completed', 'raw_chunk')],
     [
       'an answer that was cut by length',
@@ -302,6 +309,54 @@ describe('a store', () => {
     }
     expect((await generate(engine, 'hi')).outputText).toBe('Bye')
     expect((await generate(engine, 'hi')).outputText).toBe('Bye')
+  })
+
+  test('that is slow has the answer when the call is over', async () => {
+    const texts = new Map<string, string>()
+    const slow: CacheStore = {
+      get: (key) => texts.get(key),
+      async set(key, text) {
+        for (let turn = 0; turn < 5; turn++) await nextTurn()
+        texts.set(key, text)
+      },
+    }
+    const { engine } = cached([hello], { store: slow })
+    await generate(engine, 'hi')
+    expect(texts.size).toBe(1)
+  })
+
+  test('that does not answer holds a call no longer than requestTimeoutMs', async () => {
+    const deaf: CacheStore = { get: () => new Promise(() => undefined), set: () => undefined }
+    const { engine, adapter, clock } = cached([hello], { store: deaf })
+    const calls = [
+      generate(engine, 'hi', { requestTimeoutMs: 1000 }),
+      adapter.generate?.(modelRequest('hi'), { clock, requestTimeoutMs: 1000 }),
+    ].map(async (call) => errorToJSON(await call?.catch((error: unknown) => error)).reason)
+    await clock.advance(1000)
+    expect(await Promise.all(calls)).toEqual(['timeout', 'timeout'])
+    expect(clock.pending).toBe(0)
+  })
+
+  test('tells telemetry what it did', async () => {
+    const told: unknown[] = []
+    const stop = onTelemetry((event) => {
+      if (event.name === 'cache') told.push([event.to, event.requestId, event.error?.message])
+    })
+    const good = cached([hello])
+    await generate(good.engine, 'hi', { requestId: 'r1' })
+    await generate(good.engine, 'hi', { requestId: 'r2' })
+    const broken: CacheStore = {
+      get: () => Promise.reject(new Error('no get')),
+      set: () => Promise.reject(new Error('no set')),
+    }
+    await generate(cached([hello], { store: broken }).engine, 'hi', { requestId: 'r3' })
+    stop()
+    expect(told).toEqual([
+      ['stored', 'r1', undefined],
+      ['hit', 'r2', undefined],
+      ['failed', 'r3', 'no get'],
+      ['failed', 'r3', 'no set'],
+    ])
   })
 
   test('is shared by adapters of the same provider and model, and by no others', async () => {

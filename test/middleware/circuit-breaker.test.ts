@@ -189,6 +189,21 @@ describe('a breaker', () => {
     expect(breaker.state).toBe('closed')
   })
 
+  test('is not opened again by a call that began before it was opened', async () => {
+    const lateDown: Script = [
+      ['text', 'a'],
+      ['delay', 6000],
+      ['error', 'provider_unavailable'],
+    ]
+    const { breaker, fail, clock, engine } = guarded([lateDown, down], { ...limits, failures: 1 })
+    const old = generate(engine, 'hi').catch(() => undefined)
+    await clock.advance(0)
+    await fail()
+    await clock.advance(6000)
+    await old
+    expect(breaker.state).toBe('half_open')
+  })
+
   test('does not judge by calls that began before its state changed', async () => {
     const late = (script: Script): Script => [['delay', 6000], ...script]
     const lateDown: Script = [

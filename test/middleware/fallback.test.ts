@@ -12,6 +12,7 @@ import {
   modelRequest,
   onTelemetry,
   Session,
+  StreamError,
   streamChat,
   streamGenerate,
   textDeltas,
@@ -306,6 +307,15 @@ describe('a call that is stopped', () => {
     expect(b.fake.calls).toHaveLength(0)
     expect(a.fake.openStreams).toBe(0)
     expect(clock.pending).toBe(0)
+  })
+
+  test('is not handed on when the adapter says that it was cancelled, whatever `on` says', async () => {
+    const stopped = new StreamError('cancelled', 'somebody stopped it', { provider: 'alpha' })
+    const quits: ChatAdapter = { provider: 'alpha', stream: () => failing(stopped) }
+    const { b } = two([], [hello])
+    const adapter = fallback([quits, b], { on: () => true })
+    await expect(generate(engineOf(adapter), 'hi')).rejects.toMatchObject({ reason: 'cancelled' })
+    expect(b.fake.calls).toHaveLength(0)
   })
 
   test('is not handed on when it is left', async () => {

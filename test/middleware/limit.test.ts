@@ -10,6 +10,7 @@ import {
   ValidationError,
   type CallOptions,
   type ChatAdapter,
+  type Clock,
   type RateLimits,
 } from '../../src/index.ts'
 import { fallback, limit, type LimitOptions } from '../../src/middleware.ts'
@@ -172,14 +173,22 @@ describe('a call that waits', () => {
     const first = adapter.stream(modelRequest('1'), { clock })[Symbol.asyncIterator]()
     await first.next()
     const controller = new AbortController()
-    const options = { clock, signal: controller.signal }
+    const state = { armed: false }
+    // The limiter looks at the clock of the call while it lets it in.
+    const trap: Clock = {
+      now() {
+        if (state.armed) controller.abort()
+        return clock.now()
+      },
+      sleep: (ms, signal) => clock.sleep(ms, signal),
+      timer: (ms, onTime) => clock.timer(ms, onTime),
+    }
+    const options = { clock: trap, signal: controller.signal }
     const second = adapter.stream(modelRequest('2'), options)[Symbol.asyncIterator]()
     const waiting = second.next().catch((error: unknown) => error)
     await clock.advance(0)
-    // The end of the first one lets the second in; it is stopped before it has noticed.
-    const ending = first.return?.()
-    controller.abort()
-    await ending
+    state.armed = true
+    await first.return?.()
     expect(await waiting).toMatchObject({ reason: 'cancelled' })
     const third = adapter.generate?.(modelRequest('3'), { clock })
     await clock.advance(0)
@@ -326,6 +335,17 @@ describe('tokensPerMinute', () => {
       ['2', 60_000],
       ['3', 60_000],
     ])
+  })
+
+  test('a large request does not wait for calls that have used nothing', async () => {
+    const clock = virtualClock({ auto: false })
+    const inner = fake({ scripts: [[['preflight_error', 'unknown', {}]], quick] })
+    const adapter = limit(inner, { tokensPerMinute: 100 })
+    const engine = createEngine({ adapter, clock, retry: false })
+    await generate(engine, 'hi').catch(() => undefined)
+    const call = generate(engine, 'hi', { maxTokens: 1000 })
+    await clock.advance(0)
+    expect((await call).outputText).toBe('a')
   })
 
   test('what an answer uses beyond its estimate counts from its end on', async () => {

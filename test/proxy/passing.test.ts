@@ -1,3 +1,4 @@
+import { request as httpRequest } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { ValidationError } from '../../src/index.ts'
@@ -260,6 +261,22 @@ describe('what passes', () => {
     await using proxy = await createRecordingProxy({ upstream: { openai: server.openaiBaseUrl } })
     expect((await asked(proxy, 'anthropic', false))?.status).toBe(404)
     expect(server.requests).toEqual([])
+  })
+
+  test('a target that is no path names no other host', async () => {
+    await using other = await serve((_request, response) => response.end('{}'))
+    await using proxy = await createRecordingProxy({
+      upstream: { openai: 'http://127.0.0.1:1/v1' },
+    })
+    const status = await new Promise((resolve) => {
+      const { hostname, port } = new URL(proxy.url)
+      const path = `${other.url}/v1/models`
+      httpRequest({ hostname, port, path, agent: false }, ({ statusCode }) =>
+        resolve(statusCode),
+      ).end()
+    })
+    expect(status).toBe(404)
+    expect(other.requests).toEqual([])
   })
 
   test('a provider that cannot be reached is a connection that breaks', async () => {

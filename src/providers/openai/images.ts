@@ -41,8 +41,8 @@ import { pngHeader, type PngHeader } from '../../vision/png-header.ts'
 import { imageFailure } from '../../vision/resolve-images.ts'
 import { unsentCall, urlOf, warningList, type UnsentCall } from '../shared/call.ts'
 import { asCount, asList, asObject, asText } from '../shared/read-json.ts'
+import { failureParser, judgeFailure, readFailure } from '../shared/reported-failure.ts'
 import { requestBody } from '../shared/request-body.ts'
-import { failureParser, judgeFailure, readFailure } from './failure.ts'
 import { settleOptions, type OpenAiOptions, type OpenAiSettings } from './openai.ts'
 
 /**

@@ -27,9 +27,9 @@ import {
   type ConnectionOptions,
   type ProviderWire,
 } from '../shared/call.ts'
+import { failureParser } from '../shared/reported-failure.ts'
 import { chatDecoder } from './decode-chat.ts'
 import { responsesDecoder } from './decode-responses.ts'
-import { failureParser } from './failure.ts'
 import {
   endpoints,
   isFamily,

@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Source } from '../../types/message.ts'
 import type { Usage } from '../../types/response.ts'
 import { asCount, asList, asObject, asText } from '../shared/read-json.ts'
-import { judgeFailure, readFailure } from './failure.ts'
+import { judgeFailure, readFailure } from '../shared/reported-failure.ts'
 
 /** A response under way: the builder of its message, and what both endpoints gather beside the message. */
 export interface ResponseState {

@@ -1,8 +1,8 @@
 import { reasonOfStatus, type AdapterErrorReason } from '../../errors/errors.ts'
-import type { HttpCall, HttpFailure } from '../../http/call.ts'
+import type { HttpFailure, Refusal } from '../../http/call.ts'
 import { defined } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
-import { asCount, asObject, asText } from '../shared/read-json.ts'
+import { asCount, asList, asObject, asText } from './read-json.ts'
 
 /** A failure as a provider reports it, in the body of an error response or inside a stream. */
 interface ReportedFailure {
@@ -12,15 +12,19 @@ interface ReportedFailure {
   readonly param: string | undefined
   /** The status that a failure inside a response with status 200 claims for itself. */
   readonly status: number | undefined
+  /** Google says how long to wait among the details of an error, also where it speaks OpenAI's format. */
+  readonly retryAfterMs: number | undefined
 }
 
-/** Reads error responses. The body may be JSON, the HTML of a proxy, or empty. */
-export function failureParser(provider: string): NonNullable<HttpCall['parseFailure']> {
+/** Reads error responses. The body may be JSON, the HTML of a proxy, or empty. A failure inside an answer has no status. */
+export function failureParser(
+  provider: string,
+): (refusal: Pick<Refusal, 'json' | 'headers'> & { status: number | undefined }) => ReadFailure {
   return ({ status, json, headers }) => {
     const failure = readFailure(json)
     const judged = judgeFailure(provider, failure, status)
     const requestId = headers.get('x-request-id') ?? headers.get('apim-request-id')
-    return defined<HttpFailure>({
+    return defined<ReadFailure>({
       ...judged,
       message: failure.message === undefined ? undefined : judged.message,
       metadata: defined<JsonObject>({
@@ -48,7 +52,14 @@ export function readFailure(value: unknown): ReportedFailure {
     type: asText(error?.['type']),
     param: asText(error?.['param']),
     status: claimed,
+    retryAfterMs: retryDelayIn(error?.['details']),
   }
+}
+
+function retryDelayIn(details: unknown): number | undefined {
+  const delays = asList(details).map((detail) => asText(asObject(detail)?.['retryDelay']) ?? '')
+  const seconds = delays.map((delay) => Number.parseFloat(delay)).find(Number.isFinite)
+  return seconds === undefined ? undefined : Math.ceil(seconds * 1000)
 }
 
 function firstOf(value: unknown): unknown {
@@ -66,6 +77,8 @@ function wordsOf(value: unknown): string | undefined {
   const isStructured = typeof value === 'object' && value !== null
   return isStructured ? JSON.stringify(value).slice(0, 500) : asText(value)
 }
+
+type ReadFailure = HttpFailure & { readonly reason: AdapterErrorReason }
 
 type JudgedFailure = HttpFailure & {
   readonly reason: AdapterErrorReason
@@ -86,7 +99,8 @@ export function judgeFailure(
     reason,
     message: message ?? fallback,
     retryable: [code, type].some(isQuota) ? false : undefined,
-    retryAfterMs: reason === 'rate_limited' ? waitIn(message ?? '') : undefined,
+    retryAfterMs:
+      failure.retryAfterMs ?? (reason === 'rate_limited' ? waitIn(message ?? '') : undefined),
     metadata: defined<JsonObject>({ code, type, param }),
   })
 }
@@ -96,7 +110,7 @@ function isQuota(word: string | undefined): boolean {
   return word === 'insufficient_quota' || word === 'billing_hard_limit_reached'
 }
 
-/** The codes and types of OpenAI and of compatible servers. */
+/** The codes and types of OpenAI, of compatible servers, and of other APIs that are reached through one. */
 const reasonByWord: Readonly<Record<string, AdapterErrorReason>> = {
   context_length_exceeded: 'context_length_exceeded',
   exceed_context_size_error: 'context_length_exceeded',
@@ -119,6 +133,8 @@ const reasonByWord: Readonly<Record<string, AdapterErrorReason>> = {
   server_error: 'provider_unavailable',
   internal_error: 'provider_unavailable',
   overloaded_error: 'provider_unavailable',
+  api_error: 'provider_unavailable',
+  timeout_error: 'provider_unavailable',
   service_unavailable: 'provider_unavailable',
   vector_store_timeout: 'timeout',
   timeout: 'timeout',
@@ -154,11 +170,11 @@ function wordReason(word: string): AdapterErrorReason | undefined {
 /** Messages of servers that send no code. */
 const sentences: readonly (readonly [RegExp, AdapterErrorReason])[] = [
   [
-    /maximum context length|context window|context size|context length|prompt is too long|too many (?:input )?tokens/i,
+    /maximum context length|context window|context size|context length|prompt is too long|too many (?:input )?tokens|maximum number of tokens/i,
     'context_length_exceeded',
   ],
-  [/content management policy|content filter/i, 'content_filter'],
-  [/(?:incorrect|invalid) api key/i, 'authentication_failed'],
+  [/content management policy|content filter|responsible ai practices/i, 'content_filter'],
+  [/(?:incorrect|invalid) api key|api key not valid/i, 'authentication_failed'],
 ]
 
 function textReason(message: string): AdapterErrorReason | undefined {
