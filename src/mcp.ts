@@ -6,6 +6,7 @@ export {
   type McpConnectOptions,
 } from './mcp/connect.ts'
 export type { McpClient, McpServer, McpServerCore } from './mcp/peer.ts'
+export { serveMcp, type ServeMcpOptions } from './mcp/serve.ts'
 export {
   mcpTools,
   type McpToolInfo,

@@ -5,18 +5,18 @@ import { fail } from '../make/tools.ts'
 import type { JsonObject } from '../types/json.ts'
 import { resultOf, type ResultOptions } from './content.ts'
 import { askedOf, cancelled, readQuestion, readReply, type Asked, type Reply } from './elicit.ts'
-import { anyValue, noTimeout, objectOf, onRequest, type Peer } from './peer.ts'
+import { anyValue, nothing, noTimeout, objectOf, onRequest, type Peer } from './peer.ts'
 
 /** The connection of a tool. */
 export interface Link {
   /** The client of now; another one after the server was lost. */
   peer(): Peer
-  /** Connects again, unless that was done since `lost`. Absent for a client that somebody else connects. */
-  readonly reconnect?: (lost: Peer) => Promise<void>
+  /** Connects again, unless that was done since `lost`, and gives the client. Absent for a client that somebody else connects. */
+  readonly reconnect?: (lost: Peer) => Promise<Peer>
 }
 
 /** What is called: a tool of the server, under its own name there. */
-export interface CallTarget extends ResultOptions {
+export interface CallTarget extends Link, ResultOptions {
   readonly definition: object
   readonly idempotent: boolean
   /** A call that asks the user is cancelled, and made again with the answer. */
@@ -33,22 +33,37 @@ export interface CallTarget extends ResultOptions {
  * may have run is made again only if its tool is idempotent.
  */
 export async function callServer(
-  link: Link,
   target: CallTarget,
   args: JsonObject,
   options: HandlerOptions,
 ): Promise<unknown> {
-  const peer = link.peer()
-  try {
-    return await attempt(link, target, args, options)
-  } catch (error) {
-    const loss = options.signal.aborted ? undefined : lossOf(error, peer)
-    if (loss === undefined) throw error
-    if (link.reconnect !== undefined && (loss === 'not_taken' || target.idempotent)) {
-      await link.reconnect(peer)
-      return attempt(link, target, args, options)
+  const { answer, idempotencyKey: key, signal } = options
+  /** One run of the handler: it begins the call, or answers its question. */
+  const attempt = async (peer: Peer): Promise<unknown> => {
+    signal.throwIfAborted()
+    const desk = deskOf(peer)
+    const waiting = answer === undefined ? undefined : desk.calls.get(key)
+    if (answer !== undefined && waiting === undefined && !target.repeats) {
+      return fail(`the question to the user was interrupted ${unsure}`)
     }
-    return fail(loss === 'not_taken' ? 'the MCP server is not connected' : connectionLost.message)
+    const call = waiting ?? openCall(desk, target, args, options)
+    const unlink = onAbort(signal, () => call.abort(signal.reason))
+    try {
+      return await call.run(options)
+    } finally {
+      unlink()
+    }
+  }
+  const peer = target.peer()
+  try {
+    return await attempt(peer)
+  } catch (error) {
+    const mayHaveRun = signal.aborted ? undefined : wasLost(error, peer)
+    if (mayHaveRun === undefined) throw error
+    if (target.reconnect !== undefined && (!mayHaveRun || target.idempotent)) {
+      return attempt(await target.reconnect(peer))
+    }
+    return fail(mayHaveRun ? connectionLost.message : 'the MCP server is not connected')
   }
 }
 
@@ -57,47 +72,18 @@ const unsure = 'before the call had a result; it may have taken effect'
 /** Why a call is aborted whose connection was found to be lost. */
 const connectionLost = new Error(`the connection to the MCP server was lost ${unsure}`)
 
-/** Whether an error means that the connection is lost, and if so, whether the server can have run the call. */
-function lossOf(error: unknown, peer: Peer): 'not_taken' | 'maybe_run' | undefined {
-  if (error === connectionLost) return 'maybe_run'
+/** Whether the server may have run a call whose connection was lost; `undefined` if the error does not mean that. */
+function wasLost(error: unknown, peer: Peer): boolean | undefined {
   if (!(error instanceof Error)) return undefined
   const { message, cause, code, status } = error as Error & { code?: unknown; status?: unknown }
   // The older package has the HTTP status as the code of an error without a name of its own.
   const http = message.startsWith('Streamable HTTP error') ? code : status
   // A server that does not know the session says 404, or 400. Either way it has not taken the message.
-  if (message === 'Not connected' || http === 404 || http === 400) return 'not_taken'
-  if ('transport' in peer && peer.transport === undefined) return 'maybe_run'
+  if (message === 'Not connected' || http === 404 || http === 400) return false
+  if (error === connectionLost || ('transport' in peer && peer.transport === undefined)) return true
   // `fetch` fails with a TypeError.
   if (!(error instanceof TypeError)) return undefined
-  return /refused/i.test(`${String(objectOf(cause)['code'])} ${message}`)
-    ? 'not_taken'
-    : 'maybe_run'
-}
-
-const nothing = (): void => undefined
-
-/** One run of the handler of a call: it begins the call, or answers its question. */
-async function attempt(
-  link: Link,
-  target: CallTarget,
-  args: JsonObject,
-  options: HandlerOptions,
-): Promise<unknown> {
-  const { answer, idempotencyKey: key, signal } = options
-  const desk = deskOf(link.peer())
-  const waiting = answer === undefined ? undefined : desk.calls.get(key)
-  if (answer !== undefined && waiting === undefined && !target.repeats) {
-    return fail(`the question to the user was interrupted ${unsure}`)
-  }
-  const call = waiting ?? openCall(desk, target, args, options)
-  const abort = (): void => call.abort(signal.reason)
-  if (signal.aborted) abort()
-  const unlink = onAbort(signal, abort)
-  try {
-    return await call.run(options)
-  } finally {
-    unlink()
-  }
+  return !/refused/i.test(`${String(objectOf(cause)['code'])} ${message}`)
 }
 
 /** A call from its start to its result, over as many runs of its handler as it has questions. */
@@ -270,22 +256,21 @@ function deskOf(peer: Peer): Desk {
  */
 function watchErrors({ peer, calls }: Desk): void {
   const { onerror } = peer
-  let isLooking = false
+  let looking: Promise<unknown> | undefined
   const look = async (): Promise<void> => {
-    isLooking = true
     try {
       await peer.ping?.({ timeout: 10_000 })
     } catch (error) {
-      if (lossOf(error, peer) === undefined) return
+      if (wasLost(error, peer) === undefined) return
       for (const call of calls.values()) call.abort(connectionLost)
     } finally {
-      isLooking = false
+      looking = undefined
     }
   }
   Object.assign(peer, {
     onerror: (problem: Error) => {
       onerror?.call(peer, problem)
-      if (!isLooking && calls.size > 0) look().catch(nothing)
+      if (calls.size > 0) looking ??= look()
     },
   })
 }

@@ -2,10 +2,10 @@ import type { Tool } from '../contracts/tool.ts'
 import { linkedAbort, unlessStopped } from '../core/abort.ts'
 import { startTimer, systemClock } from '../core/clock.ts'
 import { ToolError } from '../errors/errors.ts'
-import { assertValid, optionsOf, timeoutMs } from '../schema/checks.ts'
+import { timeoutMs } from '../schema/checks.ts'
 import type { Link } from './call.ts'
-import { asPeer, type McpClient } from './peer.ts'
-import { listTools, mcpToolsChecks, toolsFrom, type McpToolsOptions } from './tools.ts'
+import { asPeer, nothing, type McpClient } from './peer.ts'
+import { listTools, assertMcpOptions, toolsFrom, type McpToolsOptions } from './tools.ts'
 
 /** The options of `connectMcp`. */
 export interface ConnectMcpOptions extends McpToolsOptions {
@@ -49,24 +49,21 @@ export async function connectMcp<Client extends McpClient>(
   connect: McpConnect<Client>,
   options: ConnectMcpOptions = {},
 ): Promise<McpConnection<Client>> {
-  assertValid(
-    'invalid_options',
-    optionsOf({ ...mcpToolsChecks, connectTimeoutMs: timeoutMs })(options),
-  )
+  assertMcpOptions(options, { connectTimeoutMs: timeoutMs })
   const { connectTimeoutMs: timeout = 30_000, clock = systemClock } = options
   // A bad tool of a later list is left out, because there is nobody to get an error.
-  const later = { onRefused: () => undefined, ...options }
+  const later = { onRefused: nothing, ...options }
   const ending = new AbortController()
   let tools: readonly Tool[] = []
   let lists = 0
-  let opening: Promise<void> | undefined
+  let opening: Promise<Client> | undefined
 
   /** Connects and lists the tools, in time. A client that comes too late, or whose list is of no use, is closed. */
   const open = async (toolsOptions: McpToolsOptions): Promise<Client> => {
     const stop = linkedAbort(ending.signal)
     const { signal } = stop
     const cancel = startTimer(clock, timeout, () => {
-      const message = `the MCP server did not answer within connectTimeoutMs: ${timeout}`
+      const message = `the MCP server did not answer in ${timeout} ms (connectTimeoutMs)`
       stop.abort(new ToolError('timeout', message))
     })
     const attempt = (async () => connect({ signal, timeout }))()
@@ -82,7 +79,7 @@ export async function connectMcp<Client extends McpClient>(
       }
       return fresh
     } catch (error) {
-      attempt.then((late) => late.close()).catch(() => undefined)
+      attempt.then((late) => late.close()).catch(nothing)
       throw error
     } finally {
       cancel()
@@ -102,28 +99,25 @@ export async function connectMcp<Client extends McpClient>(
     peer: () => asPeer(client),
     reconnect: async (lost) => {
       ending.signal.throwIfAborted()
-      if (lost !== asPeer(client)) return
-      opening ??= open(later)
-        .then((fresh) => {
-          client.close().catch(() => undefined)
-          client = fresh
-        })
-        .finally(() => {
+      if (lost === asPeer(client)) {
+        opening ??= open(later).finally(() => {
           opening = undefined
         })
-      await opening
+        client = await opening
+        lost.close().catch(nothing)
+      }
+      return asPeer(client)
     },
   }
   const close = async (): Promise<void> => {
     if (ending.signal.aborted) return
-    ending.abort(new ToolError('handler_raised', 'the MCP connection is closed'))
-    const patience = new AbortController()
+    ending.abort(new Error('the MCP server is not connected'))
     // A server over HTTP is told that the session is over. One that does not answer is not waited for.
-    await Promise.race([
-      asPeer(client).transport?.terminateSession?.(),
-      clock.sleep(2000, patience.signal),
-    ]).catch(() => undefined)
-    patience.abort()
+    const cancel = startTimer(clock, 2000, () => {
+      client.close().catch(nothing)
+    })
+    await asPeer(client).transport?.terminateSession?.().catch(nothing)
+    cancel()
     await client.close()
   }
 

@@ -27,7 +27,7 @@ export function resultOf(result: unknown, options: ResultOptions): unknown {
   const { name, output, maxResultBytes, accepts } = options
   const { content: blocks, structuredContent: structured, isError } = objectOf(result)
   if (JSON.stringify([result]).length > maxResultBytes) {
-    return fail(`the result of ${name} is larger than maxResultBytes: ${maxResultBytes}`)
+    return fail(`the result of ${name} exceeds maxResultBytes: ${maxResultBytes}`)
   }
   const parts = listOf(blocks).map((block) => partOf(objectOf(block), accepts))
   const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))

@@ -11,7 +11,7 @@ import { isCheckable } from './schemas.ts'
 /** A question of a server, as `askUser` tells it: the schema of a form, or an address that the user has to visit. */
 export interface Asked {
   readonly question: string
-  readonly schema?: JsonObject
+  readonly schema: JsonObject
   readonly url?: string
 }
 
@@ -27,11 +27,11 @@ export const cancelled: Reply = { action: 'cancel' }
 /** Reads the parameters of `elicitation/create`. */
 export function readQuestion(params: unknown): Asked {
   const { message, requestedSchema, url } = objectOf(params)
-  return defined<Asked>({
-    question: typeof message === 'string' && message !== '' ? message.slice(0, 4000) : '?',
-    schema: isCheckable(requestedSchema) ? requestedSchema : undefined,
-    url: typeof url === 'string' ? url : undefined,
-  })
+  return {
+    question: (String(message) || '?').slice(0, 4000),
+    schema: isCheckable(requestedSchema) ? requestedSchema : {},
+    ...(typeof url === 'string' ? { url } : {}),
+  }
 }
 
 /** The question for the user. The handler is called again with the answer. `problem` says what is wrong with the answer before. */
@@ -43,12 +43,9 @@ export function askedOf({ question, ...options }: Asked, problem = ''): HandlerO
  * The reply to a question, or what is wrong with the answer.
  *
  * An answer is a JSON object with the fields of the form, or with `action` and `content` as MCP has them; the word `accept`, `decline` or
- * `cancel`; or a plain text, if the form has one field, or one that is required. What is left out has its default.
+ * `cancel`; or a plain text for the first required field, or the first. What is left out has its default.
  */
-export function readReply(
-  answer: string | readonly Part[],
-  { schema = {} }: Asked,
-): Reply | string {
+export function readReply(answer: string | readonly Part[], { schema }: Asked): Reply | string {
   const text = messageText({ role: 'user', content: answer }).trim()
   const parsed = parseJson(text)
   const { action = text.toLowerCase(), content } = objectOf(parsed)
@@ -56,27 +53,23 @@ export function readReply(
   const fields = Object.entries(objectOf(schema['properties']))
   const given =
     action === 'accept' ? content : isObject(parsed) ? parsed : fieldOf(text, fields, schema)
-  const defaults = fields.flatMap(([name, field]) =>
-    isObject(field) && 'default' in field ? [[name, field['default']] as const] : [],
-  )
-  const filled = { ...Object.fromEntries(defaults), ...objectOf(given) }
+  const defaults = fields.map(([name, field]) => [name, objectOf(field)['default']] as const)
+  const filled = defined<object>({ ...Object.fromEntries(defaults), ...objectOf(given) })
   const [issue] = schemaIssues(schema, filled)
   return issue === undefined
     ? { action: 'accept', content: filled }
     : `${issue.path} ${issue.problem}.`
 }
 
-/** A plain text as the field that it must be for; nothing if that is not clear. */
+/** A plain text as a field: the first required one, or the first. */
 function fieldOf(
   text: string,
   fields: readonly (readonly [string, unknown])[],
   { required }: JsonObject,
 ): object {
-  const needed =
-    fields.length === 1 ? fields : fields.filter(([name]) => listOf(required).includes(name))
-  const [[name, field] = [''], ...others] = needed
-  if (name === '' || others.length > 0) return {}
-  const isText = objectOf(field)['type'] === 'string'
+  const one = fields.find(([name]) => listOf(required).includes(name)) ?? fields[0]
+  if (one === undefined) return {}
+  const [name, field] = one
   const json = text.replace(/^yes$/i, 'true').replace(/^no$/i, 'false')
-  return { [name]: isText ? text : (parseJson(json) ?? text) }
+  return { [name]: objectOf(field)['type'] === 'string' ? text : (parseJson(json) ?? text) }
 }

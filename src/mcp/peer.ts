@@ -32,7 +32,7 @@ export interface Peer {
   request?(request: object, schema: object, options?: object): Promise<unknown>
   ping?(options: object): Promise<unknown>
   getProtocolEra?(): unknown
-  getServerCapabilities?(): unknown
+  getServerCapabilities?(): { readonly tools?: unknown } | undefined
   getClientCapabilities?(): unknown
   registerCapabilities?(capabilities: object): void
   setRequestHandler?(method: unknown, handler: RequestHandler): void
@@ -42,11 +42,30 @@ export interface Peer {
   transport?: { terminateSession?(): Promise<void> } | undefined
 }
 
-/** Answers a request of the other side. `extra` is what the package adds: the signal, ways to send something back. */
+/** Answers a request of the other side. */
 export type RequestHandler = (
   request: { readonly params?: Readonly<Record<string, unknown>> },
-  extra: Readonly<Record<string, unknown>>,
+  extra: RequestExtra,
 ) => Promise<object>
+
+/** What the packages pass with a request: the older one all in one object, the newer one in `mcpReq`. */
+export interface RequestExtra {
+  readonly sessionId?: string
+  readonly signal?: AbortSignal
+  readonly _meta?: { readonly progressToken?: unknown }
+  readonly sendNotification?: (notification: object) => Promise<void>
+  readonly sendRequest?: (request: object, schema: object, options: object) => Promise<unknown>
+  readonly mcpReq?: {
+    readonly signal: AbortSignal
+    readonly _meta?: { readonly progressToken?: unknown }
+    readonly notify: (notification: object) => Promise<void>
+    /** Since 2026-07-28 a request says what its client can do. */
+    readonly envelope?: Readonly<Record<string, unknown>>
+    /** What was asked in the round before, and the answers. */
+    readonly requestState: () => unknown
+    readonly inputResponses?: Readonly<Record<string, unknown>>
+  }
+}
 
 /** A client or server as the bridge calls it. The members that were not checked are optional, and looked for before they are called. */
 export function asPeer(value: McpClient | McpServerCore): Peer {
@@ -89,10 +108,13 @@ export const anyValue: AnyValue = {
   parse: (data) => data,
 }
 
-/** The longest time that a timer can wait. The packages end a request after a minute by themselves; the deadline of the tool decides here. */
-export const noTimeout = 2_147_483_647
+/** Three weeks. The packages end a request after a minute by themselves; here the deadline of the tool decides. */
+export const noTimeout = 2_000_000_000
 
 /** The members of an object; none of anything else. */
 export function objectOf(value: unknown): Readonly<Record<string, unknown>> {
   return isObject(value) ? value : {}
 }
+
+/** Does nothing. */
+export const nothing = (): void => undefined

@@ -8,16 +8,17 @@ import {
   fine,
   flag,
   listOf,
-  must,
   optionsOf,
   positiveInteger,
   refusal,
+  someText,
   text,
   timeoutMs,
   type Check,
+  type Checks,
 } from '../schema/checks.ts'
 import type { Issue } from '../types/error-data.ts'
-import { isObject } from '../types/guards.ts'
+import { defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import { callServer, type CallTarget, type Link } from './call.ts'
 import { isUsualMedia } from './content.ts'
@@ -27,8 +28,7 @@ import { isCheckable, schemaProblem } from './schemas.ts'
 /** A tool as its server describes it. Nothing in it is checked before `include` and `configure` see it. */
 export interface McpToolInfo {
   readonly name: string
-  readonly title?: string
-  readonly description?: string
+  readonly description: string
   readonly inputSchema: JsonObject
   readonly outputSchema?: JsonObject
   readonly annotations?: {
@@ -56,7 +56,7 @@ export type McpToolSettings = Partial<
 
 /** The options of `mcpTools`. */
 export interface McpToolsOptions {
-  /** Put before the names, with `_` between: `files` makes `files_read`. At most 32 letters, digits, `_` and `-`. */
+  /** Put before the names, with `_` between: `files` makes `files_read`. */
   readonly prefix?: string | undefined
   /** The tools to take, by their names at the server, or a function that chooses. Default: all. */
   readonly include?: readonly string[] | ((tool: McpToolInfo) => boolean) | undefined
@@ -74,7 +74,7 @@ export interface McpToolsOptions {
   readonly repeatOnElicitation?: boolean | undefined
   /** How long a call stays open for the user's answer (600 000). */
   readonly elicitationTimeoutMs?: number | undefined
-  /** The largest result, roughly in bytes (10 MiB). A larger one is a failed call. */
+  /** The largest result, roughly in bytes (10 MB). A larger one is a failed call. */
   readonly maxResultBytes?: number | undefined
   /** Which types of media are kept in results; others become a line of text. Default: images, audio, PDFs and texts. */
   readonly accepts?: ((mimeType: string) => boolean) | undefined
@@ -100,31 +100,33 @@ export async function mcpTools(
   client: McpClient,
   options: McpToolsOptions = {},
 ): Promise<readonly Tool[]> {
-  assertValid('invalid_options', optionsOf(mcpToolsChecks)(options))
+  assertMcpOptions(options)
   const peer = asPeer(client)
   return toolsFrom(await listTools(peer), { peer: () => peer }, options)
 }
 
-/** The check of every option. */
-export const mcpToolsChecks: Readonly<Record<keyof McpToolsOptions, Check>> = {
-  prefix: must('1 to 32 letters, digits, _ or -, the first a letter', (value) =>
-    /^[A-Za-z_][\w-]{0,31}$/.test(String(value)),
-  ),
-  include: (value) => (typeof value === 'function' ? fine : listOf(text)(value)),
-  trustAnnotations: flag,
-  configure: anyFunction,
-  repeatOnElicitation: flag,
-  elicitationTimeoutMs: timeoutMs,
-  maxResultBytes: positiveInteger,
-  accepts: anyFunction,
-  onRefused: anyFunction,
-  clock: must('a clock', isObject),
+/** Refuses unknown options, and values of the wrong kind. */
+export function assertMcpOptions(options: object, more: Checks = {}): void {
+  const checks = {
+    prefix: someText,
+    include: (value) => (typeof value === 'function' ? fine : listOf(text)(value)),
+    trustAnnotations: flag,
+    configure: anyFunction,
+    repeatOnElicitation: flag,
+    elicitationTimeoutMs: timeoutMs,
+    maxResultBytes: positiveInteger,
+    accepts: anyFunction,
+    onRefused: anyFunction,
+    clock: () => fine,
+    ...more,
+  } satisfies Readonly<Record<keyof McpToolsOptions, Check>>
+  assertValid('invalid_options', optionsOf(checks)(options))
 }
 
 /** All tools as the server describes them. The parsers of the official packages would refuse the whole list for one bad tool. */
 export async function listTools(peer: Peer): Promise<readonly McpToolInfo[]> {
-  const capabilities = peer.getServerCapabilities?.()
-  if (isObject(capabilities) && capabilities['tools'] === undefined) return []
+  const { tools: hasTools } = peer.getServerCapabilities?.() ?? { tools: true }
+  if (!hasTools) return []
   const infos: McpToolInfo[] = []
   let params: object = {}
   for (let page = 0; page < 100; page++) {
@@ -132,12 +134,17 @@ export async function listTools(peer: Peer): Promise<readonly McpToolInfo[]> {
       await (peer.request?.({ method: 'tools/list', params }, anyValue) ?? peer.listTools(params)),
     )
     if (!Array.isArray(tools) || infos.length > 1000) break
-    // Each field is checked before it is used.
-    infos.push(...tools.map((info) => objectOf(info) as unknown as McpToolInfo))
+    infos.push(...tools.map(readInfo))
     if (typeof nextCursor !== 'string') return infos
     params = { cursor: nextCursor }
   }
   throw refusal('invalid_tool', 'tools', 'must be a list of at most 1000')
+}
+
+/** Other fields than these are checked when they are used. */
+function readInfo(value: unknown): McpToolInfo {
+  const { name, title = '', description = title, ...rest } = objectOf(value)
+  return { ...rest, name: String(name), description: String(description) } as McpToolInfo
 }
 
 /** The tools of a list. Those that cannot be used are named in one error, or given to `onRefused`. */
@@ -163,9 +170,9 @@ export function toolsFrom(
       tools.set(made.name, made)
     } catch (error) {
       if (!(error instanceof ValidationError)) throw error
-      const [{ path, problem } = { path: '', problem: '' }] = error.issues
-      if (onRefused === undefined) issues.push({ path: `${name}.${path}`, problem })
-      else onRefused({ name, problem: `${path} ${problem}` })
+      const problem = error.issues.map((issue) => `${issue.path} ${issue.problem}`).join('; ')
+      if (onRefused === undefined) issues.push({ path: name, problem })
+      else onRefused({ name, problem })
     }
   }
   assertValid('invalid_tool', issues)
@@ -174,53 +181,42 @@ export function toolsFrom(
 
 /** Makes a tool. Throws a `ValidationError` if the server's description cannot be used. */
 function toolFrom(info: McpToolInfo, link: Link, options: McpToolsOptions): Tool {
-  const { name, title = '', inputSchema, outputSchema } = info
-  const {
-    accepts = isUsualMedia,
-    maxResultBytes = 10_485_760,
-    elicitationTimeoutMs = 600_000,
-    clock = systemClock,
-    repeatOnElicitation = false,
-  } = options
-  if (typeof name !== 'string') throw refusal('invalid_tool', 'name', 'must be a string')
+  const { name, inputSchema, outputSchema } = info
   const problem = schemaProblem(inputSchema)
   if (problem !== undefined) throw refusal('invalid_tool', 'inputSchema', problem)
   const { readOnlyHint, idempotentHint, destructiveHint } = objectOf(
     options.trustAnnotations && info.annotations,
   )
-  const { description = info.description ?? title, ...settings } = {
+  const { description = info.description, ...settings } = {
     idempotent: readOnlyHint === true || idempotentHint === true,
     needsApproval: readOnlyHint !== true && destructiveHint === true,
     ...options.configure?.(info),
   }
   const { idempotent } = settings
   const target: CallTarget = {
+    accepts: isUsualMedia,
+    maxResultBytes: 10_000_000,
+    elicitationTimeoutMs: 600_000,
+    clock: systemClock,
+    ...defined<object>(options),
+    ...link,
     name,
     definition: { name, inputSchema },
     output: isCheckable(outputSchema) ? outputSchema : undefined,
     idempotent,
-    repeats: idempotent || repeatOnElicitation,
-    accepts,
-    maxResultBytes,
-    elicitationTimeoutMs,
-    clock,
+    repeats: idempotent || options.repeatOnElicitation === true,
   }
   return {
     ...tool<JsonObject>({
       ...settings,
       name: legalName(name, options.prefix),
-      description: textOf(description),
+      description: description.slice(0, 10_000),
       schema: inputSchema,
-      handler: (args, handlerOptions) => callServer(link, target, args, handlerOptions),
+      handler: (args, handlerOptions) => callServer(target, args, handlerOptions),
     }),
     // The server checks the arguments.
     input: anyValue,
   }
-}
-
-/** The server may have written anything. */
-function textOf(description: unknown): string {
-  return String(description).slice(0, 10_000)
 }
 
 /**
@@ -229,13 +225,12 @@ function textOf(description: unknown): string {
  */
 function legalName(name: string, prefix = ''): string {
   const full = `${prefix.replace(/[^_-]$/, '$&_')}${name}`
-  const legal = full.replaceAll(/[^\w-]/g, '_').replace(/^[^A-Za-z_]/, '_$&')
-  if (legal === full && full.length <= 64 && !taken.has(full)) return full
+  const legal = full.replaceAll(/[^\w-]/g, '_').replace(/^[\d-]/, '_$&')
+  if (legal === full && full.length <= 64) return full
   // FNV-1a.
   let hash = 0x81_1c_9d_c5
-  for (const byte of new TextEncoder().encode(full)) hash = Math.imul(hash ^ byte, 0x01_00_01_93)
+  for (let at = 0; at < full.length; at++) {
+    hash = Math.imul(hash ^ full.charCodeAt(at), 0x01_00_01_93)
+  }
   return `${legal.slice(0, 56)}_${(hash >>> 0).toString(36)}`
 }
-
-/** Names that mean something else to an engine. */
-const taken = new Set(['', 'auto', 'none', 'required', 'tool_help'])

@@ -2,7 +2,8 @@ import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
 import type { RetryOption } from '../contracts/options.ts'
 import { linkedAbort, unlessStopped } from '../core/abort.ts'
 import { keyFor } from '../core/keys.ts'
-import { retry } from '../core/retry.ts'
+import { retry, type RetryPlan } from '../core/retry.ts'
+import { withoutPartial } from '../core/telemetry.ts'
 import { idleTimer } from '../core/timers.ts'
 import { errorFromJSON } from '../errors/error-json.ts'
 import {
@@ -297,10 +298,15 @@ interface Opened {
 
 /** Asks one adapter until its first batch has come, with retries if they are wanted. */
 function openMember(fallback: Fallback, at: number, call: WrappedCall): Promise<Opened> {
-  const { retryEach = false } = fallback
+  const { members, facts, retryEach = false } = fallback
   const { clock, options } = call
+  const { provider, model } = members[at]?.adapter ?? facts
+  const onRetry: RetryPlan['onRetry'] = (failure, attempt, delayMs) => {
+    const error = withoutPartial(failure)
+    tell(call, { provider, model }, { name: 'retry', attempt, delayMs, error })
+  }
   return retry(
-    () => retryPlan(retryEach, { clock, signal: options.signal }),
+    () => retryPlan(retryEach, { clock, signal: options.signal, onRetry }),
     async () => {
       const rest = memberBatches(fallback, at, call)
       const first = await nextOf(rest)

@@ -132,6 +132,24 @@ test('a program that does not listen does not load what listens', async () => {
   expect(inputs).not.toContain('src/core/on-telemetry.ts')
 })
 
+test.each([
+  ['tools of MCP servers', 'connectMcp, mcpTools', 4096],
+  ['serving tools over MCP', 'serveMcp', 2560],
+])('%s adds at most its budget to a program with tools', async (_title, names, budget) => {
+  const withTools = `${loop}
+import { askUser, content, fail, streamToolCalls } from './src/index.ts'
+console.log(askUser, content, fail, streamToolCalls)
+`
+  const { gzip, inputs } = await bundled(`${withTools}
+import { ${names} } from './src/mcp.ts'
+console.log(${names})
+`)
+  const without = await bundled(withTools)
+  expect(gzip - without.gzip).toBeLessThanOrEqual(budget)
+  const others = inputs.filter((path) => !without.inputs.includes(path))
+  expect(others.filter((path) => !path.startsWith('src/mcp/'))).toEqual([])
+})
+
 test('the package has no runtime dependency', () => {
   const manifest: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   for (const field of ['dependencies', 'peerDependencies', 'optionalDependencies']) {

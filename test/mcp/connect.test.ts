@@ -163,7 +163,9 @@ describe.each(packages)('%s', (which) => {
     await connection.close()
     await connection.close()
     expect(client.transport).toBeUndefined()
-    expect(await resultOfCall(tools)).toBe(failed('the tool failed: the MCP connection is closed'))
+    expect(await resultOfCall(tools)).toBe(
+      failed('the tool failed: the MCP server is not connected'),
+    )
     expect(server.started).toHaveLength(1)
   })
 
@@ -195,7 +197,7 @@ describe('connectTimeoutMs', () => {
     await expect(connecting).rejects.toMatchObject({
       kind: 'tool',
       reason: 'timeout',
-      message: 'the MCP server did not answer within connectTimeoutMs: 250',
+      message: 'the MCP server did not answer in 250 ms (connectTimeoutMs)',
     })
     expect([given?.signal.aborted, given?.timeout, clock.now(), clock.pending]).toEqual([
       true,
@@ -215,14 +217,14 @@ describe('connectTimeoutMs', () => {
       close,
       listTools: () => new Promise<never>(() => undefined),
     }
-    await expect(connectMcp(() => client, { clock })).rejects.toThrow('connectTimeoutMs: 30000')
+    await expect(connectMcp(() => client, { clock })).rejects.toThrow('30000 ms (connectTimeoutMs)')
     await until(() => close.mock.calls.length === 1)
   })
 
   test('a list that is refused closes the client, and so does close while it is connected again', async () => {
     const close = vi.fn(async () => undefined)
     const bad = { ...plainClient([listed('a', { inputSchema: 1 })], async () => ({})), close }
-    await expect(connectMcp(() => bad)).rejects.toThrow('a.inputSchema must be')
+    await expect(connectMcp(() => bad)).rejects.toThrow('a inputSchema must be')
     await until(() => close.mock.calls.length === 1)
 
     const lostClient = {
@@ -240,7 +242,7 @@ describe('connectTimeoutMs', () => {
     await until(() => connects === 2)
     await connection.close()
     const { messages } = await result
-    expect(messages[0]?.content).toBe(failed('the tool failed: the MCP connection is closed'))
+    expect(messages[0]?.content).toBe(failed('the tool failed: the MCP server is not connected'))
   })
 
   test('what connect throws is what connectMcp throws', async () => {

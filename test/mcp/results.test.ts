@@ -114,6 +114,11 @@ describe('structured content', () => {
   test.each([
     ['alone', { structuredContent }, '{"a":1}'],
     [
+      'of which a text repeats a part',
+      { ...said('One\nTwo'), structuredContent: { words: 'One\nTwo' } },
+      'One\nTwo',
+    ],
+    [
       'with a text that says something else',
       { ...said('One'), structuredContent },
       [
@@ -227,7 +232,7 @@ describe('odd results', () => {
   test('a result that is too large is a failed call', async () => {
     const large = said('x'.repeat(2000))
     expect(await read(large, { maxResultBytes: 1000 })).toBe(
-      '{"error":"the result of act is larger than maxResultBytes: 1000"}',
+      '{"error":"the result of act exceeds maxResultBytes: 1000"}',
     )
     expect(await read(large, { maxResultBytes: 3000 })).toHaveLength(2000)
   })

@@ -70,7 +70,7 @@ test('a client of any other make needs only a list and calls', async () => {
   expect(await resultOfCall(tools)).toBe('hi')
   expect(call).toHaveBeenCalledWith(
     { name: 'act', arguments: {} },
-    expect.objectContaining({ timeout: 2 ** 31 - 1 }),
+    expect.objectContaining({ timeout: 2_000_000_000 }),
   )
 })
 
@@ -98,10 +98,7 @@ describe('names', () => {
     ['7zip', '_7zip', undefined],
     ['x'.repeat(65), 'x'.repeat(56), undefined],
     ['x'.repeat(60), `files_${'x'.repeat(50)}`, 'files'],
-    ['auto', 'auto', undefined],
-    ['tool_help', 'tool_help', undefined],
     ['größe', 'gr__e', undefined],
-    ['', '', undefined],
   ])('%s is changed, and ends in a hash', async (name, start, prefix) => {
     const legal = await named(name, prefix)
     expect(legal).toMatch(new RegExp(`^${start}_[0-9a-z]{4,7}$`))
@@ -128,7 +125,7 @@ describe('names', () => {
 
   test('a name that is listed twice is refused', async () => {
     const client = plainClient([listed('a'), listed('a')], idle)
-    await expect(mcpTools(client)).rejects.toThrow('a.name is used twice')
+    await expect(mcpTools(client)).rejects.toThrow('a name is used twice')
   })
 })
 
@@ -150,7 +147,7 @@ describe('include', () => {
       'include has delete, which the MCP server lacks',
     )
     await expect(names(undefined)).rejects.toThrow(
-      'bad.inputSchema must be a JSON Schema of an object',
+      'bad inputSchema must be a JSON Schema of an object',
     )
   })
 })
@@ -239,19 +236,34 @@ describe('hostile lists', () => {
     expect(await mcpTools(client)).toHaveLength(2)
   })
 
-  test('odd names and descriptions are refused or turned into text', async () => {
-    const odd = [null, 7, listed('x', { name: 5 }), { inputSchema: { type: 'object' } }]
-    await expect(mcpTools(plainClient([listed('x', { name: 5 })], idle))).rejects.toThrow(
-      '5.name must be a string',
-    )
+  test.each(['auto', 'none', 'required', ''])(
+    'the name %j means something else, and is refused',
+    async (name) => {
+      const client = plainClient([listed(name)], idle)
+      await expect(mcpTools(client)).rejects.toThrow(/name must/)
+      expect(await mcpTools(client, { prefix: 'p' })).toMatchObject([{ name: `p_${name}` }])
+    },
+  )
+
+  test('names and descriptions that are no texts are turned into texts', async () => {
+    const odd = [
+      listed('x', { name: 5 }),
+      listed('y', { description: { a: 1 } }),
+      listed('z', { description: undefined, title: 'T' }),
+    ]
+    expect(await mcpTools(plainClient(odd, idle))).toMatchObject([
+      { name: expect.stringMatching(/^_5_/) },
+      { name: 'y', description: '[object Object]' },
+      { name: 'z', description: 'T' },
+    ])
     const refused: string[] = []
-    const client = plainClient(
-      [...odd.map((one) => one as object), listed('ok', { description: { a: 1 }, title: 'T' })],
-      idle,
-    )
-    const tools = await mcpTools(client, { onRefused: ({ problem }) => refused.push(problem) })
-    expect(refused).toEqual(Array.from({ length: 4 }, () => 'name must be a string'))
-    expect(tools).toMatchObject([{ name: 'ok', description: '[object Object]' }])
+    const nothing = [null, 7, 'act'] as never
+    expect(
+      await mcpTools(plainClient(nothing, idle), {
+        onRefused: ({ problem }) => refused.push(problem),
+      }),
+    ).toEqual([])
+    expect(refused).toHaveLength(3)
   })
 
   test('pages without end, too many tools and an answer that is no list are errors', async () => {
@@ -275,9 +287,6 @@ test('unknown options and values of the wrong kind are refused by name', async (
   await expect(mcpTools(client, wrong)).rejects.toThrow(
     'unknown key prefixes; did you mean prefix?',
   )
-  for (const prefix of ['a b', '1', 'x'.repeat(33), '']) {
-    await expect(mcpTools(client, { prefix })).rejects.toThrow('prefix must be')
-  }
   await expect(
     mcpTools(client, { maxResultBytes: -1, trustAnnotations: 1 as never }),
   ).rejects.toThrow(/maxResultBytes|trustAnnotations/)
