@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   adapterCases,
@@ -19,6 +20,7 @@ import {
   system,
   toolResult,
   user,
+  ValidationError,
   type ModelRequest,
 } from '../../src/index.ts'
 import {
@@ -31,6 +33,7 @@ import {
 } from '../../src/middleware.ts'
 import { collectEvents, fake, virtualClock } from '../../src/testing.ts'
 import { fakeHarness } from '../conformance/harnesses.ts'
+import { corrupted, placesIn } from '../support/corruptions.ts'
 import { root } from '../support/root.ts'
 
 /** Records each script by a call of its own, and plays what was recorded. */
@@ -360,5 +363,39 @@ describe('a cassette of version 1', () => {
       ]
     `)
     adapter.assertDone()
+  })
+
+  test('is read, refused or played whatever is wrong with it, and nothing else', async () => {
+    const junk = fc.constantFrom<unknown>(null, [], {}, 'x', -1, true, 1e9, [[]], ['text'], {
+      ['__proto__']: 1,
+    })
+    const saved: unknown = JSON.parse(text)
+    const places = placesIn(saved)
+    let played = 0
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...places), junk, async (place, put) => {
+        const changed = corrupted(saved, place, put)
+        let cassette: Cassette
+        try {
+          cassette = parseCassette(JSON.stringify(changed))
+          stringifyCassette(cassette)
+        } catch (error) {
+          expect(error).toBeInstanceOf(ValidationError)
+          return
+        }
+        played++
+        const strict = replay(cassette)
+        const player = replay(cassette, { match: () => true })
+        for (const { request } of cassette.calls) {
+          for (const adapter of [strict, player]) {
+            await adapter.generate(request, { clock: virtualClock() }).catch((error: unknown) => {
+              if (!isAllmError(error)) throw error
+            })
+          }
+        }
+      }),
+      { numRuns: 500 },
+    )
+    expect(played).toBeGreaterThan(50)
   })
 })

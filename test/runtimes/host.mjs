@@ -1,6 +1,6 @@
 // Cases for features that only a Node-like host has: CommonJS, sockets, files and the CLI. The rest runs in main.mjs.
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,9 +9,11 @@ import * as imported from 'allm-ts'
 import { anthropic } from 'allm-ts/anthropic'
 import { runStoreCases, sessionStoreCases } from 'allm-ts/conformance'
 import { gemini } from 'allm-ts/gemini'
+import { cassetteFile, record, replay } from 'allm-ts/middleware'
 import { openai } from 'allm-ts/openai'
 import { createFakeServer } from 'allm-ts/server'
 import { fileStore, sqliteStore } from 'allm-ts/stores'
+import { fake } from 'allm-ts/testing'
 import { same } from './check.mjs'
 import { runCases } from './run-cases.mjs'
 
@@ -76,6 +78,15 @@ const cases = {
   },
 
   ...(openDatabase === undefined ? {} : sqliteCases(openDatabase)),
+
+  'a recording is kept in a file': async () => {
+    const path = join(work, 'cassette.json')
+    const recorder = record(fake({ script: ['Kept.'] }), { sink: cassetteFile(path) })
+    await generate(createEngine({ adapter: recorder }), hello)
+    await recorder.saved()
+    const player = replay(readFileSync(path, 'utf8'))
+    same((await generate(createEngine({ adapter: player }), hello)).outputText, 'Kept.')
+  },
 
   'an image is read from its file': async () => {
     const path = join(work, 'pixel.png')

@@ -19,6 +19,7 @@ import {
   user,
 } from 'allm-ts'
 import { connectRun } from 'allm-ts/client'
+import { record, replay, stringifyCassette } from 'allm-ts/middleware'
 import { openai } from 'allm-ts/openai'
 import { createRuns } from 'allm-ts/runs'
 import { memoryStore } from 'allm-ts/stores'
@@ -121,6 +122,17 @@ export const libraryCases = {
       messages: question,
     })
     same([cuts > 5, toolRuns], [true, { weather: 1 }])
+  },
+
+  'a run is recorded and replayed': async () => {
+    const recorder = record(fake({ scripts: rounds }), { redact: { names: ['city'] } })
+    await chat(createEngine({ adapter: recorder, tools: [weather] }), question)
+    const text = stringifyCassette(recorder.cassette)
+    same(text.includes('21 degrees.') && !text.includes('\\"Ghent'), true)
+    const player = replay(text)
+    const again = await chat(createEngine({ adapter: player, tools: [weather] }), question)
+    same(again.outputText, 'It is 21 degrees.')
+    player.assertDone()
   },
 
   'a stored session can be loaded': async () => {

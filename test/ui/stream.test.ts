@@ -1,4 +1,5 @@
-import { createUIMessageStreamResponse, validateUIMessages } from 'ai'
+import { createUIMessageStream, createUIMessageStreamResponse, validateUIMessages } from 'ai'
+import { createUIMessageStreamResponse as create5 } from 'ai-5'
 import { describe, expect, test } from 'vitest'
 import {
   askUser,
@@ -9,6 +10,7 @@ import {
   streamGenerate,
   tool,
   type Engine,
+  type RunStream,
   type Source,
   type StreamEvent,
 } from '../../src/index.ts'
@@ -511,6 +513,16 @@ describe('the response', () => {
     const text = await response.text()
     expect(text).toMatch(/^data: \{"type":"start"\}\n\n/)
     expect(text).toMatch(/data: \[DONE\]\n\n$/)
+  })
+
+  test('can be merged into a stream of the AI SDK, by its types too', async () => {
+    const run = (): RunStream => streamChat(engineOf([['text', 'Hi']]), 'x')
+    const merged = createUIMessageStream({
+      execute: ({ writer }) => writer.merge(toUiMessageStream(run())),
+    })
+    expect(await createUIMessageStreamResponse({ stream: merged }).text()).toContain('"delta":"Hi"')
+    const old = create5({ stream: toUiMessageStream(run(), { version: 5 }) })
+    expect(await old.text()).toContain('"delta":"Hi"')
   })
 
   test('sends a sign of life while the run is silent', async () => {
