@@ -183,7 +183,9 @@ function admitNext(limiter: Limiter): void {
     const { clock } = first.call
     const ms = waitOf(limiter, first, clock.now())
     if (ms > 0) {
-      if (ms < Infinity) limiter.cancelTimer = startTimer(clock, ms, () => admitNext(limiter))
+      const again = (): void => admitNext(limiter)
+      if (ms < Infinity)
+        limiter.cancelTimer = startTimer(clock, Math.min(ms, longestTimerMs), again)
       return
     }
     queue.shift()
@@ -191,6 +193,9 @@ function admitNext(limiter: Limiter): void {
     first.enter?.(first.entry)
   }
 }
+
+/** A longer timer would fire at once. */
+const longestTimerMs = 2_147_483_647
 
 /** Counts a call that begins now. */
 function enterNow(limiter: Limiter, { call, tokens }: Waiting): Entry {

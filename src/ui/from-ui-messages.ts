@@ -161,9 +161,10 @@ function fromAssistant(
     if (content.length + toolCalls.length === 0) return
     messages.push(assistantMessage(content, toolCalls, sources))
     for (const { call, part } of calls) {
+      // Only the last calls can still be settled, by the option `approvals` of `chat`.
+      if (isEnd && part['state'] === 'approval-responded') continue
       const result = resultOf(call.id, part)
       if (result !== undefined) messages.push(result)
-      // Only the last calls can still be settled.
       else if (!isEnd) messages.push(interruptedMessage(call.id, 'interrupted'))
     }
   }

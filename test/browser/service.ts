@@ -13,9 +13,9 @@ export interface Bundle {
   [Symbol.dispose](): void
 }
 
-export function bundleService(): Bundle {
+export function bundleService(name = 'chat-service'): Bundle {
   const folder = mkdtempSync(join(root, 'node_modules/.allm-browser-'))
-  const args = [join(root, 'scripts/example.mjs'), '--bundle', folder, 'chat-service']
+  const args = [join(root, 'scripts/example.mjs'), '--bundle', folder, name]
   const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' })
   if (status !== 0) throw new Error('the example cannot be bundled')
   return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) }

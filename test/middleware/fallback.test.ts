@@ -262,7 +262,16 @@ describe('the engine', () => {
     const policy = { maxAttempts: 2, baseDelayMs: 1000, jitterMs: 0 }
     const adapter = fallback([a, b], { retryEach: policy })
     const engine = createEngine({ adapter, clock, retry: false })
+    const told: unknown[] = []
+    const stop = onTelemetry((event) => {
+      if (event.name === 'retry') told.push([event.provider, event.attempt, event.delayMs])
+    })
     const response = await generate(engine, 'hi')
+    stop()
+    expect(told).toEqual([
+      ['alpha', 1, 1000],
+      ['beta', 1, 1000],
+    ])
     expect(response.provider).toBe('beta')
     expect([a.fake.calls.length, b.fake.calls.length]).toEqual([2, 2])
     expect(clock.now()).toBe(2000)

@@ -438,6 +438,18 @@ describe('what the provider says', () => {
     expect(starts[2]).toBeGreaterThanOrEqual(10_000)
   })
 
+  test('a reset that is years away is waited for by one timer', async () => {
+    const headers = { 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '999d' }
+    const { clock, starts, ask } = wired('openai_chat', [headers])
+    await passes(clock, 0, [ask()])
+    const second = ask()
+    await clock.advance(1000)
+    expect(clock.pending).toBeLessThanOrEqual(2)
+    await clock.advance(600_000)
+    await second
+    expect(starts).toHaveLength(1)
+  })
+
   test('calls that begin before the next answer are counted', async () => {
     const headers = { 'x-ratelimit-remaining-requests': '2', 'x-ratelimit-reset-requests': '10s' }
     const { clock, starts, ask } = wired('openai_chat', [headers])

@@ -1,4 +1,5 @@
-import { createUIMessageStreamResponse, validateUIMessages } from 'ai'
+import { createUIMessageStream, createUIMessageStreamResponse, validateUIMessages } from 'ai'
+import { createUIMessageStreamResponse as create5 } from 'ai-5'
 import { describe, expect, test } from 'vitest'
 import {
   askUser,
@@ -9,6 +10,7 @@ import {
   streamGenerate,
   tool,
   type Engine,
+  type RunStream,
   type Source,
   type StreamEvent,
 } from '../../src/index.ts'
@@ -20,6 +22,7 @@ import {
   toUiMessageStream,
   type AgUiIds,
 } from '../../src/ui.ts'
+import { service, serviceEngine } from '../runs/service.ts'
 import { partsOf, readBy, shownText } from './readers.ts'
 
 const weather = tool({
@@ -444,6 +447,22 @@ describe('the stream', () => {
     expect(adapter.openStreams).toBe(0)
   })
 
+  test('is the same from the log of runs as from the run itself', async () => {
+    for (const words of ['hello', 'slow', 'pay', 'ask', 'hand', 'fail']) {
+      const { runs, open } = service()
+      open()
+      await runs.send('ada', words)
+      const run = streamChat(
+        serviceEngine(async () => 'seen'),
+        words,
+      )
+      const direct = await readBy(6, toUiMessageStream(run))
+      const logged = await readBy(6, toUiMessageStream(runs.follow('ada')))
+      expect(logged.message?.parts).toEqual(direct.message?.parts)
+      expect(logged.errors).toEqual(direct.errors)
+    }
+  })
+
   test('of a session has the id that the saved conversation gives to its answer', async () => {
     const first = await Session.start(engineOf([['text', 'One.']]), 'first')
     const stream = Session.streamReply(engineOf([['text', 'Two.']]), first.session, 'second')
@@ -511,6 +530,16 @@ describe('the response', () => {
     const text = await response.text()
     expect(text).toMatch(/^data: \{"type":"start"\}\n\n/)
     expect(text).toMatch(/data: \[DONE\]\n\n$/)
+  })
+
+  test('can be merged into a stream of the AI SDK, by its types too', async () => {
+    const run = (): RunStream => streamChat(engineOf([['text', 'Hi']]), 'x')
+    const merged = createUIMessageStream({
+      execute: ({ writer }) => writer.merge(toUiMessageStream(run())),
+    })
+    expect(await createUIMessageStreamResponse({ stream: merged }).text()).toContain('"delta":"Hi"')
+    const old = create5({ stream: toUiMessageStream(run(), { version: 5 }) })
+    expect(await old.text()).toContain('"delta":"Hi"')
   })
 
   test('sends a sign of life while the run is silent', async () => {
