@@ -12,6 +12,7 @@ import {
   Session,
   streamGenerate,
   tool,
+  user,
   ValidationError,
 } from '../../src/index.ts'
 import { createFakeServer } from '../../src/server.ts'
@@ -95,7 +96,7 @@ describe('what a model has of its own', () => {
     for (const call of [generate(plain, 'hi', { apiKey: 'their-key' }), generate(keyed, 'hi')]) {
       await expect(call).rejects.toMatchObject({
         reason: 'unsupported_feature',
-        message: 'the model has a key of its own: an apiKey needs the option withKey',
+        message: 'the model has its own key: an apiKey needs withKey',
       })
     }
     expect(model.calls).toEqual([])
@@ -270,6 +271,28 @@ describe('in an engine', () => {
     const { session } = await Session.reply(other, Session.parse(saved), 'And now?')
     expect(session.status).toBe('completed')
     expect(JSON.stringify(server.requests)).not.toContain('seal')
+  })
+
+  test('the limits that a provider tells in its headers are told', async () => {
+    const headers = { 'x-ratelimit-remaining-requests': '7' }
+    const model = playedModel([[...said('ok'), finish()]], { headers })
+    const limits: unknown[] = []
+    const request = { messages: [user('hi')], tools: [], providerOptions: {}, metadata: {} }
+    const options = { onRateLimit: (told: unknown) => void limits.push(told) }
+    for await (const batch of fromAiSdk(model).stream(request, options))
+      expect(batch).not.toEqual([])
+    expect(limits).toEqual([{ requests: { remaining: 7 } }])
+  })
+
+  test('adapters with other options are told apart, and no secret is in what tells them', () => {
+    const identities = [
+      fromAiSdk(playedModel([])),
+      fromAiSdk(playedModel([]), { providerOptions: { parrot: { store: false } } }),
+      fromAiSdk(playedModel([]), { providerTools: { search: { id: 'parrot.search', args: {} } } }),
+      fromAiSdk(playedModel([]), { secrets: ['hush'] }),
+    ].map(({ identity }) => JSON.stringify(identity))
+    expect(new Set(identities).size).toBe(3)
+    expect(identities.join('')).not.toContain('hush')
   })
 
   test('a structured answer is checked and typed', async () => {
