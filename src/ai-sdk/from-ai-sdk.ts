@@ -45,7 +45,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): ChatAd
     provider,
     model: model.modelId,
     // They were checked to be JSON, or are only compared.
-    identity: toJsonValue({ providerOptions, providerTools }) as JsonObject,
+    identity: () => toJsonValue({ providerOptions, providerTools }) as JsonObject,
     // The engine hands over a key that the caller gave, and looks for no other.
     key: { required: false, own: true },
     stream(request, call = {}) {

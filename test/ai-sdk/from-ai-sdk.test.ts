@@ -290,7 +290,7 @@ describe('in an engine', () => {
       fromAiSdk(playedModel([]), { providerOptions: { parrot: { store: false } } }),
       fromAiSdk(playedModel([]), { providerTools: { search: { id: 'parrot.search', args: {} } } }),
       fromAiSdk(playedModel([]), { secrets: ['hush'] }),
-    ].map(({ identity }) => JSON.stringify(identity))
+    ].map(({ identity }) => JSON.stringify(identity?.()))
     expect(new Set(identities).size).toBe(3)
     expect(identities.join('')).not.toContain('hush')
   })
