@@ -98,7 +98,9 @@ describe('client scenarios', { concurrency: 3 }, () => {
 
 describe('server scenarios', { concurrency: 3 }, () => {
   let url
-  const served = createServer(answer)
+  const served = createServer((request, response) => {
+    answer(request, response).catch(() => response.destroy())
+  })
 
   before(async () => {
     served.listen(0, '127.0.0.1')
