@@ -542,7 +542,14 @@ describe('maxWaitMs', () => {
 
   test('calls that wait already are refused when the provider says it', async () => {
     const clock = virtualClock({ auto: false })
-    const inner = fake({ scripts: [[['sleep', 1000], ...busy]] })
+    const inner = fake({
+      scripts: [
+        [
+          ['delay', 1000],
+          ['failure', 'rate_limited', { retryAfterMs: 300_000 }],
+        ],
+      ],
+    })
     const engine = createEngine({ adapter: limit(inner, { concurrency: 1 }), clock, retry: false })
     const calls = ['1', '2', '3'].map((text) =>
       generate(engine, text).catch((error: unknown) => errorToJSON(error)),
