@@ -273,11 +273,11 @@ function admitNext(limiter: Limiter): void {
 
 /** What the provider asks holds for every call that waits. */
 function refuseHeld(limiter: Limiter): void {
-  for (const waiting of [...limiter.queue]) {
-    const ms = heldFor(limiter, waiting.call.clock.now())
-    if (ms <= 0) return
-    if (ms > mostOf(limiter, waiting)) refuse(limiter, waiting, ms)
-  }
+  const [first] = limiter.queue
+  const ms = first === undefined ? 0 : heldFor(limiter, first.call.clock.now())
+  if (ms <= 0) return
+  const late = limiter.queue.filter((waiting) => ms > mostOf(limiter, waiting))
+  for (const waiting of late) refuse(limiter, waiting, ms)
 }
 
 /** How long the provider asks every call to wait. */
