@@ -159,6 +159,7 @@ async function playAt(place, scenario, server) {
   const state = {
     count: { random: 0, self: 0, paused: 0, restarted: 0 },
     deaths: [],
+    crashes: [],
     isOver: false,
     slots: Array.from({ length: Number(values.workers) }, () => ({ isLost: false })),
     nextChild: spares(place.name),
@@ -297,7 +298,10 @@ function live(slot, state, plan) {
       for (const timer of timers) clearTimeout(timer)
       if (signal === 'SIGKILL') resolve(endings > 100 ? 'ended' : 'killed')
       else if (code === 0 || signal === 'SIGTERM') resolve('ended')
-      else reject(new Error(`a worker failed: ${errors}`))
+      else {
+        state.crashes.push(`a worker failed: ${errors}`)
+        resolve('ended')
+      }
     })
   })
 }
@@ -316,13 +320,14 @@ function spares(name) {
   return next
 }
 
-/** Kills a random worker again and again. */
+/** Kills a random worker again and again. Two stay alive, also where it takes longer to start one. */
 function killEvery(ms) {
   return async (state) => {
     while (!state.isOver && !state.isCalm) {
       await sleep(ms)
       const ready = state.slots.filter(({ isReady }) => isReady)
-      if (ready.length > 0 && !state.isOver && !state.isCalm) pick(ready).send('SIGKILL')
+      const isEnough = ready.length > Math.min(2, state.slots.length - 1)
+      if (isEnough && !state.isOver && !state.isCalm) pick(ready).send('SIGKILL')
     }
   }
 }
@@ -414,7 +419,7 @@ async function judge({ store, place, scenario, ids, files, state }) {
   }))
   const found = []
   for (const id of ids) found.push(...(await insist(() => problems(store, id, effects))))
-  found.push(...oldTokens(journal))
+  found.push(...oldTokens(journal), ...state.crashes.map((text) => ({ id: '-', text })))
   const dead = [...deaths, ...journal.filter(({ what }) => what === 'die')]
   const times = takeOvers(journal, dead).toSorted((left, right) => left - right)
   const completed =

@@ -16,6 +16,7 @@ import { describeError } from './describe-error.ts'
 import { doctorCommand } from './doctor.ts'
 import { say, type Io } from './io.ts'
 import { testCommand } from './make-test.ts'
+import { mcpServeCommand } from './mcp-serve.ts'
 import { newAdapterCommand } from './new-adapter.ts'
 import { recordCommand } from './record.ts'
 import { replayCommand } from './replay.ts'
@@ -97,6 +98,7 @@ export const commands: readonly Command[] = [
   testCommand,
   sessionShowCommand,
   doctorCommand,
+  mcpServeCommand,
   newAdapterCommand,
 ]
 

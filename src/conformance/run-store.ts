@@ -1065,6 +1065,19 @@ export const runStoreCases: readonly RunStoreCase[] = [
     const asked = await store.stopRequested('s')
     demand(asked, { expected: 'true', received: asked, contract: 'runStop' })
   }),
+  caseOf('a stop that comes just before a release until later is kept', async ({ store }) => {
+    const lease = await taken(store, 's')
+    await store.save(sessionOf('s'), { lease })
+    await store.requestStop('s')
+    const isDue = await store.release('s', lease, { wakeInMs: long })
+    await demandDue(store, ['s'])
+    const asked = await store.stopRequested('s')
+    demand(isDue && asked, {
+      expected: 'a release that says the session is due, and a stop that is still asked for',
+      received: { isDue, asked },
+      contract: 'runStop',
+    })
+  }),
   caseOf('a stop does not take a session from its owner', async ({ store }) => {
     const lease = await taken(store, 's')
     await store.requestStop('s')

@@ -122,7 +122,8 @@ async function* played(
       yield batch
     }
   } catch (error) {
-    if (exit.left) return
+    // What comes after the last event changes nothing.
+    if (exit.left || exit.over) return
     const failure = failureOf(error, call)
     if (sent === 0) throw failure
     exit.over = true

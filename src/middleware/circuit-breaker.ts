@@ -126,7 +126,7 @@ async function* guardedCall(breaker: Breaker, call: WrappedCall): AsyncGenerator
     }
     if (isOpen) failed(breaker, call, period, truncated)
   } catch (error) {
-    if (isAllmError(error)) failed(breaker, call, period, causeData(error))
+    if (isOpen && isAllmError(error)) failed(breaker, call, period, causeData(error))
     throw error
   } finally {
     if (breaker.probe === call) breaker.probe = undefined

@@ -181,6 +181,7 @@ async function* askInTurn(fallback: Fallback, call: WrappedCall): AsyncGenerator
   const { members, afterFirstEvent = false } = fallback
   const failures: Failure[] = []
   let begun = false
+  let over = false
   for (const [at, member] of members.entries()) {
     const next = members[at + 1]
     let provider = member.adapter.provider
@@ -194,12 +195,17 @@ async function* askInTurn(fallback: Fallback, call: WrappedCall): AsyncGenerator
         if (start?.type === 'message_started') ({ provider, usage } = start)
         if (before.length > 0) {
           begun = true
-          yield before.map((event) => marked(event, provider, failures))
+          over = error === undefined && isOver(before)
+          yield failures.length === 0
+            ? before
+            : before.map((event) => marked(event, provider, failures))
         }
         if (error !== undefined) throw error
       }
       return
     } catch (thrown) {
+      // The answer is complete.
+      if (over) return
       const { requestId, signal } = call.options
       const error = failureOf(thrown, { provider, requestId, signal })
       const isOpen = !begun || afterFirstEvent
@@ -259,7 +265,7 @@ async function nextOf(rest: AsyncGenerator<ModelBatch, void>): Promise<ModelBatc
 
 /** The end of an answer says who gave it, and who had failed before. */
 function marked(event: ModelEvent, provider: string, failures: readonly Failure[]): ModelEvent {
-  if (event.type !== 'message_completed' || failures.length === 0) return event
+  if (event.type !== 'message_completed') return event
   const inner = event.metadata?.['fallback']
   // The JSON of an error is plain data.
   const failed = failures.flatMap(({ error, usage }) => [

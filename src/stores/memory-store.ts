@@ -157,8 +157,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): RunStore {
       if (record?.token !== token || record.owner === undefined) return false
       const now = clock.now()
       const wakeAt = wakeInMs === undefined ? undefined : now + wakeInMs
-      const dueAt = record.inbox.length > 0 ? now : wakeAt
-      Object.assign(record, { owner: undefined, stop: false, dueAt })
+      const stop = record.stop && wakeAt !== undefined
+      const dueAt = record.inbox.length > 0 || stop ? now : wakeAt
+      Object.assign(record, { owner: undefined, stop, dueAt })
       if (dueAt === undefined && isEmpty(record)) records.delete(id)
       changed(id)
       return dueAt !== undefined && dueAt <= now

@@ -237,8 +237,8 @@ export function statementsOf(
         returning id, false as is_due
       ),
       released as (
-        update ${sessions} set owner = null, stop = false, wait_ms = null,
-          due_at = case when queued > 0 then ${now} else ${now} + $3::bigint end
+        update ${sessions} set owner = null, stop = stop and $3::bigint is not null, wait_ms = null,
+          due_at = case when queued > 0 or stop and $3::bigint is not null then ${now} else ${now} + $3::bigint end
         where id = $1::text and token = $2::bigint and owner is not null and not exists (select 1 from emptied)
         returning id, coalesce(due_at <= ${now}, false) as is_due
       )

@@ -188,9 +188,11 @@ return { 'renewed' }`),
   release: writing(`
 local token, wake = ARGV[4], ARGV[5]
 if get('token') ~= token or not get('owner') then return { 'lost' } end
-redis.call('HDEL', main, 'owner', 'stop')
+local stop = get('stop') and wake ~= ''
+redis.call('HDEL', main, 'owner')
+if not stop then redis.call('HDEL', main, 'stop') end
 local due
-if redis.call('LLEN', inbox) > 0 then due = now elseif wake ~= '' then due = now + tonumber(wake) end
+if stop or redis.call('LLEN', inbox) > 0 then due = now elseif wake ~= '' then due = now + tonumber(wake) end
 setDue(due)
 if not due and not get('version') and not get('events') and redis.call('EXISTS', keys) == 0 then
   redis.call('DEL', main)

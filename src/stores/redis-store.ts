@@ -37,7 +37,7 @@ import { idRange, keyText, named, unavailable } from './sql.ts'
 export interface IoRedisClient {
   call(command: string, args: string[]): Promise<unknown>
   on(event: string, listener: (...args: unknown[]) => void): unknown
-  duplicate?(): IoRedisSubscriber
+  duplicate?(options: { readonly autoResubscribe: boolean }): IoRedisSubscriber
 }
 
 /** What `duplicate` of ioredis makes: a second connection, for hints. */
@@ -490,15 +490,29 @@ function connectionOf(client: IoRedisClient | NodeRedisClient): Connection {
 
 function ofIoRedis(client: IoRedisClient): Connection {
   const listen = ({ onHint, onReady, onLost }: SubscriberEvents): Subscriber | undefined => {
-    const subscriber = client.duplicate?.()
+    // If ioredis subscribed again by itself, nobody would hear that it failed, and the process would end of it.
+    const subscriber = client.duplicate?.({ autoResubscribe: false })
     if (subscriber === undefined) return undefined
+    const channels = new Set<string>()
+    const subscribe = (channel: string): void => {
+      subscriber.subscribe(channel).catch(ignore)
+    }
     subscriber.on('error', ignore)
     subscriber.on('message', (channel) => onHint(String(channel)))
-    subscriber.on('ready', onReady)
+    subscriber.on('ready', () => {
+      channels.forEach(subscribe)
+      onReady()
+    })
     subscriber.on('end', onLost)
     return {
-      subscribe: (channel) => void subscriber.subscribe(channel).catch(ignore),
-      unsubscribe: (channel) => void subscriber.unsubscribe(channel).catch(ignore),
+      subscribe: (channel) => {
+        channels.add(channel)
+        subscribe(channel)
+      },
+      unsubscribe: (channel) => {
+        channels.delete(channel)
+        subscriber.unsubscribe(channel).catch(ignore)
+      },
       close: () => void subscriber.disconnect(),
     }
   }

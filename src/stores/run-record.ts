@@ -116,8 +116,9 @@ export function holds<Known extends RunRecord>(
 /** Gives the lease back. Returns whether the session is due now. */
 export function giveBack(record: RunRecord, wakeInMs: number | undefined, now: number): boolean {
   const wakeAt = wakeInMs === undefined ? undefined : now + wakeInMs
-  const dueAt = record.inbox.length > 0 ? now : wakeAt
-  Object.assign(record, { owner: undefined, stop: false, dueAt })
+  const stop = record.stop && wakeAt !== undefined
+  const dueAt = record.inbox.length > 0 || stop ? now : wakeAt
+  Object.assign(record, { owner: undefined, stop, dueAt })
   return isDue(record, now)
 }
 

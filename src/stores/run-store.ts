@@ -36,8 +36,8 @@ export interface RunStore extends SessionStore {
   /** Extends a lease to `ttlMs` from now. `false` if it is lost. */
   renew(id: string, lease: Lease, ttlMs: number): Promise<boolean>
   /**
-   * Gives the lease back, and clears a stop request. With `wakeInMs` the session is due again after that time. Commands in the inbox
-   * make it due at once, whatever came in at this very moment. Returns whether it is due now. A lease that is lost changes nothing, and gives `false`.
+   * Gives the lease back, and clears a stop request. With `wakeInMs` the session is due again after that time; a stop request that nobody
+   * has seen is then kept. Such a request and commands in the inbox make it due at once, whatever came in at this very moment. Returns whether it is due now. A lease that is lost changes nothing, and gives `false`.
    */
   release(id: string, lease: Lease, options?: ReleaseOptions): Promise<boolean>
   /** Takes the lease of the session that is due for the longest time, or returns `undefined`. Two callers never get the same. */

@@ -216,13 +216,15 @@ export function sqliteStore(
         const { row, now } = db.find(id)
         if (row === undefined || !isOwner(row, lease)) return undefined
         const wakeAt = wakeInMs === undefined ? null : now + wakeInMs
-        const dueAt = row.queued > 0 ? now : wakeAt
+        const isStopped = row.stop !== 0 && wakeAt !== null
+        const dueAt = row.queued > 0 || isStopped ? now : wakeAt
         const isEmpty = row.version === 0 && row.last_event === 0 && dueAt === null
         // It was only made to take its lease.
         if (isEmpty) remove(db, row)
         else {
-          const change = 'owner = null, stop = 0, due_at = ?'
-          db.run(`update ${db.sessions} set ${change} where key = ?`, [dueAt, row.key])
+          const change = 'owner = null, stop = ?, due_at = ?'
+          const values = [isStopped ? 1 : 0, dueAt, row.key]
+          db.run(`update ${db.sessions} set ${change} where key = ?`, values)
         }
         return dueAt !== null && dueAt <= now
       })

@@ -31,6 +31,7 @@ import {
   virtualClock,
   withEngine,
 } from 'allm-ts/testing'
+import { resumeUiMessages, sendUiMessages, toAgUi } from 'allm-ts/ui'
 import { rejection, same, sentEvents, until } from './check.mjs'
 
 const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
@@ -177,6 +178,27 @@ export const libraryCases = {
       client.close()
       await runs.close()
     }
+  },
+
+  'a run is served to pages of the AI SDK and of AG-UI': async () => {
+    const runs = createRuns({ engine: engineFor('Hello', ', Ada.'), store: memoryStore() })
+    const words = { id: 'u1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] }
+    const posted = await sendUiMessages(runs, 'ada', [words])
+    same(
+      (await posted.text()).includes('{"type":"text-delta","id":"text-1","delta":", Ada."}'),
+      true,
+    )
+    const resumed = await resumeUiMessages(runs, 'ada')
+    same((await resumed.text()).includes('"delta":"Hello, Ada."'), true)
+    const types = []
+    const stream = toAgUi(runs.follow('ada'), { threadId: 't', runId: 'r' }).getReader()
+    for (;;) {
+      const { done, value } = await stream.read()
+      if (done) break
+      types.push(value.type)
+    }
+    same([types[0], types.at(-1)], ['RUN_STARTED', 'RUN_FINISHED'])
+    await runs.close()
   },
 
   'an abort ends a run at once and keeps the partial result': async () => {

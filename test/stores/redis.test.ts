@@ -345,3 +345,47 @@ async function filled(store: RunStore, id: string): Promise<void> {
   await store.save(counter(1, id), { lease, events: [delta('a')], taken: 1, first: true })
   await store.push(id, { type: 'resume' })
 }
+
+withOwnRedis(
+  `a watch that ends in the moment in which its connection is back leaves no rejection behind${whyNot}`,
+  { timeout: 120_000 },
+  async () => {
+    const redis = await privateRedis()
+    closings.push(redis.end)
+    const client = new Redis(redis.url, { retryStrategy: () => 10, maxRetriesPerRequest: null })
+    closings.push(() => client.disconnect())
+    let connections = 0
+    let onReady = (): boolean => false
+    const duplicate: IoRedisClient['duplicate'] = (options) => {
+      const subscriber = client.duplicate(options)
+      subscriber.on('ready', () => {
+        connections++
+        if (onReady()) subscriber.stream.destroy()
+      })
+      return subscriber
+    }
+    const store = redisStore({
+      call: (command, args) => client.call(command, args),
+      on: (event, listener) => client.on(event, listener),
+      duplicate,
+    })
+    const listen = () => store.watch('s', () => undefined)
+    let end = listen()
+    await until(() => connections === 1)
+    for (let round = 0; round < 3; round++) {
+      const before = connections
+      // The answer to what was sent on this connection never comes.
+      onReady = () => {
+        end()
+        return true
+      }
+      await redis.kill()
+      await redis.start()
+      await until(() => connections > before)
+      onReady = () => false
+      end = listen()
+      await until(() => connections > before + 1)
+    }
+    end()
+  },
+)

@@ -22,6 +22,7 @@ import {
   toUiMessageStream,
   type AgUiIds,
 } from '../../src/ui.ts'
+import { service, serviceEngine } from '../runs/service.ts'
 import { partsOf, readBy, shownText } from './readers.ts'
 
 const weather = tool({
@@ -444,6 +445,22 @@ describe('the stream', () => {
     await reader.cancel()
     expect(closed).toBe(1)
     expect(adapter.openStreams).toBe(0)
+  })
+
+  test('is the same from the log of runs as from the run itself', async () => {
+    for (const words of ['hello', 'slow', 'pay', 'ask', 'hand', 'fail']) {
+      const { runs, open } = service()
+      open()
+      await runs.send('ada', words)
+      const run = streamChat(
+        serviceEngine(async () => 'seen'),
+        words,
+      )
+      const direct = await readBy(6, toUiMessageStream(run))
+      const logged = await readBy(6, toUiMessageStream(runs.follow('ada')))
+      expect(logged.message?.parts).toEqual(direct.message?.parts)
+      expect(logged.errors).toEqual(direct.errors)
+    }
   })
 
   test('of a session has the id that the saved conversation gives to its answer', async () => {

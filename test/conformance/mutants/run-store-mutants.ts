@@ -384,14 +384,14 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
   mutant(
     'a wake-up counts more than a command',
     'commands that wait make a session due when its lease is given back',
-    'const dueAt = record.inbox.length > 0 ? now : wakeAt',
-    'const dueAt = wakeAt ?? (record.inbox.length > 0 ? now : undefined)',
+    'const dueAt = record.inbox.length > 0 || stop ? now : wakeAt',
+    'const dueAt = stop ? now : (wakeAt ?? (record.inbox.length > 0 ? now : undefined))',
   ),
   mutant(
     'a release looks at the inbox before it writes',
     'a command that comes while a lease is given back does not sleep',
-    'const dueAt = record.inbox.length > 0 ? now : wakeAt',
-    'const dueAt = record.inbox.length > 0 ? now : wakeAt\n      await nextTurn()',
+    'const dueAt = record.inbox.length > 0 || stop ? now : wakeAt',
+    'const dueAt = record.inbox.length > 0 || stop ? now : wakeAt\n      await nextTurn()',
   ),
   mutant(
     'a session sleeps for ever',
@@ -459,8 +459,14 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
   mutant(
     'a release leaves the stop as it is',
     'a stop reaches the owner, and is over when the lease is given back',
-    'Object.assign(record, { owner: undefined, stop: false, dueAt })',
+    'Object.assign(record, { owner: undefined, stop, dueAt })',
     'Object.assign(record, { owner: undefined, dueAt })',
+  ),
+  mutant(
+    'a release until later forgets a stop',
+    'a stop that comes just before a release until later is kept',
+    'const stop = record.stop && wakeAt !== undefined',
+    'const stop = false',
   ),
   mutant(
     'a new owner does not hear of a stop',
