@@ -21,6 +21,7 @@ import {
   text,
 } from '../schema/checks.ts'
 import { isObject } from '../types/guards.ts'
+import type { JsonObject } from '../types/json.ts'
 import type { ModelRequest } from '../types/request.ts'
 import type { Warn } from '../types/warning.ts'
 import { partReader } from './decode-parts.ts'
@@ -43,7 +44,8 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): ChatAd
   return {
     provider,
     model: model.modelId,
-    identity: { options: fingerprint({ providerOptions, providerTools }) },
+    // They were checked to be JSON, or are only compared.
+    identity: () => toJsonValue({ providerOptions, providerTools }) as JsonObject,
     // The engine hands over a key that the caller gave, and looks for no other.
     key: { required: false, own: true },
     stream(request, call = {}) {
@@ -66,15 +68,6 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): ChatAd
       })
     },
   }
-}
-
-/** A number that tells values apart. Options and tools of a provider may hold a token, so they are not shown. */
-function fingerprint(value: unknown): number {
-  let hash = 0
-  for (const letter of JSON.stringify(toJsonValue(value))) {
-    hash = (Math.imul(hash, 31) + (letter.codePointAt(0) ?? 0)) | 0
-  }
-  return hash
 }
 
 function assertModel(model: unknown): asserts model is AiSdkModel {

@@ -164,11 +164,11 @@ function factsOfAll(members: readonly Member[]): AdapterFacts {
     // Each member has its own.
     key: undefined,
     server: undefined,
-    identity: {
+    identity: () => ({
       fallback: members.map(({ adapter: { provider, model: own, identity }, model }) =>
-        defined<JsonObject>({ provider, model: model ?? own, identity }),
+        defined<JsonObject>({ provider, model: model ?? own, identity: identity?.() }),
       ),
-    },
+    }),
   } satisfies Readonly<Record<keyof AdapterFacts, unknown>>)
 }
 

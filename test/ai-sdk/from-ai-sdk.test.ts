@@ -294,7 +294,7 @@ describe('in an engine', () => {
       { providerTools: { search: { id: 'parrot.search', args } } },
       { secrets: ['hush-secret'] },
     ].map((options) => fromAiSdk(playedModel([]), options))
-    expect(new Set(adapters.map(({ identity }) => JSON.stringify(identity))).size).toBe(4)
+    expect(new Set(adapters.map(({ identity }) => JSON.stringify(identity?.()))).size).toBe(4)
     for (const adapter of adapters) {
       expect(JSON.stringify(adapter) + inspect(adapter, { depth: 9 })).not.toContain('hush')
     }
