@@ -59,7 +59,6 @@ export async function connectMcp<Client extends McpClient>(
   let tools: readonly Tool[] = []
   let lists = 0
   let opening: Promise<void> | undefined
-  let closing: Promise<void> | undefined
 
   /** Connects and lists the tools, in time. A client that comes too late, or whose list is of no use, is closed. */
   const open = async (toolsOptions: McpToolsOptions): Promise<Client> => {
@@ -115,15 +114,15 @@ export async function connectMcp<Client extends McpClient>(
       return asPeer(client)
     },
   }
-  const close = (): Promise<void> => (closing ??= end())
-  const end = async (): Promise<void> => {
+  const close = async (): Promise<void> => {
+    if (ending.signal.aborted) return
     ending.abort(new Error('the MCP server is not connected'))
     const cancel = startTimer(clock, 2000, () => stop.abort())
     // A client that gives up does not wait for the end of its server. So it may connect first, and is closed then.
     await opening?.catch(nothing)
     // A server over HTTP is told that the session is over. One that does not answer is not waited for.
-    const told = asPeer(client).transport?.terminateSession?.()
-    await (told && unlessStopped(told, stop.signal).catch(nothing))
+    const told = (async () => asPeer(client).transport?.terminateSession?.())()
+    await unlessStopped(told, stop.signal).catch(nothing)
     cancel()
     await client.close()
   }
