@@ -73,7 +73,7 @@ describe.skipIf(missing)(`the engines of the guide${reasonToSkip ?? ''}`, () => 
       },
     })
     const script = (_text: string, results: number): Script =>
-      results === 0 ? [['tool_call', { name: 'meet', arguments: {} }]] : [['text', 'done']]
+      results === 0 ? [['tool_call', { id: 'c', name: 'meet', arguments: {} }]] : [['text', 'done']]
     const meeting = scriptedEngine(script, { tools: [meet] })
     const options = { engine: meeting, store: place.connect() }
     const { runs, close } = await runsOnPgBoss(options, serverUrl, `${place.schema}_engine`, 3)
