@@ -88,7 +88,7 @@ describe.each(wireFormats)('%s', (format) => {
   test('any script gives the same events', async () => {
     await fc.assert(
       fc.asyncProperty(script, (one) => demandSame(wire(format, [one]))),
-      { numRuns: 60 },
+      { numRuns: 40 },
     )
   })
 
@@ -101,7 +101,7 @@ describe.each(wireFormats)('%s', (format) => {
         const served = await outcomeOf(wire(format, scripts), request)
         expect(await answerOf(served)).toEqual(await answerOf(live))
       }),
-      { numRuns: 60 },
+      { numRuns: 40 },
     )
   })
 
@@ -133,7 +133,7 @@ describe.each(wireFormats)('%s', (format) => {
 
   test('answers that no provider has a reason to send give the same events', async () => {
     // In the last ones a block has one index in its pieces and another in its end.
-    const seeds = [...Array.from({ length: 120 }).keys(), 1116, 1630, 1979, 2077, 2245]
+    const seeds = [...Array.from({ length: 80 }).keys(), 1116, 1630, 1979, 2077, 2245]
     for (const seed of seeds) {
       const answer = hostileAnswer(format, seed)
       await demandSame(answeringAdapter(format, [answer])).catch((cause: unknown) => {
