@@ -90,7 +90,7 @@ export interface FallbackOptions {
  * response lists them, and an error has them as `causes`. The last error is the one that is thrown.
  *
  * Each adapter has its own key, found as an engine finds it. `apiKey` and `headers` of a call go to adapters of the first one's
- * provider only. Reasoning and provider items go to the provider that they came from. `requestTimeoutMs` and
+ * provider and server only. Reasoning and provider items go to the provider that they came from. `requestTimeoutMs` and
  * `streamTimeoutMs` count for each adapter.
  */
 export function fallback(
@@ -360,7 +360,7 @@ async function* memberBatches(
   try {
     wait()
     const { signal } = abort
-    const credentials = credentialsOf(fallback, adapter, options)
+    const credentials = credentialsOf(fallback.members, adapter, options)
     const inner: AdapterOptions = {
       ...options,
       ...credentials,
@@ -391,9 +391,9 @@ async function* memberBatches(
   }
 }
 
-/** What an adapter may see of the keys and headers of a call: those of its own provider. */
+/** What an adapter may see of the keys and headers of a call: those of its own provider, at the address of the first adapter. */
 function credentialsOf(
-  { facts }: Fallback,
+  [first]: readonly Member[],
   adapter: ChatAdapter,
   { apiKey, headers, keys }: AdapterOptions,
 ): {
@@ -401,12 +401,20 @@ function credentialsOf(
   readonly headers: AdapterOptions['headers']
   readonly keys: AdapterOptions['keys']
 } {
-  const isOwn = adapter.provider === facts.provider
+  const isOwn = first !== undefined && isSamePlace(adapter, first.adapter)
   const given = { apiKey: isOwn ? apiKey : undefined, keys }
   const own = isOwn ? headers : undefined
   return adapter.providers === undefined
     ? { apiKey: keyFor(adapter, given), headers: own, keys: undefined }
     : { ...given, headers: own }
+}
+
+/** Whether what was meant for one adapter may go to another: a name says nothing about who is behind an address. */
+function isSamePlace(adapter: ChatAdapter, first: ChatAdapter): boolean {
+  if (adapter === first) return true
+  // An adapter in front of several has no address of its own.
+  const isSingle = adapter.providers === undefined && first.providers === undefined
+  return isSingle && adapter.provider === first.provider && adapter.server === first.server
 }
 
 /** The request as one adapter gets it. */

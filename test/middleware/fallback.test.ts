@@ -534,6 +534,25 @@ describe('keys and headers', () => {
     ])
   })
 
+  test('an adapter at another address does not get those of the call, whatever its name', async () => {
+    const at = (server: string, script: Script) =>
+      renamed('alpha', { scripts: [script] }, { key, server })
+    const a = at('https://a.example', down)
+    const b = at('https://b.example', down)
+    const c = at('https://a.example', hello)
+    const options = { apiKey: 'k', headers: { x: 'y' } }
+    await generate(engineOf(fallback([a, b, c]), { keys: { alpha: 'found' } }), 'hi', options)
+    expect([a.seen, b.seen, c.seen]).toEqual([
+      [options],
+      [{ apiKey: 'found', headers: undefined }],
+      [options],
+    ])
+    const d = at('https://b.example', hello)
+    const nested = fallback([at('https://a.example', down), fallback([d])])
+    await generate(engineOf(nested, { keys: { alpha: 'found' } }), 'hi', options)
+    expect(d.seen).toEqual([{ apiKey: 'found', headers: undefined }])
+  })
+
   test('a fallback inside finds them too', async () => {
     const a = renamed('alpha', { scripts: [down] }, { key })
     const b = renamed('beta', { scripts: [down] }, { key })
@@ -772,9 +791,10 @@ describe('options', () => {
 describe('the kit', () => {
   describe('behind an adapter of the same provider that is down', () => {
     registerAround('openai_chat', (adapter) => {
-      const { provider } = adapter
+      const { provider, server } = adapter
       const isDown: ChatAdapter = {
         provider,
+        server,
         stream: (_request, { requestId } = {}) =>
           failing(new AdapterError('provider_unavailable', 'down', { provider, requestId })),
       }
