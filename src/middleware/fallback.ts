@@ -1,6 +1,6 @@
 import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
 import type { RetryOption } from '../contracts/options.ts'
-import { linkedAbort, unlessStopped } from '../core/abort.ts'
+import { linkedAbort, onAbort, unlessStopped } from '../core/abort.ts'
 import { keyFor } from '../core/keys.ts'
 import { retry, type RetryPlan } from '../core/retry.ts'
 import { withoutPartial } from '../core/telemetry.ts'
@@ -10,6 +10,7 @@ import {
   adapterErrorReasons,
   causeData,
   engineErrorReasons,
+  isAllmError,
   StreamError,
   streamErrorReasons,
   timedOutCall,
@@ -90,7 +91,7 @@ export interface FallbackOptions {
  * response lists them, and an error has them as `causes`. The last error is the one that is thrown.
  *
  * Each adapter has its own key, found as an engine finds it. `apiKey` and `headers` of a call go to adapters of the first one's
- * provider only. Reasoning and provider items go to the provider that they came from. `requestTimeoutMs` and
+ * provider and server only. Reasoning and provider items go to the provider that they came from. `requestTimeoutMs` and
  * `streamTimeoutMs` count for each adapter.
  */
 export function fallback(
@@ -178,8 +179,26 @@ interface Fallback extends FallbackOptions {
 }
 
 async function* askInTurn(fallback: Fallback, call: WrappedCall): AsyncGenerator<ModelBatch, void> {
-  const { members, afterFirstEvent = false } = fallback
   const failures: Failure[] = []
+  // Whoever stops the call has an error of its own, and does not wait for this one.
+  const unlink = onAbort(call.options.signal, () => {
+    const reason: unknown = call.options.signal.reason
+    if (!isAllmError(reason) || reason.causes.length > 0) return
+    Object.assign(reason, { causes: causesOf(failures) })
+  })
+  try {
+    yield* askEach(fallback, call, failures)
+  } finally {
+    unlink()
+  }
+}
+
+async function* askEach(
+  fallback: Fallback,
+  call: WrappedCall,
+  failures: Failure[],
+): AsyncGenerator<ModelBatch, void> {
+  const { members, afterFirstEvent = false } = fallback
   let begun = false
   let over = false
   for (const [at, member] of members.entries()) {
@@ -282,12 +301,22 @@ function marked(event: ModelEvent, provider: string, failures: readonly Failure[
 function withCauses(error: AnyAllmError, failures: readonly Failure[]): AnyAllmError {
   if (failures.length === 0) return error
   const { stack, cause } = error
-  const before = failures.flatMap((failure) => [...failure.error.causes, failure.error])
+  const before = causesOf(failures)
+  const told = before.map(({ reason, ...failed }) => {
+    const who = 'provider' in failed ? failed.provider : undefined
+    return `${who ?? 'another adapter'} failed: ${reason}`
+  })
   return Object.assign(errorFromJSON(error.toJSON()), {
+    message: `${error.message}; before it ${told.join(', ')}`,
     stack,
     causes: [...before, ...error.causes],
     ...(cause === undefined ? {} : { cause }),
   })
+}
+
+/** The failures of a call, and those before them, in their order. */
+function causesOf(failures: readonly Failure[]): readonly AnyAllmError[] {
+  return failures.flatMap(({ error }) => [...error.causes, error] as readonly AnyAllmError[])
 }
 
 function tellSwitch(call: WrappedCall, from: string, next: Member, error: AnyAllmError): void {
@@ -360,7 +389,7 @@ async function* memberBatches(
   try {
     wait()
     const { signal } = abort
-    const credentials = credentialsOf(fallback, adapter, options)
+    const credentials = credentialsOf(fallback.members, adapter, options)
     const inner: AdapterOptions = {
       ...options,
       ...credentials,
@@ -391,9 +420,9 @@ async function* memberBatches(
   }
 }
 
-/** What an adapter may see of the keys and headers of a call: those of its own provider. */
+/** What an adapter may see of the keys and headers of a call: those of its own provider, at the address of the first adapter. */
 function credentialsOf(
-  { facts }: Fallback,
+  [first]: readonly Member[],
   adapter: ChatAdapter,
   { apiKey, headers, keys }: AdapterOptions,
 ): {
@@ -401,12 +430,20 @@ function credentialsOf(
   readonly headers: AdapterOptions['headers']
   readonly keys: AdapterOptions['keys']
 } {
-  const isOwn = adapter.provider === facts.provider
+  const isOwn = first !== undefined && isSamePlace(adapter, first.adapter)
   const given = { apiKey: isOwn ? apiKey : undefined, keys }
   const own = isOwn ? headers : undefined
   return adapter.providers === undefined
     ? { apiKey: keyFor(adapter, given), headers: own, keys: undefined }
     : { ...given, headers: own }
+}
+
+/** Whether what was meant for one adapter may go to another: a name says nothing about who is behind an address. */
+function isSamePlace(adapter: ChatAdapter, first: ChatAdapter): boolean {
+  if (adapter === first) return true
+  // An adapter in front of several has no address of its own.
+  const isSingle = adapter.providers === undefined && first.providers === undefined
+  return isSingle && adapter.provider === first.provider && adapter.server === first.server
 }
 
 /** The request as one adapter gets it. */

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { createOpenAI } from '@ai-sdk/openai'
 import { wrapLanguageModel } from 'ai'
 import { createOpenAI as createOpenAI2 } from 'ai-sdk-openai-2'
@@ -284,15 +285,19 @@ describe('in an engine', () => {
     expect(limits).toEqual([{ requests: { remaining: 7 } }])
   })
 
-  test('adapters with other options are told apart, and no secret is in what tells them', () => {
-    const identities = [
-      fromAiSdk(playedModel([])),
-      fromAiSdk(playedModel([]), { providerOptions: { parrot: { store: false } } }),
-      fromAiSdk(playedModel([]), { providerTools: { search: { id: 'parrot.search', args: {} } } }),
-      fromAiSdk(playedModel([]), { secrets: ['hush'] }),
-    ].map(({ identity }) => JSON.stringify(identity?.()))
-    expect(new Set(identities).size).toBe(3)
-    expect(identities.join('')).not.toContain('hush')
+  test('adapters with other options are told apart, and show nothing of what they were made with', () => {
+    const args = { authorization: 'hush-tool' }
+    const adapters = [
+      {},
+      { providerOptions: { gateway: { byok: 'hush-option' } } },
+      { providerOptions: { gateway: { byok: 'hush-other' } } },
+      { providerTools: { search: { id: 'parrot.search', args } } },
+      { secrets: ['hush-secret'] },
+    ].map((options) => fromAiSdk(playedModel([]), options))
+    expect(new Set(adapters.map(({ identity }) => JSON.stringify(identity?.()))).size).toBe(4)
+    for (const adapter of adapters) {
+      expect(JSON.stringify(adapter) + inspect(adapter, { depth: 9 })).not.toContain('hush')
+    }
   })
 
   test('a structured answer is checked and typed', async () => {

@@ -174,7 +174,8 @@ describe('the last error', () => {
     )
     expect(error).toBeInstanceOf(AdapterError)
     expect(error).toMatchObject({ provider: 'gamma', reason: 'timeout' })
-    const { causes } = error as AdapterError
+    const { causes, message } = error as AdapterError
+    expect(message).toMatch(/; before it alpha failed: \w+, beta failed: \w+$/)
     expect(causes.map(({ kind, reason }) => [kind, reason])).toEqual([
       ['adapter', 'rate_limited'],
       ['adapter', 'provider_unavailable'],
@@ -208,6 +209,23 @@ describe('the last error', () => {
       type: 'error',
       error: { provider: 'beta', causes: [{ provider: 'alpha' }] },
     })
+  })
+
+  test('a call that is stopped in the middle keeps the failures before', async () => {
+    const stop = new AbortController()
+    const clock = virtualClock({ auto: false })
+    const a = renamed('alpha', { scripts: [down] })
+    const b = renamed('beta', {
+      script: () => [
+        ['delay', 1000],
+        ['text', 'late'],
+      ],
+    })
+    const engine = createEngine({ adapter: fallback([a, b]), clock, retry: false })
+    const call = generate(engine, 'hi', { signal: stop.signal }).catch((error: unknown) => error)
+    await clock.advance(500)
+    stop.abort()
+    expect(await call).toMatchObject({ reason: 'cancelled', causes: [{ provider: 'alpha' }] })
   })
 
   test('does not keep the causes of an earlier call, though the adapter throws the same error again', async () => {
@@ -534,6 +552,25 @@ describe('keys and headers', () => {
     ])
   })
 
+  test('an adapter at another address does not get those of the call, whatever its name', async () => {
+    const at = (server: string, script: Script) =>
+      renamed('alpha', { scripts: [script] }, { key, server })
+    const a = at('https://a.example', down)
+    const b = at('https://b.example', down)
+    const c = at('https://a.example', hello)
+    const options = { apiKey: 'k', headers: { x: 'y' } }
+    await generate(engineOf(fallback([a, b, c]), { keys: { alpha: 'found' } }), 'hi', options)
+    expect([a.seen, b.seen, c.seen]).toEqual([
+      [options],
+      [{ apiKey: 'found', headers: undefined }],
+      [options],
+    ])
+    const d = at('https://b.example', hello)
+    const nested = fallback([at('https://a.example', down), fallback([d])])
+    await generate(engineOf(nested, { keys: { alpha: 'found' } }), 'hi', options)
+    expect(d.seen).toEqual([{ apiKey: 'found', headers: undefined }])
+  })
+
   test('a fallback inside finds them too', async () => {
     const a = renamed('alpha', { scripts: [down] }, { key })
     const b = renamed('beta', { scripts: [down] }, { key })
@@ -772,9 +809,10 @@ describe('options', () => {
 describe('the kit', () => {
   describe('behind an adapter of the same provider that is down', () => {
     registerAround('openai_chat', (adapter) => {
-      const { provider } = adapter
+      const { provider, server } = adapter
       const isDown: ChatAdapter = {
         provider,
+        server,
         stream: (_request, { requestId } = {}) =>
           failing(new AdapterError('provider_unavailable', 'down', { provider, requestId })),
       }

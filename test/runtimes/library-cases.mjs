@@ -19,6 +19,7 @@ import {
   user,
 } from 'allm-ts'
 import { connectRun } from 'allm-ts/client'
+import { connectMcp, serveMcp } from 'allm-ts/mcp'
 import { record, replay, stringifyCassette } from 'allm-ts/middleware'
 import { openai } from 'allm-ts/openai'
 import { createRuns } from 'allm-ts/runs'
@@ -289,6 +290,28 @@ export const libraryCases = {
   'images are generated': async () => {
     const engine = createEngine({ imageAdapter: fakeImages({ script: [['ok', [pixel]]] }) })
     same((await generateImage(engine, 'a pixel')).images, [pixel])
+  },
+
+  'tools are served over MCP, and come back as tools': async () => {
+    const handlers = new Map()
+    const server = {
+      registerCapabilities: () => undefined,
+      getClientCapabilities: () => ({}),
+      setRequestHandler: (method, handler) => handlers.set(method, handler),
+    }
+    serveMcp([weather], server)
+    const send = (method) => (params) => handlers.get(method)({ params }, {})
+    const client = {
+      listTools: send('tools/list'),
+      callTool: send('tools/call'),
+      close: async () => undefined,
+    }
+    const connection = await connectMcp(async () => client, { prefix: 'mcp' })
+    const scripts = [[call('mcp_weather', { city: 'Ghent' })], [['text', 'It is 21 degrees.']]]
+    const engine = createEngine({ adapter: fake({ scripts }), tools: connection.tools })
+    const { thread } = await chat(engine, question)
+    same(thread.messages[2].content, '{"city":"Ghent","celsius":21}')
+    await connection.close()
   },
 
   'a sealed session is read with its secret only': async () => {

@@ -506,6 +506,31 @@ describe('the stream', () => {
     expect(reading.message?.metadata).toEqual({ startedAt: 1, ended: true })
   })
 
+  test('ends with an error if a function of the caller throws', async () => {
+    const told: unknown[] = []
+    const fail = (event?: StreamEvent): undefined => {
+      if (event?.type === 'message_started') return undefined
+      throw new Error('a mistake')
+    }
+    for (const options of [{ messageMetadata: fail }, { messageId: fail }]) {
+      const adapter = fake({
+        script: [
+          ['text', 'Hi'],
+          ['delay', 60_000],
+        ],
+      })
+      const run = streamChat(createEngine({ adapter, clock: virtualClock() }), 'x')
+      const stream = toUiMessageStream(run, {
+        ...options,
+        onError: (error) => void told.push(error),
+      })
+      const reading = await readBy(6, stream)
+      expect(reading.errors).toEqual(['the run ended with unknown'])
+      expect(adapter.openStreams).toBe(0)
+    }
+    expect(told).toMatchObject([{ message: 'a mistake' }, { message: 'a mistake' }])
+  })
+
   test('refuses options that it does not have, by name', () => {
     const run = streamChat(engineOf([['text', 'Hi']]), 'x')
     const options = { sendReasoning: true } as object
