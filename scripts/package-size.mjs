@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { resolve } from 'node:path'
 
 // The package holds the sources, so that "go to definition" shows code, and the modules twice: one by one for bundlers, bundled for Node.
-const limits = { files: 1200, bytes: 7_000_000 }
+const limits = { files: 1400, bytes: 8_800_000 }
 
 const root = resolve(import.meta.dirname, '..')
 const options = {

@@ -2,7 +2,7 @@
 // scripts/scale-model.mjs writes the tables and plots of docs/scale.md. Timings are figures, not tests. Needs a build, and the two servers.
 // usage: node scripts/scale.mjs [--sessions 1000000] [--logged 100000] [--runs 400] [--only table,postgres,redis]
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -358,9 +358,7 @@ function cpuOf(pids) {
 /** What one run costs Redis, on a server of its own that writes its journal. */
 async function onRedis() {
   const port = 20_000 + (process.pid % 20_000)
-  const folder = execFileSync('mktemp', ['-d', join(tmpdir(), 'allm-scale-XXXXXX')], {
-    encoding: 'utf8',
-  }).trim()
+  const folder = mkdtempSync(join(tmpdir(), 'allm-scale-'))
   const args = ['--port', `${port}`, '--dir', folder, '--appendonly', 'yes', '--save', '']
   const server = spawn('redis-server', [...args, '--bind', '127.0.0.1'], { stdio: 'ignore' })
   const client = new Redis(port, '127.0.0.1')
@@ -397,6 +395,6 @@ async function onRedis() {
     client.disconnect()
     readers.disconnect()
     server.kill('SIGKILL')
-    execFileSync('rm', ['-rf', folder])
+    rmSync(folder, { recursive: true })
   }
 }

@@ -62,6 +62,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
     'conformance',
     'stores',
     'images',
+    'mcp',
   ],
 }
 

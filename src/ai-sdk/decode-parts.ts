@@ -1,4 +1,4 @@
-import { AdapterError, StreamError, tooLongAnswer, type AllmError } from '../errors/errors.ts'
+import { AdapterError, StreamError, type AllmError } from '../errors/errors.ts'
 import { mapTexts } from '../errors/redact.ts'
 import { toJsonValue } from '../errors/to-json-value.ts'
 import type { CallSink } from '../http/answer.ts'
@@ -31,11 +31,10 @@ interface Reading {
   readonly warn: Warn
   /** The error for what a model reports or throws. */
   readonly fail: (error: unknown) => AllmError
-  readonly maxBytes: number
 }
 
 /** Makes the reader of one answer, which emits into `sink`. What ends the answer early is thrown. */
-export function partReader(sink: CallSink, { target, warn, fail, maxBytes }: Reading): PartReader {
+export function partReader(sink: CallSink, { target, warn, fail }: Reading): PartReader {
   const { provider, options } = target
   const message = messageBuilder(sink)
   const blockOf = openBlocks()
@@ -49,13 +48,6 @@ export function partReader(sink: CallSink, { target, warn, fail, maxBytes }: Rea
   /** The provider's word for the end of its answer, if a chunk had it. */
   let endWord: string | undefined
   let awaits: string | undefined
-  /** The characters of files and items. The gate counts those of deltas. */
-  let size = 0
-  const bounded = <Kept>(kept: Kept): Kept => {
-    size += JSON.stringify(kept).length
-    if (size > maxBytes) throw tooLongAnswer(sink, maxBytes, 0)
-    return kept
-  }
 
   const push = (part: Value): void => {
     const { type, id, delta, providerMetadata: metadata } = part
@@ -108,7 +100,7 @@ export function partReader(sink: CallSink, { target, warn, fail, maxBytes }: Rea
         if (!hosted.has(id)) message.callDelta(String(id), asText(delta))
         break
       case 'tool-call':
-        if (part['providerExecuted'] === true) message.item(bounded(itemOf(part)))
+        if (part['providerExecuted'] === true) message.item(itemOf(part))
         else {
           calls.add(part['toolCallId'])
           message.endCall(callOf(part, provider))
@@ -121,10 +113,10 @@ export function partReader(sink: CallSink, { target, warn, fail, maxBytes }: Rea
       case 'custom': {
         if (type === 'tool-approval-request') awaits = type
         const image = type === 'file' ? imageOf(part, provider) : undefined
-        if (image !== undefined) message.image(bounded(image))
+        if (image !== undefined) message.image(image)
         // A result that another one replaces, and what is in `message_started` already, are no content.
         else if (part['preliminary'] !== true && part['kind'] !== 'anthropic.message_start') {
-          message.item(bounded(itemOf(part)))
+          message.item(itemOf(part))
         }
         break
       }
@@ -299,6 +291,6 @@ function usageOf(value: unknown): Usage | undefined {
 function tell(value: unknown, warn: Warn): void {
   const { setting, feature, tool, details, message } = asObject(value) ?? {}
   const named = asText(setting ?? feature ?? asObject(tool)?.['name'])
-  const problem = asText(details ?? message) ?? 'the model does not take it'
+  const problem = asText(details ?? message) ?? 'it is not supported'
   warn(named === 'maxOutputTokens' ? 'maxTokens' : (named ?? 'request'), problem)
 }

@@ -121,7 +121,8 @@ function reported(error: unknown, facts: Value, { provider, now }: FailedCall): 
   })
 }
 
-function headersOf(value: unknown): Headers {
+/** The headers of a response, as a model tells them. */
+export function headersOf(value: unknown): Headers {
   try {
     return new Headers(Object(value) as Record<string, string>)
   } catch {

@@ -1,6 +1,9 @@
 import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
-import { AdapterError, defaultMaxResponseBytes, type AllmError } from '../errors/errors.ts'
+import { systemClock } from '../core/clock.ts'
+import { AdapterError, type AllmError } from '../errors/errors.ts'
+import { toJsonValue } from '../errors/to-json-value.ts'
 import type { CallSink } from '../http/answer.ts'
+import { rateLimitsOf } from '../http/rate-limits.ts'
 import { builtInProviders } from '../make/provider-options.ts'
 import { warningList } from '../providers/shared/call.ts'
 import { embeddedStream } from '../providers/shared/embedded-stream.ts'
@@ -18,11 +21,12 @@ import {
   text,
 } from '../schema/checks.ts'
 import { isObject } from '../types/guards.ts'
+import type { JsonObject } from '../types/json.ts'
 import type { ModelRequest } from '../types/request.ts'
 import type { Warn } from '../types/warning.ts'
 import { partReader } from './decode-parts.ts'
 import type { Value } from './echo.ts'
-import { modelFailure } from './failure.ts'
+import { headersOf, modelFailure } from './failure.ts'
 import type { AiSdkModel, AiSdkOptions, AiSdkTarget } from './model.ts'
 import { renderCall } from './render-call.ts'
 
@@ -35,10 +39,13 @@ import { renderCall } from './render-call.ts'
 export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): ChatAdapter {
   assertModel(model)
   assertValid('invalid_options', checkOptions(options))
+  const { providerOptions, providerTools } = options
   const { provider = providerOf(model), optionsName = model.provider.replace(/\..*/, '') } = options
   return {
     provider,
     model: model.modelId,
+    // They were checked to be JSON, or are only compared.
+    identity: () => toJsonValue({ providerOptions, providerTools }) as JsonObject,
     // The engine hands over a key that the caller gave, and looks for no other.
     key: { required: false, own: true },
     stream(request, call = {}) {
@@ -94,19 +101,19 @@ function modelFor(
   { withKey }: AiSdkOptions,
 ): AiSdkModel {
   if (asked !== model.modelId) {
-    throw unsupported(`the adapter is of ${model.modelId}: make another of ${asked}`)
+    throw new AdapterError(
+      'unsupported_feature',
+      `the adapter is of ${model.modelId}: make another of ${asked}`,
+    )
   }
   if (apiKey.trim() === '') return model
   if (withKey === undefined) {
-    throw unsupported('the model has a key of its own: an apiKey needs the option withKey')
+    const problem = 'the model has its own key: an apiKey needs withKey'
+    throw new AdapterError('unsupported_feature', problem)
   }
   const other = withKey(apiKey)
   assertModel(other)
   return other
-}
-
-function unsupported(problem: string): AdapterError {
-  return new AdapterError('unsupported_feature', problem)
 }
 
 /**
@@ -119,8 +126,7 @@ function ownHeaders(model: AiSdkModel): Readonly<Record<string, string>> {
     const headers = config.headers()
     // Headers that are still being made are not waited for.
     Promise.resolve(headers).catch(() => undefined)
-    const entries = Object.entries(Object(headers) as Record<string, unknown>)
-    return Object.fromEntries(entries.map(([name, value]) => [name, String(value)]))
+    return Object.fromEntries(new Headers(headers as Record<string, string>))
   } catch {
     // There is no such place, or no key. The call itself will say so.
     return {}
@@ -141,15 +147,15 @@ async function* answer(
     reader?.cancel().catch(() => undefined)
   }
   signal.addEventListener('abort', stop, { once: true })
+  const { clock = systemClock } = call
   const fail = (error: unknown): AllmError =>
     modelFailure(error, {
       ...sink,
       begun: parts.message.started,
       reading: reader !== undefined,
-      now: call.clock?.now(),
+      now: clock.now(),
     })
-  const { maxResponseBytes: maxBytes = defaultMaxResponseBytes } = call
-  const parts = partReader(sink, { target, warn, fail, maxBytes })
+  const parts = partReader(sink, { target, warn, fail })
   try {
     const rendered = await renderCall(request, target, warn)
     const options = {
@@ -160,9 +166,11 @@ async function* answer(
       includeRawChunks: true,
     }
     // Rendered for the version of this model.
-    const { stream, request: sent } = await model.doStream(options as never)
+    const { stream, request: sent, response } = await model.doStream(options as never)
     reader = stream.getReader()
     if (signal.aborted) stop()
+    const limits = rateLimitsOf(headersOf(response?.headers), clock.now())
+    if (limits !== undefined) call.onRateLimit?.(limits)
     // Some models leave it out without a warning. The text of a message has its quotes escaped.
     const body = rendered['reasoning'] === undefined ? undefined : JSON.stringify(sent?.body)
     if (body !== undefined && !/(?:reason|think|effort)\w*":/i.test(body)) {

@@ -12,6 +12,7 @@ export interface AiSdkModel {
   doStream(options: never): PromiseLike<{
     readonly stream: ReadableStream
     readonly request?: { readonly body?: unknown }
+    readonly response?: { readonly headers?: Readonly<Record<string, string>> }
   }>
 }
 

@@ -36,13 +36,16 @@ export async function renderCall(
     names: toolNames(request.messages),
     ids: toolIds((id) => (target.optionsName === 'anthropic' ? id.replaceAll(/[^\w-]/g, '_') : id)),
   }
-  leaveOut(request, ['promptCache'], { warn }, noPlace)
+  const isNew = target.version === 'v4'
+  leaveOut(request, isNew ? ['promptCache'] : ['promptCache', 'reasoning'], { warn }, noPlace)
+  const { effort, summary } = (isNew ? request.reasoning : undefined) ?? {}
+  if (summary === true) warn('reasoning.summary', `it is not sent${noPlace}`)
   // Every field of a request is decided about. A member that is `undefined` counts as absent.
   const fields = {
     tools: toolsOf(request, context, warn),
     toolChoice: choiceOf(request),
     responseFormat: formatOf(request),
-    reasoning: effortOf(request, context, warn),
+    reasoning: effort,
     providerOptions: optionsOf(request, context, target.options.providerOptions),
   } satisfies Record<Exclude<keyof ModelRequest, keyof typeof parameters | NotSent>, unknown>
   const settings = requestSettings(request, parameters, { warn })
@@ -99,16 +102,6 @@ function formatOf({ responseFormat }: ModelRequest): Value | undefined {
   if (responseFormat === undefined || responseFormat.type === 'text') return undefined
   const { name, schema } = responseFormat.type === 'json_schema' ? responseFormat : {}
   return { type: 'json', name, schema }
-}
-
-function effortOf(request: ModelRequest, { version }: Context, warn: Warn): string | undefined {
-  if (version !== 'v4') {
-    leaveOut(request, ['reasoning'], { warn }, noPlace)
-    return undefined
-  }
-  const { effort, summary } = request.reasoning ?? {}
-  if (summary === true) warn('reasoning.summary', `it is not sent${noPlace}`)
-  return effort
 }
 
 /** The options of a request, a message, a part or a tool, under the name that the AI SDK knows, over those that came with an answer. */

@@ -6,6 +6,8 @@ export interface OptionSpec {
   /** The placeholder of the value in the help, such as `<name>`. An option without it is a switch. */
   readonly value?: string
   readonly short?: string
+  /** It may be given several times, and all its values count. Of any other option the last value counts. */
+  readonly isList?: true
   readonly help: string
 }
 
@@ -18,6 +20,8 @@ export interface CommandCall {
   readonly positionals: readonly string[]
   /** The value of an option. An empty value counts as missing. */
   readonly text: (name: string) => string | undefined
+  /** All values of an option that may be given several times, without empty ones. */
+  readonly texts: (name: string) => readonly string[]
   /** Whether a switch is set. */
   readonly flag: (name: string) => boolean
 }

@@ -22,3 +22,6 @@ process.exitCode = await runProgram({
     return () => process.off(signal, listener)
   },
 })
+
+// A server over stdio has to end with its input, also when its tools keep something open.
+if (process.argv[2] === 'mcp') process.exit()

@@ -16,6 +16,7 @@ import { describeError } from './describe-error.ts'
 import { doctorCommand } from './doctor.ts'
 import { say, type Io } from './io.ts'
 import { testCommand } from './make-test.ts'
+import { mcpServeCommand } from './mcp-serve.ts'
 import { newAdapterCommand } from './new-adapter.ts'
 import { recordCommand } from './record.ts'
 import { replayCommand } from './replay.ts'
@@ -97,6 +98,7 @@ export const commands: readonly Command[] = [
   testCommand,
   sessionShowCommand,
   doctorCommand,
+  mcpServeCommand,
   newAdapterCommand,
 ]
 
@@ -163,10 +165,15 @@ function parseCommandLine(command: Command, args: readonly string[], io: Io): Co
     positionals,
     text: (name) => {
       const value = values[name]
-      return typeof value === 'string' && value !== '' ? value : undefined
+      return isSomeText(value) ? value : undefined
     },
+    texts: (name) => [values[name]].flat().filter(isSomeText),
     flag: (name) => values[name] === true,
   }
+}
+
+function isSomeText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
 }
 
 interface Parsed {
@@ -185,11 +192,12 @@ function parse(command: Command, args: readonly string[]): Parsed {
 
 function parserOptions(specs: OptionSpecs): NonNullable<ParseArgsConfig['options']> {
   return Object.fromEntries(
-    Object.entries({ ...specs, help: helpOption }).map(([name, { value, short }]) => [
+    Object.entries({ ...specs, help: helpOption }).map(([name, { value, short, isList }]) => [
       name,
       {
         type: value === undefined ? ('boolean' as const) : ('string' as const),
         ...(short === undefined ? {} : { short }),
+        ...(isList === undefined ? {} : { multiple: isList }),
       },
     ]),
   )

@@ -41,8 +41,16 @@ export const recordCommand: Command = {
       short: 'p',
       help: 'the port on 127.0.0.1; otherwise 8080, or any free one with a program',
     },
-    redact: { value: '<names>', help: 'leave out the values of these names: email,iban' },
-    'redact-pattern': { value: '<regex>', help: 'leave out the texts that match' },
+    redact: {
+      value: '<names>',
+      isList: true,
+      help: 'leave out the values of these names: email,iban; may be repeated',
+    },
+    'redact-pattern': {
+      value: '<regex>',
+      isList: true,
+      help: 'leave out the texts that match; may be repeated',
+    },
     'mask-secrets': { help: 'leave out what looks like a secret, instead of refusing to write it' },
     'no-check': { help: 'also pass on calls that the provider is known to refuse' },
   },
@@ -97,11 +105,7 @@ function startProxy(
 ): Promise<RecordingProxy> {
   const standard = call.positionals.length > 0 ? 0 : 8080
   const port = integerOption(call, 'port', [0, 65_535]) ?? standard
-  const pattern = call.text('redact-pattern')
-  const names = call
-    .text('redact')
-    ?.split(',')
-    .map((name) => name.trim())
+  const names = call.texts('redact').flatMap((list) => list.split(',').map((name) => name.trim()))
   const options: RecordingProxyOptions = {
     onNote,
     upstream: upstreamOf(call),
@@ -109,8 +113,8 @@ function startProxy(
     validateRequests: !call.flag('no-check'),
     secrets: call.flag('mask-secrets') ? 'mask' : 'refuse',
     redact: {
-      names: names?.filter((name) => name !== ''),
-      patterns: pattern === undefined ? undefined : [patternOf(pattern)],
+      names: names.filter((name) => name !== ''),
+      patterns: call.texts('redact-pattern').map(patternOf),
     },
   }
   return listening({ port }, () => createRecordingProxy(options))

@@ -42,8 +42,11 @@ export interface ChatAdapter {
    * or the headers of one to another, and keeps `requestTimeoutMs` and `streamTimeoutMs` for each by itself: an engine leaves that to it.
    */
   readonly providers?: readonly string[] | undefined
-  /** What makes its answers differ from those of another adapter of its provider, such as the address. No key. A cache has it in its keys. */
-  readonly identity?: JsonObject | undefined
+  /**
+   * What makes its answers differ from those of another adapter of its provider, such as the address. A cache has a digest of it in its keys. It is
+   * a function, so that a printed adapter does not show it.
+   */
+  readonly identity?: (() => JsonObject) | undefined
   /** The scheme, host and port that it calls, for telemetry. Nothing else of an address: that may hold a key. */
   readonly server?: string | undefined
   stream(request: ModelRequest, options?: AdapterOptions): AsyncIterable<readonly ModelEvent[]>

@@ -38,7 +38,7 @@ export interface GateFacts {
   readonly newId: NewId
   /** The messages before the answer. */
   readonly history?: readonly Message[] | undefined
-  /** The longest answer. The gate counts the characters of its deltas, each of which is at least one byte. */
+  /** The longest answer. The gate counts the characters of its deltas, images and items, each of which is at least one byte. */
   readonly maxResponseBytes?: number | undefined
 }
 
@@ -144,13 +144,15 @@ function pass(gate: Gate, event: ModelEvent): ModelEvent | undefined {
     case 'text_completed':
     case 'reasoning_completed':
       mustBeText(event.text, `the text of ${event.type}`)
-      return settleBlock(settleFields(event))
+      return settleBlock(gate, settleFields(event))
     case 'tool_call_started':
       return startCall(gate, event)
     case 'tool_call_completed':
       return endCall(gate, event)
     case 'image_completed':
-      return isLegalImage(gate, event.image) ? settleFields(event) : undefined
+      if (!isLegalImage(gate, event.image)) return undefined
+      if (event.image.type === 'base64') grow(gate, event.image.base64)
+      return settleFields(event)
     case 'raw_chunk': {
       const settledEvent = settleFields(event)
       return 'chunk' in settledEvent ? settledEvent : undefined
@@ -177,9 +179,13 @@ const notAnEvent = 'a value that is not a StreamEvent'
 const notAList = 'a value that is not a list of events; yield a single event as [event]'
 
 /** Without sources or an item that are not legal. */
-function settleBlock(event: EventOf<'text_completed' | 'reasoning_completed'>): ModelEvent {
+function settleBlock(
+  gate: Gate,
+  event: EventOf<'text_completed' | 'reasoning_completed'>,
+): ModelEvent {
   if (event.type === 'reasoning_completed') {
     const item = isPlainObject(event.item) ? event.item : undefined
+    if (item !== undefined) grow(gate, JSON.stringify(item))
     return sameOr(event, defined<typeof event>({ ...event, item }))
   }
   const isLegal = sourceIssues(event.sources).length === 0

@@ -13,8 +13,10 @@ import {
 import { thrownText } from '../errors/to-json-value.ts'
 import { attributed } from '../http/answer.ts'
 import { collectEventsSync } from '../run/read-stream.ts'
+import type { CauseData } from '../types/error-data.ts'
 import type { ModelEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
+import type { JsonObject } from '../types/json.ts'
 import type { ModelRequest } from '../types/request.ts'
 
 /** What an adapter says about itself: everything but its calls. */
@@ -122,7 +124,8 @@ async function* played(
       yield batch
     }
   } catch (error) {
-    if (exit.left) return
+    // What comes after the last event changes nothing.
+    if (exit.left || exit.over) return
     const failure = failureOf(error, call)
     if (sent === 0) throw failure
     exit.over = true
@@ -175,6 +178,14 @@ export async function* batchesOf(
       if (!isReading) await leaving
     }
   }
+}
+
+/** What the metadata of an error says when a `limit` has kept its call from the provider: the failure is not one of the provider. */
+export const unsent: JsonObject = { limit: 'not_sent' }
+
+/** Whether the call of an error has waited in a `limit` and was never sent. */
+export function isUnsent({ metadata }: CauseData): boolean {
+  return metadata?.['limit'] === unsent['limit']
 }
 
 /** Waits for something in a middleware, until the call is stopped or its `requestTimeoutMs` has passed. */

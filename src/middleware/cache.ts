@@ -148,7 +148,7 @@ function keyText(
   const sent = requestKeys
     .filter((name) => name !== 'metadata')
     .map((name) => [name, name === 'messages' ? request.messages.map(undated) : request[name]])
-  const adapter = [provider, providers, identity, model]
+  const adapter = [provider, providers, identity?.(), model]
   return JSON.stringify([entryVersion, adapter, sent, headers, includeRawChunks])
 }
 

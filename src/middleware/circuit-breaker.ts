@@ -24,6 +24,7 @@ import {
   batchesOf,
   factsOf,
   isOver,
+  isUnsent,
   tell,
   type AdapterFacts,
   type ModelBatch,
@@ -56,7 +57,7 @@ export interface CircuitBreakerOptions {
  * Stops calling a provider that fails.
  *
  * A failure is one of the provider: `provider_unavailable`, `rate_limited`, `timeout`, `network_error`, `malformed_response`, and an answer that breaks
- * off. A request that is wrong, a refused key and a call that its caller stopped are none. While the breaker is open, calls fail with
+ * off. A request that is wrong, a refused key, a call that its caller stopped and one that a `limit` inside has not sent are none. While the breaker is open, calls fail with
  * `provider_unavailable`, and `retryAfterMs` says when it will be half open. Then one call is let through: its first event
  * closes the breaker, its failure opens it again. Changes of the state are told to telemetry as `breaker`.
  */
@@ -126,7 +127,7 @@ async function* guardedCall(breaker: Breaker, call: WrappedCall): AsyncGenerator
     }
     if (isOpen) failed(breaker, call, period, truncated)
   } catch (error) {
-    if (isAllmError(error)) failed(breaker, call, period, causeData(error))
+    if (isOpen && isAllmError(error)) failed(breaker, call, period, causeData(error))
     throw error
   } finally {
     if (breaker.probe === call) breaker.probe = undefined
@@ -172,6 +173,8 @@ function answered(breaker: Breaker, call: WrappedCall, period: object): object {
 /** The call has failed. That opens the breaker if it was the probe, or one failure too many. */
 function failed(breaker: Breaker, call: WrappedCall, period: object, error: CauseData): void {
   if (breaker.period !== period) return
+  // What waited in our own queue says nothing about the provider.
+  if (isUnsent(error)) return
   if (!isFailure(error)) {
     // The provider has answered, though it has refused this request.
     if (error.status !== undefined) answered(breaker, call, period)

@@ -2,7 +2,8 @@ import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
 import type { RetryOption } from '../contracts/options.ts'
 import { linkedAbort, unlessStopped } from '../core/abort.ts'
 import { keyFor } from '../core/keys.ts'
-import { retry } from '../core/retry.ts'
+import { retry, type RetryPlan } from '../core/retry.ts'
+import { withoutPartial } from '../core/telemetry.ts'
 import { idleTimer } from '../core/timers.ts'
 import { errorFromJSON } from '../errors/error-json.ts'
 import {
@@ -89,7 +90,7 @@ export interface FallbackOptions {
  * response lists them, and an error has them as `causes`. The last error is the one that is thrown.
  *
  * Each adapter has its own key, found as an engine finds it. `apiKey` and `headers` of a call go to adapters of the first one's
- * provider only. Reasoning and provider items go to the provider that they came from. `requestTimeoutMs` and
+ * provider and server only. Reasoning and provider items go to the provider that they came from. `requestTimeoutMs` and
  * `streamTimeoutMs` count for each adapter.
  */
 export function fallback(
@@ -163,11 +164,11 @@ function factsOfAll(members: readonly Member[]): AdapterFacts {
     // Each member has its own.
     key: undefined,
     server: undefined,
-    identity: {
+    identity: () => ({
       fallback: members.map(({ adapter: { provider, model: own, identity }, model }) =>
-        defined<JsonObject>({ provider, model: model ?? own, identity }),
+        defined<JsonObject>({ provider, model: model ?? own, identity: identity?.() }),
       ),
-    },
+    }),
   } satisfies Readonly<Record<keyof AdapterFacts, unknown>>)
 }
 
@@ -180,6 +181,7 @@ async function* askInTurn(fallback: Fallback, call: WrappedCall): AsyncGenerator
   const { members, afterFirstEvent = false } = fallback
   const failures: Failure[] = []
   let begun = false
+  let over = false
   for (const [at, member] of members.entries()) {
     const next = members[at + 1]
     let provider = member.adapter.provider
@@ -193,12 +195,17 @@ async function* askInTurn(fallback: Fallback, call: WrappedCall): AsyncGenerator
         if (start?.type === 'message_started') ({ provider, usage } = start)
         if (before.length > 0) {
           begun = true
-          yield before.map((event) => marked(event, provider, failures))
+          over = error === undefined && isOver(before)
+          yield failures.length === 0
+            ? before
+            : before.map((event) => marked(event, provider, failures))
         }
         if (error !== undefined) throw error
       }
       return
     } catch (thrown) {
+      // The answer is complete.
+      if (over) return
       const { requestId, signal } = call.options
       const error = failureOf(thrown, { provider, requestId, signal })
       const isOpen = !begun || afterFirstEvent
@@ -258,7 +265,7 @@ async function nextOf(rest: AsyncGenerator<ModelBatch, void>): Promise<ModelBatc
 
 /** The end of an answer says who gave it, and who had failed before. */
 function marked(event: ModelEvent, provider: string, failures: readonly Failure[]): ModelEvent {
-  if (event.type !== 'message_completed' || failures.length === 0) return event
+  if (event.type !== 'message_completed') return event
   const inner = event.metadata?.['fallback']
   // The JSON of an error is plain data.
   const failed = failures.flatMap(({ error, usage }) => [
@@ -297,10 +304,15 @@ interface Opened {
 
 /** Asks one adapter until its first batch has come, with retries if they are wanted. */
 function openMember(fallback: Fallback, at: number, call: WrappedCall): Promise<Opened> {
-  const { retryEach = false } = fallback
+  const { members, facts, retryEach = false } = fallback
   const { clock, options } = call
+  const { provider, model } = members[at]?.adapter ?? facts
+  const onRetry: RetryPlan['onRetry'] = (failure, attempt, delayMs) => {
+    const error = withoutPartial(failure)
+    tell(call, { provider, model }, { name: 'retry', attempt, delayMs, error })
+  }
   return retry(
-    () => retryPlan(retryEach, { clock, signal: options.signal }),
+    () => retryPlan(retryEach, { clock, signal: options.signal, onRetry }),
     async () => {
       const rest = memberBatches(fallback, at, call)
       const first = await nextOf(rest)
@@ -348,7 +360,7 @@ async function* memberBatches(
   try {
     wait()
     const { signal } = abort
-    const credentials = credentialsOf(fallback, adapter, options)
+    const credentials = credentialsOf(fallback.members, adapter, options)
     const inner: AdapterOptions = {
       ...options,
       ...credentials,
@@ -379,9 +391,9 @@ async function* memberBatches(
   }
 }
 
-/** What an adapter may see of the keys and headers of a call: those of its own provider. */
+/** What an adapter may see of the keys and headers of a call: those of its own provider, at the address of the first adapter. */
 function credentialsOf(
-  { facts }: Fallback,
+  [first]: readonly Member[],
   adapter: ChatAdapter,
   { apiKey, headers, keys }: AdapterOptions,
 ): {
@@ -389,12 +401,20 @@ function credentialsOf(
   readonly headers: AdapterOptions['headers']
   readonly keys: AdapterOptions['keys']
 } {
-  const isOwn = adapter.provider === facts.provider
+  const isOwn = first !== undefined && isSamePlace(adapter, first.adapter)
   const given = { apiKey: isOwn ? apiKey : undefined, keys }
   const own = isOwn ? headers : undefined
   return adapter.providers === undefined
     ? { apiKey: keyFor(adapter, given), headers: own, keys: undefined }
     : { ...given, headers: own }
+}
+
+/** Whether what was meant for one adapter may go to another: a name says nothing about who is behind an address. */
+function isSamePlace(adapter: ChatAdapter, first: ChatAdapter): boolean {
+  if (adapter === first) return true
+  // An adapter in front of several has no address of its own.
+  const isSingle = adapter.providers === undefined && first.providers === undefined
+  return isSingle && adapter.provider === first.provider && adapter.server === first.server
 }
 
 /** The request as one adapter gets it. */

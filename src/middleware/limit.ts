@@ -1,11 +1,13 @@
 import type { ChatAdapter, RateLimit, RateLimits } from '../contracts/adapter.ts'
+import { onAbort } from '../core/abort.ts'
 import { startTimer, type CancelTimer } from '../core/clock.ts'
-import { causeData, isAllmError } from '../errors/errors.ts'
+import { AdapterError, causeData, isAllmError } from '../errors/errors.ts'
 import {
   assertValid,
   join,
   optionsOf,
   positiveInteger,
+  timeoutMs,
   within,
   type Check,
 } from '../schema/checks.ts'
@@ -18,6 +20,7 @@ import {
   batchesOf,
   factsOf,
   optionsAfterWait,
+  unsent,
   waitFor,
   type ModelBatch,
   type WrappedCall,
@@ -34,6 +37,12 @@ export interface LimitOptions {
    * its answer then replaces the estimate. A request that is larger than the limit waits until it is alone.
    */
   readonly tokensPerMinute?: number | undefined
+  /**
+   * How long a call may wait, in milliseconds. A call that would have to wait longer, as far as is known, or has waited so long, fails with `rate_limited` and
+   * is not sent. By default a call waits for a place as long as its `requestTimeoutMs` allows, but for what the provider asks at most
+   * 30 seconds, which is also the longest wait of an engine's retries.
+   */
+  readonly maxWaitMs?: number | undefined
 }
 
 /**
@@ -41,7 +50,8 @@ export interface LimitOptions {
  *
  * What the provider says counts too, where it is stricter: calls wait as long as the `Retry-After` of a refusal asks, and until the reset of a limit
  * of which nothing remains (`x-ratelimit-…`, `anthropic-ratelimit-…`). A call that waits can be stopped, and then counts for nothing.
- * Its wait is part of `requestTimeoutMs`. A place is free again as soon as its stream has ended, failed, or was stopped or left.
+ * Its wait is part of `requestTimeoutMs`. When the provider asks to wait longer than `maxWaitMs`, calls fail at once with `rate_limited` and
+ * `retryAfterMs`, so that a fallback can ask another one. A place is free again as soon as its stream has ended, failed, or was stopped or left.
  */
 export function limit(adapter: ChatAdapter, options: LimitOptions = {}): ChatAdapter {
   assertValid(
@@ -65,6 +75,7 @@ const limitOptions: Check = /* @__PURE__ */ optionsOf({
   concurrency: positiveInteger,
   requestsPerMinute: positiveInteger,
   tokensPerMinute: positiveInteger,
+  maxWaitMs: timeoutMs,
 } satisfies Readonly<Record<keyof LimitOptions, Check>>)
 
 interface Limiter {
@@ -89,6 +100,7 @@ interface Waiting {
   /** What it counts, once it was let in. */
   entry: Entry | undefined
   enter: ((entry: Entry) => void) | undefined
+  refuse: ((error: AdapterError) => void) | undefined
 }
 
 /** What was used at a moment. */
@@ -144,46 +156,113 @@ interface Spent {
   usage: Usage | undefined
 }
 
-/** Waits until the call may begin. Stopped while it waits, it leaves the queue and counts for nothing. */
+/** Waits until the call may begin. Stopped or refused while it waits, it leaves the queue and counts for nothing. */
 async function turnOf(limiter: Limiter, call: WrappedCall): Promise<Entry> {
-  const { queue } = limiter
+  const { queue, options } = limiter
+  const { maxWaitMs } = options
   let estimate: number | undefined
   const waiting: Waiting = {
     call,
     tokens: () => (estimate ??= estimatedTokens(call.request)),
     entry: undefined,
     enter: undefined,
+    refuse: undefined,
   }
-  const turn = new Promise<Entry>((resolve) => {
+  const turn = new Promise<Entry>((resolve, reject) => {
     waiting.enter = resolve
+    waiting.refuse = reject
   })
   queue.push(waiting)
+  const unlink = onAbort(call.options.signal, () => {
+    if (waiting.entry === undefined) explainTimeout(call, call.options.signal.reason)
+  })
+  const cancel =
+    maxWaitMs === undefined
+      ? undefined
+      : startTimer(call.clock, maxWaitMs, () => {
+          const ms = waitOf(limiter, waiting, call.clock.now())
+          if (waiting.entry === undefined) refuse(limiter, waiting, ms)
+        })
   admitNext(limiter)
   try {
     return await waitFor(turn, call)
   } catch (error) {
     const { entry } = waiting
-    if (entry === undefined) queue.splice(queue.indexOf(waiting), 1)
-    else {
+    if (entry === undefined) {
+      leave(limiter, waiting)
+      explainTimeout(call, error)
+    } else {
       // It was let in at the same moment.
       limiter.running--
       forget(limiter, entry)
     }
     admitNext(limiter)
     throw error
+  } finally {
+    cancel?.()
+    unlink()
   }
 }
+
+/** A timeout that ends a wait for a place says so: whoever made it cannot know. */
+function explainTimeout({ provider, clock, start }: WrappedCall, error: unknown): void {
+  if (!isAllmError(error) || error.kind !== 'adapter' || error.reason !== 'timeout') return
+  const message = `${provider} was not called: the call waited ${clock.now() - start} ms for a place in its limit, as long as requestTimeoutMs allows`
+  Object.assign(error, { message, metadata: { ...error.metadata, ...unsent } })
+}
+
+/** Ends the wait of a call with an error. `ms` is how long it would still have to wait, if that is known. */
+function refuse(limiter: Limiter, waiting: Waiting, ms: number): void {
+  const { provider, clock, start, options } = waiting.call
+  const { maxWaitMs = longestHoldMs } = limiter.options
+  const waited = clock.now() - start
+  const more = ms < Infinity ? ms : undefined
+  const why = [
+    `the call waited ${waited} ms for a place`,
+    ...(more === undefined ? [] : [`and would have to wait for ${more} ms more`]),
+  ].join(' ')
+  const message = `${provider} was not called: ${why}; maxWaitMs of its limit is ${maxWaitMs}`
+  const details = {
+    provider,
+    requestId: options.requestId,
+    retryAfterMs: more,
+    metadata: unsent,
+  }
+  leave(limiter, waiting)
+  waiting.refuse?.(new AdapterError('rate_limited', message, details))
+}
+
+function leave({ queue }: Limiter, waiting: Waiting): void {
+  const at = queue.indexOf(waiting)
+  if (at !== -1) queue.splice(at, 1)
+}
+
+/** How long calls wait for what the provider asks, unless the options say it. */
+const longestHoldMs = 30_000
 
 /** Lets in the calls whose turn has come. When the first one has to wait for a time, there is one timer for it. */
 function admitNext(limiter: Limiter): void {
   limiter.cancelTimer?.()
   limiter.cancelTimer = undefined
   const { queue } = limiter
+  refuseHeld(limiter)
   for (let [first] = queue; first !== undefined; [first] = queue) {
     const { clock } = first.call
-    const ms = waitOf(limiter, first, clock.now())
+    const now = clock.now()
+    if (isPast(first, now)) {
+      // Its timer is due and ends it.
+      queue.shift()
+      continue
+    }
+    const ms = waitOf(limiter, first, now)
+    if (isTooLong(limiter, first, ms)) {
+      refuse(limiter, first, ms)
+      continue
+    }
     if (ms > 0) {
-      if (ms < Infinity) limiter.cancelTimer = startTimer(clock, ms, () => admitNext(limiter))
+      const again = (): void => admitNext(limiter)
+      if (ms < Infinity)
+        limiter.cancelTimer = startTimer(clock, Math.min(ms, longestTimerMs), again)
       return
     }
     queue.shift()
@@ -191,6 +270,44 @@ function admitNext(limiter: Limiter): void {
     first.enter?.(first.entry)
   }
 }
+
+/** What the provider asks holds for every call that waits. */
+function refuseHeld(limiter: Limiter): void {
+  const [first] = limiter.queue
+  const ms = first === undefined ? 0 : heldFor(limiter, first.call.clock.now())
+  if (ms <= 0) return
+  const late = limiter.queue.filter((waiting) => ms > mostOf(limiter, waiting))
+  for (const waiting of late) refuse(limiter, waiting, ms)
+}
+
+/** How long the provider asks every call to wait. */
+function heldFor({ blockedUntil, known }: Limiter, now: number): number {
+  return Math.max(blockedUntil - now, waitForReset(known.requests, 1, now))
+}
+
+/** How long a call may still wait for what the provider asks. */
+function mostOf({ options: { maxWaitMs } }: Limiter, { call }: Waiting): number {
+  return maxWaitMs === undefined ? longestHoldMs : call.start + maxWaitMs - call.clock.now()
+}
+
+/** Whether the first call of the queue would wait longer than it may. Nobody knows how long another call takes. */
+function isTooLong(limiter: Limiter, waiting: Waiting, ms: number): boolean {
+  const { known, options } = limiter
+  if (ms === Infinity) return false
+  const isOwn = options.maxWaitMs !== undefined
+  const now = waiting.call.clock.now()
+  const held = isOwn ? ms : waitForReset(known.tokens, known.tokens ? waiting.tokens() : 0, now)
+  return held > mostOf(limiter, waiting)
+}
+
+/** Whether the time of a call is over, or it was stopped: it is not sent any more. */
+function isPast({ call: { options, start } }: Waiting, now: number): boolean {
+  const { requestTimeoutMs = Infinity, signal } = options
+  return signal.aborted || now - start >= requestTimeoutMs
+}
+
+/** A longer timer would fire at once. */
+const longestTimerMs = 2_147_483_647
 
 /** Counts a call that begins now. */
 function enterNow(limiter: Limiter, { call, tokens }: Waiting): Entry {

@@ -126,7 +126,7 @@ export function redactRequest(request: ModelRequest, redactor: Redactor): ModelR
     ...ofData(rest, redactor),
     ...(responseFormat === undefined ? {} : { responseFormat: ofSchema(responseFormat, redactor) }),
     tools: tools.map((tool) => once(tool, redactor, ofSchema)),
-    messages: messages.map((message) => once(message, redactor, redactMessage)),
+    messages: messages.map((message) => once(message, redactor, redactAsked)),
   }
 }
 
@@ -155,6 +155,23 @@ function asJson(value: object): JsonObject {
   return value as JsonObject
 }
 
+/** A message of a request. Its bytes are not kept. */
+function redactAsked(message: Message, redactor: Redactor): Message {
+  const { content } = message
+  const digests = typeof content === 'string' ? content : content.map(withoutBytes)
+  return redactMessage(digests === content ? message : { ...message, content: digests }, redactor)
+}
+
+function withoutBytes(part: Part): Part {
+  if (part.type === 'image' && part.image.type === 'base64') {
+    return { ...part, image: digested(part.image) }
+  }
+  if (part.type === 'file' && part.file.type === 'base64') {
+    return { ...part, file: digested(part.file) }
+  }
+  return part
+}
+
 /** The ids of calls stay as they are: they tie a result to its call, and must differ. */
 function redactMessage(message: Message, redactor: Redactor): Message {
   const { content, toolCalls, role, toolCallId, ...rest } = message
@@ -173,12 +190,8 @@ function redactMessage(message: Message, redactor: Redactor): Message {
 }
 
 function redactPart(part: Part, redactor: Redactor): Part {
-  if (part.type === 'image' && part.image.type === 'base64') {
-    return { ...part, image: digested(part.image) }
-  }
-  if (part.type === 'file' && part.file.type === 'base64') {
-    return { ...part, file: digested(part.file) }
-  }
+  // Bytes look like anything.
+  if (part.type === 'image' && part.image.type === 'base64') return part
   const { type, ...rest } = part
   const sealed = part.type === 'reasoning' ? opaqueOf(part.opaque, redactor) : {}
   return { type, ...ofData(rest, redactor), ...sealed } as Part // Only texts differ.

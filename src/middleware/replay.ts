@@ -191,7 +191,7 @@ function unknownRequest(tape: Tape, asked: ModelRequest, nearest: Candidate | un
 }
 
 /** A request in a few words: its last message. */
-function inShort({ messages }: ModelRequest): string {
+export function inShort({ messages }: ModelRequest): string {
   const last = messages.at(-1)
   if (last === undefined) return 'a request without messages'
   const text = messageText(last).replaceAll(/\s+/g, ' ')

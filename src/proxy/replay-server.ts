@@ -3,6 +3,7 @@ import { isAllmError } from '../errors/errors.ts'
 import type { Fetch } from '../http/call.ts'
 import { differencesOf, matchable, shownDifferences, type Difference } from '../middleware/match.ts'
 import { redactorOf, redactRequest } from '../middleware/redaction.ts'
+import { inShort } from '../middleware/replay.ts'
 import { anthropic } from '../providers/anthropic/anthropic.ts'
 import { gemini } from '../providers/gemini/gemini.ts'
 import { openaiChat, openaiResponses } from '../providers/openai/openai.ts'
@@ -23,7 +24,6 @@ import { parseCassette, type Cassette, type CassetteCall } from '../testing/cass
 import type { Script } from '../testing/script.ts'
 import { isObject, parseJson } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
-import { messageText } from '../types/message.ts'
 import type { ModelRequest } from '../types/request.ts'
 import { readRequest } from './read-request.ts'
 
@@ -198,12 +198,4 @@ function refused(message: string): Script {
   return [
     ['preflight_error', 'no_scripted_response', { message: `no_scripted_response: ${message}` }],
   ]
-}
-
-/** A request in a few words: its last message. */
-function inShort({ messages }: ModelRequest): string {
-  const last = messages.at(-1)
-  if (last === undefined) return 'a request without messages'
-  const text = messageText(last).replaceAll(/\s+/g, ' ')
-  return `${last.role}: ${JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)}`
 }

@@ -383,7 +383,13 @@ function eventResponse(events: Events, options: StreamOptions, init: HttpRespons
     const shown = options.show(event, { include })
     return shown && encoder.encode(`id: ${id}\ndata: ${JSON.stringify(shown)}\n\n`)
   })
-  const headers = new Headers(response.headers)
+  const headers = eventHeaders(response.headers)
+  return new Response(body, { ...response, headers })
+}
+
+/** The headers of a response of server-sent events, where the given ones leave them out. */
+export function eventHeaders(given?: ResponseInit['headers']): Headers {
+  const headers = new Headers(given)
   const defaults = {
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache',
@@ -393,7 +399,7 @@ function eventResponse(events: Events, options: StreamOptions, init: HttpRespons
   for (const [name, value] of Object.entries(defaults)) {
     if (!headers.has(name)) headers.set(name, value)
   }
-  return new Response(body, { ...response, headers })
+  return headers
 }
 
 function failed(error: unknown): StreamEvent {

@@ -58,16 +58,20 @@ export const gemini: WireRenderer = {
       },
       delta(index, text) {
         const block = plan.blocks[index]
-        if (block?.type !== 'text') return
+        // A thought with a signature is one part.
+        const isOpenThought = block?.type === 'reasoning' && block.opaque === undefined
+        if (block?.type !== 'text' && !isOpenThought) return
         const sofar = (sent.get(index) ?? '') + text
         sent.set(index, sofar)
+        if (isOpenThought) return emit({ text, thought: true })
         const last = sofar === block.text
         emit({ text, ...(last ? signatureFromNext(plan.blocks, index) : {}) })
       },
       close(index) {
         const type = plan.blocks[index]?.type
         if (type === 'tool_call') calls.close(index)
-        else if (type !== 'text') emitWhole(index)
+        // What was not sent in pieces is sent as a whole.
+        else if (type !== 'text' && !sent.has(index)) emitWhole(index)
       },
       finish: () => emit({ text: '' }, finishWord(plan)),
       fail(failure) {

@@ -35,6 +35,8 @@ export const openaiChat: WireRenderer = {
       const choice = { index: 0, delta, logprobs: null, finish_reason: finish }
       writer.event({ ...head, choices: [choice], ...tail })
     }
+    /** The pieces of reasoning blocks that were sent. */
+    const sent = new Map<number, string>()
     const toolIndex = new Map<number, number>()
     const toolDelta = (block: number, call: JsonObject): void =>
       chunk({ tool_calls: [{ index: toolIndex.get(block) ?? 0, ...call }] })
@@ -57,18 +59,25 @@ export const openaiChat: WireRenderer = {
             return chunk({ content: text })
           case 'tool_call':
             return toolDelta(block, { function: { arguments: text } })
-          case 'reasoning':
+          case 'reasoning': {
+            const sofar = (sent.get(block) ?? '') + text
+            sent.set(block, sofar)
+            const members = reasoningMembers(whole, text, sofar === whole.text)
+            if (members !== undefined) chunk(members)
+            return
+          }
           case 'image':
           case 'item':
           case undefined:
-            // Reasoning is sent whole when its block closes. Images and items cannot be sent.
+            // They cannot be sent.
             return
           default:
             return assertNever(whole)
         }
       },
       close(block) {
-        const members = reasoningMembers(plan.blocks[block])
+        // What has no text was not sent with it.
+        const members = sent.has(block) ? undefined : reasoningMembers(plan.blocks[block])
         if (members !== undefined) chunk(members)
       },
       finish() {
@@ -155,12 +164,16 @@ function joined(blocks: readonly PlanBlock[], type: PlanBlock['type']): string {
  * OpenAI has no such members. Compatible servers have `reasoning_content` or `reasoning`, chosen by opaque data `{field}`, and
  * `reasoning_details`, taken from opaque data `{reasoning_details}`.
  */
-function reasoningMembers(block: PlanBlock | undefined): JsonObject | undefined {
+function reasoningMembers(
+  block: PlanBlock | undefined,
+  piece: string = block?.text ?? '',
+  isLast = true,
+): JsonObject | undefined {
   if (block?.type !== 'reasoning') return undefined
   const { field, reasoning_details }: JsonObject = isObject(block.opaque) ? block.opaque : {}
-  const details = Array.isArray(reasoning_details) ? { reasoning_details } : {}
+  const details = isLast && Array.isArray(reasoning_details) ? { reasoning_details } : {}
   const plain = field === 'reasoning' || Array.isArray(reasoning_details)
-  const text = block.text === '' ? {} : { [plain ? 'reasoning' : 'reasoning_content']: block.text }
+  const text = piece === '' ? {} : { [plain ? 'reasoning' : 'reasoning_content']: piece }
   const members = { ...text, ...details }
   return Object.keys(members).length === 0 ? undefined : members
 }

@@ -164,8 +164,6 @@ interface ScriptRun {
   /** Counts raw chunks as well, emitted or not. */
   eventCount: number
   usage: Usage | undefined
-  /** The message of the script, if it has one. */
-  message: Message | undefined
   ended: boolean
 }
 
@@ -176,10 +174,7 @@ interface OpenBlock {
 
 function scriptRun(call: ScriptCall, script: Script): ScriptRun {
   const { provider, requestId = '', includeRawChunks = false } = call
-  const emit = (made: ModelEvent): void => {
-    const { message } = run
-    const replaced = made.type === 'message_completed' && message !== undefined
-    const event = replaced ? { ...made, message } : made
+  const emit = (event: ModelEvent): void => {
     run.eventCount++
     if (event.type === 'raw_chunk' && !includeRawChunks) return
     const last = run.waitMs === undefined ? run.sections.at(-1) : undefined
@@ -202,7 +197,6 @@ function scriptRun(call: ScriptCall, script: Script): ScriptRun {
     waitMs: undefined,
     eventCount: 0,
     usage: undefined,
-    message: undefined,
     ended: false,
   }
   return run
@@ -381,25 +375,29 @@ function addWait(run: ScriptRun, ms: number): void {
   run.waitMs = (run.waitMs ?? 0) + ms
 }
 
-/** Completes the open blocks, then the message. A call without any name has its id as its name. */
+/**
+ * Completes the open blocks, then the message. A call without any name has its id as its name. A message of the script's own is emitted as it
+ * is, and what stays open then is not completed.
+ */
 function finishMessage(
   run: ScriptRun,
   reason?: FinishReason,
   { rawFinishReason, metadata, sources, message }: ScriptedFinish = {},
 ): void {
   const builder = nextBlock(run)
+  run.ended = true
+  const usage = run.call.usage ?? run.usage
+  if (message !== undefined) {
+    builder.start()
+    const end = { finishReason: reason, rawFinishReason, metadata, message }
+    run.emit(responseEnd(defined<Partial<ModelResponse>>(end), message, usage))
+    return
+  }
   for (const [id, { name, raw }] of run.openCalls) {
     builder.endCall(scriptedCall({ id, name }, raw))
   }
-  const end = {
-    finishReason: reason ?? (builder.calls.length > 0 ? 'tool_calls' : 'stop'),
-    rawFinishReason,
-    usage: run.call.usage ?? run.usage,
-    metadata,
-  }
-  run.message = message
-  builder.finish(end, sources)
-  run.ended = true
+  const finishReason = reason ?? (builder.calls.length > 0 ? 'tool_calls' : 'stop')
+  builder.finish({ finishReason, rawFinishReason, usage, metadata }, sources)
 }
 
 /** Fails the message after its start. */

@@ -238,6 +238,7 @@ function endCall(draft: Draft, call: ToolCall): void {
 }
 
 function addFinish(draft: Draft, event: EventOf<'message_completed'>): void {
+  keepText(draft)
   const { entries } = draft
   const { finishReason, rawFinishReason, usage, metadata, message } = event
   if (usage !== undefined) entries.push(['usage', usage])

@@ -63,7 +63,7 @@ export interface ScriptedFinish {
   readonly metadata?: JsonObject
   /** The sources that came after their texts. */
   readonly sources?: readonly Source[]
-  /** The message, if it is not what the entries before make. */
+  /** The message, if it is not what the entries before make. What stays open is not completed then. */
   readonly message?: Message
 }
 

@@ -1,5 +1,6 @@
 import { startTimer, systemClock, type CancelTimer, type Clock } from '../core/clock.ts'
 import { errorToJSON } from '../errors/error-json.ts'
+import { eventHeaders } from '../run/run-stream.ts'
 import {
   anyFunction,
   assertValid,
@@ -39,7 +40,7 @@ export interface UiStreamOptions<
   readonly messageId?: string | (() => MaybeId | Promise<MaybeId>) | undefined
   /** Metadata of the message, asked for after every event. By default the last event gives `{ haltedReason, usage }`. */
   readonly messageMetadata?: ((event: StreamEvent) => unknown) | undefined
-  /** Told about every failure. The page gets the text that it returns, or else the reason of the failure (with `errors` its message). */
+  /** Told about every failure, and must not throw. The page gets the text that it returns, or else the reason of the failure (with `errors` its message). */
   readonly onError?: ((error: unknown) => unknown) | undefined
 }
 
@@ -111,7 +112,7 @@ export interface Pieces<Piece> {
 
 /** The chunks of events. */
 export function uiChunks(events: RunEvents, options: UiStreamOptions): Pieces<UiMessageChunk> {
-  const { originalMessages, onError } = options
+  const { originalMessages, messageMetadata, onError } = options
   // The stream of a session has it, the user's words included.
   const { session = (events as { session?: Session }).session } = options
   const last = originalMessages?.at(-1)
@@ -134,7 +135,13 @@ export function uiChunks(events: RunEvents, options: UiStreamOptions): Pieces<Ui
       const told = onError?.(thrown ?? error)
       return typeof told === 'string' ? told : settings.errorText(error)
     },
-    metadata: options.messageMetadata ?? ((event) => endMetadata(event, shows('usage'))),
+    metadata: (event) => {
+      // What has thrown once is not asked about its own failure.
+      if (thrown !== undefined) return undefined
+      return messageMetadata === undefined
+        ? endMetadata(event, shows('usage'))
+        : messageMetadata(event)
+    },
   })
   const turn = session && turnsOf(session).at(-1)
   const iterator = events[Symbol.asyncIterator]()
@@ -168,13 +175,14 @@ export function uiChunks(events: RunEvents, options: UiStreamOptions): Pieces<Ui
       try {
         let chunks = options.session === undefined ? [] : await start()
         while (chunks.length === 0) chunks = await read()
-        // Nothing more belongs to this message.
-        if (fold.isOver) leave().catch(() => undefined)
         return chunks
       } catch (error) {
         thrown = error
         const first: UiMessageChunk[] = isStarted ? [] : [{ type: 'start' }]
         return [...first, ...fold.add({ type: 'error', error: errorToJSON(error) })]
+      } finally {
+        // Nothing more belongs to this message.
+        if (fold.isOver) leave().catch(() => undefined)
       }
     },
     leave,
@@ -234,15 +242,6 @@ export function sseResponse(pieces: Pieces<object>, options: SseOptions, ending 
     },
     { highWaterMark: 0 },
   )
-  const headers = new Headers(options.headers)
-  const defaults = {
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache',
-    // Proxies would otherwise hold events back.
-    'x-accel-buffering': 'no',
-  }
-  for (const [name, value] of Object.entries(defaults)) {
-    if (!headers.has(name)) headers.set(name, value)
-  }
+  const headers = eventHeaders(options.headers)
   return new Response(body, defined<ResponseInit>({ status, statusText, headers }))
 }

@@ -86,7 +86,7 @@ export type BlockKind = 'text' | 'reasoning'
 /** Why a message ended. */
 export type UiFinishReason = 'stop' | 'length' | 'tool-calls' | 'content-filter' | 'error' | 'other'
 
-interface SourceUrl {
+type SourceUrl = {
   readonly type: 'source-url'
   readonly sourceId: string
   readonly url: string
@@ -94,7 +94,7 @@ interface SourceUrl {
   readonly providerMetadata?: SourcePlace
 }
 
-interface SourceDocument {
+type SourceDocument = {
   readonly type: 'source-document'
   readonly sourceId: string
   readonly mediaType: string
@@ -108,7 +108,7 @@ type SourcePlace = {
 }
 
 /** A file, as a chunk or a part. */
-export interface UiFile {
+export type UiFile = {
   readonly type: 'file'
   readonly url: string
   readonly mediaType: string
@@ -186,5 +186,5 @@ type ApprovalState =
 export interface UiMessageInput {
   readonly id: string
   readonly role: string
-  readonly parts: readonly { readonly type: string }[]
+  readonly parts: readonly { readonly type: string; readonly [member: string]: unknown }[]
 }

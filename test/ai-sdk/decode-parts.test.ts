@@ -298,7 +298,7 @@ describe('an answer', () => {
     [
       'v2',
       { type: 'unsupported-setting', setting: 'maxOutputTokens' },
-      { setting: 'maxTokens', problem: 'the model does not take it' },
+      { setting: 'maxTokens', problem: 'it is not supported' },
     ],
     [
       'v2',
@@ -308,7 +308,7 @@ describe('an answer', () => {
     [
       'v3',
       { type: 'unsupported', feature: 'topK' },
-      { setting: 'topK', problem: 'the model does not take it' },
+      { setting: 'topK', problem: 'it is not supported' },
     ],
     [
       'v3',

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { createOpenAI } from '@ai-sdk/openai'
 import { wrapLanguageModel } from 'ai'
 import { createOpenAI as createOpenAI2 } from 'ai-sdk-openai-2'
@@ -12,6 +13,7 @@ import {
   Session,
   streamGenerate,
   tool,
+  user,
   ValidationError,
 } from '../../src/index.ts'
 import { createFakeServer } from '../../src/server.ts'
@@ -95,7 +97,7 @@ describe('what a model has of its own', () => {
     for (const call of [generate(plain, 'hi', { apiKey: 'their-key' }), generate(keyed, 'hi')]) {
       await expect(call).rejects.toMatchObject({
         reason: 'unsupported_feature',
-        message: 'the model has a key of its own: an apiKey needs the option withKey',
+        message: 'the model has its own key: an apiKey needs withKey',
       })
     }
     expect(model.calls).toEqual([])
@@ -270,6 +272,32 @@ describe('in an engine', () => {
     const { session } = await Session.reply(other, Session.parse(saved), 'And now?')
     expect(session.status).toBe('completed')
     expect(JSON.stringify(server.requests)).not.toContain('seal')
+  })
+
+  test('the limits that a provider tells in its headers are told', async () => {
+    const headers = { 'x-ratelimit-remaining-requests': '7' }
+    const model = playedModel([[...said('ok'), finish()]], { headers })
+    const limits: unknown[] = []
+    const request = { messages: [user('hi')], tools: [], providerOptions: {}, metadata: {} }
+    const options = { onRateLimit: (told: unknown) => void limits.push(told) }
+    for await (const batch of fromAiSdk(model).stream(request, options))
+      expect(batch).not.toEqual([])
+    expect(limits).toEqual([{ requests: { remaining: 7 } }])
+  })
+
+  test('adapters with other options are told apart, and show nothing of what they were made with', () => {
+    const args = { authorization: 'hush-tool' }
+    const adapters = [
+      {},
+      { providerOptions: { gateway: { byok: 'hush-option' } } },
+      { providerOptions: { gateway: { byok: 'hush-other' } } },
+      { providerTools: { search: { id: 'parrot.search', args } } },
+      { secrets: ['hush-secret'] },
+    ].map((options) => fromAiSdk(playedModel([]), options))
+    expect(new Set(adapters.map(({ identity }) => JSON.stringify(identity?.()))).size).toBe(4)
+    for (const adapter of adapters) {
+      expect(JSON.stringify(adapter) + inspect(adapter, { depth: 9 })).not.toContain('hush')
+    }
   })
 
   test('a structured answer is checked and typed', async () => {

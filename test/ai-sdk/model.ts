@@ -30,6 +30,8 @@ interface PlaySettings extends Partial<Pick<AiSdkModel, 'provider' | 'supportedU
   readonly version?: Version
   /** The body that the model says it has sent. */
   readonly body?: unknown
+  /** The headers of its response. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** A model that plays lists of parts, one for each call. A part that is an `Error` breaks the stream. */
@@ -37,7 +39,13 @@ export function playedModel(
   answers: readonly (readonly unknown[])[],
   settings: PlaySettings = {},
 ): PlayedModel {
-  const { version = 'v3', provider = 'parrot.chat', supportedUrls = {}, body } = settings
+  const {
+    version = 'v3',
+    provider = 'parrot.chat',
+    supportedUrls = {},
+    body,
+    headers = {},
+  } = settings
   let next = 0
   const model: PlayedModel = {
     specificationVersion: version,
@@ -60,7 +68,7 @@ export function playedModel(
           model.cancelled++
         },
       })
-      return Promise.resolve({ stream, request: { body } })
+      return Promise.resolve({ stream, request: { body }, response: { headers } })
     },
   }
   return model

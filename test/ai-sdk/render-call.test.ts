@@ -67,7 +67,7 @@ describe('settings', () => {
       }),
     )
     expect(told).toEqual([
-      ['promptCache', 'tools.weather.strict', 'reasoning', 'parallelToolCalls'],
+      ['promptCache', 'reasoning', 'tools.weather.strict', 'parallelToolCalls'],
       ['promptCache', 'reasoning', 'parallelToolCalls'],
       ['promptCache', 'reasoning.summary', 'parallelToolCalls'],
     ])

@@ -95,6 +95,25 @@ describe('with a program', () => {
     expect(readFileSync(out, 'utf8')).not.toContain('token')
   })
 
+  test('every pattern and every list of names counts', async () => {
+    const { out, run } = await recorder()
+    const WORDS = 'Ann lives in Bern; {"a":1}'
+    const patterns = ['--redact-pattern', 'Ann', '--redact-pattern', 'Bern']
+    expect((await run({ WORDS }, patterns)).code).toBe(0)
+    expect(readFileSync(out, 'utf8')).toContain('[redacted] lives in [redacted]')
+    const names = ['--redact', 'email', '--redact', 'iban,phone']
+    const data = JSON.stringify({
+      email: 'ann@a.example',
+      iban: 'CH93',
+      phone: '079',
+      city: 'Bern',
+    })
+    expect((await run({ WORDS: data }, names)).code).toBe(0)
+    const text = readFileSync(out, 'utf8')
+    expect(text).toContain('Bern')
+    for (const hidden of ['ann@', 'CH93', '079']) expect(text).not.toContain(hidden)
+  })
+
   test('a call that the provider is known to refuse is refused here, unless told otherwise', async () => {
     const { server, run } = await recorder()
     const refused = await run({ MORE: '{"nonsense":1}' })

@@ -197,6 +197,26 @@ describe('ends the answer:', () => {
   })
 })
 
+test.each<[string, object]>([
+  [
+    'an image',
+    { type: 'image_completed', image: { type: 'base64', base64: png(), mimeType: 'image/png' } },
+  ],
+  [
+    'an item',
+    { type: 'reasoning_completed', text: '', item: { type: 'audio', data: 'a'.repeat(60) } },
+  ],
+])('%s counts as bytes of the answer', (_what, event) => {
+  const gate = eventGate({ ...facts, maxResponseBytes: 100 })
+  const events = [started, event, event] as readonly ModelEvent[]
+  expect(gate.settle(events)).toHaveLength(2)
+  expect(gate.problem).toMatchObject({ reason: 'too_large' })
+})
+
+function png(): string {
+  return 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+}
+
 test.each([[undefined], [null], [7], ['text'], [[]]])(
   '%o among events ends an answer as malformed_event',
   async (odd) => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { Fetch } from '../../src/http/call.ts'
 import {
   chat,
   createEngine,
@@ -12,6 +13,8 @@ import {
   type StreamEvent,
 } from '../../src/index.ts'
 import { cache, memoryCache, type CacheStore } from '../../src/middleware.ts'
+import { openaiChat, openaiResponses } from '../../src/openai.ts'
+import { renderWire, wireResponse } from '../../src/server.ts'
 import { collectEvents, fake, virtualClock, type Script } from '../../src/testing.ts'
 import { nextTurn } from '../../src/testing/virtual-clock.ts'
 import { registerAround } from './harnesses.ts'
@@ -309,6 +312,32 @@ describe('a store', () => {
     }
     expect((await generate(engine, 'hi')).outputText).toBe('Bye')
     expect((await generate(engine, 'hi')).outputText).toBe('Bye')
+  })
+
+  test('keeps the answers of adapters apart that have one provider and another address, API or model', async () => {
+    const store = new Map<string, string>()
+    const answers: Fetch = (url) =>
+      wireResponse(
+        renderWire(url.includes('responses') ? 'openai_responses' : 'openai_chat', hello, {
+          stream: true,
+        }),
+      )
+    const common = { apiKey: 'k', fetch: answers, model: 'm' }
+    const adapters = [
+      openaiChat(common),
+      openaiResponses(common),
+      openaiChat({ ...common, baseUrl: 'http://127.0.0.1:9/v1' }),
+      openaiChat({ ...common, model: 'n' }),
+      openaiChat({ ...common, organization: 'org' }),
+      openaiChat({ ...common, family: 'compatible' }),
+    ]
+    for (const adapter of adapters) await cache(adapter, { store }).generate?.(modelRequest('hi'))
+    expect(store.size).toBe(adapters.length)
+    // Another key is no other answer.
+    await cache(openaiChat({ ...common, apiKey: 'another' }), { store }).generate?.(
+      modelRequest('hi'),
+    )
+    expect(store.size).toBe(adapters.length)
   })
 
   test('that is slow has the answer when the call is over', async () => {

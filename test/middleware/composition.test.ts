@@ -138,6 +138,31 @@ describe.each(orders(Object.keys(wraps)).map((order) => [order.join('('), order]
   },
 )
 
+test.each(Object.entries(wraps))(
+  '%s: a failure after the end of an answer changes nothing',
+  async (_name, wrap) => {
+    const late: ChatAdapter = {
+      provider: 'fake',
+      async *stream(request, options) {
+        yield* fake({ script: answer }).stream(request, options)
+        throw new Error('the connection broke')
+      },
+    }
+    const clock = virtualClock()
+    const breaker = circuitBreaker(late, { failures: 1 })
+    for (const adapter of [wrap(late), wrap(breaker)]) {
+      const events: StreamEvent[] = []
+      for await (const batch of adapter.stream(modelRequest('hi'), { clock })) events.push(...batch)
+      expect(events.at(-1)?.type).toBe('message_completed')
+    }
+    expect(breaker.state).toBe('closed')
+    const spare = fake({ scripts: [] })
+    const adapter = fallback([wrap(late), spare], { afterFirstEvent: true, on: () => true })
+    expect((await adapter.generate?.(modelRequest('hi'), { clock }))?.outputText).toBe('Hello')
+    expect(spare.calls).toHaveLength(0)
+  },
+)
+
 test('a cache does not keep what a fallback had begun with another provider', async () => {
   const broken: Script = [
     ['text_delta', 'half'],

@@ -262,7 +262,16 @@ describe('the engine', () => {
     const policy = { maxAttempts: 2, baseDelayMs: 1000, jitterMs: 0 }
     const adapter = fallback([a, b], { retryEach: policy })
     const engine = createEngine({ adapter, clock, retry: false })
+    const told: unknown[] = []
+    const stop = onTelemetry((event) => {
+      if (event.name === 'retry') told.push([event.provider, event.attempt, event.delayMs])
+    })
     const response = await generate(engine, 'hi')
+    stop()
+    expect(told).toEqual([
+      ['alpha', 1, 1000],
+      ['beta', 1, 1000],
+    ])
     expect(response.provider).toBe('beta')
     expect([a.fake.calls.length, b.fake.calls.length]).toEqual([2, 2])
     expect(clock.now()).toBe(2000)
@@ -525,6 +534,25 @@ describe('keys and headers', () => {
     ])
   })
 
+  test('an adapter at another address does not get those of the call, whatever its name', async () => {
+    const at = (server: string, script: Script) =>
+      renamed('alpha', { scripts: [script] }, { key, server })
+    const a = at('https://a.example', down)
+    const b = at('https://b.example', down)
+    const c = at('https://a.example', hello)
+    const options = { apiKey: 'k', headers: { x: 'y' } }
+    await generate(engineOf(fallback([a, b, c]), { keys: { alpha: 'found' } }), 'hi', options)
+    expect([a.seen, b.seen, c.seen]).toEqual([
+      [options],
+      [{ apiKey: 'found', headers: undefined }],
+      [options],
+    ])
+    const d = at('https://b.example', hello)
+    const nested = fallback([at('https://a.example', down), fallback([d])])
+    await generate(engineOf(nested, { keys: { alpha: 'found' } }), 'hi', options)
+    expect(d.seen).toEqual([{ apiKey: 'found', headers: undefined }])
+  })
+
   test('a fallback inside finds them too', async () => {
     const a = renamed('alpha', { scripts: [down] }, { key })
     const b = renamed('beta', { scripts: [down] }, { key })
@@ -763,9 +791,10 @@ describe('options', () => {
 describe('the kit', () => {
   describe('behind an adapter of the same provider that is down', () => {
     registerAround('openai_chat', (adapter) => {
-      const { provider } = adapter
+      const { provider, server } = adapter
       const isDown: ChatAdapter = {
         provider,
+        server,
         stream: (_request, { requestId } = {}) =>
           failing(new AdapterError('provider_unavailable', 'down', { provider, requestId })),
       }

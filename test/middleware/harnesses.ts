@@ -26,7 +26,7 @@ function named(where: string): (name: string, run: () => Promise<void>) => void 
 }
 
 /** A harness whose adapter has something around it. */
-export function wrapped(harness: ChatHarness, wrap: Wrap): ChatHarness {
+function wrapped(harness: ChatHarness, wrap: Wrap): ChatHarness {
   return {
     ...harness,
     async start(script, options) {

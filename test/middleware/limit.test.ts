@@ -13,7 +13,7 @@ import {
   type Clock,
   type RateLimits,
 } from '../../src/index.ts'
-import { fallback, limit, type LimitOptions } from '../../src/middleware.ts'
+import { circuitBreaker, fallback, limit, type LimitOptions } from '../../src/middleware.ts'
 import { openai } from '../../src/openai.ts'
 import { renderWire, wireResponse, type WireFormat } from '../../src/server.ts'
 import { fake, virtualClock, type Script, type VirtualClock } from '../../src/testing.ts'
@@ -380,6 +380,7 @@ describe('what the provider says', () => {
   function wired(
     format: WireFormat,
     answers: readonly (Readonly<Record<string, string>> & { status?: string })[],
+    limits: LimitOptions = {},
   ) {
     const clock = virtualClock({ auto: false })
     const left = [...answers]
@@ -393,7 +394,7 @@ describe('what the provider says', () => {
     }
     const options = { apiKey: 'k', fetch, model: 'm' }
     const inner = format === 'anthropic' ? anthropic(options) : openai({ ...options, api: 'chat' })
-    const engine = createEngine({ adapter: limit(inner), clock, retry: false })
+    const engine = createEngine({ adapter: limit(inner, limits), clock, retry: false })
     return { clock, starts, ask: (text = 'hi') => generate(engine, text).catch(() => undefined) }
   }
 
@@ -436,6 +437,17 @@ describe('what the provider says', () => {
     expect(starts[0]).toBe(0)
     expect(starts[1]).toBe(10_000)
     expect(starts[2]).toBeGreaterThanOrEqual(10_000)
+  })
+
+  test('a reset that is years away is not waited for', async () => {
+    const headers = { 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '999d' }
+    const { clock, starts, ask } = wired('openai_chat', [headers])
+    await passes(clock, 0, [ask()])
+    const second = ask()
+    await clock.advance(0)
+    await second
+    expect(clock.now()).toBe(0)
+    expect(starts).toHaveLength(1)
   })
 
   test('calls that begin before the next answer are counted', async () => {
@@ -502,4 +514,116 @@ describe('the kit', () => {
   registerAround('openai_chat', (adapter) =>
     limit(adapter, { concurrency: 4, requestsPerMinute: 1000, tokensPerMinute: 1_000_000 }),
   )
+})
+
+describe('maxWaitMs', () => {
+  const busy: Script = [['preflight_error', 'rate_limited', { retryAfterMs: 300_000 }]]
+
+  test('a provider that asks to wait long is not waited for, and the spare answers', async () => {
+    const clock = virtualClock({ auto: false })
+    const inner = fake({ scripts: [busy] })
+    const breaker = circuitBreaker(limit(inner), { failures: 2 })
+    const spare = renamed('spare', { script: () => quick })
+    const engine = createEngine({ adapter: fallback([breaker, spare]), clock, retry: false })
+    const answers: (string | undefined)[] = []
+    for (const text of ['1', '2', '3', '4']) {
+      const { provider, metadata } = await generate(engine, text)
+      answers.push(provider)
+      const { failed } = metadata['fallback'] as { failed: readonly object[] }
+      expect(failed).toMatchObject([{ reason: 'rate_limited', retryAfterMs: 300_000 }])
+    }
+    expect(answers).toEqual(['spare', 'spare', 'spare', 'spare'])
+    expect(clock.now()).toBe(0)
+    expect(inner.calls).toHaveLength(1)
+    // What was not sent says nothing about the provider.
+    expect(breaker.state).toBe('closed')
+    expect(clock.pending).toBe(0)
+  })
+
+  test('calls that wait already are refused when the provider says it', async () => {
+    const clock = virtualClock({ auto: false })
+    const inner = fake({
+      scripts: [
+        [
+          ['delay', 1000],
+          ['failure', 'rate_limited', { retryAfterMs: 300_000 }],
+        ],
+      ],
+    })
+    const engine = createEngine({ adapter: limit(inner, { concurrency: 1 }), clock, retry: false })
+    const calls = ['1', '2', '3'].map((text) =>
+      generate(engine, text).catch((error: unknown) => errorToJSON(error)),
+    )
+    await clock.advance(1000)
+    expect(await Promise.all(calls)).toMatchObject([
+      { reason: 'rate_limited' },
+      { reason: 'rate_limited', retryAfterMs: 300_000 },
+      { reason: 'rate_limited', message: expect.stringContaining('waited 1000 ms for a place') },
+    ])
+    expect(inner.calls).toHaveLength(1)
+  })
+
+  test('bounds every wait when it is given', async () => {
+    const { clock, starts, ask } = limited(second, { requestsPerMinute: 1, maxWaitMs: 5000 })
+    const first = ask('1')
+    expect(await ask('2')).toBe('rate_limited')
+    expect(clock.now()).toBe(0)
+    await clock.advance(56_000)
+    await first
+    const third = ask('3')
+    await clock.advance(6000)
+    expect(await third).toBe('ab')
+    expect(starts.map(([text]) => text)).toEqual(['1', '3'])
+
+    const places = limited(second, { concurrency: 1, maxWaitMs: 500 })
+    const [running, late] = [places.ask('1'), places.ask('2')]
+    await places.clock.advance(500)
+    expect(await late).toBe('rate_limited')
+    await places.clock.advance(500)
+    expect(await running).toBe('ab')
+    expect(places.clock.pending).toBe(0)
+  })
+
+  test.each([0, -1, Number.NaN, '5'])('%j is refused', (maxWaitMs) => {
+    expect(() => limit(fake({ script: quick }), { maxWaitMs } as LimitOptions)).toThrow('maxWaitMs')
+  })
+})
+
+describe('time in the queue', () => {
+  test('is no failure of the provider: the error says it, and a breaker does not count it', async () => {
+    for (const isFallback of [false, true]) {
+      const clock = virtualClock({ auto: false })
+      const breaker = circuitBreaker(
+        limit(fake({ script: () => second }), { requestsPerMinute: 1 }),
+        { failures: 1 },
+      )
+      const adapter = isFallback ? fallback([breaker]) : breaker
+      const engine = createEngine({ adapter, clock, retry: false })
+      const first = generate(engine, '1')
+      const late = generate(engine, '2', { requestTimeoutMs: 3000 }).catch((error: unknown) =>
+        errorToJSON(error),
+      )
+      await clock.advance(3000)
+      await first
+      expect(await late).toMatchObject({
+        reason: 'timeout',
+        message: expect.stringContaining('waited 3000 ms for a place'),
+      })
+      expect(breaker.state).toBe('closed')
+    }
+  })
+
+  test('a call whose time is over is not sent, also when its turn comes in the same moment', async () => {
+    const { clock, inner, adapter, ask } = limited(second, { requestsPerMinute: 1 })
+    const first = ask('1')
+    await clock.advance(0)
+    const late = adapter
+      .generate?.(modelRequest('2'), { clock, requestTimeoutMs: 60_000 })
+      .catch((error: unknown) => errorToJSON(error).reason)
+    const next = ask('3')
+    await clock.advance(60_000)
+    await clock.advance(2000)
+    expect([await first, await late, await next]).toEqual(['ab', 'timeout', 'ab'])
+    expect(inner.calls).toHaveLength(2)
+  })
 })

@@ -19,6 +19,7 @@ import {
   user,
 } from 'allm-ts'
 import { connectRun } from 'allm-ts/client'
+import { connectMcp, serveMcp } from 'allm-ts/mcp'
 import { record, replay, stringifyCassette } from 'allm-ts/middleware'
 import { openai } from 'allm-ts/openai'
 import { createRuns } from 'allm-ts/runs'
@@ -31,6 +32,7 @@ import {
   virtualClock,
   withEngine,
 } from 'allm-ts/testing'
+import { resumeUiMessages, sendUiMessages, toAgUi } from 'allm-ts/ui'
 import { rejection, same, sentEvents, until } from './check.mjs'
 
 const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
@@ -179,6 +181,27 @@ export const libraryCases = {
     }
   },
 
+  'a run is served to pages of the AI SDK and of AG-UI': async () => {
+    const runs = createRuns({ engine: engineFor('Hello', ', Ada.'), store: memoryStore() })
+    const words = { id: 'u1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] }
+    const posted = await sendUiMessages(runs, 'ada', [words])
+    same(
+      (await posted.text()).includes('{"type":"text-delta","id":"text-1","delta":", Ada."}'),
+      true,
+    )
+    const resumed = await resumeUiMessages(runs, 'ada')
+    same((await resumed.text()).includes('"delta":"Hello, Ada."'), true)
+    const types = []
+    const stream = toAgUi(runs.follow('ada'), { threadId: 't', runId: 'r' }).getReader()
+    for (;;) {
+      const { done, value } = await stream.read()
+      if (done) break
+      types.push(value.type)
+    }
+    same([types[0], types.at(-1)], ['RUN_STARTED', 'RUN_FINISHED'])
+    await runs.close()
+  },
+
   'an abort ends a run at once and keeps the partial result': async () => {
     const adapter = fake({
       script: [
@@ -267,6 +290,28 @@ export const libraryCases = {
   'images are generated': async () => {
     const engine = createEngine({ imageAdapter: fakeImages({ script: [['ok', [pixel]]] }) })
     same((await generateImage(engine, 'a pixel')).images, [pixel])
+  },
+
+  'tools are served over MCP, and come back as tools': async () => {
+    const handlers = new Map()
+    const server = {
+      registerCapabilities: () => undefined,
+      getClientCapabilities: () => ({}),
+      setRequestHandler: (method, handler) => handlers.set(method, handler),
+    }
+    serveMcp([weather], server)
+    const send = (method) => (params) => handlers.get(method)({ params }, {})
+    const client = {
+      listTools: send('tools/list'),
+      callTool: send('tools/call'),
+      close: async () => undefined,
+    }
+    const connection = await connectMcp(async () => client, { prefix: 'mcp' })
+    const scripts = [[call('mcp_weather', { city: 'Ghent' })], [['text', 'It is 21 degrees.']]]
+    const engine = createEngine({ adapter: fake({ scripts }), tools: connection.tools })
+    const { thread } = await chat(engine, question)
+    same(thread.messages[2].content, '{"city":"Ghent","celsius":21}')
+    await connection.close()
   },
 
   'a sealed session is read with its secret only': async () => {

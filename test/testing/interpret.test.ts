@@ -439,12 +439,14 @@ describe('a script that says all of an answer', () => {
   })
 
   test('may have a message that is not what its entries make', () => {
-    const message = { role: 'assistant', content: 'No.' } as const
-    const response = foldToResponse([
-      ['text', 'Yes.'],
+    const message = { role: 'assistant', content: 'No.', metadata: { mine: 1 } } as const
+    const script: Script = [
+      ['text', 'Yes.', { more: true }],
       ['finish', 'stop', { message }],
-    ])
-    expect(response.message).toEqual(message)
+    ]
+    expect(foldToResponse(script).message).toEqual(message)
+    // What is open is not completed then.
+    expect(interpretAll(script)).toEqual([{ type: 'text_delta', delta: 'Yes.' }])
   })
 
   test('fails before its first event, if that is all it says', () => {

@@ -14,7 +14,9 @@ import { openDesk } from './desk.ts'
 
 // Whatever the client strips from an event or finds odd about it, it says in a warning.
 let warned: MockInstance
-beforeEach(() => (warned = vi.spyOn(console, 'warn').mockImplementation(() => undefined)))
+beforeEach(() => {
+  warned = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+})
 afterEach(() => {
   expect(warned.mock.calls).toEqual([])
   warned.mockRestore()

@@ -42,13 +42,13 @@ describe('fromUiMessages', () => {
       said(text('hi')),
       answered({ type: 'step-start' }, text('Hello.')),
       said(
-        { type: 'file', mediaType: 'image/png', url: png } as UiMessageInput['parts'][number],
+        { type: 'file', mediaType: 'image/png', url: png },
         {
           type: 'file',
           mediaType: 'application/pdf',
           filename: 'a.pdf',
           url: 'data:application/pdf;base64,JVBERi0=',
-        } as UiMessageInput['parts'][number],
+        },
         text('look'),
       ),
     ]
@@ -100,14 +100,14 @@ describe('fromUiMessages', () => {
   test('leaves out calls and their results unless they are accepted', () => {
     const message = answered(
       text('Let me see.'),
-      { type: 'reasoning', text: 'hm' } as UiMessageInput['parts'][number],
+      { type: 'reasoning', text: 'hm' },
       {
         type: 'tool-balance',
         toolCallId: 'c1',
         state: 'output-available',
         input: {},
         output: { euros: 1_000_000 },
-      } as UiMessageInput['parts'][number],
+      },
     )
     expect(fromUiMessages([said(text('rich?')), message])).toEqual([
       { role: 'user', content: 'rich?' },
@@ -121,14 +121,10 @@ describe('fromUiMessages', () => {
     ['no parts', [{ id: 'a', role: 'user' }], /messages\[0\]\.parts must be a list/],
     [
       'a part without a type',
-      [said({} as { type: string })],
+      [said({} as UiMessageInput['parts'][number])],
       /parts\[0\] must be a part with a type/,
     ],
-    [
-      'a text that is none',
-      [said({ type: 'text', text: 1 } as { type: string })],
-      /\.text must be a string/,
-    ],
+    ['a text that is none', [said({ type: 'text', text: 1 })], /\.text must be a string/],
     ['no words', [said({ type: 'step-start' })], /messages\[0\] has no text and no file/],
     [
       'a strange role',
@@ -138,20 +134,12 @@ describe('fromUiMessages', () => {
     ['a file without an address', [said({ type: 'file' })], /parts\[0\]\.url/],
     [
       'bytes that are none',
-      [
-        said({ type: 'file', mediaType: 'image/png', url: 'data:image/png;base64,!' } as {
-          type: string
-        }),
-      ],
+      [said({ type: 'file', mediaType: 'image/png', url: 'data:image/png;base64,!' })],
       /parts\[0\]\.url/,
     ],
     [
       'a script as an image',
-      [
-        said({ type: 'file', mediaType: 'image/png', url: 'javascript:alert(1)' } as {
-          type: string
-        }),
-      ],
+      [said({ type: 'file', mediaType: 'image/png', url: 'javascript:alert(1)' })],
       /parts\[0\]\.url/,
     ],
   ])('refuses %s by name', (_name, messages, problem) => {
@@ -252,10 +240,12 @@ describe('the round trip', () => {
   })
 
   test('marks calls that were left open in the middle, and leaves the last ones open', () => {
-    const open = (id: string): { type: string } =>
-      ({ type: 'tool-hand', toolCallId: id, state: 'input-available', input: { a: 1 } }) as {
-        type: string
-      }
+    const open = (id: string): UiMessageInput['parts'][number] => ({
+      type: 'tool-hand',
+      toolCallId: id,
+      state: 'input-available',
+      input: { a: 1 },
+    })
     const back = fromUiMessages(
       [said(text('x')), answered(open('c1'), { type: 'step-start' }, open('c2'))],
       { accept: ['tools'] },
@@ -286,14 +276,13 @@ describe('uiCommands', () => {
   })
 
   test('decides only about what the session waits for', async () => {
-    const decided = (id: string, approved: boolean): { type: string } =>
-      ({
-        type: 'tool-pay',
-        toolCallId: id,
-        state: 'approval-responded',
-        input: { euros: 1_000_000 },
-        approval: { id, approved },
-      }) as { type: string }
+    const decided = (id: string, approved: boolean): UiMessageInput['parts'][number] => ({
+      type: 'tool-pay',
+      toolCallId: id,
+      state: 'approval-responded',
+      input: { euros: 1_000_000 },
+      approval: { id, approved },
+    })
     const messages = [answered(decided('c2', true), decided('invented', true))]
     expect(uiCommands(messages, await waiting('pay'))).toEqual([
       { type: 'approve', toolCallId: 'c2' },
@@ -322,10 +311,13 @@ describe('uiCommands', () => {
   })
 
   test('takes results of calls that the page runs, and no others', async () => {
-    const part = (id: string, more: object): { type: string } =>
-      ({ type: 'dynamic-tool', toolName: 'hand', toolCallId: id, input: {}, ...more }) as {
-        type: string
-      }
+    const part = (id: string, more: object): UiMessageInput['parts'][number] => ({
+      type: 'dynamic-tool',
+      toolName: 'hand',
+      toolCallId: id,
+      input: {},
+      ...more,
+    })
     const session = await waiting('hand')
     const done = part('c4', { state: 'output-available', output: { stamped: true } })
     expect(uiCommands([answered(done)], session)).toEqual([

@@ -22,6 +22,7 @@ import {
   toUiMessageStream,
   type AgUiIds,
 } from '../../src/ui.ts'
+import { service, serviceEngine } from '../runs/service.ts'
 import { partsOf, readBy, shownText } from './readers.ts'
 
 const weather = tool({
@@ -446,6 +447,22 @@ describe('the stream', () => {
     expect(adapter.openStreams).toBe(0)
   })
 
+  test('is the same from the log of runs as from the run itself', async () => {
+    for (const words of ['hello', 'slow', 'pay', 'ask', 'hand', 'fail']) {
+      const { runs, open } = service()
+      open()
+      await runs.send('ada', words)
+      const run = streamChat(
+        serviceEngine(async () => 'seen'),
+        words,
+      )
+      const direct = await readBy(6, toUiMessageStream(run))
+      const logged = await readBy(6, toUiMessageStream(runs.follow('ada')))
+      expect(logged.message?.parts).toEqual(direct.message?.parts)
+      expect(logged.errors).toEqual(direct.errors)
+    }
+  })
+
   test('of a session has the id that the saved conversation gives to its answer', async () => {
     const first = await Session.start(engineOf([['text', 'One.']]), 'first')
     const stream = Session.streamReply(engineOf([['text', 'Two.']]), first.session, 'second')
@@ -487,6 +504,31 @@ describe('the stream', () => {
     const reading = await readBy(6, stream)
     expect(reading.errors).toEqual([])
     expect(reading.message?.metadata).toEqual({ startedAt: 1, ended: true })
+  })
+
+  test('ends with an error if a function of the caller throws', async () => {
+    const told: unknown[] = []
+    const fail = (event?: StreamEvent): undefined => {
+      if (event?.type === 'message_started') return undefined
+      throw new Error('a mistake')
+    }
+    for (const options of [{ messageMetadata: fail }, { messageId: fail }]) {
+      const adapter = fake({
+        script: [
+          ['text', 'Hi'],
+          ['delay', 60_000],
+        ],
+      })
+      const run = streamChat(createEngine({ adapter, clock: virtualClock() }), 'x')
+      const stream = toUiMessageStream(run, {
+        ...options,
+        onError: (error) => void told.push(error),
+      })
+      const reading = await readBy(6, stream)
+      expect(reading.errors).toEqual(['the run ended with unknown'])
+      expect(adapter.openStreams).toBe(0)
+    }
+    expect(told).toMatchObject([{ message: 'a mistake' }, { message: 'a mistake' }])
   })
 
   test('refuses options that it does not have, by name', () => {

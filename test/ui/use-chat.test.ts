@@ -8,6 +8,7 @@ import {
 } from 'ai'
 import { describe, expect, test } from 'vitest'
 import { createEngine, streamChat } from '../../src/index.ts'
+import { memoryStore } from '../../src/stores.ts'
 import { fake, virtualClock } from '../../src/testing.ts'
 import { fromUiMessages, toUiMessageResponse, toUiMessages } from '../../src/ui.ts'
 import { service } from '../runs/service.ts'
@@ -242,6 +243,53 @@ describe('useChat on runs', () => {
     expect(shown(again)).toEqual(shown(chat))
     const { session } = (await runs.get('ada')) ?? {}
     expect(session?.thread.messages).toHaveLength(2)
+  })
+})
+
+describe('useChat on runs elsewhere', () => {
+  test('a worker of another process answers, and the page does not see the difference', async () => {
+    const store = memoryStore()
+    const { runs } = service({}, { store, execute: false })
+    const other = service({}, { store })
+    await using worker = other.runs.work({ everyMs: 1 })
+    await using desk = await openRunsDesk(runs)
+    const chat = pageAt(desk, {
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+    })
+    await chat.sendMessage({ text: 'pay' })
+    await chat.addToolApprovalResponse({ id: 'c2', approved: true })
+    await settled(chat)
+    await chat.resumeStream()
+    expect(chat.error).toBeUndefined()
+    expect(shown(chat)).toEqual([
+      ['user', 'pay'],
+      ['assistant', 'tool-pay output-available', 'Done.'],
+    ])
+    expect(chat.lastMessage?.id).toBe('m0-answer')
+    expect(worker).toBeDefined()
+  })
+
+  test('a message that waits its turn gets its own answer, and nothing of the one before', async () => {
+    const { runs, open, reached } = service({}, { whenBusy: 'queue' })
+    await using desk = await openRunsDesk(runs)
+    const first = pageAt(desk)
+    const slow = first.sendMessage({ text: 'slow' })
+    await reached
+    const second = pageAt(desk)
+    const quick = second.sendMessage({ text: 'hello' })
+    while (desk.posted.length < 2) await new Promise(setImmediate)
+    open()
+    await Promise.all([slow, quick])
+    expect(shown(first).at(-1)).toEqual([
+      'assistant',
+      'Let me see.',
+      'tool-slow output-available',
+      'Done.',
+    ])
+    expect(shown(second)).toEqual([
+      ['user', 'hello'],
+      ['assistant', 'Hello, Ada.'],
+    ])
   })
 })
 

@@ -275,7 +275,7 @@ export function chatAdapter(wire: ProviderWire): ChatAdapter {
   return {
     provider,
     model,
-    identity: { baseUrl: withoutQuery(baseUrl), ...wire.headers, ...wire.identity },
+    identity: () => ({ baseUrl, ...wire.headers, ...wire.identity }),
     needsModel: wire.needsModel ?? true,
     key,
     server,
@@ -287,11 +287,6 @@ export function chatAdapter(wire: ProviderWire): ChatAdapter {
       return collectEventsSync(events)
     },
   }
-}
-
-/** A query may hold a key. */
-function withoutQuery(url: string): string {
-  return url.replace(/[?#].*$/, '')
 }
 
 function decodedStream(

@@ -24,8 +24,10 @@ export function failureParser(
     const failure = readFailure(json)
     const judged = judgeFailure(provider, failure, status)
     const requestId = headers.get('x-request-id') ?? headers.get('apim-request-id')
+    const retry = headers.get('x-should-retry')
     return defined<ReadFailure>({
       ...judged,
+      retryable: retry === 'false' ? false : (judged.retryable ?? (retry === 'true' || undefined)),
       message: failure.message === undefined ? undefined : judged.message,
       metadata: defined<JsonObject>({
         ...judged.metadata,

@@ -82,7 +82,7 @@ export const version = createOpenAI({ apiKey: 'none' })('any').specificationVers
 const late = 'the model writes its end when the connection closes'
 const noText = 'Chat Completions has one text, and calls beside it'
 const noThoughts = 'the package reads no reasoning from this API'
-const plainServer = 'the fake server does not speak this dialect'
+const plainServer = 'the fake server does not speak the dialect of this provider'
 
 /** The missing capabilities of a model that speaks Chat Completions. */
 export const chatMissing = {
@@ -160,7 +160,7 @@ export const providers: Readonly<Record<string, Provider>> = {
     validateRequests: false,
     ...(version === 'v4'
       ? { ownOption: (promptCacheKey) => ({ promptCacheKey }), missing: compatible }
-      : { missing: { ...compatible, settings: 'the package has no option that is a text' } }),
+      : { missing: { ...compatible, settings: 'the package of V3 has no option that is a text' } }),
   },
 }
 

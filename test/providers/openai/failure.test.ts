@@ -66,6 +66,22 @@ const refusals: readonly (readonly [number, JsonObject, string, boolean])[] = [
 ]
 
 describe.each(apis)('an error response of %s', (api) => {
+  test.each([
+    [503, {}, 'false', false],
+    [429, {}, 'false', false],
+    [409, {}, 'true', true],
+    [429, { code: 'insufficient_quota' }, 'true', false],
+    [503, {}, 'perhaps', true],
+  ])('%d %j with x-should-retry: %s', async (status, fields, word, retryable) => {
+    const headers = { 'x-should-retry': word }
+    const error = await failure(
+      api,
+      (response) => sendJson(response, body(fields), { status, headers }),
+      'stream',
+    )
+    expect(error).toMatchObject({ status, retryable })
+  })
+
   test.each(refusals)('%d %j is %s', async (status, said, reason, retryable) => {
     for (const how of ['stream', 'generate'] as const) {
       const error = await failure(api, (response) => sendJson(response, said, { status }), how)
