@@ -2,11 +2,19 @@ import { isUsersOwn } from '../run/view-event.ts'
 import { assertValid, optionsOf } from '../schema/checks.ts'
 import { isMark } from '../session/reduce.ts'
 import type { StreamEvent } from '../types/events.ts'
-import { defined } from '../types/guards.ts'
+import { defined, isObject } from '../types/guards.ts'
 import type { Message, ToolCall } from '../types/message.ts'
 import type { Session } from '../types/session.ts'
+import { toolParts } from './from-ui-messages.ts'
 import { chunkFold, pageChecks, pageSettings, uiFile, type PageOptions } from './to-chunks.ts'
-import type { AiSdkVersion, UiFile, UiMessage, UiMessageChunk, UiMessagePart } from './ui-types.ts'
+import type {
+  AiSdkVersion,
+  UiFile,
+  UiMessage,
+  UiMessageChunk,
+  UiMessageInput,
+  UiMessagePart,
+} from './ui-types.ts'
 
 const pageOptions = optionsOf(pageChecks)
 
@@ -139,6 +147,37 @@ export function turnsOf(conversation: Conversation): readonly Turn[] {
   return turns
 }
 
+/** What a page has of an answer. */
+export interface KnownTurn {
+  readonly turn: Turn
+  /** How many messages of the assistant it has. */
+  readonly count: number
+  /** The page has not got all of it: later messages, or what came of a decision. */
+  readonly lacks: boolean
+}
+
+/** The turn that a message of the assistant in a page belongs to, by its calls; `undefined` if there is none. */
+export function knownTurn(
+  conversation: Conversation,
+  message: UiMessageInput,
+): KnownTurn | undefined {
+  if (message.role !== 'assistant') return undefined
+  const tools = toolParts(message)
+  const ids = new Set(tools.map(({ id }) => id))
+  const isKnown = ({ toolCalls = [] }: Message): boolean => toolCalls.some(({ id }) => ids.has(id))
+  const turn = turnsOf(conversation).findLast(({ answers }) => answers.some(isKnown))
+  if (turn === undefined) return undefined
+  const types = message.parts.map((part) => (isObject(part) ? String(part['type']) : ''))
+  const lastCall = types.findLastIndex((type) => /^(tool-|dynamic-tool$)/.test(type))
+  // An answer that was written again has two steps in the page.
+  const later = types.filter(
+    (type, at) => at > lastCall && type === 'step-start' && types[at - 1] !== 'data-restart',
+  )
+  const count = turn.answers.findLastIndex(isKnown) + 1 + later.length
+  const isDecided = tools.some(({ part }) => part['state'] === 'approval-responded')
+  return { turn, count, lacks: isDecided || count < turn.answers.length }
+}
+
 /** The id of the answer to a turn. */
 export function answerId({ id }: Turn): string {
   return `${id}-answer`
@@ -150,10 +189,11 @@ export function callsOf(conversation: Conversation): ReadonlyMap<string, ToolCal
   return new Map(calls.map((call) => [call.id, call]))
 }
 
-/** The events that give the answer to a turn as it is now. The run may go on where they end. */
+/** The events that give the answer to a turn as it is now. The run may go on where they end. Of the first `count` messages only the outcomes of calls are told. */
 export function* answerEvents(
   conversation: Conversation,
   { answers }: Turn,
+  count = 0,
 ): Generator<StreamEvent, void> {
   const messages = messagesOf(conversation)
   const results = new Map(
@@ -161,8 +201,14 @@ export function* answerEvents(
   )
   const session = 'status' in conversation ? conversation : undefined
   const isUnderWay = session?.status === 'idle'
-  for (const message of answers) {
+  for (const [index, message] of answers.entries()) {
     const { content, toolCalls = [], metadata } = message
+    if (index < count) {
+      for (const call of toolCalls) {
+        yield* outcomeOf(call, results.get(call.id), session, isUnderWay)
+      }
+      continue
+    }
     const isLast = message === messages.findLast(({ role }) => role === 'assistant')
     const isOpen = isUnderWay && isLast && metadata?.['partial'] === true
     yield { type: 'message_started', requestId: '', provider: '' }
