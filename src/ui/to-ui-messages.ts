@@ -1,3 +1,4 @@
+import { deniedReason } from '../make/tool-messages.ts'
 import { isUsersOwn } from '../run/view-event.ts'
 import { assertValid, optionsOf } from '../schema/checks.ts'
 import { isMark } from '../session/reduce.ts'
@@ -30,6 +31,7 @@ export function toUiMessages<Version extends AiSdkVersion = 6>(
 ): UiMessage<Version>[] {
   assertValid('invalid_options', pageOptions(options))
   const settings = pageSettings(options)
+  const reasons = settings.shows('tool_results') ? reasonsOf(conversation) : new Map()
   const messages: UiMessage<Version>[] = []
   for (const turn of turnsOf(conversation)) {
     const { id, said } = turn
@@ -37,7 +39,7 @@ export function toUiMessages<Version extends AiSdkVersion = 6>(
     const fold = chunkFold(settings)
     const chunks = [...answerEvents(conversation, turn)].flatMap((event) => fold.add(event))
     if (chunks.length === 0) continue
-    messages.push({ id: answerId(turn), role: 'assistant', parts: partsOf(chunks) })
+    messages.push({ id: answerId(turn), role: 'assistant', parts: partsOf(chunks, reasons) })
   }
   return messages
 }
@@ -54,8 +56,22 @@ function wordsOf({ content }: Message): UiMessagePart[] {
   })
 }
 
+/** Why calls were denied, by their ids. Chunks do not tell it: the page that denied them knows. */
+function reasonsOf(conversation: Conversation): ReadonlyMap<string, string> {
+  return new Map(
+    messagesOf(conversation).flatMap((message): [string, string][] => {
+      const { metadata, toolCallId = metadata?.['lateResultOf'] } = message
+      const reason = metadata?.['denied'] === true ? deniedReason(message) : undefined
+      return reason === undefined ? [] : [[String(toolCallId), reason]]
+    }),
+  )
+}
+
 /** The parts that a page makes of chunks. */
-function partsOf(chunks: readonly UiMessageChunk[]): UiMessagePart[] {
+function partsOf(
+  chunks: readonly UiMessageChunk[],
+  reasons: ReadonlyMap<string, string>,
+): UiMessagePart[] {
   const parts: object[] = []
   /** The blocks and calls, by id. */
   const known = new Map<string, { text?: string }>()
@@ -102,6 +118,12 @@ function partsOf(chunks: readonly UiMessageChunk[]): UiMessagePart[] {
       case 'tool-output-available':
         set(chunk.toolCallId, { state: 'output-available', output: chunk.output })
         break
+      case 'tool-output-denied': {
+        const { toolCallId: id } = chunk
+        const approval = defined<object>({ id, approved: false, reason: reasons.get(id) })
+        set(id, { state: 'output-denied', approval })
+        break
+      }
       case 'tool-output-error':
         set(chunk.toolCallId, { state: 'output-error', errorText: chunk.errorText })
         break
@@ -263,7 +285,8 @@ function* outcomeOf(
     type: 'tool_result_encoded',
     id: toolCallId,
     content,
-    metadata: marks,
+    // A policy that denies is not told apart from a user.
+    metadata: marks['denied'] === true ? { ...marks, asked: true } : marks,
     interrupted,
   })
 }

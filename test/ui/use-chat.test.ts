@@ -110,6 +110,17 @@ describe('useChat on runs', () => {
     await validateUIMessages({ messages: chat.messages })
     const { session } = (await runs.get('ada')) ?? {}
     expect(JSON.stringify(session?.thread)).toContain('too dear')
+    // The same after a reload.
+    const messages: UIMessage[] = session ? toUiMessages(session) : []
+    await validateUIMessages({ messages })
+    expect(messages.at(-1)?.parts[1]).toMatchObject({
+      state: 'output-denied',
+      input: { euros: 3 },
+      approval: { id: 'c2', approved: false, reason: 'too dear' },
+    })
+    const back = pageAt(desk, { messages: messages.slice(0, 1) })
+    await back.resumeStream()
+    expect(shown(back)).toEqual(shown(chat))
   })
 
   test('answers a question by the next message', async () => {
