@@ -202,6 +202,8 @@ async function end() {
   await close()
   process.exit(0)
 }
+// A worker of BullMQ whose database is away when it starts does not try again.
+if (queue !== undefined) await work.waitUntilReady().catch(() => process.exit(0))
 writeSync(1, 'ready\n')
 
 /** The next line of the input. The process ends if there is none. */

@@ -332,14 +332,14 @@ function killEvery(ms) {
   }
 }
 
-/** Stops a random worker again and again, for two and a half leases. */
+/** Stops a random worker again and again, for two and a half leases. Two go on. */
 function pauseEvery(ms) {
   return async (state) => {
     const pauses = []
     while (!state.isOver) {
       await sleep(ms)
       const ready = state.slots.filter(({ isReady, isPaused }) => isReady && !isPaused)
-      if (ready.length > 1 && !state.isOver) pauses.push(pause(pick(ready), state))
+      if (ready.length > 2 && !state.isOver) pauses.push(pause(pick(ready), state))
     }
     await Promise.all(pauses)
   }
@@ -372,6 +372,7 @@ async function loseAll(state, journal) {
 
 /** Kills the database, and starts it after a second. */
 async function restartDatabase(state) {
+  while (!state.isOver && state.slots.some(({ isReady }) => !isReady)) await sleep(50)
   for (let round = 0; round < 3; round++) {
     await sleep(2500)
     if (state.isOver) return

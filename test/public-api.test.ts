@@ -69,6 +69,7 @@ const promised: Readonly<Record<string, string>> = {
     withEngine currentEngine crashAtEveryEvent`,
   './conformance': `streamAdapterCases adapterCases imageAdapterCases toolExecutorCases toolResultEncoderCases register`,
   './server': 'createFakeServer',
+  './ui': 'toUiMessageStream fromUiMessages toAgUi',
 }
 
 test.each(Object.entries(promised))('%s keeps its promised names', (entryPoint, names) => {

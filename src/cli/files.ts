@@ -1,5 +1,5 @@
-import { open, readdir, readFile, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { access, constants, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
 import { isAllmError } from '../errors/errors.ts'
 import { Session } from '../session/session.ts'
@@ -92,6 +92,16 @@ export async function writeTextFile(
   } catch (error) {
     await rm(next, { force: true })
     throw failure(`cannot ${verb} ${path}: ${readReason(error)}`, error)
+  }
+}
+
+/** Throws unless the folder of a file that will be written exists and may be written to. */
+export async function assertFolder(path: string): Promise<void> {
+  try {
+    await access(dirname(path), constants.W_OK)
+  } catch (error) {
+    const why = isMissing(error) ? 'there is no such folder' : readReason(error)
+    throw failure(`cannot write ${path}: ${why}`, error)
   }
 }
 

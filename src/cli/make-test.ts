@@ -26,6 +26,7 @@ export const testCommand: Command = {
   },
   notes: [
     'Without --tools and --engine, tools answer what was recorded. With them, no call of a tool may fail, also one that failed in the\nrecording: the test fails until the tool is mended.',
+    'Node 22.18 and newer import TypeScript by themselves. With an older one, run the test of a .ts module with node --import tsx --test,\nor write it with --runner vitest.',
   ],
   positionals: [1, 1],
   run,
@@ -52,6 +53,7 @@ async function run(call: CommandCall): Promise<number> {
     tools: moduleOf(call.text('tools'), out),
     engine: moduleOf(call.text('engine'), out),
   }
+  for (const name of ['tools', 'engine']) await assertModule(call.text(name), name)
   const text = cassetteToTest(cassette, options)
   if (out === '-') {
     io.stdout.write(text)
@@ -63,6 +65,13 @@ async function run(call: CommandCall): Promise<number> {
   await writeTextFile(out, text)
   const command = runner === 'node' ? `node --test ${out}` : `npx vitest run ${out}`
   say(io.stdout, `${out}: run it with ${command}\n`)
+  const [module] = (options.tools ?? options.engine ?? '').split('#')
+  if (runner === 'node' && /\.[cm]?tsx?$/.test(module ?? '')) {
+    say(
+      io.stdout,
+      `Node before 22.18 cannot import ${module}: run it with node --import tsx --test ${out}, or write it with --runner vitest\n`,
+    )
+  }
   return exitCodes.ok
 }
 
@@ -70,9 +79,20 @@ async function run(call: CommandCall): Promise<number> {
 function moduleOf(module: string | undefined, out: string): string | undefined {
   if (module === undefined) return undefined
   const [path = '', name] = module.split('#')
-  const isFile = /^\.{0,2}[\\/]|^[A-Za-z]:[\\/]|\.[cm]?[jt]sx?$/.test(path)
-  const found = isFile ? importOf(path, out) : path
+  const found = isFile(path) ? importOf(path, out) : path
   return name === undefined ? found : `${found}#${name}`
+}
+
+function isFile(module: string): boolean {
+  return /^\.{0,2}[\\/]|^[A-Za-z]:[\\/]|\.[cm]?[jt]sx?$/.test(module)
+}
+
+/** Throws if the file of a module does not exist. */
+async function assertModule(module: string | undefined, option: string): Promise<void> {
+  const [path = ''] = module?.split('#') ?? []
+  if (isFile(path) && !(await exists(path))) {
+    throw failure(`there is no module ${path} (--${option})`)
+  }
 }
 
 /** A file as a test at another place names it. */

@@ -1,12 +1,12 @@
 import { isAllmError } from '../errors/errors.ts'
-import { stringifyCassette } from '../middleware/cassette.ts'
+import { redactCassette, secretPatterns, stringifyCassette } from '../middleware/cassette.ts'
 import {
   createRecordingProxy,
   type RecordingProxy,
   type RecordingProxyOptions,
   type RequestNote,
 } from '../proxy/recording-proxy.ts'
-import type { Cassette } from '../testing/cassette.ts'
+import type { Cassette, CassetteCall } from '../testing/cassette.ts'
 import { runChild } from './child.ts'
 import {
   exitCodes,
@@ -16,7 +16,7 @@ import {
   type Command,
   type CommandCall,
 } from './command.ts'
-import { writeTextFile } from './files.ts'
+import { assertFolder, writeTextFile } from './files.ts'
 import { say, type Io } from './io.ts'
 import { defaultBaseUrls, isProviderName, providerNames, type ProviderName } from './provider.ts'
 import { listening, untilStopped } from './serve.ts'
@@ -65,6 +65,7 @@ export const recordCommand: Command = {
 async function run(call: CommandCall): Promise<number> {
   const { io, positionals: program } = call
   const out = call.text('out') ?? 'cassette.json'
+  await assertFolder(out)
   const notes = new Map<string, number>()
   const proxy = await startProxy(call, ({ type, method, path, reason }) => {
     const line = `${type.replace('_', ' ')}: ${method} ${path}: ${reason}`
@@ -93,10 +94,20 @@ async function run(call: CommandCall): Promise<number> {
     )
     return code
   }
+  const unreached = cassette.calls.filter(isUnreached).length
+  if (unreached > 0) {
+    const calls = unreached === 1 ? '1 call' : `${unreached} calls`
+    say(io.stderr, `allm: ${calls} failed: the provider could not be reached\n`)
+  }
   await writeCassette(out, cassette)
   const { length } = cassette.calls
   say(io.stderr, `allm: ${length === 1 ? '1 call' : `${length} calls`} in ${out}\n`)
   return code
+}
+
+/** Whether a call has no answer, because there was no connection. */
+function isUnreached({ script }: CassetteCall): boolean {
+  return script.some(([tag, reason]) => tag === 'failure' && reason === 'network_error')
 }
 
 function startProxy(
@@ -183,10 +194,26 @@ async function writeCassette(path: string, cassette: Cassette): Promise<void> {
     text = stringifyCassette(cassette)
   } catch (error) {
     if (!isAllmError(error)) throw error
+    const masked = await writeMasked(path, cassette)
+    const kept = masked === undefined ? '' : `; the calls are in ${masked}, without it`
     throw failure(
-      `${path} is not written: ${error.message}; pass --redact, --redact-pattern or --mask-secrets`,
+      `${path} is not written: ${error.message}, or pass --redact, --redact-pattern or --mask-secrets${kept}`,
       error,
     )
   }
   await writeTextFile(path, text)
+}
+
+/** A recording may have cost money: one that is refused is kept without what looks like a secret. Returns its file. */
+async function writeMasked(path: string, cassette: Cassette): Promise<string | undefined> {
+  const masked = `${path.replace(/\.json$/, '')}.masked.json`
+  let text: string
+  try {
+    text = stringifyCassette(redactCassette(cassette, { patterns: secretPatterns }))
+  } catch (error) {
+    if (!isAllmError(error)) throw error
+    return undefined
+  }
+  await writeTextFile(masked, text)
+  return masked
 }

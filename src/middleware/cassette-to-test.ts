@@ -145,9 +145,13 @@ function turnText(
   const failed = last?.failure !== undefined
   const result = index === 0 ? 'result' : `result${index + 1}`
   const before = index === 1 ? 'result' : `result${index}`
+  const isInstructed = turn.messages.some(({ role }) => role === 'system')
+  // An engine sends its own.
+  const ownInstructions =
+    engine !== undefined && isInstructed ? ".filter(({ role }) => role !== 'system')" : ''
   const input =
     index === 0
-      ? `${recording}.calls[0]?.request.messages ?? []`
+      ? `${recording}.calls[0]?.request.messages${ownInstructions} ?? []`
       : `[...${before}.thread.messages, ${turn.messages.map(userText).join(', ')}]`
   const options = [
     ...(own ? ["approve: () => 'run'"] : []),

@@ -1,6 +1,6 @@
 import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
 import type { RetryOption } from '../contracts/options.ts'
-import { linkedAbort, unlessStopped } from '../core/abort.ts'
+import { linkedAbort, onAbort, unlessStopped } from '../core/abort.ts'
 import { keyFor } from '../core/keys.ts'
 import { retry, type RetryPlan } from '../core/retry.ts'
 import { withoutPartial } from '../core/telemetry.ts'
@@ -10,6 +10,7 @@ import {
   adapterErrorReasons,
   causeData,
   engineErrorReasons,
+  isAllmError,
   StreamError,
   streamErrorReasons,
   timedOutCall,
@@ -178,8 +179,26 @@ interface Fallback extends FallbackOptions {
 }
 
 async function* askInTurn(fallback: Fallback, call: WrappedCall): AsyncGenerator<ModelBatch, void> {
-  const { members, afterFirstEvent = false } = fallback
   const failures: Failure[] = []
+  // Whoever stops the call has an error of its own, and does not wait for this one.
+  const unlink = onAbort(call.options.signal, () => {
+    const reason: unknown = call.options.signal.reason
+    if (!isAllmError(reason) || reason.causes.length > 0) return
+    Object.assign(reason, { causes: causesOf(failures) })
+  })
+  try {
+    yield* askEach(fallback, call, failures)
+  } finally {
+    unlink()
+  }
+}
+
+async function* askEach(
+  fallback: Fallback,
+  call: WrappedCall,
+  failures: Failure[],
+): AsyncGenerator<ModelBatch, void> {
+  const { members, afterFirstEvent = false } = fallback
   let begun = false
   let over = false
   for (const [at, member] of members.entries()) {
@@ -282,12 +301,22 @@ function marked(event: ModelEvent, provider: string, failures: readonly Failure[
 function withCauses(error: AnyAllmError, failures: readonly Failure[]): AnyAllmError {
   if (failures.length === 0) return error
   const { stack, cause } = error
-  const before = failures.flatMap((failure) => [...failure.error.causes, failure.error])
+  const before = causesOf(failures)
+  const told = before.map(({ reason, ...failed }) => {
+    const who = 'provider' in failed ? failed.provider : undefined
+    return `${who ?? 'another adapter'} failed: ${reason}`
+  })
   return Object.assign(errorFromJSON(error.toJSON()), {
+    message: `${error.message}; before it ${told.join(', ')}`,
     stack,
     causes: [...before, ...error.causes],
     ...(cause === undefined ? {} : { cause }),
   })
+}
+
+/** The failures of a call, and those before them, in their order. */
+function causesOf(failures: readonly Failure[]): readonly AnyAllmError[] {
+  return failures.flatMap(({ error }) => [...error.causes, error] as readonly AnyAllmError[])
 }
 
 function tellSwitch(call: WrappedCall, from: string, next: Member, error: AnyAllmError): void {

@@ -25,9 +25,11 @@ export const redacted = '[redacted]'
 export interface Redactor {
   /** A text that a person, a model or a tool wrote. Names count inside a text that is JSON. */
   readonly text: (text: string) => string
-  /** Data in which names count. */
+  /** Data in which names count, and may hold secrets themselves. */
   readonly data: <T extends JsonValue>(value: T) => T
-  /** A JSON Schema, in which a name is not one of a value. */
+  /** A part of a request or of a script, whose names are those of this library and stay, except in the data that it holds. */
+  readonly fields: <T extends JsonValue>(value: T) => T
+  /** A part with a JSON Schema, in which a name is not one of a value. */
   readonly schema: <T extends JsonValue>(value: T) => T
   /** What only its provider can read: the secrets of the call are removed by value, and nothing else. */
   readonly sealed: <T extends JsonValue>(value: T) => T
@@ -84,11 +86,25 @@ export function redactorOf(
   return {
     text,
     data: (value) => walk(value, text, isHidden),
-    schema: (value) => walk(value, plain, () => false),
+    fields: (value) => walk(value, text, isHidden, isData),
+    schema: (value) => walk(value, plain, () => false, isData),
     sealed: (value) => walk(value, clean, () => false),
     known: new WeakMap(),
   }
 }
+
+/** Whether the names inside of a field are not those of this library. */
+function isData(field: string): boolean {
+  return dataFields.has(field)
+}
+
+const dataFields: ReadonlySet<string> = new Set([
+  'arguments',
+  'item',
+  'metadata',
+  'providerOptions',
+  'schema',
+])
 
 /** The list or object in a text, if it is one that is not nested too deeply. */
 export function jsonIn(text: string): JsonValue | undefined {
@@ -97,26 +113,30 @@ export function jsonIn(text: string): JsonValue | undefined {
   return value === undefined || json(value).length > 0 ? undefined : (value as JsonValue)
 }
 
-/** A copy of a JSON value with its texts and names changed. What a hidden name stands for is left out. */
+/**
+ * A copy of a JSON value with its texts and names changed. What a hidden name stands for is left out. With `isFree` only names inside of
+ * the fields that it tells are changed.
+ */
 function walk<T extends JsonValue>(
   value: T,
   change: (text: string) => string,
   isHidden: (name: string) => boolean,
+  isFree?: (field: string) => boolean,
 ): T {
-  const visit = (member: JsonValue, hidden: boolean): JsonValue => {
+  const visit = (member: JsonValue, hidden: boolean, free: boolean): JsonValue => {
     if (typeof member === 'string') return hidden ? redacted : change(member)
     if (typeof member === 'number') return hidden ? redacted : member
     if (typeof member !== 'object' || member === null) return member
-    if (Array.isArray(member)) return member.map((item: JsonValue) => visit(item, hidden))
+    if (Array.isArray(member)) return member.map((item: JsonValue) => visit(item, hidden, free))
     return Object.fromEntries(
       Object.entries(member).map(([name, item]) => [
-        change(name),
-        visit(item, hidden || isHidden(name)),
+        free ? change(name) : name,
+        visit(item, hidden || isHidden(name), free || isFree?.(name) === true),
       ]),
     )
   }
   // The shape stays the same, except for numbers that were left out.
-  return visit(value, false) as T
+  return visit(value, false, isFree === undefined) as T
 }
 
 /** A request without secrets. The bytes of images and files become their length and a digest. */
@@ -142,8 +162,8 @@ function once<T extends object>(
   return clean as T // It was made from this value.
 }
 
-function ofData<T extends object>(value: T, { data }: Redactor): T {
-  return data(asJson(value)) as T // Only texts differ.
+function ofData<T extends object>(value: T, { fields }: Redactor): T {
+  return fields(asJson(value)) as T // Only texts differ.
 }
 
 function ofSchema<T extends object>(value: T, { schema }: Redactor): T {
@@ -380,9 +400,10 @@ function redactEntry(entry: ScriptEntry, redactor: Redactor): ScriptEntry {
       const { id, ...rest } = entry[1]
       return ['start', { ...(id === undefined ? {} : { id }), ...ofData(rest, redactor) }]
     }
+    case 'raw_chunk':
+      return ['raw_chunk', redactor.data(entry[1])]
     case 'text_end':
     case 'usage':
-    case 'raw_chunk':
     case 'failure':
     case 'error':
     case 'ok':
@@ -390,7 +411,7 @@ function redactEntry(entry: ScriptEntry, redactor: Redactor): ScriptEntry {
     case 'error_event':
     case 'stream_error':
       return entry.map((item: unknown, at) =>
-        at === 0 ? item : redactor.data(item as JsonValue),
+        at === 0 ? item : redactor.fields(item as JsonValue),
       ) as unknown as ScriptEntry // Only texts differ.
     default:
       return assertNever(entry)

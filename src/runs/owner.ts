@@ -196,8 +196,8 @@ export function createOwner(
           (state) => state.version === next.version && state.lastEventId === next.lastEventId,
         )
         stored = next
-        // A process that stood still may have lost its lease since. It learns that before it begins what it has saved the start of.
-        if (clock.now() - renewedAt > leaseMs) await renew()
+        // A process that stood still, or hardly moves, may have lost its lease since. It learns that before it begins what it has saved the start of.
+        if (clock.now() - renewedAt > leaseMs / 2) await renew()
         check()
       })
     },

@@ -1,6 +1,7 @@
 import { ValidationError } from '../errors/errors.ts'
 import {
   fine,
+  flag,
   isPlainObject,
   join,
   listOf,
@@ -17,6 +18,7 @@ import {
 } from '../schema/checks.ts'
 import type { Issue } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
+import { roles } from '../types/message.ts'
 import type { ModelRequest } from '../types/request.ts'
 import { checkScript } from './check-script.ts'
 import { toScript, type Script } from './script.ts'
@@ -170,14 +172,17 @@ const request: Check = (value) => {
   if (!isPlainObject(value)) return refuse('a request, which is an object', value)
   if (!isJson(value, maxDepth + requestDepth))
     return refuse(`JSON of at most ${maxDepth} levels`, value)
-  const { messages, tools = [], after = 0 } = value
-  const place = within('after', nonNegativeInteger(after))
-  const lists = join(
-    within('messages', listOf(message)(messages)),
-    within('tools', listOf(named)(tools)),
-  )
-  return join(lists, place)
+  return savedRequest(value)
 }
+
+/** A setting may have been left out of a recording, whatever its type is. */
+function orRedacted(check: Check): Check {
+  return (value) => (value === '[redacted]' ? fine : check(value))
+}
+
+const number: Check = orRedacted(must('a number', (value) => typeof value === 'number'))
+
+const object: Check = orRedacted(must('an object', isPlainObject))
 
 /** How deep the values of a request are in it: the arguments of a call of a message, or a part of its content. */
 const requestDepth = 8
@@ -195,7 +200,7 @@ const message: Check = (value) => {
   const parts = typeof content === 'string' ? fine : listOf(typed)(content)
   const calls = listOf(named)(toolCalls)
   return join(
-    within('role', text(role)),
+    within('role', oneOf(roles)(role)),
     join(within('content', parts), within('toolCalls', calls)),
   )
 }
@@ -210,22 +215,61 @@ const named: Check = must(
   (value) => isObject(value) && typeof value['name'] === 'string',
 )
 
+/** The types of the fields. What a model takes is the business of whoever sent it. */
+const savedRequest: Check = shapeOf<SavedCall['request']>(
+  { messages: listOf(message) },
+  {
+    after: nonNegativeInteger,
+    tools: listOf(named),
+    model: text,
+    toolChoice: text,
+    parallelToolCalls: orRedacted(flag),
+    temperature: number,
+    topP: number,
+    topK: number,
+    maxTokens: number,
+    stopSequences: listOf(text),
+    seed: number,
+    presencePenalty: number,
+    frequencyPenalty: number,
+    reasoning: object,
+    promptCache: orRedacted(
+      must('true or an object', (value) => value === true || isPlainObject(value)),
+    ),
+    responseFormat: typed,
+    providerOptions: object,
+    metadata: object,
+  },
+)
+
 const script: Check = (value) =>
   Array.isArray(value) ? checkScript(value) : refuse('a list of entries', value)
+
+const wellFormedCall: Check = shapeOf<CassetteCall>(
+  { provider: someText, request, script },
+  {
+    model: text,
+    format: oneOf(cassetteFormats),
+    cut: must('true, or absent', (value) => value === true),
+  },
+)
+
+/** An answer that was cut has no end. */
+const call: Check = (value) => {
+  const issues = wellFormedCall(value)
+  if (issues.length > 0 || !isObject(value) || value['cut'] !== true) return issues
+  const entries: unknown = value['script']
+  const at = Array.isArray(entries)
+    ? entries.findIndex((entry: unknown) => Array.isArray(entry) && entry[0] === 'finish')
+    : -1
+  const problem = 'must not be in a call that was cut: leave out cut, or this entry'
+  return at === -1 ? fine : [{ path: `script[${at}]`, problem }]
+}
 
 const cassette: Check = shapeOf<Cassette>(
   {
     version: must(`the number ${cassetteVersion}`, (value) => value === cassetteVersion),
-    calls: listOf(
-      shapeOf<CassetteCall>(
-        { provider: someText, request, script },
-        {
-          model: text,
-          format: oneOf(cassetteFormats),
-          cut: must('true, or absent', (value) => value === true),
-        },
-      ),
-    ),
+    calls: listOf(call),
   },
   {},
 )

@@ -16,6 +16,8 @@ import {
   within,
   type Check,
 } from '../schema/checks.ts'
+import { validateMessage } from '../schema/validate.ts'
+import type { Issue } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import type { Message, Part, Source, ToolCall } from '../types/message.ts'
@@ -159,7 +161,9 @@ function fromAssistant(
     const toolCalls = calls.map(({ call }) => call)
     step = { content: [], calls: [], sources: [] }
     if (content.length + toolCalls.length === 0) return
-    messages.push(assistantMessage(content, toolCalls, sources))
+    const message = assistantMessage(content, toolCalls, sources)
+    assertAt(path, validateMessage(message))
+    messages.push(message)
     for (const { call, part } of calls) {
       // Only the last calls can still be settled, by the option `approvals` of `chat`.
       if (isEnd && part['state'] === 'approval-responded') continue
@@ -203,11 +207,15 @@ function isTaken({ url, mediaType }: Fields, accepts: Accepts): boolean {
   return String(url).startsWith('data:') || accepts(isImage ? 'image_url' : 'file_url')
 }
 
+/** Throws the problems of what is at a path. */
+function assertAt(path: string, issues: readonly Issue[]): void {
+  const placed = issues.map(({ path: place, problem }) => ({ path: `${path}.${place}`, problem }))
+  assertValid('invalid_message', placed)
+}
+
 function callOf({ id, name, part }: UiToolPart, path: string): ToolCall {
   const { input = {} } = part
-  for (const key of ['input', 'output']) {
-    assertValid('invalid_message', within(path, within(key, json(part[key] ?? null))))
-  }
+  for (const key of ['input', 'output']) assertAt(path, within(key, json(part[key] ?? null)))
   return { id, name, arguments: isObject(input) ? (input as ToolCall['arguments']) : {} } // Just checked.
 }
 
@@ -246,7 +254,7 @@ export function toolParts({ parts }: Pick<UiMessageInput, 'parts'>): readonly Ui
     const { type, toolCallId: id, toolName } = value
     const isDynamic = type === 'dynamic-tool'
     const name = isDynamic ? toolName : /^tool-(.+)/s.exec(String(type))?.[1]
-    if (typeof name !== 'string' || typeof id !== 'string' || id === '') return []
+    if (typeof name !== 'string' || typeof id !== 'string' || !name || !id) return []
     return { id, name, part: value as Fields } // Its type is a string.
   })
 }

@@ -43,8 +43,17 @@ describe('allm test', () => {
     const { stdout } = await allm(['test', path, '-o', '-', '--tools', 'some-package'])
     expect(stdout).toContain("import * as tools from 'some-package'\n")
     const out = join(dirname(path), 'deep.test.mjs')
-    await allm(['test', path, '-o', out, '--engine', `${join(dirname(path), 'src/agent.ts')}#mine`])
-    expect(readFileSync(out, 'utf8')).toContain("import { mine as own } from './src/agent.ts'\n")
+    const agent = join(dirname(path), 'agent.ts')
+    const args = ['test', path, '-o', out, '--engine', `${agent}#mine`]
+    expect(await allm(args)).toMatchObject({
+      code: 1,
+      stderr: `allm: there is no module ${agent} (--engine)\n`,
+    })
+    expect(existsSync(out)).toBe(false)
+    writeFileSync(agent, '')
+    const { stdout: told } = await allm(args)
+    expect(readFileSync(out, 'utf8')).toContain("import { mine as own } from './agent.ts'\n")
+    expect(told).toContain(`node --import tsx --test ${out}, or write it with --runner vitest`)
   })
 
   test('a test that exists is replaced only with --force', async () => {

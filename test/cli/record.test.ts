@@ -89,6 +89,12 @@ describe('with a program', () => {
     expect(stderr).toContain('looks like a GitHub token')
     expect(stderr).toContain('--mask-secrets')
     expect(existsSync(out)).toBe(false)
+    // What was paid for is kept, without the secret.
+    const masked = out.replace('.json', '.masked.json')
+    expect(stderr).toContain(masked)
+    const kept = readFileSync(masked, 'utf8')
+    expect(parseCassette(kept).calls).toHaveLength(1)
+    expect(kept).toContain('my token is [redacted]')
     expect((await run(env, ['--mask-secrets'])).code).toBe(0)
     expect(readFileSync(out, 'utf8')).toContain('my token is [redacted]')
     expect((await run(env, ['--redact-pattern', 'my .*'])).code).toBe(0)
@@ -125,6 +131,24 @@ describe('with a program', () => {
     const passed = await run({ MORE: '{"nonsense":1}' }, ['--no-check'])
     expect(passed.stdout).toBe('400\n')
     expect(server.requests).toHaveLength(1)
+  })
+
+  test('a folder that is not there is told before the program runs', async () => {
+    const { out, server, run } = await recorder()
+    const nowhere = join(dirname(out), 'nodir', 'y.json')
+    expect(await run({}, ['-o', nowhere])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `allm: cannot write ${nowhere}: there is no such folder\n`,
+    })
+    expect(server.requests).toHaveLength(0)
+  })
+
+  test('a provider that cannot be reached is told', async () => {
+    const { server, run } = await recorder()
+    await server.close()
+    const { stderr } = await run({})
+    expect(stderr).toContain('allm: 1 call failed: the provider could not be reached\n')
   })
 
   test('a program that does not exist is one line', async () => {

@@ -15,8 +15,12 @@ import { StdioClientTransport as OldStdio } from '@modelcontextprotocol/sdk/clie
 import { StreamableHTTPClientTransport as OldHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createEngine, Session, streamChat, type Tool } from '../../src/index.ts'
-import { connectMcp, type McpConnectOptions, type McpConnection } from '../../src/mcp.ts'
+import { anthropic } from '../../src/anthropic.ts'
+import { gemini } from '../../src/gemini.ts'
+import { chat, createEngine, Session, streamChat, type Tool } from '../../src/index.ts'
+import { connectMcp, mcpTools, type McpConnectOptions, type McpConnection } from '../../src/mcp.ts'
+import { openaiChat, openaiResponses } from '../../src/openai.ts'
+import { createFakeServer } from '../../src/server.ts'
 import { collectEvents, fake } from '../../src/testing.ts'
 import { root } from '../support/root.ts'
 import { packages, resultOfCall, until } from './pairs.ts'
@@ -107,7 +111,7 @@ async function kill(child: ChildProcess): Promise<void> {
 
 describe.each(packages)('%s and server-everything', (which) => {
   let http: Awaited<ReturnType<typeof startHttp>>
-  const connections: McpConnection[] = []
+  const connections: McpConnection<NewClient | OldClient>[] = []
   const pids: number[] = []
 
   beforeAll(async () => {
@@ -134,6 +138,27 @@ describe.each(packages)('%s and server-everything', (which) => {
         description: 'Returns the sum of two numbers',
         schema: { type: 'object', required: ['a', 'b'] },
       })
+    })
+
+    test('every API takes its tools, under any prefix', async () => {
+      await using server = await createFakeServer({ script: [['text', 'Hello']], repeat: true })
+      const { openaiBaseUrl: baseUrl } = server
+      const adapters = [
+        openaiChat({ baseUrl, apiKey: 'any' }),
+        openaiResponses({ baseUrl, apiKey: 'any' }),
+        anthropic({ baseUrl: server.anthropicBaseUrl, apiKey: 'any' }),
+        gemini({ baseUrl: server.geminiBaseUrl, apiKey: 'any' }),
+      ]
+      const client = connections[at]?.client
+      if (client === undefined) throw new Error('there is no client')
+      const prefixed = await mcpTools(client, { prefix: `7.${'long'.repeat(12)}/` })
+      expect(prefixed).toHaveLength(tools().length)
+      for (const adapter of adapters) {
+        for (const offered of [tools(), prefixed]) {
+          const engine = createEngine({ adapter, model: 'a-model', tools: offered })
+          expect((await chat(engine, 'Hello')).outputText).toBe('Hello')
+        }
+      }
     })
 
     test('texts, structured content, images and resources arrive', async () => {
@@ -204,58 +229,46 @@ describe.each(packages)('%s and server-everything', (which) => {
     })
   })
 
-  test('a server over HTTP that was killed and started again is connected again', async () => {
-    const [, connection] = connections
-    const tools = connection?.tools ?? []
-    const before = connection?.client
-    await kill(http.child)
-    http = await startHttp(http.port)
-    expect(await resultOfCall(tools, { message: 'again' }, 'echo')).toBe('Echo: again')
-    expect(connection?.client).not.toBe(before)
-  })
-
-  test('a server over stdio that was killed is started again', async () => {
-    const [connection] = connections
-    process.kill(pids.at(-1) ?? 0, 'SIGKILL')
-    // The call goes to the new process, or to the old one as it dies: then it may have run.
-    await until(
-      () =>
-        !isAlive(pids[0] ?? 0) &&
-        connection?.client !== undefined &&
-        Reflect.get(connection.client, 'transport') === undefined,
-    )
-    expect(await resultOfCall(connection?.tools ?? [], { message: 'again' }, 'echo')).toBe(
-      'Echo: again',
-    )
-    expect(pids).toHaveLength(2)
-  })
-
   test.each([
     ['stdio', 0],
     ['HTTP', 1],
   ])(
-    'a server over %s that is killed during a call fails the call, not the next one',
+    'over %s it is killed in the middle of a chat: the call fails, the next one is made by a new client',
     async (_title, at) => {
-      const tools = connections[at]?.tools ?? []
-      const events = callEvents(tools, 'trigger-long-running-operation', {
-        duration: 600,
-        steps: 60_000,
+      const connection = connections[at]
+      const before = connection?.client
+      const slow = { duration: 600, steps: 60_000 }
+      const adapter = fake({
+        scripts: [
+          [['tool_call', { id: 'c1', name: 'trigger-long-running-operation', arguments: slow }]],
+          [['tool_call', { id: 'c2', name: 'echo', arguments: { message: 'again' } }]],
+          [['text', 'done']],
+        ],
       })
+      const engine = createEngine({ adapter, tools: connection?.tools ?? [] })
+      const contents: unknown[] = []
       let isKilled = false
-      let content: unknown
-      for await (const event of events) {
+      for await (const event of streamChat(engine, 'go')) {
         if (event.type === 'tool_progress' && !isKilled) {
           isKilled = true
           if (at === 0) process.kill(pids.at(-1) ?? 0, 'SIGKILL')
           else await kill(http.child)
         }
-        if (event.type === 'tool_result_encoded') ({ content } = event)
+        if (event.type !== 'tool_result_encoded') continue
+        contents.push(event.content)
+        if (at === 1 && contents.length === 1) {
+          http = await startHttp(http.port)
+          // This is how the clients themselves go on.
+          await expect(
+            before?.callTool({ name: 'echo', arguments: { message: 'again' } }),
+          ).rejects.toThrow()
+        }
       }
-      expect(content).toContain(
-        'the connection to the MCP server was lost before the call had a result',
-      )
-      if (at === 1) http = await startHttp(http.port)
-      expect(await resultOfCall(tools, { message: 'on' }, 'echo')).toBe('Echo: on')
+      expect(contents).toEqual([
+        '{"error":"the connection to the MCP server was lost before the call had a result; it may have taken effect"}',
+        'Echo: again',
+      ])
+      expect(connection?.client).not.toBe(before)
     },
   )
 })

@@ -110,6 +110,13 @@ import { all } from './tools.mjs'
 export const mine = createEngine({ adapter: openai(), model: 'gpt-4o', tools: all, instructions: 'Be kind.' })
 `
 
+test('an engine sends its own instructions, and not the recorded ones too', () => {
+  const recording: Cassette = { version: 1, calls: [recorded(asked, says('21.'))] }
+  const text = cassetteToTest(recording, { engine: './agent.mjs' })
+  expect(text).toContain(".messages.filter(({ role }) => role !== 'system') ?? []")
+  expect(cassetteToTest(recording, {})).not.toContain('.filter(({ role })')
+})
+
 test('what it writes passes, for every recording: with the recorded answers, with the own tools, and with the own engine', async () => {
   const place = await installed()
   place.write('tools.mjs', tools)

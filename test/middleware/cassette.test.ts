@@ -163,7 +163,7 @@ describe('a cassette that is not trusted', () => {
     [
       'a request without messages',
       { version: 1, calls: [{ ...cassette.calls[0], request: {} }] },
-      'calls[0].request.messages: must be a list, not undefined',
+      'calls[0].request.messages: is missing',
     ],
     [
       'a request that goes on from itself',
@@ -181,6 +181,37 @@ describe('a cassette that is not trusted', () => {
         })),
       },
       'calls: must have at most 1000000 messages in their requests',
+    ],
+    ...(
+      [
+        [
+          'a role that is none',
+          { messages: [{ role: 'sytem', content: 'hi' }] },
+          'messages[0].role: must be one of system, user, assistant, tool, not "sytem"',
+        ],
+        [
+          'a setting of another type',
+          { messages: [], temperature: 'hot' },
+          'temperature: must be a number, not "hot"',
+        ],
+        [
+          'an unknown field of a request',
+          { messages: [], temprature: 1 },
+          ': unknown key temprature',
+        ],
+      ] as const
+    ).map(
+      ([name, request, problem]) =>
+        [
+          name,
+          { version: 1, calls: [{ ...cassette.calls[0], request }] },
+          `calls[0].request${problem.startsWith(':') ? '' : '.'}${problem}`,
+        ] as const,
+    ),
+    [
+      'an answer that was cut and has an end',
+      { version: 1, calls: [{ ...cassette.calls[0], cut: true }] },
+      'calls[0].script[3]: must not be in a call that was cut',
     ],
     [
       'an unknown format',

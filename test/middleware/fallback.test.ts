@@ -174,7 +174,8 @@ describe('the last error', () => {
     )
     expect(error).toBeInstanceOf(AdapterError)
     expect(error).toMatchObject({ provider: 'gamma', reason: 'timeout' })
-    const { causes } = error as AdapterError
+    const { causes, message } = error as AdapterError
+    expect(message).toMatch(/; before it alpha failed: \w+, beta failed: \w+$/)
     expect(causes.map(({ kind, reason }) => [kind, reason])).toEqual([
       ['adapter', 'rate_limited'],
       ['adapter', 'provider_unavailable'],
@@ -208,6 +209,23 @@ describe('the last error', () => {
       type: 'error',
       error: { provider: 'beta', causes: [{ provider: 'alpha' }] },
     })
+  })
+
+  test('a call that is stopped in the middle keeps the failures before', async () => {
+    const stop = new AbortController()
+    const clock = virtualClock({ auto: false })
+    const a = renamed('alpha', { scripts: [down] })
+    const b = renamed('beta', {
+      script: () => [
+        ['delay', 1000],
+        ['text', 'late'],
+      ],
+    })
+    const engine = createEngine({ adapter: fallback([a, b]), clock, retry: false })
+    const call = generate(engine, 'hi', { signal: stop.signal }).catch((error: unknown) => error)
+    await clock.advance(500)
+    stop.abort()
+    expect(await call).toMatchObject({ reason: 'cancelled', causes: [{ provider: 'alpha' }] })
   })
 
   test('does not keep the causes of an earlier call, though the adapter throws the same error again', async () => {

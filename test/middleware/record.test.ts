@@ -315,6 +315,30 @@ describe('redact', () => {
   ]
   const rules = { names: ['email', 'iban'], patterns: [/[\w.]+@[\w.]+/] }
 
+  test('a pattern changes no name of a field, only those in data', () => {
+    const request = modelRequest([user('e')], {
+      temperature: 0.5,
+      metadata: { tenant: 'e' },
+      tools: [{ name: 'find', description: 'e', schema: { type: 'object' } }],
+    })
+    const call = { id: 'c', name: 'find', arguments: { secret_e: 'e' } }
+    const script: Script = [
+      ['tool_call', call],
+      ['usage', { inputTokens: 1 }],
+      ['finish', 'tool_calls'],
+    ]
+    const recorded: Cassette = { version: 1, calls: [{ provider: 'p', request, script }] }
+    const [clean] = redactCassette(recorded, { patterns: [/e/] }).calls
+    expect(Object.keys(clean?.request ?? {}).toSorted()).toEqual(Object.keys(request).toSorted())
+    expect(clean?.request).toMatchObject({
+      temperature: 0.5,
+      metadata: { 't[redacted]nant': '[redacted]' },
+      messages: [{ role: 'user', content: '[redacted]' }],
+    })
+    expect(clean?.script[0]).toMatchObject(['tool_call', { id: 'c', name: 'find', arguments: {} }])
+    expect(clean?.script[1]).toEqual(['usage', { inputTokens: 1 }])
+  })
+
   test('leaves out the values of names and the texts of patterns, in requests and answers', async () => {
     const adapter = record(fake({ scripts }), { redact: rules })
     const engine = createEngine({ adapter, tools: [lookup] })

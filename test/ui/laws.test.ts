@@ -2,10 +2,26 @@ import { HttpAgent } from '@ag-ui/client'
 import type { UIMessage } from 'ai'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
-import { messageText, Session, type SessionStream, type StreamEvent } from '../../src/index.ts'
-import { toAgUiResponse, toUiMessages, toUiMessageStream } from '../../src/ui.ts'
+import {
+  messageText,
+  Session,
+  validateMessage,
+  ValidationError,
+  type SessionStream,
+  type StreamEvent,
+} from '../../src/index.ts'
+import {
+  fromUiMessages,
+  toAgUiResponse,
+  toUiMessages,
+  toUiMessageStream,
+  uiApprovals,
+  uiCommands,
+} from '../../src/ui.ts'
 import { turnsOf } from '../../src/ui/to-ui-messages.ts'
 import { commandFor, engineOf, isEnd, plan, untilEnd, type Plan } from '../client/plans.ts'
+import { serviceEngine } from '../runs/service.ts'
+import { json, text } from '../support/arbitraries.ts'
 import { streamEvent } from '../support/run-arbitraries.ts'
 import { readBy, type ReadMessage } from './readers.ts'
 
@@ -37,6 +53,75 @@ test('whatever the events are, no reader refuses the chunks that are made of the
     { numRuns: 40 },
   )
   warned.mockRestore()
+})
+
+/** Mostly a value of a kind, and sometimes anything. */
+const mostly = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<unknown> =>
+  fc.oneof({ arbitrary: value, weight: 30 }, { arbitrary: json, weight: 1 })
+
+const pagePart = fc.oneof(
+  fc.record({ type: fc.constant('text'), text: mostly(text) }),
+  fc.record({
+    type: fc.constant('file'),
+    mediaType: mostly(fc.constant('image/png')),
+    url: mostly(fc.constantFrom('data:image/png;base64,iVBORw0KGgo=', 'http://10.0.0.1/x')),
+  }),
+  fc.record({ type: fc.constantFrom('step-start', 'data-restart', 'reasoning', 'source-url') }),
+  fc.record({
+    type: fc.constantFrom('tool-pay', 'dynamic-tool'),
+    toolName: mostly(text),
+    toolCallId: mostly(fc.constantFrom('c2', 'c3')),
+    state: fc.constantFrom('output-available', 'output-error', 'approval-responded', 'x'),
+    input: json,
+    output: fc.oneof(json, fc.record({ approved: fc.boolean() })),
+    approval: fc.record({ id: text, approved: mostly(fc.boolean()) }),
+  }),
+)
+
+/** Something like a message of a page. */
+const pageMessage = mostly(
+  fc.record({
+    id: mostly(text),
+    role: mostly(fc.constantFrom('user', 'assistant', 'assistant', 'system')),
+    parts: mostly(fc.array(mostly(pagePart), { maxLength: 4 })),
+  }),
+)
+
+test('whatever a page sends is taken or refused with a ValidationError, and what is taken is legal', async () => {
+  const { session } = await Session.start(
+    serviceEngine(async () => 'seen'),
+    'pay',
+  )
+  const accept = ['system', 'tools', 'image_url', 'file_url'] as const
+  let count = 0
+  fc.assert(
+    fc.property(fc.array(pageMessage, { maxLength: 4 }), (sent) => {
+      // It comes from outside, so no type says what it is.
+      const messages = sent as unknown as UIMessage[]
+      const taken = <T>(read: () => T): T | undefined => {
+        try {
+          return read()
+        } catch (error) {
+          expect(error).toBeInstanceOf(ValidationError)
+          return undefined
+        }
+      }
+      for (const options of [{}, { accept }]) {
+        const thread = taken(() => fromUiMessages(messages, options)) ?? []
+        expect(thread.flatMap((message) => validateMessage(message))).toEqual([])
+        count += thread.length
+      }
+      taken(() => uiApprovals(messages))
+      for (const command of taken(() => uiCommands(messages, session)) ?? []) {
+        count++
+        expect(['send', 'approve', 'deny']).toContain(command.type)
+        if (command.type !== 'send')
+          expect('toolCallId' in command && command.toolCallId).toBe('c2')
+      }
+    }),
+    { numRuns: 1500 },
+  )
+  expect(count).toBeGreaterThan(1000)
 })
 
 /** The parts that a page shows: without what was written again, which 5 and 6 can only mark. */

@@ -150,7 +150,9 @@ describe('fromUiMessages', () => {
     let output: unknown = 1
     for (let depth = 0; depth < 100_000; depth++) output = [output]
     const part = { type: 'tool-x', toolCallId: 'c', state: 'output-available', input: {}, output }
-    expect(() => fromUiMessages([answered(part)], { accept: ['tools'] })).toThrow(/nested deeper/)
+    expect(() => fromUiMessages([answered(part)], { accept: ['tools'] })).toThrow(
+      /messages\[0\]\.parts\[0\]\.output.*nested deeper/,
+    )
   })
 })
 
