@@ -60,9 +60,9 @@ function wordsOf({ content }: Message): UiMessagePart[] {
 function reasonsOf(conversation: Conversation): ReadonlyMap<string, string> {
   return new Map(
     messagesOf(conversation).flatMap((message): [string, string][] => {
-      const { metadata, toolCallId = metadata?.['lateResultOf'] } = message
+      const { metadata, toolCallId: id = metadata?.['lateResultOf'] } = message
       const reason = metadata?.['denied'] === true ? deniedReason(message) : undefined
-      return reason === undefined ? [] : [[String(toolCallId), reason]]
+      return reason === undefined || typeof id !== 'string' ? [] : [[id, reason]]
     }),
   )
 }
@@ -189,7 +189,7 @@ export function knownTurn(
   const isKnown = ({ toolCalls = [] }: Message): boolean => toolCalls.some(({ id }) => ids.has(id))
   const turn = turnsOf(conversation).findLast(({ answers }) => answers.some(isKnown))
   if (turn === undefined) return undefined
-  const types = message.parts.map((part) => (isObject(part) ? String(part['type']) : ''))
+  const types = message.parts.map((part) => (isObject(part) ? part.type : ''))
   const lastCall = types.findLastIndex((type) => /^(tool-|dynamic-tool$)/.test(type))
   // An answer that was written again has two steps in the page.
   const later = types.filter(

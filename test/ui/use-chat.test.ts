@@ -324,8 +324,8 @@ describe('decisions of a page', () => {
   test.each(['pay', 'stamp'] as const)(
     'two of them in one post get the answer (%s)',
     async (name) => {
-      const { desk, chat, decide, open, whole } = await twoCalls(name)
-      await using _desk = desk
+      const { desk: opened, chat, decide, open, whole } = await twoCalls(name)
+      await using desk = opened
       open()
       await decide()
       await settled(chat)
@@ -338,8 +338,8 @@ describe('decisions of a page', () => {
   test.each(['pay', 'stamp'] as const)(
     'a post of them that is repeated, during the run and after it, gets the answer (%s)',
     async (name) => {
-      const { runs, desk, chat, decide, open, whole } = await twoCalls(name)
-      await using _desk = desk
+      const { runs, desk: opened, chat, decide, open, whole } = await twoCalls(name)
+      await using desk = opened
       const deciding = decide()
       const isWaiting = async (): Promise<boolean> =>
         JSON.stringify((await runs.get('ada'))?.session).includes('Now.')
@@ -363,14 +363,15 @@ describe('decisions of a page', () => {
   )
 
   test('one that somebody else made otherwise is answered with what came of it', async () => {
-    const { runs, desk, chat, decide, open } = await twoCalls('pay')
-    await using _desk = desk
+    const { runs, desk: opened, chat, decide, open } = await twoCalls('pay')
+    await using desk = opened
     open()
     await runs.deny('ada', 'k1')
     await runs.approve('ada', 'k2')
     await runs.wait('ada')
     await decide()
     await settled(chat)
+    expect(desk.posted).toHaveLength(2)
     expect(chat.error).toBeUndefined()
     expect(shown(chat).at(-1)).toEqual([
       'assistant',
