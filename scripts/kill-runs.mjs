@@ -443,7 +443,12 @@ async function judge({ store, place, scenario, ids, files, state }) {
     'not idempotent twice': again(false),
     'idempotent again': again(true),
     'old token': found.filter(({ isOld }) => isOld).length,
-    // A handler that was paused, or ignores its signal, ends after its session was taken over: late, but once.
+    // A process that is paused between its last look at the lease and the handler begins it late, and one that is paused in the handler ends it
+    // late: after the session was taken over, but once.
+    'late starts': superseded(
+      journal,
+      journal.filter(({ what }) => what === 'begin'),
+    ).length,
     'late effects': superseded(journal, effects).length,
     'take-overs': times.length,
     p50: times[times.length >> 1],
@@ -456,10 +461,7 @@ async function judge({ store, place, scenario, ids, files, state }) {
   }
 }
 
-/**
- * What was done with an old token: writes after a write with a newer one, in the order in which the store numbers them, and handlers that began after somebody
- * else had the session.
- */
+/** Writes with an old token: those after a write with a newer one, in the order in which the store numbers them. */
 function oldTokens(journal) {
   const found = []
   const newest = new Map()
@@ -472,12 +474,6 @@ function oldTokens(journal) {
     if (token < last)
       found.push({ id, isOld: true, text: `${what} ${number} had token ${token}, after ${last}` })
     newest.set(key, Math.max(last, token))
-  }
-  for (const { id, token } of superseded(
-    journal,
-    journal.filter(({ what }) => what === 'begin'),
-  )) {
-    found.push({ id, isOld: true, text: `a tool began with the old token ${token}` })
   }
   return found
 }
