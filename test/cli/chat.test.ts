@@ -120,7 +120,10 @@ describe('a session file', () => {
       'assistant',
       'tool',
     ])
-    await clock.runAll()
+    await vi.waitUntil(async () => {
+      await clock.runAll()
+      return saved(path).status === 'completed'
+    }, soon)
     chat.type('')
     expect((await chat.ended).code).toBe(0)
   })
