@@ -259,6 +259,8 @@ function live(slot, state, plan) {
   const { mode, leaseMs } = plan
   return new Promise((resolve, reject) => {
     const child = state.nextChild()
+    // A spare that could not start is reported when it closes.
+    child.stdin.on('error', () => undefined)
     child.stdin.end(`${JSON.stringify(plan)}\n`)
     Object.assign(slot, { pid: child.pid, isReady: false, isPaused: false })
     slot.send = (signal) => {
@@ -443,7 +445,11 @@ async function judge({ store, place, scenario, ids, files, state }) {
     'not idempotent twice': again(false),
     'idempotent again': again(true),
     'old token': found.filter(({ isOld }) => isOld).length,
-    // A handler that was paused, or ignores its signal, ends after its session was taken over: late, but once.
+    // A process that is paused just before a handler begins, or while it runs, does it after its session was taken over: late, but once.
+    'begun late': superseded(
+      journal,
+      journal.filter(({ what }) => what === 'begin'),
+    ).length,
     'late effects': superseded(journal, effects).length,
     'take-overs': times.length,
     p50: times[times.length >> 1],
@@ -456,28 +462,18 @@ async function judge({ store, place, scenario, ids, files, state }) {
   }
 }
 
-/**
- * What was done with an old token: writes after a write with a newer one, in the order in which the store numbers them, and handlers that began after somebody
- * else had the session.
- */
+/** Writes with a token that is older than that of a write before them, in the order in which the store numbers them. */
 function oldTokens(journal) {
   const found = []
   const newest = new Map()
   const writes = journal.filter(({ what }) => what === 'save' || what === 'append')
-  for (const { what, id, token, number } of writes.toSorted(
-    (one, other) => one.number - other.number,
-  )) {
+  const ordered = writes.toSorted((left, right) => left.number - right.number)
+  for (const { what, id, token, number } of ordered) {
     const key = `${what} ${id}`
     const last = newest.get(key) ?? 0
-    if (token < last)
-      found.push({ id, isOld: true, text: `${what} ${number} had token ${token}, after ${last}` })
+    const text = `${what} ${number} had token ${token}, after ${last}`
+    if (token < last) found.push({ id, isOld: true, text })
     newest.set(key, Math.max(last, token))
-  }
-  for (const { id, token } of superseded(
-    journal,
-    journal.filter(({ what }) => what === 'begin'),
-  )) {
-    found.push({ id, isOld: true, text: `a tool began with the old token ${token}` })
   }
   return found
 }
