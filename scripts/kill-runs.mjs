@@ -259,8 +259,6 @@ function live(slot, state, plan) {
   const { mode, leaseMs } = plan
   return new Promise((resolve, reject) => {
     const child = state.nextChild()
-    // A spare that could not start is reported when it closes.
-    child.stdin.on('error', () => undefined)
     child.stdin.end(`${JSON.stringify(plan)}\n`)
     Object.assign(slot, { pid: child.pid, isReady: false, isPaused: false })
     slot.send = (signal) => {
@@ -445,8 +443,9 @@ async function judge({ store, place, scenario, ids, files, state }) {
     'not idempotent twice': again(false),
     'idempotent again': again(true),
     'old token': found.filter(({ isOld }) => isOld).length,
-    // A process that is paused just before a handler begins, or while it runs, does it after its session was taken over: late, but once.
-    'begun late': superseded(
+    // A process that is paused between its last look at the lease and the handler begins it late, and one that is paused in the handler ends it
+    // late: after the session was taken over, but once.
+    'late starts': superseded(
       journal,
       journal.filter(({ what }) => what === 'begin'),
     ).length,
@@ -462,17 +461,18 @@ async function judge({ store, place, scenario, ids, files, state }) {
   }
 }
 
-/** Writes with a token that is older than that of a write before them, in the order in which the store numbers them. */
+/** Writes with an old token: those after a write with a newer one, in the order in which the store numbers them. */
 function oldTokens(journal) {
   const found = []
   const newest = new Map()
   const writes = journal.filter(({ what }) => what === 'save' || what === 'append')
-  const ordered = writes.toSorted((left, right) => left.number - right.number)
-  for (const { what, id, token, number } of ordered) {
+  for (const { what, id, token, number } of writes.toSorted(
+    (one, other) => one.number - other.number,
+  )) {
     const key = `${what} ${id}`
     const last = newest.get(key) ?? 0
-    const text = `${what} ${number} had token ${token}, after ${last}`
-    if (token < last) found.push({ id, isOld: true, text })
+    if (token < last)
+      found.push({ id, isOld: true, text: `${what} ${number} had token ${token}, after ${last}` })
     newest.set(key, Math.max(last, token))
   }
   return found

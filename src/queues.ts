@@ -11,4 +11,4 @@ export {
   type BullmqRing,
   type BullmqWorkerOptions,
 } from './queues/bullmq.ts'
-export { sweep, type Sweep, type SweepOptions } from './queues/sweep.ts'
+export { sweep, type Sweep, type SweepOptions, type SweptRuns } from './queues/sweep.ts'

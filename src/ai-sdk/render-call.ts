@@ -4,7 +4,7 @@ import { toolNames } from '../providers/shared/content.ts'
 import { fileMimeType, located, unsupportedFile } from '../providers/shared/files.ts'
 import { leaveOut, requestSettings } from '../providers/shared/request-body.ts'
 import { toolIds, type ToolIds } from '../providers/shared/tool-ids.ts'
-import { assertNever } from '../types/guards.ts'
+import { assertNever, isObject } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { Image, MediaFile } from '../types/media.ts'
 import { messageText, type Message, type Part, type ToolCall } from '../types/message.ts'
@@ -101,7 +101,23 @@ function choiceOf({ toolChoice, tools }: ModelRequest): Value | undefined {
 function formatOf({ responseFormat }: ModelRequest): Value | undefined {
   if (responseFormat === undefined || responseFormat.type === 'text') return undefined
   const { name, schema } = responseFormat.type === 'json_schema' ? responseFormat : {}
-  return { type: 'json', name, schema }
+  return { type: 'json', name, schema: closed(schema) }
+}
+
+/**
+ * A schema in which an object that names properties, and says nothing about others, has no others: OpenAI must be told. The parts of an
+ * `allOf` stay open, because each would refuse what the others name.
+ */
+function closed(node: unknown, isMembers = false): unknown {
+  if (Array.isArray(node)) return node.map((one) => closed(one))
+  if (!isObject(node)) return node
+  const result = Object.entries(node).map(([key, value]) => {
+    const hasMembers = !isMembers && /^(properties|\$defs|definitions)$/.test(key)
+    const isSchema = isMembers || hasMembers || /tems$|(y|ne)Of$|^addit/.test(key)
+    return [key, isSchema ? closed(value, hasMembers) : value]
+  })
+  const isOpen = !isMembers && 'properties' in node && !('allOf' in node)
+  return { ...(isOpen && { additionalProperties: false }), ...Object.fromEntries(result) }
 }
 
 /** The options of a request, a message, a part or a tool, under the name that the AI SDK knows, over those that came with an answer. */

@@ -1,4 +1,5 @@
 import type { InterruptedReason } from '../types/events.ts'
+import { isObject, parseJson } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import { messageText, type Message, type ToolCall } from '../types/message.ts'
 
@@ -23,7 +24,16 @@ export function answeredMessage(toolCallId: string, content: Message['content'])
 /** What the model reads about a call that was denied. */
 export function deniedContent(reason: string): string {
   const why = reason === '' ? '' : `: ${reason}`
-  return JSON.stringify({ error: `the call was denied and was not run${why}` })
+  return JSON.stringify({ error: `${notRun}${why}` })
+}
+
+const notRun = 'the call was denied and was not run'
+
+/** Why a call was denied, by the message that answers it. */
+export function deniedReason(message: Message): string | undefined {
+  const value = parseJson(messageText(message))
+  const error = isObject(value) ? String(value['error']) : ''
+  return error.startsWith(`${notRun}: `) ? error.slice(notRun.length + 2) : undefined
 }
 
 /** The message that answers a call that was denied. */

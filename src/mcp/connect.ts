@@ -1,5 +1,5 @@
 import type { Tool } from '../contracts/tool.ts'
-import { linkedAbort, unlessStopped } from '../core/abort.ts'
+import { unlessStopped } from '../core/abort.ts'
 import { startTimer, systemClock } from '../core/clock.ts'
 import { ToolError } from '../errors/errors.ts'
 import { timeoutMs } from '../schema/checks.ts'
@@ -34,7 +34,7 @@ export interface McpConnection<Client extends McpClient = McpClient> {
   readonly client: Client
   /** Asks the server for its tools again. */
   refresh(): Promise<readonly Tool[]>
-  /** Ends the session and closes the client. Calls that are open fail. */
+  /** Ends the session and closes the client, also one that is just being connected, if that takes at most 2 s. Calls that are open fail. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -54,13 +54,15 @@ export async function connectMcp<Client extends McpClient>(
   // A bad tool of a later list is left out, because there is nobody to get an error.
   const later = { onRefused: nothing, ...options }
   const ending = new AbortController()
+  /** Gives up the last connection that was begun. */
+  let stop: AbortController
   let tools: readonly Tool[] = []
   let lists = 0
-  let opening: Promise<Client> | undefined
+  let opening: Promise<void> | undefined
 
   /** Connects and lists the tools, in time. A client that comes too late, or whose list is of no use, is closed. */
   const open = async (toolsOptions: McpToolsOptions): Promise<Client> => {
-    const stop = linkedAbort(ending.signal)
+    stop = new AbortController()
     const { signal } = stop
     const cancel = startTimer(clock, timeout, () => {
       const message = `the MCP server did not answer in ${timeout} ms (connectTimeoutMs)`
@@ -83,7 +85,6 @@ export async function connectMcp<Client extends McpClient>(
       throw error
     } finally {
       cancel()
-      stop.unlink()
     }
   }
   const list = async (from: Client, toolsOptions: McpToolsOptions): Promise<void> => {
@@ -100,11 +101,15 @@ export async function connectMcp<Client extends McpClient>(
     reconnect: async (lost) => {
       ending.signal.throwIfAborted()
       if (lost === asPeer(client)) {
-        opening ??= open(later).finally(() => {
-          opening = undefined
-        })
-        client = await opening
-        lost.close().catch(nothing)
+        opening ??= open(later)
+          .then((fresh) => {
+            client = fresh
+            lost.close().catch(nothing)
+          })
+          .finally(() => {
+            opening = undefined
+          })
+        await unlessStopped(opening, ending.signal)
       }
       return asPeer(client)
     },
@@ -112,11 +117,12 @@ export async function connectMcp<Client extends McpClient>(
   const close = async (): Promise<void> => {
     if (ending.signal.aborted) return
     ending.abort(new Error('the MCP server is not connected'))
+    const cancel = startTimer(clock, 2000, () => stop.abort())
+    // A client that gives up does not wait for the end of its server. So it may connect first, and is closed then.
+    await opening?.catch(nothing)
     // A server over HTTP is told that the session is over. One that does not answer is not waited for.
-    const cancel = startTimer(clock, 2000, () => {
-      client.close().catch(nothing)
-    })
-    await asPeer(client).transport?.terminateSession?.().catch(nothing)
+    const told = (async () => asPeer(client).transport?.terminateSession?.())()
+    await unlessStopped(told, stop.signal).catch(nothing)
     cancel()
     await client.close()
   }

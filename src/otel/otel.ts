@@ -38,7 +38,7 @@ import type {
  * generative AI. Spans that are still open then are ended.
  *
  * A chat, a step or a run of a session is a span `invoke_agent`, a model call `chat`, a handler `execute_tool`. They nest as the run
- * did, below the span that is active where the run was started; what adapters, handlers and hooks trace themselves is below theirs. A run that goes on
+ * did, below the span that is active where the run starts (a stream: where it is first read); what adapters, handlers and hooks trace themselves is below theirs. A run that goes on
  * with an earlier one links to it. Nothing that was sent or answered is told unless `content` is `true`.
  */
 export function otel(options: OtelOptions): () => void {

@@ -7,9 +7,10 @@ import { isObject } from '../types/guards.ts'
 /**
  * A queue of BullMQ as the doorbell of `createRuns({ queue })`. BullMQ 6.7 or later, on Redis or on its Postgres backend.
  *
- * Rings for one session collapse: at most one job waits for it. A ring that comes while its job is active is kept, and becomes a job when
- * that one ends; one that comes while its job is delayed makes it due at once. So no ring is lost, and a hundred cost as much as two. A
- * job that fails is tried again for ever, because what it stands for is in the store. With `delayMs` a ring is a job of its own.
+ * Rings for one session collapse. One that comes while its job is active is kept, and becomes a job when that one ends; one that comes while its
+ * job is delayed makes it due at once. So no ring is lost, and a hundred cost as much as two. Only a session that waits for another attempt of its
+ * model call gets a second job when it is rung for; the first stays delayed until its time, finds nothing to do, and ends. A job that fails
+ * is tried again for ever, because what it stands for is in the store. With `delayMs` a ring is a job of its own.
  */
 export function bullmqQueue(queue: BullmqQueue, options: BullmqQueueOptions = {}): RunQueue {
   assertValid('invalid_options', bullmq(queue))
@@ -33,11 +34,12 @@ export function bullmqQueue(queue: BullmqQueue, options: BullmqQueueOptions = {}
  * worker. A run that was saved for another owner (`drained`) is due again at once. An error of the store fails the attempt, and the job is tried again.
  */
 export function bullmqProcessor(
-  runs: Pick<Runs, 'advance'>,
+  runs: Pick<Runs, 'advance'> & Partial<Pick<Runs, 'leaseMs'>>,
   options: BullmqLeaseOptions = {},
 ): BullmqProcessor {
+  assertValid('invalid_options', advanceable(runs))
   assertValid('invalid_options', leaseOptions(options))
-  const { leaseMs = defaultLeaseMs } = options
+  const { leaseMs = runs.leaseMs ?? defaultLeaseMs } = options
   return async (job, token, signal) => {
     const { id } = job.data
     let mayWait = false
@@ -117,7 +119,7 @@ export type BullmqProcessor = (
 
 /** The options of `bullmqProcessor` and `bullmqOptions`. */
 export interface BullmqLeaseOptions {
-  /** The same as that of `createRuns` (10 000). */
+  /** The same as that of `createRuns`: `runs.leaseMs`. Unless given, `bullmqProcessor` takes that of its runs, and `bullmqOptions` 10 000. */
   readonly leaseMs?: number | undefined
 }
 
@@ -157,6 +159,11 @@ async function delay(job: BullmqJob, token: string | undefined, ms: number): Pro
 const bullmq: Check = must(
   'a Queue of BullMQ',
   (value) => isObject(value) && typeof value['add'] === 'function',
+)
+
+const advanceable: Check = must(
+  'the runs of createRuns, which have advance(id)',
+  (value) => isObject(value) && typeof value['advance'] === 'function',
 )
 
 const queueOptions = optionsOf({ jobOptions: anyFunction } satisfies Record<

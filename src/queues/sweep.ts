@@ -1,5 +1,6 @@
 import { startTimer, systemClock, type CancelTimer, type Clock } from '../core/clock.ts'
 import type { Runs } from '../runs/contract.ts'
+import { startPruning } from '../runs/prune.ts'
 import {
   anyFunction,
   assertValid,
@@ -13,12 +14,14 @@ import { isObject } from '../types/guards.ts'
 
 /**
  * Enqueues every session that has something to do and that nobody works on: runs whose process died, commands whose ring was lost, wake-ups
- * whose time has come. It makes any engine safe that calls `runs.advance(id)`, whatever the engine forgets or gives up. One process with
- * it is enough, and more do no harm.
+ * whose time has come. So an engine that calls `runs.advance(id)` may forget a job or give it up. It must take another job for the session then:
+ * one that drops it, because it believes that a dead worker still has the last one, must find that out by itself (BullMQ does so with
+ * `bullmqOptions`). It also prunes old logs, as `runs.work` does. One process with it is enough, and more do no harm.
  */
-export function sweep(runs: Pick<Runs, 'due'>, options: SweepOptions): Sweep {
+export function sweep(runs: SweptRuns, options: SweepOptions): Sweep {
   checkOptions(options)
-  const { enqueue, everyMs = 5000, limit = 1000, clock = systemClock, onError } = options
+  const { enqueue, everyMs = 5000, limit = 1000, clock = systemClock } = options
+  const onError = options.onError ?? runs.onError
   let isClosed = false
   let cancel: CancelTimer | undefined
 
@@ -43,13 +46,18 @@ export function sweep(runs: Pick<Runs, 'due'>, options: SweepOptions): Sweep {
     underWay = look().then(lookAgain)
   }
   let underWay = look().then(lookAgain)
+  const prune = async (): Promise<number> => runs.prune?.() ?? 0
+  const pruning = startPruning({ clock, prune, onError: (error) => onError?.(error) })
   const close = async (): Promise<void> => {
     isClosed = true
     cancel?.()
-    await underWay
+    await Promise.all([underWay, pruning.stop()])
   }
   return { close, [Symbol.asyncDispose]: close }
 }
+
+/** What `sweep` needs of runs. */
+export type SweptRuns = Pick<Runs, 'due'> & Partial<Pick<Runs, 'prune' | 'onError'>>
 
 /** The options of `sweep`. */
 export interface SweepOptions {
@@ -60,7 +68,7 @@ export interface SweepOptions {
   /** The largest number of sessions of one look (1 000). Those that are due the longest come first. */
   readonly limit?: number | undefined
   readonly clock?: Clock | undefined
-  /** Called when the store could not be asked (without an id), and when a session could not be enqueued. Both are tried again. */
+  /** Called when the store could not be asked (without an id), and when a session could not be enqueued. Both are tried again. That of the runs unless given. */
   readonly onError?: ((error: unknown, id?: string) => void) | undefined
 }
 

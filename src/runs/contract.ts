@@ -38,7 +38,8 @@ export interface RunsOptions {
   readonly newId?: NewId | undefined
   /**
    * Called when a session could not be advanced, because it cannot be read or the store failed, and when a worker could not ask the store for what
-   * is due (without an id). It is tried again. Failures of a run are in its session, not here.
+   * is due (without an id). It is tried again. Also when a command is stored and the queue could not be rung: `SessionError` `unavailable`. A sweep
+   * finds the command. Failures of a run are in its session, not here.
    */
   readonly onError?: ((error: unknown, id?: string) => void) | undefined
 }
@@ -46,7 +47,10 @@ export interface RunsOptions {
 /** What `send` does while a run is under way. */
 export type WhenBusy = 'refuse' | 'queue' | 'interrupt'
 
-/** A queue of an existing engine, as a doorbell: a worker that hears it calls `runs.advance(id)`. */
+/**
+ * A queue of an existing engine, as a doorbell: a worker that hears it calls `runs.advance(id)`. A ring is a hint. A command waits for
+ * it for a second at most and does not fail with it: `onError` is told, and `sweep` of `allm-ts/queues` finds what was not rung for.
+ */
 export interface RunQueue {
   ring(id: string, options?: { readonly delayMs?: number | undefined }): Promise<void>
 }
@@ -119,6 +123,15 @@ export interface Runs {
   recover(): Promise<number>
   /** Advances what is due until it is disposed, `concurrency` sessions at once, and prunes old logs. */
   work(options?: WorkOptions): Worker
+  /**
+   * Removes logs and idempotency keys that are older than `keepEventsMs`, of at most 1 000 sessions. Returns how many had something to remove.
+   * `work` and `sweep` of `allm-ts/queues` call it every ten minutes, and again at once while there is much to remove.
+   */
+  prune(): Promise<number>
+  /** That of the options: what a queue must know too. */
+  readonly leaseMs: number
+  /** That of the options: `sweep` of `allm-ts/queues` calls it unless it has its own. */
+  readonly onError: RunsOptions['onError']
   /** Ends this process's part: runs are saved as they are and handed over; see `CloseOptions`. Commands are refused afterwards. */
   close(options?: CloseOptions): Promise<void>
   [Symbol.asyncDispose](): Promise<void>

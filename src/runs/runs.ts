@@ -1,7 +1,8 @@
 import { linkedAbort, onAbort } from '../core/abort.ts'
-import { reasonOf, startTimer, systemClock, type CancelTimer } from '../core/clock.ts'
+import { reasonOf, startTimer, systemClock, type CancelTimer, type Clock } from '../core/clock.ts'
 import { randomId } from '../core/ids.ts'
 import { SessionError, StreamError } from '../errors/errors.ts'
+import { thrownText } from '../errors/to-json-value.ts'
 import { engineParts } from '../run/context.ts'
 import {
   anyFunction,
@@ -40,6 +41,7 @@ import type {
 } from './contract.ts'
 import { runsHandler } from './handler.ts'
 import { isGone, type Owner } from './owner.ts'
+import { pruneBatch, startPruning } from './prune.ts'
 import { followLog, readResult, readSession } from './read.ts'
 import { startWorking } from './worker.ts'
 
@@ -167,9 +169,7 @@ export function createRuns(options: RunsOptions): Runs {
       }
     }
   const report = (error: unknown): void => onError?.(error)
-  const pruneLogs = async (): Promise<void> => {
-    await store.prune({ keepMs: keepEventsMs, limit: 1000 })
-  }
+  const prune = (): Promise<number> => store.prune({ keepMs: keepEventsMs, limit: pruneBatch })
 
   /** Stores a command, after it was checked, and sees to it that somebody applies it. */
   const give = async (
@@ -185,7 +185,7 @@ export function createRuns(options: RunsOptions): Runs {
     const lastEventId = before?.lastEventId ?? 0
     const repeated = async (): Promise<Sent> => {
       // The ring of the first one may be lost.
-      if (before?.running === true) await queue?.ring(id)
+      if (before?.running === true) await ringQueue(id)
       return { lastEventId, duplicate: true }
     }
     if (key !== undefined && (await store.knowsKey(id, key))) return repeated()
@@ -221,7 +221,7 @@ export function createRuns(options: RunsOptions): Runs {
 
   /** Sees to it that somebody advances a session. Waits until the command is applied, if this process begins with it. */
   const ring = async (id: string, wasIdle: boolean): Promise<void> => {
-    if (queue !== undefined) await queue.ring(id)
+    await ringQueue(id)
     if (!executes) return
     const run = runHere(id)
     if (!wasIdle) return
@@ -233,6 +233,17 @@ export function createRuns(options: RunsOptions): Runs {
     })
   }
 
+  /** The ring is a hint, and what it is about is stored: it takes a short time at most, and never fails. */
+  const ringQueue = async (id: string): Promise<void> => {
+    if (queue === undefined) return
+    try {
+      await inTime(clock, ringMs, async () => queue.ring(id))
+    } catch (error) {
+      const message = `what was given to session ${id} is stored, but the queue could not be rung: ${thrownText(error)}`
+      onError?.(new SessionError('unavailable', message, { cause: error, metadata: { id } }), id)
+    }
+  }
+
   const stop = async (id: string): Promise<void> => {
     assertSessionId(id)
     await store.requestStop(id)
@@ -241,7 +252,7 @@ export function createRuns(options: RunsOptions): Runs {
       const state = await store.look(id)
       // It waits for a wake-up or for a process, and comes to rest at once.
       if (state?.running === true && state.owner === undefined) runHere(id)
-    } else if (queue !== undefined) await queue.ring(id)
+    } else await ringQueue(id)
   }
 
   const close = async ({ drainMs: ms = 5000 }: CloseOptions = {}): Promise<void> => {
@@ -326,7 +337,7 @@ export function createRuns(options: RunsOptions): Runs {
         return claimed
       }
       const advanceIt = advanceClaimed(drain.signal)
-      const hands = { clock, claim, advance: advanceIt, prune: pruneLogs, onError: report }
+      const hands = { clock, claim, advance: advanceIt, onError: report }
       await startWorking(hands, { concurrency: 8, everyMs: 500, once: true }).done
       return count
     },
@@ -335,25 +346,29 @@ export function createRuns(options: RunsOptions): Runs {
       assertValid('invalid_options', workOptions(options))
       const { concurrency = 4, everyMs = 500 } = options
       const ending = linkedAbort(drain.signal)
-      const hands = {
-        clock,
-        claim: claimDue,
-        advance: advanceClaimed(ending.signal),
-        prune: pruneLogs,
-        onError: report,
-      }
+      const advanceIt = advanceClaimed(ending.signal)
+      const hands = { clock, claim: claimDue, advance: advanceIt, onError: report }
       const loop = startWorking(hands, { concurrency, everyMs })
-      const unlink = onAbort(drain.signal, loop.stop)
+      const pruning = startPruning({ clock, prune, onError: report })
+      const stopBoth = (): Promise<void> => {
+        loop.stop()
+        return pruning.stop()
+      }
+      const unlink = onAbort(drain.signal, () => void stopBoth())
       const end = async ({ drainMs: ms = 5000 }: CloseOptions = {}): Promise<void> => {
         unlink()
-        loop.stop()
+        const pruned = stopBoth()
         drainMs = ms
         ending.abort(new StreamError('cancelled', 'the worker was closed'))
         await loop.done
+        await pruned
       }
       loop.done.catch(() => undefined)
       return { close: end, [Symbol.asyncDispose]: () => end() }
     },
+    prune,
+    leaseMs,
+    onError,
     close,
     [Symbol.asyncDispose]: () => close(),
   }
@@ -366,6 +381,17 @@ interface LocalRun {
   readonly waiters: ((refused: unknown) => void)[]
   /** There may be more to do. */
   again: boolean
+}
+
+/** How long a command waits for the ring of a queue. */
+const ringMs = 1000
+
+/** Waits for a promise, but not longer than a time. What comes later is not heard. */
+function inTime(clock: Clock, ms: number, begin: () => Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const cancel = startTimer(clock, ms, () => reject(new Error(`no answer within ${ms} ms`)))
+    begin().then(resolve, reject).finally(cancel)
+  })
 }
 
 /** The longest time that a timer can take. */
@@ -387,7 +413,7 @@ const busyWays: readonly WhenBusy[] = ['refuse', 'queue', 'interrupt']
 
 const optional: Record<Exclude<keyof RunsOptions, 'engine' | 'store'>, Check> = {
   queue: must(
-    'an object with ring(id)',
+    'an object with ring(id), such as bullmqQueue(queue) of allm-ts/queues',
     (value) => isObject(value) && typeof value['ring'] === 'function',
   ),
   execute: flag,

@@ -7,7 +7,6 @@ export interface WorkerHands {
   readonly claim: () => Promise<{ readonly id: string; readonly lease: AcquiredLease } | undefined>
   /** Runs a claimed session until it rests. */
   readonly advance: (id: string, lease: AcquiredLease) => Promise<void>
-  readonly prune: () => Promise<void>
   /** Called when the store could not be asked. */
   readonly onError: (error: unknown) => void
 }
@@ -20,19 +19,15 @@ export interface WorkLoop {
   readonly done: Promise<void>
 }
 
-/** How often old logs are looked for. */
-const pruneEveryMs = 600_000
-
 /** Claims what is due and advances it, `concurrency` sessions at once. With `once` it ends when nothing is due any more. */
 export function startWorking(
-  { clock, claim, advance, prune, onError }: WorkerHands,
+  { clock, claim, advance, onError }: WorkerHands,
   options: { readonly concurrency: number; readonly everyMs: number; readonly once?: true },
 ): WorkLoop {
   const { concurrency, everyMs, once } = options
   const active = new Set<Promise<void>>()
   let isStopped = false
   let wake: (() => void) | undefined
-  let prunedAt = clock.now()
 
   const pause = (): Promise<void> =>
     new Promise((resolve) => {
@@ -69,10 +64,6 @@ export function startWorking(
       if (isStopped) break
       if (active.size < concurrency && (await claimNext())) continue
       if (once === true && active.size === 0) return
-      if (once !== true && clock.now() - prunedAt >= pruneEveryMs) {
-        prunedAt = clock.now()
-        await prune().catch(onError)
-      }
       if (!isStopped) await pause()
     }
     await Promise.allSettled(active)

@@ -428,10 +428,11 @@ async function lookAt(disk: Disk, id: string): Promise<RunState | undefined> {
   return record && stateOf(record, disk.clock.now())
 }
 
-async function prune(disk: Disk, { keepMs, limit }: PruneOptions): Promise<number> {
+async function prune(disk: Disk, { keepMs, limit = Infinity }: PruneOptions): Promise<number> {
   const before = disk.clock.now() - keepMs
   let count = 0
-  for (const id of [...(await storedIds(disk))].slice(0, limit)) {
+  for (const id of await storedIds(disk)) {
+    if (count >= limit) break
     if ((await readable(pruneSession(disk, id, before))) === true) count++
   }
   return count

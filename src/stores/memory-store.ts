@@ -224,10 +224,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): RunStore {
         if (own.size === 0 && listeners.get(id) === own) listeners.delete(id)
       }
     },
-    prune: async ({ keepMs, limit }) => {
+    prune: async ({ keepMs, limit = Infinity }) => {
       const before = clock.now() - keepMs
       let count = 0
-      for (const record of [...records.values()].slice(0, limit)) {
+      for (const record of records.values()) {
+        if (count >= limit) break
         if (prune(record, before)) count++
       }
       return count

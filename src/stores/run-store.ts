@@ -184,7 +184,7 @@ export interface RunState {
 /** The options of `prune`. */
 export interface PruneOptions {
   readonly keepMs: number
-  /** The largest number of sessions to look at. */
+  /** The largest number of sessions to prune. Another call goes on with others. */
   readonly limit?: number | undefined
 }
 

@@ -237,10 +237,13 @@ export function chunkFold(settings: ChunkSettings): ChunkFold {
   const output = (id: string, value: JsonValue): void =>
     settle(id, { output: shows('tool_results') ? value : null })
   const fail = (id: string, errorText: string): void => settle(id, { errorText })
-  const deny = (id: string): void => {
+  const deny = (id: string, wasAsked: boolean): void => {
     const call = callOf(id)
-    if (version === 5 || call?.approval !== true) return fail(id, 'the call was denied')
-    call.hasEnded = true
+    if (version === 5 || call === undefined || !(call.approval || wasAsked))
+      return fail(id, 'the call was denied')
+    // A page that comes back has not seen that it was asked for.
+    if (!call.approval) emit({ type: 'tool-approval-request', approvalId: id, toolCallId: id })
+    Object.assign(call, { approval: true, hasEnded: true })
     emit({ type: 'tool-output-denied', toolCallId: id })
   }
   const approve = (call: ToolCall): void => {
@@ -381,7 +384,7 @@ export function chunkFold(settings: ChunkSettings): ChunkFold {
         // The result of a call that ran is told already. A late one is written for the model.
         const isTold = calls.get(id)?.hasEnded === true
         if (isTold || metadata?.['pending'] === true || metadata?.['lateResultOf'] === id) return
-        if (denied) return deny(id)
+        if (denied) return deny(id, metadata?.['asked'] === true)
         if (isCut) return fail(id, interrupted)
         return ok
           ? output(id, valueOf(content))

@@ -1,12 +1,21 @@
+import { deniedReason } from '../make/tool-messages.ts'
 import { isUsersOwn } from '../run/view-event.ts'
 import { assertValid, optionsOf } from '../schema/checks.ts'
 import { isMark } from '../session/reduce.ts'
 import type { StreamEvent } from '../types/events.ts'
-import { defined } from '../types/guards.ts'
+import { defined, isObject } from '../types/guards.ts'
 import type { Message, ToolCall } from '../types/message.ts'
 import type { Session } from '../types/session.ts'
+import { toolParts } from './from-ui-messages.ts'
 import { chunkFold, pageChecks, pageSettings, uiFile, type PageOptions } from './to-chunks.ts'
-import type { AiSdkVersion, UiFile, UiMessage, UiMessageChunk, UiMessagePart } from './ui-types.ts'
+import type {
+  AiSdkVersion,
+  UiFile,
+  UiMessage,
+  UiMessageChunk,
+  UiMessageInput,
+  UiMessagePart,
+} from './ui-types.ts'
 
 const pageOptions = optionsOf(pageChecks)
 
@@ -22,6 +31,7 @@ export function toUiMessages<Version extends AiSdkVersion = 6>(
 ): UiMessage<Version>[] {
   assertValid('invalid_options', pageOptions(options))
   const settings = pageSettings(options)
+  const reasons = settings.shows('tool_results') ? reasonsOf(conversation) : new Map()
   const messages: UiMessage<Version>[] = []
   for (const turn of turnsOf(conversation)) {
     const { id, said } = turn
@@ -29,7 +39,7 @@ export function toUiMessages<Version extends AiSdkVersion = 6>(
     const fold = chunkFold(settings)
     const chunks = [...answerEvents(conversation, turn)].flatMap((event) => fold.add(event))
     if (chunks.length === 0) continue
-    messages.push({ id: answerId(turn), role: 'assistant', parts: partsOf(chunks) })
+    messages.push({ id: answerId(turn), role: 'assistant', parts: partsOf(chunks, reasons) })
   }
   return messages
 }
@@ -46,8 +56,22 @@ function wordsOf({ content }: Message): UiMessagePart[] {
   })
 }
 
+/** Why calls were denied, by their ids. Chunks do not tell it: the page that denied them knows. */
+function reasonsOf(conversation: Conversation): ReadonlyMap<string, string> {
+  return new Map(
+    messagesOf(conversation).flatMap((message): [string, string][] => {
+      const { metadata, toolCallId: id = metadata?.['lateResultOf'] } = message
+      const reason = metadata?.['denied'] === true ? deniedReason(message) : undefined
+      return reason === undefined || typeof id !== 'string' ? [] : [[id, reason]]
+    }),
+  )
+}
+
 /** The parts that a page makes of chunks. */
-function partsOf(chunks: readonly UiMessageChunk[]): UiMessagePart[] {
+function partsOf(
+  chunks: readonly UiMessageChunk[],
+  reasons: ReadonlyMap<string, string>,
+): UiMessagePart[] {
   const parts: object[] = []
   /** The blocks and calls, by id. */
   const known = new Map<string, { text?: string }>()
@@ -94,6 +118,12 @@ function partsOf(chunks: readonly UiMessageChunk[]): UiMessagePart[] {
       case 'tool-output-available':
         set(chunk.toolCallId, { state: 'output-available', output: chunk.output })
         break
+      case 'tool-output-denied': {
+        const { toolCallId: id } = chunk
+        const approval = defined<object>({ id, approved: false, reason: reasons.get(id) })
+        set(id, { state: 'output-denied', approval })
+        break
+      }
       case 'tool-output-error':
         set(chunk.toolCallId, { state: 'output-error', errorText: chunk.errorText })
         break
@@ -139,6 +169,37 @@ export function turnsOf(conversation: Conversation): readonly Turn[] {
   return turns
 }
 
+/** What a page has of an answer. */
+export interface KnownTurn {
+  readonly turn: Turn
+  /** How many messages of the assistant it has. */
+  readonly count: number
+  /** The page has not got all of it: later messages, or what came of a decision. */
+  readonly lacks: boolean
+}
+
+/** The turn that a message of the assistant in a page belongs to, by its calls; `undefined` if there is none. */
+export function knownTurn(
+  conversation: Conversation,
+  message: UiMessageInput,
+): KnownTurn | undefined {
+  if (message.role !== 'assistant') return undefined
+  const tools = toolParts(message)
+  const ids = new Set(tools.map(({ id }) => id))
+  const isKnown = ({ toolCalls = [] }: Message): boolean => toolCalls.some(({ id }) => ids.has(id))
+  const turn = turnsOf(conversation).findLast(({ answers }) => answers.some(isKnown))
+  if (turn === undefined) return undefined
+  const types = message.parts.map((part) => (isObject(part) ? part.type : ''))
+  const lastCall = types.findLastIndex((type) => /^(tool-|dynamic-tool$)/.test(type))
+  // An answer that was written again has two steps in the page.
+  const later = types.filter(
+    (type, at) => at > lastCall && type === 'step-start' && types[at - 1] !== 'data-restart',
+  )
+  const count = turn.answers.findLastIndex(isKnown) + 1 + later.length
+  const isDecided = tools.some(({ part }) => part['state'] === 'approval-responded')
+  return { turn, count, lacks: isDecided || count < turn.answers.length }
+}
+
 /** The id of the answer to a turn. */
 export function answerId({ id }: Turn): string {
   return `${id}-answer`
@@ -150,10 +211,11 @@ export function callsOf(conversation: Conversation): ReadonlyMap<string, ToolCal
   return new Map(calls.map((call) => [call.id, call]))
 }
 
-/** The events that give the answer to a turn as it is now. The run may go on where they end. */
+/** The events that give the answer to a turn as it is now. The run may go on where they end. Of the first `count` messages only the outcomes of calls are told. */
 export function* answerEvents(
   conversation: Conversation,
   { answers }: Turn,
+  count = 0,
 ): Generator<StreamEvent, void> {
   const messages = messagesOf(conversation)
   const results = new Map(
@@ -161,8 +223,14 @@ export function* answerEvents(
   )
   const session = 'status' in conversation ? conversation : undefined
   const isUnderWay = session?.status === 'idle'
-  for (const message of answers) {
+  for (const [index, message] of answers.entries()) {
     const { content, toolCalls = [], metadata } = message
+    if (index < count) {
+      for (const call of toolCalls) {
+        yield* outcomeOf(call, results.get(call.id), session, isUnderWay)
+      }
+      continue
+    }
     const isLast = message === messages.findLast(({ role }) => role === 'assistant')
     const isOpen = isUnderWay && isLast && metadata?.['partial'] === true
     yield { type: 'message_started', requestId: '', provider: '' }
@@ -217,7 +285,8 @@ function* outcomeOf(
     type: 'tool_result_encoded',
     id: toolCallId,
     content,
-    metadata: marks,
+    // A policy that denies is not told apart from a user.
+    metadata: marks['denied'] === true ? { ...marks, asked: true } : marks,
     interrupted,
   })
 }

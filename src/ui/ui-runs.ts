@@ -1,5 +1,5 @@
 import { ValidationError } from '../errors/errors.ts'
-import type { Runs, SendOptions, Sent } from '../runs/contract.ts'
+import type { RunInfo, Runs, SendOptions, Sent } from '../runs/contract.ts'
 import { problemOf } from '../runs/handler.ts'
 import { refusal } from '../schema/checks.ts'
 import type { LogEntry } from '../stores/run-store.ts'
@@ -7,7 +7,7 @@ import { assertNever } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import type { SessionCommand } from '../types/session.ts'
 import { uiCommands, type FromUiOptions } from './from-ui-messages.ts'
-import { answerId, turnsOf } from './to-ui-messages.ts'
+import { answerId, knownTurn, turnsOf } from './to-ui-messages.ts'
 import { toUiMessageResponse, type RunEvents, type UiResponseOptions } from './ui-stream.ts'
 import type { UiMessageInput } from './ui-types.ts'
 
@@ -25,8 +25,8 @@ export interface ResumeUiOptions extends Omit<UiResponseOptions, 'originalMessag
  * Answers `POST /api/chat` of `useChat`: gives what is new in the messages to a session, and streams what comes of it. The run goes on when the page
  * leaves. Who may use the id is the caller's to decide.
  *
- * The session has the history, so only what it waits for is taken: see `uiCommands`. A message is sent once, however often the page sends it:
- * the page then gets the answer that there is, and a run that failed or was stopped is resumed. What is refused has the status and the words of
+ * The session has the history, so only what it waits for is taken: see `uiCommands`. A message, a decision or a result counts once, however often the
+ * page sends it: the page then gets the answer that there is, and for a message a run that failed or was stopped is resumed. What is refused has the status and the words of
  * `runs.handler`: 409 if an answer is being written, 400 if nothing is new. Rejects with any other failure.
  */
 export async function sendUiMessages(
@@ -56,6 +56,7 @@ async function answered(
   const { accept, context, metadata, ...page } = options
   const before = await runs.get(id)
   const commands = uiCommands(messages, before?.session, { accept })
+  if (commands.length === 0) return repeated(runs, id, messages, page)
   let sent: Sent | undefined
   for (const command of commands) {
     const idempotencyKey = keyOf(command, messages)
@@ -68,20 +69,45 @@ async function answered(
     if (isCut && running === false) await runs.resume(id)
     return resumeUiMessages(runs, id, page)
   }
-  if (sent === undefined && before?.running !== true) {
-    const problem = `has nothing that session ${id} waits for: end it with a message of the user, or settle a pending call`
-    throw refusal('invalid_message', 'messages', problem)
-  }
-  const after = sent?.lastEventId ?? before?.lastEventId ?? 0
-  const queued = before?.running === true ? commands[0]?.type : undefined
+  const after = sent?.lastEventId ?? 0
+  const isQueued = before?.running === true
   const { messageId = () => answerIdOf(runs, id) } = page
   const goesOn = messages.at(-1)?.role === 'assistant'
-  return toUiMessageResponse(followed(runs, id, after, queued), {
+  return toUiMessageResponse(followed(runs, id, after, { commands, isQueued }), {
     ...page,
     originalMessages: messages,
     messageId: goesOn ? page.messageId : messageId,
   })
 }
+
+/** Answers messages with nothing new, such as a decision that came before or that somebody else made: with what the page lacks of the answer. */
+async function repeated(
+  runs: Runs,
+  id: string,
+  messages: readonly UiMessageInput[],
+  page: ResumeUiOptions,
+): Promise<Response> {
+  const info = await begun(runs, id)
+  const known = messages.at(-1)
+  const has = info && known && knownTurn(info.session, known)
+  if (info === undefined || has === undefined) {
+    if (info?.running === true) return resumeUiMessages(runs, id, page)
+    throw nothingNew()
+  }
+  const { session, running, lastEventId } = info
+  const isLast = has.turn.id === turnsOf(session).at(-1)?.id
+  // A page that sends by itself would send for ever if it were answered with what it has.
+  if (!(running && isLast) && !has.lacks) throw nothingNew()
+  const events = isLast ? followed(runs, id, lastEventId) : noEvents()
+  return toUiMessageResponse(events, { ...page, session, originalMessages: messages })
+}
+
+function nothingNew(): ValidationError {
+  const problem = 'has nothing new: end it with a message of the user, or settle a pending call'
+  return refusal('invalid_message', 'messages', problem)
+}
+
+async function* noEvents(): AsyncGenerator<LogEntry, void> {}
 
 /**
  * Answers `GET /api/chat/:id/stream` of `useChat`, with which a page comes back (`resume: true`, or `resumeStream`): sends the last answer from its
@@ -93,12 +119,7 @@ export async function resumeUiMessages(
   id: string,
   options: ResumeUiOptions = {},
 ): Promise<Response> {
-  let info = await runs.get(id)
-  // A command that waits decides which answer is the last one: its first event tells.
-  if (info?.running === true && (info.session.status !== 'idle' || info.version === 0)) {
-    for await (const _ of runs.follow(id, { after: info.lastEventId })) break
-    info = await runs.get(id)
-  }
+  const info = await begun(runs, id)
   if (info === undefined) return new Response(null, { status: 204 })
   const { session, running, lastEventId } = info
   const hasAnswer = (turnsOf(session).at(-1)?.answers.length ?? 0) > 0
@@ -106,6 +127,15 @@ export async function resumeUiMessages(
     return new Response(null, { status: 204 })
   }
   return toUiMessageResponse(followed(runs, id, lastEventId), { ...options, session })
+}
+
+/** A session. If a command waits, its first event is waited for: it decides which answer is the last one. */
+async function begun(runs: Runs, id: string): Promise<RunInfo | undefined> {
+  const info = await runs.get(id)
+  const isWaiting = info?.session.status !== 'idle' || info.version === 0
+  if (info?.running !== true || !isWaiting) return info
+  for await (const _ of runs.follow(id, { after: info.lastEventId })) break
+  return runs.get(id)
 }
 
 async function answerIdOf(runs: Runs, id: string): Promise<string | undefined> {
@@ -147,25 +177,36 @@ function give(
   }
 }
 
+/** The commands of a post. */
+interface Given {
+  readonly commands: readonly SessionCommand[]
+  /** Something ran before them. */
+  readonly isQueued: boolean
+}
+
 /**
- * The entries after a number. Unlike those of `runs.follow` they end at once when their reader leaves. While a command is queued, what comes before it
- * belongs to others.
+ * The entries after a number. Unlike those of `runs.follow` they end at once when their reader leaves. While the commands are queued, what comes
+ * before them belongs to others. A rest between two of them is none: the page has settled what it waits for.
  */
-function followed(
-  runs: Runs,
-  id: string,
-  after: number,
-  queued?: SessionCommand['type'],
-): RunEvents {
+function followed(runs: Runs, id: string, after: number, given?: Given): RunEvents {
   const stop = new AbortController()
   const log = runs.follow(id, { after, commands: true, signal: stop.signal })
   const entries = log[Symbol.asyncIterator]()
-  let isOurs = queued === undefined
+  const [first, ...others] = given?.commands ?? []
+  const last = others.at(-1)
+  let isOurs = given?.isQueued !== true
+  let isResting = last === undefined
   const next = async (): Promise<IteratorResult<LogEntry, void>> => {
     for (;;) {
       const step = await entries.next()
-      if (step.done === true || isOurs) return step
-      isOurs = 'command' in step.value && step.value.command.type === queued
+      if (step.done === true) return step
+      const { value } = step
+      const isKept = isOurs && (isResting || !isRest(value))
+      if ('command' in value) {
+        isOurs ||= value.command.type === first?.type
+        isResting ||= last !== undefined && isSame(value.command, last)
+      }
+      if (isKept) return step
     }
   }
   const leave = async (): Promise<IteratorResult<LogEntry, void>> => {
@@ -174,4 +215,20 @@ function followed(
     return { done: true, value: undefined }
   }
   return { [Symbol.asyncIterator]: () => ({ next, return: leave }) }
+}
+
+/** Whether an entry is of a run that has come to rest, and not failed. */
+function isRest(entry: LogEntry): boolean {
+  if (!('event' in entry)) return false
+  const { event } = entry
+  if (event.type === 'chat_completed') return event.result.error === undefined
+  return event.type === 'approval_requested'
+}
+
+function isSame(one: SessionCommand, other: SessionCommand): boolean {
+  return one.type === other.type && callIdOf(one) === callIdOf(other)
+}
+
+function callIdOf(command: SessionCommand): string | undefined {
+  return 'toolCallId' in command ? command.toolCallId : undefined
 }

@@ -16,7 +16,7 @@ import { defined, isObject } from '../types/guards.ts'
 import type { Session } from '../types/session.ts'
 import { toolParts } from './from-ui-messages.ts'
 import { chunkFold, pageChecks, pageSettings, type PageOptions } from './to-chunks.ts'
-import { answerEvents, answerId, callsOf, turnsOf } from './to-ui-messages.ts'
+import { answerEvents, answerId, callsOf, knownTurn, turnsOf } from './to-ui-messages.ts'
 import type { AiSdkVersion, UiMessageChunk, UiMessageInput } from './ui-types.ts'
 
 /** The events of a run: a stream of the library, or the entries of `runs.follow`. */
@@ -32,8 +32,8 @@ export interface UiStreamOptions<
    */
   readonly originalMessages?: readonly UiMessageInput[] | undefined
   /**
-   * The session that the events follow. The answer that it has so far is sent first, for a page that comes back; `events` go on from
-   * there, such as `runs.follow(id, { after: lastEventId })`.
+   * The session that the events follow. The answer that it has so far is sent first, for a page that comes back, without what the message that goes
+   * on has of it; `events` go on from there, such as `runs.follow(id, { after: lastEventId })`.
    */
   readonly session?: Session | undefined
   /** The id of the message, or a function that is called when the first event has come. By default it is that of `toUiMessages`, if the session is known. */
@@ -143,7 +143,8 @@ export function uiChunks(events: RunEvents, options: UiStreamOptions): Pieces<Ui
         : messageMetadata(event)
     },
   })
-  const turn = session && turnsOf(session).at(-1)
+  const has = known && session && knownTurn(session, known)
+  const turn = has?.turn ?? (session && turnsOf(session).at(-1))
   const iterator = events[Symbol.asyncIterator]()
   let isStarted = false
   /** The beginning of the message, and what a page that comes back has missed. */
@@ -156,7 +157,7 @@ export function uiChunks(events: RunEvents, options: UiStreamOptions): Pieces<Ui
     const isTaken = known === undefined && originalMessages?.some((message) => message.id === id)
     const first = defined<UiMessageChunk>({ type: 'start', messageId: isTaken ? undefined : id })
     if (options.session === undefined || turn === undefined) return [first]
-    const missed = [...answerEvents(options.session, turn)]
+    const missed = [...answerEvents(options.session, turn, has?.count)]
     const { error } = options.session
     if (error !== undefined) missed.push({ type: 'error', error })
     return [first, ...missed.flatMap((event) => fold.add(event))]

@@ -180,7 +180,11 @@ type ToolPart<Version> = (
 
 type ApprovalState =
   | { state: 'approval-requested'; input: unknown; approval: { id: string } }
-  | { state: 'output-denied'; input: unknown; approval: { id: string; approved: false } }
+  | {
+      state: 'output-denied'
+      input: unknown
+      approval: { id: string; approved: false; reason?: string }
+    }
 
 /** A message that a page sent. Nothing about it is trusted: its members are checked where they are read. */
 export interface UiMessageInput {

@@ -312,7 +312,11 @@ describe('in an engine', () => {
       responseFormat: { type: 'json_schema', name: 'weather', schema, strict: true },
     })
     expect(JSON.parse(outputText)).toEqual({ celsius: 21 })
-    expect(model.calls[0]?.['responseFormat']).toEqual({ type: 'json', name: 'weather', schema })
+    expect(model.calls[0]?.['responseFormat']).toEqual({
+      type: 'json',
+      name: 'weather',
+      schema: { ...schema, additionalProperties: false },
+    })
   })
 })
 

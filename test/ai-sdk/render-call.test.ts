@@ -11,6 +11,7 @@ import {
   textPart,
   toolResult,
   user,
+  type JsonObject,
   type Message,
   type ToolSpec,
 } from '../../src/index.ts'
@@ -124,6 +125,35 @@ describe('settings', () => {
   ] as const)('the format %o is %o', async (responseFormat, expected) => {
     const { call } = await sentFor([user('hi')], { responseFormat })
     expect(call['responseFormat']).toEqual(expected)
+  })
+
+  test('objects of a format have no members but those they name, unless they say so', async () => {
+    const text = { type: 'string' } as const
+    const open = { type: 'object', properties: { a: text } } as const
+    const closed = { ...open, additionalProperties: false } as const
+    const schemaOf = (inner: JsonObject): JsonObject => ({
+      type: 'object',
+      properties: {
+        properties: inner,
+        default: { type: ['object', 'null'], properties: {}, additionalProperties: true },
+        list: { type: 'array', items: inner, prefixItems: [inner] },
+        choice: { anyOf: [inner, { oneOf: [inner, { $ref: '#/$defs/d' }] }] },
+        map: { type: 'object', additionalProperties: inner },
+        free: { type: 'object' },
+        data: { const: open, default: open, enum: [open] },
+        both: { allOf: [open, { type: 'object', properties: { b: text } }] },
+      },
+      required: ['list'],
+      additionalProperties: false,
+      $defs: { d: inner, properties: inner },
+      definitions: { d: inner },
+    })
+    const { additionalProperties: _closed, ...schema } = schemaOf(open)
+    const before = JSON.stringify(schema)
+    const responseFormat = { type: 'json_schema', name: 'x', schema, strict: true } as const
+    const { call } = await sentFor([user('hi')], { responseFormat })
+    expect(call['responseFormat']).toEqual({ type: 'json', name: 'x', schema: schemaOf(closed) })
+    expect(JSON.stringify(schema)).toBe(before)
   })
 
   test('options of the provider go where the AI SDK looks for them, and those of others nowhere', async () => {

@@ -236,13 +236,40 @@ describe('connectTimeoutMs', () => {
     let connects = 0
     const connect = (): McpClient | Promise<McpClient> =>
       ++connects === 1 ? lostClient : new Promise(() => undefined)
-    const connection = await connectMcp(connect)
+    const connection = await connectMcp(connect, { clock: virtualClock() })
     const stream = streamToolCalls([{ id: 'c1', name: 'a', arguments: {} }], connection.tools)
     const result = stream.result
     await until(() => connects === 2)
     await connection.close()
     const { messages } = await result
     expect(messages[0]?.content).toBe(failed('the tool failed: the MCP server is not connected'))
+  })
+
+  test('close waits for the client that is being connected, and closes it', async () => {
+    const steps: string[] = []
+    const lostClient = plainClient([listed('a')], async () => {
+      throw new Error('Not connected')
+    })
+    let arrive: ((client: McpClient) => void) | undefined
+    const arriving = new Promise<McpClient>((resolve) => {
+      arrive = resolve
+    })
+    let connects = 0
+    const connection = await connectMcp(() => (++connects === 1 ? lostClient : arriving))
+    const result = resultOfCall(connection.tools)
+    await until(() => connects === 2)
+    const closing = connection.close().then(() => steps.push('over'))
+    await result
+    arrive?.({
+      ...plainClient([], async () => ({})),
+      close: async () => {
+        steps.push('closing')
+        await Promise.resolve()
+        steps.push('closed')
+      },
+    })
+    await closing
+    expect(steps).toEqual(['closing', 'closed', 'over'])
   })
 
   test('what connect throws is what connectMcp throws', async () => {

@@ -221,6 +221,25 @@ describe('a parent', () => {
     ])
   })
 
+  test('of a stream is the span that is active where it is first read', async () => {
+    bench.listen()
+    const [late, within] = await bench.tracer.startActiveSpan('request', async (request) => {
+      const active = context.active()
+      const streams = [
+        streamChat(engineOf([done]), messages),
+        streamChat(engineOf([done]), messages),
+      ]
+      request.end()
+      return [streams[0], context.bind(active, async () => streams[1]?.result)] as const
+    })
+    await late?.result
+    await within()
+    expect(bench.trees()).toEqual([
+      ['request', ['invoke_agent', 'chat m']],
+      ['invoke_agent', 'chat m'],
+    ])
+  })
+
   test('of what a handler, an adapter or a hook traces is its own span, also on later reads', async () => {
     bench.listen()
     const traced = async (name: string): Promise<void> => {

@@ -84,6 +84,13 @@ describe('the processor', () => {
     await expect(bullmqProcessor(runs)(job, 't')).rejects.toBe(gone)
   })
 
+  test('takes the lease of its runs', async () => {
+    const { done, runs, job } = bench([{ outcome: 'busy', more: false }])
+    const ended = bullmqProcessor({ ...runs, leaseMs: 60_000 })(job, 't')
+    await expect(ended).rejects.toMatchObject({ name: 'DelayedError' })
+    expect(done).toEqual(['advance ada', 'delay 30 s with t'])
+  })
+
   test('takes the signal of BullMQ', () => {
     expect(bullmqProcessor(bench([]).runs)).toHaveLength(3)
   })
@@ -127,6 +134,7 @@ test.each([
   ['leaseMs', () => bullmqOptions({ leaseMs: 0 })],
   ['leaseMS', () => bullmqOptions({ leaseMS: 1000 } as never)],
   ['lease', () => bullmqProcessor(bench([]).runs, { lease: 1000 } as never)],
+  ['the runs of createRuns, which have advance(id)', () => bullmqProcessor({} as never)],
   ['jobOptions', () => bullmqQueue({ add: async () => 1 }, { jobOptions: {} as never })],
   ['a Queue of BullMQ', () => bullmqQueue({} as never)],
 ])('a mistake in the options is refused by name: %s', (name, make) => {

@@ -4,6 +4,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { runsOnDbos } from '../../examples/queues/dbos.ts'
 import { runsOnGraphile } from '../../examples/queues/graphile-worker.ts'
 import { runsOnPgBoss } from '../../examples/queues/pg-boss.ts'
+import { tool } from '../../src/index.ts'
+import type { Script } from '../../src/testing.ts'
 import { scriptedEngine } from '../runs/support.ts'
 import { createPlace, reasonToSkip, serverUrl, type Place } from '../stores/postgres.ts'
 import { root } from '../support/root.ts'
@@ -53,4 +55,31 @@ describe.skipIf(missing)(`the engines of the guide${reasonToSkip ?? ''}`, () => 
       await close()
     },
   )
+
+  test('pg-boss runs several sessions at once in one process', async () => {
+    const here: string[] = []
+    let open = (): void => undefined
+    const all = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    const meet = tool({
+      name: 'meet',
+      description: 'Waits until three sessions are here.',
+      schema: { type: 'object' },
+      handler: async (_args, { toolCall }) => {
+        if (here.push(toolCall.id) === 3) open()
+        await all
+        return 'met'
+      },
+    })
+    const script = (_text: string, results: number): Script =>
+      results === 0 ? [['tool_call', { id: 'c', name: 'meet', arguments: {} }]] : [['text', 'done']]
+    const meeting = scriptedEngine(script, { tools: [meet] })
+    const options = { engine: meeting, store: place.connect() }
+    const { runs, close } = await runsOnPgBoss(options, serverUrl, `${place.schema}_engine`, 3)
+    const ids = ['one', 'two', 'three']
+    for (const id of ids) await runs.send(id, 'go')
+    for (const id of ids) expect((await runs.wait(id)).session.status).toBe('completed')
+    await close()
+  })
 })

@@ -102,6 +102,53 @@ describe('a sweep', () => {
     await swept.close()
   })
 
+  test('reports to the runs unless it has its own listener', async () => {
+    const clock = virtualClock({ auto: false })
+    const told: unknown[] = []
+    const store = { ...memoryStore({ clock }), due: () => Promise.reject(new Error('gone')) }
+    const onError = (error: unknown, id?: string): void => void told.push(['runs', error, id])
+    const runs = createRuns({ engine, store, clock, onError })
+    const swept = sweep(runs, { clock, enqueue: () => undefined })
+    await swept.close()
+    const own = (error: unknown): void => void told.push(['own', error])
+    await sweep(runs, { clock, enqueue: () => undefined, onError: own }).close()
+    expect(told).toEqual([
+      ['runs', new Error('gone'), undefined],
+      ['own', new Error('gone')],
+    ])
+  })
+
+  test('prunes the logs of the runs, as often as is needed to keep up, beside its looks', async () => {
+    const { clock, store, runs: own } = bench()
+    const sessions = Array.from({ length: 2600 }, (_, index) => `s${index}`)
+    for (const id of sessions) await store.push(id, { type: 'send', content: 'hi' }, { key: 'k' })
+    const counts: number[] = []
+    let looks = 0
+    const runs = {
+      due: async () => {
+        looks++
+        return []
+      },
+      prune: async () => {
+        const count = await own.prune()
+        counts.push(count)
+        return count
+      },
+    }
+    const swept = sweep(runs, { clock, everyMs: 3_600_000, enqueue: () => undefined })
+    await clock.advance(600_000)
+    expect(counts).toEqual([0])
+    await clock.advance(23 * 3_600_000)
+    expect(counts.every((count) => count === 0)).toBe(true)
+    counts.length = 0
+    await clock.advance(3_600_000 + 60_000)
+    expect(counts.filter((count) => count > 0)).toEqual([1000, 1000, 600])
+    expect(counts.slice(-4)).toEqual([1000, 1000, 600, 0])
+    expect(looks).toBe(25)
+    await swept.close()
+    expect(clock.pending).toBe(0)
+  })
+
   test('never looks twice at the same time', async () => {
     const clock = virtualClock({ auto: false })
     const { promise, resolve } = gate()

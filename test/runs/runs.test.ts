@@ -684,12 +684,88 @@ describe('workers', () => {
     }
     const { runs } = bench(echo, { queue })
     const send = () => runs.send('ada', 'hi', { idempotencyKey: 'k' })
-    await expect(send()).rejects.toThrow('the queue is gone')
+    expect(await send()).toMatchObject({ duplicate: false })
     expect(await send()).toMatchObject({ duplicate: true })
     expect(rings).toEqual(['ada', 'ada'])
     await runs.advance('ada')
     expect(await send()).toMatchObject({ duplicate: true })
     expect(rings).toHaveLength(2)
+  })
+
+  test.each([
+    ['rejects', async () => Promise.reject(new Error('ECONNREFUSED')), 'ECONNREFUSED', 0],
+    [
+      'throws',
+      () => {
+        throw new Error('boom')
+      },
+      'boom',
+      0,
+    ],
+    ['hangs', () => new Promise<void>(() => undefined), 'no answer within 1000 ms', 1000],
+  ])(
+    'a command is stored although the ring %s, and onError is told',
+    async (_how, ring, why, ms) => {
+      const told: [unknown, string | undefined][] = []
+      const onError = (error: unknown, id?: string): void => void told.push([error, id])
+      const { runs, store, clock } = bench(echo, { queue: { ring }, onError }, false)
+      const sent = runs.send('ada', 'hi', { idempotencyKey: 'k' })
+      await clock.advance(ms)
+      expect(await sent).toEqual({ lastEventId: 0, duplicate: false })
+      const repeated = runs.send('ada', 'hi', { idempotencyKey: 'k' })
+      await clock.advance(ms)
+      expect(await repeated).toMatchObject({ duplicate: true })
+      const stopped = runs.stop('ada')
+      await clock.advance(ms)
+      await stopped
+      expect(await store.stopRequested('ada')).toBe(true)
+      expect(await store.due({ limit: 1 })).toEqual(['ada'])
+      expect(told).toHaveLength(3)
+      for (const [error, id] of told) {
+        expect(id).toBe('ada')
+        expect(error).toBeInstanceOf(SessionError)
+        expect(error).toMatchObject({ reason: 'unavailable' })
+        expect(String(error)).toContain(`is stored, but the queue could not be rung: ${why}`)
+      }
+      expect(clock.pending).toBe(0)
+    },
+  )
+
+  test('a queue that is not one is refused with what makes one', () => {
+    const queue = { add: async () => undefined } as never
+    expect(() => bench(echo, { queue })).toThrow('bullmqQueue(queue) of allm-ts/queues')
+  })
+
+  test('a worker prunes every ten minutes, and batch after batch while there is much to remove', async () => {
+    const clock = virtualClock({ auto: false })
+    const inner = memoryStore({ clock })
+    const backlog = [1000, 998, 1000, 7, 3]
+    const asked: unknown[] = []
+    const errors: unknown[] = []
+    const store: RunStore = {
+      ...inner,
+      prune: async (options) => {
+        asked.push(options)
+        const removed = backlog.shift()
+        if (removed === undefined) throw new Error('gone')
+        return removed
+      },
+    }
+    const onError = (error: unknown): void => void errors.push(String(error))
+    const { runs } = bench(echo, { store, clock, keepEventsMs: 5000, onError })
+    const worker = runs.work({ everyMs: 60_000 })
+    await clock.advance(599_999)
+    expect(asked).toEqual([])
+    await clock.advance(1)
+    expect(asked).toEqual(Array.from({ length: 4 }, () => ({ keepMs: 5000, limit: 1000 })))
+    await clock.advance(600_000)
+    expect(asked).toHaveLength(5)
+    await clock.advance(600_000)
+    expect([asked.length, errors]).toEqual([6, ['Error: gone']])
+    await worker.close()
+    await clock.advance(6_000_000)
+    expect(asked).toHaveLength(6)
+    expect(clock.pending).toBe(0)
   })
 
   test('a queue rings for each command, and this process runs nothing', async () => {

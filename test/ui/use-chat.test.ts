@@ -7,7 +7,9 @@ import {
   type UIMessage,
 } from 'ai'
 import { describe, expect, test } from 'vitest'
-import { createEngine, streamChat } from '../../src/index.ts'
+import { z } from 'zod'
+import { createEngine, streamChat, tool } from '../../src/index.ts'
+import { createRuns } from '../../src/runs.ts'
 import { memoryStore } from '../../src/stores.ts'
 import { fake, virtualClock } from '../../src/testing.ts'
 import { fromUiMessages, toUiMessageResponse, toUiMessages } from '../../src/ui.ts'
@@ -108,6 +110,17 @@ describe('useChat on runs', () => {
     await validateUIMessages({ messages: chat.messages })
     const { session } = (await runs.get('ada')) ?? {}
     expect(JSON.stringify(session?.thread)).toContain('too dear')
+    // The same after a reload.
+    const messages: UIMessage[] = session ? toUiMessages(session) : []
+    await validateUIMessages({ messages })
+    expect(messages.at(-1)?.parts[1]).toMatchObject({
+      state: 'output-denied',
+      input: { euros: 3 },
+      approval: { id: 'c2', approved: false, reason: 'too dear' },
+    })
+    const back = pageAt(desk, { messages: messages.slice(0, 1) })
+    await back.resumeStream()
+    expect(shown(back)).toEqual(shown(chat))
   })
 
   test('answers a question by the next message', async () => {
@@ -229,7 +242,7 @@ describe('useChat on runs', () => {
     const chat = pageAt(desk, { sendAutomaticallyWhen: () => true })
     await chat.sendMessage({ text: 'hello' })
     await settled(chat)
-    expect(chat.error?.message).toMatch(/nothing that session ada waits for/)
+    expect(chat.error?.message).toMatch(/^invalid message: messages has nothing new/)
     expect(desk.posted).toHaveLength(2)
   })
 
@@ -243,6 +256,132 @@ describe('useChat on runs', () => {
     expect(shown(again)).toEqual(shown(chat))
     const { session } = (await runs.get('ada')) ?? {}
     expect(session?.thread.messages).toHaveLength(2)
+  })
+})
+
+describe('decisions of a page', () => {
+  /** A session with two calls that wait, and a page at it. */
+  async function twoCalls(name: 'pay' | 'stamp') {
+    const schema = z.object({})
+    const pay = tool({
+      name: 'pay',
+      description: '',
+      schema,
+      needsApproval: true,
+      handler: () => 'paid',
+    })
+    const stamp = tool({ name: 'stamp', description: '', schema, manual: true })
+    let open: () => void = () => undefined
+    const isOpen = new Promise<void>((resolve) => (open = resolve))
+    const wait = tool({
+      name: 'wait',
+      description: '',
+      schema,
+      handler: async () => {
+        await isOpen
+        return 'waited'
+      },
+    })
+    const adapter = fake({
+      script: ({ messages }) => {
+        const last = messages.at(-1)
+        if (last?.toolCallId === 'w') return [['text', 'All done.']]
+        if (last?.role === 'tool') {
+          return [
+            ['text', 'Now.'],
+            ['tool_call', { id: 'w', name: 'wait', arguments: {} }],
+          ]
+        }
+        return [
+          ['text', 'Two things.'],
+          ['tool_call', { id: 'k1', name, arguments: {} }],
+          ['tool_call', { id: 'k2', name, arguments: {} }],
+        ]
+      },
+    })
+    const engine = createEngine({ adapter, tools: [pay, stamp, wait] })
+    const runs = createRuns({ engine, store: memoryStore() })
+    const desk = await openRunsDesk(runs)
+    const isPay = name === 'pay'
+    const chat = pageAt(desk, {
+      sendAutomaticallyWhen: isPay
+        ? lastAssistantMessageIsCompleteWithApprovalResponses
+        : lastAssistantMessageIsCompleteWithToolCalls,
+    })
+    await chat.sendMessage({ text: 'go' })
+    const decide = async (): Promise<void> => {
+      for (const id of ['k1', 'k2']) {
+        await (isPay
+          ? chat.addToolApprovalResponse({ id, approved: true })
+          : chat.addToolOutput({ tool: name, toolCallId: id, output: 'ok' }))
+      }
+    }
+    const whole = ['Two things.', `tool-${name} output-available`, `tool-${name} output-available`]
+    const rest = ['Now.', 'tool-wait output-available', 'All done.']
+    return { runs, desk, chat, decide, open, whole: ['assistant', ...whole, ...rest] }
+  }
+
+  test.each(['pay', 'stamp'] as const)(
+    'two of them in one post get the answer (%s)',
+    async (name) => {
+      const { desk: opened, chat, decide, open, whole } = await twoCalls(name)
+      await using desk = opened
+      open()
+      await decide()
+      await settled(chat)
+      expect(chat.error).toBeUndefined()
+      expect(shown(chat).at(-1)).toEqual(whole)
+      expect(desk.posted).toHaveLength(2)
+    },
+  )
+
+  test.each(['pay', 'stamp'] as const)(
+    'a post of them that is repeated, during the run and after it, gets the answer (%s)',
+    async (name) => {
+      const { runs, desk: opened, chat, decide, open, whole } = await twoCalls(name)
+      await using desk = opened
+      const deciding = decide()
+      const isWaiting = async (): Promise<boolean> =>
+        JSON.stringify((await runs.get('ada'))?.session).includes('Now.')
+      while (!(await isWaiting())) await new Promise(setImmediate)
+      const [, post] = desk.posted
+      const messages = (post?.messages ?? []) as UIMessage[]
+      const during = pageAt(desk, { messages })
+      const sending = during.sendMessage()
+      while (desk.posted.length < 3) await new Promise(setImmediate)
+      open()
+      await Promise.all([deciding, sending, settled(chat)])
+      await runs.wait('ada')
+      const later = pageAt(desk, { messages })
+      await later.sendMessage()
+      for (const page of [during, later]) {
+        expect(page.error).toBeUndefined()
+        expect(shown(page).at(-1)).toEqual(whole)
+      }
+      expect(shown(chat).at(-1)).toEqual(whole)
+    },
+  )
+
+  test('one that somebody else made otherwise is answered with what came of it', async () => {
+    const { runs, desk: opened, chat, decide, open } = await twoCalls('pay')
+    await using desk = opened
+    open()
+    await runs.deny('ada', 'k1')
+    await runs.approve('ada', 'k2')
+    await runs.wait('ada')
+    await decide()
+    await settled(chat)
+    expect(desk.posted).toHaveLength(2)
+    expect(chat.error).toBeUndefined()
+    expect(shown(chat).at(-1)).toEqual([
+      'assistant',
+      'Two things.',
+      'tool-pay output-denied',
+      'tool-pay output-available',
+      'Now.',
+      'tool-wait output-available',
+      'All done.',
+    ])
   })
 })
 
