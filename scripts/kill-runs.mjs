@@ -259,6 +259,8 @@ function live(slot, state, plan) {
   const { mode, leaseMs } = plan
   return new Promise((resolve, reject) => {
     const child = state.nextChild()
+    // A spare that could not start is reported when it closes.
+    child.stdin.on('error', () => undefined)
     child.stdin.end(`${JSON.stringify(plan)}\n`)
     Object.assign(slot, { pid: child.pid, isReady: false, isPaused: false })
     slot.send = (signal) => {

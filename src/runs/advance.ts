@@ -253,6 +253,8 @@ async function readRun(work: Work, stream: SessionStream): Promise<Progress> {
   const inFlight = new Set<string>()
   try {
     for (;;) {
+      const overdue = owner.confirm()
+      if (overdue !== undefined) await overdue
       const step = await drain.orLeft(() => batches.next(), inFlight.size > 0)
       owner.check()
       if (step === 'left') {

@@ -33,6 +33,11 @@ export interface Owner {
   readonly isStopped: () => boolean
   /** Throws `SessionError` `lease_lost` if the lease is lost. */
   readonly check: () => void
+  /**
+   * Renews the lease if that is overdue, because the process stood still or hardly moves, and throws `SessionError` `lease_lost` if it is lost. Called before
+   * anything begins whose start was saved. Returns `undefined` if the lease is good for some time.
+   */
+  readonly confirm: () => Promise<void> | undefined
   /** Asks for a stop from inside the process. */
   readonly stop: () => void
   /** Events that may be in the log a little later. A promise, if so many wait that the run should wait too. */
@@ -173,6 +178,7 @@ export function createOwner(
     signal: controller.signal,
     isStopped: () => isStopped,
     check,
+    confirm: () => (clock.now() - renewedAt > leaseMs / 2 ? renew().then(check) : undefined),
     stop,
     add(events) {
       waiting.push(...events)
@@ -196,9 +202,6 @@ export function createOwner(
           (state) => state.version === next.version && state.lastEventId === next.lastEventId,
         )
         stored = next
-        // A process that stood still, or hardly moves, may have lost its lease since. It learns that before it begins what it has saved the start of.
-        if (clock.now() - renewedAt > leaseMs / 2) await renew()
-        check()
       })
     },
     end() {
