@@ -141,7 +141,7 @@ export function followed(
     commands: true,
     signal: stop.signal,
   })
-  const entries: AsyncIterator<LogEntry, void> = log[Symbol.asyncIterator]()
+  const entries: LogEntries = log[Symbol.asyncIterator]()
   const chunks = followChunks(place, id, entries, settings)
   const body = pulledStream(chunks, request.signal, {
     end() {
@@ -160,10 +160,13 @@ export function followed(
   })
 }
 
+/** Entries of a log, one after the other. */
+type LogEntries = AsyncIterator<LogEntry, unknown, unknown>
+
 async function* followChunks(
   { clock, store }: Place,
   id: string,
-  entries: AsyncIterator<LogEntry, void>,
+  entries: LogEntries,
   { heartbeatMs, afterCommand = 0 }: FollowSettings,
 ): AsyncGenerator<string, void> {
   const beats = heartbeat({ clock, heartbeatMs })
