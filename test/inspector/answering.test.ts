@@ -98,7 +98,7 @@ test('an inspector that only reads refuses whatever changes something', async ()
       { error: { reason: 'read_only' } },
     ])
   }
-  expect(await own.get(pathOf('a', 'request?at=1')).toHaveProperty('wires')
+  expect(await own.get(pathOf('a', 'request?at=1'))).toHaveProperty('wires')
 })
 
 test('the log has the attempts that failed before an answer', async () => {
