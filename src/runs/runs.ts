@@ -41,6 +41,7 @@ import type {
 } from './contract.ts'
 import { runsHandler } from './handler.ts'
 import { isGone, type Owner } from './owner.ts'
+import { withParts } from './parts.ts'
 import { pruneBatch, startPruning } from './prune.ts'
 import { followLog, readResult, readSession } from './read.ts'
 import { startWorking } from './worker.ts'
@@ -372,7 +373,15 @@ export function createRuns(options: RunsOptions): Runs {
     close,
     [Symbol.asyncDispose]: () => close(),
   }
-  return runs
+  return withParts(runs, {
+    store,
+    clock,
+    engineFor: settings.engineFor,
+    give: (id, command) => {
+      const busyAs = command.type === 'send' ? whenBusy : undefined
+      return give(id, command, {}, command.type === 'resume' ? 'refuse' : busyAs)
+    },
+  })
 }
 
 /** A session that this process runs. */
