@@ -1,9 +1,9 @@
 import type { JSX } from 'preact'
-import { useCallback, useEffect, useState } from 'preact/hooks'
+import { useCallback, useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import type { InspectorInfo } from '../api.ts'
 import { InspectorRefusal, type Client } from './client.ts'
 import { CompareView } from './compare-view.tsx'
-import { describe, read, useKeys, write } from './hooks.ts'
+import { describe, read, useKeys, useMedia, write } from './hooks.ts'
 import { firstLine } from './hostile.ts'
 import { Dialog } from './parts.tsx'
 import { parseRoute, routeFragment, type Route } from './route.ts'
@@ -172,11 +172,12 @@ function ThemeSwitch(): JSX.Element {
   const [theme, setTheme] = useState<(typeof themes)[number]>(
     () => themes.find((name) => name === read('theme')) ?? 'system',
   )
-  useEffect(() => {
-    if (theme === 'system') delete document.documentElement.dataset['theme']
-    else document.documentElement.dataset['theme'] = theme
+  const isDark = useMedia('(prefers-color-scheme: dark)')
+  useLayoutEffect(() => {
+    const wanted = theme === 'system' ? (isDark ? 'dark' : 'light') : theme
+    document.documentElement.dataset['theme'] = wanted
     write('theme', theme)
-  }, [theme])
+  }, [theme, isDark])
   const next = themes[(themes.indexOf(theme) + 1) % themes.length] ?? 'system'
   return (
     <button

@@ -89,7 +89,8 @@ export function createClient(
     info: () => get('api/info'),
     sessions: (query, signal) => get(`api/sessions${queryText({ ...query })}`, signal),
     session: (id, signal) => get(pathOf(id), signal),
-    log: (id, from, signal) => get(`${pathOf(id)}/log${queryText({ ...from, limit: 1000 })}`, signal),
+    log: (id, from, signal) =>
+      get(`${pathOf(id)}/log${queryText({ ...from, limit: 1000 })}`, signal),
     async follow(id, from, onEntries, signal) {
       const { body } = await send(`${pathOf(id)}/follow${queryText({ ...from })}`, { signal })
       return body === null ? true : readEntries(body, onEntries)

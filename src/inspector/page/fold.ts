@@ -8,8 +8,8 @@ import {
   restingRun,
   type SessionReducer,
 } from '../../session/reduce.ts'
-import type { LogEntry } from '../../stores/run-store.ts'
-import type { Session } from '../../types/session.ts'
+import type { CommandEntry, LogEntry } from '../../stores/run-store.ts'
+import type { Session, SessionCommand } from '../../types/session.ts'
 
 /** The session at each place of a log that grows. */
 export interface History {
@@ -76,11 +76,16 @@ function advanced(
   if (!hasEvent || entry.refused !== undefined) return { reducer, hasEvent }
   const session = snapshot(reducer.base, reducer.state)
   try {
-    return { reducer: reduceSession(begun(applyCommand(session, entry.command))), hasEvent }
+    return { reducer: reduceSession(begun(applyCommand(session, timed(entry)))), hasEvent }
   } catch {
     // The log was written by somebody else's code: what cannot be applied is shown in the list of events, and changes nothing.
     return { reducer, hasEvent }
   }
+}
+
+/** A command with its time, which the user's words carry and the log has beside it. */
+function timed({ command, at }: CommandEntry): SessionCommand {
+  return command.type === 'send' ? { ...command, at: command.at ?? at } : command
 }
 
 /** The session that a run starts from after a command. One that still waits is not run. */

@@ -132,6 +132,7 @@ export function timelineBuilder(): TimelineBuilder {
   const top = newLevel({ tools: [] })
   let length = 0
   let lastAt = 0
+  let previousAt = 0
   /** The models and tools at work, those inside of tools included. */
   let busy = 0
 
@@ -162,8 +163,11 @@ export function timelineBuilder(): TimelineBuilder {
     marks.push({ type, entry, label, owner: lane })
   }
 
-  /** The process died, and another one goes on: nothing is known of the time between. */
+  /** The process died, and another one goes on: nothing is known of the time between, so it counts as idle. */
   const takeOver = (level: Level, entry: number, label: string): void => {
+    const isKnown = (points.at(-1)?.entry ?? -1) === entry - 1
+    if (isKnown) points.pop()
+    if (entry > 0) points.push({ entry: entry - 1, at: previousAt, isBusy: false })
     mark(modelLane(level), 'take_over', entry, label)
   }
 
@@ -173,7 +177,7 @@ export function timelineBuilder(): TimelineBuilder {
     entry: number,
   ): void => {
     if (level.model !== undefined) {
-      close(level.model, entry - 1, 'crashed')
+      close(level.model, entry, 'crashed')
       takeOver(level, entry, 'taken over: the answer is asked for again')
       level.since = undefined
     }
@@ -229,7 +233,7 @@ export function timelineBuilder(): TimelineBuilder {
     endWait(level, event.id, entry, 'done')
     const before = level.tools.get(event.id)
     if (before !== undefined) {
-      close(before, entry - 1, 'crashed')
+      close(before, entry, 'crashed')
       takeOver(level, entry, `taken over: ${event.name} runs again`)
       level.tools.delete(event.id)
     }
@@ -287,7 +291,7 @@ export function timelineBuilder(): TimelineBuilder {
   ): void => {
     if (metadata?.['pending'] === true) return
     const isCrash = interrupted === 'interrupted'
-    if (endTool(level, id, isCrash ? entry - 1 : entry, 'interrupted')) {
+    if (endTool(level, id, entry, isCrash ? 'crashed' : 'interrupted')) {
       if (isCrash) takeOver(level, entry, 'taken over: a tool was interrupted')
     }
     endWait(level, id, entry, metadata?.['denied'] === undefined ? 'done' : 'denied')
@@ -404,6 +408,7 @@ export function timelineBuilder(): TimelineBuilder {
   return {
     add(item) {
       const entry = length++
+      previousAt = lastAt
       lastAt = item.at
       if (!('event' in item)) {
         applyCommand(item, entry)

@@ -98,12 +98,12 @@ function MessageView({
           </Badge>
         ))}
         <span class="space" />
-        {at !== undefined && <time class="quiet-text">{clockTime(at, at)}</time>}
         {onFork !== undefined && (
           <button type="button" class="quiet small" onClick={() => onFork(index)}>
             Edit and fork<span class="unseen-text"> from message {index + 1}</span>
           </button>
         )}
+        {at !== undefined && <time class="quiet-text">{clockTime(at, at)}</time>}
       </header>
       {parts.map((part, number) => (
         <PartView key={number} part={part} />

@@ -142,17 +142,12 @@ function messageMarks({ role, metadata = {} }: Message): readonly Mark[] {
 function resultMarks({ metadata = {} }: Message): readonly Mark[] {
   const marks: Mark[] = []
   const { denied, reason, answeredByUser, approvedArguments, pending, reported } = metadata
-  if (denied !== undefined) {
-    marks.push({
-      label: typeof reason === 'string' ? `denied: ${reason}` : 'denied',
-      tone: 'person',
-    })
+  if (denied !== undefined && typeof reason === 'string' && reason !== '') {
+    marks.push({ label: `because: ${reason}`, tone: 'person' })
   }
-  if (metadata['interrupted'] === true) {
-    marks.push({
-      label: `interrupted${typeof reason === 'string' ? ` (${reason})` : ''}`,
-      tone: 'error',
-    })
+  const isInterrupted = metadata['interrupted'] === true
+  if (isInterrupted && typeof reason === 'string' && reason !== 'interrupted') {
+    marks.push({ label: `because: ${reason}`, tone: 'error' })
   }
   if (reported === true) marks.push({ label: 'may have had effects', tone: 'error' })
   if (approvedArguments !== undefined) {
