@@ -51,6 +51,36 @@ export function startTimer(clock: Clock, ms: number, onTime: () => void): Cancel
   return () => controller.abort()
 }
 
+/** Tells when nothing was sent for a while. */
+export interface Heartbeat {
+  /** Waits for a promise. Resolves with `true` if the time is up before it settles. */
+  before(promise: Promise<unknown>): Promise<boolean>
+  /** Nothing is sent any more. */
+  end(): void
+}
+
+/** A sign of life is due after `ms` of silence, by the clock. */
+export function heartbeat(clock: Clock, ms: number): Heartbeat {
+  let cancel: CancelTimer | undefined
+  return {
+    before: (promise) =>
+      new Promise((resolve, reject) => {
+        cancel = startTimer(clock, ms, () => resolve(true))
+        promise.then(
+          () => {
+            cancel?.()
+            resolve(false)
+          },
+          (error: Error) => {
+            cancel?.()
+            reject(error)
+          },
+        )
+      }),
+    end: () => cancel?.(),
+  }
+}
+
 /** The reason of an aborted signal, as an error. */
 export function reasonOf(signal: AbortSignal): Error {
   return asError(signal.reason)

@@ -162,7 +162,7 @@ export function foldedStream<Result>(
       }
       return result
     },
-    toReadableStream: () => webStream(iterate(), (event) => event),
+    toReadableStream: () => webStream(iterate(), (event) => [event]),
     toHttpResponse: (init = {}) => {
       assertValid('invalid_options', httpResponseInit(init))
       return eventResponse(iterate(), options, init)
@@ -341,23 +341,24 @@ function reader<T>(
 
 type Events = AsyncIterator<StreamEvent, void>
 
-/** Events as a Web stream of what `show` gives. Nothing is read ahead; cancelling the stream ends the run. */
-function webStream<T>(
-  events: Events,
-  show: (event: StreamEvent) => T | undefined,
-): ReadableStream<T> {
-  return new ReadableStream<T>(
+/** Items, such as events, as a Web stream of what `show` makes of each. Nothing is read ahead; cancelling the stream leaves the items, at once. */
+export function webStream<Item, Shown>(
+  items: AsyncIterator<Item, void>,
+  show: (item: Item) => readonly Shown[],
+): ReadableStream<Shown> {
+  return new ReadableStream<Shown>(
     {
       async pull(controller) {
         for (;;) {
-          const result = await events.next()
+          const result = await items.next()
           if (result.done === true) return controller.close()
           const shown = show(result.value)
-          if (shown !== undefined) return controller.enqueue(shown)
+          for (const one of shown) controller.enqueue(one)
+          if (shown.length > 0) return
         }
       },
       async cancel() {
-        await events.return?.()
+        await items.return?.()
       },
     },
     { highWaterMark: 0 },
@@ -381,7 +382,7 @@ function eventResponse(events: Events, options: StreamOptions, init: HttpRespons
   const body = webStream(told, (event) => {
     id++
     const shown = options.show(event, { include })
-    return shown && encoder.encode(`id: ${id}\ndata: ${JSON.stringify(shown)}\n\n`)
+    return shown ? [encoder.encode(`id: ${id}\ndata: ${JSON.stringify(shown)}\n\n`)] : []
   })
   const headers = eventHeaders(response.headers)
   return new Response(body, { ...response, headers })

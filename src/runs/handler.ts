@@ -1,5 +1,5 @@
 import { onAbort } from '../core/abort.ts'
-import { startTimer, type Clock } from '../core/clock.ts'
+import { heartbeat, type Clock } from '../core/clock.ts'
 import { isAllmError, type SessionErrorReason } from '../errors/errors.ts'
 import { shownEvent, viewChecks, type ViewEvent, type ViewOptions } from '../run/view-event.ts'
 import {
@@ -512,7 +512,7 @@ async function* eventChunks(
     if (snapshot?.lastEventId !== last) return undefined
     return told({ type: 'view', view: runView({ ...snapshot, running: true }, options) })
   }
-  const beats = heartbeat(service)
+  const beats = heartbeat(service.clock, service.heartbeatMs)
   try {
     // How soon an EventSource comes back, and something that makes proxies send the head of the answer.
     yield 'retry: 1000\n\n'
@@ -564,34 +564,6 @@ async function* eventChunks(
 
 function message(id: number, data: RunMessage): string {
   return `id: ${id}\ndata: ${JSON.stringify(data)}\n\n`
-}
-
-/** Tells when nothing was sent for a while. */
-interface Heartbeat {
-  /** Waits for a promise. Resolves with `true` if the time is up before it settles. */
-  before(promise: Promise<unknown>): Promise<boolean>
-  end(): void
-}
-
-function heartbeat({ clock, heartbeatMs }: Service): Heartbeat {
-  let cancel: (() => void) | undefined
-  return {
-    before: (promise) =>
-      new Promise((resolve, reject) => {
-        cancel = startTimer(clock, heartbeatMs, () => resolve(true))
-        promise.then(
-          () => {
-            cancel?.()
-            resolve(false)
-          },
-          (error: Error) => {
-            cancel?.()
-            reject(error)
-          },
-        )
-      }),
-    end: () => cancel?.(),
-  }
 }
 
 /** Why a request is refused, in words that are safe for browsers. */

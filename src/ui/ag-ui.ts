@@ -1,3 +1,4 @@
+import { webStream } from '../run/run-stream.ts'
 import { viewChecks, type ViewOptions } from '../run/view-event.ts'
 import {
   anyFunction,
@@ -10,16 +11,17 @@ import {
 } from '../schema/checks.ts'
 import { assertNever, isObject } from '../types/guards.ts'
 import { usageFields } from '../types/response.ts'
+import type { KnownCall } from './to-chunks.ts'
+import { callsOf } from './to-ui-messages.ts'
 import {
-  pulled,
+  sessionOf,
   sseChecks,
   sseResponse,
   uiChunks,
-  type Pieces,
   type RunEvents,
   type SseOptions,
 } from './ui-stream.ts'
-import type { UiMessageChunk, UiMessageInput } from './ui-types.ts'
+import type { UiMessageChunk } from './ui-types.ts'
 
 /** The ids of a run. The `RunAgentInput` that an AG-UI client sent has them, and can be given whole. */
 export interface AgUiIds {
@@ -44,12 +46,9 @@ export interface AgUiEvent {
   readonly [member: string]: unknown
 }
 
-const agUiChecks: Readonly<Record<keyof AgUiOptions, Check>> = {
-  onError: anyFunction,
-  ...viewChecks,
+function agUiChecks(): Readonly<Record<keyof AgUiOptions, Check>> {
+  return { onError: anyFunction, ...viewChecks }
 }
-const agUiOptions = optionsOf(agUiChecks)
-const responseOptions = optionsOf({ ...agUiChecks, ...sseChecks })
 
 /**
  * A run as events of the AG-UI protocol 1.0, in the order that its clients check: every message, call and step is begun before it goes on and
@@ -63,8 +62,9 @@ export function toAgUi(
   ids: AgUiIds,
   options: AgUiOptions = {},
 ): ReadableStream<AgUiEvent> {
-  assertValid('invalid_options', agUiOptions(options))
-  return pulled(agUiPieces(events, ids, options))
+  assertValid('invalid_options', optionsOf(agUiChecks())(options))
+  const [chunks, show] = agUiParts(events, ids, options)
+  return webStream(chunks, show)
 }
 
 /** `toAgUi` as a response of server-sent events, which `HttpAgent` reads. */
@@ -73,47 +73,41 @@ export function toAgUiResponse(
   ids: AgUiIds,
   options: AgUiResponseOptions = {},
 ): Response {
-  assertValid('invalid_options', responseOptions(options))
-  return sseResponse(agUiPieces(events, ids, options), options)
+  assertValid('invalid_options', optionsOf({ ...agUiChecks(), ...sseChecks() })(options))
+  const [chunks, show] = agUiParts(events, ids, options)
+  return sseResponse(chunks, show, options)
 }
 
-function agUiPieces(
-  events: RunEvents,
-  ids: AgUiIds,
-  { include, onError }: AgUiOptions,
-): Pieces<AgUiEvent> {
+/** The chunks of a run, and what makes events of them. */
+function agUiParts(events: RunEvents, ids: AgUiIds, { include, onError }: AgUiOptions): AgUiParts {
   for (const key of ['threadId', 'runId'] as const) {
     const id: unknown = isObject(ids) ? ids[key] : undefined
     assertValid('invalid_options', within('ids', within(key, someText(id))))
   }
-  // Its chunks tell the most.
-  const version = 7
-  const originalMessages = [knownMessage(ids.messages ?? [])]
-  const chunks = uiChunks(events, { version, include, onError, originalMessages })
+  // The chunks of this version tell the most.
+  const options = { version: 7, include, onError } as const
+  const session = sessionOf(events)
+  const known = (ids.messages ?? []).flatMap(knownCalls)
+  const chunks = uiChunks(events, options, { known, earlier: session && callsOf(session) })
   const fold = agUiFold(ids)
-  return {
-    async next() {
-      for (;;) {
-        const events = (await chunks.next())?.flatMap(fold)
-        if (events?.length !== 0) return events
-      }
-    },
-    leave: () => chunks.leave(),
-  }
+  return [chunks, (some) => some.flatMap(fold)]
 }
 
-/** The calls that a client has, as one message of a page. */
-function knownMessage(messages: readonly unknown[]): UiMessageInput {
-  const parts = messages.flatMap((message) => {
-    const calls: unknown = isPlainObject(message) ? message['toolCalls'] : undefined
-    if (!Array.isArray(calls)) return []
-    return calls.map((call: unknown) => {
-      const { id: toolCallId, function: called } = isPlainObject(call) ? call : {}
-      const toolName = isPlainObject(called) ? called['name'] : undefined
-      return { type: 'dynamic-tool', toolCallId, toolName }
-    })
+type AgUiParts = [
+  chunks: ReturnType<typeof uiChunks>,
+  show: (chunks: readonly UiMessageChunk[]) => readonly AgUiEvent[],
+]
+
+/** The calls in a message that a client has. It may send anything. */
+function knownCalls(message: unknown): readonly KnownCall[] {
+  const calls = isPlainObject(message) ? message['toolCalls'] : undefined
+  if (!Array.isArray(calls)) return []
+  return calls.flatMap((call: unknown) => {
+    const { id, function: called } = isPlainObject(call) ? call : {}
+    const name = isPlainObject(called) ? called['name'] : undefined
+    if (typeof id !== 'string' || typeof name !== 'string') return []
+    return { id, name, dynamic: true, approval: false }
   })
-  return { id: '', role: 'assistant', parts }
 }
 
 /** Something that the run waits for. */

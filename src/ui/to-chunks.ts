@@ -27,10 +27,12 @@ export interface PageOptions<Version extends AiSdkVersion = AiSdkVersion> extend
 }
 
 /** The checks of what a page is shown. */
-export const pageChecks: Readonly<Record<keyof PageOptions, Check>> = {
-  version: must('5, 6 or 7', (value) => value === 5 || value === 6 || value === 7),
-  dynamicTools: flag,
-  ...viewChecks,
+export function pageChecks(): Readonly<Record<keyof PageOptions, Check>> {
+  return {
+    version: must('5, 6 or 7', (value) => value === 5 || value === 6 || value === 7),
+    dynamicTools: flag,
+    ...viewChecks,
+  }
 }
 
 /** What a page is shown, settled. */

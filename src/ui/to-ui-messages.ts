@@ -17,8 +17,6 @@ import type {
   UiMessagePart,
 } from './ui-types.ts'
 
-const pageOptions = optionsOf(pageChecks)
-
 /**
  * A conversation as the messages of `useChat`, for a page that is opened: `useChat({ messages: toUiMessages(session) })`. What is pending is in them.
  *
@@ -29,7 +27,7 @@ export function toUiMessages<Version extends AiSdkVersion = 6>(
   conversation: Conversation,
   options: PageOptions<Version> = {},
 ): UiMessage<Version>[] {
-  assertValid('invalid_options', pageOptions(options))
+  assertValid('invalid_options', optionsOf(pageChecks())(options))
   const settings = pageSettings(options)
   const reasons = settings.shows('tool_results') ? reasonsOf(conversation) : new Map()
   const messages: UiMessage<Version>[] = []

@@ -8,7 +8,12 @@ import type { JsonValue } from '../types/json.ts'
 import type { SessionCommand } from '../types/session.ts'
 import { uiCommands, type FromUiOptions } from './from-ui-messages.ts'
 import { answerId, knownTurn, turnsOf } from './to-ui-messages.ts'
-import { toUiMessageResponse, type RunEvents, type UiResponseOptions } from './ui-stream.ts'
+import {
+  toUiMessageResponse,
+  uiResponse,
+  type RunEvents,
+  type UiResponseOptions,
+} from './ui-stream.ts'
 import type { UiMessageInput } from './ui-types.ts'
 
 /** The options of `sendUiMessages`. */
@@ -99,7 +104,7 @@ async function repeated(
   // A page that sends by itself would send for ever if it were answered with what it has.
   if (!(running && isLast) && !has.lacks) throw nothingNew()
   const events = isLast ? followed(runs, id, lastEventId) : noEvents()
-  return toUiMessageResponse(events, { ...page, session, originalMessages: messages })
+  return uiResponse(events, { ...page, session, originalMessages: messages }, has)
 }
 
 function nothingNew(): ValidationError {
