@@ -51,33 +51,31 @@ export function startTimer(clock: Clock, ms: number, onTime: () => void): Cancel
   return () => controller.abort()
 }
 
-/** Tells when nothing was sent for a while. */
-export interface Heartbeat {
-  /** Waits for a promise. Resolves with `true` if the time is up before it settles. */
-  before(promise: Promise<unknown>): Promise<boolean>
-  /** Nothing is sent any more. */
-  end(): void
-}
-
-/** A sign of life is due after `ms` of silence, by the clock. */
-export function heartbeat(clock: Clock, ms: number): Heartbeat {
+/** The items of an iterator, and `undefined` whenever none has come for `ms` of the clock: a sign of life is due. */
+export function paced<Item>(
+  items: AsyncIterator<Item, void>,
+  clock: Clock,
+  ms: number,
+): AsyncIterator<Item | undefined, void> {
+  let pending: Promise<IteratorResult<Item, void>> | undefined
   let cancel: CancelTimer | undefined
   return {
-    before: (promise) =>
+    next: () =>
       new Promise((resolve, reject) => {
-        cancel = startTimer(clock, ms, () => resolve(true))
-        promise.then(
-          () => {
+        cancel = startTimer(clock, ms, () => resolve({ done: false, value: undefined }))
+        pending ??= items.next()
+        pending
+          .finally(() => {
+            pending = undefined
             cancel?.()
-            resolve(false)
-          },
-          (error: Error) => {
-            cancel?.()
-            reject(error)
-          },
-        )
+          })
+          .then(resolve, reject)
       }),
-    end: () => cancel?.(),
+    async return() {
+      cancel?.()
+      await items.return?.()
+      return { done: true, value: undefined }
+    },
   }
 }
 

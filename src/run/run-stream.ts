@@ -269,7 +269,8 @@ async function drain(run: Reading): Promise<void> {
   }
 }
 
-const over: IteratorResult<never, void> = { done: true, value: undefined }
+/** What an iterator gives after its last item. */
+export const over: IteratorResult<never, void> = { done: true, value: undefined }
 
 type BatchStep = IteratorResult<Batch, void>
 
@@ -341,19 +342,23 @@ function reader<T>(
 
 type Events = AsyncIterator<StreamEvent, void>
 
-/** Items, such as events, as a Web stream of what `show` makes of each. Nothing is read ahead; cancelling the stream leaves the items, at once. */
+/**
+ * Items, such as events, as a Web stream of what `show` makes of each, and `last` at the end. Nothing is read ahead; cancelling the stream
+ * leaves the items, at once.
+ */
 export function webStream<Item, Shown>(
   items: AsyncIterator<Item, void>,
   show: (item: Item) => readonly Shown[],
+  last: readonly Shown[] = [],
 ): ReadableStream<Shown> {
   return new ReadableStream<Shown>(
     {
       async pull(controller) {
         for (;;) {
           const result = await items.next()
-          if (result.done === true) return controller.close()
-          const shown = show(result.value)
+          const shown = result.done === true ? last : show(result.value)
           for (const one of shown) controller.enqueue(one)
+          if (result.done === true) return controller.close()
           if (shown.length > 0) return
         }
       },

@@ -1,7 +1,8 @@
-import { heartbeat, systemClock, type Clock } from '../core/clock.ts'
+import { paced, systemClock, type Clock } from '../core/clock.ts'
 import { errorToJSON } from '../errors/error-json.ts'
-import { eventHeaders, webStream } from '../run/run-stream.ts'
+import { eventHeaders, over, webStream } from '../run/run-stream.ts'
 import {
+  anyClock,
   anyFunction,
   assertValid,
   fine,
@@ -21,16 +22,10 @@ import {
   pageChecks,
   pageSettings,
   type ChunkSettings,
+  type KnownCall,
   type PageOptions,
 } from './to-chunks.ts'
-import {
-  answerEvents,
-  answerId,
-  callsOf,
-  turnsOf,
-  type KnownTurn,
-  type Turn,
-} from './to-ui-messages.ts'
+import { answerEvents, answerId, callsOf, turnsOf, type KnownTurn } from './to-ui-messages.ts'
 import type { AiSdkVersion, UiMessageChunk, UiMessageInput } from './ui-types.ts'
 
 /** The events of a run: a stream of the library, or the entries of `runs.follow`. */
@@ -90,7 +85,7 @@ export function sseChecks(): Readonly<Record<keyof SseOptions, Check>> {
     statusText: () => fine,
     headers: () => fine,
     heartbeatMs: timeoutMs,
-    clock: must('a clock', isObject),
+    clock: anyClock,
   }
 }
 
@@ -113,65 +108,81 @@ export function toUiMessageStream<Version extends AiSdkVersion = 6>(
 
 /** `toUiMessageStream` as a response of server-sent events, which `DefaultChatTransport` reads. A failure is told in it, with status 200. */
 export function toUiMessageResponse(events: RunEvents, options: UiResponseOptions = {}): Response {
-  return uiResponse(events, options)
+  assertResponseOptions(options)
+  return uiResponse(events, options, beginningOf(events, options))
 }
 
-/** `toUiMessageResponse`, also for a page that has a part of the session's answer in the message that goes on. */
+/** Refuses unknown options of a response, and values of the wrong kind. */
+export function assertResponseOptions(options: UiResponseOptions): void {
+  assertValid('invalid_options', optionsOf({ ...streamChecks(), ...sseChecks() })(options))
+}
+
+/** A response that begins in its own way. */
 export function uiResponse(
   events: RunEvents,
   options: UiResponseOptions,
-  has?: KnownTurn,
+  beginning: Beginning,
 ): Response {
-  assertValid('invalid_options', optionsOf({ ...streamChecks(), ...sseChecks() })(options))
-  const headers = new Headers(options.headers)
-  headers.set('x-vercel-ai-ui-message-stream', 'v1')
-  const chunks = uiChunks(events, options, beginningOf(events, options, has))
-  return sseResponse(chunks, asTheyAre, { ...options, headers }, 'data: [DONE]\n\n')
+  const chunks = uiChunks(events, options, beginning)
+  const response = sseResponse(chunks, asTheyAre, options, 'data: [DONE]\n\n')
+  response.headers.set('x-vercel-ai-ui-message-stream', 'v1')
+  return response
 }
 
 const asTheyAre = (chunks: readonly UiMessageChunk[]): readonly UiMessageChunk[] => chunks
 
 /** What is known before the events. */
 export interface Beginning extends Pick<ChunkSettings, 'known' | 'earlier'> {
-  /** Gives the id of the message. */
-  id?(): MaybeId | Promise<MaybeId>
+  readonly id?: UiStreamOptions['messageId']
+  /** The other messages of the page. */
+  readonly others?: readonly UiMessageInput[] | undefined
   /** What a page that comes back has missed. It is sent without waiting for an event. */
-  readonly missed?: Iterable<StreamEvent> | undefined
+  readonly missed?: readonly StreamEvent[] | undefined
 }
 
-/** What the page and the session say. */
+/** What the options say. */
 function beginningOf(
   events: RunEvents,
-  { originalMessages, session, messageId }: UiStreamOptions,
-  has?: KnownTurn,
+  { originalMessages: others, session, messageId }: UiStreamOptions,
 ): Beginning {
-  const last = originalMessages?.at(-1)
+  const last = others?.at(-1)
   const known = last?.role === 'assistant' ? last : undefined
-  if (known && session && !has) {
+  if (known && session) {
     const problem = 'cannot be sent again into the last of originalMessages; use sendUiMessages'
     throw refusal('invalid_options', 'session', problem)
   }
   const current = session ?? sessionOf(events)
-  const turn = has?.turn ?? (current && turnsOf(current).at(-1))
+  const past = current && pastOf(current)
   return {
-    known:
-      known &&
-      toolParts(known).map(({ id, name, part: { type, approval } }) => ({
-        id,
-        name,
-        dynamic: type === 'dynamic-tool',
-        approval: isObject(approval),
-      })),
-    earlier: current && callsOf(current),
-    missed: session && missedOf(session, turn, has?.count),
-    async id() {
-      const { given = known?.id ?? (turn && answerId(turn)) } = { given: messageId }
-      const id = typeof given === 'function' ? await given() : given
-      // A page that has this message, and begins another one, would replace it.
-      const isTaken = known === undefined && originalMessages?.some((message) => message.id === id)
-      return isTaken ? undefined : id
-    },
+    earlier: past?.earlier,
+    missed: session && past?.missed,
+    id: messageId ?? known?.id ?? past?.id,
+    ...(known ? { known: callsIn(known) } : { others }),
   }
+}
+
+/** What a session says. */
+interface Past extends Beginning {
+  readonly missed: readonly StreamEvent[]
+}
+
+/** What a session says: its last answer as it is now, or what a page that has some of an answer lacks of it. */
+export function pastOf(session: Session, has?: KnownTurn): Past {
+  const turn = has?.turn ?? turnsOf(session).at(-1)
+  const { error } = session
+  const missed = turn ? [...answerEvents(session, turn, has?.count)] : []
+  if (error !== undefined) missed.push({ type: 'error', error })
+  return { id: turn && answerId(turn), earlier: callsOf(session), missed }
+}
+
+/** The calls in a message that goes on. */
+export function callsIn(message: UiMessageInput): readonly KnownCall[] {
+  return toolParts(message).map(({ id, name, part: { type, approval } }) => ({
+    id,
+    name,
+    dynamic: type === 'dynamic-tool',
+    approval: isObject(approval),
+  }))
 }
 
 /** The session that a stream of the library has, the user's words included. */
@@ -179,86 +190,78 @@ export function sessionOf(events: RunEvents): Session | undefined {
   return (events as { session?: Session }).session
 }
 
-function* missedOf(session: Session, turn?: Turn, count?: number): Generator<StreamEvent, void> {
-  if (turn !== undefined) yield* answerEvents(session, turn, count)
-  const { error } = session
-  if (error !== undefined) yield { type: 'error', error }
-}
-
 /** The chunks of events, at least one at a time. It does not reject. */
 export function uiChunks(
   events: RunEvents,
   options: Pick<UiStreamOptions, keyof PageOptions | 'messageMetadata' | 'onError'>,
-  { id, missed, ...page }: Beginning,
+  { id, others, missed, ...page }: Beginning,
 ): AsyncIterator<readonly UiMessageChunk[], void> {
-  const { messageMetadata, onError } = options
   const settings = pageSettings(options)
+  const { onError, messageMetadata = endMetadata(settings.shows('usage')) } = options
   let thrown: unknown
-  const fold = chunkFold({
+  const chunks: UiMessageChunk[] = []
+  const folding: ChunkSettings = {
     ...settings,
     ...page,
-    errorText: (error) => {
-      const told = onError?.(thrown ?? error)
-      return typeof told === 'string' ? told : settings.errorText(error)
-    },
-    metadata: (event) => {
-      // What has thrown once is not asked about its own failure.
-      if (thrown !== undefined) return undefined
-      return messageMetadata === undefined
-        ? endMetadata(event, settings.shows('usage'))
-        : messageMetadata(event)
-    },
-  })
+    onError: (error) => onError?.(thrown ?? error),
+    // What has thrown once is not asked about its own failure.
+    metadata: (event) => (thrown === undefined ? messageMetadata(event) : undefined),
+  }
+  const fold = chunkFold(folding, chunks)
   const iterator = events[Symbol.asyncIterator]()
-  let chunks: UiMessageChunk[] = []
   let isStarted = false
   /** The beginning of the message, and what a page that comes back has missed. */
   const start = async (): Promise<void> => {
     if (isStarted) return
     isStarted = true
-    chunks.push(defined<UiMessageChunk>({ type: 'start', messageId: await id?.() }))
-    for (const event of missed ?? []) chunks.push(...fold.add(event))
+    const given = typeof id === 'function' ? await id() : id
+    // A page that has this message, and begins another one, would replace it.
+    const messageId = others?.some((message) => message.id === given) ? undefined : given
+    chunks.push(defined<UiMessageChunk>({ type: 'start', messageId }))
+    missed?.forEach(fold.add)
   }
   const read = async (): Promise<void> => {
     if (missed !== undefined) await start()
     while (chunks.length === 0) {
-      const step = await iterator.next()
-      const item = step.done === true ? undefined : step.value
-      if (item !== undefined && 'command' in item) continue
-      await start()
-      chunks.push(
-        ...(item === undefined ? fold.end() : fold.add('event' in item ? item.event : item)),
-      )
+      const { done, value: item } = await iterator.next()
+      if (done === true) {
+        await start()
+        fold.end()
+      } else if (!('command' in item)) {
+        await start()
+        fold.add('event' in item ? item.event : item)
+      }
     }
   }
   const leave = async (): Promise<IteratorResult<never, void>> => {
     await iterator.return?.()
-    return { done: true, value: undefined }
+    return over
   }
   return {
     async next() {
-      if (fold.isOver) return { done: true, value: undefined }
-      chunks = []
+      if (fold.isOver) return over
       try {
         await read()
       } catch (error) {
         thrown = error
         if (!isStarted) chunks.push({ type: 'start' })
-        chunks.push(...fold.add({ type: 'error', error: errorToJSON(error) }))
+        fold.add({ type: 'error', error: errorToJSON(error) })
       }
       // Nothing more belongs to this message.
       if (fold.isOver) leave().catch(() => undefined)
-      return { done: false, value: chunks }
+      return { done: false, value: chunks.splice(0) }
     },
     return: leave,
   }
 }
 
 /** What the end of a run tells about the message. */
-function endMetadata(event: StreamEvent, hasUsage: boolean): unknown {
-  if (event.type !== 'chat_completed') return undefined
-  const { haltedReason, usage } = event.result
-  return hasUsage ? { haltedReason, usage } : { haltedReason }
+function endMetadata(hasUsage: boolean): (event: StreamEvent) => unknown {
+  return (event) => {
+    if (event.type !== 'chat_completed') return undefined
+    const { haltedReason, usage } = event.result
+    return { haltedReason, ...(hasUsage && { usage }) }
+  }
 }
 
 /** What `show` makes of items as a response of server-sent events, with `ending` at its end. */
@@ -269,30 +272,19 @@ export function sseResponse<Item>(
   ending = '',
 ): Response {
   const encoder = new TextEncoder()
-  const beats = heartbeat(clock, heartbeatMs)
-  let rest = ending
-  let pending: ReturnType<typeof items.next> | undefined
-  const texts: AsyncIterator<string, void> = {
-    async next() {
-      pending ??= items.next()
-      if (await beats.before(pending)) return { done: false, value: ':\n\n' }
-      const step = await pending
-      pending = undefined
-      if (step.done !== true) {
-        const data = show(step.value).map((piece) => `data: ${JSON.stringify(piece)}\n\n`)
-        return { done: false, value: data.join('') }
-      }
-      if (rest === '') return step
-      rest = ''
-      return { done: false, value: ending }
+  const encoded = (text: string): Uint8Array[] => (text === '' ? [] : [encoder.encode(text)])
+  const body = webStream(
+    paced(items, clock, heartbeatMs),
+    (item) => {
+      if (item === undefined) return encoded(':\n\n')
+      return encoded(
+        show(item)
+          .map((piece) => `data: ${JSON.stringify(piece)}\n\n`)
+          .join(''),
+      )
     },
-    async return() {
-      beats.end()
-      await items.return?.()
-      return { done: true, value: undefined }
-    },
-  }
-  const body = webStream(texts, (text) => (text === '' ? [] : [encoder.encode(text)]))
+    encoded(ending),
+  )
   const headers = eventHeaders(given)
   return new Response(body, defined<ResponseInit>({ status, statusText, headers }))
 }
