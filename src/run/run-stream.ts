@@ -378,24 +378,30 @@ export function webStream<Item, Shown>(
  */
 function eventResponse(events: Events, options: StreamOptions, init: HttpResponseInit): Response {
   const { include, ...response } = init
-  const encoder = new TextEncoder()
   let id = 0
   const told: Events = {
     ...events,
     next: () => events.next().catch((error: unknown) => ({ done: false, value: failed(error) })),
   }
-  const body = webStream(told, (event) => {
+  const written = (event: StreamEvent): string => {
     id++
     const shown = options.show(event, { include })
-    return shown ? [encoder.encode(`id: ${id}\ndata: ${JSON.stringify(shown)}\n\n`)] : []
-  })
-  const headers = eventHeaders(response.headers)
-  return new Response(body, { ...response, headers })
+    return shown ? `id: ${id}\ndata: ${JSON.stringify(shown)}\n\n` : ''
+  }
+  return sseResponse(told, written, response)
 }
 
-/** The headers of a response of server-sent events, where the given ones leave them out. */
-export function eventHeaders(given?: ResponseInit['headers']): Headers {
-  const headers = new Headers(given)
+/** What `write` makes of items, and `ending` at the end, as a response of server-sent events. Given headers win over the usual ones. */
+export function sseResponse<Item>(
+  items: AsyncIterator<Item, void>,
+  write: (item: Item) => string,
+  init: ResponseInit,
+  ending = '',
+): Response {
+  const encoder = new TextEncoder()
+  const encoded = (text: string): Uint8Array[] => (text === '' ? [] : [encoder.encode(text)])
+  const body = webStream(items, (item) => encoded(write(item)), encoded(ending))
+  const headers = new Headers(init.headers)
   const defaults = {
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache',
@@ -405,7 +411,7 @@ export function eventHeaders(given?: ResponseInit['headers']): Headers {
   for (const [name, value] of Object.entries(defaults)) {
     if (!headers.has(name)) headers.set(name, value)
   }
-  return headers
+  return new Response(body, { ...init, headers })
 }
 
 function failed(error: unknown): StreamEvent {

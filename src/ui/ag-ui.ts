@@ -3,7 +3,6 @@ import { viewChecks, type ViewOptions } from '../run/view-event.ts'
 import {
   anyFunction,
   assertValid,
-  isPlainObject,
   optionsOf,
   someText,
   within,
@@ -14,9 +13,9 @@ import { usageFields } from '../types/response.ts'
 import type { KnownCall } from './to-chunks.ts'
 import { callsOf } from './to-ui-messages.ts'
 import {
+  pacedResponse,
   sessionOf,
   sseChecks,
-  sseResponse,
   uiChunks,
   type RunEvents,
   type SseOptions,
@@ -75,7 +74,7 @@ export function toAgUiResponse(
 ): Response {
   assertValid('invalid_options', optionsOf({ ...agUiChecks(), ...sseChecks() })(options))
   const [chunks, show] = agUiParts(events, ids, options)
-  return sseResponse(chunks, show, options)
+  return pacedResponse(chunks, show, options)
 }
 
 /** The chunks of a run, and what makes events of them. */
@@ -100,11 +99,11 @@ type AgUiParts = [
 
 /** The calls in a message that a client has. It may send anything. */
 function knownCalls(message: unknown): readonly KnownCall[] {
-  const calls = isPlainObject(message) ? message['toolCalls'] : undefined
+  const calls = isObject(message) ? message['toolCalls'] : undefined
   if (!Array.isArray(calls)) return []
   return calls.flatMap((call: unknown) => {
-    const { id, function: called } = isPlainObject(call) ? call : {}
-    const name = isPlainObject(called) ? called['name'] : undefined
+    const { id, function: called } = isObject(call) ? call : {}
+    const name = isObject(called) ? called['name'] : undefined
     if (typeof id !== 'string' || typeof name !== 'string') return []
     return { id, name, dynamic: true, approval: false }
   })
@@ -112,10 +111,8 @@ function knownCalls(message: unknown): readonly KnownCall[] {
 
 /** Something that the run waits for. */
 interface Interrupt {
-  readonly id: string
   readonly reason: 'approval' | 'question'
   readonly message: string
-  readonly toolCallId: string
   readonly responseSchema: object
   readonly metadata: object
 }
@@ -132,13 +129,14 @@ interface AgUiCall {
 /** Makes the events of one chunk after the other. */
 function agUiFold({ threadId, runId }: AgUiIds): (chunk: UiMessageChunk) => readonly AgUiEvent[] {
   let events: AgUiEvent[] = []
+  const run = { threadId, runId }
   let step = 0
   /** All texts and calls of a step are one message. */
   let messageId = `${runId}-0`
   const texts = new Set<string>()
   const thoughts = new Set<string>()
   const calls = new Map<string, AgUiCall>()
-  const interrupts: Interrupt[] = []
+  const interrupts: object[] = []
   let isOver = false
 
   const emit = (type: string, members: object): void => {
@@ -187,10 +185,14 @@ function agUiFold({ threadId, runId }: AgUiIds): (chunk: UiMessageChunk) => read
     emit('TOOL_CALL_RESULT', message)
   }
 
+  const wait = (toolCallId: string, interrupt: Interrupt): void => {
+    interrupts.push({ id: toolCallId, toolCallId, ...interrupt })
+  }
+
   const fold = (chunk: UiMessageChunk): void => {
     switch (chunk.type) {
       case 'start':
-        return emit('RUN_STARTED', { threadId, runId })
+        return emit('RUN_STARTED', run)
       case 'start-step':
         messageId = `${runId}-${++step}`
         return emit('STEP_STARTED', { stepName: `step-${step}` })
@@ -243,27 +245,21 @@ function agUiFold({ threadId, runId }: AgUiIds): (chunk: UiMessageChunk) => read
       case 'tool-approval-request': {
         const { toolCallId } = chunk
         const { name = '', input } = calls.get(toolCallId) ?? {}
-        interrupts.push({
-          id: toolCallId,
+        return wait(toolCallId, {
           reason: 'approval',
           message: `Run ${name}?`,
-          toolCallId,
           responseSchema: approvalSchema,
           metadata: { toolName: name, input },
         })
-        return
       }
       case 'data-question': {
         const { toolCallId, toolName, question, options } = chunk.data
-        interrupts.push({
-          id: toolCallId,
+        return wait(toolCallId, {
           reason: 'question',
           message: question,
-          toolCallId,
           responseSchema: { type: 'string' },
           metadata: { toolName, options },
         })
-        return
       }
       case 'data-progress':
         return custom('progress', chunk.data)
@@ -277,12 +273,11 @@ function agUiFold({ threadId, runId }: AgUiIds): (chunk: UiMessageChunk) => read
         return emit('RUN_ERROR', { message: chunk.errorText })
       case 'finish': {
         endAll()
-        isOver = true
         const { finishReason, messageMetadata } = chunk
         const isStopped = finishReason === 'interrupted'
         const waiting = interrupts.length > 0 && { outcome: { type: 'interrupt', interrupts } }
         const outcome = isStopped ? { outcome: { type: 'cancelled' } } : waiting
-        return emit('RUN_FINISHED', { threadId, runId, ...outcome, ...usageOf(messageMetadata) })
+        return emit('RUN_FINISHED', { ...run, ...outcome, ...usageOf(messageMetadata) })
       }
       case 'abort':
       case 'message-metadata':
@@ -310,8 +305,7 @@ const approvalSchema = {
 function usageOf(metadata: unknown): object {
   const usage = isObject(metadata) ? metadata['usage'] : undefined
   if (!isObject(usage)) return {}
-  const counts = usageFields.flatMap((name) =>
-    usage[name] === undefined ? [] : [[name, usage[name]]],
-  )
-  return counts.length === 0 ? {} : { usage: [Object.fromEntries(counts)] }
+  const counts = usageFields.filter((name) => usage[name] !== undefined)
+  if (counts.length === 0) return {}
+  return { usage: [Object.fromEntries(counts.map((name) => [name, usage[name]]))] }
 }

@@ -14,7 +14,13 @@ import { isModelEvent, type StreamEvent } from '../types/events.ts'
 import { assertNever, defined, parseJson } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import type { Image, MediaFile } from '../types/media.ts'
-import { messageText, type Message, type Source, type ToolCall } from '../types/message.ts'
+import {
+  messageText,
+  type Message,
+  type Part,
+  type Source,
+  type ToolCall,
+} from '../types/message.ts'
 import type { FinishReason } from '../types/response.ts'
 import type { AiSdkVersion, BlockKind, UiFile, UiFinishReason, UiMessageChunk } from './ui-types.ts'
 
@@ -29,7 +35,7 @@ export interface PageOptions<Version extends AiSdkVersion = AiSdkVersion> extend
 /** The checks of what a page is shown. */
 export function pageChecks(): Readonly<Record<keyof PageOptions, Check>> {
   return {
-    version: must('5, 6 or 7', (value) => value === 5 || value === 6 || value === 7),
+    version: must('5, 6 or 7', (value) => [5, 6, 7].some((known) => known === value)),
     dynamicTools: flag,
     ...viewChecks,
   }
@@ -58,7 +64,7 @@ export interface ChunkSettings {
   /** The calls that the page has in the message that goes on. */
   readonly known?: Iterable<KnownCall> | undefined
   /** The calls of the conversation, which may still get a result. */
-  readonly earlier?: ReadonlyMap<string, ToolCall> | undefined
+  readonly earlier?: readonly ToolCall[] | undefined
   /** Told about a failure. A text that it returns is shown. */
   onError?(error: ErrorData): unknown
   /** Metadata of the message after an event. */
@@ -229,8 +235,8 @@ export function chunkFold(
   }
   /** A call that the page has, or gets now. Nothing is known about any other, so it cannot be shown. */
   const callOf = (id: string): Call | undefined => {
-    const earlier = settings.earlier?.get(id)
-    if (!calls.has(id) && earlier !== undefined) complete(earlier)
+    const earlier = calls.has(id) ? undefined : settings.earlier?.findLast((call) => call.id === id)
+    if (earlier !== undefined) complete(earlier)
     return calls.get(id)
   }
   const settle = (id: string, end: CallEnd): void => {
@@ -292,22 +298,17 @@ export function chunkFold(
     for (const call of message.toolCalls ?? []) {
       if (calls.get(call.id)?.isReady !== true) complete(call)
     }
-    const parts = typeof message.content === 'string' ? [] : message.content
-    for (const part of parts) {
+    for (const part of partsOf(message)) {
       if (part.type === 'file') file(part.file)
       if (part.type === 'image' && shown.images === 0) file(part.image, 'image/*')
     }
     message.sources?.slice(shown.sources).forEach(cite)
   }
-  const finish = (event?: StreamEvent): void => {
+  const finish = (): void => {
     leaveStep()
-    const messageMetadata = event && settings.metadata?.(event)
-    // The words of the AI SDK have hyphens.
-    const reason = finishReason?.replace('_', '-') as UiFinishReason | undefined
-    emit(defined<UiMessageChunk>({ type: 'finish', finishReason: reason, messageMetadata }))
     isOver = true
   }
-  const breakOff = (event: StreamEvent, error: ErrorData): void => {
+  const breakOff = (error: ErrorData): void => {
     cutStep()
     if (isCancellation(error)) {
       emit({ type: 'abort' })
@@ -318,7 +319,18 @@ export function chunkFold(
       emit({ type: 'error', errorText: typeof told === 'string' ? told : safe })
       finishReason = 'error'
     }
-    finish(event)
+    finish()
+  }
+  /** The metadata of the message, and its end. */
+  const tell = (event?: StreamEvent): void => {
+    const messageMetadata = event && settings.metadata?.(event)
+    if (isOver) {
+      // The words of the AI SDK have hyphens.
+      const reason = finishReason?.replace('_', '-') as UiFinishReason | undefined
+      emit(defined<UiMessageChunk>({ type: 'finish', finishReason: reason, messageMetadata }))
+    } else if (messageMetadata !== undefined) {
+      chunks.push({ type: 'message-metadata', messageMetadata })
+    }
   }
 
   const fold = (event: StreamEvent): void => {
@@ -393,17 +405,17 @@ export function chunkFold(
       case 'step_completed':
         return leaveStep()
       case 'chat_completed': {
-        const { error, pendingApprovals, manualToolCalls, pendingQuestion } = event.result
-        const { pendingToolCallId: asking, pendingQuestionOptions } = event.result
+        const { error, pendingApprovals, manualToolCalls, pendingToolCallId } = event.result
+        const { pendingQuestion: question, pendingQuestionOptions: options } = event.result
         pendingApprovals.forEach(approve)
-        if (pendingQuestion !== undefined && asking !== undefined) {
-          ask(asking, callOf(asking)?.name ?? '', pendingQuestion, pendingQuestionOptions)
+        if (question !== undefined && pendingToolCallId !== undefined) {
+          ask(pendingToolCallId, callOf(pendingToolCallId)?.name ?? '', question, options)
         }
-        const waits = pendingApprovals.length + manualToolCalls.length > 0 || asking !== undefined
-        return error === undefined || waits ? finish(event) : breakOff(event, error)
+        const waits = pendingToolCallId ?? pendingApprovals[0] ?? manualToolCalls[0]
+        return error === undefined || waits !== undefined ? finish() : breakOff(error)
       }
       case 'error':
-        return breakOff(event, event.error)
+        return breakOff(event.error)
       case 'raw_chunk':
         return
       default:
@@ -414,14 +426,21 @@ export function chunkFold(
   return {
     add(event) {
       fold(event)
-      const messageMetadata = isOver ? undefined : settings.metadata?.(event)
-      if (messageMetadata !== undefined) chunks.push({ type: 'message-metadata', messageMetadata })
+      tell(event)
     },
-    end: finish,
+    end() {
+      finish()
+      tell()
+    },
     get isOver() {
       return isOver
     },
   }
+}
+
+/** The parts of a message. */
+export function partsOf({ content }: Message): readonly Part[] {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : content
 }
 
 const unknownType = 'application/octet-stream'

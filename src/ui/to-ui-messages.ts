@@ -7,7 +7,14 @@ import { defined, isObject } from '../types/guards.ts'
 import type { Message, ToolCall } from '../types/message.ts'
 import type { Session } from '../types/session.ts'
 import { toolParts } from './from-ui-messages.ts'
-import { chunkFold, pageChecks, pageSettings, uiFile, type PageOptions } from './to-chunks.ts'
+import {
+  chunkFold,
+  pageChecks,
+  pageSettings,
+  partsOf,
+  uiFile,
+  type PageOptions,
+} from './to-chunks.ts'
 import type {
   AiSdkVersion,
   UiFile,
@@ -38,14 +45,13 @@ export function toUiMessages<Version extends AiSdkVersion = 6>(
     const fold = chunkFold(settings, chunks)
     for (const event of answerEvents(conversation, turn)) fold.add(event)
     if (chunks.length === 0) continue
-    messages.push({ id: answerId(turn), role: 'assistant', parts: partsOf(chunks, reasons) })
+    messages.push({ id: answerId(turn), role: 'assistant', parts: pageParts(chunks, reasons) })
   }
   return messages
 }
 
-function wordsOf({ content }: Message): UiMessagePart[] {
-  if (typeof content === 'string') return [{ type: 'text', text: content }]
-  return content.flatMap((part): UiMessagePart[] => {
+function wordsOf(message: Message): UiMessagePart[] {
+  return partsOf(message).flatMap((part): UiMessagePart[] => {
     if (part.type === 'text') return [{ type: 'text', text: part.text }]
     const data = part.type === 'image' ? part.image : part.type === 'file' ? part.file : undefined
     if (data === undefined) return []
@@ -67,7 +73,7 @@ function reasonsOf(conversation: Conversation): ReadonlyMap<string, string> {
 }
 
 /** The parts that a page makes of chunks. */
-function partsOf(
+function pageParts(
   chunks: readonly UiMessageChunk[],
   reasons: ReadonlyMap<string, string>,
 ): UiMessagePart[] {
@@ -159,8 +165,8 @@ export function turnsOf(conversation: Conversation): readonly Turn[] {
   messagesOf(conversation).forEach((message, index) => {
     const { role, toolCallId, metadata } = message
     const isAnswer = role === 'tool' && metadata?.['answeredByUser'] === true
-    if (isAnswer) turns.push({ id: `answer-${toolCallId}`, said: message, answers: [] })
-    else if (isUsersOwn(message)) turns.push({ id: `m${index}`, said: message, answers: [] })
+    const id = isAnswer ? `answer-${toolCallId}` : `m${index}`
+    if (isAnswer || isUsersOwn(message)) turns.push({ id, said: message, answers: [] })
     if (role !== 'assistant') return
     if (turns.length === 0) turns.push({ id: 'm', answers: [] })
     turns.at(-1)?.answers.push(message)
@@ -204,10 +210,9 @@ export function answerId({ id }: Turn): string {
   return `${id}-answer`
 }
 
-/** The calls of a conversation, by id. */
-export function callsOf(conversation: Conversation): ReadonlyMap<string, ToolCall> {
-  const calls = messagesOf(conversation).flatMap(({ toolCalls = [] }) => toolCalls)
-  return new Map(calls.map((call) => [call.id, call]))
+/** The calls of a conversation. */
+export function callsOf(conversation: Conversation): readonly ToolCall[] {
+  return messagesOf(conversation).flatMap(({ toolCalls = [] }) => toolCalls)
 }
 
 /** The events that give the answer to a turn as it is now. The run may go on where they end. Of the first `count` messages only the outcomes of calls are told. */
@@ -256,9 +261,9 @@ export function* answerEvents(
 
 /** The events of one message of the assistant. Its end tells the calls, unless it is still open. */
 function* messageEvents(message: Message, isOpen: boolean): Generator<StreamEvent, void> {
-  const { content, toolCalls = [] } = message
+  const { toolCalls = [] } = message
   yield { type: 'message_started', requestId: '', provider: '' }
-  const parts = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
+  const parts = partsOf(message)
   for (const part of parts) {
     if (part.type === 'image') yield { type: 'image_completed', image: part.image }
     if (part.type !== 'text' && part.type !== 'reasoning') continue

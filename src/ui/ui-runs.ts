@@ -12,6 +12,7 @@ import { answerId, knownTurn, turnsOf } from './to-ui-messages.ts'
 import {
   assertResponseOptions,
   callsIn,
+  freeId,
   pastOf,
   uiResponse,
   type Beginning,
@@ -82,11 +83,11 @@ async function answered(
   const after = sent?.lastEventId ?? 0
   const keeps = ofCommands(commands, before?.running === true)
   const last = messages.at(-1)
-  const beginning: Beginning =
-    last?.role === 'assistant'
-      ? { known: callsIn(last), id: last.id }
-      : { others: messages, id: () => answerIdOf(runs, id) }
-  return respond(followed(runs, id, after, keeps), page, beginning)
+  const { messageId = () => answerIdOf(runs, id) } = page
+  const events = followed(runs, id, after, keeps)
+  return last?.role === 'assistant'
+    ? respond(events, page, { known: callsIn(last), id: last.id })
+    : uiResponse(events, page, { id: freeId(messages, messageId) })
 }
 
 /** Answers messages with nothing new, such as a decision that came before or that somebody else made: with what the page lacks of the answer. */

@@ -1,11 +1,12 @@
 import { paced, systemClock, type Clock } from '../core/clock.ts'
 import { errorToJSON } from '../errors/error-json.ts'
-import { eventHeaders, over, webStream } from '../run/run-stream.ts'
+import { over, sseResponse, webStream } from '../run/run-stream.ts'
 import {
   anyClock,
   anyFunction,
   assertValid,
   fine,
+  listOf,
   must,
   optionsOf,
   refusal,
@@ -70,7 +71,7 @@ export interface UiResponseOptions extends UiStreamOptions, SseOptions {}
 function streamChecks(): Readonly<Record<keyof UiStreamOptions, Check>> {
   return {
     ...pageChecks(),
-    originalMessages: must('a list of UI messages', Array.isArray),
+    originalMessages: listOf(() => fine),
     session: must('a session', isObject),
     messageId: must('a string or a function', (value) => /string|function/.test(typeof value)),
     messageMetadata: anyFunction,
@@ -80,10 +81,11 @@ function streamChecks(): Readonly<Record<keyof UiStreamOptions, Check>> {
 
 /** The checks of a response's options. The values of the platform are left to the platform. */
 export function sseChecks(): Readonly<Record<keyof SseOptions, Check>> {
+  const any: Check = () => fine
   return {
-    status: () => fine,
-    statusText: () => fine,
-    headers: () => fine,
+    status: any,
+    statusText: any,
+    headers: any,
     heartbeatMs: timeoutMs,
     clock: anyClock,
   }
@@ -124,7 +126,7 @@ export function uiResponse(
   beginning: Beginning,
 ): Response {
   const chunks = uiChunks(events, options, beginning)
-  const response = sseResponse(chunks, asTheyAre, options, 'data: [DONE]\n\n')
+  const response = pacedResponse(chunks, asTheyAre, options, 'data: [DONE]\n\n')
   response.headers.set('x-vercel-ai-ui-message-stream', 'v1')
   return response
 }
@@ -134,8 +136,6 @@ const asTheyAre = (chunks: readonly UiMessageChunk[]): readonly UiMessageChunk[]
 /** What is known before the events. */
 export interface Beginning extends Pick<ChunkSettings, 'known' | 'earlier'> {
   readonly id?: UiStreamOptions['messageId']
-  /** The other messages of the page. */
-  readonly others?: readonly UiMessageInput[] | undefined
   /** What a page that comes back has missed. It is sent without waiting for an event. */
   readonly missed?: readonly StreamEvent[] | undefined
 }
@@ -148,7 +148,7 @@ function beginningOf(
   const last = others?.at(-1)
   const known = last?.role === 'assistant' ? last : undefined
   if (known && session) {
-    const problem = 'cannot be sent again into the last of originalMessages; use sendUiMessages'
+    const problem = 'needs sendUiMessages, because the last of originalMessages is an answer'
     throw refusal('invalid_options', 'session', problem)
   }
   const current = session ?? sessionOf(events)
@@ -156,8 +156,19 @@ function beginningOf(
   return {
     earlier: past?.earlier,
     missed: session && past?.missed,
-    id: messageId ?? known?.id ?? past?.id,
-    ...(known ? { known: callsIn(known) } : { others }),
+    known: known && callsIn(known),
+    id: known ? (messageId ?? known.id) : freeId(others, messageId ?? past?.id),
+  }
+}
+
+/** An id, unless one of the messages has it: a page that has this message, and begins another one, would replace it. */
+export function freeId(
+  messages: readonly UiMessageInput[] | undefined,
+  id: Beginning['id'],
+): () => Promise<MaybeId> {
+  return async () => {
+    const given = typeof id === 'function' ? await id() : id
+    return messages?.some((message) => message.id === given) ? undefined : given
   }
 }
 
@@ -194,7 +205,7 @@ export function sessionOf(events: RunEvents): Session | undefined {
 export function uiChunks(
   events: RunEvents,
   options: Pick<UiStreamOptions, keyof PageOptions | 'messageMetadata' | 'onError'>,
-  { id, others, missed, ...page }: Beginning,
+  { id, missed, ...page }: Beginning,
 ): AsyncIterator<readonly UiMessageChunk[], void> {
   const settings = pageSettings(options)
   const { onError, messageMetadata = endMetadata(settings.shows('usage')) } = options
@@ -214,9 +225,7 @@ export function uiChunks(
   const start = async (): Promise<void> => {
     if (isStarted) return
     isStarted = true
-    const given = typeof id === 'function' ? await id() : id
-    // A page that has this message, and begins another one, would replace it.
-    const messageId = others?.some((message) => message.id === given) ? undefined : given
+    const messageId = typeof id === 'function' ? await id() : id
     chunks.push(defined<UiMessageChunk>({ type: 'start', messageId }))
     missed?.forEach(fold.add)
   }
@@ -264,27 +273,15 @@ function endMetadata(hasUsage: boolean): (event: StreamEvent) => unknown {
   }
 }
 
-/** What `show` makes of items as a response of server-sent events, with `ending` at its end. */
-export function sseResponse<Item>(
+/** What `show` makes of items as a response of server-sent events, with signs of life and `ending` at its end. */
+export function pacedResponse<Item>(
   items: AsyncIterator<Item, void>,
   show: (item: Item) => readonly object[],
-  { heartbeatMs = 15_000, clock = systemClock, status, statusText, headers: given }: SseOptions,
-  ending = '',
+  { heartbeatMs = 15_000, clock = systemClock, ...init }: SseOptions,
+  ending?: string,
 ): Response {
-  const encoder = new TextEncoder()
-  const encoded = (text: string): Uint8Array[] => (text === '' ? [] : [encoder.encode(text)])
-  const body = webStream(
-    paced(items, clock, heartbeatMs),
-    (item) => {
-      if (item === undefined) return encoded(':\n\n')
-      return encoded(
-        show(item)
-          .map((piece) => `data: ${JSON.stringify(piece)}\n\n`)
-          .join(''),
-      )
-    },
-    encoded(ending),
-  )
-  const headers = eventHeaders(given)
-  return new Response(body, defined<ResponseInit>({ status, statusText, headers }))
+  const data = (piece: object): string => `data: ${JSON.stringify(piece)}\n\n`
+  const write = (item: Item | undefined): string =>
+    item === undefined ? ':\n\n' : show(item).map(data).join('')
+  return sseResponse(paced(items, clock, heartbeatMs), write, init, ending)
 }
