@@ -35,7 +35,7 @@ export interface PageOptions<Version extends AiSdkVersion = AiSdkVersion> extend
 /** The checks of what a page is shown. */
 export function pageChecks(): Readonly<Record<keyof PageOptions, Check>> {
   return {
-    version: must('5, 6 or 7', (value) => [5, 6, 7].some((known) => known === value)),
+    version: must('5, 6 or 7', (value) => value === 5 || value === 6 || value === 7),
     dynamicTools: flag,
     ...viewChecks,
   }
@@ -98,7 +98,7 @@ interface Block {
 }
 
 /** A call that the page has. */
-interface Call extends KnownCall {
+interface Call extends Omit<KnownCall, 'id'> {
   /** The step that it belongs to; -1 if it was there before. */
   readonly step: number
   approval: boolean
@@ -221,7 +221,7 @@ export function chunkFold(
   const flags = dynamic && { dynamic }
   const meet = (id: string, name: string, isReady: boolean): void => {
     const before = { approval: false, hasEnded: false, ...calls.get(id) }
-    calls.set(id, { ...before, id, name, dynamic, step, isReady })
+    calls.set(id, { ...before, name, dynamic, step, isReady })
   }
   const start = (id: string, name: string): void => {
     if (calls.has(id)) return
@@ -249,13 +249,17 @@ export function chunkFold(
     settle(id, { type: 'tool-output-available', output: shows('tool_results') ? value : null })
   const fail = (id: string, errorText: string): void =>
     settle(id, { type: 'tool-output-error', errorText })
+  const request = (id: string): void => {
+    Object.assign(calls.get(id) ?? {}, { approval: true })
+    emit({ type: 'tool-approval-request', approvalId: id, toolCallId: id })
+  }
   const deny = (id: string, wasAsked: boolean): void => {
     const call = callOf(id)
-    if (version === 5 || call === undefined || !(call.approval || wasAsked))
-      return fail(id, 'the call was denied')
+    if (version === 5 || !(call?.approval || wasAsked)) return fail(id, 'the call was denied')
+    if (call === undefined) return
     // A page that comes back has not seen that it was asked for.
-    if (!call.approval) emit({ type: 'tool-approval-request', approvalId: id, toolCallId: id })
-    Object.assign(call, { approval: true, hasEnded: true })
+    if (!call.approval) request(id)
+    call.hasEnded = true
     emit({ type: 'tool-output-denied', toolCallId: id })
   }
   const approve = (call: ToolCall): void => {
@@ -264,11 +268,10 @@ export function chunkFold(
     asked.add(id)
     // Somebody has to decide about the arguments.
     if (!calls.has(id) || !shows('tool_arguments')) complete(call, true)
-    Object.assign(calls.get(id) ?? {}, { approval: true })
     if (version === 5) {
       const data = { toolCallId: id, toolName: name, input: call.arguments }
       emit({ type: 'data-approval', id, data })
-    } else emit({ type: 'tool-approval-request', approvalId: id, toolCallId: id })
+    } else request(id)
   }
   const ask = (id: string, toolName: string, question: string, options = {}): void => {
     if (asked.has(id)) return

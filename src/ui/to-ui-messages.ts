@@ -248,7 +248,7 @@ export function* answerEvents(
       // A policy that denies is not told apart from a user.
       metadata: { ...marks, ...(denied === true && { asked: true }) },
     } as const
-    return [interrupted || askUser ? { ...told, interrupted: 'interrupted' } : told]
+    return [{ ...told, ...((interrupted || askUser) && { interrupted: 'interrupted' as const }) }]
   }
   for (const [index, message] of answers.entries()) {
     const { toolCalls = [], metadata } = message

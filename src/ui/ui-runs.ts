@@ -12,7 +12,7 @@ import { answerId, knownTurn, turnsOf } from './to-ui-messages.ts'
 import {
   assertResponseOptions,
   callsIn,
-  freeId,
+  idOf,
   pastOf,
   uiResponse,
   type Beginning,
@@ -86,8 +86,8 @@ async function answered(
   const { messageId = () => answerIdOf(runs, id) } = page
   const events = followed(runs, id, after, keeps)
   return last?.role === 'assistant'
-    ? respond(events, page, { known: callsIn(last), id: last.id })
-    : uiResponse(events, page, { id: freeId(messages, messageId) })
+    ? respond(events, page, { known: callsIn(last) }, last.id)
+    : uiResponse(events, page, { id: idOf(messageId, messages) })
 }
 
 /** Answers messages with nothing new, such as a decision that came before or that somebody else made: with what the page lacks of the answer. */
@@ -109,14 +109,18 @@ async function repeated(
   // A page that sends by itself would send for ever if it were answered with what it has.
   if (!(running && isLast) && !has.lacks) throw nothingNew()
   const events = isLast ? followed(runs, id, lastEventId) : noEvents()
-  const { id: messageId } = known
-  return respond(events, page, { ...pastOf(session, has), known: callsIn(known), id: messageId })
+  return respond(events, page, { ...pastOf(session, has), known: callsIn(known) }, known.id)
 }
 
 /** The response, under the id that the options give if they do. */
-function respond(events: RunEvents, options: ResumeUiOptions, beginning: Beginning): Response {
-  const { messageId: id = beginning.id } = options
-  return uiResponse(events, options, { ...beginning, id })
+function respond(
+  events: RunEvents,
+  options: ResumeUiOptions,
+  beginning: Beginning,
+  id: string | undefined,
+): Response {
+  const { messageId = id } = options
+  return uiResponse(events, options, { ...beginning, id: idOf(messageId) })
 }
 
 function nothingNew(): ValidationError {
@@ -142,7 +146,7 @@ export async function resumeUiMessages(
   const { session, running, lastEventId } = info
   const past = pastOf(session)
   if (!running && past.missed.length === 0) return new Response(null, { status: 204 })
-  return respond(followed(runs, id, lastEventId), options, past)
+  return respond(followed(runs, id, lastEventId), options, past, past.answerId)
 }
 
 /** A session. If a command waits, its first event is waited for: it decides which answer is the last one. */

@@ -135,7 +135,8 @@ const asTheyAre = (chunks: readonly UiMessageChunk[]): readonly UiMessageChunk[]
 
 /** What is known before the events. */
 export interface Beginning extends Pick<ChunkSettings, 'known' | 'earlier'> {
-  readonly id?: UiStreamOptions['messageId']
+  /** Gives the id of the message. */
+  readonly id?: (() => Promise<MaybeId>) | undefined
   /** What a page that comes back has missed. It is sent without waiting for an event. */
   readonly missed?: readonly StreamEvent[] | undefined
 }
@@ -148,7 +149,7 @@ function beginningOf(
   const last = others?.at(-1)
   const known = last?.role === 'assistant' ? last : undefined
   if (known && session) {
-    const problem = 'needs sendUiMessages, because the last of originalMessages is an answer'
+    const problem = 'needs sendUiMessages to go on with an answer'
     throw refusal('invalid_options', 'session', problem)
   }
   const current = session ?? sessionOf(events)
@@ -157,23 +158,24 @@ function beginningOf(
     earlier: past?.earlier,
     missed: session && past?.missed,
     known: known && callsIn(known),
-    id: known ? (messageId ?? known.id) : freeId(others, messageId ?? past?.id),
+    id: idOf(messageId ?? known?.id ?? past?.answerId, known ? [] : others),
   }
 }
 
-/** An id, unless one of the messages has it: a page that has this message, and begins another one, would replace it. */
-export function freeId(
-  messages: readonly UiMessageInput[] | undefined,
-  id: Beginning['id'],
-): () => Promise<MaybeId> {
+/** Gives an id, unless another message has it: a page that has this message, and begins another one, would replace it. */
+export function idOf(
+  id: UiStreamOptions['messageId'],
+  others: readonly UiMessageInput[] = [],
+): Beginning['id'] {
   return async () => {
     const given = typeof id === 'function' ? await id() : id
-    return messages?.some((message) => message.id === given) ? undefined : given
+    return others.some((message) => message.id === given) ? undefined : given
   }
 }
 
 /** What a session says. */
-interface Past extends Beginning {
+interface Past extends Omit<Beginning, 'id'> {
+  readonly answerId: MaybeId
   readonly missed: readonly StreamEvent[]
 }
 
@@ -183,7 +185,7 @@ export function pastOf(session: Session, has?: KnownTurn): Past {
   const { error } = session
   const missed = turn ? [...answerEvents(session, turn, has?.count)] : []
   if (error !== undefined) missed.push({ type: 'error', error })
-  return { id: turn && answerId(turn), earlier: callsOf(session), missed }
+  return { answerId: turn && answerId(turn), earlier: callsOf(session), missed }
 }
 
 /** The calls in a message that goes on. */
@@ -225,7 +227,7 @@ export function uiChunks(
   const start = async (): Promise<void> => {
     if (isStarted) return
     isStarted = true
-    const messageId = typeof id === 'function' ? await id() : id
+    const messageId = await id?.()
     chunks.push(defined<UiMessageChunk>({ type: 'start', messageId }))
     missed?.forEach(fold.add)
   }
