@@ -52,6 +52,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   server: [...ground, 'testing'],
   proxy: [...provider, 'providers/shared', ...providers, 'testing', 'middleware', 'server'],
   conformance: [...ground, 'run', 'testing', 'stores'],
+  inspector: [...loop, ...providers, 'stores', 'runs', 'testing', 'middleware', 'server'],
   cli: [
     ...loop,
     ...providers,
@@ -63,11 +64,13 @@ const folders: Readonly<Record<string, readonly string[]>> = {
     'stores',
     'images',
     'mcp',
+    'runs',
+    'inspector',
   ],
 }
 
 /** The folders that need Node. All others run wherever there is `fetch`. */
-const nodeFolders = new Set(['server', 'proxy', 'cli'])
+const nodeFolders = new Set(['server', 'proxy', 'inspector', 'cli'])
 
 const entryPoints = sourceFiles.filter(({ folder }) => folder === '')
 const inFolders = sourceFiles.filter(({ folder }) => folder !== '')

@@ -543,7 +543,7 @@ describe('the stream', () => {
 
   test('does not send the answer of a session again into a message that has some of it', async () => {
     const engine = engineOf([['text', 'One.']])
-    const { session } = await Session.reply(engine, Session.new(), 'first')
+    const { session } = await Session.start(engine, 'first')
     const original = [{ id: 'a', role: 'assistant', parts: [] }]
     expect(() => toUiMessageStream(from([]), { session, originalMessages: original })).toThrow(
       'session needs sendUiMessages to go on with an answer',
