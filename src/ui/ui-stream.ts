@@ -81,11 +81,10 @@ function streamChecks(): Readonly<Record<keyof UiStreamOptions, Check>> {
 
 /** The checks of a response's options. The values of the platform are left to the platform. */
 export function sseChecks(): Readonly<Record<keyof SseOptions, Check>> {
-  const any: Check = () => fine
   return {
-    status: any,
-    statusText: any,
-    headers: any,
+    status: () => fine,
+    statusText: () => fine,
+    headers: () => fine,
     heartbeatMs: timeoutMs,
     clock: anyClock,
   }
@@ -229,19 +228,17 @@ export function uiChunks(
     isStarted = true
     const messageId = await id?.()
     chunks.push(defined<UiMessageChunk>({ type: 'start', messageId }))
-    missed?.forEach(fold.add)
+    for (const event of missed ?? []) fold.add(event)
   }
   const read = async (): Promise<void> => {
     if (missed !== undefined) await start()
     while (chunks.length === 0) {
-      const { done, value: item } = await iterator.next()
-      if (done === true) {
-        await start()
-        fold.end()
-      } else if (!('command' in item)) {
-        await start()
-        fold.add('event' in item ? item.event : item)
-      }
+      const step = await iterator.next()
+      const item = step.done === true ? undefined : step.value
+      if (item !== undefined && 'command' in item) continue
+      await start()
+      if (item === undefined) fold.end()
+      else fold.add('event' in item ? item.event : item)
     }
   }
   const leave = async (): Promise<IteratorResult<never, void>> => {
@@ -282,8 +279,9 @@ export function pacedResponse<Item>(
   { heartbeatMs = 15_000, clock = systemClock, ...init }: SseOptions,
   ending?: string,
 ): Response {
-  const data = (piece: object): string => `data: ${JSON.stringify(piece)}\n\n`
-  const write = (item: Item | undefined): string =>
-    item === undefined ? ':\n\n' : show(item).map(data).join('')
+  const write = (item: Item | undefined): string => {
+    if (item === undefined) return ':\n\n'
+    return show(item).reduce<string>((all, one) => `${all}data: ${JSON.stringify(one)}\n\n`, '')
+  }
   return sseResponse(paced(items, clock, heartbeatMs), write, init, ending)
 }

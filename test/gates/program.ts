@@ -31,8 +31,8 @@ export async function bundled(
 export async function ownBytes(program: string, bridge: string, names: string): Promise<number> {
   const outside: Plugin = {
     name: 'outside',
-    setup({ onResolve }) {
-      onResolve({ filter: /^\./ }, ({ path, resolveDir }) => {
+    setup(builder) {
+      builder.onResolve({ filter: /^\./ }, ({ path, resolveDir }) => {
         const isOwn = resolve(resolveDir, path).startsWith(join(root, 'src', bridge))
         return isOwn ? undefined : { path: 'core', external: true, sideEffects: false }
       })
