@@ -39,15 +39,15 @@ describe('text from anywhere', () => {
   })
 
   test.each([
-    ['a\u001b[31mb', 'a␛[31mb'],
-    ['a\u0000b', 'a␀b'],
+    ['a\u001b[31mb', 'a⟨ESC⟩[31mb'],
+    ['a\u0000b', 'a⟨NUL⟩b'],
     ['\u202Etxt.exe', '⟨U+202E⟩txt.exe'],
     ['a\u2066b\u2069', 'a⟨U+2066⟩b⟨U+2069⟩'],
     ['zero\u200Bwidth', 'zero⟨U+200B⟩width'],
     ['c1\u009Bm', 'c1⟨U+009B⟩m'],
     ['tag\u{E0041}', 'tag⟨U+E0041⟩'],
     ['lone\uD800', 'lone⟨U+D800⟩'],
-    ['over\rwrite', 'over␍write'],
+    ['over\rwrite', 'over⟨CR⟩write'],
   ])('what would not be seen is shown: %j', (text, shown) => {
     expect(visibleText(text)).toBe(shown)
   })

@@ -148,7 +148,13 @@ export function RunView({
       )}
       {length > 0 && (
         <>
-          <TimelineView timeline={timeline} entries={model.entries} at={at} onSelect={select} />
+          <TimelineView
+            timeline={timeline}
+            entries={model.entries}
+            at={at}
+            isAtEnd={isAtEnd}
+            onSelect={select}
+          />
           <Scrubber model={model} place={place} />
         </>
       )}

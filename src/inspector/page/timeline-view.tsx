@@ -16,12 +16,14 @@ export function TimelineView({
   timeline,
   entries,
   at,
+  isAtEnd,
   onSelect,
 }: {
   timeline: Timeline
   entries: readonly LogEntry[]
   /** The index of the selected entry. */
   at: number
+  isAtEnd: boolean
   onSelect: (index: number) => void
 }): JSX.Element {
   const axis = useMemo(() => axisOf(timeline), [timeline])
@@ -101,7 +103,7 @@ export function TimelineView({
                     span={{ from, to }}
                     ms={msOf(bar, entries)}
                     first={bar.first === undefined ? undefined : placeOf(bar.first)}
-                    isSelected={at >= bar.from && at <= (bar.to ?? Infinity)}
+                    isSelected={!isAtEnd && at >= bar.from && at <= (bar.to ?? Infinity)}
                     onSelect={onSelect}
                   />
                 ))}
@@ -136,13 +138,20 @@ export function TimelineView({
 function Times({ axis }: { axis: Axis }): JSX.Element {
   return (
     <div class="times" aria-hidden="true">
-      {axis.ticks.map(({ place, ms }) => (
-        <span key={place} style={{ left: percent(place) }}>
-          {duration(ms)}
-        </span>
-      ))}
+      {axis.ticks
+        .filter(({ place }) => !isInFold(axis, place))
+        .map(({ place, ms }) => (
+          <span key={place} style={{ left: percent(place) }}>
+            {duration(ms)}
+          </span>
+        ))}
     </div>
   )
+}
+
+/** Whether the label of a tick would stand on that of a fold. */
+function isInFold({ folds }: Axis, place: number): boolean {
+  return folds.some(({ from, to }) => place > from - 0.07 && place < to)
 }
 
 function Bar({
