@@ -92,10 +92,13 @@ describe('bars', () => {
     expect(timeline.marks).toMatchObject([{ type: 'take_over' }])
   })
 
-  test('attempts before an answer are a bar of their own, whatever form they have', () => {
+  test('attempts before an answer are a bar of their own', () => {
     const retried = {
       ...started,
-      retries: [{ reason: 'rate_limited', waitMs: 800 }, { error: { reason: 'timeout' } }],
+      retries: [
+        { reason: 'rate_limited', status: 429, waitedMs: 800 },
+        { reason: 'timeout', waitedMs: 100 },
+      ],
     }
     const timeline = timelineOf(logOf([0, send('hi')], [900, retried], [1, completed]))
     expect(drawn(timeline)).toEqual([
@@ -104,7 +107,7 @@ describe('bars', () => {
     ])
     expect(timeline.bars[1]?.call?.retries).toEqual([
       { reason: 'rate_limited', waitMs: 800 },
-      { reason: 'timeout' },
+      { reason: 'timeout', waitMs: 100 },
     ])
   })
 

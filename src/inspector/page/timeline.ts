@@ -502,7 +502,7 @@ function retriesOf(event: Readonly<Record<string, unknown>>): readonly RetryFact
 
 function retryOf(retry: Readonly<Record<string, unknown>>): RetryFacts {
   const error = isObject(retry['error']) ? retry['error'] : retry
-  const waitMs = retry['waitMs'] ?? retry['delayMs']
+  const waitMs = retry['waitedMs']
   const reason = typeof error['reason'] === 'string' ? error['reason'] : 'unknown'
   return { reason, ...(typeof waitMs === 'number' && { waitMs }) }
 }
