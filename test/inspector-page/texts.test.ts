@@ -137,8 +137,16 @@ describe('differences', () => {
   })
 
   test('texts that are too long to compare word by word differ as a whole between what they share', () => {
-    const pieces = wordDiff(`a ${'x '.repeat(3000)}z`, `a ${'y '.repeat(3000)}z`)
+    const shared = 'shared '.repeat(3000)
+    const pieces = wordDiff(`${shared}${'x '.repeat(3000)}z`, `${shared}${'y '.repeat(3000)}z`)
     expect(pieces.map(({ type }) => type)).toEqual(['same', 'removed', 'added', 'same'])
+  })
+
+  test('texts that share next to nothing are not cut into pieces', () => {
+    expect(wordDiff('It is nine.', 'Take another train tomorrow.')).toEqual([
+      { type: 'removed', text: 'It is nine.' },
+      { type: 'added', text: 'Take another train tomorrow.' },
+    ])
   })
 
   test('messages stand beside those that take their place', () => {

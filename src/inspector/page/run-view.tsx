@@ -60,6 +60,9 @@ export function RunView({
   const isRunning = detail?.item.running === true || isFollowing
 
   useKeys((key) => {
+    // What is scrolled with these keys keeps them.
+    const isScrolled = document.activeElement?.closest('.scrolled, .panel > :not(.events)') !== null
+    if (isScrolled && /^(?:Arrow|Home|End)/.test(key)) return false
     if (key === 'j' || key === 'ArrowDown' || key === 'ArrowRight') select(at + 1)
     else if (key === 'k' || key === 'ArrowUp' || key === 'ArrowLeft') select(at - 1)
     else if (key === ']') select(nextStep(model, at))
