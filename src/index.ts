@@ -149,6 +149,7 @@ export {
   isStreamEvent,
   type Batch,
   type StreamEvent,
+  type FailedAttempt,
   type ModelEvent,
   type RunEvent,
   type ToolEvent,

@@ -1,10 +1,8 @@
 import type { Engine } from '../contracts/engine.ts'
 import type { Price } from '../make/cost.ts'
 import { engineParts } from '../run/context.ts'
-import { createEngine } from '../run/engine.ts'
 import type { Runs } from '../runs/contract.ts'
-import { numberOf, refused } from '../runs/handler.ts'
-import { createRuns } from '../runs/runs.ts'
+import { jsonBody, numberOf, refused } from '../runs/handler.ts'
 import {
   anyFunction,
   assertValid,
@@ -13,24 +11,34 @@ import {
   describe,
   fine,
   flag,
+  json,
+  listOf,
   must,
+  nonNegativeInteger,
+  oneOf,
   positiveInteger,
   recordOf,
   refuse,
   shape,
   someText,
+  tag,
+  tagged,
+  text,
   timeoutMs,
   type Check,
 } from '../schema/checks.ts'
-import { memoryStore } from '../stores/memory-store.ts'
 import { assertNever, defined, isObject } from '../types/guards.ts'
-import { sessionStatuses, type SessionStatus } from '../types/session.ts'
+import type { JsonValue } from '../types/json.ts'
+import { sessionStatuses, type SessionCommand, type SessionStatus } from '../types/session.ts'
 import { answer, refusal, refusalOf, safeHeaders } from './answers.ts'
-import type { InspectorInfo } from './api.ts'
+import type { ForkChanges, ForkEngine, ForkRequest, InspectorInfo } from './api.ts'
+import { createForks, type Forks } from './forks.ts'
 import { followed, logPage, sessionAt, sessionDetail } from './history.ts'
+import { renderedRequests } from './model-requests.ts'
 import { isPageFile, pageFile } from './page-files.ts'
-import { findSession, placeOf, type Places } from './places.ts'
-import { sessionPage, summariesWith, type Summaries } from './sessions.ts'
+import { findSession, placeOf, readAt, type Place, type Places } from './places.ts'
+import { savedTest } from './save-test.ts'
+import { forkOrigin, sessionPage, summariesWith, type Summaries } from './sessions.ts'
 
 /** The options of `inspector`. */
 export interface InspectorOptions {
@@ -47,6 +55,10 @@ export interface InspectorOptions {
   readonly prices?: Readonly<Record<string, Price>> | undefined
   /** What is looked at, for the head of the page. */
   readonly name?: string | undefined
+  /** Whether forks are saved into the store when they are at rest (`save`, the default) or end with this process (`memory`). */
+  readonly forks?: 'save' | 'memory' | undefined
+  /** The folder for tests that are made from sessions. Without it, the page offers them as downloads. */
+  readonly testFolder?: string | undefined
   /** How often something is sent on a quiet connection that follows a session (15 000). */
   readonly heartbeatMs?: number | undefined
   /** The largest body (8 MiB). */
@@ -85,15 +97,25 @@ export function makeInspector(
   assertValid('invalid_options', inspectorOptions(options))
   const { authorize, readOnly = false, prices, onError } = options
   const store = placeOf('store', runs)
-  const forks = placeOf('forks', createRuns({ engine: createEngine(), store: memoryStore() }))
+  const report = (error: unknown): void => onError?.(error)
+  const forks = createForks({
+    store: store.store,
+    isSaved: options.forks !== 'memory',
+    clock: store.clock,
+    engine: options.engine,
+    onError: report,
+  })
   const service: Service = {
-    places: { store, forks },
+    places: { store, forks: forks.place },
+    forks,
+    engine: options.engine,
+    testFolder: options.testFolder,
     summaries: summariesWith(prices),
     info: infoOf(options),
     readOnly,
     heartbeatMs: options.heartbeatMs ?? 15_000,
     maxBodyBytes: options.maxBodyBytes ?? 8 * 1024 * 1024,
-    onError: (error) => onError?.(error),
+    onError: report,
   }
   const respond = async (request: Request): Promise<Response> => {
     const route = routeOf(request)
@@ -115,12 +137,15 @@ export function makeInspector(
       return refusal(problem, typeof allow === 'string' ? { allow } : {})
     }
   }
-  return Object.assign(handle, { close: async () => undefined })
+  return Object.assign(handle, { close: () => forks.close() })
 }
 
 /** What all requests share. */
 interface Service {
   readonly places: Places
+  readonly forks: Forks
+  readonly engine: Engine | undefined
+  readonly testFolder: string | undefined
   readonly summaries: Summaries
   readonly info: InspectorInfo
   readonly readOnly: boolean
@@ -158,6 +183,8 @@ const optional: Record<Exclude<keyof InspectorOptions, 'authorize'>, Check> = {
   },
   prices: pricesCheck,
   name: someText,
+  forks: oneOf(['save', 'memory']),
+  testFolder: someText,
   heartbeatMs: timeoutMs,
   maxBodyBytes: positiveInteger,
   onError: anyFunction,
@@ -187,6 +214,11 @@ const actions = {
   session: 'GET',
   log: 'GET',
   follow: 'GET',
+  request: 'GET',
+  command: 'POST',
+  stop: 'POST',
+  fork: 'POST',
+  test: 'POST',
 } as const
 
 type Action = keyof typeof actions
@@ -268,7 +300,7 @@ async function serve(
   route: Exclude<Route, { file: string } | { redirect: string }>,
   request: Request,
 ): Promise<Response> {
-  const { places, summaries } = service
+  const { places, summaries, forks, engine } = service
   const query = new URL(request.url).searchParams
   if (route.id === undefined) {
     if (route.ask === 'info') return answer(200, service.info)
@@ -300,9 +332,93 @@ async function serve(
       const afterCommand = numberIn(query, 'afterCommand')
       return followed(place, id, request, { after, afterCommand, heartbeatMs, onError })
     }
+    case 'request': {
+      const at = numberIn(query, 'at') ?? state.lastEventId
+      const own = place.name === 'forks' ? undefined : engine
+      return answer(200, await renderedRequests(place, id, at, own))
+    }
+    case 'command': {
+      const command = await bodyOf(service, request, commandBody)
+      await commandable(place, id)
+      // `applyCommand` checks the members of a command.
+      const given = command as unknown as SessionCommand
+      await (place.name === 'forks' ? forks.give(id, given) : place.give(id, given))
+      return answer(200, { ok: true })
+    }
+    case 'stop':
+      await bodyOf(service, request, noBody)
+      await place.runs.stop(id)
+      return answer(200, { ok: true })
+    case 'fork': {
+      const body = await bodyOf(service, request, forkBody)
+      // It was just checked.
+      return answer(200, { id: await forks.fork(place, id, body as unknown as ForkRequest) })
+    }
+    case 'test': {
+      await bodyOf(service, request, noBody)
+      const own = place.name === 'forks' ? undefined : engine
+      return answer(200, await savedTest(place, id, { engine: own, folder: service.testFolder }))
+    }
     default:
       return assertNever(ask)
   }
+}
+
+/** The body of a request that changes something. */
+async function bodyOf(
+  { readOnly, maxBodyBytes }: Service,
+  request: Request,
+  check: Check,
+): Promise<JsonValue> {
+  if (readOnly) {
+    throw refused(403, 'read_only', 'this inspector only reads: start it without readOnly')
+  }
+  return jsonBody(request, maxBodyBytes, check)
+}
+
+/** A fork that an earlier inspector saved has lost its engine: whoever answered it would answer for the engine of the store. */
+async function commandable(place: Place, id: string): Promise<void> {
+  if (place.name === 'forks') return
+  const { session } = await readAt(place, id)
+  if (forkOrigin(session) === undefined) return
+  throw refused(
+    409,
+    'fork_ended',
+    `${id} is a fork of an earlier inspector, which has ended: fork it again to go on`,
+  )
+}
+
+const noBody = shape({}, {})
+
+const commandBody: Check = must(
+  'a command, such as { "type": "resume" }',
+  (value) => isObject(value) && typeof value['type'] === 'string',
+)
+
+const changesBody = shape({}, {
+  message: shape({ index: nonNegativeInteger, text }),
+  toolResult: shape({ toolCallId: someText, text }),
+  instructions: text,
+  model: someText,
+} satisfies Record<keyof ForkChanges, Check>)
+
+const engineBody = tagged<ForkEngine>({
+  fake: shape({ type: tag, script: listOf(json) }),
+  recorded: shape({ type: tag }),
+  given: shape({ type: tag }),
+})
+
+const forkShape = shape({ changes: changesBody, engine: engineBody }, {
+  event: nonNegativeInteger,
+  messages: nonNegativeInteger,
+  askBeforeTools: flag,
+} satisfies Record<Exclude<keyof ForkRequest, 'changes' | 'engine'>, Check>)
+
+const forkBody: Check = (value) => {
+  const issues = forkShape(value)
+  if (issues.length > 0 || !isObject(value)) return issues
+  const isOne = 'event' in value !== 'messages' in value
+  return isOne ? fine : [{ path: '', problem: 'must have either event or messages' }]
 }
 
 function numberIn(query: URLSearchParams, name: string): number | undefined {
