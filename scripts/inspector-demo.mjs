@@ -14,14 +14,14 @@
 import { createServer } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import * as allm from '../dist/index.js'
+import { askUser, createEngine, messageText, tool } from '../dist/index.js'
 import { inspector } from '../dist/inspector.js'
 import { createRuns, toNodeHandler } from '../dist/runs.js'
 import { fileStore } from '../dist/stores.js'
 import { fake } from '../dist/testing.js'
 
 // Agents in tools may not be there.
-const { askUser, createEngine, tool, agentTool } = allm
+const { agentTool } = await import('../dist/index.js')
 
 /** How much faster the time of the demo passes. */
 const speed = 8
@@ -416,7 +416,7 @@ function researcher(clock) {
   }
   const adapter = fake({
     script: ({ messages }) => {
-      const prompt = String(messages.find(({ role }) => role === 'user')?.content)
+      const prompt = messageText(messages.find(({ role }) => role === 'user') ?? { content: '' })
       if (messages.at(-1)?.role === 'tool')
         return say(answer(prompt), { inputTokens: 300, outputTokens: 20 })
       return [
