@@ -19,16 +19,21 @@ export type StreamEvent = ModelEvent | ToolEvent | RunEvent
  * The events of a run whose tools are known. The events about the calls of a tool narrow by its name; every one of them is a
  * `StreamEvent`. The calls in `tool_call_completed` and in answers are as the model wrote them: they are not typed.
  */
-export type TypedEvent<Types extends ToolTypes, Manual extends ToolCall = CallOf<Types>> = [
-  Known<Types>,
+export type TypedEvent<
+  Types extends ToolTypes,
+  Manual extends ToolCall = CallOf<Types>,
+> = KnownEvent<Known<Types>, CallOf<Types>, Manual>
+
+type KnownEvent<Types extends ToolTypes, Call extends ToolCall, Manual extends ToolCall> = [
+  Types,
 ] extends [never]
   ? StreamEvent
   :
       | ModelEvent
       | AnswerEvent
-      | CallEvent<Known<Types>>
-      | ToolProgress<NameIn<Types>>
-      | RunEvent<CallOf<Types>, Manual>
+      | CallEvent<Types>
+      | ToolProgress<Types['name'] | OtherName>
+      | RunEvent<Call, Manual>
 
 /** The events about a call: for each known tool its own, and those of any other. */
 type CallEvent<Types extends ToolTypes> =
@@ -41,8 +46,6 @@ type CallEvent<Types extends ToolTypes> =
   | ApprovalRequested<OtherName>
   | ToolStarted<OtherName>
   | ToolCompleted<OtherName>
-
-type NameIn<Types extends ToolTypes> = Known<Types>['name'] | OtherName
 
 /** The events of one read. Inside the library a stream is a stream of batches. */
 export type Batch = readonly StreamEvent[]
@@ -106,6 +109,8 @@ export type ModelEvent =
       readonly usage?: Usage
       /** The settings of the request that could not be sent. Absent when there are none. */
       readonly warnings?: readonly Warning[]
+      /** The attempts before this one that failed, in order. The engine adds them; absent when there were none. */
+      readonly retries?: readonly FailedAttempt[]
     }
   | { readonly type: 'text_delta'; readonly delta: string; readonly index?: number }
   /** One text block is complete; `text` is all of that block. */
@@ -145,6 +150,16 @@ export type ModelEvent =
       readonly output?: JsonValue
     }
   | ErrorEvent
+
+/** An attempt of a model call that failed before its first event, and was made again. */
+export interface FailedAttempt {
+  /** The reason of its error. */
+  readonly reason: string
+  /** The HTTP status of the refusal, if there was one. */
+  readonly status?: number
+  /** How long the engine waited before the next attempt. */
+  readonly waitedMs: number
+}
 
 /** A failure after the first event. Always the last event of its stream. */
 interface ErrorEvent {
@@ -213,10 +228,7 @@ type AnswerEvent =
     }
 
 /** The call is not run until it is approved. Its arguments match the schema of its tool. */
-interface ApprovalRequested<
-  Name extends string = string,
-  Arguments extends JsonObject = JsonObject,
-> {
+type ApprovalRequested<Name extends string = string, Arguments extends JsonObject = JsonObject> = {
   readonly type: 'approval_requested'
   readonly toolCallId: string
   readonly toolName: Name
@@ -229,7 +241,7 @@ interface ApprovalRequested<
  * The handler is about to run: it starts when the consumer asks for what follows. That is when the arguments are checked, so a call
  * with wrong ones starts, too, and ends with `invalid_arguments`.
  */
-interface ToolStarted<Name extends string = string, Arguments extends JsonObject = JsonObject> {
+type ToolStarted<Name extends string = string, Arguments extends JsonObject = JsonObject> = {
   readonly type: 'tool_execution_started'
   readonly id: string
   readonly name: Name
@@ -237,14 +249,14 @@ interface ToolStarted<Name extends string = string, Arguments extends JsonObject
 }
 
 /** A handler called `progress(data)`. */
-interface ToolProgress<Name extends string = string> {
+type ToolProgress<Name extends string = string> = {
   readonly type: 'tool_progress'
   readonly id: string
   readonly name: Name
   readonly data: JsonValue
 }
 
-interface ToolCompleted<Name extends string = string, Value extends JsonValue = JsonValue> {
+type ToolCompleted<Name extends string = string, Value extends JsonValue = JsonValue> = {
   readonly type: 'tool_execution_completed'
   readonly id: string
   readonly name: Name

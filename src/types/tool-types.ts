@@ -55,9 +55,11 @@ export type NameOf<Types extends ToolTypes> = string extends Types['name']
   : Types['name']
 
 /** A call whose arguments were checked. It narrows by its name; the last member is a call of any other tool. */
-export type CallOf<Types extends ToolTypes> = [Known<Types>] extends [never]
+export type CallOf<Types extends ToolTypes> = CallOfKnown<Known<Types>>
+
+type CallOfKnown<Types extends ToolTypes> = [Types] extends [never]
   ? ToolCall
-  : KnownCall<Known<Types>> | ToolCall<OtherName>
+  : KnownCall<Types> | ToolCall<OtherName>
 
 type KnownCall<Types extends ToolTypes> = Types extends ToolTypes
   ? ToolCall<Types['name'], Types['arguments']>

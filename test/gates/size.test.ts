@@ -1,5 +1,8 @@
-import { readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { root } from '../support/root.ts'
 import { bundled } from './program.ts'
@@ -154,5 +157,23 @@ test('the package has no runtime dependency', () => {
   const manifest: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   for (const field of ['dependencies', 'peerDependencies', 'optionalDependencies']) {
     expect(manifest).not.toHaveProperty(field)
+  }
+})
+
+test('the page of the inspector is at most 80 KB, names what it is made of, and fetches nothing from elsewhere', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'allm-page-'))
+  try {
+    execFileSync(process.execPath, [join(root, 'scripts/bundle-page.mjs'), folder])
+    const files = ['page.js', 'page.css', 'index.html'].map((name) =>
+      readFileSync(join(folder, name)),
+    )
+    const gzip = files.map((bytes) => gzipSync(bytes, { level: 9 }).length)
+    expect(gzip.reduce((sum, bytes) => sum + bytes)).toBeLessThanOrEqual(80 * 1024)
+    const [script = '', style = '', html = ''] = files.map(String)
+    expect(script.includes('Copyright (c) 2015-present Jason Miller')).toBe(true)
+    expect(/(?:^|[;}])import[ {*"'(]/.test(script)).toBe(false)
+    expect(/https?:|url\(/.test(style + html)).toBe(false)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
   }
 })
