@@ -1,6 +1,7 @@
+import { paced } from '../core/clock.ts'
 import { SessionError } from '../errors/errors.ts'
 import { engineParts } from '../run/context.ts'
-import { heartbeat, pulledStream } from '../runs/handler.ts'
+import { pulledStream } from '../runs/handler.ts'
 import { applySessionEvent, finalizeSession, reduceSession } from '../session/reduce.ts'
 import type { LogEntry, RunState, Snapshot } from '../stores/run-store.ts'
 import { defined } from '../types/guards.ts'
@@ -161,7 +162,7 @@ export function followed(
 }
 
 /** Entries of a log, one after the other. */
-type LogEntries = AsyncIterator<LogEntry, unknown, unknown>
+type LogEntries = AsyncIterator<LogEntry, void>
 
 async function* followChunks(
   { clock, store }: Place,
@@ -169,21 +170,16 @@ async function* followChunks(
   entries: LogEntries,
   { heartbeatMs, afterCommand = 0 }: FollowSettings,
 ): AsyncGenerator<string, void> {
-  const beats = heartbeat({ clock, heartbeatMs })
+  const log = paced(entries, clock, heartbeatMs)
   try {
     // Something that makes proxies send the head of the answer.
     yield ':\n\n'
-    let next = entries.next()
     for (;;) {
-      if (await beats.before(next)) {
-        yield ':\n\n'
-        continue
-      }
-      const { done, value: entry } = await next
+      const { done, value: entry } = await log.next()
       if (done === true) break
-      if ('event' in entry) yield `id: ${entry.id}\ndata: ${JSON.stringify(entry)}\n\n`
+      if (entry === undefined) yield ':\n\n'
+      else if ('event' in entry) yield `id: ${entry.id}\ndata: ${JSON.stringify(entry)}\n\n`
       else if (entry.id > afterCommand) yield `data: ${JSON.stringify(entry)}\n\n`
-      next = entries.next()
     }
     const state = await store.look(id)
     const rest = { status: state?.status ?? 'idle', lastEventId: state?.lastEventId ?? 0 }
@@ -193,7 +189,6 @@ async function* followChunks(
     yield `event: error\ndata: ${JSON.stringify({ reason, message })}\n\n`
     throw error
   } finally {
-    beats.end()
-    await entries.return?.()
+    await log.return?.()
   }
 }

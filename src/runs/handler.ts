@@ -1,5 +1,5 @@
 import { onAbort } from '../core/abort.ts'
-import { startTimer, type Clock } from '../core/clock.ts'
+import { paced, type Clock } from '../core/clock.ts'
 import { isAllmError, type SessionErrorReason } from '../errors/errors.ts'
 import { shownEvent, viewChecks, type ViewEvent, type ViewOptions } from '../run/view-event.ts'
 import {
@@ -543,7 +543,11 @@ async function* eventChunks(
     if (snapshot?.lastEventId !== last) return undefined
     return told({ type: 'view', view: runView({ ...snapshot, running: true }, options) })
   }
-  const beats = heartbeat(service)
+  const read = (): Promise<IteratorResult<LogEntry, void>> => {
+    const value = ahead.shift()
+    return value === undefined ? entries.next() : Promise.resolve({ done: false, value })
+  }
+  const log = paced({ next: read }, service.clock, service.heartbeatMs)
   try {
     // How soon an EventSource comes back, and something that makes proxies send the head of the answer.
     yield 'retry: 1000\n\n'
@@ -551,20 +555,13 @@ async function* eventChunks(
       lookedAt = last
       yield told({ type: 'view', view })
     }
-    const read = (): Promise<IteratorResult<LogEntry, void>> => {
-      const value = ahead.shift()
-      return value === undefined ? entries.next() : Promise.resolve({ done: false, value })
-    }
-    let next = read()
     for (;;) {
-      if (await beats.before(next)) {
+      const { done, value: entry } = await log.next()
+      if (done === true) break
+      if (entry === undefined) {
         yield isHidden ? `id: ${last}\n\n` : ':\n\n'
         isHidden = false
-        continue
-      }
-      const { done, value: entry } = await next
-      if (done === true) break
-      if ('event' in entry) {
+      } else if ('event' in entry) {
         last = entry.id
         latest = entry.event.type
         const shown = shownEvent(entry.event, options)
@@ -575,7 +572,6 @@ async function* eventChunks(
         const shown = await begun()
         if (shown !== undefined) yield shown
       }
-      next = read()
     }
     if (stop.signal.aborted) return
     // The end of a run is in its last event, unless it failed or its process died.
@@ -587,46 +583,14 @@ async function* eventChunks(
     }
     yield told({ type: 'rest' })
   } finally {
-    beats.end()
     stop.abort()
+    await log.return?.()
     await entries.return?.()
   }
 }
 
 function message(id: number, data: RunMessage): string {
   return `id: ${id}\ndata: ${JSON.stringify(data)}\n\n`
-}
-
-/** Tells when nothing was sent for a while. */
-interface Heartbeat {
-  /** Waits for a promise. Resolves with `true` if the time is up before it settles. */
-  before(promise: Promise<unknown>): Promise<boolean>
-  end(): void
-}
-
-/** Tells when nothing happened for `heartbeatMs`. */
-export function heartbeat({
-  clock,
-  heartbeatMs,
-}: Pick<Service, 'clock' | 'heartbeatMs'>): Heartbeat {
-  let cancel: (() => void) | undefined
-  return {
-    before: (promise) =>
-      new Promise((resolve, reject) => {
-        cancel = startTimer(clock, heartbeatMs, () => resolve(true))
-        promise.then(
-          () => {
-            cancel?.()
-            resolve(false)
-          },
-          (error: Error) => {
-            cancel?.()
-            reject(error)
-          },
-        )
-      }),
-    end: () => cancel?.(),
-  }
 }
 
 /** Why a request is refused, in words that are safe for browsers. */

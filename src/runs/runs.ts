@@ -5,6 +5,7 @@ import { SessionError, StreamError } from '../errors/errors.ts'
 import { thrownText } from '../errors/to-json-value.ts'
 import { engineParts } from '../run/context.ts'
 import {
+  anyClock,
   anyFunction,
   assertValid,
   between,
@@ -441,7 +442,7 @@ const optional: Record<Exclude<keyof RunsOptions, 'engine' | 'store'>, Check> = 
   maxTakeOvers: nonNegativeInteger,
   keepEventsMs: between(0, Number.MAX_SAFE_INTEGER),
   whenBusy: oneOf(busyWays),
-  clock: must('a clock', isObject),
+  clock: anyClock,
   newId: anyFunction,
   onError: anyFunction,
 }
