@@ -2,7 +2,7 @@ import { askUser, createEngine, tool, type Engine, type Tool } from '../../src/i
 import { fake, type ScriptInput, type VirtualClock } from '../../src/testing.ts'
 
 /** A run with two tools side by side, an approval, a manual tool, a question and three turns of the user. */
-export const scripts: readonly ScriptInput[] = [
+const scripts: readonly ScriptInput[] = [
   [
     ['start', { model: 'small-1', id: 'answer-1' }],
     'let me ',

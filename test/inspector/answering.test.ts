@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createEngine } from '../../src/index.ts'
+import { createEngine, toViewEvent } from '../../src/index.ts'
 import { fake, virtualClock } from '../../src/testing.ts'
 import { agent } from './agents.ts'
 import { desk, detailOf, logOf, origin, pathOf } from './support.ts'
@@ -142,5 +142,11 @@ test('the log has the attempts that failed before an answer', async () => {
         { reason: 'provider_unavailable', status: 503, waitedMs: 1000 },
       ],
     },
+  })
+  // A browser is not told.
+  if (started === undefined || !('event' in started)) throw new Error('there is no start')
+  expect(toViewEvent(started.event)).toEqual({
+    type: 'message_started',
+    requestId: expect.any(String),
   })
 })

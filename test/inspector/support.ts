@@ -30,7 +30,7 @@ export const origin = 'http://127.0.0.1:4000'
 const token = 'Bearer secret-of-the-page'
 
 /** What refuses a request without the token. */
-export function withToken(request: Request): Response | undefined {
+function withToken(request: Request): Response | undefined {
   if (request.headers.get('authorization') === token) return undefined
   return Response.json({ error: { reason: 'unauthorized', message: 'no token' } }, { status: 401 })
 }
