@@ -227,6 +227,7 @@ const tool = shapeOf<ToolSpec & Partial<Tool>>(specFields, {
   summary: text,
   timeoutMs,
   idempotent: flag,
+  agent: must('made by agentTool', (value) => isPlainObject(value) && 'engine' in value),
 })
 
 // Requests

@@ -12,14 +12,17 @@ import type { HandlerSignal, ToolEvent, ToolExecutionResult } from '../types/eve
 import { assertNever, isObject } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import type { Message, Part, ToolCall } from '../types/message.ts'
-import type { StoredResult } from '../types/session.ts'
+import type { Session, StoredResult } from '../types/session.ts'
 import { helpFor } from './compact-tools.ts'
 import { disown, isThenable, type ToolRun, type CallContext, type ToolOutcome } from './execute.ts'
 import { messageOf, toolFailure, unencodable } from './failures.ts'
 import { plainJson } from './json.ts'
 
 /** Turns an outcome into the events that answer the call: encodes a value, applies the error policy to a failure. Never throws. */
-export function answerCall(execution: CallContext, outcome: ToolOutcome): Answer | Promise<Answer> {
+export function answerCall(
+  execution: CallContext,
+  outcome: Exclude<ToolOutcome, { type: 'waits' }>,
+): Answer | Promise<Answer> {
   switch (outcome.type) {
     case 'value':
       return answerValue(execution, outcome.value)
@@ -39,6 +42,46 @@ export function answerCall(execution: CallContext, outcome: ToolOutcome): Answer
     default:
       return assertNever(outcome)
   }
+}
+
+/** What an agent that waits asks for, with the ids of its calls behind that of the call that it is in. */
+export function waitingEvents({ id: callId }: ToolCall, session: Session): readonly ToolEvent[] {
+  const {
+    pendingToolCallId,
+    pendingQuestion = '',
+    pendingQuestionOptions,
+    moreQuestions = [],
+  } = session
+  const first = {
+    toolCallId: pendingToolCallId ?? '',
+    question: pendingQuestion,
+    options: pendingQuestionOptions,
+  }
+  const questions = pendingToolCallId === undefined ? [] : [first, ...moreQuestions]
+  return [
+    ...questions.map(({ toolCallId, question = '', options = {} }): ToolEvent => ({
+      type: 'ask_user_requested',
+      toolCallId: `${callId}/${toolCallId}`,
+      toolName: askingTool(session, toolCallId),
+      question,
+      options,
+    })),
+    ...session.pendingApprovals.map(({ reason, ...call }): ToolEvent => {
+      const id = `${callId}/${call.id}`
+      const event = { type: 'approval_requested', toolCallId: id, toolName: call.name } as const
+      return { ...event, call: { ...call, id }, ...(reason === undefined ? {} : { reason }) }
+    }),
+  ]
+}
+
+/** The name of the tool that asks, in the session or in an agent of it. */
+function askingTool({ thread, run }: Session, toolCallId: string): string {
+  const calls = thread.messages.flatMap(({ toolCalls = [] }) => toolCalls)
+  const own = calls.findLast(({ id }) => id === toolCallId)?.name
+  if (own !== undefined) return own
+  const agents = Object.entries(run?.inner ?? {})
+  const inner = agents.find(([callId]) => toolCallId.startsWith(`${callId}/`))
+  return inner === undefined ? '' : askingTool(inner[1], toolCallId.slice(inner[0].length + 1))
 }
 
 /** A value that cannot be encoded is a failure, also when the handler asked to halt. */
@@ -95,7 +138,7 @@ export function answerStored(
   return answer instanceof Promise ? answer.then(({ event }) => event) : answer.event
 }
 
-function outcomeOf(call: ToolCall, stored: StoredResult): ToolOutcome {
+function outcomeOf(call: ToolCall, stored: StoredResult): Exclude<ToolOutcome, { type: 'waits' }> {
   const { error, question, haltReason, parts } = stored
   const value = parts === true ? contentOf(stored.value) : (stored.value ?? null)
   if (question !== undefined) return { type: 'ask_user', ...question }

@@ -1,7 +1,7 @@
 import { deniedReason } from '../make/tool-messages.ts'
+import { isMark } from '../run/collector.ts'
 import { isUsersOwn } from '../run/view-event.ts'
 import { assertValid, optionsOf } from '../schema/checks.ts'
-import { isMark } from '../session/reduce.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined, isObject } from '../types/guards.ts'
 import type { Message, ToolCall } from '../types/message.ts'
