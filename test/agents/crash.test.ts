@@ -30,8 +30,6 @@ const rehearsed = (...steps: readonly Script[]): ReturnType<typeof crashAtEveryE
 }
 
 test.each<[string, PlannedCall]>([
-  ['acts, and its tool must not run twice', agentCall('c1', { steps: [[call('x', 'charge')]] })],
-  ['asks', agentCall('c1', { steps: [[call('x', 'confirm')]] })],
   ['waits for approval', agentCall('c1', { steps: [[call('x', 'pay', { euros: 1 })]] })],
   [
     'has an agent that asks',

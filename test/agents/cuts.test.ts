@@ -172,7 +172,7 @@ test('agents in agents that ask, wait, act, fail and halt are the same after a c
     fc.asyncProperty(plan(2), async (any) => {
       await survives(any, 7)
     }),
-    { numRuns: Number(process.env['ALLM_RUNS'] ?? 8), endOnFailure: false },
+    { numRuns: Number(process.env['ALLM_RUNS'] ?? 6), endOnFailure: false },
   )
 })
 
