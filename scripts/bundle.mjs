@@ -5,6 +5,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { bundlePage } from './bundle-page.mjs'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const outdir = process.argv[2] ?? `${root}dist/node`
@@ -28,3 +29,4 @@ for (const { path, text } of outputFiles) {
   // No module has side effects when it is loaded, so imports without bindings are removed.
   writeFileSync(path, path.endsWith('.js') ? text.replaceAll(/^import "[^"]+";\n/gm, '') : text)
 }
+if (process.argv[2] === undefined) await bundlePage()

@@ -113,9 +113,12 @@ for (const scenario of values.scenario.split(',')) {
 }
 
 const tried = rows.filter(({ skipped }) => skipped === undefined)
-console.table(tried.map(({ failures, ...row }) => ({ ...row, failures: failures.length })))
+console.table(
+  tried.map(({ failures, evidence: _text, ...row }) => ({ ...row, failures: failures.length })),
+)
 const failures = tried.flatMap((row) => row.failures)
 for (const failure of failures.slice(0, 20)) console.log(failure)
+for (const text of tried.flatMap((row) => row.evidence).slice(0, 5)) console.log(text)
 const kills = tried.reduce((sum, row) => sum + row.kills, 0)
 console.log(`${kills} kills, ${failures.length} failures`)
 if (values.report !== undefined) {
@@ -160,6 +163,8 @@ async function playAt(place, scenario, server) {
     count: { random: 0, self: 0, paused: 0, restarted: 0 },
     deaths: [],
     crashes: [],
+    // Nothing is done to the workers any more; then they end.
+    isCalm: false,
     isOver: false,
     slots: Array.from({ length: Number(values.workers) }, () => ({ isLost: false })),
     nextChild: spares(place.name),
@@ -194,14 +199,20 @@ async function playAt(place, scenario, server) {
     if (wantsMore() && running.size < open) await give()
     else await sleep(30)
     for (const id of running) {
-      const seen = await insist(() => store.look(id))
-      if (seen?.running !== false || seen.lastCommandId < 2) continue
+      if (!(await isAtRest(store, id))) continue
       running.delete(id)
       quietSince = performance.now()
     }
     if (performance.now() - quietSince > patience) break
   }
-  const givenUp = scenario === 'limits' ? await sweepUp(web, queue, state, running) : undefined
+  state.isCalm = true
+  const givenUp = scenario === 'limits' ? await sweepUp(web, queue, running) : undefined
+  // A ring that was kept makes another job for a session at rest. If the worker that looks at it was killed, the session runs until another one
+  // has looked: that is no failure. From here on nobody is killed, and all sessions have to be at rest.
+  const isPatient = () => scenario !== 'limits' && performance.now() - quietSince < patience
+  const isCalm = () => scenario !== 'points' || state.slots.every(({ mode }) => mode === 'calm')
+  while (isPatient() && !isCalm()) await sleep(30)
+  for (const id of ids) while (isPatient() && !(await isAtRest(store, id))) await sleep(30)
   state.isOver = true
   await Promise.all([...lives, troubles])
   state.nextChild.end()
@@ -213,9 +224,14 @@ async function playAt(place, scenario, server) {
   return { ...row, ...givenUp, seconds }
 }
 
+/** Whether a session has both of its messages, and nothing more to do. */
+async function isAtRest(store, id) {
+  const seen = await insist(() => store.look(id))
+  return seen?.running === false && seen.lastCommandId >= 2
+}
+
 /** What is left when BullMQ has given up, and whether a sweep finds it. */
-async function sweepUp(web, queue, state, running) {
-  state.isCalm = true
+async function sweepUp(web, queue, running) {
   const left = running.size
   const { failed } = await queue.counts()
   const swept = sweep(web, { enqueue: (id) => queue.bell.ring(id), everyMs: 500 })
@@ -262,7 +278,7 @@ function live(slot, state, plan) {
     // A spare that could not start is reported when it closes.
     child.stdin.on('error', () => undefined)
     child.stdin.end(`${JSON.stringify(plan)}\n`)
-    Object.assign(slot, { pid: child.pid, isReady: false, isPaused: false })
+    Object.assign(slot, { pid: child.pid, mode, isReady: false, isPaused: false })
     slot.send = (signal) => {
       if (signal === 'SIGKILL') Object.assign(slot, { killedAt: Date.now(), isReady: false })
       child.kill(signal)
@@ -325,11 +341,11 @@ function spares(name) {
 /** Kills a random worker again and again. Two stay alive, also where it takes longer to start one. */
 function killEvery(ms) {
   return async (state) => {
-    while (!state.isOver && !state.isCalm) {
+    while (!state.isCalm) {
       await sleep(ms)
       const ready = state.slots.filter(({ isReady }) => isReady)
       const isEnough = ready.length > Math.min(2, state.slots.length - 1)
-      if (isEnough && !state.isOver && !state.isCalm) pick(ready).send('SIGKILL')
+      if (isEnough && !state.isCalm) pick(ready).send('SIGKILL')
     }
   }
 }
@@ -338,10 +354,10 @@ function killEvery(ms) {
 function pauseEvery(ms) {
   return async (state) => {
     const pauses = []
-    while (!state.isOver) {
+    while (!state.isCalm) {
       await sleep(ms)
       const ready = state.slots.filter(({ isReady, isPaused }) => isReady && !isPaused)
-      if (ready.length > 2 && !state.isOver) pauses.push(pause(pick(ready), state))
+      if (ready.length > 2 && !state.isCalm) pauses.push(pause(pick(ready), state))
     }
     await Promise.all(pauses)
   }
@@ -361,7 +377,7 @@ async function pause(slot, state) {
 async function loseAll(state, journal) {
   while (state.slots.filter(({ isLost }) => !isLost).length > 1) {
     await sleep(state.leaseMs * 3)
-    if (state.isOver) return
+    if (state.isCalm) return
     const owners = ownersOf(journal())
     const owned = ({ pid }) => [...owners.values()].filter((owner) => owner.pid === pid).length
     const ready = state.slots.filter(({ isReady }) => isReady)
@@ -374,10 +390,10 @@ async function loseAll(state, journal) {
 
 /** Kills the database, and starts it after a second. */
 async function restartDatabase(state) {
-  while (!state.isOver && state.slots.some(({ isReady }) => !isReady)) await sleep(50)
+  while (!state.isCalm && state.slots.some(({ isReady }) => !isReady)) await sleep(50)
   for (let round = 0; round < 3; round++) {
     await sleep(2500)
-    if (state.isOver) return
+    if (state.isCalm) return
     await state.server.kill()
     await sleep(1000)
     await state.server.start()
@@ -424,6 +440,10 @@ async function judge({ store, place, scenario, ids, files, state }) {
   for (const id of ids) found.push(...(await insist(() => problems(store, id, effects))))
   found.push(...oldTokens(journal), ...state.crashes.map((text) => ({ id: '-', text })))
   const dead = [...deaths, ...journal.filter(({ what }) => what === 'die')]
+  const evidence = []
+  for (const id of scenario === 'limits' ? [] : new Set(found.map((one) => one.id))) {
+    if (id !== '-') evidence.push(await insist(() => evidenceOf(store, id, journal, dead)))
+  }
   const times = takeOvers(journal, dead).toSorted((left, right) => left - right)
   const completed =
     ids.length - new Set(found.filter(({ isOpen }) => isOpen).map(({ id }) => id)).size
@@ -460,7 +480,39 @@ async function judge({ store, place, scenario, ids, files, state }) {
       scenario === 'limits'
         ? []
         : found.map(({ id, text }) => `${place.name} ${scenario} ${id}: ${text}`),
+    evidence,
   }
+}
+
+/** Everything that is known about a session with a problem: what is stored, the end of its log, and what its workers did with it. */
+async function evidenceOf(store, id, journal, deaths) {
+  const state = await store.look(id)
+  const { session } = (await store.load(id).catch(() => undefined)) ?? {}
+  const { status, haltedReason, error, run, thread } = session ?? {}
+  const said = thread?.messages.map(({ role, content, toolCallId, toolCalls, metadata }) => ({
+    role,
+    content,
+    toolCallId,
+    calls: toolCalls?.map((call) => call.id),
+    metadata,
+  }))
+  const after = Math.max(0, (state?.lastEventId ?? 0) - 12)
+  const events = await store.readEvents(id, { after, commands: true })
+  const own = journal.filter((entry) => entry.id === id)
+  const pids = new Set(own.map(({ pid }) => pid))
+  const died = deaths.filter(({ pid }) => pids.has(pid)).map(({ pid, at }) => ({ died: pid, at }))
+  const did = [...own, ...died].toSorted((one, other) => one.at - other.at)
+  return [
+    `--- ${id} at ${Date.now()}`,
+    `look ${JSON.stringify(state)}`,
+    `inbox ${JSON.stringify(await store.readInbox(id))}`,
+    `session ${JSON.stringify({ status, haltedReason, error, run })}`,
+    ...(said ?? []).map((message) => `  ${JSON.stringify(message)}`),
+    `log after ${after}`,
+    ...events.map((entry) => `  ${JSON.stringify(entry)}`),
+    'workers',
+    ...did.map((entry) => `  ${JSON.stringify(entry)}`),
+  ].join('\n')
 }
 
 /** Writes with an old token: those after a write with a newer one, in the order in which the store numbers them. */

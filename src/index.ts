@@ -33,6 +33,7 @@ export {
 export { sniffMimeType } from './make/sniff.ts'
 export { modelRequest, jsonSchema, imageRequest } from './make/requests.ts'
 export { tool, askUser, content, fail, halt } from './make/tools.ts'
+export { cost, type Price } from './make/cost.ts'
 export {
   appendMessages,
   thread,
@@ -150,6 +151,7 @@ export {
   isStreamEvent,
   type Batch,
   type StreamEvent,
+  type FailedAttempt,
   type ModelEvent,
   type RunEvent,
   type ToolEvent,

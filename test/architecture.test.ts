@@ -53,6 +53,9 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   server: [...ground, 'testing'],
   proxy: [...provider, 'providers/shared', ...providers, 'testing', 'middleware', 'server'],
   conformance: [...ground, 'run', 'testing', 'stores'],
+  inspector: [...loop, ...providers, 'stores', 'runs', 'testing', 'middleware', 'server'],
+  // The page in the browser. Nothing imports it.
+  'inspector/page': ['types', 'errors', 'run', 'session', 'stores', 'inspector'],
   cli: [
     ...loop,
     ...providers,
@@ -64,11 +67,13 @@ const folders: Readonly<Record<string, readonly string[]>> = {
     'stores',
     'images',
     'mcp',
+    'runs',
+    'inspector',
   ],
 }
 
 /** The folders that need Node. All others run wherever there is `fetch`. */
-const nodeFolders = new Set(['server', 'proxy', 'cli'])
+const nodeFolders = new Set(['server', 'proxy', 'inspector', 'cli'])
 
 const entryPoints = sourceFiles.filter(({ folder }) => folder === '')
 const inFolders = sourceFiles.filter(({ folder }) => folder !== '')
@@ -113,8 +118,10 @@ describe('folders', () => {
   test('source files import only source files, and Node modules only in the folders that need Node', () => {
     const forbidden = sourceFiles.flatMap(({ path, folder, imports }) =>
       imports
-        .filter((name) => !name.endsWith('.ts'))
+        .filter((name) => !/\.tsx?$/.test(name))
         .filter((name) => !(name.startsWith('node:') && nodeFolders.has(folder)))
+        // It is bundled into the page, so nobody has to install it.
+        .filter((name) => !(/^preact(?:\/hooks)?$/.test(name) && folder === 'inspector/page'))
         .map((name) => `${path} imports ${name}`),
     )
     expect(forbidden).toEqual([])
@@ -123,7 +130,7 @@ describe('folders', () => {
   test('files are in kebab case, and no folder has an index', () => {
     const names = inFolders.map(({ path }) => path)
     const odd = names.filter(
-      (path) => !/^(?:[a-z0-9]+(?:-[a-z0-9]+)*\/)+[a-z0-9]+(?:-[a-z0-9]+)*\.ts$/.test(path),
+      (path) => !/^(?:[a-z0-9]+(?:-[a-z0-9]+)*\/)+[a-z0-9]+(?:-[a-z0-9]+)*\.tsx?$/.test(path),
     )
     expect([...odd, ...names.filter((path) => path.endsWith('/index.ts'))]).toEqual([])
   })
@@ -168,7 +175,7 @@ describe('style', () => {
 })
 
 function filesImportedBy({ imports }: SourceFile): readonly string[] {
-  return imports.filter((path) => path.endsWith('.ts'))
+  return imports.filter((path) => /\.tsx?$/.test(path))
 }
 
 /** The first import cycle that is found from each file. */

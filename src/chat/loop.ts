@@ -34,6 +34,7 @@ import {
   type SortedCalls,
 } from '../tools/approval.ts'
 import { toolBatches } from '../tools/batch.ts'
+import { isCallersCall } from '../tools/callers-calls.ts'
 import type { ToolRun } from '../tools/execute.ts'
 import { answerStored } from '../tools/results.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
@@ -291,8 +292,8 @@ function waitFor<T>({ stop }: LoopState, promise: Promise<T>): Promise<T> {
   return unlessStopped(promise, stop.signal)
 }
 
-function isManual({ tools }: ToolRun, { name }: ToolCall): boolean {
-  return tools.get(name)?.manual === true
+function isManual({ tools }: ToolRun, call: ToolCall): boolean {
+  return isCallersCall(tools.get(call.name), call)
 }
 
 /** What was decided about a call of the step under way. */

@@ -1248,6 +1248,29 @@ export const runStoreCases: readonly RunStoreCase[] = [
       contract: 'runPrune',
     })
   }),
+  caseOf('repeated limited prunes reach every session', async (stage) => {
+    const { store } = stage
+    // Old events that have to stay: there is nothing to remove here, however often one looks.
+    for (const id of ['a', 'b', 'y', 'z']) {
+      const lease = await taken(store, id)
+      await store.save(sessionOf(id), { lease, first: true })
+      await store.append(id, [delta('1')], { lease })
+    }
+    const ids = ['m', 'n', 'o']
+    for (const id of ids) {
+      await store.save(sessionOf(id), { events: [delta('1')], first: true })
+    }
+    const prune = async (): Promise<boolean> => {
+      await store.prune({ keepMs: 0, limit: 1 })
+      const logs = await Promise.all(ids.map((id) => store.readEvents(id, {})))
+      return logs.every((log) => log.length === 0)
+    }
+    await stage.eventually(short, prune, {
+      expected: 'the old logs of all sessions to be removed, one session at a time',
+      contract: 'runPrune',
+    })
+    demandLog(await store.readEvents('a', {}), ['event 1 1'])
+  }),
   caseOf(
     'pruning removes the log of a session that rests, and its numbers go on',
     async (stage) => {

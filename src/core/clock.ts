@@ -51,6 +51,34 @@ export function startTimer(clock: Clock, ms: number, onTime: () => void): Cancel
   return () => controller.abort()
 }
 
+/** The items of an iterator, and `undefined` whenever none has come for `ms` of the clock: a sign of life is due. */
+export function paced<Item>(
+  items: AsyncIterator<Item, void>,
+  clock: Clock,
+  ms: number,
+): AsyncIterator<Item | undefined, void> {
+  let pending: Promise<IteratorResult<Item, void>> | undefined
+  let cancel: CancelTimer | undefined
+  return {
+    next: () =>
+      new Promise((resolve, reject) => {
+        cancel = startTimer(clock, ms, () => resolve({ done: false, value: undefined }))
+        pending ??= items.next()
+        pending
+          .finally(() => {
+            pending = undefined
+            cancel?.()
+          })
+          .then(resolve, reject)
+      }),
+    async return() {
+      cancel?.()
+      await items.return?.()
+      return { done: true, value: undefined }
+    },
+  }
+}
+
 /** The reason of an aborted signal, as an error. */
 export function reasonOf(signal: AbortSignal): Error {
   return asError(signal.reason)

@@ -13,8 +13,9 @@ import type { Session, SessionCommand, SessionStatus } from '../types/session.ts
  * | `GET api/info`                     | `InspectorInfo`                                                       |
  * | `GET api/sessions`                 | `SessionPage`; `?status=`, `?search=`, `?after=`, `?limit=`           |
  * | `GET api/sessions/:id`             | `SessionDetail`                                                       |
+ * | `GET api/sessions/:id/session`     | `SessionAt`; `?at=` is the number of an event                         |
  * | `GET api/sessions/:id/log`         | `LogPage`; `?after=`, `?afterCommand=`, `?limit=`                     |
- * | `GET api/sessions/:id/follow`      | server-sent events, each a `LogEntry`, then an event named `rest`     |
+ * | `GET api/sessions/:id/follow`      | server-sent events, each a `LogEntry`, then an event named `rest`; `?after=`, `?afterCommand=` |
  * | `GET api/sessions/:id/request`     | `RenderedRequests`; `?at=` is the number of an event                  |
  * | `POST api/sessions/:id/command`    | takes a `SessionCommand`, gives `{ok: true}`                          |
  * | `POST api/sessions/:id/stop`       | takes `{}`, gives `{ok: true}`                                        |
@@ -78,6 +79,14 @@ export interface SessionDetail {
   readonly instructions?: string
   readonly owner?: string
   readonly dueAt?: number
+}
+
+/** A session as of an event. What commands do is in no event, so that each run of the log has a base of its own. */
+export interface SessionAt {
+  /** The session after the event, and before the commands that were applied then. */
+  readonly session: Session
+  /** What the run of that event began with: `Session.reduce` of it and its events gives the session at each of them. */
+  readonly base: { readonly session: Session; readonly lastEventId: number }
 }
 
 /** A piece of the log, in order of time. */

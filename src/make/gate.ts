@@ -367,6 +367,8 @@ function startMessage(gate: Gate, event: EventOf<'message_started'>): ModelEvent
     model: textOf(model),
     usage: settleUsage(usage),
     warnings: Array.isArray(warnings) ? sameOr(warnings, warnings.filter(isWarning)) : undefined,
+    // Only the engine knows its attempts.
+    retries: undefined,
   })
   return sameOr(event, legal)
 }

@@ -2,15 +2,14 @@ import { startTimer, systemClock, type CancelTimer, type Clock } from '../core/c
 import type { Runs } from '../runs/contract.ts'
 import { startPruning } from '../runs/prune.ts'
 import {
+  anyClock,
   anyFunction,
   assertValid,
-  must,
   optionsOf,
   positiveInteger,
   refusal,
   type Check,
 } from '../schema/checks.ts'
-import { isObject } from '../types/guards.ts'
 
 /**
  * Enqueues every session that has something to do and that nobody works on: runs whose process died, commands whose ring was lost, wake-ups
@@ -89,6 +88,6 @@ const sweepOptions = optionsOf({
   enqueue: anyFunction,
   everyMs: positiveInteger,
   limit: positiveInteger,
-  clock: must('a clock', isObject),
+  clock: anyClock,
   onError: anyFunction,
 } satisfies Record<keyof SweepOptions, Check>)

@@ -22,8 +22,8 @@ import { eventGate, type EventGate } from '../make/gate.ts'
 import { unknownProviders } from '../make/provider-options.ts'
 import { assertValid } from '../schema/checks.ts'
 import { validateRequest } from '../schema/validate.ts'
-import type { Batch, ModelEvent, StreamEvent } from '../types/events.ts'
-import { assertNever } from '../types/guards.ts'
+import type { Batch, FailedAttempt, ModelEvent, StreamEvent } from '../types/events.ts'
+import { assertNever, defined } from '../types/guards.ts'
 import type { Message, Thread } from '../types/message.ts'
 import type { ModelRequest } from '../types/request.ts'
 import { createCollector, foldModelEvent, toResponse, type Collector } from './collector.ts'
@@ -215,6 +215,8 @@ async function start(run: Run): Promise<Step> {
   run.phase = 'opening'
   const trace = span('stream', call, call.trace.parent, () => callFacts(call))
   run.trace = trace
+  const report = reportRetry(trace)
+  const failed: FailedAttempt[] = []
   try {
     followSignal(run)
     const found = trace.run(call.findKey)
@@ -225,12 +227,15 @@ async function start(run: Run): Promise<Step> {
           clock: call.clock,
           signal: run.stop.signal,
           attemptsBefore: run.attemptsBefore,
-          onRetry: reportRetry(trace),
+          onRetry: (error, attempt, delayMs) => {
+            report(error, attempt, delayMs)
+            failed.push(failedAttempt(error, delayMs))
+          },
         }),
       () => firstBatch(run, apiKey),
     )
     run.phase = 'open'
-    return step(run, batch)
+    return step(run, withRetries(batch, failed))
   } catch (error) {
     run.phase = 'ended'
     run.unlink?.()
@@ -238,6 +243,19 @@ async function start(run: Run): Promise<Step> {
     if (run.attempt !== undefined) await cutAttempt(run.attempt)
     throw error
   }
+}
+
+function failedAttempt(error: unknown, waitedMs: number): FailedAttempt {
+  const { reason, status } = isAllmError(error) ? error.toJSON() : unknownFailure
+  return defined<FailedAttempt>({ reason, status, waitedMs })
+}
+
+const unknownFailure: { readonly reason: string; readonly status?: number } = { reason: 'unknown' }
+
+/** The first batch of an answer, with the attempts before it. */
+function withRetries(batch: ModelBatch, retries: readonly FailedAttempt[]): ModelBatch {
+  if (retries.length === 0) return batch
+  return batch.map((event) => (event.type === 'message_started' ? { ...event, retries } : event))
 }
 
 /**

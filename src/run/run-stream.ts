@@ -162,7 +162,7 @@ export function foldedStream<Result>(
       }
       return result
     },
-    toReadableStream: () => webStream(iterate(), (event) => event),
+    toReadableStream: () => webStream(iterate(), (event) => [event]),
     toHttpResponse: (init = {}) => {
       assertValid('invalid_options', httpResponseInit(init))
       return eventResponse(iterate(), options, init)
@@ -269,7 +269,8 @@ async function drain(run: Reading): Promise<void> {
   }
 }
 
-const over: IteratorResult<never, void> = { done: true, value: undefined }
+/** What an iterator gives after its last item. */
+export const over: IteratorResult<never, void> = { done: true, value: undefined }
 
 type BatchStep = IteratorResult<Batch, void>
 
@@ -341,23 +342,28 @@ function reader<T>(
 
 type Events = AsyncIterator<StreamEvent, void>
 
-/** Events as a Web stream of what `show` gives. Nothing is read ahead; cancelling the stream ends the run. */
-function webStream<T>(
-  events: Events,
-  show: (event: StreamEvent) => T | undefined,
-): ReadableStream<T> {
-  return new ReadableStream<T>(
+/**
+ * Items, such as events, as a Web stream of what `show` makes of each, and `last` at the end. Nothing is read ahead; cancelling the stream
+ * leaves the items, at once.
+ */
+export function webStream<Item, Shown>(
+  items: AsyncIterator<Item, void>,
+  show: (item: Item) => readonly Shown[],
+  last: readonly Shown[] = [],
+): ReadableStream<Shown> {
+  return new ReadableStream<Shown>(
     {
       async pull(controller) {
         for (;;) {
-          const result = await events.next()
+          const result = await items.next()
+          const shown = result.done === true ? last : show(result.value)
+          for (const one of shown) controller.enqueue(one)
           if (result.done === true) return controller.close()
-          const shown = show(result.value)
-          if (shown !== undefined) return controller.enqueue(shown)
+          if (shown.length > 0) return
         }
       },
       async cancel() {
-        await events.return?.()
+        await items.return?.()
       },
     },
     { highWaterMark: 0 },
@@ -372,24 +378,30 @@ function webStream<T>(
  */
 function eventResponse(events: Events, options: StreamOptions, init: HttpResponseInit): Response {
   const { include, ...response } = init
-  const encoder = new TextEncoder()
   let id = 0
   const told: Events = {
     ...events,
     next: () => events.next().catch((error: unknown) => ({ done: false, value: failed(error) })),
   }
-  const body = webStream(told, (event) => {
+  const written = (event: StreamEvent): string => {
     id++
     const shown = options.show(event, { include })
-    return shown && encoder.encode(`id: ${id}\ndata: ${JSON.stringify(shown)}\n\n`)
-  })
-  const headers = eventHeaders(response.headers)
-  return new Response(body, { ...response, headers })
+    return shown ? `id: ${id}\ndata: ${JSON.stringify(shown)}\n\n` : ''
+  }
+  return sseResponse(told, written, response)
 }
 
-/** The headers of a response of server-sent events, where the given ones leave them out. */
-export function eventHeaders(given?: ResponseInit['headers']): Headers {
-  const headers = new Headers(given)
+/** What `write` makes of items, and `ending` at the end, as a response of server-sent events. Given headers win over the usual ones. */
+export function sseResponse<Item>(
+  items: AsyncIterator<Item, void>,
+  write: (item: Item) => string,
+  init: ResponseInit,
+  ending = '',
+): Response {
+  const encoder = new TextEncoder()
+  const encoded = (text: string): Uint8Array[] => (text === '' ? [] : [encoder.encode(text)])
+  const body = webStream(items, (item) => encoded(write(item)), encoded(ending))
+  const headers = new Headers(init.headers)
   const defaults = {
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache',
@@ -399,7 +411,7 @@ export function eventHeaders(given?: ResponseInit['headers']): Headers {
   for (const [name, value] of Object.entries(defaults)) {
     if (!headers.has(name)) headers.set(name, value)
   }
-  return headers
+  return new Response(body, { ...init, headers })
 }
 
 function failed(error: unknown): StreamEvent {

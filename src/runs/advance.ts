@@ -122,9 +122,13 @@ interface Progress {
 
 async function runToRest(work: Work, loaded: Session, lease: AcquiredLease): Promise<Advanced> {
   const { owner, control } = work
-  const { store } = work.options
+  const { store, leaseMs } = work.options
   const { id } = loaded
-  if (await store.stopRequested(id)) owner.stop()
+  /** When the lease was taken, by the clock of the store. */
+  const takenAt = lease.expiresAt - leaseMs
+  let hasRun = false
+  const wasStopped = await store.stopRequested(id)
+  if (wasStopped) owner.stop()
   let at: Progress =
     lease.wakeInMs === undefined || owner.isStopped()
       ? { session: loaded }
@@ -133,13 +137,17 @@ async function runToRest(work: Work, loaded: Session, lease: AcquiredLease): Pro
     const isWaiting = at.wakeInMs !== undefined
     // A run that was cut goes on before the next command is applied.
     const goesOn = !isWaiting && isCut(at.session)
-    const command = goesOn ? undefined : withTime((await store.readInbox(id))[0])
-    if (command === undefined && !goesOn && (isWaiting || !isUnanswered(at.session))) break
+    const entry = goesOn ? undefined : (await store.readInbox(id))[0]
+    if (entry === undefined && !goesOn && (isWaiting || !isUnanswered(at.session))) break
+    // A stop that came meanwhile, before these words, is not meant for them. They begin anew, with a new lease.
+    const mayBeLater = entry !== undefined && (hasRun || entry.at >= takenAt)
+    if (mayBeLater && !wasStopped && (owner.isStopped() || (await store.stopRequested(id)))) break
     if (control.drain?.aborted === true) {
       at = { session: at.session, drained: true }
       break
     }
-    at = await run(work, at.session, command)
+    at = await run(work, at.session, withTime(entry))
+    hasRun = true
     // What is queued behind a run that was stopped begins anew, with a new lease.
     if (at.drained === true || owner.isStopped()) break
   }

@@ -1,5 +1,5 @@
 import { onAbort } from '../core/abort.ts'
-import { startTimer, type Clock } from '../core/clock.ts'
+import { paced, type Clock } from '../core/clock.ts'
 import { isAllmError, type SessionErrorReason } from '../errors/errors.ts'
 import { shownEvent, viewChecks, type ViewEvent, type ViewOptions } from '../run/view-event.ts'
 import {
@@ -322,19 +322,28 @@ function partCheck(accept: readonly AcceptedPart[]): Check {
   })
 }
 
-/** Reads the JSON of a request and checks it. Throws a `Refused` that says what is wrong. */
+/** Reads the JSON of a request and checks it. Throws a refusal that says what is wrong. */
 async function bodyOf(service: Service, request: Request, check: Check): Promise<Body> {
+  return (await jsonBody(request, service.maxBodyBytes, check)) as Body // Its members were just checked.
+}
+
+/** The JSON of a request, bounded and checked. Throws a refusal that says what is wrong; `problemOf` knows it. */
+export async function jsonBody(
+  request: Request,
+  maxBytes: number,
+  check: Check,
+): Promise<JsonValue> {
   // A page of another origin cannot send this type without asking first.
   const type = request.headers.get('content-type') ?? ''
   if (!/^application\/json\s*(?:;|$)/i.test(type)) {
     throw refused(415, 'unsupported_media_type', 'the content type must be application/json')
   }
-  const body = await boundedText(request, service.maxBodyBytes)
+  const body = await boundedText(request, maxBytes)
   const value = body === '' ? {} : parseJson(body)
   if (value === undefined) throw refused(400, 'invalid_body', 'the body is not JSON')
   const issues = check(value)
   if (issues.length > 0) throw refused(400, 'invalid_body', 'the body is invalid', issues)
-  return value as Body // Its members were just checked.
+  return value as JsonValue // Parsed from JSON.
 }
 
 async function boundedText(request: Request, maxBytes: number): Promise<string> {
@@ -420,7 +429,8 @@ async function upToEvent(entries: LogEntries): Promise<LogEntry[]> {
   }
 }
 
-function numberOf(name: string, given: string | undefined): number | undefined {
+/** The number of an event in a request. */
+export function numberOf(name: string, given: string | undefined): number | undefined {
   if (given === undefined) return undefined
   if (/^\d{1,15}$/.test(given)) return Number(given)
   throw refused(
@@ -444,7 +454,7 @@ interface Following {
   readonly stop: AbortController
 }
 
-/** The body of a stream of events. It is pulled: a client that does not read costs nothing. */
+/** The body of a stream of events. */
 function eventStream(
   service: Service,
   id: string,
@@ -452,13 +462,35 @@ function eventStream(
   following: Following,
 ): ReadableStream<Uint8Array> {
   const { stop, entries } = following
+  return pulledStream(eventChunks(service, id, following), request.signal, {
+    end() {
+      stop.abort()
+      entries.return?.().catch(() => undefined)
+    },
+    // A store that is gone ends the stream without `rest`, so the client comes back.
+    onError: (error) => service.onError?.(error, request),
+  })
+}
+
+/** What happens around a body that is pulled. */
+interface Pulling {
+  /** Called when the body has ended or the client is gone, once or twice. */
+  readonly end: () => void
+  /** Told about a failure that ends the body, unless the client is gone. */
+  readonly onError: (error: unknown) => void
+}
+
+/** The body of an answer that is made piece by piece. It is pulled: a client that does not read costs nothing. */
+export function pulledStream(
+  chunks: AsyncGenerator<string, void>,
+  signal: AbortSignal,
+  { end: ended, onError }: Pulling,
+): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
-  const chunks = eventChunks(service, id, following)
   const end = (): void => {
     unlink()
-    stop.abort()
+    ended()
     chunks.return().catch(() => undefined)
-    entries.return?.().catch(() => undefined)
   }
   /** The client is gone. What fails because of that is nobody's mistake. */
   let isLeft = false
@@ -466,8 +498,8 @@ function eventStream(
     isLeft = true
     end()
   }
-  const unlink = onAbort(request.signal, leave)
-  if (request.signal.aborted) leave()
+  const unlink = onAbort(signal, leave)
+  if (signal.aborted) leave()
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -475,8 +507,7 @@ function eventStream(
           const { done, value } = await chunks.next()
           if (done !== true && !isLeft) return controller.enqueue(encoder.encode(value))
         } catch (error) {
-          // A store that is gone ends the stream without `rest`, so the client comes back.
-          if (!isLeft) service.onError?.(error, request)
+          if (!isLeft) onError(error)
         }
         end()
         // It has no effect on a stream that was cancelled meanwhile: what is thrown then is ignored.
@@ -512,7 +543,11 @@ async function* eventChunks(
     if (snapshot?.lastEventId !== last) return undefined
     return told({ type: 'view', view: runView({ ...snapshot, running: true }, options) })
   }
-  const beats = heartbeat(service)
+  const read = (): Promise<IteratorResult<LogEntry, void>> => {
+    const value = ahead.shift()
+    return value === undefined ? entries.next() : Promise.resolve({ done: false, value })
+  }
+  const log = paced({ next: read }, service.clock, service.heartbeatMs)
   try {
     // How soon an EventSource comes back, and something that makes proxies send the head of the answer.
     yield 'retry: 1000\n\n'
@@ -520,20 +555,13 @@ async function* eventChunks(
       lookedAt = last
       yield told({ type: 'view', view })
     }
-    const read = (): Promise<IteratorResult<LogEntry, void>> => {
-      const value = ahead.shift()
-      return value === undefined ? entries.next() : Promise.resolve({ done: false, value })
-    }
-    let next = read()
     for (;;) {
-      if (await beats.before(next)) {
+      const { done, value: entry } = await log.next()
+      if (done === true) break
+      if (entry === undefined) {
         yield isHidden ? `id: ${last}\n\n` : ':\n\n'
         isHidden = false
-        continue
-      }
-      const { done, value: entry } = await next
-      if (done === true) break
-      if ('event' in entry) {
+      } else if ('event' in entry) {
         last = entry.id
         latest = entry.event.type
         const shown = shownEvent(entry.event, options)
@@ -544,7 +572,6 @@ async function* eventChunks(
         const shown = await begun()
         if (shown !== undefined) yield shown
       }
-      next = read()
     }
     if (stop.signal.aborted) return
     // The end of a run is in its last event, unless it failed or its process died.
@@ -556,8 +583,8 @@ async function* eventChunks(
     }
     yield told({ type: 'rest' })
   } finally {
-    beats.end()
     stop.abort()
+    await log.return?.()
     await entries.return?.()
   }
 }
@@ -566,36 +593,8 @@ function message(id: number, data: RunMessage): string {
   return `id: ${id}\ndata: ${JSON.stringify(data)}\n\n`
 }
 
-/** Tells when nothing was sent for a while. */
-interface Heartbeat {
-  /** Waits for a promise. Resolves with `true` if the time is up before it settles. */
-  before(promise: Promise<unknown>): Promise<boolean>
-  end(): void
-}
-
-function heartbeat({ clock, heartbeatMs }: Service): Heartbeat {
-  let cancel: (() => void) | undefined
-  return {
-    before: (promise) =>
-      new Promise((resolve, reject) => {
-        cancel = startTimer(clock, heartbeatMs, () => resolve(true))
-        promise.then(
-          () => {
-            cancel?.()
-            resolve(false)
-          },
-          (error: Error) => {
-            cancel?.()
-            reject(error)
-          },
-        )
-      }),
-    end: () => cancel?.(),
-  }
-}
-
 /** Why a request is refused, in words that are safe for browsers. */
-interface Problem {
+export interface Problem {
   readonly status: number
   readonly reason: string
   readonly message: string
@@ -659,7 +658,8 @@ const ownPaths = /^(?:id|content|text|command|toolCallId|arguments|idempotencyKe
 
 /** Why a command is refused, in words that are safe for browsers. Of any other error they say nothing, and the status is 500. */
 export function problemOf(error: unknown): Problem {
-  if (error instanceof Error && problems.has(error)) return problems.get(error) ?? internal
+  const own = refusalIn(error)
+  if (own !== undefined) return own
   if (!isAllmError(error)) return internal
   if (error.kind === 'session') {
     const isUnknown = error.metadata['unknown'] === true
@@ -672,10 +672,16 @@ export function problemOf(error: unknown): Problem {
   return { status: 400, reason, message: 'what was sent is invalid', issues }
 }
 
-/** The refusals that the handler throws by itself. */
+/** The refusals that handlers throw by themselves. */
 const problems = /* @__PURE__ */ new WeakMap<Error, Problem>()
 
-function refused(
+/** The refusal that an error is, if a handler threw it by itself. */
+export function refusalIn(error: unknown): Problem | undefined {
+  return error instanceof Error ? problems.get(error) : undefined
+}
+
+/** An error that refuses a request. */
+export function refused(
   status: number,
   reason: string,
   message: string,

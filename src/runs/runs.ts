@@ -5,6 +5,7 @@ import { SessionError, StreamError } from '../errors/errors.ts'
 import { thrownText } from '../errors/to-json-value.ts'
 import { engineParts } from '../run/context.ts'
 import {
+  anyClock,
   anyFunction,
   assertValid,
   between,
@@ -41,6 +42,7 @@ import type {
 } from './contract.ts'
 import { runsHandler } from './handler.ts'
 import { isGone, type Owner } from './owner.ts'
+import { withParts } from './parts.ts'
 import { pruneBatch, startPruning } from './prune.ts'
 import { followLog, readResult, readSession } from './read.ts'
 import { startWorking } from './worker.ts'
@@ -85,10 +87,14 @@ export function createRuns(options: RunsOptions): Runs {
     control: Partial<AdvanceControl> = {},
     claimed?: AcquiredLease,
   ): Promise<Advanced> => {
+    let owned: Owner | undefined
     const own: AdvanceControl = {
       drain: drain.signal,
       drainMs: () => drainMs,
-      onOwned: (owner) => owners.set(id, owner),
+      onOwned: (owner) => {
+        owned = owner
+        owners.set(id, owner)
+      },
     }
     const work = advance(settings, id, { ...own, ...control }, claimed)
     underWay.add(work)
@@ -96,7 +102,8 @@ export function createRuns(options: RunsOptions): Runs {
       return await work
     } finally {
       underWay.delete(work)
-      owners.delete(id)
+      // Another call for the same session may own it.
+      if (owners.get(id) === owned) owners.delete(id)
     }
   }
 
@@ -190,7 +197,8 @@ export function createRuns(options: RunsOptions): Runs {
     }
     if (key !== undefined && (await store.knowsKey(id, key))) return repeated()
     await checkCommand(id, command, before?.running === true)
-    if (busyAs === 'interrupt') await stop(id)
+    // What is given is rung for below.
+    if (busyAs === 'interrupt') await askToStop(id)
     const ifIdle = busyAs === 'refuse' ? true : undefined
     const isNew = await store.push(id, command, defined({ key, ifIdle }))
     if (!isNew) return repeated()
@@ -244,10 +252,13 @@ export function createRuns(options: RunsOptions): Runs {
     }
   }
 
-  const stop = async (id: string): Promise<void> => {
-    assertSessionId(id)
+  const askToStop = async (id: string): Promise<void> => {
     await store.requestStop(id)
     owners.get(id)?.stop()
+  }
+  const stop = async (id: string): Promise<void> => {
+    assertSessionId(id)
+    await askToStop(id)
     if (executes && !isClosed && !owners.has(id)) {
       const state = await store.look(id)
       // It waits for a wake-up or for a process, and comes to rest at once.
@@ -372,7 +383,15 @@ export function createRuns(options: RunsOptions): Runs {
     close,
     [Symbol.asyncDispose]: () => close(),
   }
-  return runs
+  return withParts(runs, {
+    store,
+    clock,
+    engineFor: settings.engineFor,
+    give: (id, command) => {
+      const busyAs = command.type === 'send' ? whenBusy : undefined
+      return give(id, command, {}, command.type === 'resume' ? 'refuse' : busyAs)
+    },
+  })
 }
 
 /** A session that this process runs. */
@@ -423,7 +442,7 @@ const optional: Record<Exclude<keyof RunsOptions, 'engine' | 'store'>, Check> = 
   maxTakeOvers: nonNegativeInteger,
   keepEventsMs: between(0, Number.MAX_SAFE_INTEGER),
   whenBusy: oneOf(busyWays),
-  clock: must('a clock', isObject),
+  clock: anyClock,
   newId: anyFunction,
   onError: anyFunction,
 }

@@ -27,6 +27,9 @@ export function must(wording: string, test: (value: unknown) => boolean): Check 
 /** Any function. */
 export const anyFunction: Check = must('a function', (value) => typeof value === 'function')
 
+/** A source of time. */
+export const anyClock: Check = must('a clock', isObject)
+
 /** The problem of a value of the wrong kind. `wording` completes the sentence "must be …". */
 export function refuse(wording: string, value: unknown): readonly Issue[] {
   return [{ path: '', problem: `must be ${wording}, not ${describe(value)}` }]

@@ -65,7 +65,7 @@ function resultFor(toolCall: ToolCall, results: readonly RecordedResult[]): numb
 }
 
 /** What a handler returns so that the model reads the same as in the recording. */
-function outcomeOf(result: Message): unknown {
+export function outcomeOf(result: Message): unknown {
   const { content: said } = result
   if (typeof said !== 'string') {
     return content(

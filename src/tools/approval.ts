@@ -3,6 +3,7 @@ import { deniedContent, unheardContent } from '../make/tool-messages.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined, isObject } from '../types/guards.ts'
 import type { Message, ToolCall } from '../types/message.ts'
+import { isCallersCall } from './callers-calls.ts'
 import { checkArguments, type ToolRun } from './execute.ts'
 import { messageOf } from './failures.ts'
 
@@ -23,7 +24,7 @@ export function judge(
 ): Judged | Promise<Judged> {
   const tool = toolRun.tools.get(call.name)
   if (tool === undefined) return call
-  const approved = tool.manual && leaveManual ? undefined : call
+  const approved = leaveManual && isCallersCall(tool, call) ? undefined : call
   const mayAsk = toolRun.approve !== undefined || (tool.needsApproval ?? false) !== false
   if (approved !== undefined && !mayAsk) return call
   try {

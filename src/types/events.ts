@@ -77,6 +77,8 @@ export type ModelEvent =
       readonly usage?: Usage
       /** The settings of the request that could not be sent. Absent when there are none. */
       readonly warnings?: readonly Warning[]
+      /** The attempts before this one that failed, in order. The engine adds them; absent when there were none. */
+      readonly retries?: readonly FailedAttempt[]
     }
   | { readonly type: 'text_delta'; readonly delta: string; readonly index?: number }
   /** One text block is complete; `text` is all of that block. */
@@ -116,6 +118,16 @@ export type ModelEvent =
       readonly output?: JsonValue
     }
   | ErrorEvent
+
+/** An attempt of a model call that failed before its first event, and was made again. */
+export interface FailedAttempt {
+  /** The reason of its error. */
+  readonly reason: string
+  /** The HTTP status of the refusal, if there was one. */
+  readonly status?: number
+  /** How long the engine waited before the next attempt. */
+  readonly waitedMs: number
+}
 
 /** A failure after the first event. Always the last event of its stream. */
 interface ErrorEvent {

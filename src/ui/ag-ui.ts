@@ -1,8 +1,8 @@
+import { webStream } from '../run/run-stream.ts'
 import { viewChecks, type ViewOptions } from '../run/view-event.ts'
 import {
   anyFunction,
   assertValid,
-  isPlainObject,
   optionsOf,
   someText,
   within,
@@ -10,16 +10,17 @@ import {
 } from '../schema/checks.ts'
 import { assertNever, isObject } from '../types/guards.ts'
 import { usageFields } from '../types/response.ts'
+import type { KnownCall } from './to-chunks.ts'
+import { callsOf } from './to-ui-messages.ts'
 import {
-  pulled,
+  pacedResponse,
+  sessionOf,
   sseChecks,
-  sseResponse,
   uiChunks,
-  type Pieces,
   type RunEvents,
   type SseOptions,
 } from './ui-stream.ts'
-import type { UiMessageChunk, UiMessageInput } from './ui-types.ts'
+import type { UiMessageChunk } from './ui-types.ts'
 
 /** The ids of a run. The `RunAgentInput` that an AG-UI client sent has them, and can be given whole. */
 export interface AgUiIds {
@@ -44,12 +45,9 @@ export interface AgUiEvent {
   readonly [member: string]: unknown
 }
 
-const agUiChecks: Readonly<Record<keyof AgUiOptions, Check>> = {
-  onError: anyFunction,
-  ...viewChecks,
+function agUiChecks(): Readonly<Record<keyof AgUiOptions, Check>> {
+  return { onError: anyFunction, ...viewChecks }
 }
-const agUiOptions = optionsOf(agUiChecks)
-const responseOptions = optionsOf({ ...agUiChecks, ...sseChecks })
 
 /**
  * A run as events of the AG-UI protocol 1.0, in the order that its clients check: every message, call and step is begun before it goes on and
@@ -63,8 +61,9 @@ export function toAgUi(
   ids: AgUiIds,
   options: AgUiOptions = {},
 ): ReadableStream<AgUiEvent> {
-  assertValid('invalid_options', agUiOptions(options))
-  return pulled(agUiPieces(events, ids, options))
+  assertValid('invalid_options', optionsOf(agUiChecks())(options))
+  const [chunks, show] = agUiParts(events, ids, options)
+  return webStream(chunks, show)
 }
 
 /** `toAgUi` as a response of server-sent events, which `HttpAgent` reads. */
@@ -73,55 +72,47 @@ export function toAgUiResponse(
   ids: AgUiIds,
   options: AgUiResponseOptions = {},
 ): Response {
-  assertValid('invalid_options', responseOptions(options))
-  return sseResponse(agUiPieces(events, ids, options), options)
+  assertValid('invalid_options', optionsOf({ ...agUiChecks(), ...sseChecks() })(options))
+  const [chunks, show] = agUiParts(events, ids, options)
+  return pacedResponse(chunks, show, options)
 }
 
-function agUiPieces(
-  events: RunEvents,
-  ids: AgUiIds,
-  { include, onError }: AgUiOptions,
-): Pieces<AgUiEvent> {
+/** The chunks of a run, and what makes events of them. */
+function agUiParts(events: RunEvents, ids: AgUiIds, { include, onError }: AgUiOptions): AgUiParts {
   for (const key of ['threadId', 'runId'] as const) {
     const id: unknown = isObject(ids) ? ids[key] : undefined
     assertValid('invalid_options', within('ids', within(key, someText(id))))
   }
-  // Its chunks tell the most.
-  const version = 7
-  const originalMessages = [knownMessage(ids.messages ?? [])]
-  const chunks = uiChunks(events, { version, include, onError, originalMessages })
+  // The chunks of this version tell the most.
+  const options = { version: 7, include, onError } as const
+  const session = sessionOf(events)
+  const known = (ids.messages ?? []).flatMap(knownCalls)
+  const chunks = uiChunks(events, options, { known, earlier: session && callsOf(session) })
   const fold = agUiFold(ids)
-  return {
-    async next() {
-      for (;;) {
-        const events = (await chunks.next())?.flatMap(fold)
-        if (events?.length !== 0) return events
-      }
-    },
-    leave: () => chunks.leave(),
-  }
+  return [chunks, (some) => some.flatMap(fold)]
 }
 
-/** The calls that a client has, as one message of a page. */
-function knownMessage(messages: readonly unknown[]): UiMessageInput {
-  const parts = messages.flatMap((message) => {
-    const calls: unknown = isPlainObject(message) ? message['toolCalls'] : undefined
-    if (!Array.isArray(calls)) return []
-    return calls.map((call: unknown) => {
-      const { id: toolCallId, function: called } = isPlainObject(call) ? call : {}
-      const toolName = isPlainObject(called) ? called['name'] : undefined
-      return { type: 'dynamic-tool', toolCallId, toolName }
-    })
+type AgUiParts = [
+  chunks: ReturnType<typeof uiChunks>,
+  show: (chunks: readonly UiMessageChunk[]) => readonly AgUiEvent[],
+]
+
+/** The calls in a message that a client has. It may send anything. */
+function knownCalls(message: unknown): readonly KnownCall[] {
+  const calls = isObject(message) ? message['toolCalls'] : undefined
+  if (!Array.isArray(calls)) return []
+  return calls.flatMap((call: unknown) => {
+    const { id, function: called } = isObject(call) ? call : {}
+    const name = isObject(called) ? called['name'] : undefined
+    if (typeof id !== 'string' || typeof name !== 'string') return []
+    return { id, name, dynamic: true, approval: false }
   })
-  return { id: '', role: 'assistant', parts }
 }
 
 /** Something that the run waits for. */
 interface Interrupt {
-  readonly id: string
   readonly reason: 'approval' | 'question'
   readonly message: string
-  readonly toolCallId: string
   readonly responseSchema: object
   readonly metadata: object
 }
@@ -138,13 +129,14 @@ interface AgUiCall {
 /** Makes the events of one chunk after the other. */
 function agUiFold({ threadId, runId }: AgUiIds): (chunk: UiMessageChunk) => readonly AgUiEvent[] {
   let events: AgUiEvent[] = []
+  const run = { threadId, runId }
   let step = 0
   /** All texts and calls of a step are one message. */
   let messageId = `${runId}-0`
   const texts = new Set<string>()
   const thoughts = new Set<string>()
   const calls = new Map<string, AgUiCall>()
-  const interrupts: Interrupt[] = []
+  const interrupts: object[] = []
   let isOver = false
 
   const emit = (type: string, members: object): void => {
@@ -193,10 +185,14 @@ function agUiFold({ threadId, runId }: AgUiIds): (chunk: UiMessageChunk) => read
     emit('TOOL_CALL_RESULT', message)
   }
 
+  const wait = (toolCallId: string, interrupt: Interrupt): void => {
+    interrupts.push({ id: toolCallId, toolCallId, ...interrupt })
+  }
+
   const fold = (chunk: UiMessageChunk): void => {
     switch (chunk.type) {
       case 'start':
-        return emit('RUN_STARTED', { threadId, runId })
+        return emit('RUN_STARTED', run)
       case 'start-step':
         messageId = `${runId}-${++step}`
         return emit('STEP_STARTED', { stepName: `step-${step}` })
@@ -249,27 +245,21 @@ function agUiFold({ threadId, runId }: AgUiIds): (chunk: UiMessageChunk) => read
       case 'tool-approval-request': {
         const { toolCallId } = chunk
         const { name = '', input } = calls.get(toolCallId) ?? {}
-        interrupts.push({
-          id: toolCallId,
+        return wait(toolCallId, {
           reason: 'approval',
           message: `Run ${name}?`,
-          toolCallId,
           responseSchema: approvalSchema,
           metadata: { toolName: name, input },
         })
-        return
       }
       case 'data-question': {
         const { toolCallId, toolName, question, options } = chunk.data
-        interrupts.push({
-          id: toolCallId,
+        return wait(toolCallId, {
           reason: 'question',
           message: question,
-          toolCallId,
           responseSchema: { type: 'string' },
           metadata: { toolName, options },
         })
-        return
       }
       case 'data-progress':
         return custom('progress', chunk.data)
@@ -283,12 +273,11 @@ function agUiFold({ threadId, runId }: AgUiIds): (chunk: UiMessageChunk) => read
         return emit('RUN_ERROR', { message: chunk.errorText })
       case 'finish': {
         endAll()
-        isOver = true
         const { finishReason, messageMetadata } = chunk
         const isStopped = finishReason === 'interrupted'
         const waiting = interrupts.length > 0 && { outcome: { type: 'interrupt', interrupts } }
         const outcome = isStopped ? { outcome: { type: 'cancelled' } } : waiting
-        return emit('RUN_FINISHED', { threadId, runId, ...outcome, ...usageOf(messageMetadata) })
+        return emit('RUN_FINISHED', { ...run, ...outcome, ...usageOf(messageMetadata) })
       }
       case 'abort':
       case 'message-metadata':
@@ -316,8 +305,7 @@ const approvalSchema = {
 function usageOf(metadata: unknown): object {
   const usage = isObject(metadata) ? metadata['usage'] : undefined
   if (!isObject(usage)) return {}
-  const counts = usageFields.flatMap((name) =>
-    usage[name] === undefined ? [] : [[name, usage[name]]],
-  )
-  return counts.length === 0 ? {} : { usage: [Object.fromEntries(counts)] }
+  const counts = usageFields.filter((name) => usage[name] !== undefined)
+  if (counts.length === 0) return {}
+  return { usage: [Object.fromEntries(counts.map((name) => [name, usage[name]]))] }
 }

@@ -39,10 +39,12 @@ export interface FromUiOptions {
   readonly accept?: readonly AcceptedFromUi[] | undefined
 }
 
-const acceptChecks: Readonly<Record<keyof FromUiOptions, Check>> = {
-  accept: listOf(oneOf(acceptedFromUi)),
+/** Checks the options, and gives what they accept. */
+function acceptedBy(options: FromUiOptions): Accepts {
+  const checks: Record<keyof FromUiOptions, Check> = { accept: listOf(oneOf(acceptedFromUi)) }
+  assertValid('invalid_options', optionsOf(checks)(options))
+  return (name) => options.accept?.includes(name) === true
 }
-const fromOptions = optionsOf(acceptChecks)
 
 /**
  * The messages of a page as messages of the library: texts, and files that hold their bytes. It is for conversations that only the page keeps.
@@ -54,8 +56,7 @@ export function fromUiMessages(
   messages: readonly UiMessageInput[],
   options: FromUiOptions = {},
 ): readonly Message[] {
-  assertValid('invalid_options', fromOptions(options))
-  const accepts = (name: AcceptedFromUi): boolean => options.accept?.includes(name) === true
+  const accepts = acceptedBy(options)
   return checkedMessages(messages).flatMap((message, index) => {
     const path = `messages[${index}]`
     if (message.role === 'assistant') {
@@ -85,19 +86,17 @@ interface CheckedMessage extends UiMessageInput {
 }
 
 function checkedMessages(messages: readonly UiMessageInput[]): readonly CheckedMessage[] {
-  assertValid('invalid_message', within('messages', uiMessages(messages)))
+  const typed = must(
+    'a part with a type',
+    (value) => isObject(value) && typeof value['type'] === 'string',
+  )
+  const check = listOf((value) => {
+    if (!isObject(value)) return refuse('a UI message', value)
+    return within('parts', listOf(typed)(value['parts']))
+  })
+  assertValid('invalid_message', within('messages', check(messages)))
   return messages
 }
-
-const typed: Check = must(
-  'a part with a type',
-  (value) => isObject(value) && typeof value['type'] === 'string',
-)
-
-const uiMessages = listOf((value) => {
-  if (!isObject(value)) return refuse('a UI message', value)
-  return within('parts', listOf(typed)(value['parts']))
-})
 
 function textOf({ type, text }: Fields, path: string): string {
   if (type !== 'text') return ''
@@ -302,14 +301,13 @@ export function uiCommands(
   session: Session | undefined,
   options: FromUiOptions = {},
 ): readonly SessionCommand[] {
-  assertValid('invalid_options', fromOptions(options))
+  const accepts = acceptedBy(options)
   const checked = checkedMessages(messages)
   const commands = checked
     .filter(({ role }) => role === 'assistant')
     .flatMap((message) => toolParts(message).flatMap((tool) => commandOf(tool, session) ?? []))
   const last = checked.at(-1)
   if (last?.role === 'user') {
-    const accepts = (name: AcceptedFromUi): boolean => options.accept?.includes(name) === true
     const content = wordsOf(last, `messages[${checked.length - 1}]`, accepts)
     return [...commands, { type: 'send', content }]
   }

@@ -16,7 +16,13 @@ import { isModelEvent, type StreamEvent } from '../types/events.ts'
 import { assertNever, defined, parseJson } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import type { Image, MediaFile } from '../types/media.ts'
-import { messageText, type Message, type Source, type ToolCall } from '../types/message.ts'
+import {
+  messageText,
+  type Message,
+  type Part,
+  type Source,
+  type ToolCall,
+} from '../types/message.ts'
 import type { FinishReason } from '../types/response.ts'
 import type { AiSdkVersion, BlockKind, UiFile, UiFinishReason, UiMessageChunk } from './ui-types.ts'
 
@@ -29,24 +35,18 @@ export interface PageOptions<Version extends AiSdkVersion = AiSdkVersion> extend
 }
 
 /** The checks of what a page is shown. */
-export const pageChecks: Readonly<Record<keyof PageOptions, Check>> = {
-  version: must('5, 6 or 7', (value) => value === 5 || value === 6 || value === 7),
-  dynamicTools: flag,
-  ...viewChecks,
+export function pageChecks(): Readonly<Record<keyof PageOptions, Check>> {
+  return {
+    version: must('5, 6 or 7', (value) => value === 5 || value === 6 || value === 7),
+    dynamicTools: flag,
+    ...viewChecks,
+  }
 }
 
 /** What a page is shown, settled. */
 export function pageSettings(options: PageOptions): ChunkSettings {
   const { version = 6, dynamicTools: dynamic = false, include = shownByDefault } = options
-  const shows = showsOf({ include })
-  return {
-    version,
-    dynamic,
-    shows,
-    errorText: ({ reason, message }) =>
-      shows('errors') ? message : `the run ended with ${reason}`,
-    metadata: () => undefined,
-  }
+  return { version, dynamic, shows: showsOf({ include }) }
 }
 
 /** What `useChat` has parts for. */
@@ -66,9 +66,11 @@ export interface ChunkSettings {
   /** The calls that the page has in the message that goes on. */
   readonly known?: Iterable<KnownCall> | undefined
   /** The calls of the conversation, which may still get a result. */
-  readonly earlier?: ReadonlyMap<string, ToolCall> | undefined
-  errorText(error: ErrorData): string
-  metadata(event: StreamEvent): unknown
+  readonly earlier?: readonly ToolCall[] | undefined
+  /** Told about a failure. A text that it returns is shown. */
+  onError?(error: ErrorData): unknown
+  /** Metadata of the message after an event. */
+  metadata?(event: StreamEvent): unknown
 }
 
 /** A call that the page has. */
@@ -80,12 +82,12 @@ export interface KnownCall {
   readonly approval: boolean
 }
 
-/** The chunks of a run. Every chunk refers to something that was begun before, whatever the events are. */
+/** Makes the chunks of a run. Every chunk refers to something that was begun before, whatever the events are. */
 export interface ChunkFold {
-  /** The chunks of one more event. */
-  add(event: StreamEvent): readonly UiMessageChunk[]
-  /** The chunks of a source that ends here. */
-  end(): readonly UiMessageChunk[]
+  /** Emits the chunks of one more event. */
+  add(event: StreamEvent): void
+  /** Emits the chunks of a source that ends here. */
+  end(): void
   /** The run has ended: nothing may follow. */
   readonly isOver: boolean
 }
@@ -98,8 +100,8 @@ interface Block {
 }
 
 /** A call that the page has. */
-interface Call extends KnownCall {
-  /** The step that it belongs to; 0 if it was there before. */
+interface Call extends Omit<KnownCall, 'id'> {
+  /** The step that it belongs to; -1 if it was there before. */
   readonly step: number
   approval: boolean
   /** Its arguments are complete. */
@@ -107,10 +109,17 @@ interface Call extends KnownCall {
   hasEnded: boolean
 }
 
-/** Folds the events of a run into the chunks of one UI message. */
-export function chunkFold(settings: ChunkSettings): ChunkFold {
+/** How a call ended. */
+type CallEnd =
+  | { readonly type: 'tool-output-available'; readonly output: JsonValue }
+  | { readonly type: 'tool-output-error'; readonly errorText: string }
+
+/** Folds the events of a run into the chunks of one UI message, which are pushed onto `chunks`. */
+export function chunkFold(
+  settings: ChunkSettings,
+  chunks: { push(chunk: UiMessageChunk): unknown },
+): ChunkFold {
   const { version, shows, dynamic } = settings
-  let chunks: UiMessageChunk[] = []
   const blocks = new Map<string, Block>()
   const calls = new Map<string, Call>()
   /** The approvals and questions of this run. */
@@ -123,11 +132,11 @@ export function chunkFold(settings: ChunkSettings): ChunkFold {
   /** The answer has given chunks. */
   let hasContent = false
   /** What the answer has given so far. */
-  let shown = { text: '', sources: 0, images: 0 }
+  let shown = { ...nothing }
   let finishReason: FinishReason | 'interrupted' | undefined
   let isOver = false
   for (const call of settings.known ?? []) {
-    calls.set(call.id, { ...call, step, isReady: true, hasEnded: false })
+    calls.set(call.id, { ...call, step: -1, isReady: true, hasEnded: false })
   }
 
   const emit = (chunk: UiMessageChunk): void => {
@@ -137,9 +146,13 @@ export function chunkFold(settings: ChunkSettings): ChunkFold {
 
   // Steps
 
+  const endBlock = (key: string): void => {
+    const block = blocks.get(key)
+    if (block !== undefined) emit({ type: `${block.kind}-end`, id: block.id })
+    blocks.delete(key)
+  }
   const closeBlocks = (): void => {
-    for (const { id, kind } of blocks.values()) emit({ type: `${kind}-end`, id })
-    blocks.clear()
+    for (const key of blocks.keys()) endBlock(key)
   }
   const leaveStep = (): void => {
     closeBlocks()
@@ -152,29 +165,31 @@ export function chunkFold(settings: ChunkSettings): ChunkFold {
     isInStep = true
     step++
   }
+  /** The step ends before its calls did. */
+  const cutStep = (): void => {
+    for (const [id, call] of calls) if (call.step === step && !call.hasEnded) fail(id, interrupted)
+    leaveStep()
+  }
   /** The answer is asked for again, because its process died: what it gave is taken back. */
   const restart = (): void => {
-    const dropped = [...calls].filter(([, call]) => call.step === step)
     if (version === 7) {
       emit({ type: 'reset-step' })
       blocks.clear()
     } else {
       // Earlier versions cannot take anything back.
-      for (const [id, { hasEnded }] of dropped) if (!hasEnded) fail(id, interrupted)
-      leaveStep()
+      cutStep()
       emit({ type: 'data-restart', data: {} })
-      enterStep()
     }
-    for (const [id] of dropped) calls.delete(id)
+    for (const [id, call] of calls) if (call.step === step) calls.delete(id)
   }
 
   /** An answer begins, or begins again. */
   const begin = (): void => {
-    if (!isAnswering) enterStep()
-    else if (hasContent) restart()
+    if (isAnswering && hasContent) restart()
+    if (!isAnswering || !isInStep) enterStep()
     isAnswering = true
     hasContent = false
-    shown = { text: '', sources: 0, images: 0 }
+    shown = { ...nothing }
   }
 
   // Text and reasoning
@@ -184,8 +199,9 @@ export function chunkFold(settings: ChunkSettings): ChunkFold {
     const key = `${kind}${index ?? ''}`
     return blocks.has(key) || !blocks.has(kind) ? key : kind
   }
-  const grow = (kind: BlockKind, key: string, delta: string): void => {
-    if (delta === '') return
+  const grow = (kind: BlockKind, index: number | undefined, delta: string): void => {
+    if (delta === '' || (kind === 'reasoning' && !shows(kind))) return
+    const key = keyOf(kind, index)
     let block = blocks.get(key)
     if (block === undefined) {
       block = { id: `${kind}-${++count}`, kind, text: '' }
@@ -196,20 +212,18 @@ export function chunkFold(settings: ChunkSettings): ChunkFold {
     if (kind === 'text') shown.text += delta
     emit({ type: `${kind}-delta`, id: block.id, delta })
   }
-  const close = (kind: BlockKind, key: string, whole: string): void => {
-    const { text } = blocks.get(key) ?? { text: '' }
-    if (whole.startsWith(text)) grow(kind, key, whole.slice(text.length))
-    const block = blocks.get(key)
-    if (block !== undefined) emit({ type: `${kind}-end`, id: block.id })
-    blocks.delete(key)
+  const close = (kind: BlockKind, index: number | undefined, whole: string): void => {
+    const key = keyOf(kind, index)
+    grow(kind, index, restOf(whole, blocks.get(key)?.text))
+    endBlock(key)
   }
 
   // Calls
 
-  const flags = dynamic ? { dynamic } : {}
+  const flags = dynamic && { dynamic }
   const meet = (id: string, name: string, isReady: boolean): void => {
-    const { hasEnded = false, approval = false } = calls.get(id) ?? {}
-    calls.set(id, { id, name, dynamic, step, approval, isReady, hasEnded })
+    const before = { approval: false, hasEnded: false, ...calls.get(id) }
+    calls.set(id, { ...before, name, dynamic, step, isReady })
   }
   const start = (id: string, name: string): void => {
     if (calls.has(id)) return
@@ -223,29 +237,31 @@ export function chunkFold(settings: ChunkSettings): ChunkFold {
   }
   /** A call that the page has, or gets now. Nothing is known about any other, so it cannot be shown. */
   const callOf = (id: string): Call | undefined => {
-    const earlier = settings.earlier?.get(id)
-    if (!calls.has(id) && earlier !== undefined) complete(earlier)
+    const earlier = calls.has(id) ? undefined : settings.earlier?.findLast((call) => call.id === id)
+    if (earlier !== undefined) complete(earlier)
     return calls.get(id)
   }
-  const settle = (id: string, end: { output: JsonValue } | { errorText: string }): void => {
+  const settle = (id: string, end: CallEnd): void => {
     const call = callOf(id)
     if (call === undefined) return
     call.hasEnded = true
-    const isDynamic = call.dynamic && { dynamic: true }
-    if ('errorText' in end) {
-      emit({ type: 'tool-output-error', toolCallId: id, ...end, ...isDynamic })
-    } else emit({ type: 'tool-output-available', toolCallId: id, ...end, ...isDynamic })
+    emit({ toolCallId: id, ...end, ...(call.dynamic && { dynamic: true }) })
   }
   const output = (id: string, value: JsonValue): void =>
-    settle(id, { output: shows('tool_results') ? value : null })
-  const fail = (id: string, errorText: string): void => settle(id, { errorText })
+    settle(id, { type: 'tool-output-available', output: shows('tool_results') ? value : null })
+  const fail = (id: string, errorText: string): void =>
+    settle(id, { type: 'tool-output-error', errorText })
+  const request = (id: string): void => {
+    Object.assign(calls.get(id) ?? {}, { approval: true })
+    emit({ type: 'tool-approval-request', approvalId: id, toolCallId: id })
+  }
   const deny = (id: string, wasAsked: boolean): void => {
     const call = callOf(id)
-    if (version === 5 || call === undefined || !(call.approval || wasAsked))
-      return fail(id, 'the call was denied')
+    if (version === 5 || !(call?.approval || wasAsked)) return fail(id, 'the call was denied')
+    if (call === undefined) return
     // A page that comes back has not seen that it was asked for.
-    if (!call.approval) emit({ type: 'tool-approval-request', approvalId: id, toolCallId: id })
-    Object.assign(call, { approval: true, hasEnded: true })
+    if (!call.approval) request(id)
+    call.hasEnded = true
     emit({ type: 'tool-output-denied', toolCallId: id })
   }
   const approve = (call: ToolCall): void => {
@@ -254,11 +270,10 @@ export function chunkFold(settings: ChunkSettings): ChunkFold {
     asked.add(id)
     // Somebody has to decide about the arguments.
     if (!calls.has(id) || !shows('tool_arguments')) complete(call, true)
-    Object.assign(calls.get(id) ?? {}, { approval: true })
     if (version === 5) {
       const data = { toolCallId: id, toolName: name, input: call.arguments }
       emit({ type: 'data-approval', id, data })
-    } else emit({ type: 'tool-approval-request', approvalId: id, toolCallId: id })
+    } else request(id)
   }
   const ask = (id: string, toolName: string, question: string, options = {}): void => {
     if (asked.has(id)) return
@@ -269,61 +284,58 @@ export function chunkFold(settings: ChunkSettings): ChunkFold {
 
   // Files and sources
 
-  const file = (data: Image | MediaFile, otherwise?: string): void => {
-    const shownFile = uiFile(data, otherwise)
-    if (shownFile !== undefined) emit(shownFile)
-  }
-  const cite = ({ type, url, title, text, start: from, end }: Source): void => {
+  const file = (data: Image | MediaFile, otherwise?: string): void =>
+    uiFile(data, otherwise).forEach(emit)
+  const cite = ({ type, url, title = url ?? 'document', text, start: from, end }: Source): void => {
     shown.sources++
-    const sourceId = `source-${++count}`
     const providerMetadata = { allm: defined<object>({ text, start: from, end }) }
-    const named = title ?? url ?? 'document'
-    if (type === 'file') {
-      const mediaType = unknownType
-      emit({ type: 'source-document', sourceId, mediaType, title: named, providerMetadata })
-    } else if (url !== undefined) {
-      emit({ type: 'source-url', sourceId, url, title: named, providerMetadata })
-    }
+    const source = { sourceId: `source-${++count}`, title, providerMetadata }
+    if (type === 'file') emit({ type: 'source-document', mediaType: unknownType, ...source })
+    else if (url !== undefined) emit({ type: 'source-url', url, ...source })
   }
 
   // The whole
 
   /** What a message has and its events did not tell: an adapter may give the message alone. */
   const tellRest = (message: Message): void => {
-    const text = messageText(message)
-    if (text.startsWith(shown.text)) grow('text', 'text', text.slice(shown.text.length))
+    grow('text', undefined, restOf(messageText(message), shown.text))
     closeBlocks()
-    const parts = typeof message.content === 'string' ? [] : message.content
-    for (const part of parts) {
-      if (part.type === 'file') file(part.file)
-      if (part.type === 'image' && shown.images === 0) file(part.image, 'image/*')
-    }
-    for (const source of message.sources?.slice(shown.sources) ?? []) cite(source)
     for (const call of message.toolCalls ?? []) {
       if (calls.get(call.id)?.isReady !== true) complete(call)
     }
+    for (const part of partsOf(message)) {
+      if (part.type === 'file') file(part.file)
+      if (part.type === 'image' && shown.images === 0) file(part.image, 'image/*')
+    }
+    message.sources?.slice(shown.sources).forEach(cite)
   }
-  const finish = (event?: StreamEvent): void => {
+  const finish = (): void => {
     leaveStep()
-    const messageMetadata = event && settings.metadata(event)
-    // The words of the AI SDK have hyphens.
-    const reason = finishReason?.replace('_', '-') as UiFinishReason | undefined
-    emit(defined<UiMessageChunk>({ type: 'finish', finishReason: reason, messageMetadata }))
     isOver = true
   }
-  const breakOff = (event: StreamEvent, error: ErrorData): void => {
-    for (const [id, call] of calls) {
-      if (call.step === step && step > 0 && !call.hasEnded) fail(id, interrupted)
-    }
-    leaveStep()
+  const breakOff = (error: ErrorData): void => {
+    cutStep()
     if (isCancellation(error)) {
       emit({ type: 'abort' })
       finishReason = version === 7 ? 'interrupted' : undefined
     } else {
-      emit({ type: 'error', errorText: settings.errorText(error) })
+      const told = settings.onError?.(error)
+      const safe = shows('errors') ? error.message : `the run ended with ${error.reason}`
+      emit({ type: 'error', errorText: typeof told === 'string' ? told : safe })
       finishReason = 'error'
     }
-    finish(event)
+    finish()
+  }
+  /** The metadata of the message, and its end. */
+  const tell = (event?: StreamEvent): void => {
+    const messageMetadata = event && settings.metadata?.(event)
+    if (isOver) {
+      // The words of the AI SDK have hyphens.
+      const reason = finishReason?.replace('_', '-') as UiFinishReason | undefined
+      emit(defined<UiMessageChunk>({ type: 'finish', finishReason: reason, messageMetadata }))
+    } else if (messageMetadata !== undefined) {
+      chunks.push({ type: 'message-metadata', messageMetadata })
+    }
   }
 
   const fold = (event: StreamEvent): void => {
@@ -333,17 +345,14 @@ export function chunkFold(settings: ChunkSettings): ChunkFold {
       case 'message_started':
         return begin()
       case 'text_delta':
-        return grow('text', keyOf('text', event.index), event.delta)
+        return grow('text', event.index, event.delta)
       case 'text_completed':
-        close('text', keyOf('text', event.index), event.text)
-        for (const source of event.sources ?? []) cite(source)
-        return
+        close('text', event.index, event.text)
+        return event.sources?.forEach(cite)
       case 'reasoning_delta':
-        if (!shows('reasoning')) return
-        return grow('reasoning', keyOf('reasoning', event.index), event.delta)
+        return grow('reasoning', event.index, event.delta)
       case 'reasoning_completed':
-        if (!shows('reasoning')) return
-        return close('reasoning', keyOf('reasoning', event.index), event.text)
+        return close('reasoning', event.index, event.text)
       case 'tool_call_started':
         return start(event.id, event.name)
       case 'tool_call_delta': {
@@ -384,7 +393,9 @@ export function chunkFold(settings: ChunkSettings): ChunkFold {
         const { id, result, outcome } = event
         // What follows tells the question, or the result of the halt.
         if (outcome !== undefined) return
-        return 'ok' in result ? output(id, result.ok) : fail(id, failureText(result.error, shows))
+        if ('ok' in result) return output(id, result.ok)
+        const { reason, message } = result.error
+        return fail(id, shows('errors') ? message : `${failed} with ${reason}`)
       }
       case 'tool_result_encoded': {
         const { id, content, metadata } = event
@@ -405,17 +416,17 @@ export function chunkFold(settings: ChunkSettings): ChunkFold {
       case 'step_completed':
         return leaveStep()
       case 'chat_completed': {
-        const { error, pendingApprovals, manualToolCalls, pendingQuestion } = event.result
-        const { pendingToolCallId: asking, pendingQuestionOptions } = event.result
+        const { error, pendingApprovals, manualToolCalls, pendingToolCallId } = event.result
+        const { pendingQuestion: question, pendingQuestionOptions: options } = event.result
         pendingApprovals.forEach(approve)
-        if (pendingQuestion !== undefined && asking !== undefined) {
-          ask(asking, callOf(asking)?.name ?? '', pendingQuestion, pendingQuestionOptions)
+        if (question !== undefined && pendingToolCallId !== undefined) {
+          ask(pendingToolCallId, callOf(pendingToolCallId)?.name ?? '', question, options)
         }
-        const waits = pendingApprovals.length + manualToolCalls.length > 0 || asking !== undefined
-        return error === undefined || waits ? finish(event) : breakOff(event, error)
+        const waits = pendingToolCallId ?? pendingApprovals[0] ?? manualToolCalls[0]
+        return error === undefined || waits !== undefined ? finish() : breakOff(error)
       }
       case 'error':
-        return breakOff(event, event.error)
+        return breakOff(event.error)
       case 'raw_chunk':
         return
       default:
@@ -423,21 +434,14 @@ export function chunkFold(settings: ChunkSettings): ChunkFold {
     }
   }
 
-  const taken = (): readonly UiMessageChunk[] => {
-    const all = chunks
-    chunks = []
-    return all
-  }
   return {
     add(event) {
       fold(event)
-      const messageMetadata = isOver ? undefined : settings.metadata(event)
-      if (messageMetadata !== undefined) chunks.push({ type: 'message-metadata', messageMetadata })
-      return taken()
+      tell(event)
     },
     end() {
       finish()
-      return taken()
+      tell()
     },
     get isOver() {
       return isOver
@@ -445,26 +449,34 @@ export function chunkFold(settings: ChunkSettings): ChunkFold {
   }
 }
 
+/** The parts of a message. */
+export function partsOf({ content }: Message): readonly Part[] {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : content
+}
+
 const unknownType = 'application/octet-stream'
 
-/** A file as a page shows it; `undefined` if only its provider knows what it is. */
+/** A file as a page shows it; none if only its provider knows what it is. */
 export function uiFile(
   data: Image | MediaFile,
   otherwise: string = unknownType,
-): UiFile | undefined {
+): readonly UiFile[] {
   const { mimeType = otherwise } = data
-  if (data.type === 'id') return undefined
+  if (data.type === 'id') return []
   const url = data.type === 'url' ? data.url : `data:${mimeType};base64,${data.base64}`
-  return { type: 'file', url, mediaType: mimeType }
+  return [{ type: 'file', url, mediaType: mimeType }]
 }
 
 const interrupted = 'the run ended before the call had a result'
 
 const failed = 'the tool failed'
 
-/** Why a call failed, in words that are safe for browsers unless all may be shown. */
-function failureText({ reason, message }: ErrorData, shows: Shows): string {
-  return shows('errors') ? message : `${failed} with ${reason}`
+/** What an answer has given at its beginning. */
+const nothing = { text: '', sources: 0, images: 0 }
+
+/** What is to be told of a text of which a part was. If it is another text, nothing is. */
+function restOf(whole: string, told = ''): string {
+  return whole.startsWith(told) ? whole.slice(told.length) : ''
 }
 
 /** The value that the content of a tool message was made of: a text is one as it is, anything else was written as JSON. */

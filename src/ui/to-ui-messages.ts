@@ -7,7 +7,14 @@ import { defined, isObject } from '../types/guards.ts'
 import type { Message, ToolCall } from '../types/message.ts'
 import type { Session } from '../types/session.ts'
 import { toolParts } from './from-ui-messages.ts'
-import { chunkFold, pageChecks, pageSettings, uiFile, type PageOptions } from './to-chunks.ts'
+import {
+  chunkFold,
+  pageChecks,
+  pageSettings,
+  partsOf,
+  uiFile,
+  type PageOptions,
+} from './to-chunks.ts'
 import type {
   AiSdkVersion,
   UiFile,
@@ -16,8 +23,6 @@ import type {
   UiMessageInput,
   UiMessagePart,
 } from './ui-types.ts'
-
-const pageOptions = optionsOf(pageChecks)
 
 /**
  * A conversation as the messages of `useChat`, for a page that is opened: `useChat({ messages: toUiMessages(session) })`. What is pending is in them.
@@ -29,30 +34,30 @@ export function toUiMessages<Version extends AiSdkVersion = 6>(
   conversation: Conversation,
   options: PageOptions<Version> = {},
 ): UiMessage<Version>[] {
-  assertValid('invalid_options', pageOptions(options))
+  assertValid('invalid_options', optionsOf(pageChecks())(options))
   const settings = pageSettings(options)
   const reasons = settings.shows('tool_results') ? reasonsOf(conversation) : new Map()
   const messages: UiMessage<Version>[] = []
   for (const turn of turnsOf(conversation)) {
     const { id, said } = turn
     if (said !== undefined) messages.push({ id, role: 'user', parts: wordsOf(said) })
-    const fold = chunkFold(settings)
-    const chunks = [...answerEvents(conversation, turn)].flatMap((event) => fold.add(event))
+    const chunks: UiMessageChunk[] = []
+    const fold = chunkFold(settings, chunks)
+    for (const event of answerEvents(conversation, turn)) fold.add(event)
     if (chunks.length === 0) continue
-    messages.push({ id: answerId(turn), role: 'assistant', parts: partsOf(chunks, reasons) })
+    messages.push({ id: answerId(turn), role: 'assistant', parts: pageParts(chunks, reasons) })
   }
   return messages
 }
 
-function wordsOf({ content }: Message): UiMessagePart[] {
-  if (typeof content === 'string') return [{ type: 'text', text: content }]
-  return content.flatMap((part): UiMessagePart[] => {
+function wordsOf(message: Message): UiMessagePart[] {
+  return partsOf(message).flatMap((part): UiMessagePart[] => {
     if (part.type === 'text') return [{ type: 'text', text: part.text }]
     const data = part.type === 'image' ? part.image : part.type === 'file' ? part.file : undefined
-    const file = data && uiFile(data, part.type === 'image' ? 'image/*' : undefined)
-    if (data === undefined || file === undefined) return []
+    if (data === undefined) return []
     const filename = 'name' in data ? data.name : undefined
-    return [defined<UiFile>({ ...file, filename })]
+    const files = uiFile(data, part.type === 'image' ? 'image/*' : undefined)
+    return files.map((file) => defined<UiFile>({ ...file, filename }))
   })
 }
 
@@ -68,7 +73,7 @@ function reasonsOf(conversation: Conversation): ReadonlyMap<string, string> {
 }
 
 /** The parts that a page makes of chunks. */
-function partsOf(
+function pageParts(
   chunks: readonly UiMessageChunk[],
   reasons: ReadonlyMap<string, string>,
 ): UiMessagePart[] {
@@ -160,8 +165,8 @@ export function turnsOf(conversation: Conversation): readonly Turn[] {
   messagesOf(conversation).forEach((message, index) => {
     const { role, toolCallId, metadata } = message
     const isAnswer = role === 'tool' && metadata?.['answeredByUser'] === true
-    if (isAnswer) turns.push({ id: `answer-${toolCallId}`, said: message, answers: [] })
-    else if (isUsersOwn(message)) turns.push({ id: `m${index}`, said: message, answers: [] })
+    const id = isAnswer ? `answer-${toolCallId}` : `m${index}`
+    if (isAnswer || isUsersOwn(message)) turns.push({ id, said: message, answers: [] })
     if (role !== 'assistant') return
     if (turns.length === 0) turns.push({ id: 'm', answers: [] })
     turns.at(-1)?.answers.push(message)
@@ -205,10 +210,9 @@ export function answerId({ id }: Turn): string {
   return `${id}-answer`
 }
 
-/** The calls of a conversation, by id. */
-export function callsOf(conversation: Conversation): ReadonlyMap<string, ToolCall> {
-  const calls = messagesOf(conversation).flatMap(({ toolCalls = [] }) => toolCalls)
-  return new Map(calls.map((call) => [call.id, call]))
+/** The calls of a conversation. */
+export function callsOf(conversation: Conversation): readonly ToolCall[] {
+  return messagesOf(conversation).flatMap(({ toolCalls = [] }) => toolCalls)
 }
 
 /** The events that give the answer to a turn as it is now. The run may go on where they end. Of the first `count` messages only the outcomes of calls are told. */
@@ -223,72 +227,59 @@ export function* answerEvents(
   )
   const session = 'status' in conversation ? conversation : undefined
   const isUnderWay = session?.status === 'idle'
-  for (const [index, message] of answers.entries()) {
-    const { content, toolCalls = [], metadata } = message
-    if (index < count) {
-      for (const call of toolCalls) {
-        yield* outcomeOf(call, results.get(call.id), session, isUnderWay)
-      }
-      continue
+  /** What came of a call. One that runs or waits for a result has nothing to tell. */
+  const outcomeOf = ({ id: toolCallId, name: toolName }: ToolCall): readonly StreamEvent[] => {
+    const call = session?.pendingApprovals.find(({ id }) => id === toolCallId)
+    if (call) return [{ type: 'approval_requested', toolCallId, toolName, call }]
+    const result = results.get(toolCallId)
+    // A late result is one like any other in a conversation that is read again.
+    const { lateResultOf: _late, ...marks } = result?.metadata ?? {}
+    const { denied, askUser, interrupted } = marks
+    if (askUser === true && !isCut(session)) {
+      const { pendingQuestion: question, pendingQuestionOptions: options = {} } = session ?? {}
+      if (question === undefined || session?.pendingToolCallId !== toolCallId) return []
+      return [{ type: 'ask_user_requested', toolCallId, toolName, question, options }]
     }
+    if (result === undefined || (isUnderWay && isMark(result))) return []
+    const told = {
+      type: 'tool_result_encoded',
+      id: toolCallId,
+      content: result.content,
+      // A policy that denies is not told apart from a user.
+      metadata: { ...marks, ...(denied === true && { asked: true }) },
+    } as const
+    return [{ ...told, ...((interrupted || askUser) && { interrupted: 'interrupted' as const }) }]
+  }
+  for (const [index, message] of answers.entries()) {
+    const { toolCalls = [], metadata } = message
     const isLast = message === messages.findLast(({ role }) => role === 'assistant')
     const isOpen = isUnderWay && isLast && metadata?.['partial'] === true
-    yield { type: 'message_started', requestId: '', provider: '' }
-    const parts = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
-    for (const part of parts) {
-      const isGrowing = isOpen && part === parts.at(-1)
-      if (part.type === 'image') yield { type: 'image_completed', image: part.image }
-      if (part.type !== 'text' && part.type !== 'reasoning') continue
-      yield isGrowing
-        ? { type: `${part.type}_delta`, delta: part.text }
-        : { type: `${part.type}_completed`, text: part.text }
-    }
-    for (const call of toolCalls) {
-      const { id, name, rawArguments: argumentsDelta } = call
-      yield { type: 'tool_call_started', id, name }
-      if (!isOpen) yield { type: 'tool_call_completed', call }
-      else if (argumentsDelta) yield { type: 'tool_call_delta', id, argumentsDelta }
-    }
-    if (isOpen) continue
-    const finishReason = toolCalls.length > 0 ? 'tool_calls' : 'stop'
-    yield { type: 'message_completed', message, finishReason }
-    for (const call of toolCalls) yield* outcomeOf(call, results.get(call.id), session, isUnderWay)
+    if (index >= count) yield* messageEvents(message, isOpen)
+    if (!isOpen) yield* toolCalls.flatMap(outcomeOf)
   }
 }
 
-/** The event that tells what came of a call. A call that runs or waits for a result has none. */
-function* outcomeOf(
-  call: ToolCall,
-  result: Message | undefined,
-  session: Session | undefined,
-  isUnderWay: boolean,
-): Generator<StreamEvent, void> {
-  const { id: toolCallId, name: toolName } = call
-  const pending = session?.pendingApprovals.find(({ id }) => id === toolCallId)
-  if (pending !== undefined) {
-    yield { type: 'approval_requested', toolCallId, toolName, call: pending }
+/** The events of one message of the assistant. Its end tells the calls, unless it is still open. */
+function* messageEvents(message: Message, isOpen: boolean): Generator<StreamEvent, void> {
+  const { toolCalls = [] } = message
+  yield { type: 'message_started', requestId: '', provider: '' }
+  const parts = partsOf(message)
+  for (const part of parts) {
+    if (part.type === 'image') yield { type: 'image_completed', image: part.image }
+    if (part.type !== 'text' && part.type !== 'reasoning') continue
+    const { type, text } = part
+    const isGrowing = isOpen && part === parts.at(-1)
+    yield isGrowing ? { type: `${type}_delta`, delta: text } : { type: `${type}_completed`, text }
+  }
+  if (!isOpen) {
+    const finishReason = toolCalls.length > 0 ? 'tool_calls' : 'stop'
+    yield { type: 'message_completed', message, finishReason }
     return
   }
-  const { metadata } = result ?? {}
-  if (metadata?.['askUser'] === true && !isCut(session)) {
-    const { pendingQuestion: question, pendingQuestionOptions: options = {} } = session ?? {}
-    if (question === undefined || session?.pendingToolCallId !== toolCallId) return
-    yield { type: 'ask_user_requested', toolCallId, toolName, question, options }
-    return
+  for (const { id, name, rawArguments: argumentsDelta = '' } of toolCalls) {
+    yield { type: 'tool_call_started', id, name }
+    yield { type: 'tool_call_delta', id, argumentsDelta }
   }
-  if (result === undefined || (isUnderWay && isMark(result))) return
-  // A late result is one like any other in a conversation that is read again.
-  const { lateResultOf: _late, ...marks } = metadata ?? {}
-  const { content } = result
-  const interrupted = marks['interrupted'] || marks['askUser'] ? 'interrupted' : undefined
-  yield defined<StreamEvent>({
-    type: 'tool_result_encoded',
-    id: toolCallId,
-    content,
-    // A policy that denies is not told apart from a user.
-    metadata: marks['denied'] === true ? { ...marks, asked: true } : marks,
-    interrupted,
-  })
 }
 
 /** Whether the run was stopped or failed. What it asked is not asked until it goes on. */

@@ -1,4 +1,5 @@
 import { ValidationError } from '../errors/errors.ts'
+import { over } from '../run/run-stream.ts'
 import type { RunInfo, Runs, SendOptions, Sent } from '../runs/contract.ts'
 import { problemOf } from '../runs/handler.ts'
 import { refusal } from '../schema/checks.ts'
@@ -8,7 +9,16 @@ import type { JsonValue } from '../types/json.ts'
 import type { SessionCommand } from '../types/session.ts'
 import { uiCommands, type FromUiOptions } from './from-ui-messages.ts'
 import { answerId, knownTurn, turnsOf } from './to-ui-messages.ts'
-import { toUiMessageResponse, type RunEvents, type UiResponseOptions } from './ui-stream.ts'
+import {
+  assertResponseOptions,
+  callsIn,
+  idOf,
+  pastOf,
+  uiResponse,
+  type Beginning,
+  type RunEvents,
+  type UiResponseOptions,
+} from './ui-stream.ts'
 import type { UiMessageInput } from './ui-types.ts'
 
 /** The options of `sendUiMessages`. */
@@ -54,6 +64,7 @@ async function answered(
   options: SendUiOptions,
 ): Promise<Response> {
   const { accept, context, metadata, ...page } = options
+  assertResponseOptions(page)
   const before = await runs.get(id)
   const commands = uiCommands(messages, before?.session, { accept })
   if (commands.length === 0) return repeated(runs, id, messages, page)
@@ -70,14 +81,13 @@ async function answered(
     return resumeUiMessages(runs, id, page)
   }
   const after = sent?.lastEventId ?? 0
-  const isQueued = before?.running === true
+  const keeps = ofCommands(commands, before?.running === true)
+  const last = messages.at(-1)
   const { messageId = () => answerIdOf(runs, id) } = page
-  const goesOn = messages.at(-1)?.role === 'assistant'
-  return toUiMessageResponse(followed(runs, id, after, { commands, isQueued }), {
-    ...page,
-    originalMessages: messages,
-    messageId: goesOn ? page.messageId : messageId,
-  })
+  const events = followed(runs, id, after, keeps)
+  return last?.role === 'assistant'
+    ? respond(events, page, { known: callsIn(last) }, last.id)
+    : uiResponse(events, page, { id: idOf(messageId, messages) })
 }
 
 /** Answers messages with nothing new, such as a decision that came before or that somebody else made: with what the page lacks of the answer. */
@@ -90,7 +100,7 @@ async function repeated(
   const info = await begun(runs, id)
   const known = messages.at(-1)
   const has = info && known && knownTurn(info.session, known)
-  if (info === undefined || has === undefined) {
+  if (info === undefined || known === undefined || has === undefined) {
     if (info?.running === true) return resumeUiMessages(runs, id, page)
     throw nothingNew()
   }
@@ -99,7 +109,18 @@ async function repeated(
   // A page that sends by itself would send for ever if it were answered with what it has.
   if (!(running && isLast) && !has.lacks) throw nothingNew()
   const events = isLast ? followed(runs, id, lastEventId) : noEvents()
-  return toUiMessageResponse(events, { ...page, session, originalMessages: messages })
+  return respond(events, page, { ...pastOf(session, has), known: callsIn(known) }, known.id)
+}
+
+/** The response, under the id that the options give if they do. */
+function respond(
+  events: RunEvents,
+  options: ResumeUiOptions,
+  beginning: Beginning,
+  id: string | undefined,
+): Response {
+  const { messageId = id } = options
+  return uiResponse(events, options, { ...beginning, id: idOf(messageId) })
 }
 
 function nothingNew(): ValidationError {
@@ -119,14 +140,13 @@ export async function resumeUiMessages(
   id: string,
   options: ResumeUiOptions = {},
 ): Promise<Response> {
+  assertResponseOptions(options)
   const info = await begun(runs, id)
   if (info === undefined) return new Response(null, { status: 204 })
   const { session, running, lastEventId } = info
-  const hasAnswer = (turnsOf(session).at(-1)?.answers.length ?? 0) > 0
-  if (!running && !hasAnswer && session.error === undefined) {
-    return new Response(null, { status: 204 })
-  }
-  return toUiMessageResponse(followed(runs, id, lastEventId), { ...options, session })
+  const past = pastOf(session)
+  if (!running && past.missed.length === 0) return new Response(null, { status: 204 })
+  return respond(followed(runs, id, lastEventId), options, past, past.answerId)
 }
 
 /** A session. If a command waits, its first event is waited for: it decides which answer is the last one. */
@@ -177,44 +197,51 @@ function give(
   }
 }
 
-/** The commands of a post. */
-interface Given {
-  readonly commands: readonly SessionCommand[]
-  /** Something ran before them. */
-  readonly isQueued: boolean
-}
-
 /**
- * The entries after a number. Unlike those of `runs.follow` they end at once when their reader leaves. While the commands are queued, what comes
- * before them belongs to others. A rest between two of them is none: the page has settled what it waits for.
+ * The entries after a number that are kept. Unlike those of `runs.follow` they end at once when their reader leaves.
  */
-function followed(runs: Runs, id: string, after: number, given?: Given): RunEvents {
+function followed(
+  runs: Runs,
+  id: string,
+  after: number,
+  keeps: (entry: LogEntry) => boolean = () => true,
+): RunEvents {
   const stop = new AbortController()
   const log = runs.follow(id, { after, commands: true, signal: stop.signal })
   const entries = log[Symbol.asyncIterator]()
-  const [first, ...others] = given?.commands ?? []
-  const last = others.at(-1)
-  let isOurs = given?.isQueued !== true
-  let isResting = last === undefined
   const next = async (): Promise<IteratorResult<LogEntry, void>> => {
     for (;;) {
       const step = await entries.next()
-      if (step.done === true) return step
-      const { value } = step
-      const isKept = isOurs && (isResting || !isRest(value))
-      if ('command' in value) {
-        isOurs ||= value.command.type === first?.type
-        isResting ||= last !== undefined && isSame(value.command, last)
-      }
-      if (isKept) return step
+      if (step.done === true || keeps(step.value)) return step
     }
   }
   const leave = async (): Promise<IteratorResult<LogEntry, void>> => {
     stop.abort()
     await entries.return?.()
-    return { done: true, value: undefined }
+    return over
   }
   return { [Symbol.asyncIterator]: () => ({ next, return: leave }) }
+}
+
+/**
+ * Keeps what comes of the commands of a post. While they are queued, because something ran before them, what comes before them belongs to
+ * others. A rest between two of them is none: the page has settled what it waits for.
+ */
+function ofCommands(
+  [first, ...others]: readonly SessionCommand[],
+  isQueued: boolean,
+): (entry: LogEntry) => boolean {
+  const last = others.at(-1)
+  let isOurs = !isQueued
+  let isResting = last === undefined
+  return (entry) => {
+    const isKept = isOurs && (isResting || !isRest(entry))
+    if ('command' in entry) {
+      isOurs ||= entry.command.type === first?.type
+      isResting ||= last !== undefined && isSame(entry.command, last)
+    }
+    return isKept
+  }
 }
 
 /** Whether an entry is of a run that has come to rest, and not failed. */

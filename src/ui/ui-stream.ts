@@ -1,12 +1,15 @@
-import { startTimer, systemClock, type CancelTimer, type Clock } from '../core/clock.ts'
+import { paced, systemClock, type Clock } from '../core/clock.ts'
 import { errorToJSON } from '../errors/error-json.ts'
-import { eventHeaders } from '../run/run-stream.ts'
+import { over, sseResponse, webStream } from '../run/run-stream.ts'
 import {
+  anyClock,
   anyFunction,
   assertValid,
   fine,
+  listOf,
   must,
   optionsOf,
+  refusal,
   timeoutMs,
   type Check,
 } from '../schema/checks.ts'
@@ -15,8 +18,15 @@ import type { StreamEvent } from '../types/events.ts'
 import { defined, isObject } from '../types/guards.ts'
 import type { Session } from '../types/session.ts'
 import { toolParts } from './from-ui-messages.ts'
-import { chunkFold, pageChecks, pageSettings, type PageOptions } from './to-chunks.ts'
-import { answerEvents, answerId, callsOf, knownTurn, turnsOf } from './to-ui-messages.ts'
+import {
+  chunkFold,
+  pageChecks,
+  pageSettings,
+  type ChunkSettings,
+  type KnownCall,
+  type PageOptions,
+} from './to-chunks.ts'
+import { answerEvents, answerId, callsOf, turnsOf, type KnownTurn } from './to-ui-messages.ts'
 import type { AiSdkVersion, UiMessageChunk, UiMessageInput } from './ui-types.ts'
 
 /** The events of a run: a stream of the library, or the entries of `runs.follow`. */
@@ -32,8 +42,8 @@ export interface UiStreamOptions<
    */
   readonly originalMessages?: readonly UiMessageInput[] | undefined
   /**
-   * The session that the events follow. The answer that it has so far is sent first, for a page that comes back, without what the message that goes
-   * on has of it; `events` go on from there, such as `runs.follow(id, { after: lastEventId })`.
+   * The session that the events follow. The answer that it has so far is sent first, for a page that comes back; `events` go on from there,
+   * such as `runs.follow(id, { after: lastEventId })`. Not with a message that goes on: `sendUiMessages` sends what such a message lacks.
    */
   readonly session?: Session | undefined
   /** The id of the message, or a function that is called when the first event has come. By default it is that of `toUiMessages`, if the session is known. */
@@ -57,26 +67,28 @@ export interface SseOptions extends ResponseInit {
 /** The options of `toUiMessageResponse`. */
 export interface UiResponseOptions extends UiStreamOptions, SseOptions {}
 
-const streamChecks: Readonly<Record<keyof UiStreamOptions, Check>> = {
-  ...pageChecks,
-  originalMessages: must('a list of UI messages', Array.isArray),
-  session: must('a session', isObject),
-  messageId: must('a string or a function', (value) => /string|function/.test(typeof value)),
-  messageMetadata: anyFunction,
-  onError: anyFunction,
+/** The checks of a stream's options. */
+function streamChecks(): Readonly<Record<keyof UiStreamOptions, Check>> {
+  return {
+    ...pageChecks(),
+    originalMessages: listOf(() => fine),
+    session: must('a session', isObject),
+    messageId: must('a string or a function', (value) => /string|function/.test(typeof value)),
+    messageMetadata: anyFunction,
+    onError: anyFunction,
+  }
 }
 
 /** The checks of a response's options. The values of the platform are left to the platform. */
-export const sseChecks: Readonly<Record<keyof SseOptions, Check>> = {
-  status: () => fine,
-  statusText: () => fine,
-  headers: () => fine,
-  heartbeatMs: timeoutMs,
-  clock: must('a clock', isObject),
+export function sseChecks(): Readonly<Record<keyof SseOptions, Check>> {
+  return {
+    status: () => fine,
+    statusText: () => fine,
+    headers: () => fine,
+    heartbeatMs: timeoutMs,
+    clock: anyClock,
+  }
 }
-
-const streamOptions = optionsOf(streamChecks)
-const responseOptions = optionsOf({ ...streamChecks, ...sseChecks })
 
 /**
  * A run as a UI message stream, which `useChat` of the AI SDK reads: texts, reasoning, calls with their arguments and results, approvals,
@@ -89,160 +101,187 @@ export function toUiMessageStream<Version extends AiSdkVersion = 6>(
   events: RunEvents,
   options: UiStreamOptions<Version> = {},
 ): ReadableStream<UiMessageChunk<Version>> {
-  assertValid('invalid_options', streamOptions(options))
+  assertValid('invalid_options', optionsOf(streamChecks())(options))
+  const chunks = uiChunks(events, options, beginningOf(events, options))
   // The fold makes the chunks of this version.
-  return pulled(uiChunks(events, options)) as ReadableStream<UiMessageChunk<Version>>
+  return webStream(chunks, asTheyAre) as ReadableStream<UiMessageChunk<Version>>
 }
 
 /** `toUiMessageStream` as a response of server-sent events, which `DefaultChatTransport` reads. A failure is told in it, with status 200. */
 export function toUiMessageResponse(events: RunEvents, options: UiResponseOptions = {}): Response {
-  assertValid('invalid_options', responseOptions(options))
-  const headers = new Headers(options.headers)
-  headers.set('x-vercel-ai-ui-message-stream', 'v1')
-  return sseResponse(uiChunks(events, options), { ...options, headers }, 'data: [DONE]\n\n')
+  assertResponseOptions(options)
+  return uiResponse(events, options, beginningOf(events, options))
 }
 
-/** Something that comes in pieces. */
-export interface Pieces<Piece> {
-  /** The next pieces, at least one; `undefined` at the end. It does not reject. */
-  next(): Promise<readonly Piece[] | undefined>
-  /** Ends it early. */
-  leave(): Promise<unknown>
+/** Refuses unknown options of a response, and values of the wrong kind. */
+export function assertResponseOptions(options: UiResponseOptions): void {
+  assertValid('invalid_options', optionsOf({ ...streamChecks(), ...sseChecks() })(options))
 }
 
-/** The chunks of events. */
-export function uiChunks(events: RunEvents, options: UiStreamOptions): Pieces<UiMessageChunk> {
-  const { originalMessages, messageMetadata, onError } = options
-  // The stream of a session has it, the user's words included.
-  const { session = (events as { session?: Session }).session } = options
-  const last = originalMessages?.at(-1)
+/** A response that begins in its own way. */
+export function uiResponse(
+  events: RunEvents,
+  options: UiResponseOptions,
+  beginning: Beginning,
+): Response {
+  const chunks = uiChunks(events, options, beginning)
+  const response = pacedResponse(chunks, asTheyAre, options, 'data: [DONE]\n\n')
+  response.headers.set('x-vercel-ai-ui-message-stream', 'v1')
+  return response
+}
+
+const asTheyAre = (chunks: readonly UiMessageChunk[]): readonly UiMessageChunk[] => chunks
+
+/** What is known before the events. */
+export interface Beginning extends Pick<ChunkSettings, 'known' | 'earlier'> {
+  /** Gives the id of the message. */
+  readonly id?: (() => Promise<MaybeId>) | undefined
+  /** What a page that comes back has missed. It is sent without waiting for an event. */
+  readonly missed?: readonly StreamEvent[] | undefined
+}
+
+/** What the options say. */
+function beginningOf(
+  events: RunEvents,
+  { originalMessages: others, session, messageId }: UiStreamOptions,
+): Beginning {
+  const last = others?.at(-1)
   const known = last?.role === 'assistant' ? last : undefined
+  if (known && session) {
+    const problem = 'needs sendUiMessages to go on with an answer'
+    throw refusal('invalid_options', 'session', problem)
+  }
+  const current = session ?? sessionOf(events)
+  const past = current && pastOf(current)
+  return {
+    earlier: past?.earlier,
+    missed: session && past?.missed,
+    known: known && callsIn(known),
+    id: idOf(messageId ?? known?.id ?? past?.answerId, known ? [] : others),
+  }
+}
+
+/** Gives an id, unless another message has it: a page that has this message, and begins another one, would replace it. */
+export function idOf(
+  id: UiStreamOptions['messageId'],
+  others: readonly UiMessageInput[] = [],
+): Beginning['id'] {
+  return async () => {
+    const given = typeof id === 'function' ? await id() : id
+    return others.some((message) => message.id === given) ? undefined : given
+  }
+}
+
+/** What a session says. */
+interface Past extends Omit<Beginning, 'id'> {
+  readonly answerId: MaybeId
+  readonly missed: readonly StreamEvent[]
+}
+
+/** What a session says: its last answer as it is now, or what a page that has some of an answer lacks of it. */
+export function pastOf(session: Session, has?: KnownTurn): Past {
+  const turn = has?.turn ?? turnsOf(session).at(-1)
+  const { error } = session
+  const missed = turn ? [...answerEvents(session, turn, has?.count)] : []
+  if (error !== undefined) missed.push({ type: 'error', error })
+  return { answerId: turn && answerId(turn), earlier: callsOf(session), missed }
+}
+
+/** The calls in a message that goes on. */
+export function callsIn(message: UiMessageInput): readonly KnownCall[] {
+  return toolParts(message).map(({ id, name, part: { type, approval } }) => ({
+    id,
+    name,
+    dynamic: type === 'dynamic-tool',
+    approval: isObject(approval),
+  }))
+}
+
+/** The session that a stream of the library has, the user's words included. */
+export function sessionOf(events: RunEvents): Session | undefined {
+  return (events as { session?: Session }).session
+}
+
+/** The chunks of events, at least one at a time. It does not reject. */
+export function uiChunks(
+  events: RunEvents,
+  options: Pick<UiStreamOptions, keyof PageOptions | 'messageMetadata' | 'onError'>,
+  { id, missed, ...page }: Beginning,
+): AsyncIterator<readonly UiMessageChunk[], void> {
   const settings = pageSettings(options)
-  const { shows } = settings
+  const { onError, messageMetadata = endMetadata(settings.shows('usage')) } = options
   let thrown: unknown
-  const fold = chunkFold({
+  const chunks: UiMessageChunk[] = []
+  const folding: ChunkSettings = {
     ...settings,
-    known:
-      known &&
-      toolParts(known).map(({ id, name, part: { type, approval } }) => ({
-        id,
-        name,
-        dynamic: type === 'dynamic-tool',
-        approval: isObject(approval),
-      })),
-    earlier: session && callsOf(session),
-    errorText: (error) => {
-      const told = onError?.(thrown ?? error)
-      return typeof told === 'string' ? told : settings.errorText(error)
-    },
-    metadata: (event) => {
-      // What has thrown once is not asked about its own failure.
-      if (thrown !== undefined) return undefined
-      return messageMetadata === undefined
-        ? endMetadata(event, shows('usage'))
-        : messageMetadata(event)
-    },
-  })
-  const has = known && session && knownTurn(session, known)
-  const turn = has?.turn ?? (session && turnsOf(session).at(-1))
+    ...page,
+    onError: (error) => onError?.(thrown ?? error),
+    // What has thrown once is not asked about its own failure.
+    metadata: (event) => (thrown === undefined ? messageMetadata(event) : undefined),
+  }
+  const fold = chunkFold(folding, chunks)
   const iterator = events[Symbol.asyncIterator]()
   let isStarted = false
   /** The beginning of the message, and what a page that comes back has missed. */
-  const start = async (): Promise<readonly UiMessageChunk[]> => {
-    if (isStarted) return []
+  const start = async (): Promise<void> => {
+    if (isStarted) return
     isStarted = true
-    const { messageId = known?.id ?? (turn && answerId(turn)) } = options
-    const id = typeof messageId === 'function' ? await messageId() : messageId
-    // A page that has this message, and begins another one, would replace it.
-    const isTaken = known === undefined && originalMessages?.some((message) => message.id === id)
-    const first = defined<UiMessageChunk>({ type: 'start', messageId: isTaken ? undefined : id })
-    if (options.session === undefined || turn === undefined) return [first]
-    const missed = [...answerEvents(options.session, turn, has?.count)]
-    const { error } = options.session
-    if (error !== undefined) missed.push({ type: 'error', error })
-    return [first, ...missed.flatMap((event) => fold.add(event))]
+    const messageId = await id?.()
+    chunks.push(defined<UiMessageChunk>({ type: 'start', messageId }))
+    for (const event of missed ?? []) fold.add(event)
   }
-  const read = async (): Promise<readonly UiMessageChunk[]> => {
-    const step = await iterator.next()
-    const item = step.done === true ? undefined : step.value
-    if (item !== undefined && 'command' in item) return []
-    const chunks = item === undefined ? fold.end() : fold.add('event' in item ? item.event : item)
-    return [...(await start()), ...chunks]
+  const read = async (): Promise<void> => {
+    if (missed !== undefined) await start()
+    while (chunks.length === 0) {
+      const step = await iterator.next()
+      const item = step.done === true ? undefined : step.value
+      if (item !== undefined && 'command' in item) continue
+      await start()
+      if (item === undefined) fold.end()
+      else fold.add('event' in item ? item.event : item)
+    }
   }
-  const leave = async (): Promise<unknown> => iterator.return?.()
+  const leave = async (): Promise<IteratorResult<never, void>> => {
+    await iterator.return?.()
+    return over
+  }
   return {
     async next() {
-      if (fold.isOver) return undefined
+      if (fold.isOver) return over
       try {
-        let chunks = options.session === undefined ? [] : await start()
-        while (chunks.length === 0) chunks = await read()
-        return chunks
+        await read()
       } catch (error) {
         thrown = error
-        const first: UiMessageChunk[] = isStarted ? [] : [{ type: 'start' }]
-        return [...first, ...fold.add({ type: 'error', error: errorToJSON(error) })]
-      } finally {
-        // Nothing more belongs to this message.
-        if (fold.isOver) leave().catch(() => undefined)
+        if (!isStarted) chunks.push({ type: 'start' })
+        fold.add({ type: 'error', error: errorToJSON(error) })
       }
+      // Nothing more belongs to this message.
+      if (fold.isOver) leave().catch(() => undefined)
+      return { done: false, value: chunks.splice(0) }
     },
-    leave,
+    return: leave,
   }
 }
 
 /** What the end of a run tells about the message. */
-function endMetadata(event: StreamEvent, hasUsage: boolean): unknown {
-  if (event.type !== 'chat_completed') return undefined
-  const { haltedReason, usage } = event.result
-  return hasUsage ? { haltedReason, usage } : { haltedReason }
+function endMetadata(hasUsage: boolean): (event: StreamEvent) => unknown {
+  return (event) => {
+    if (event.type !== 'chat_completed') return undefined
+    const { haltedReason, usage } = event.result
+    return { haltedReason, ...(hasUsage && { usage }) }
+  }
 }
 
-/** Pieces as a Web stream. Nothing is read ahead. */
-export function pulled<Piece>(pieces: Pieces<Piece>): ReadableStream<Piece> {
-  return new ReadableStream<Piece>(
-    {
-      async pull(controller) {
-        const next = await pieces.next()
-        if (next === undefined) return controller.close()
-        for (const piece of next) controller.enqueue(piece)
-      },
-      async cancel() {
-        await pieces.leave()
-      },
-    },
-    { highWaterMark: 0 },
-  )
-}
-
-/** Pieces as a response of server-sent events, with `ending` at its end. */
-export function sseResponse(pieces: Pieces<object>, options: SseOptions, ending = ''): Response {
-  const { heartbeatMs = 15_000, clock = systemClock, status, statusText } = options
-  const encoder = new TextEncoder()
-  let pending: ReturnType<typeof pieces.next> | undefined
-  let stopTimer: CancelTimer | undefined
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const send = (text: string): void => controller.enqueue(encoder.encode(text))
-        pending ??= pieces.next()
-        const silence = new Promise<'silence'>((resolve) => {
-          stopTimer = startTimer(clock, heartbeatMs, () => resolve('silence'))
-        })
-        const next = await Promise.race([pending, silence])
-        stopTimer?.()
-        if (next === 'silence') return send(':\n\n')
-        pending = undefined
-        const text = next?.map((piece) => `data: ${JSON.stringify(piece)}\n\n`).join('') ?? ending
-        if (text !== '') send(text)
-        if (next === undefined) controller.close()
-      },
-      async cancel() {
-        stopTimer?.()
-        await pieces.leave()
-      },
-    },
-    { highWaterMark: 0 },
-  )
-  const headers = eventHeaders(options.headers)
-  return new Response(body, defined<ResponseInit>({ status, statusText, headers }))
+/** What `show` makes of items as a response of server-sent events, with signs of life and `ending` at its end. */
+export function pacedResponse<Item>(
+  items: AsyncIterator<Item, void>,
+  show: (item: Item) => readonly object[],
+  { heartbeatMs = 15_000, clock = systemClock, ...init }: SseOptions,
+  ending?: string,
+): Response {
+  const write = (item: Item | undefined): string => {
+    if (item === undefined) return ':\n\n'
+    return show(item).reduce<string>((all, one) => `${all}data: ${JSON.stringify(one)}\n\n`, '')
+  }
+  return sseResponse(paced(items, clock, heartbeatMs), write, init, ending)
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
+  AdapterError,
   createEngine,
   generate,
   streamChat,
@@ -142,5 +143,47 @@ describe.each<[string, (adapter: ChatAdapter) => RunStream]>([
     await stream.return()
     await refused
     expect(probe.calls).toBe(1)
+  })
+})
+
+describe('attempts that failed before an answer', () => {
+  const answer = [
+    { type: 'message_started', requestId: 'r', provider: 'own', retries: [{ reason: 'made up' }] },
+    {
+      type: 'message_completed',
+      message: { role: 'assistant', content: 'x' },
+      finishReason: 'stop',
+    },
+  ]
+  const flaky = (failures: readonly AdapterError[]) => {
+    const left = [...failures]
+    return createEngine({
+      clock: virtualClock({ auto: true }),
+      retry: { jitterMs: 0 },
+      adapter: {
+        provider: 'own',
+        stream: async function* () {
+          const failure = left.shift()
+          if (failure !== undefined) throw failure
+          yield answer
+        },
+      } as unknown as ChatAdapter,
+    })
+  }
+  test('are told with the start of the answer', async () => {
+    const limited = new AdapterError('rate_limited', 'slow', { status: 429, retryAfterMs: 1234 })
+    const gone = new AdapterError('network_error', 'gone')
+    const [first] = await collectEvents(streamGenerate(flaky([limited, gone]), messages))
+    expect(first).toMatchObject({
+      type: 'message_started',
+      retries: [
+        { reason: 'rate_limited', status: 429, waitedMs: 1234 },
+        { reason: 'network_error', waitedMs: 1000 },
+      ],
+    })
+  })
+  test('are absent if there were none, whatever an adapter says', async () => {
+    const [first] = await collectEvents(streamGenerate(flaky([]), messages))
+    expect(first).toEqual({ type: 'message_started', requestId: 'r', provider: 'own' })
   })
 })

@@ -781,6 +781,78 @@ describe('workers', () => {
     expect(await store.due({ limit: 1 })).toEqual(['ada'])
     expect(await runs.advance('ada')).toEqual({ outcome: 'completed', more: false })
   })
+
+  test('words that stop the run under way ring once', async () => {
+    const rung: string[] = []
+    const queue = { ring: async (id: string) => void rung.push(id) }
+    const { runs, store } = bench(echo, { queue, whenBusy: 'interrupt' })
+    await runs.send('ada', 'one')
+    expect(rung).toEqual(['ada'])
+    await store.acquire('ada', { owner: 'a worker', ttlMs: 10_000 })
+    await runs.send('ada', 'two')
+    expect(await store.stopRequested('ada')).toBe(true)
+    expect(rung).toEqual(['ada', 'ada'])
+    await runs.stop('ada')
+    expect(rung).toHaveLength(3)
+  })
+
+  test('a call that finds a session busy leaves its owner in this process alone', async () => {
+    const slow = scriptedEngine(() => [
+      ['delay', 30_000],
+      ['text', 'late'],
+    ])
+    const { clock } = bench(echo, {}, false)
+    const store = memoryStore({ clock })
+    // No hints: only the owner itself can be told at once.
+    const deaf = { ...store, watch: () => () => undefined }
+    const { runs } = bench(slow, { clock, store: deaf, execute: false })
+    await runs.send('ada', 'one')
+    const advanced = runs.advance('ada')
+    while ((await store.look('ada'))?.version !== 1) await clock.advance(0)
+    expect(await runs.advance('ada')).toMatchObject({ outcome: 'busy' })
+    await runs.stop('ada')
+    expect(await advanced).toMatchObject({ outcome: 'halted' })
+    expect(clock.now()).toBe(0)
+  })
+
+  test.each([
+    ['before it looks for more', 1],
+    ['before it has looked for anything', 0],
+  ])(
+    'words that stop a run are not stopped themselves, if its owner is done and finds them %s',
+    async (_when, reads) => {
+      const engine = scriptedEngine((text) => [
+        ['delay', 30_000],
+        ['text', `about ${text}`],
+      ])
+      let looks = 0
+      const { runs: web, store, clock } = bench(engine, { execute: false })
+      const worker = bench(engine, {
+        clock,
+        execute: false,
+        store: {
+          ...store,
+          readInbox: async (id) => {
+            if (looks++ === reads) await web.send(id, 'two', { whenBusy: 'interrupt' })
+            return store.readInbox(id)
+          },
+        },
+      })
+      await web.send('ada', 'one')
+      if (reads === 0) {
+        while ((await web.advance('ada')).more);
+      }
+      while ((await worker.runs.advance('ada')).more);
+      const { session } = await web.wait('ada')
+      expect(session.status).toBe('completed')
+      expect(session.thread.messages.map(messageText)).toEqual([
+        'one',
+        'about one',
+        'two',
+        'about two',
+      ])
+    },
+  )
 })
 
 describe('a store that is gone', () => {

@@ -27,15 +27,16 @@ export function filesUnder(folder: string): readonly string[] {
   const base = join(root, folder)
   if (!existsSync(base)) return []
   return readdirSync(base, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts'))
+    .filter((path) => /\.tsx?$/.test(path))
     .map((path) => path.replaceAll('\\', '/'))
     .toSorted()
 }
 
-/** Each provider is a folder of its own; deeper folders belong to the one that they are in. */
+/** Each provider is a folder of its own, and so is the page of the inspector; deeper folders belong to the one that they are in. */
 export function folderOf(path: string): string {
   const folders = path.split('/').slice(0, -1)
-  return folders.slice(0, folders[0] === 'providers' ? 2 : 1).join('/')
+  const isDeep = folders[0] === 'providers' || folders[0] === 'inspector'
+  return folders.slice(0, isDeep ? 2 : 1).join('/')
 }
 
 function importsOf(path: string, tree: ts.SourceFile): readonly string[] {

@@ -540,6 +540,15 @@ describe('the stream', () => {
     )
     expect(() => toAgUi(run, {} as AgUiIds)).toThrow(/threadId/)
   })
+
+  test('does not send the answer of a session again into a message that has some of it', async () => {
+    const engine = engineOf([['text', 'One.']])
+    const { session } = await Session.start(engine, 'first')
+    const original = [{ id: 'a', role: 'assistant', parts: [] }]
+    expect(() => toUiMessageStream(from([]), { session, originalMessages: original })).toThrow(
+      'session needs sendUiMessages to go on with an answer',
+    )
+  })
 })
 
 describe('the response', () => {

@@ -12,7 +12,7 @@ import { createEngine, streamChat, tool } from '../../src/index.ts'
 import { createRuns } from '../../src/runs.ts'
 import { memoryStore } from '../../src/stores.ts'
 import { fake, virtualClock } from '../../src/testing.ts'
-import { fromUiMessages, toUiMessageResponse, toUiMessages } from '../../src/ui.ts'
+import { fromUiMessages, sendUiMessages, toUiMessageResponse, toUiMessages } from '../../src/ui.ts'
 import { service } from '../runs/service.ts'
 import { openDesk, openRunsDesk, type Desk } from './desk.ts'
 
@@ -256,6 +256,14 @@ describe('useChat on runs', () => {
     expect(shown(again)).toEqual(shown(chat))
     const { session } = (await runs.get('ada')) ?? {}
     expect(session?.thread.messages).toHaveLength(2)
+  })
+
+  test('a mistake in the options is told before anything is sent', async () => {
+    const { runs } = service()
+    const messages = [{ id: 'u', role: 'user', parts: [{ type: 'text', text: 'hello' }] }]
+    const options = { heartbeatMs: -1 }
+    await expect(sendUiMessages(runs, 'ada', messages, options)).rejects.toThrow('heartbeatMs')
+    expect(await runs.get('ada')).toBeUndefined()
   })
 })
 

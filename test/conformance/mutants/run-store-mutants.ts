@@ -532,6 +532,12 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
     '',
   ),
   mutant(
+    'the limit counts sessions that have nothing to remove, so the first ones hide the others',
+    'repeated limited prunes reach every session',
+    'for (const record of records.values()) {\n        if (count >= limit) break\n',
+    'for (const record of [...records.values()].slice(0, limit)) {\n',
+  ),
+  mutant(
     'numbers begin anew when the log is empty',
     'pruning removes the log of a session that rests, and its numbers go on',
     'const left = record.events.length',

@@ -1,0 +1,433 @@
+// Fills a directory with sessions that are worth looking at, all made with the fake adapter, and shows them in the inspector. Needs a build.
+// usage: node scripts/inspector-demo.mjs DIRECTORY [--serve PORT]
+//
+//   trip        tools side by side, reasoning, a wait for an approval that was given, and an answer
+//   refund      waits for an approval
+//   invoice     asks a question with choices
+//   report      failed after retries and back-off
+//   migration   was taken over by another process after its own had died in a tool, and in an answer
+//   stopped     was stopped in the middle of an answer
+//   hostile     text that tries to be something else
+//   research    an agent inside of a tool, if the library can log one
+import { createServer } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { createEngine, askUser, tool } from '../dist/index.js'
+import { inspector } from '../dist/inspector.js'
+import { createRuns, toNodeHandler } from '../dist/runs.js'
+import { fileStore } from '../dist/stores.js'
+import { fake } from '../dist/testing.js'
+
+/** How much faster the time of the demo passes. */
+const speed = 8
+
+/** A clock that began some time ago and runs fast. `skip` jumps. */
+function fastClock(agoMs) {
+  const start = Date.now()
+  let offset = 0
+  return {
+    now: () => Math.round(start - agoMs + offset + (Date.now() - start) * speed),
+    sleep: (ms, signal) => delay(ms / speed, undefined, { signal }),
+    skip: (ms) => {
+      offset += ms
+    },
+  }
+}
+
+/** Words one by one, with a little time between them. */
+const words = (text, ms = 60) =>
+  text.split(/(?<= )/).flatMap((word) => [
+    ['delay', ms],
+    ['text', word],
+  ])
+
+const say = (text, usage, ms) => [...words(text, ms), ['usage', usage], ['finish', 'stop']]
+
+const call = (id, name, args) => ['tool_call', { id, name, arguments: args }]
+
+/** A tool that takes its time by the clock of the demo. */
+const slow = (clock, ms, name, description, result, more = {}) =>
+  tool({
+    name,
+    description,
+    schema: {},
+    handler: async (args, { progress }) => {
+      await clock.sleep(ms / 2)
+      await progress({ done: 0.5 })
+      await clock.sleep(ms / 2)
+      return typeof result === 'function' ? result(args) : result
+    },
+    ...more,
+  })
+
+/** Everything that a session of the demo needs. */
+function demo(directory, { agoMs, scripts, tools = () => [], engine = {}, runs: options = {} }) {
+  const clock = fastClock(agoMs)
+  const store = fileStore(directory, { clock })
+  const adapter = fake({ scripts })
+  const made = createEngine({
+    adapter,
+    model: 'gpt-5',
+    instructions: 'You are a careful assistant. Say what you did, and ask when you are not sure.',
+    tools: tools(clock),
+    clock,
+    ...engine,
+  })
+  return {
+    clock,
+    store,
+    runs: createRuns({ engine: made, store, clock, leaseMs: 60_000, ...options }),
+  }
+}
+
+const hour = 3_600_000
+
+/** Fills a directory. */
+export async function fillDemo(directory) {
+  await Promise.all(
+    [trip, refund, invoice, report, migration, stopped, hostile, research].map((make) =>
+      make(directory),
+    ),
+  )
+}
+
+async function trip(directory) {
+  const { runs, clock } = demo(directory, {
+    agoMs: 3 * hour,
+    scripts: [
+      [
+        ['delay', 900],
+        [
+          'reasoning',
+          'The user wants a weekend in Ghent. I need trains, hotels and the weather, and none depends on another.',
+        ],
+        ...words('I will look for trains, hotels and the weather at once.'),
+        call('c1', 'search_trains', { from: 'Bruges', to: 'Ghent', date: '2026-05-16' }),
+        call('c2', 'search_hotels', { city: 'Ghent', nights: 1, maxPrice: 140 }),
+        call('c3', 'weather', { city: 'Ghent', days: 2 }),
+        ['usage', { inputTokens: 1840, outputTokens: 212, reasoningTokens: 96 }],
+      ],
+      [
+        ['delay', 700],
+        ...words('The 09:12 fits, and the Harmony has a room with a view.'),
+        call('c4', 'book_ticket', { train: 'IC 1508', class: 1, price: 23.4 }),
+        ['usage', { inputTokens: 2610, cachedInputTokens: 1840, outputTokens: 118 }],
+      ],
+      say(
+        'Your seat on the 09:12 to Ghent is booked, second class as you wished. The Harmony has a room for 128 euros, and Saturday will be dry. Shall I reserve the room?',
+        { inputTokens: 3120, cachedInputTokens: 2610, outputTokens: 64 },
+      ),
+    ].map((script, index) => [['delay', 400 + index * 150], ...script]),
+    tools: (clock) => [
+      slow(clock, 2400, 'search_trains', 'Finds trains.', {
+        trains: [
+          { id: 'IC 1508', leaves: '09:12', arrives: '09:37', price: { first: 23.4, second: 7.6 } },
+          { id: 'IC 1510', leaves: '10:12', arrives: '10:37', price: { first: 23.4, second: 7.6 } },
+        ],
+      }),
+      slow(clock, 4100, 'search_hotels', 'Finds hotels.', [
+        { name: 'Harmony', price: 128, rating: 4.7 },
+        { name: 'Boatel', price: 96, rating: 4.1 },
+      ]),
+      slow(clock, 1300, 'weather', 'The weather.', 'Saturday dry, 17 degrees. Sunday showers.'),
+      slow(clock, 900, 'book_ticket', 'Books a ticket.', (args) => ({ booked: true, ...args }), {
+        needsApproval: true,
+      }),
+    ],
+  })
+  await runs.send('trip', 'Plan a weekend in Ghent, from Bruges. Hotels up to 140 euros.')
+  await runs.wait('trip')
+  clock.skip(2 * 60_000)
+  await runs.approve('trip', 'c4', { arguments: { train: 'IC 1508', class: 2, price: 7.6 } })
+  await runs.wait('trip')
+  await runs.close()
+}
+
+async function refund(directory) {
+  const { runs } = demo(directory, {
+    agoMs: 12 * 60_000,
+    scripts: [
+      [
+        ['delay', 800],
+        ...words('The parcel was lost, so the customer is right. I would refund all of it.'),
+        call('r1', 'find_order', { order: 'A-20417' }),
+        ['usage', { inputTokens: 920, outputTokens: 70 }],
+      ],
+      [
+        ['delay', 500],
+        ...words('It was paid by card. I need your approval for the refund.'),
+        call('r2', 'refund', {
+          order: 'A-20417',
+          amount: 84.5,
+          currency: 'EUR',
+          reason: 'lost by the carrier',
+        }),
+        ['usage', { inputTokens: 1330, outputTokens: 58 }],
+      ],
+    ],
+    tools: (clock) => [
+      slow(clock, 700, 'find_order', 'Finds an order.', {
+        order: 'A-20417',
+        total: 84.5,
+        paid: 'card',
+      }),
+      slow(clock, 900, 'refund', 'Pays money back.', { refunded: true }, { needsApproval: true }),
+    ],
+  })
+  await runs.send('refund', 'Order A-20417 never arrived. I want my money back.')
+  await runs.wait('refund')
+  await runs.close()
+}
+
+async function invoice(directory) {
+  const { runs } = demo(directory, {
+    agoMs: 40 * 60_000,
+    scripts: [
+      [
+        ...words('There are two customers with that name.'),
+        call('q1', 'which_customer', { name: 'Peeters' }),
+        ['usage', { inputTokens: 610, outputTokens: 41 }],
+      ],
+    ],
+    tools: () => [
+      tool({
+        name: 'which_customer',
+        description: 'Asks which customer is meant.',
+        schema: {},
+        handler: () =>
+          askUser('Which Peeters do you mean?', {
+            choices: ['Peeters Bakery, Ghent', 'Peeters & Sons, Antwerp'],
+          }),
+      }),
+    ],
+  })
+  await runs.send('invoice', 'Write the May invoice for Peeters.')
+  await runs.wait('invoice')
+  await runs.close()
+}
+
+async function report(directory) {
+  const { runs } = demo(directory, {
+    agoMs: 5 * hour,
+    scripts: [
+      say('The quarter was good. I will fetch the figures now.', {
+        inputTokens: 480,
+        outputTokens: 25,
+      }),
+      [['error', 'rate_limited', { message: 'the limit of this minute is reached' }]],
+      [['error', 'provider_unavailable', { message: 'the model is overloaded' }]],
+      [['error', 'provider_unavailable', { message: 'the provider failed inside', status: 500 }]],
+      [['error', 'provider_unavailable', { message: 'the provider failed inside', status: 500 }]],
+    ],
+    engine: { retry: { maxAttempts: 3, baseDelayMs: 800 } },
+  })
+  await runs.send('report', 'How was the last quarter?')
+  await runs.wait('report')
+  await runs.send('report', 'Then make a table of it.')
+  await runs.wait('report')
+  await runs.close()
+}
+
+/** A store whose process can die: nothing that is asked of it afterwards ever comes back. */
+function mortal(store) {
+  let isDead = false
+  const kept = new Proxy(store, {
+    get(target, name) {
+      const value = target[name]
+      if (typeof value !== 'function') return value
+      return (...args) =>
+        isDead && name !== 'watch' ? new Promise(() => {}) : value.apply(target, args)
+    },
+  })
+  return [
+    kept,
+    () => {
+      isDead = true
+    },
+  ]
+}
+
+async function migration(directory) {
+  const clock = fastClock(26 * hour)
+  const store = fileStore(directory, { clock })
+  const never = new Promise(() => {})
+  const owner = (scripts, handler) => {
+    const [kept, kill] = mortal(store)
+    const adapter = fake({ scripts })
+    const migrate = tool({ name: 'copy_rows', description: 'Copies rows.', schema: {}, handler })
+    const engine = createEngine({ adapter, model: 'gpt-5', tools: [migrate], clock })
+    const runs = createRuns({ engine, store: kept, clock, leaseMs: 30_000, saveEveryMs: 0 })
+    return { runs, kill }
+  }
+  const asked = [
+    ['delay', 600],
+    ...words('I copy the rows of both tables.'),
+    call('m1', 'copy_rows', { table: 'orders' }),
+    ['usage', { inputTokens: 700, outputTokens: 50 }],
+  ]
+  const first = owner([asked], () => never)
+  await first.runs.send('migration', 'Copy the old tables, and say how many rows there were.')
+  await until(store, 'migration', (events) =>
+    events.some(({ event }) => event?.type === 'tool_execution_started'),
+  )
+  first.kill()
+  clock.skip(45_000)
+  const second = owner(
+    [
+      [
+        ['delay', 500],
+        ...words('The copy of orders was interrupted. I look at what is there'),
+        ['delay', 10_000_000],
+      ],
+    ],
+    () => never,
+  )
+  second.runs.advance('migration').catch(() => undefined)
+  await until(
+    store,
+    'migration',
+    (events) => events.filter(({ event }) => event?.type === 'text_delta').length > 14,
+  )
+  second.kill()
+  clock.skip(90_000)
+  const third = owner(
+    [
+      say(
+        'The copy was interrupted twice by a restart. Of 18,204 orders, 11,950 were copied; I did not copy them again, because I cannot tell which.',
+        { inputTokens: 960, outputTokens: 61 },
+      ),
+    ],
+    () => 'copied',
+  )
+  await third.runs.advance('migration')
+  await third.runs.wait('migration')
+  await third.runs.close()
+}
+
+/** Waits until the log of a session has something. */
+async function until(store, id, isThere) {
+  while (!isThere(await store.readEvents(id, { after: 0, limit: 500 }))) await delay(5)
+}
+
+async function stopped(directory) {
+  const { runs, store } = demo(directory, {
+    agoMs: 50 * hour,
+    scripts: [
+      say(
+        'Once there was a small train that wanted to go to the sea, and every morning it asked the signal whether the line was free. '.repeat(
+          4,
+        ),
+        { inputTokens: 200, outputTokens: 300 },
+        90,
+      ),
+    ],
+    runs: { saveEveryMs: 0 },
+  })
+  await runs.send('stopped', 'Tell me a long story about a train.')
+  await until(store, 'stopped', (events) => events.length > 24)
+  await runs.stop('stopped')
+  await runs.wait('stopped')
+  await runs.close()
+}
+
+async function hostile(directory) {
+  const { runs } = demo(directory, {
+    agoMs: 8 * hour,
+    scripts: [
+      [
+        [
+          'text',
+          '<img src=x onerror="document.title=1"><script>document.title=2</script> **bold** \u001b[31mred\u001b[0m \u202Etxt.exe\u202C zero\u200Bwidth ',
+        ],
+        call('h1', 'fetch_page', {
+          url: 'javascript:alert(1)',
+          other: 'https://example.com/a?b=c',
+        }),
+        ['usage', { inputTokens: 90, outputTokens: 30 }],
+      ],
+      say('Done. '.repeat(2), { inputTokens: 90, outputTokens: 30 }),
+    ],
+    tools: () => [
+      tool({
+        name: 'fetch_page',
+        description: 'Fetches a page.',
+        schema: {},
+        handler: () => ({
+          html: '<b>no</b>'.repeat(30_000),
+          list: Array.from({ length: 5000 }, (_, index) => index),
+        }),
+      }),
+    ],
+  })
+  await runs.send('hostile', 'Read that page.')
+  await runs.wait('hostile')
+  await runs.close()
+}
+
+async function research(directory) {
+  const { runs } = demo(directory, {
+    agoMs: 90 * 60_000,
+    scripts: [
+      [
+        ['delay', 700],
+        ...words('Two questions, so I ask two researchers.'),
+        call('a1', 'researcher', { question: 'How old is the belfry of Ghent?' }),
+        call('a2', 'researcher', { question: 'How high is it?' }),
+        ['usage', { inputTokens: 800, outputTokens: 90 }],
+      ],
+      say('The belfry was begun in 1313 and is 91 metres high.', {
+        inputTokens: 1100,
+        outputTokens: 31,
+      }),
+    ],
+    tools: (clock) => [
+      tool({
+        name: 'researcher',
+        description: 'Finds something out.',
+        schema: {},
+        handler: async ({ question }, { progress }) => {
+          const note = (event) => progress({ type: 'step', event })
+          await note('reads')
+          await clock.sleep(question.length * 60)
+          await note('answers')
+          return question.includes('old') ? 'It was begun in 1313.' : 'It is 91 metres high.'
+        },
+      }),
+    ],
+  })
+  await runs.send('research', 'Tell me the age and the height of the belfry of Ghent.')
+  await runs.wait('research')
+  await runs.close()
+}
+
+/** Shows a directory on a port, to anybody on this machine. */
+async function serve(directory, port) {
+  const engine = createEngine({
+    adapter: fake({
+      script: () => say('This is another answer.', { inputTokens: 10, outputTokens: 5 }),
+    }),
+    model: 'gpt-5',
+  })
+  const store = fileStore(directory)
+  const runs = createRuns({ engine, store })
+  const handle = inspector(runs, {
+    authorize: () => ({}),
+    engine,
+    name: directory,
+    prices: { 'gpt-5': { input: 1.25, cachedInput: 0.125, output: 10 } },
+  })
+  createServer(toNodeHandler(handle)).listen(port, '127.0.0.1', () => {
+    console.log(`http://127.0.0.1:${port}/`)
+  })
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [directory, flag, port] = process.argv.slice(2)
+  if (directory === undefined) {
+    console.error('usage: node scripts/inspector-demo.mjs DIRECTORY [--serve PORT]')
+    process.exitCode = 2
+  } else {
+    await fillDemo(directory)
+    if (flag === '--serve') await serve(directory, Number(port))
+  }
+}

@@ -1,0 +1,17 @@
+export { inspector, type Inspector, type InspectorOptions } from './inspector/inspector.ts'
+export type {
+  CommandRequest,
+  ForkChanges,
+  ForkEngine,
+  ForkOrigin,
+  ForkRequest,
+  InspectorInfo,
+  LogPage,
+  RenderedRequest,
+  RenderedRequests,
+  SavedTest,
+  SessionAt,
+  SessionDetail,
+  SessionItem,
+  SessionPage,
+} from './inspector/api.ts'

@@ -1,0 +1,167 @@
+import type { ChatAdapter } from '../contracts/adapter.ts'
+import type { Engine } from '../contracts/engine.ts'
+import type { CallDefaults, EngineOptions } from '../contracts/options.ts'
+import type { Tool } from '../contracts/tool.ts'
+import type { Clock } from '../core/clock.ts'
+import { ValidationError } from '../errors/errors.ts'
+import { askUser, halt, tool } from '../make/tools.ts'
+import { replay } from '../middleware/replay.ts'
+import { engineParts } from '../run/context.ts'
+import { createEngine, extendEngine } from '../run/engine.ts'
+import { sameJson } from '../schema/json-schema.ts'
+import { isFlat } from '../testing/check-script.ts'
+import { fake } from '../testing/fake.ts'
+import type { ScriptInput } from '../testing/script.ts'
+import { outcomeOf } from '../testing/test-tools.ts'
+import { leaveToCaller } from '../tools/callers-calls.ts'
+import { assertNever, isObject } from '../types/guards.ts'
+import type { JsonValue } from '../types/json.ts'
+import type { ToolCall } from '../types/message.ts'
+import type { ForkRequest } from './api.ts'
+import { toolsNamed } from './model-requests.ts'
+import { cassetteAfter, type RecordedTool, type Recording } from './recording.ts'
+
+/** What the engine of a fork is made from. */
+export interface ForkParts {
+  readonly request: ForkRequest
+  /** What the log of the origin says. */
+  readonly recording: Recording
+  /** The last event that the fork shares with its origin. */
+  readonly event: number
+  /** The engine of the origin, if it is known: its settings and the schemas of its tools. */
+  readonly known: Engine | undefined
+  /** The engine that forks may really run on. */
+  readonly given: Engine | undefined
+  readonly clock: Clock
+}
+
+/**
+ * The engine that a fork runs on. On a fake, and on recorded answers, no code of the application runs and nothing is sent: tools answer what
+ * was recorded, and a call that was not recorded waits for somebody to answer it. A given engine runs as it is, and asks before each tool.
+ */
+export function forkEngine(parts: ForkParts): Engine {
+  const { request, recording, event, given } = parts
+  const { engine } = request
+  switch (engine.type) {
+    case 'fake':
+      return playedEngine(parts, scriptedAdapter(engine.script), namesIn(engine.script))
+    case 'recorded':
+      return playedEngine(parts, replay(cassetteAfter(recording, event), { match: () => true }), [])
+    case 'given':
+      if (given === undefined) throw noEngine()
+      return givenEngine(given, request)
+    default:
+      return assertNever(engine)
+  }
+}
+
+function noEngine(): ValidationError {
+  const problem =
+    'is given, and this inspector has no engine: start it with --engine, or pass engine to inspector()'
+  return new ValidationError('invalid_options', [{ path: 'engine.type', problem }])
+}
+
+function givenEngine(given: Engine, { changes, askBeforeTools = true }: ForkRequest): Engine {
+  const { model, instructions } = changes
+  return extendEngine(given, {
+    ...(model === undefined ? {} : { model }),
+    ...(instructions === undefined ? {} : { instructions }),
+    ...(askBeforeTools ? { approve: () => 'ask' } : {}),
+  })
+}
+
+/** A fake for one call or several. Its script is checked, and what is wrong with it is a typed error. */
+function scriptedAdapter(script: JsonValue): ChatAdapter {
+  // `fake` checks it.
+  return isFlat(script)
+    ? fake({ script: script as unknown as ScriptInput })
+    : fake({ scripts: script as unknown as readonly ScriptInput[] })
+}
+
+/** The names of the tools that a script calls. */
+function namesIn(script: JsonValue): readonly string[] {
+  if (!Array.isArray(script)) return []
+  const entries: readonly JsonValue[] = script
+  const [tag, details] = entries
+  const isCall = tag === 'tool_call' || tag === 'tool_call_delta'
+  if (isCall && isObject(details) && typeof details['name'] === 'string') return [details['name']]
+  return entries.flatMap(namesIn)
+}
+
+function playedEngine(parts: ForkParts, adapter: ChatAdapter, names: readonly string[]): Engine {
+  const { recording, known, request, clock } = parts
+  const { model, instructions } = request.changes
+  const own = known === undefined ? undefined : engineParts(known)
+  const recorded = [...recording.tools.values()]
+  const asked = new Set(recorded.flatMap(({ call, isAsked }) => (isAsked ? [call.name] : [])))
+  return createEngine({
+    ...dataOf(own?.defaults ?? {}),
+    ...(instructions === undefined ? {} : { instructions }),
+    adapter,
+    model: model ?? own?.model,
+    tools: playedTools(recorded, own?.tools ?? [], names),
+    // A call that is known asks if it asked then, any other one if its tool has asked before.
+    approve: ({ id, name }) => {
+      const isAsked = recording.tools.get(id)?.isAsked ?? asked.has(name)
+      return isAsked ? 'ask' : 'run'
+    },
+    // What failed in the end fails at once.
+    retry: false,
+    context: own?.context ?? {},
+    clock,
+  } satisfies EngineOptions)
+}
+
+/** The settings of an engine without its hooks: no code of the application runs in such a fork, except what makes the instructions. */
+function dataOf(defaults: CallDefaults): CallDefaults {
+  const { instructions, responseFormat } = defaults
+  const data = Object.entries(defaults).filter(([, value]) => typeof value !== 'function')
+  return {
+    ...Object.fromEntries(data),
+    ...(instructions === undefined ? {} : { instructions }),
+    ...(responseFormat === undefined ? {} : { responseFormat }),
+  }
+}
+
+/** Tools that answer what was recorded. They have the schemas of the engine, as far as it is known. */
+function playedTools(
+  recorded: readonly RecordedTool[],
+  known: readonly Tool[],
+  names: readonly string[],
+): readonly Tool[] {
+  const called = new Set([...recorded.map(({ call }) => call.name), ...names])
+  const others = toolsNamed([...called].filter((name) => !known.some((own) => own.name === name)))
+  return [...known, ...others].map(({ name, description, schema }) =>
+    leaveToCaller(
+      tool({
+        name,
+        description,
+        schema,
+        // To answer again what was recorded does no harm.
+        idempotent: true,
+        handler: (_args, { toolCall }) => answerOf(answerTo(toolCall, recorded)),
+      }),
+      (call) => answerTo(call, recorded) === undefined,
+    ),
+  )
+}
+
+/** What was answered to a call: to the one with its id, or else to one with the same name and arguments. */
+function answerTo(call: ToolCall, recorded: readonly RecordedTool[]): RecordedTool | undefined {
+  const answered = recorded.filter(
+    (one) =>
+      one.call.name === call.name && (one.message !== undefined || one.outcome !== undefined),
+  )
+  return (
+    answered.find((one) => one.call.id === call.id) ??
+    answered.find((one) => sameJson(one.call.arguments, call.arguments))
+  )
+}
+
+/** What a handler returns so that the same comes of it. */
+function answerOf(found: RecordedTool | undefined): unknown {
+  const { outcome, message } = found ?? {}
+  if (outcome?.type === 'ask_user') return askUser(outcome.question, outcome.options)
+  const value = message === undefined ? null : outcomeOf(message)
+  return outcome?.type === 'halt' ? halt(outcome.reason, value) : value
+}

@@ -1,0 +1,446 @@
+import type { Engine } from '../contracts/engine.ts'
+import type { Price } from '../make/cost.ts'
+import { engineParts } from '../run/context.ts'
+import type { Runs } from '../runs/contract.ts'
+import { jsonBody, numberOf, refused } from '../runs/handler.ts'
+import {
+  anyFunction,
+  assertValid,
+  between,
+  brief,
+  describe,
+  fine,
+  flag,
+  json,
+  listOf,
+  must,
+  nonNegativeInteger,
+  oneOf,
+  positiveInteger,
+  recordOf,
+  refuse,
+  shape,
+  someText,
+  tag,
+  tagged,
+  text,
+  timeoutMs,
+  type Check,
+} from '../schema/checks.ts'
+import { assertNever, defined, isObject } from '../types/guards.ts'
+import type { JsonValue } from '../types/json.ts'
+import { sessionStatuses, type SessionCommand, type SessionStatus } from '../types/session.ts'
+import { answer, refusal, refusalOf, safeHeaders } from './answers.ts'
+import type { ForkChanges, ForkEngine, ForkRequest, InspectorInfo } from './api.ts'
+import { createForks, type Forks } from './forks.ts'
+import { followed, logPage, sessionAt, sessionDetail } from './history.ts'
+import { renderedRequests } from './model-requests.ts'
+import { isPageFile, pageFile } from './page-files.ts'
+import { findSession, placeOf, readAt, type Place, type Places } from './places.ts'
+import { savedTest } from './save-test.ts'
+import { forkOrigin, sessionPage, summariesWith, type Summaries } from './sessions.ts'
+
+/** The options of `inspector`. */
+export interface InspectorOptions {
+  /**
+   * Decides about every request for data before anything is read or written: a `Response` refuses it, nothing or an object allows it. The inspector
+   * shows everything that is in the store, so only people who run the service may see it. The files of the page hold no data and are not asked about.
+   */
+  readonly authorize: (request: Request) => unknown
+  /** Refuses whatever would change something: commands, stops, forks and saved tests. */
+  readonly readOnly?: boolean | undefined
+  /** What forks may run on besides a fake. Its tools and settings are also shown in model requests. */
+  readonly engine?: Engine | undefined
+  /** What models cost, by their names, for each million tokens. */
+  readonly prices?: Readonly<Record<string, Price>> | undefined
+  /** What is looked at, for the head of the page. */
+  readonly name?: string | undefined
+  /** Whether forks are saved into the store when they are at rest (`save`, the default) or end with this process (`memory`). */
+  readonly forks?: 'save' | 'memory' | undefined
+  /** The folder for tests that are made from sessions. Without it, the page offers them as downloads. */
+  readonly testFolder?: string | undefined
+  /** How often something is sent on a quiet connection that follows a session (15 000). */
+  readonly heartbeatMs?: number | undefined
+  /** The largest body (8 MiB). */
+  readonly maxBodyBytes?: number | undefined
+  /** Told about every failure whose text is not sent. It must not throw. */
+  readonly onError?: ((error: unknown) => void) | undefined
+}
+
+/** A web request in, a web response out, as `runs.handler`. `close` ends the forks that are under way. */
+export interface Inspector {
+  (request: Request): Promise<Response>
+  close(): Promise<void>
+}
+
+/**
+ * A page that shows the sessions of runs: their timelines, transcripts, events and model requests. It follows them live, answers them, and forks
+ * them at any event. Mount it under any path, with a slash at the end: `app.use('/inspect', toNodeHandler(inspector(runs, { authorize })))`.
+ *
+ * Forks run in this process, and never in the store: a worker cannot take one.
+ */
+export function inspector(runs: Runs, options: InspectorOptions): Inspector {
+  return makeInspector(runs, options)
+}
+
+/** Where the files of the page are, unless beside the module. */
+export interface InternalOptions {
+  readonly pageFolder?: URL | undefined
+}
+
+/** An inspector, with what only the library and its tests set. */
+export function makeInspector(
+  runs: Runs,
+  options: InspectorOptions,
+  { pageFolder }: InternalOptions = {},
+): Inspector {
+  assertValid('invalid_options', inspectorOptions(options))
+  const { authorize, readOnly = false, prices, onError } = options
+  const store = placeOf('store', runs)
+  const report = (error: unknown): void => onError?.(error)
+  const forks = createForks({
+    store: store.store,
+    isSaved: options.forks !== 'memory',
+    clock: store.clock,
+    engine: options.engine,
+    onError: report,
+  })
+  const service: Service = {
+    places: { store, forks: forks.place },
+    forks,
+    engine: options.engine,
+    testFolder: options.testFolder,
+    summaries: summariesWith(prices),
+    info: infoOf(options),
+    readOnly,
+    heartbeatMs: options.heartbeatMs ?? 15_000,
+    maxBodyBytes: options.maxBodyBytes ?? 8 * 1024 * 1024,
+    onError: report,
+  }
+  const respond = async (request: Request): Promise<Response> => {
+    const route = routeOf(request)
+    if ('file' in route) return pageFile(route.file, pageFolder)
+    if ('redirect' in route) return redirect(route.redirect)
+    refuseForeign(request)
+    const allowed: unknown = await authorize(request)
+    if (allowed instanceof Response) return allowed
+    assertAllowed(allowed)
+    return serve(service, route, request)
+  }
+  const handle = async (request: Request): Promise<Response> => {
+    try {
+      return await respond(request)
+    } catch (error) {
+      const problem = refusalOf(error)
+      if (problem.status === 500) service.onError(error)
+      const { allow } = isObject(error) ? error : {}
+      return refusal(problem, typeof allow === 'string' ? { allow } : {})
+    }
+  }
+  return Object.assign(handle, { close: () => forks.close() })
+}
+
+/** What all requests share. */
+interface Service {
+  readonly places: Places
+  readonly forks: Forks
+  readonly engine: Engine | undefined
+  readonly testFolder: string | undefined
+  readonly summaries: Summaries
+  readonly info: InspectorInfo
+  readonly readOnly: boolean
+  readonly heartbeatMs: number
+  readonly maxBodyBytes: number
+  readonly onError: (error: unknown) => void
+}
+
+function infoOf({ name, readOnly = false, engine }: InspectorOptions): InspectorInfo {
+  const { provider, model } = engine ?? {}
+  return defined<InspectorInfo>({
+    name: name ?? 'sessions',
+    readOnly,
+    engines: engine === undefined ? ['fake', 'recorded'] : ['fake', 'recorded', 'given'],
+    engine: engine && defined<NonNullable<InspectorInfo['engine']>>({ provider, model }),
+  })
+}
+
+const amount: Check = between(0, Number.MAX_VALUE)
+
+const price = shape({ input: amount, output: amount }, {
+  cachedInput: amount,
+  cacheWriteInput: amount,
+  reasoning: amount,
+} satisfies Record<Exclude<keyof Price, 'input' | 'output'>, Check>)
+
+/** Prices by the names of models. */
+export const pricesCheck: Check = recordOf(price)
+
+const optional: Record<Exclude<keyof InspectorOptions, 'authorize'>, Check> = {
+  readOnly: flag,
+  engine: (value) => {
+    engineParts(value as Engine) // It refuses any other value.
+    return fine
+  },
+  prices: pricesCheck,
+  name: someText,
+  forks: oneOf(['save', 'memory']),
+  testFolder: someText,
+  heartbeatMs: timeoutMs,
+  maxBodyBytes: positiveInteger,
+  onError: anyFunction,
+}
+
+const optionsShape = shape({ authorize: anyFunction }, optional)
+
+const inspectorOptions: Check = (value) => {
+  if (!isObject(value)) return refuse('an object with authorize(request)', value)
+  // An option that is `undefined` is absent.
+  const given = Object.entries(value).filter(([, member]) => member !== undefined)
+  return optionsShape(Object.fromEntries(given))
+}
+
+/** Anything but nothing or an object is a mistake, and must not let anybody in. */
+function assertAllowed(allowed: unknown): void {
+  const check = must('nothing or an object, or a Response that refuses', isAllowed)
+  const issues = check(allowed).map(({ problem }) => ({ path: 'authorize', problem }))
+  assertValid('invalid_options', issues)
+}
+
+function isAllowed(value: unknown): boolean {
+  return value === undefined || isObject(value)
+}
+
+const actions = {
+  session: 'GET',
+  log: 'GET',
+  follow: 'GET',
+  request: 'GET',
+  command: 'POST',
+  stop: 'POST',
+  fork: 'POST',
+  test: 'POST',
+} as const
+
+type Action = keyof typeof actions
+
+/** What a request asks for. */
+type Route =
+  | { readonly file: string }
+  | { readonly redirect: string }
+  | { readonly ask: 'info' | 'sessions'; readonly id?: undefined }
+  | { readonly ask: 'detail' | Action; readonly id: string }
+
+/** The end of the path says what is asked for. What is before it is where the inspector is mounted. */
+function routeOf({ url, method }: Request): Route {
+  const { pathname } = new URL(url)
+  const segments = pathname.split('/').slice(1)
+  const found = apiRoute(segments)
+  if (found !== undefined) {
+    const allow =
+      'ask' in found && found.id !== undefined && found.ask !== 'detail'
+        ? actions[found.ask]
+        : 'GET'
+    if (method !== allow) {
+      const error = refused(405, 'method_not_allowed', `use ${allow}, not ${brief(method)}`)
+      throw Object.assign(error, { allow })
+    }
+    return found
+  }
+  const last = segments.at(-1) ?? ''
+  const isGet = method === 'GET' || method === 'HEAD'
+  if (isGet && !segments.includes('api')) {
+    if (last === '') return { file: 'index.html' }
+    if (isPageFile(last)) return { file: last }
+    // Without the slash the page would look for its files in the folder above.
+    if (!last.includes('.')) return { redirect: `${last}/` }
+  }
+  throw refused(404, 'not_found', 'there is nothing here')
+}
+
+function apiRoute(segments: readonly string[]): Exclude<Route, { file: string }> | undefined {
+  const [last = '', second = '', third, fourth] = segments.toReversed()
+  if (fourth === 'api' && third === 'sessions' && isAction(last)) {
+    return { ask: last, id: decoded(second) }
+  }
+  if (third === 'api' && second === 'sessions' && last !== '') {
+    return { ask: 'detail', id: decoded(last) }
+  }
+  if (second !== 'api') return undefined
+  return last === 'info' || last === 'sessions' ? { ask: last } : undefined
+}
+
+function isAction(word: string): word is Action {
+  return Object.hasOwn(actions, word)
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    throw refused(400, 'invalid_path', 'the path is not valid UTF-8')
+  }
+}
+
+function redirect(location: string): Response {
+  return new Response(null, { status: 308, headers: { ...safeHeaders, location } })
+}
+
+/** A page of another site cannot use the inspector, even if the browser would send what `authorize` looks at. */
+function refuseForeign({ url, headers }: Request): void {
+  const origin = headers.get('origin')
+  const isForeign =
+    headers.get('sec-fetch-site') === 'cross-site' ||
+    (origin !== null && (!URL.canParse(origin) || new URL(origin).host !== new URL(url).host))
+  if (!isForeign) return
+  throw refused(403, 'foreign_origin', `a page of ${brief(origin ?? 'another site')} may not ask`)
+}
+
+async function serve(
+  service: Service,
+  route: Exclude<Route, { file: string } | { redirect: string }>,
+  request: Request,
+): Promise<Response> {
+  const { places, summaries, forks, engine } = service
+  const query = new URL(request.url).searchParams
+  if (route.id === undefined) {
+    if (route.ask === 'info') return answer(200, service.info)
+    return answer(200, await sessionPage(places, summaries, listQuery(query)))
+  }
+  const { ask, id } = route
+  const { place, state } = await findSession(places, id)
+  switch (ask) {
+    case 'detail':
+      return answer(200, await sessionDetail(place, state, id, summaries))
+    case 'session':
+      return answer(200, await sessionAt(place, id, numberIn(query, 'at') ?? state.lastEventId))
+    case 'log': {
+      const limit = Math.min(numberIn(query, 'limit') ?? 1000, 5000)
+      const after = numberIn(query, 'after') ?? 0
+      const afterCommand = numberIn(query, 'afterCommand')
+      return answer(200, await logPage(place, id, { after, afterCommand, limit: limit || 1 }))
+    }
+    case 'follow': {
+      const after = numberIn(query, 'after') ?? 0
+      if (after > state.lastEventId) {
+        throw refused(
+          410,
+          'stale',
+          `session ${id} has no event ${after}: its log ends with ${state.lastEventId}`,
+        )
+      }
+      const { heartbeatMs, onError } = service
+      const afterCommand = numberIn(query, 'afterCommand')
+      return followed(place, id, request, { after, afterCommand, heartbeatMs, onError })
+    }
+    case 'request': {
+      const at = numberIn(query, 'at') ?? state.lastEventId
+      const own = place.name === 'forks' ? undefined : engine
+      return answer(200, await renderedRequests(place, id, at, own))
+    }
+    case 'command': {
+      const command = await bodyOf(service, request, commandBody)
+      await commandable(place, id)
+      // `applyCommand` checks the members of a command.
+      const given = command as unknown as SessionCommand
+      await (place.name === 'forks' ? forks.give(id, given) : place.give(id, given))
+      return answer(200, { ok: true })
+    }
+    case 'stop':
+      await bodyOf(service, request, noBody)
+      await place.runs.stop(id)
+      return answer(200, { ok: true })
+    case 'fork': {
+      const body = await bodyOf(service, request, forkBody)
+      // It was just checked.
+      return answer(200, { id: await forks.fork(place, id, body as unknown as ForkRequest) })
+    }
+    case 'test': {
+      await bodyOf(service, request, noBody)
+      const own = place.name === 'forks' ? undefined : engine
+      return answer(200, await savedTest(place, id, { engine: own, folder: service.testFolder }))
+    }
+    default:
+      return assertNever(ask)
+  }
+}
+
+/** The body of a request that changes something. */
+async function bodyOf(
+  { readOnly, maxBodyBytes }: Service,
+  request: Request,
+  check: Check,
+): Promise<JsonValue> {
+  if (readOnly) {
+    throw refused(403, 'read_only', 'this inspector only reads: start it without readOnly')
+  }
+  return jsonBody(request, maxBodyBytes, check)
+}
+
+/** A fork that an earlier inspector saved has lost its engine: whoever answered it would answer for the engine of the store. */
+async function commandable(place: Place, id: string): Promise<void> {
+  if (place.name === 'forks') return
+  const { session } = await readAt(place, id)
+  if (forkOrigin(session) === undefined) return
+  throw refused(
+    409,
+    'fork_ended',
+    `${id} is a fork of an earlier inspector, which has ended: fork it again to go on`,
+  )
+}
+
+const noBody = shape({}, {})
+
+const commandBody: Check = must(
+  'a command, such as { "type": "resume" }',
+  (value) => isObject(value) && typeof value['type'] === 'string',
+)
+
+const changesBody = shape({}, {
+  message: shape({ index: nonNegativeInteger, text }),
+  toolResult: shape({ toolCallId: someText, text }),
+  instructions: text,
+  model: someText,
+} satisfies Record<keyof ForkChanges, Check>)
+
+const engineBody = tagged<ForkEngine>({
+  fake: shape({ type: tag, script: listOf(json) }),
+  recorded: shape({ type: tag }),
+  given: shape({ type: tag }),
+})
+
+const forkShape = shape({ changes: changesBody, engine: engineBody }, {
+  event: nonNegativeInteger,
+  messages: nonNegativeInteger,
+  askBeforeTools: flag,
+} satisfies Record<Exclude<keyof ForkRequest, 'changes' | 'engine'>, Check>)
+
+const forkBody: Check = (value) => {
+  const issues = forkShape(value)
+  if (issues.length > 0 || !isObject(value)) return issues
+  const isOne = 'event' in value !== 'messages' in value
+  return isOne ? fine : [{ path: '', problem: 'must have either event or messages' }]
+}
+
+function numberIn(query: URLSearchParams, name: string): number | undefined {
+  return numberOf(name, query.get(name) ?? undefined)
+}
+
+function listQuery(query: URLSearchParams): {
+  readonly status: SessionStatus | undefined
+  readonly search: string | undefined
+  readonly after: string | undefined
+  readonly limit: number
+} {
+  const status = query.get('status') ?? undefined
+  if (status !== undefined && !isStatus(status)) {
+    const words = `status must be one of ${sessionStatuses.join(', ')}, not ${describe(status)}`
+    throw refused(400, 'invalid_request', words)
+  }
+  const limit = Math.min(numberIn(query, 'limit') ?? 50, 200) || 1
+  const search = query.get('search')?.slice(0, 200)
+  return { status, search, after: query.get('after') ?? undefined, limit }
+}
+
+function isStatus(word: string): word is SessionStatus {
+  return sessionStatuses.some((status) => status === word)
+}

@@ -1,0 +1,225 @@
+import type { JSX } from 'preact'
+import { useCallback, useEffect, useLayoutEffect, useState } from 'preact/hooks'
+import type { InspectorInfo } from '../api.ts'
+import { InspectorRefusal, type Client } from './client.ts'
+import { CompareView } from './compare-view.tsx'
+import { describe, read, useKeys, useMedia, write } from './hooks.ts'
+import { firstLine } from './hostile.ts'
+import { Dialog } from './parts.tsx'
+import { parseRoute, routeFragment, type Route } from './route.ts'
+import { RunView } from './run-view.tsx'
+import { SessionsView } from './sessions-view.tsx'
+
+/** The whole page. */
+export function App({
+  client,
+  onToken,
+}: {
+  client: Client
+  onToken: (token: string) => void
+}): JSX.Element {
+  const [route, go] = useRoute()
+  const [info, setInfo] = useState<InspectorInfo | undefined>(undefined)
+  const [failure, setFailure] = useState<unknown>(undefined)
+  const [attempt, setAttempt] = useState(0)
+  const [isHelp, setHelp] = useState(false)
+  useEffect(() => {
+    client.info().then(
+      (got) => {
+        setInfo(got)
+        setFailure(undefined)
+      },
+      (error: unknown) => setFailure(error),
+    )
+  }, [client, attempt])
+  useKeys((key) => {
+    if (key !== '?') return false
+    setHelp(true)
+    return true
+  })
+  useEffect(() => {
+    document.title = titleOf(route, info)
+  }, [route, info])
+  return (
+    <>
+      <header class="top">
+        <a class="home" href="#/" aria-label="Sessions">
+          <span class="logo" aria-hidden="true" />
+          Inspector
+        </a>
+        {info !== undefined && <span class="name">{firstLine(info.name, 120)}</span>}
+        {info?.readOnly === true && <span class="badge quiet">read-only</span>}
+        <span class="space" />
+        <button type="button" class="quiet" onClick={() => setHelp(true)} aria-label="Keys">
+          ?
+        </button>
+        <ThemeSwitch />
+      </header>
+      {failure !== undefined && (
+        <Refused
+          failure={failure}
+          onToken={(token) => {
+            onToken(token)
+            setAttempt(attempt + 1)
+          }}
+        />
+      )}
+      {info !== undefined && <View client={client} info={info} route={route} go={go} />}
+      {isHelp && <Help onClose={() => setHelp(false)} />}
+    </>
+  )
+}
+
+function View({
+  client,
+  info,
+  route,
+  go,
+}: {
+  client: Client
+  info: InspectorInfo
+  route: Route
+  go: (route: Route, replace: boolean) => void
+}): JSX.Element {
+  switch (route.view) {
+    case 'list':
+      return <SessionsView client={client} route={route} onRoute={go} />
+    case 'run':
+      return <RunView key={route.id} client={client} info={info} route={route} onRoute={go} />
+    case 'compare':
+      return <CompareView client={client} left={route.left} right={route.right} />
+  }
+}
+
+/** The place that the address names. Going somewhere changes the address. */
+function useRoute(): readonly [Route, (route: Route, replace: boolean) => void] {
+  const [route, setRoute] = useState(() => parseRoute(location.hash))
+  useEffect(() => {
+    const listen = (): void => setRoute(parseRoute(location.hash))
+    addEventListener('hashchange', listen)
+    addEventListener('popstate', listen)
+    return () => {
+      removeEventListener('hashchange', listen)
+      removeEventListener('popstate', listen)
+    }
+  }, [])
+  const go = useCallback((next: Route, replace: boolean) => {
+    const fragment = routeFragment(next)
+    if (replace) history.replaceState(null, '', fragment)
+    else history.pushState(null, '', fragment)
+    setRoute(next)
+  }, [])
+  return [route, go]
+}
+
+function titleOf(route: Route, info: InspectorInfo | undefined): string {
+  const place =
+    route.view === 'run' ? route.id : route.view === 'compare' ? route.right : info?.name
+  return place === undefined ? 'Inspector' : `${firstLine(place, 60)} · Inspector`
+}
+
+function Refused({
+  failure,
+  onToken,
+}: {
+  failure: unknown
+  onToken: (token: string) => void
+}): JSX.Element {
+  const [token, setToken] = useState('')
+  const isUnknown =
+    failure instanceof InspectorRefusal && (failure.status === 401 || failure.status === 403)
+  return (
+    <main class="refused">
+      <p class="failure" role="alert">
+        {describe(failure)}
+      </p>
+      {isUnknown ? (
+        <form
+          class="line"
+          onSubmit={(event) => {
+            event.preventDefault()
+            onToken(token)
+          }}
+        >
+          <input
+            type="password"
+            value={token}
+            aria-label="Token"
+            placeholder="The token that the inspector printed"
+            onInput={(event) => setToken(event.currentTarget.value)}
+          />
+          <button type="submit" class="primary">
+            Open
+          </button>
+        </form>
+      ) : (
+        <button type="button" onClick={() => location.reload()}>
+          Try again
+        </button>
+      )}
+    </main>
+  )
+}
+
+const themes = ['system', 'light', 'dark'] as const
+const themeSigns: Readonly<Record<(typeof themes)[number], string>> = {
+  system: '◐',
+  light: '☀',
+  dark: '☾',
+}
+
+function ThemeSwitch(): JSX.Element {
+  const [theme, setTheme] = useState<(typeof themes)[number]>(
+    () => themes.find((name) => name === read('theme')) ?? 'system',
+  )
+  const isDark = useMedia('(prefers-color-scheme: dark)')
+  useLayoutEffect(() => {
+    const wanted = theme === 'system' ? (isDark ? 'dark' : 'light') : theme
+    document.documentElement.dataset['theme'] = wanted
+    write('theme', theme)
+  }, [theme, isDark])
+  const next = themes[(themes.indexOf(theme) + 1) % themes.length] ?? 'system'
+  return (
+    <button
+      type="button"
+      class="quiet"
+      aria-label={`Colours: ${theme}. Change to ${next}`}
+      title={`Colours: ${theme}`}
+      onClick={() => setTheme(next)}
+    >
+      {themeSigns[theme]}
+    </button>
+  )
+}
+
+const keys: readonly (readonly [string, string])[] = [
+  ['/', 'search the list'],
+  ['j k ↑ ↓', 'next and previous session, or event'],
+  ['← →', 'previous and next event'],
+  ['[ ]', 'previous and next step, without the pieces of answers'],
+  ['g G', 'first event, and the end'],
+  ['p', 'play'],
+  ['f', 'fork here'],
+  ['1 to 5', 'the tabs of a run'],
+  ['Esc', 'close, or go back to the end'],
+  ['?', 'these keys'],
+]
+
+function Help({ onClose }: { onClose: () => void }): JSX.Element {
+  return (
+    <Dialog title="Keys" onClose={onClose}>
+      <dl class="keys">
+        {keys.map(([name, what]) => (
+          <div key={name}>
+            <dt>
+              {name.split(' ').map((part) => (
+                <kbd key={part}>{part}</kbd>
+              ))}
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  )
+}

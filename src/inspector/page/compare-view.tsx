@@ -1,0 +1,126 @@
+import type { JSX } from 'preact'
+import { useEffect, useMemo } from 'preact/hooks'
+import type { Message } from '../../types/message.ts'
+import type { Client } from './client.ts'
+import { alignMessages, comparedText, wordDiff, type AlignedPair, type DiffPiece } from './diff.ts'
+import { tokens } from './format.ts'
+import { useChanges } from './hooks.ts'
+import { firstLine } from './hostile.ts'
+import { StatusBadge, Text } from './parts.tsx'
+import { routeFragment } from './route.ts'
+import { openRun, type RunModel } from './run-model.ts'
+
+/** Two runs side by side, with what differs marked. */
+export function CompareView({
+  client,
+  left,
+  right,
+}: {
+  client: Client
+  left: string
+  right: string
+}): JSX.Element {
+  const a = useRun(client, left)
+  const b = useRun(client, right)
+  const [one, two] = [a.state.detail, b.state.detail]
+  const pairs = useMemo(
+    () => alignMessages(one?.session.thread.messages ?? [], two?.session.thread.messages ?? []),
+    [one, two],
+  )
+  const differing = pairs.filter(({ isSame }) => !isSame).length
+  const changes = two?.item.forkOf?.changes ?? []
+  return (
+    <main class="compare">
+      <div class="pair heads">
+        <Head model={a} id={left} label="origin" />
+        <Head model={b} id={right} label="fork" />
+      </div>
+      <p class="quiet-text">
+        {differing === 0
+          ? 'They say the same.'
+          : `${differing} of ${pairs.length} messages differ.`}
+        {changes.length > 0 && ` Changed: ${firstLine(changes.join(', '), 200)}.`}
+      </p>
+      <ol class="pairs" aria-label="Messages side by side">
+        {pairs.map((pair, index) => (
+          <Pair key={index} pair={pair} />
+        ))}
+      </ol>
+    </main>
+  )
+}
+
+function useRun(client: Client, id: string): RunModel {
+  const model = useMemo(() => openRun(client, id), [client, id])
+  useEffect(() => () => model.close(), [model])
+  useChanges(model)
+  return model
+}
+
+function Head({ model, id, label }: { model: RunModel; id: string; label: string }): JSX.Element {
+  const { detail, error } = model.state
+  return (
+    <div class="side head">
+      <b>{label}</b> <a href={routeFragment({ view: 'run', id })}>{firstLine(id, 60)}</a>{' '}
+      {detail !== undefined && (
+        <>
+          <StatusBadge status={detail.session.status} isRunning={detail.item.running} />{' '}
+          <span class="quiet-text">
+            {detail.item.turns} turns · {tokens(detail.item.usage) ?? 'no usage'}
+          </span>
+        </>
+      )}
+      {error !== undefined && <span class="failure">{error.message}</span>}
+    </div>
+  )
+}
+
+function Pair({ pair: { left, right, isSame } }: { pair: AlignedPair }): JSX.Element {
+  const pieces = useMemo(
+    () =>
+      isSame || left === undefined || right === undefined
+        ? undefined
+        : wordDiff(comparedText(left), comparedText(right)),
+    [left, right, isSame],
+  )
+  return (
+    <li class={`pair${isSame ? ' same' : ' differs'}`}>
+      <Side message={left} pieces={pieces?.filter(({ type }) => type !== 'added')} />
+      <Side message={right} pieces={pieces?.filter(({ type }) => type !== 'removed')} />
+    </li>
+  )
+}
+
+function Side({
+  message,
+  pieces,
+}: {
+  message: Message | undefined
+  pieces: readonly DiffPiece[] | undefined
+}): JSX.Element {
+  if (message === undefined) return <div class="side absent" aria-label="no such message" />
+  return (
+    <article class={`side message ${message.role}`}>
+      <header>
+        <b>{message.role === 'assistant' ? 'model' : message.role}</b>
+      </header>
+      <p class="text">
+        {pieces === undefined ? (
+          <Text text={comparedText(message)} length={1200} />
+        ) : (
+          pieces.map(({ type, text }, index) => <Piece key={index} type={type} text={text} />)
+        )}
+      </p>
+    </article>
+  )
+}
+
+function Piece({ type, text }: DiffPiece): JSX.Element {
+  if (type === 'same') return <Text text={text} length={1200} />
+  const Tag = type === 'removed' ? 'del' : 'ins'
+  return (
+    <Tag>
+      <Text text={text} length={1200} />
+    </Tag>
+  )
+}

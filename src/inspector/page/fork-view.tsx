@@ -1,0 +1,315 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { parseJson } from '../../types/guards.ts'
+import type { JsonValue } from '../../types/json.ts'
+import { messageText, type Message } from '../../types/message.ts'
+import type { Session } from '../../types/session.ts'
+import type { ForkChanges, ForkEngine, ForkRequest, InspectorInfo } from '../api.ts'
+import type { Client } from './client.ts'
+import { start, useAction, useDraft } from './hooks.ts'
+import { firstLine } from './hostile.ts'
+import { Dialog, Failure } from './parts.tsx'
+
+/** Where a session is forked. */
+export interface ForkPlace {
+  readonly id: string
+  /** The session as of that place. */
+  readonly session: Session
+  /** The number of the last event, if the log has one. */
+  readonly event: number | undefined
+  /** The message to edit, if one was chosen. */
+  readonly message: number | undefined
+}
+
+/** A script that answers once. */
+const firstScript = `[
+  ["text", "Another answer."],
+  ["finish", "stop"]
+]`
+
+type Edit = 'nothing' | 'message' | 'result'
+
+/** Asks what to change and what to run on, and forks. */
+export function ForkDialog({
+  place,
+  info,
+  client,
+  instructions,
+  onDone,
+  onClose,
+}: {
+  place: ForkPlace
+  info: InspectorInfo
+  client: Client
+  instructions: string | undefined
+  onDone: (id: string) => void
+  onClose: () => void
+}): JSX.Element {
+  const { id, session, event } = place
+  const { messages } = session.thread
+  const chosen = place.message === undefined ? undefined : messages[place.message]
+  const action = useAction()
+  const [edit, setEdit] = useState<Edit>(editOf(chosen))
+  const [index, setIndex] = useState(place.message ?? lastUser(messages))
+  const results = messages.flatMap((message, at) => (message.role === 'tool' ? [at] : []))
+  const [result, setResult] = useState(
+    chosen?.role === 'tool' && place.message !== undefined ? place.message : (results.at(-1) ?? -1),
+  )
+  const shownIndex = edit === 'result' ? result : index
+  const [texts, setTexts] = useState<Readonly<Record<number, string>>>({})
+  const original = messages[shownIndex]
+  const text = texts[shownIndex] ?? (original === undefined ? '' : messageText(original))
+  const [model, setModel] = useState('')
+  const [words, setWords] = useState<string | undefined>(undefined)
+  const [engine, setEngine] = useState<ForkEngine['type']>(info.engines[0] ?? 'fake')
+  const [script, setScript] = useDraft(`${id}/script`, firstScript)
+  const [asks, setAsks] = useState(true)
+
+  const request = (): ForkRequest | undefined => {
+    const changes = changesOf({ edit, index: shownIndex, text, message: original, model, words })
+    let runsOn: ForkEngine
+    if (engine === 'fake') {
+      const parsed = parseJson(script) as JsonValue | undefined
+      if (!Array.isArray(parsed)) {
+        action.fail('The script must be a JSON list, such as [["text", "Hi"], ["finish", "stop"]].')
+        return undefined
+      }
+      runsOn = { type: 'fake', script: parsed as JsonValue }
+    } else runsOn = { type: engine }
+    return {
+      ...(event === undefined ? { messages: messages.length } : { event }),
+      changes,
+      engine: runsOn,
+      ...(engine === 'given' && { askBeforeTools: asks }),
+    }
+  }
+  const submit = async (): Promise<void> => {
+    const asked = request()
+    if (asked === undefined) return
+    await action.run(async () => onDone((await client.fork(id, asked)).id))
+  }
+
+  return (
+    <Dialog title="Fork" onClose={onClose}>
+      <form
+        class="fork-form"
+        onSubmit={(submitted) => {
+          submitted.preventDefault()
+          start(submit())
+        }}
+      >
+        <p class="quiet-text">
+          A new session goes on from{' '}
+          {event === undefined ? `message ${messages.length}` : `event ${event}`}
+          {messages.length > 0 && `, with ${messages.length} messages`}. This one stays as it is.
+        </p>
+        <Fields title="Change">
+          <Choice name="edit" value="nothing" now={edit} onChoose={setEdit}>
+            nothing in the conversation
+          </Choice>
+          <Choice
+            name="edit"
+            value="message"
+            now={edit}
+            onChoose={setEdit}
+            disabled={messages.length === 0}
+          >
+            a message
+          </Choice>
+          <Choice
+            name="edit"
+            value="result"
+            now={edit}
+            onChoose={setEdit}
+            disabled={results.length === 0}
+          >
+            a tool result
+          </Choice>
+          {edit !== 'nothing' && (
+            <>
+              <select
+                aria-label={edit === 'message' ? 'Which message' : 'Which result'}
+                value={shownIndex}
+                onChange={(changed) => {
+                  const at = Number(changed.currentTarget.value)
+                  if (edit === 'result') setResult(at)
+                  else setIndex(at)
+                }}
+              >
+                {messages.map((message, at) =>
+                  (message.role === 'tool') === (edit === 'result') ? (
+                    <option key={at} value={at}>
+                      {`${at + 1} · ${message.role}: ${firstLine(messageText(message), 60)}`}
+                    </option>
+                  ) : null,
+                )}
+              </select>
+              <textarea
+                rows={5}
+                value={text}
+                aria-label={edit === 'message' ? 'Text of the message' : 'Text of the result'}
+                onInput={(typed) => setTexts({ ...texts, [shownIndex]: typed.currentTarget.value })}
+              />
+            </>
+          )}
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={words !== undefined}
+              onChange={(changed) =>
+                setWords(changed.currentTarget.checked ? (instructions ?? '') : undefined)
+              }
+            />{' '}
+            other instructions
+          </label>
+          {words !== undefined && (
+            <textarea
+              rows={4}
+              value={words}
+              aria-label="Instructions"
+              onInput={(typed) => setWords(typed.currentTarget.value)}
+            />
+          )}
+          <label class="field">
+            model
+            <input
+              value={model}
+              placeholder={info.engine?.model ?? 'as it was'}
+              onInput={(typed) => setModel(typed.currentTarget.value)}
+            />
+          </label>
+        </Fields>
+        <Fields title="Run on">
+          {info.engines.includes('fake') && (
+            <Choice name="engine" value="fake" now={engine} onChoose={setEngine}>
+              a script: answers that you write
+            </Choice>
+          )}
+          {engine === 'fake' && (
+            <textarea
+              class="code"
+              rows={6}
+              value={script}
+              aria-label="Script"
+              spellcheck={false}
+              onInput={(typed) => setScript(typed.currentTarget.value)}
+            />
+          )}
+          {info.engines.includes('recorded') && (
+            <Choice name="engine" value="recorded" now={engine} onChoose={setEngine}>
+              the answers that were recorded after this point
+            </Choice>
+          )}
+          {info.engines.includes('given') && (
+            <Choice name="engine" value="given" now={engine} onChoose={setEngine}>
+              the real engine {engineName(info)}
+            </Choice>
+          )}
+          {engine === 'given' && (
+            <>
+              <label class="check">
+                <input
+                  type="checkbox"
+                  checked={asks}
+                  onChange={(changed) => setAsks(changed.currentTarget.checked)}
+                />{' '}
+                ask before each tool
+              </label>
+              <p class="warning" role="note">
+                Its calls cost money, and its tools run for real: they can send, buy, change and
+                delete.
+              </p>
+            </>
+          )}
+        </Fields>
+        <Failure action={action} />
+        <footer>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="primary" disabled={action.isBusy}>
+            {action.isBusy ? 'Forking…' : 'Fork and run'}
+          </button>
+        </footer>
+      </form>
+    </Dialog>
+  )
+}
+
+function editOf(message: Message | undefined): Edit {
+  if (message === undefined) return 'nothing'
+  return message.role === 'tool' ? 'result' : 'message'
+}
+
+function lastUser(messages: readonly Message[]): number {
+  const at = messages.findLastIndex(({ role }) => role === 'user')
+  return at === -1 ? 0 : at
+}
+
+function engineName({ engine }: InspectorInfo): string {
+  const name = [engine?.provider, engine?.model].filter((part) => part !== undefined).join(' ')
+  return name === '' ? '' : `(${name})`
+}
+
+/** What was typed, as changes. */
+function changesOf({
+  edit,
+  index,
+  text,
+  message,
+  model,
+  words,
+}: {
+  readonly edit: Edit
+  readonly index: number
+  readonly text: string
+  readonly message: Message | undefined
+  readonly model: string
+  readonly words: string | undefined
+}): ForkChanges {
+  const toolCallId = message?.toolCallId
+  return {
+    ...(edit === 'message' && { message: { index, text } }),
+    ...(edit === 'result' && toolCallId !== undefined && { toolResult: { toolCallId, text } }),
+    ...(words !== undefined && { instructions: words }),
+    ...(model.trim() !== '' && { model: model.trim() }),
+  }
+}
+
+function Fields({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
+  return (
+    <fieldset>
+      <legend>{title}</legend>
+      {children}
+    </fieldset>
+  )
+}
+
+function Choice<Value extends string>({
+  name,
+  value,
+  now,
+  onChoose,
+  disabled = false,
+  children,
+}: {
+  name: string
+  value: Value
+  now: Value
+  onChoose: (value: Value) => void
+  disabled?: boolean
+  children: ComponentChildren
+}): JSX.Element {
+  return (
+    <label class="check">
+      <input
+        type="radio"
+        name={name}
+        checked={value === now}
+        disabled={disabled}
+        onChange={() => onChoose(value)}
+      />{' '}
+      {children}
+    </label>
+  )
+}

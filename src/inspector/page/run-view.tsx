@@ -1,0 +1,501 @@
+import type { JSX } from 'preact'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { InspectorInfo, SavedTest, SessionItem } from '../api.ts'
+import { AnswerView } from './answer-view.tsx'
+import type { Client } from './client.ts'
+import { EventsView } from './events-view.tsx'
+import { ForkDialog } from './fork-view.tsx'
+import { age, cost, tokens } from './format.ts'
+import { start, useAction, useChanges, useKeys, useMedia, useVisibleInterval } from './hooks.ts'
+import { firstLine } from './hostile.ts'
+import { RawPanel, RequestsPanel, UsagePanel } from './panels.tsx'
+import { CopyButton, Dialog, Failure, StatusBadge, Tabs, Text, type TabItem } from './parts.tsx'
+import { routeFragment, type Route } from './route.ts'
+import { openRun, type RunModel } from './run-model.ts'
+import { TimelineView } from './timeline-view.tsx'
+import { TranscriptView } from './transcript-view.tsx'
+
+type RunRoute = Extract<Route, { view: 'run' }>
+
+/** How long a place must be kept before the address tells it. */
+const addressMs = 200
+/** How long playing takes a log from its start to its end, at most, and how often it steps. */
+const playMs = 12_000
+const playStepMs = 60
+
+/** One run: over time, as a conversation, and event by event. */
+export function RunView({
+  client,
+  info,
+  route,
+  onRoute,
+}: {
+  client: Client
+  info: InspectorInfo
+  route: RunRoute
+  onRoute: (route: Route, replace: boolean) => void
+}): JSX.Element {
+  const { id } = route
+  const model = useMemo(() => openRun(client, id), [client, id])
+  useEffect(() => () => model.close(), [model])
+  useChanges(model)
+  const isNarrow = useMedia('(max-width: 900px)')
+  const { detail, length, error, isLoading, isFollowing } = model.state
+  const place = usePlace(model, route, onRoute)
+  const { at, isAtEnd, select } = place
+  const [fork, setFork] = useState<{ readonly message: number | undefined } | undefined>(undefined)
+  const [test, setTest] = useState<SavedTest | undefined>(undefined)
+  const saving = useAction()
+
+  const tabs: readonly TabItem[] = [
+    ...(isNarrow ? [{ id: 'transcript', label: 'Conversation' }] : []),
+    { id: 'events', label: 'Events', count: length },
+    { id: 'request', label: 'Request' },
+    { id: 'usage', label: 'Usage' },
+    { id: 'raw', label: 'JSON' },
+  ]
+  const tab = tabs.find((one) => one.id === route.tab)?.id ?? tabs[0]?.id ?? 'events'
+  const setTab = (next: string): void => onRoute({ ...route, ...place.named(), tab: next }, true)
+  const canChange = !info.readOnly
+  const isRunning = detail?.item.running === true || isFollowing
+
+  useKeys((key) => {
+    if (key === 'j' || key === 'ArrowDown' || key === 'ArrowRight') select(at + 1)
+    else if (key === 'k' || key === 'ArrowUp' || key === 'ArrowLeft') select(at - 1)
+    else if (key === ']') select(nextStep(model, at))
+    else if (key === '[') select(previousStep(model, at))
+    else if (key === 'Home' || key === 'g') select(0)
+    else if (key === 'End' || key === 'G' || (key === 'Escape' && !isAtEnd)) select(length - 1)
+    else if (key === 'f' && canChange) setFork({ message: undefined })
+    else if (key === 'p') place.setPlaying(!place.isPlaying)
+    else if (/^[1-5]$/.test(key)) {
+      const next = tabs[Number(key) - 1]
+      if (next === undefined) return false
+      setTab(next.id)
+    } else return false
+    return true
+  })
+
+  if (detail === undefined) {
+    return (
+      <main class="run">
+        {error === undefined ? (
+          <p class="empty">Loading…</p>
+        ) : (
+          <p class="failure" role="alert">
+            <Text text={error.message} />
+          </p>
+        )}
+      </main>
+    )
+  }
+  const session = model.sessionAt(at + 1) ?? detail.session
+  const timeline = model.timeline()
+  const event = place.event()
+  const saveTest = (): void => start(saving.run(async () => setTest(await client.saveTest(id))))
+  const transcript = (
+    <section
+      class="conversation"
+      {...(isNarrow
+        ? { role: 'tabpanel', id: 'panel-transcript', 'aria-labelledby': 'tab-transcript' }
+        : { 'aria-label': 'Conversation' })}
+    >
+      <Scrolled isAtEnd={isAtEnd} version={length}>
+        {!isAtEnd && (
+          <p class="past">
+            As of {event === undefined ? 'the beginning' : `event ${event}`}.{' '}
+            <button type="button" class="link" onClick={() => select(length - 1)}>
+              Go to the end
+            </button>
+          </p>
+        )}
+        <TranscriptView
+          session={session}
+          instructions={detail.instructions}
+          onFork={canChange ? (message) => setFork({ message }) : undefined}
+        />
+      </Scrolled>
+      {canChange && isAtEnd && (
+        <AnswerView
+          id={id}
+          session={detail.session}
+          client={client}
+          isRunning={isRunning}
+          onDone={model.refresh}
+        />
+      )}
+    </section>
+  )
+  return (
+    <main class="run">
+      <Head item={detail.item} owner={detail.owner}>
+        {canChange && (
+          <button type="button" class="primary" onClick={() => setFork({ message: undefined })}>
+            {isAtEnd || event === undefined ? 'Fork' : `Fork at ${event}`}
+          </button>
+        )}
+        {canChange && (
+          <button type="button" disabled={saving.isBusy} onClick={saveTest}>
+            Save as test
+          </button>
+        )}
+        <Failure action={saving} />
+      </Head>
+      {error !== undefined && (
+        <p class="failure" role="alert">
+          <Text text={error.message} />
+        </p>
+      )}
+      {length > 0 && (
+        <>
+          <TimelineView timeline={timeline} entries={model.entries} at={at} onSelect={select} />
+          <Scrubber model={model} place={place} />
+        </>
+      )}
+      {length === 0 && !isLoading && (
+        <p class="quiet-text no-log">The events of this session are not kept any more.</p>
+      )}
+      <div class="columns">
+        {!isNarrow && transcript}
+        <section class="side-panel">
+          <Tabs label="Views" items={tabs} selected={tab} onSelect={setTab} />
+          {isNarrow && tab === 'transcript' && transcript}
+          {tab !== 'transcript' && (
+            <div class="panel" role="tabpanel" id={`panel-${tab}`} aria-labelledby={`tab-${tab}`}>
+              {tab === 'events' && (
+                <EventsView
+                  entries={model.entries}
+                  length={length}
+                  steps={model.steps}
+                  at={at}
+                  isAtEnd={isAtEnd}
+                  onSelect={select}
+                />
+              )}
+              {tab === 'request' && <RequestsPanel client={client} id={id} event={event} />}
+              {tab === 'usage' && (
+                <UsagePanel
+                  timeline={timeline}
+                  entries={model.entries}
+                  session={session}
+                  total={detail.item.usage}
+                  price={detail.item.cost}
+                  onSelect={select}
+                />
+              )}
+              {tab === 'raw' && <RawPanel session={session} />}
+            </div>
+          )}
+        </section>
+      </div>
+      {fork !== undefined && (
+        <ForkDialog
+          place={{ id, session, event, message: fork.message }}
+          info={info}
+          client={client}
+          instructions={detail.instructions}
+          onClose={() => setFork(undefined)}
+          onDone={(made) => onRoute({ view: 'compare', left: id, right: made }, false)}
+        />
+      )}
+      {test !== undefined && <TestDialog test={test} onClose={() => setTest(undefined)} />}
+    </main>
+  )
+}
+
+function Head({
+  item,
+  owner,
+  children,
+}: {
+  item: SessionItem
+  owner: string | undefined
+  children: JSX.Element | false | (JSX.Element | false)[]
+}): JSX.Element {
+  const [now, setNow] = useState(Date.now())
+  useVisibleInterval(() => setNow(Date.now()), 5000)
+  const { id, title, models, usage, forkOf } = item
+  const facts = [
+    firstLine(models.join(', '), 60),
+    `${item.turns} ${item.turns === 1 ? 'turn' : 'turns'}`,
+    tokens(usage) === undefined ? '' : `${tokens(usage)} tokens`,
+    item.cost === undefined ? '' : cost(item.cost),
+    age(item.updatedAt, now) === 'now' ? 'just now' : `${age(item.updatedAt, now)} ago`,
+    owner === undefined ? '' : `run by ${firstLine(owner, 40)}`,
+  ].filter((fact) => fact !== '')
+  return (
+    <header class="run-head">
+      <div class="what">
+        <h1>
+          <StatusBadge status={item.status} isRunning={item.running} />{' '}
+          {firstLine(title, 120) || firstLine(id, 60)}
+        </h1>
+        <p class="facts">
+          <code>{firstLine(id, 80)}</code>
+          {facts.map((fact) => (
+            <span key={fact}>{fact}</span>
+          ))}
+          {forkOf !== undefined && (
+            <a href={routeFragment({ view: 'compare', left: forkOf.id, right: id })}>
+              compare with {firstLine(forkOf.id, 40)}
+            </a>
+          )}
+        </p>
+      </div>
+      <div class="actions">{children}</div>
+    </header>
+  )
+}
+
+/** Keeps the end of a conversation in sight while it is followed, unless the reader has scrolled up. */
+function Scrolled({
+  isAtEnd,
+  version,
+  children,
+}: {
+  isAtEnd: boolean
+  version: number
+  children: unknown
+}): JSX.Element {
+  const box = useRef<HTMLDivElement>(null)
+  const isNearEnd = useRef(true)
+  useEffect(() => {
+    const { current } = box
+    if (current !== null && (isNearEnd.current || !isAtEnd))
+      current.scrollTop = current.scrollHeight
+  }, [isAtEnd, version])
+  return (
+    <div
+      class="scrolled"
+      ref={box}
+      tabIndex={0}
+      onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+        isNearEnd.current = scrollHeight - scrollTop - clientHeight < 80
+      }}
+    >
+      {children as JSX.Element}
+    </div>
+  )
+}
+
+/** The place in a log that is looked at. */
+interface Place {
+  readonly at: number
+  readonly isAtEnd: boolean
+  readonly select: (index: number) => void
+  /** The number of the last event up to here. */
+  readonly event: () => number | undefined
+  /** The place as the address names it. */
+  readonly named: () => Pick<RunRoute, 'event' | 'command'>
+  readonly isPlaying: boolean
+  readonly setPlaying: (isPlaying: boolean) => void
+}
+
+/** The place that is looked at. The address follows it after a moment, and it follows the address. */
+function usePlace(
+  model: RunModel,
+  route: RunRoute,
+  onRoute: (route: Route, replace: boolean) => void,
+): Place {
+  const { length } = model.state
+  const [chosen, setChosen] = useState<Pick<RunRoute, 'event' | 'command'>>(() => named(route))
+  const [isPlaying, setPlaying] = useState(false)
+  const written = useRef(key(route))
+  useEffect(() => {
+    if (key(route) === written.current) return
+    written.current = key(route)
+    setChosen(named(route))
+  }, [route])
+  useEffect(() => {
+    if (key({ ...chosen, id: route.id }) === written.current) return undefined
+    const timer = setTimeout(() => {
+      written.current = key({ ...chosen, id: route.id })
+      const { event: _event, command: _command, ...rest } = route
+      onRoute({ ...rest, ...chosen }, true)
+    }, addressMs)
+    return () => clearTimeout(timer)
+  }, [chosen, route, onRoute])
+
+  const found =
+    chosen.event === undefined
+      ? chosen.command === undefined
+        ? -1
+        : model.indexOf('command', chosen.command)
+      : model.indexOf('event', chosen.event)
+  const isAtEnd = found === -1
+  const at = isAtEnd ? length - 1 : found
+
+  const select = useCallback(
+    (index: number) => {
+      const wanted = Math.max(0, index)
+      const entry = model.entries[wanted]
+      if (entry === undefined || wanted >= model.entries.length - 1) setChosen({})
+      else setChosen('event' in entry ? { event: entry.id } : { command: entry.id })
+    },
+    [model],
+  )
+  const position = useRef(at)
+  position.current = at
+  useEffect(() => {
+    if (!isPlaying) return undefined
+    const stride = Math.max(1, Math.round(model.entries.length / (playMs / playStepMs)))
+    const timer = setInterval(() => {
+      const next = position.current + stride
+      select(next)
+      if (next >= model.entries.length - 1) setPlaying(false)
+    }, playStepMs)
+    return () => clearInterval(timer)
+  }, [isPlaying, model, select])
+
+  return {
+    at,
+    isAtEnd,
+    select: (index) => {
+      setPlaying(false)
+      select(index)
+    },
+    event() {
+      for (let index = at; index >= 0; index--) {
+        const entry = model.entries[index]
+        if (entry !== undefined && 'event' in entry) return entry.id
+      }
+      return undefined
+    },
+    named: () => chosen,
+    isPlaying,
+    setPlaying(next) {
+      if (next && isAtEnd) select(0)
+      setPlaying(next)
+    },
+  }
+}
+
+function named({ event, command }: RunRoute): Pick<RunRoute, 'event' | 'command'> {
+  return { ...(event !== undefined && { event }), ...(command !== undefined && { command }) }
+}
+
+function key({ id, event, command }: Pick<RunRoute, 'id' | 'event' | 'command'>): string {
+  return `${id}|${event ?? ''}|${command ?? ''}`
+}
+
+/** Goes through the log: by hand, by arrow keys, or by itself. */
+function Scrubber({ model, place }: { model: RunModel; place: Place }): JSX.Element {
+  const { length } = model.state
+  const { at, isPlaying, setPlaying, select } = place
+  const number = place.event()
+  return (
+    <div class="scrubber">
+      <button
+        type="button"
+        class="small"
+        aria-label={isPlaying ? 'Pause' : 'Play'}
+        onClick={() => setPlaying(!isPlaying)}
+      >
+        {isPlaying ? '❚❚' : '▶'}
+      </button>
+      <button
+        type="button"
+        class="small"
+        aria-label="Previous step"
+        onClick={() => select(previousStep(model, at))}
+      >
+        ‹
+      </button>
+      <button
+        type="button"
+        class="small"
+        aria-label="Next step"
+        onClick={() => select(nextStep(model, at))}
+      >
+        ›
+      </button>
+      <input
+        type="range"
+        min={0}
+        max={Math.max(0, length - 1)}
+        value={at}
+        aria-label="Event"
+        aria-valuetext={number === undefined ? 'before the first event' : `event ${number}`}
+        onInput={(event) => select(Number(event.currentTarget.value))}
+        onKeyDown={(event) => {
+          const by = scrubKeys[event.key]
+          if (by === undefined) return
+          event.preventDefault()
+          event.stopPropagation()
+          select(Math.min(length - 1, at + by))
+        }}
+      />
+      <output>
+        {at + 1} / {length}
+      </output>
+    </div>
+  )
+}
+
+const scrubKeys: Readonly<Record<string, number>> = {
+  ArrowLeft: -1,
+  ArrowDown: -1,
+  ArrowRight: 1,
+  ArrowUp: 1,
+  PageUp: 50,
+  PageDown: -50,
+}
+
+/** The next entry that is not a piece of an answer. */
+function nextStep({ steps, entries }: RunModel, at: number): number {
+  return steps[after(steps, at)] ?? entries.length - 1
+}
+
+function previousStep({ steps }: RunModel, at: number): number {
+  return steps[after(steps, at - 1) - 1] ?? 0
+}
+
+/** How many steps are not after an index. */
+function after(steps: readonly number[], index: number): number {
+  let low = 0
+  for (let high = steps.length; low < high;) {
+    const middle = Math.floor((low + high) / 2)
+    if ((steps[middle] ?? 0) <= index) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+function TestDialog({ test, onClose }: { test: SavedTest; onClose: () => void }): JSX.Element {
+  return (
+    <Dialog title="Saved as a test" onClose={onClose}>
+      <p>
+        {test.written
+          ? 'These files were written beside the sessions.'
+          : 'These files make the test. Download them into your project.'}
+      </p>
+      {test.files.map(({ path, text }) => (
+        <details key={path} class="saved-file">
+          <summary>
+            <code>{firstLine(path, 200)}</code>
+          </summary>
+          <div class="bar-of-tools">
+            <CopyButton text={() => text} />
+            {!test.written && (
+              <button type="button" class="small" onClick={() => download(path, text)}>
+                Download
+              </button>
+            )}
+          </div>
+          <pre>
+            <Text text={text} />
+          </pre>
+        </details>
+      ))}
+    </Dialog>
+  )
+}
+
+function download(path: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: 'text/plain' }))
+  const link = document.createElement('a')
+  link.href = url
+  link.download = path.split('/').at(-1) ?? 'file'
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(url), 10_000)
+}

@@ -1,0 +1,244 @@
+import type { JSX } from 'preact'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { LogEntry } from '../../stores/run-store.ts'
+import { axisOf, type Axis } from './axis.ts'
+import { duration } from './format.ts'
+import { firstLine } from './hostile.ts'
+import type { Timeline, TimelineBar, TimelineMark } from './timeline.ts'
+
+/** The room that a piece needs to be told from its neighbours, in pixels. */
+const pieceWidth = 9
+/** With more than this, only what is seen is drawn. */
+const mostDrawn = 300
+
+/** What happened over time. A click selects the event. */
+export function TimelineView({
+  timeline,
+  entries,
+  at,
+  onSelect,
+}: {
+  timeline: Timeline
+  entries: readonly LogEntry[]
+  /** The index of the selected entry. */
+  at: number
+  onSelect: (index: number) => void
+}): JSX.Element {
+  const axis = useMemo(() => axisOf(timeline), [timeline])
+  const scroller = useRef<HTMLDivElement>(null)
+  const [seen, setSeen] = useState<readonly [number, number]>([0, 1])
+  const placeOf = (index: number): number => axis.place(index, entries[index]?.at ?? 0)
+  const cursor = placeOf(at)
+  const width = Math.max(0, axis.pieces * pieceWidth)
+
+  useEffect(() => {
+    const { current } = scroller
+    if (current === null) return undefined
+    const look = (): void => {
+      const whole = Math.max(1, current.scrollWidth)
+      setSeen([current.scrollLeft / whole, (current.scrollLeft + current.clientWidth) / whole])
+    }
+    look()
+    const observer = new ResizeObserver(look)
+    observer.observe(current)
+    current.addEventListener('scroll', look, { passive: true })
+    return () => {
+      observer.disconnect()
+      current.removeEventListener('scroll', look)
+    }
+  }, [width])
+  useEffect(() => {
+    const { current } = scroller
+    if (current === null || current.scrollWidth <= current.clientWidth) return
+    const x = cursor * current.scrollWidth
+    const isSeen = x >= current.scrollLeft && x <= current.scrollLeft + current.clientWidth - 8
+    if (!isSeen) current.scrollLeft = x - current.clientWidth * 0.7
+  }, [cursor])
+
+  const isMany = timeline.bars.length + timeline.saves.length > mostDrawn
+  const isSeen = (from: number, to: number): boolean =>
+    !isMany || (to >= seen[0] - 0.02 && from <= seen[1] + 0.02)
+  const bars = timeline.bars
+    .map((bar) => ({ bar, ...spanOf(bar, placeOf) }))
+    .filter(({ from, to }) => isSeen(from, to))
+  return (
+    <section class="timeline" aria-label="Timeline">
+      <div class="lane-labels" aria-hidden="true">
+        {timeline.lanes.map(({ label, kind, depth }, index) => (
+          <span key={index} class={`lane ${kind}`}>
+            {depth > 0 && label !== '' ? `${'·'.repeat(depth)} ${label}` : label}
+          </span>
+        ))}
+        <span class="lane save">saves</span>
+      </div>
+      <div class="tracks" ref={scroller}>
+        <div
+          class="track-area"
+          style={{ minWidth: `${width}px` }}
+          onClick={(event) => {
+            const box = event.currentTarget.getBoundingClientRect()
+            onSelect(axis.entryAt((event.clientX - box.left) / box.width))
+          }}
+        >
+          {axis.folds.map((fold) => (
+            <span
+              key={fold.from}
+              class="gap"
+              title={`${duration(fold.ms)} of nothing, folded`}
+              style={{ left: percent(fold.from), width: percent(fold.to - fold.from) }}
+            >
+              <span>{duration(fold.ms)}</span>
+            </span>
+          ))}
+          {timeline.lanes.map(({ kind, depth }, lane) => (
+            <div key={lane} class={`lane ${kind}${depth > 0 ? ' inner' : ''}`}>
+              {bars
+                .filter(({ bar }) => bar.lane === lane)
+                .map(({ bar, from, to }) => (
+                  <Bar
+                    key={`${bar.kind}${bar.entry}-${bar.from}`}
+                    bar={bar}
+                    span={{ from, to }}
+                    ms={msOf(bar, entries)}
+                    first={bar.first === undefined ? undefined : placeOf(bar.first)}
+                    isSelected={at >= bar.from && at <= (bar.to ?? Infinity)}
+                    onSelect={onSelect}
+                  />
+                ))}
+              {timeline.marks
+                .filter((mark) => mark.lane === lane)
+                .map((mark) => (
+                  <MarkSign
+                    key={`${mark.type}${mark.entry}`}
+                    mark={mark}
+                    place={placeOf(mark.entry)}
+                    onSelect={onSelect}
+                  />
+                ))}
+            </div>
+          ))}
+          <div class="lane save">
+            {timeline.saves
+              .map((index) => ({ index, place: placeOf(index) }))
+              .filter(({ place }) => isSeen(place, place))
+              .map(({ index, place }) => (
+                <span key={index} class="tick" style={{ left: percent(place) }} />
+              ))}
+          </div>
+          <Times axis={axis} />
+          <span class="cursor" style={{ left: percent(cursor) }} />
+        </div>
+      </div>
+    </section>
+  )
+}
+
+function Times({ axis }: { axis: Axis }): JSX.Element {
+  return (
+    <div class="times" aria-hidden="true">
+      {axis.ticks.map(({ place, ms }) => (
+        <span key={place} style={{ left: percent(place) }}>
+          {duration(ms)}
+        </span>
+      ))}
+    </div>
+  )
+}
+
+function Bar({
+  bar,
+  span: { from, to },
+  ms,
+  first,
+  isSelected,
+  onSelect,
+}: {
+  bar: TimelineBar
+  span: { readonly from: number; readonly to: number }
+  ms: number
+  first: number | undefined
+  isSelected: boolean
+  onSelect: (index: number) => void
+}): JSX.Element {
+  const width = to - from
+  const lead = first === undefined || width <= 0 ? undefined : (first - from) / width
+  const state = bar.state === 'done' ? '' : `, ${bar.state}`
+  const name = `${kindWords[bar.kind]} ${firstLine(bar.label, 60)}, ${duration(ms)}${state}`
+  return (
+    <button
+      type="button"
+      tabIndex={-1}
+      class={`bar ${bar.kind} ${bar.state}${isSelected ? ' selected' : ''}`}
+      title={name}
+      aria-label={name}
+      style={{ left: percent(from), width: percent(width) }}
+      onClick={(event) => {
+        event.stopPropagation()
+        onSelect(bar.entry)
+      }}
+    >
+      {lead !== undefined && <span class="lead" style={{ width: percent(lead) }} />}
+      <span class="label">{firstLine(bar.label, 40)}</span>
+    </button>
+  )
+}
+
+const kindWords: Readonly<Record<TimelineBar['kind'], string>> = {
+  model: 'model',
+  tool: 'tool',
+  wait: 'waiting:',
+  retry: 'before it:',
+}
+
+const markSigns: Readonly<Record<TimelineMark['type'], string>> = {
+  person: '●',
+  refused: '⊘',
+  take_over: '⚡',
+  error: '×',
+  stopped: '■',
+}
+
+function MarkSign({
+  mark,
+  place,
+  onSelect,
+}: {
+  mark: TimelineMark
+  place: number
+  onSelect: (index: number) => void
+}): JSX.Element {
+  const label = firstLine(mark.label, 160)
+  return (
+    <button
+      type="button"
+      tabIndex={-1}
+      class={`mark ${mark.type}`}
+      title={label}
+      aria-label={label}
+      style={{ left: percent(place) }}
+      onClick={(event) => {
+        event.stopPropagation()
+        onSelect(mark.entry)
+      }}
+    >
+      {markSigns[mark.type]}
+    </button>
+  )
+}
+
+function spanOf(
+  bar: TimelineBar,
+  placeOf: (index: number) => number,
+): { readonly from: number; readonly to: number } {
+  const from = placeOf(bar.from)
+  return { from, to: bar.to === undefined ? 1 : Math.max(from, placeOf(bar.to)) }
+}
+
+function msOf(bar: TimelineBar, entries: readonly LogEntry[]): number {
+  const start = entries[bar.from]?.at ?? 0
+  return (entries[bar.to ?? entries.length - 1]?.at ?? start) - start
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(3)}%`
+}

@@ -1,0 +1,294 @@
+import { SessionError } from '../errors/errors.ts'
+import { cost, type Price } from '../make/cost.ts'
+import type { RunState } from '../stores/run-store.ts'
+import type { SessionRow } from '../stores/session-store.ts'
+import { defined, isObject } from '../types/guards.ts'
+import { messageText, type Message } from '../types/message.ts'
+import { addUsage, type Usage } from '../types/response.ts'
+import type { Session, SessionStatus } from '../types/session.ts'
+import { unknownSession } from './answers.ts'
+import type { ForkOrigin, SessionItem, SessionPage } from './api.ts'
+import { readAt, type Place, type Places } from './places.ts'
+
+/** What a list asks for. */
+export interface ListQuery {
+  readonly status?: SessionStatus | undefined
+  /** Words in the id or in a message. */
+  readonly search?: string | undefined
+  /** `next` of the page before. */
+  readonly after?: string | undefined
+  readonly limit: number
+}
+
+/** How many sessions a search reads before it answers with what it has found. The next page goes on from there. */
+const mostSearched = 300
+
+/** How many rows are asked for at once, and how many at most: a list is sorted by time here, because stores sort by id. */
+const rowsAtOnce = 1000
+const mostRows = 100_000
+
+/** A page of the sessions of both places, those that changed last first. */
+export async function sessionPage(
+  places: Places,
+  summaries: Summaries,
+  query: ListQuery,
+): Promise<SessionPage> {
+  const { status, search, limit } = query
+  const after = cursorOf(query.after)
+  const rows = (await allRows(places, status))
+    .filter(({ row }) => after === undefined || isLater(row, after))
+    .toSorted((left, right) => (isLater(right.row, left.row) ? -1 : 1))
+  const words = search?.trim().toLowerCase() ?? ''
+  const items: SessionItem[] = []
+  let read = 0
+  for (const { place, row } of rows) {
+    read++
+    const found = await summaries.find(place, row, words)
+    if (found !== undefined) items.push(found)
+    const isFull = items.length >= limit || (words !== '' && read >= mostSearched)
+    if (isFull && read < rows.length) return { items, next: `${row.updatedAt}.${row.id}` }
+  }
+  return { items }
+}
+
+interface PlacedRow {
+  readonly place: Place
+  readonly row: SessionRow
+}
+
+async function allRows(
+  { store, forks }: Places,
+  status: SessionStatus | undefined,
+): Promise<readonly PlacedRow[]> {
+  const own = await forks.store.list()
+  const hidden = new Set(own.map(({ id }) => id))
+  const wanted = own.filter((row) => status === undefined || row.status === status)
+  const rows: PlacedRow[] = wanted.map((row) => ({ place: forks, row }))
+  let after: string | undefined
+  while (rows.length < mostRows) {
+    const page = await store.store.list({ status, after, limit: rowsAtOnce })
+    for (const row of page) if (!hidden.has(row.id)) rows.push({ place: store, row })
+    after = page.at(-1)?.id
+    if (page.length < rowsAtOnce) break
+  }
+  return rows
+}
+
+type Cursor = Pick<SessionRow, 'updatedAt' | 'id'>
+
+function cursorOf(text: string | undefined): Cursor | undefined {
+  const [, time, id] = /^(\d{1,16})\.(.+)$/s.exec(text ?? '') ?? []
+  return time === undefined || id === undefined ? undefined : { updatedAt: Number(time), id }
+}
+
+/** Whether a row comes after a place of the list. */
+function isLater(row: Cursor, place: Cursor): boolean {
+  if (row.updatedAt !== place.updatedAt) return row.updatedAt < place.updatedAt
+  return row.id > place.id
+}
+
+/** Reads what a list shows of sessions, and keeps it until they change. */
+export interface Summaries {
+  /** The item of a session. */
+  read(place: Place, id: string): Promise<SessionItem>
+  /** The item of a session that has the words somewhere; `undefined` if it has not, or was deleted meanwhile. */
+  find(place: Place, row: SessionRow, words: string): Promise<SessionItem | undefined>
+}
+
+/** How many sessions are remembered. */
+const mostKept = 2000
+
+/** Summaries with these prices, by the names of models. */
+export function summariesWith(prices: Readonly<Record<string, Price>> | undefined): Summaries {
+  const kept = new Map<string, Summary>()
+  const summary = async (place: Place, id: string): Promise<Summary | undefined> => {
+    const state = await place.store.look(id)
+    if (state === undefined) return undefined
+    const key = `${place.name}:${id}`
+    const known = kept.get(key)
+    if (known !== undefined && isCurrent(known, state)) return { ...known, state }
+    const made = await summarize(place, id, state, known)
+    kept.delete(key)
+    kept.set(key, made)
+    const [oldest] = kept.keys()
+    if (kept.size > mostKept && oldest !== undefined) kept.delete(oldest)
+    return made
+  }
+  return {
+    read: async (place, id) => {
+      const found = await summary(place, id)
+      if (found === undefined) throw unknownSession(id)
+      const stored = await place.store.load(id)
+      return toItem(found, stored?.updatedAt ?? found.state.dueAt ?? 0, prices)
+    },
+    find: async (place, row, words) => {
+      try {
+        const found = await summary(place, row.id)
+        if (found === undefined || !matches(found.session, words)) return undefined
+        return toItem(found, row.updatedAt, prices)
+      } catch (error) {
+        if (!(error instanceof SessionError) || error.reason !== 'unreadable') throw error
+        return row.id.toLowerCase().includes(words) ? unreadableItem(row) : undefined
+      }
+    },
+  }
+}
+
+/** What is known of a session as of a version and an event. */
+interface Summary {
+  readonly state: RunState
+  readonly session: Session
+  readonly calls: CallFacts
+}
+
+function isCurrent({ state }: Summary, now: RunState): boolean {
+  return state.version === now.version && state.lastEventId === now.lastEventId
+}
+
+async function summarize(
+  place: Place,
+  id: string,
+  state: RunState,
+  known: Summary | undefined,
+): Promise<Summary> {
+  const { session } = await readAt(place, id)
+  const goesOn = known !== undefined && known.state.lastEventId <= state.lastEventId
+  const calls = await readCalls(place, id, goesOn ? known.calls : noCalls)
+  return { state, session, calls }
+}
+
+/** A session that cannot be read does not hide the others. */
+function unreadableItem({ id, status, running = false, updatedAt }: SessionRow): SessionItem {
+  const title = '(this session cannot be read)'
+  return { id, status, running, updatedAt, title, turns: 0, messages: 0, usage: {}, models: [] }
+}
+
+function matches(session: Session, words: string): boolean {
+  if (words === '' || session.id.toLowerCase().includes(words)) return true
+  return session.thread.messages.some((message) =>
+    messageText(message).toLowerCase().includes(words),
+  )
+}
+
+function toItem(
+  { state, session, calls }: Summary,
+  updatedAt: number,
+  prices: Readonly<Record<string, Price>> | undefined,
+): SessionItem {
+  const { messages } = session.thread
+  const named = [...calls.byModel.keys()].filter((model) => model !== '')
+  return defined<SessionItem>({
+    id: session.id,
+    status: session.status,
+    running: state.running,
+    updatedAt,
+    title: titleOf(messages),
+    turns: messages.filter(({ role }) => role === 'assistant').length,
+    messages: messages.length,
+    usage: [...calls.byModel.values()].reduce<Usage>((sum, own) => addUsage(sum, own.usage), {}),
+    cost: costOf(calls, prices),
+    models: named,
+    forkOf: forkOrigin(session),
+  })
+}
+
+const longestTitle = 120
+
+function titleOf(messages: readonly Message[]): string {
+  const first = messages.find(({ role }) => role === 'user')
+  const words = first === undefined ? '' : messageText(first).replaceAll(/\s+/g, ' ').trim()
+  return words.length > longestTitle ? `${words.slice(0, longestTitle)}…` : words
+}
+
+/** What the log says about the model calls of a session. */
+interface CallFacts {
+  /** The number of the last event that is counted. */
+  readonly upTo: number
+  /** What was used, by the names of the models. The name of an unknown one is empty. */
+  readonly byModel: ReadonlyMap<string, ModelUsage>
+  /** The model of the answer that is under way, and what it has used so far. */
+  readonly open?: { readonly model: string; readonly usage: Usage }
+}
+
+interface ModelUsage {
+  readonly usage: Usage
+  /** Whether every call has reported its tokens. */
+  readonly isWhole: boolean
+}
+
+const noCalls: CallFacts = { upTo: 0, byModel: new Map() }
+
+const pageSize = 1000
+
+/** Counts the events after those that are counted already. */
+async function readCalls({ store }: Place, id: string, from: CallFacts): Promise<CallFacts> {
+  const byModel = new Map(from.byModel)
+  let { upTo, open } = from
+  const count = (model: string, used: Usage): void => {
+    const { usage, isWhole } = byModel.get(model) ?? { usage: {}, isWhole: true }
+    const isKnown = used.inputTokens !== undefined && used.outputTokens !== undefined
+    byModel.set(model, { usage: addUsage(usage, used), isWhole: isWhole && isKnown })
+  }
+  /** An answer that was cut has used what was reported by then. */
+  const cut = (): void => {
+    if (open !== undefined) count(open.model, open.usage)
+    open = undefined
+  }
+  for (;;) {
+    const page = await store.readEvents(id, { after: upTo, limit: pageSize })
+    for (const entry of page) {
+      upTo = entry.id
+      if (!('event' in entry)) continue
+      const { event } = entry
+      if (event.type === 'message_started') {
+        cut()
+        open = { model: event.model ?? '', usage: event.usage ?? {} }
+      } else if (event.type === 'message_completed') {
+        count(open?.model ?? '', event.usage ?? open?.usage ?? {})
+        open = undefined
+      } else if (event.type === 'error') cut()
+    }
+    if (page.length < pageSize) break
+  }
+  return open === undefined ? { upTo, byModel } : { upTo, byModel, open }
+}
+
+/** What the calls cost. `undefined` if a price or a count is not known. */
+function costOf(
+  { byModel }: CallFacts,
+  prices: Readonly<Record<string, Price>> | undefined,
+): number | undefined {
+  if (prices === undefined || byModel.size === 0) return undefined
+  let sum = 0
+  for (const [model, { usage, isWhole }] of byModel) {
+    const own = isWhole ? cost(usage, priceOf(model, prices)) : undefined
+    if (own === undefined) return undefined
+    sum += own
+  }
+  return sum
+}
+
+/** The price of a model by its name, or by the longest name that it begins with: `gpt-5-mini` is also the price of `gpt-5-mini-2025-08-07`. */
+function priceOf(model: string, prices: Readonly<Record<string, Price>>): Price | undefined {
+  if (Object.hasOwn(prices, model)) return prices[model]
+  const [name] = Object.keys(prices)
+    .filter((known) => model.startsWith(known) && /^[-@:]\d/.test(model.slice(known.length)))
+    .toSorted((left, right) => right.length - left.length)
+  return name === undefined ? undefined : prices[name]
+}
+
+/** Where a session says that it was forked. Saved data is not trusted, so that its form is looked at. */
+export function forkOrigin({ metadata }: Session): ForkOrigin | undefined {
+  const origin = metadata['forkOf']
+  if (!isObject(origin)) return undefined
+  const { id, event, messages, changes, engine } = origin
+  const known = engine === 'fake' || engine === 'recorded' || engine === 'given'
+  if (typeof id !== 'string' || !known || !Array.isArray(changes)) return undefined
+  return defined<ForkOrigin>({
+    id,
+    event: typeof event === 'number' ? event : undefined,
+    messages: typeof messages === 'number' ? messages : undefined,
+    changes: changes.filter((change) => typeof change === 'string'),
+    engine,
+  })
+}

@@ -1,0 +1,220 @@
+import { describe, expect, test } from 'vitest'
+import type { StreamEvent } from '../../src/index.ts'
+import { axisOf } from '../../src/inspector/page/axis.ts'
+import { timelineBuilder, timelineOf, type Timeline } from '../../src/inspector/page/timeline.ts'
+import { completed, delta, logOf, send, started, toolCompleted, toolStarted } from './logs.ts'
+
+/** What the bars say, in short: kind, label, from, to and state. */
+const drawn = ({ bars }: Timeline): unknown[] =>
+  bars.map(({ kind, label, from, to, state }) => [kind, label, from, to, state])
+
+describe('bars', () => {
+  test('a model call lasts from what came before it to its end, and its first part is known', () => {
+    const timeline = timelineOf(
+      logOf([0, send('hi')], [100, started], [400, delta], [50, completed]),
+    )
+    expect(drawn(timeline)).toEqual([['model', 'm1', 0, 3, 'done']])
+    expect(timeline.bars[0]).toMatchObject({ first: 2, call: { usage: { inputTokens: 10 } } })
+    expect(timeline.marks).toMatchObject([{ type: 'person', entry: 0, label: 'send' }])
+  })
+
+  test('tools that run at the same time stand in lanes of their own, and a free lane is used again', () => {
+    const timeline = timelineOf(
+      logOf(
+        [0, toolStarted('a')],
+        [1, toolStarted('b')],
+        [1, toolCompleted('a')],
+        [1, toolStarted('c')],
+        [1, toolCompleted('b')],
+        [1, toolCompleted('c')],
+      ),
+    )
+    expect(timeline.bars.map(({ label, lane }) => [label, lane])).toEqual([
+      ['a', 0],
+      ['b', 1],
+      ['c', 0],
+    ])
+    expect(timeline.lanes).toMatchObject([
+      { kind: 'tool', label: 'tools' },
+      { kind: 'tool', label: '' },
+    ])
+  })
+
+  test('a wait for an approval lasts until somebody decides', () => {
+    const asked: StreamEvent = {
+      type: 'approval_requested',
+      toolCallId: 'c1',
+      toolName: 'pay',
+      call: { id: 'c1', name: 'pay', arguments: {} },
+    }
+    const timeline = timelineOf(
+      logOf([0, asked], [1, delta], [60_000, { command: { type: 'deny', toolCallId: 'c1' } }]),
+    )
+    expect(drawn(timeline)).toEqual([['wait', 'approve pay?', 0, 2, 'denied']])
+  })
+
+  test('a question lasts until the words of the user, which answer the first one', () => {
+    const asks = (toolCallId: string): StreamEvent => ({
+      type: 'ask_user_requested',
+      toolCallId,
+      toolName: 'ask',
+      question: `${toolCallId}?`,
+      options: {},
+    })
+    const timeline = timelineOf(logOf([0, asks('a')], [1, asks('b')], [5, send('yes')]))
+    expect(drawn(timeline)).toEqual([
+      ['wait', 'a?', 0, 2, 'done'],
+      ['wait', 'b?', 1, undefined, 'running'],
+    ])
+  })
+
+  test('a second start of an answer is a take-over: nobody knows when the first process died', () => {
+    const timeline = timelineOf(
+      logOf([0, started], [10, delta], [60_000, started], [10, delta], [10, completed]),
+    )
+    expect(drawn(timeline)).toEqual([
+      ['model', 'm1', 0, 2, 'crashed'],
+      ['model', 'm1', 2, 4, 'done'],
+    ])
+    expect(timeline.marks).toMatchObject([{ type: 'take_over', entry: 2 }])
+    expect(axisOf(timeline).folds).toMatchObject([{ ms: 60_000 }])
+  })
+
+  test('a tool that is answered as interrupted was taken over', () => {
+    const interrupted: StreamEvent = {
+      type: 'tool_result_encoded',
+      id: 'a',
+      content: 'interrupted',
+      interrupted: 'interrupted',
+    }
+    const timeline = timelineOf(logOf([0, toolStarted('a')], [30_000, interrupted]))
+    expect(drawn(timeline)).toEqual([['tool', 'a', 0, 1, 'crashed']])
+    expect(timeline.marks).toMatchObject([{ type: 'take_over' }])
+  })
+
+  test('attempts before an answer are a bar of their own', () => {
+    const retried = {
+      ...started,
+      retries: [
+        { reason: 'rate_limited', status: 429, waitedMs: 800 },
+        { reason: 'timeout', waitedMs: 100 },
+      ],
+    }
+    const timeline = timelineOf(logOf([0, send('hi')], [900, retried], [1, completed]))
+    expect(drawn(timeline)).toEqual([
+      ['retry', '2 retries', 0, 1, 'failed'],
+      ['model', 'm1', 1, 2, 'done'],
+    ])
+    expect(timeline.bars[1]?.call?.retries).toEqual([
+      { reason: 'rate_limited', waitMs: 800 },
+      { reason: 'timeout', waitMs: 100 },
+    ])
+  })
+
+  test('an error ends what is under way, and a stop is not a failure', () => {
+    const failing = (reason: string): Timeline =>
+      timelineOf(
+        logOf(
+          [0, started],
+          [1, { type: 'error', error: { kind: 'stream', reason, message: 'no' } }],
+        ),
+      )
+    expect(drawn(failing('unknown'))).toEqual([['model', 'm1', 0, 1, 'failed']])
+    expect(failing('unknown').marks).toMatchObject([{ type: 'error', label: 'no' }])
+    expect(failing('cancelled').marks).toMatchObject([{ type: 'stopped' }])
+  })
+
+  test('a run inside of a tool has lanes below it', () => {
+    const inner = (data: StreamEvent): StreamEvent =>
+      ({
+        type: 'tool_progress',
+        id: 'a',
+        name: 'agent',
+        inner: 'event',
+        data,
+      }) as unknown as StreamEvent
+    const timeline = timelineOf(
+      logOf(
+        [0, toolStarted('a', 'agent')],
+        [1, inner(started)],
+        [1, inner(completed)],
+        [1, inner(toolStarted('x', 'search'))],
+        [1, toolCompleted('a', 'agent')],
+      ),
+    )
+    expect(timeline.lanes.map(({ kind, depth }) => [kind, depth])).toEqual([
+      ['tool', 0],
+      ['model', 1],
+      ['tool', 1],
+    ])
+    expect(drawn(timeline)).toEqual([
+      ['tool', 'agent', 0, 4, 'done'],
+      ['model', 'm1', 0, 2, 'done'],
+      ['tool', 'search', 3, 4, 'interrupted'],
+    ])
+  })
+
+  test('saves are the boundaries', () => {
+    const timeline = timelineOf(
+      logOf([0, started], [1, delta], [1, completed], [1, toolStarted('a')]),
+    )
+    expect(timeline.saves).toEqual([2, 3])
+  })
+
+  test('a timeline that grows is the timeline of the whole log', () => {
+    const log = logOf(
+      [0, send('hi')],
+      [1, started],
+      [1, delta],
+      [1, completed],
+      [1, toolStarted('a')],
+    )
+    const builder = timelineBuilder()
+    for (const [index, entry] of log.entries()) {
+      builder.add(entry)
+      expect(builder.timeline()).toEqual(timelineOf(log.slice(0, index + 1)))
+    }
+  })
+})
+
+describe('the axis', () => {
+  test('is to scale while something works, and folds a long pause', () => {
+    const log = logOf(
+      [0, send('hi')],
+      [1000, started],
+      [1000, completed],
+      [7_200_000, send('go on')],
+      [1000, started],
+      [1000, completed],
+    )
+    const axis = axisOf(timelineOf(log))
+    const place = (index: number): number => axis.place(index, log[index]?.at ?? 0)
+    expect(axis.folds).toMatchObject([{ ms: 7_200_000 }])
+    expect(place(1) - place(0)).toBeCloseTo(place(2) - place(1))
+    expect(place(3) - place(2)).toBeLessThan(0.2)
+    expect(place(5)).toBeCloseTo(1)
+  })
+
+  test('gives room to what took no time, and finds the entry at a place', () => {
+    const log = logOf(
+      [0, started],
+      [0, delta],
+      [0, completed],
+      [0, toolStarted('a')],
+      [0, toolCompleted('a')],
+    )
+    const axis = axisOf(timelineOf(log))
+    const places = log.map(({ at }, index) => axis.place(index, at))
+    expect(places).toEqual(places.toSorted((a, b) => a - b))
+    expect(new Set(places).size).toBe(places.length)
+    expect(places.map(axis.entryAt).slice(0, -1)).toEqual([0, 1, 2, 3])
+    expect(axis.entryAt(1)).toBe(4)
+  })
+
+  test('of nothing is nothing', () => {
+    const axis = axisOf(timelineOf([]))
+    expect(axis.place(0, 0)).toBe(0)
+    expect(axis.entryAt(0.5)).toBe(0)
+    expect(axis.folds).toEqual([])
+  })
+})

@@ -1,0 +1,284 @@
+import { expect, test } from 'vitest'
+import { createEngine, tool, type Session } from '../../src/index.ts'
+import { createRuns } from '../../src/runs.ts'
+import { memoryStore } from '../../src/stores.ts'
+import { fake, virtualClock } from '../../src/testing.ts'
+import { agent, effects, tools } from './agents.ts'
+import { desk, detailOf, followedOf, forked, listed, logOf, pathOf, type Desk } from './support.ts'
+
+/** A desk with the whole run of `agents.ts` in its store. */
+async function played(options: Parameters<typeof desk>[0] = {}): Promise<Desk> {
+  const clock = options.clock ?? virtualClock({ auto: true })
+  const own = desk({ clock, runsEngine: agent(clock), ...options })
+  const { runs } = own
+  await runs.send('trip', 'add and look')
+  await runs.wait('trip')
+  await runs.approve('trip', 'call-3')
+  await runs.wait('trip')
+  await runs.send('trip', 'a seat, please')
+  await runs.wait('trip')
+  await runs.send('trip', '12A')
+  await runs.wait('trip')
+  await runs.submitToolResult('trip', 'call-5', { ok: true })
+  await runs.wait('trip')
+  return own
+}
+
+/** What must be the same in a fork: everything but the id, the times and where it comes from. */
+function comparable(session: Session): unknown {
+  const { id: _id, metadata: _metadata, thread, ...rest } = session
+  const text = JSON.stringify({ ...rest, messages: thread.messages })
+  return JSON.parse(
+    text
+      .replaceAll(/"at":\d+(?:\.\d+)?/g, '"at":0')
+      .replaceAll(/"requestId":"[^"]*"/g, '"requestId":""'),
+  )
+}
+
+test('a fork at any event on the recorded answers ends as its origin did', async () => {
+  const own = await played()
+  const origin = await detailOf(own, 'trip')
+  expect(origin.session.status).toBe('completed')
+  expect(origin.session.thread.messages.at(-1)).toMatchObject({ content: 'your seat is 12A' })
+  effects.length = 0
+  for (let event = 0; event <= origin.lastEventId; event++) {
+    const request = { event, changes: {}, engine: { type: 'recorded' } } as const
+    const id = await forked(own, 'trip', request)
+    const { session } = await detailOf(own, id)
+    expect([event, comparable(session)]).toEqual([event, comparable(origin.session)])
+  }
+  // No handler of the application ran.
+  expect(effects).toEqual([])
+  expect(comparable((await detailOf(own, 'trip')).session)).toEqual(comparable(origin.session))
+})
+
+test('a fork with other words runs on a script, and its origin stays as it is', async () => {
+  const own = await played()
+  const before = await detailOf(own, 'trip')
+  const first = await forked(own, 'trip', {
+    event: before.lastEventId,
+    changes: { message: { index: 0, text: 'only add' } },
+    engine: {
+      type: 'fake',
+      script: [
+        [['tool_call', { id: 'new-1', name: 'add', arguments: { a: 1, b: 2 } }]],
+        [['text', 'it is three']],
+      ],
+    },
+  })
+  expect(first).toBe('trip-fork-1')
+  const { session, item } = await detailOf(own, first)
+  expect(session.thread.messages).toMatchObject([
+    { role: 'user', content: 'only add' },
+    { role: 'assistant', toolCalls: [{ id: 'new-1' }] },
+    { role: 'tool', content: '3' },
+    { role: 'assistant', content: 'it is three' },
+  ])
+  expect(item.forkOf).toEqual({
+    id: 'trip',
+    event: before.lastEventId,
+    changes: ['message 0: "only add"'],
+    engine: 'fake',
+  })
+  const second = await forked(own, 'trip', {
+    messages: 1,
+    changes: {},
+    engine: { type: 'fake', script: ['again'] },
+  })
+  expect(second).toBe('trip-fork-2')
+  const ids = (await listed(own)).items.map(({ id }) => id)
+  expect(ids.toSorted()).toEqual(['trip', 'trip-fork-1', 'trip-fork-2'])
+  const after = await detailOf(own, 'trip')
+  expect(after.session).toEqual(before.session)
+  expect(after.lastEventId).toBe(before.lastEventId)
+})
+
+test('another result of a tool is what the model reads next', async () => {
+  const own = await played()
+  const { lastEventId } = await detailOf(own, 'trip')
+  const id = await forked(own, 'trip', {
+    event: lastEventId,
+    changes: { toolResult: { toolCallId: 'call-1', text: '4' }, instructions: 'Doubt it.' },
+    engine: { type: 'fake', script: ['four?'] },
+  })
+  const { session, instructions } = await detailOf(own, id)
+  expect(session.thread.messages).toMatchObject([
+    { role: 'user' },
+    { role: 'assistant' },
+    { role: 'tool', toolCallId: 'call-1', content: '4' },
+    { role: 'tool', toolCallId: 'call-2' },
+    { role: 'assistant', content: 'four?' },
+  ])
+  expect(instructions).toBe('Doubt it.')
+})
+
+test('a call that was never recorded waits for an answer, which the page gives', async () => {
+  const own = await played()
+  const id = await forked(own, 'trip', {
+    messages: 1,
+    changes: {},
+    engine: {
+      type: 'fake',
+      script: [
+        [
+          ['tool_call', { id: 'x', name: 'add', arguments: { a: 40, b: 2 } }],
+          ['tool_call', { id: 'y', name: 'unheard_of', arguments: {} }],
+        ],
+        [['text', 'fine']],
+      ],
+    },
+  })
+  const { session } = await detailOf(own, id)
+  expect(session.status).toBe('awaiting_tools')
+  expect(session.pendingToolCalls).toMatchObject([{ id: 'x' }, { id: 'y' }])
+  for (const toolCallId of ['x', 'y']) {
+    const command = { type: 'submitToolResult', toolCallId, content: 42 }
+    expect((await own.post(pathOf(id, 'command'), command)).status).toBe(200)
+  }
+  await followedOf(own, id)
+  expect((await detailOf(own, id)).session).toMatchObject({ status: 'completed' })
+  const again = await own.post(pathOf(id, 'command'), { type: 'approve', toolCallId: 'x' })
+  expect(again.status).toBe(409)
+})
+
+test('a given engine runs its own tools, and asks before each unless told', async () => {
+  const ran: string[] = []
+  const clock = virtualClock({ auto: true })
+  const engine = createEngine({
+    adapter: fake({
+      script: ({ messages }) =>
+        messages.at(-1)?.role === 'tool'
+          ? ['seen']
+          : [['tool_call', { id: 'real', name: 'add', arguments: { a: 1, b: 1 } }]],
+    }),
+    tools: [
+      tool({
+        name: 'add',
+        description: 'Adds.',
+        schema: { type: 'object' },
+        handler: (_args, { sessionId }) => ran.push(`${sessionId}`),
+      }),
+    ],
+    clock,
+  })
+  const own = await played({ engine, clock })
+  const request = { messages: 1, changes: {}, engine: { type: 'given' } } as const
+  const careful = await forked(own, 'trip', request)
+  expect((await detailOf(own, careful)).session.pendingApprovals).toMatchObject([{ id: 'real' }])
+  expect(ran).toEqual([])
+  await own.post(pathOf(careful, 'command'), { type: 'approve', toolCallId: 'real' })
+  await followedOf(own, careful)
+  expect((await detailOf(own, careful)).session.status).toBe('completed')
+  const bold = await forked(own, 'trip', { ...request, askBeforeTools: false })
+  expect((await detailOf(own, bold)).session.status).toBe('completed')
+  expect(ran).toEqual([careful, bold])
+})
+
+test('no worker of the store ever takes a fork, and what is saved of it is at rest', async () => {
+  const clock = virtualClock({ auto: true })
+  const store = memoryStore({ clock })
+  const own = await played({ clock, store })
+  const taken: string[] = []
+  const worker = createRuns({
+    engine: (session) => {
+      taken.push(session.id)
+      return createEngine({ adapter: fake({ script: ['from the worker'] }), tools, clock })
+    },
+    store,
+    clock,
+  })
+  const { lastEventId } = await detailOf(own, 'trip')
+  for (const event of [0, 3, 8, lastEventId]) {
+    await forked(own, 'trip', { event, changes: {}, engine: { type: 'recorded' } })
+    await worker.recover()
+    expect(await store.due({ limit: 10 })).toEqual([])
+  }
+  const waiting = await forked(own, 'trip', {
+    messages: 1,
+    changes: {},
+    engine: { type: 'fake', script: [['tool_call', { id: 'z', name: 'odd', arguments: {} }]] },
+  })
+  await own.handle.close()
+  await worker.recover()
+  expect(taken).toEqual([])
+  // Another inspector finds them with their logs, and nothing is running.
+  const later = desk({ clock, store })
+  const { items } = await listed(later)
+  expect(items.map(({ id }) => id).toSorted()).toEqual([
+    'trip',
+    ...[1, 2, 3, 4, 5].map((number) => `trip-fork-${number}`),
+  ])
+  expect(items.some(({ running }) => running)).toBe(false)
+  const saved = await detailOf(later, 'trip-fork-1')
+  expect(saved.item.forkOf).toMatchObject({ id: 'trip', event: 0, engine: 'recorded' })
+  expect(saved.session.metadata).toEqual({ forkOf: saved.item.forkOf })
+  expect((await logOf(later, 'trip-fork-1')).entries.length).toBeGreaterThan(20)
+  for (const { id } of items) expect((await store.look(id))?.queued).toBe(0)
+  const refused = await later.post(pathOf(waiting, 'command'), { type: 'resume' })
+  expect([refused.status, await refused.json()]).toMatchObject([
+    409,
+    { error: { reason: 'fork_ended' } },
+  ])
+})
+
+test('forks that are not saved leave nothing in the store', async () => {
+  const own = await played({ forks: 'memory' })
+  await forked(own, 'trip', { messages: 1, changes: {}, engine: { type: 'fake', script: ['hm'] } })
+  await own.handle.close()
+  expect((await own.store.list()).map(({ id }) => id)).toEqual(['trip'])
+})
+
+test('what is wrong with a fork is refused with its place', async () => {
+  const own = await played()
+  const { lastEventId } = await detailOf(own, 'trip')
+  const fakeEngine = { type: 'fake', script: ['x'] }
+  const wrong: readonly (readonly [unknown, number, string])[] = [
+    [{}, 400, 'changes is missing'],
+    [{ event: 1, changes: {}, engine: { type: 'fake', script: [['txt', 'x']] } }, 400, 'txt'],
+    [{ event: 1, changes: {}, engine: { type: 'given' } }, 400, '--engine'],
+    [{ event: 1, changes: {}, engine: { type: 'magic' } }, 400, 'engine.type'],
+    [{ event: 1, messages: 1, changes: {}, engine: fakeEngine }, 400, 'either event or messages'],
+    [{ changes: {}, engine: fakeEngine }, 400, 'either event or messages'],
+    [{ event: lastEventId + 9, changes: {}, engine: fakeEngine }, 410, 'no event'],
+    [{ event: 1, changes: { x: 1 }, engine: fakeEngine }, 400, 'unknown key x'],
+    [{ messages: 2, changes: {}, engine: fakeEngine }, 400, 'separates the calls'],
+    [{ messages: 99, changes: {}, engine: fakeEngine }, 400, 'messageIndex'],
+    [
+      { event: 1, changes: { message: { index: 50, text: '' } }, engine: fakeEngine },
+      400,
+      'changes.message.index',
+    ],
+    [
+      { event: 1, changes: { toolResult: { toolCallId: 'no', text: '' } }, engine: fakeEngine },
+      400,
+      'changes.toolResult.toolCallId',
+    ],
+    [[1], 400, 'object'],
+    ['text', 400, 'object'],
+  ]
+  for (const [body, status, words] of wrong) {
+    const response = await own.post(pathOf('trip', 'fork'), body)
+    expect([response.status, await response.text()]).toEqual([
+      status,
+      expect.stringContaining(words),
+    ])
+  }
+  expect((await own.post(pathOf('nobody', 'fork'), {})).status).toBe(404)
+  expect((await listed(own)).items).toHaveLength(1)
+})
+
+test('a fork that fails or runs out of answers says so', async () => {
+  const own = await played()
+  const id = await forked(own, 'trip', {
+    messages: 1,
+    changes: {},
+    engine: {
+      type: 'fake',
+      script: [['preflight_error', 'rate_limited', { message: 'slow down', status: 429 }]],
+    },
+  })
+  expect((await detailOf(own, id)).session).toMatchObject({
+    status: 'error',
+    error: { reason: 'rate_limited' },
+  })
+})
