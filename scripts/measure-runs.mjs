@@ -50,6 +50,7 @@ async function measure(place) {
   Object.assign(
     figures,
     await speed(store),
+    await calls(store),
     await following(place, store),
     await takeOver(place, store),
   )
@@ -130,6 +131,30 @@ async function speed(store) {
   const seconds = (performance.now() - began) / 1000
   await worker.close()
   return { 'runs/s': Math.round(count / seconds) }
+}
+
+/** What a run asks of the store in a second, while a text of six seconds comes. */
+async function calls(inner) {
+  const counts = new Map()
+  const counted = Object.entries(inner).map(([name, call]) => {
+    if (typeof call !== 'function' || name === 'watch') return [name, call]
+    const count = (...args) => {
+      counts.set(name, (counts.get(name) ?? 0) + 1)
+      return call(...args)
+    }
+    return [name, count]
+  })
+  const store = Object.fromEntries(counted)
+  const runs = createRuns({ engine: engineOf(150), store, execute: false })
+  await runs.send('calls', 'go')
+  counts.clear()
+  const began = performance.now()
+  await runs.advance('calls')
+  const seconds = (performance.now() - began) / 1000
+  await runs.close()
+  const all = [...counts.values()].reduce((sum, count) => sum + count, 0)
+  const rate = (count) => Number((count / seconds).toFixed(1))
+  return { 'calls/s': rate(all), 'for stops': rate(counts.get('stopRequested') ?? 0) }
 }
 
 /** How late another handle on the store sees a piece of text, beyond what it waits before it is written. */

@@ -115,7 +115,7 @@ async function readSessionFile(path: string): Promise<string> {
 }
 
 /** The JSON of a file, or of stdin when the path is `-`. */
-async function readJsonFile(path: string, io: Io): Promise<unknown> {
+export async function readJsonFile(path: string, io: Io): Promise<unknown> {
   const text = path === '-' ? await textOf(io.stdin) : await readTextFile(path)
   try {
     return JSON.parse(text)

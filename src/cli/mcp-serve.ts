@@ -71,7 +71,8 @@ async function readTools(path: string, file: string): Promise<readonly Tool[]> {
   throw failure(`${file} exports no tools; export them as tools, as a list, or one by one`)
 }
 
-function loadProblem(error: unknown): string {
+/** Why a module cannot be loaded. */
+export function loadProblem(error: unknown): string {
   const { code, message } = isObject(error) ? error : {}
   if (code === 'ERR_UNKNOWN_FILE_EXTENSION') {
     return `Node ${process.versions.node} does not load TypeScript; use Node 22.18 or newer, or compile it to JavaScript`

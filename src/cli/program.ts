@@ -14,6 +14,7 @@ import {
 } from './command.ts'
 import { describeError } from './describe-error.ts'
 import { doctorCommand } from './doctor.ts'
+import { inspectCommand } from './inspect.ts'
 import { say, type Io } from './io.ts'
 import { testCommand } from './make-test.ts'
 import { mcpServeCommand } from './mcp-serve.ts'
@@ -96,6 +97,7 @@ export const commands: readonly Command[] = [
   recordCommand,
   replayCommand,
   testCommand,
+  inspectCommand,
   sessionShowCommand,
   doctorCommand,
   mcpServeCommand,

@@ -1403,6 +1403,34 @@ export const runStoreCases: readonly RunStoreCase[] = [
     })
   }),
   caseOf(
+    'who waits for stop requests hears of them',
+    async (stage) => {
+      const { store, handle } = stage
+      const lease = await taken(store, 's')
+      for (const asking of store.notifies ? [store, await handle(1)] : [store]) {
+        let hints = 0
+        const onHint = (): void => {
+          hints++
+        }
+        const end = store.watch('s', onHint, { stopsOnly: true })
+        try {
+          await store.append('s', [delta('a')], { lease })
+          const before = hints
+          // The first hint may be missed while the store begins to listen.
+          const ask = async (): Promise<boolean> => {
+            if (hints === before) await asking.requestStop('s')
+            return hints > before
+          }
+          const expected = 'a hint after a stop request'
+          await stage.eventually(0, ask, { expected, contract: 'runWatch' })
+        } finally {
+          end()
+        }
+      }
+    },
+    'shared',
+  ),
+  caseOf(
     'a store that notifies hears of the changes of others',
     async (stage) => {
       const { store, handle } = stage

@@ -17,6 +17,7 @@ import { leaveToCaller } from '../tools/callers-calls.ts'
 import { assertNever, isObject } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import type { ToolCall } from '../types/message.ts'
+import type { ToolSpec } from '../types/request.ts'
 import type { ForkRequest } from './api.ts'
 import { toolsNamed } from './model-requests.ts'
 import { cassetteAfter, type RecordedTool, type Recording } from './recording.ts'
@@ -124,9 +125,9 @@ function dataOf(defaults: CallDefaults): CallDefaults {
 }
 
 /** Tools that answer what was recorded. They have the schemas of the engine, as far as it is known. */
-function playedTools(
+export function playedTools(
   recorded: readonly RecordedTool[],
-  known: readonly Tool[],
+  known: readonly ToolSpec[],
   names: readonly string[],
 ): readonly Tool[] {
   const called = new Set([...recorded.map(({ call }) => call.name), ...names])

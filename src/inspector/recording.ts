@@ -144,7 +144,7 @@ function noteAnswer(draft: Draft, event: ModelEvent, id: number): void {
 }
 
 /** The tool calls of a thread that are answered. */
-function toolsIn({ messages }: Thread): Map<string, RecordedTool> {
+export function toolsIn({ messages }: Thread): Map<string, RecordedTool> {
   const tools = new Map<string, RecordedTool>()
   for (const message of messages) {
     for (const call of message.toolCalls ?? []) tools.set(call.id, { call, isAsked: false })

@@ -160,9 +160,9 @@ export function createOwner(
   }
   renewLater()
 
-  // A hint may be about a stop. Own writes give hints too, so the question is asked at most every 50 ms.
+  // A hint may be about a stop. Own writes may give hints too, so the question is asked at most every 50 ms.
   let cancelLook: (() => void) | undefined
-  const unwatch = store.watch(id, () => {
+  const onHint = (): void => {
     if (hasEnded || isStopped) return
     cancelLook ??= startTimer(clock, 50, () => {
       cancelLook = undefined
@@ -171,7 +171,8 @@ export function createOwner(
         () => undefined,
       )
     })
-  })
+  }
+  const unwatch = store.watch(id, onHint, { stopsOnly: true })
 
   return {
     lease,

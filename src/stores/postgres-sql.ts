@@ -109,6 +109,9 @@ const now = 'floor(extract(epoch from clock_timestamp()) * 1000)::bigint'
 /** Whether the session `s` has an owner whose lease is live. */
 const isLive = `(s.owner is not null and s.due_at > ${now})`
 
+/** The beginning of a second hint that a stop request gives. A session whose id begins with it makes others look once too often. */
+export const stopMark = 'stop '
+
 /** The operations that are one statement each; a save is one of three. */
 type StatementName =
   | 'load'
@@ -144,8 +147,8 @@ export function statementsOf(
   notify: boolean,
 ): Readonly<Record<StatementName, string>> {
   const { sessions, texts, events, commands, snapshots, numbers, channel } = tables
-  const hint = (id: string): string =>
-    (notify ? `pg_notify('${channel}', ${id})` : 'null') + ' as hint'
+  const hint = (id: string, name = 'hint'): string =>
+    `${notify ? `pg_notify('${channel}', ${id})` : 'null'} as ${name}`
   const token = `nextval('${numbers}')`
 
   // A command that comes at this very moment counts in the row, but cannot be seen by this statement. It is not one of those that were applied.
@@ -299,7 +302,7 @@ export function statementsOf(
         case when ${isLive} then s.owner end as owner, s.due_at::float8 as due_at
       from ${sessions} s where s.id = $1::text`,
     requestStop: `update ${sessions} set stop = true, due_at = case when owner is null then least(due_at, ${now}) else due_at end
-      where id = $1::text and due_at is not null returning ${hint('id')}`,
+      where id = $1::text and due_at is not null returning ${hint('id')}, ${hint(`'${stopMark}' || id`, 'stop_hint')}`,
     stopRequested: `select stop from ${sessions} where id = $1::text`,
 
     /**

@@ -3,7 +3,7 @@ import { isAllmError, SessionError } from '../errors/errors.ts'
 import { assertValid, flag, optionsOf, refuse, text, type Check } from '../schema/checks.ts'
 import { parseSession, stringifySession } from '../session/saved.ts'
 import { defined, isObject } from '../types/guards.ts'
-import { migration, statementsOf, tablesOf } from './postgres-sql.ts'
+import { migration, statementsOf, stopMark, tablesOf } from './postgres-sql.ts'
 import {
   assertAcquireOptions,
   busy,
@@ -120,6 +120,13 @@ export function postgresStore(
   const tables = tablesOf(schema, prefix)
   const sql = statementsOf(tables, notify)
   const listeners = createListeners()
+  /** Those that wait for stop requests. */
+  const stops = createListeners()
+  const hear = (payload?: string): void => {
+    listeners.tell(payload)
+    if (payload === undefined) stops.tell()
+    else if (payload.startsWith(stopMark)) stops.tell(payload.slice(stopMark.length))
+  }
   // The next statement says what is wrong.
   pool.on?.('error', () => undefined)
   const canListen =
@@ -367,21 +374,22 @@ export function postgresStore(
       assertSessionId(id)
       await rowsOf(`${named(id)} cannot be asked to stop`, sql.requestStop, [id])
       listeners.tell(id)
+      stops.tell(id)
     },
     stopRequested: async (id) => {
       assertSessionId(id)
       const what = `the state of ${named(id)} cannot be read`
       return (await rowOf<StopColumns>(what, sql.stopRequested, [id]))?.stop === true
     },
-    watch: (id, listener) => {
-      const remove = listeners.add(id, listener)
+    watch: (id, listener, { stopsOnly = false } = {}) => {
+      const remove = (stopsOnly ? stops : listeners).add(id, listener)
       if (notifies && listening === undefined) {
         listening = new AbortController()
-        listen(pool, tables.channel, listeners.tell, listening.signal).catch(() => undefined)
+        listen(pool, tables.channel, hear, listening.signal).catch(() => undefined)
       }
       return () => {
         remove()
-        if (listeners.size > 0) return
+        if (listeners.size + stops.size > 0) return
         listening?.abort()
         listening = undefined
       }

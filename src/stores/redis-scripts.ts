@@ -51,7 +51,7 @@ end
 local function ensure()
   if redis.call('HSETNX', main, 'updated', int(now)) == 1 then redis.call('ZADD', base .. 'ids', 0, id) end
 end
-local function changed() redis.call('PUBLISH', channel .. id, '') end
+local function changed(what) redis.call('PUBLISH', channel .. id, what or '') end
 local function logged() redis.call('ZADD', base .. 'logs', 'NX', int(now), id) end
 local function addEvents(from)
   local last = count('events')
@@ -147,7 +147,7 @@ if first ~= '' then
   redis.call('HSET', bodies, place, body)
   logged()
 end
-changed()
+changed('log')
 return { 'saved', int(version + 1) }`),
 
   delete: writing(`
@@ -175,7 +175,7 @@ if get('token') ~= token then return { 'lost' } end
 local last = count('events')
 if after ~= '' and tonumber(after) ~= last then return { 'gap', int(last) } end
 last = addEvents(firstEvent)
-changed()
+changed('log')
 return { 'appended', int(last) }`),
 
   acquire: writing(`return take(ARGV[4], tonumber(ARGV[5]))`),

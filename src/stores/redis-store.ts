@@ -137,7 +137,7 @@ export function redisStore(
     args?: readonly string[],
   ): Promise<readonly Reply[]> => {
     const reply = await run(name, id, args)
-    hints.changed(id)
+    hints.changed(id, name === 'save' || name === 'append')
     return reply
   }
 
@@ -463,7 +463,8 @@ interface Connection {
 }
 
 interface SubscriberEvents {
-  readonly onHint: (channel: string) => void
+  /** The message is `log` after a write of an owner, which is no stop request. */
+  readonly onHint: (channel: string, message: string) => void
   /** The connection is there, perhaps again: hints may have been missed. */
   readonly onReady: () => void
   /** The connection is lost for good. */
@@ -498,7 +499,7 @@ function ofIoRedis(client: IoRedisClient): Connection {
       subscriber.subscribe(channel).catch(ignore)
     }
     subscriber.on('error', ignore)
-    subscriber.on('message', (channel) => onHint(String(channel)))
+    subscriber.on('message', (channel, message) => onHint(String(channel), String(message)))
     subscriber.on('ready', () => {
       channels.forEach(subscribe)
       onReady()
@@ -529,7 +530,7 @@ function ofNodeRedis(client: NodeRedisClient): Connection {
     subscriber.on('end', onLost)
     const connected = subscriber.connect()
     connected.catch(onLost)
-    const hear = (_message: string, channel: string): void => onHint(channel)
+    const hear = (message: string, channel: string): void => onHint(channel, message)
     const close = (): void => {
       try {
         void (subscriber.destroy === undefined ? subscriber.disconnect?.() : subscriber.destroy())
@@ -565,26 +566,26 @@ function ignore(): void {
 /** The listeners of a store, and the connection that they share. */
 interface Hints {
   readonly watch: RunStore['watch']
-  /** This process has changed something. */
-  changed(id: string): void
+  /** This process has changed something; perhaps only the log. */
+  changed(id: string, isLog?: boolean): void
 }
 
 /** How long the first wait for another connection is, and the longest. Each wait is twice as long as the one before. */
 const [firstWaitMs, longestWaitMs] = [500, 30_000]
 
 function hintsOf({ listen }: Connection, channel: string): Hints {
-  const listeners = new Map<string, Set<() => void>>()
+  const listeners = new Map<string, Set<(isLog: boolean) => void>>()
   let subscriber: Subscriber | undefined
   let cancel: CancelTimer | undefined
   let waitMs = firstWaitMs
 
-  const changed = (id: string): void => {
-    for (const listener of listeners.get(id) ?? []) queueMicrotask(listener)
+  const changed = (id: string, isLog = false): void => {
+    for (const listener of listeners.get(id) ?? []) queueMicrotask(() => listener(isLog))
   }
   const open = (): void => {
     cancel = undefined
     const own = listen?.({
-      onHint: (name) => changed(name.slice(channel.length)),
+      onHint: (name, message) => changed(name.slice(channel.length), message === 'log'),
       onReady: () => {
         waitMs = firstWaitMs
         for (const id of listeners.keys()) changed(id)
@@ -610,9 +611,10 @@ function hintsOf({ listen }: Connection, channel: string): Hints {
 
   return {
     changed,
-    watch: (id, listener) => {
+    watch: (id, listener, { stopsOnly = false } = {}) => {
       // The same function may watch twice.
-      const entry = (): void => {
+      const entry = (isLog: boolean): void => {
+        if (isLog && stopsOnly) return
         if (listeners.get(id)?.has(entry) === true) listener()
       }
       const own = listeners.get(id) ?? new Set()

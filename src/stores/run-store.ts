@@ -71,9 +71,14 @@ export interface RunStore extends SessionStore {
   stopRequested(id: string): Promise<boolean>
   /**
    * Calls the listener soon after the log, the inbox, the lease or a stop request changed; returns the end of it. It is a hint: it
-   * may come late, twice, without a reason, or not at all.
+   * may come late, twice, without a reason, or not at all. With `stopsOnly` the listener waits for stop requests; a store that knows that a change
+   * was none, such as a write of the log, need not call it.
    */
-  watch(id: string, listener: () => void): () => void
+  watch(
+    id: string,
+    listener: () => void,
+    options?: { readonly stopsOnly?: boolean | undefined },
+  ): () => void
   /** Whether `watch` also hears of changes that other processes make. If not, they are found by looking. */
   readonly notifies: boolean
 

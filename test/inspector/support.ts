@@ -42,16 +42,31 @@ export interface DeskOptions extends Partial<InspectorOptions> {
   readonly store?: RunStore
   readonly clock?: VirtualClock
   readonly execute?: boolean
+  /** Stores of databases have their own clock, so that nothing may stand still beside them. */
+  readonly systemTime?: boolean
 }
 
 export function desk(options: DeskOptions = {}): Desk {
-  const { scripts = [], tools = [], store: given, execute, runsEngine, ...rest } = options
+  const {
+    scripts = [],
+    tools = [],
+    store: given,
+    execute,
+    runsEngine,
+    systemTime,
+    ...rest
+  } = options
   const clock = options.clock ?? virtualClock({ auto: true })
   const store = given ?? memoryStore({ clock })
   const engine =
     runsEngine ??
     createEngine({ adapter: fake({ scripts }), model: 'small-1', tools, clock, retry: false })
-  const runs = createRuns({ engine, store, clock, ...(execute === undefined ? {} : { execute }) })
+  const runs = createRuns({
+    engine,
+    store,
+    ...(systemTime === true ? {} : { clock }),
+    ...(execute === undefined ? {} : { execute }),
+  })
   const { clock: _clock, ...inspectorOptions } = rest
   const handle = makeInspector(
     runs,

@@ -855,6 +855,48 @@ describe('workers', () => {
   )
 })
 
+test('the owner of a long text asks for stops only at renewals, where the store can tell a stop from a write', async () => {
+  const engine = scriptedEngine(() =>
+    Array.from({ length: 60 }, (_one, at) => [
+      ['text', `${at} `] as const,
+      ['delay', 1000] as const,
+    ]).flat(),
+  )
+  const { store, clock } = bench(echo)
+  const stops = new Set<() => void>()
+  let asked = 0
+  const telling: RunStore = {
+    ...store,
+    watch: (id, listener, options) => {
+      if (options?.stopsOnly !== true) return store.watch(id, listener)
+      stops.add(listener)
+      return () => void stops.delete(listener)
+    },
+    requestStop: async (id) => {
+      await store.requestStop(id)
+      for (const listener of stops) listener()
+    },
+    stopRequested: async (id) => {
+      asked++
+      return store.stopRequested(id)
+    },
+  }
+  const { runs } = bench(engine, { clock, store: telling, execute: false, leaseMs: 30_000 })
+  await runs.send('ada', 'one')
+  expect(await runs.advance('ada')).toMatchObject({ outcome: 'completed' })
+  // Once at the start, and at each renewal.
+  expect(asked).toBeLessThanOrEqual(8)
+
+  await runs.send('ada', 'two')
+  const began = clock.now()
+  const other = createRuns({ engine, clock, store: telling, execute: false })
+  const advanced = runs.advance('ada')
+  await clock.sleep(1500)
+  await other.stop('ada')
+  expect(await advanced).toMatchObject({ outcome: 'halted' })
+  expect(clock.now() - began).toBeLessThan(2000)
+})
+
 describe('a store that is gone', () => {
   /** A store whose writes fail for a while; some of them arrive although their answer is lost. */
   function flaky(store: RunStore, fails: () => boolean, arrives: boolean): RunStore {

@@ -538,6 +538,12 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
     'for (const record of [...records.values()].slice(0, limit)) {\n',
   ),
   mutant(
+    'who waits for stop requests hears nothing',
+    'who waits for stop requests hears of them',
+    'watch: (id, listener) => {',
+    'watch: (id, listener, options) => {\n      if (options?.stopsOnly) return () => undefined',
+  ),
+  mutant(
     'numbers begin anew when the log is empty',
     'pruning removes the log of a session that rests, and its numbers go on',
     'const left = record.events.length',

@@ -1,0 +1,159 @@
+import { spawn } from 'node:child_process'
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { inspector, pricesCheck, type Inspector } from '../inspector/inspector.ts'
+import type { Price } from '../make/cost.ts'
+import { toNodeHandler } from '../runs/node-handler.ts'
+import { brief } from '../schema/checks.ts'
+import {
+  exitCodes,
+  integerOption,
+  usageError,
+  type Command,
+  type CommandCall,
+  type OptionSpecs,
+} from './command.ts'
+import { readEngine } from './engine-module.ts'
+import { readJsonFile } from './files.ts'
+import { openInspected } from './inspected.ts'
+import { say, type Io } from './io.ts'
+import { listening, untilStopped } from './serve.ts'
+
+const options: OptionSpecs = {
+  store: {
+    value: '<address>',
+    help: 'postgres://…, redis://… or sqlite:<file> instead of a directory; the driver is yours',
+  },
+  prefix: { value: '<text>', help: 'the prefix of the tables or keys of the store' },
+  schema: { value: '<name>', help: 'the schema of the tables in Postgres' },
+  engine: {
+    value: '<module>',
+    help: 'the engine that this module exports as engine, or after a #: ./agent.ts#mine',
+  },
+  prices: {
+    value: '<file>',
+    help: 'what models cost: {"<model>": {"input": 1, "output": 2}}, for a million tokens',
+  },
+  'read-only': { help: 'change nothing: no commands, no forks, no tests' },
+  port: { value: '<number>', short: 'p', help: 'the port on 127.0.0.1; otherwise any free one' },
+  'no-open': { help: 'do not open the browser' },
+}
+
+/** `allm inspect`: a page that shows, follows and forks sessions. */
+export const inspectCommand: Command = {
+  name: 'inspect',
+  summary: 'look at sessions in the browser: timelines, events, requests; follow and fork them',
+  synopsis: '[directory | session.json | cassette.json] [options]',
+  options,
+  notes: [
+    'Without an argument it looks at ./sessions. The page is served on 127.0.0.1 only, to whoever has its address, which holds a secret; nothing\nleaves the machine.',
+    'A fork runs in this process, on a script or on the recorded answers, and never in the store: no worker takes it. At rest it is saved beside the\nothers. With --engine a fork can also run on a real model; it asks before each tool. Commands are stored for the workers of the store, or run\nhere with --engine.',
+    'TypeScript modules need a Node that loads them: 22.18 or newer.',
+  ],
+  positionals: [0, 1],
+  run,
+}
+
+async function run(call: CommandCall): Promise<number> {
+  const { io } = call
+  const port = integerOption(call, 'port', [0, 65_535]) ?? 0
+  const prices = await readPrices(call)
+  const engine = await readEngine(call.text('engine'))
+  const readOnly = call.flag('read-only')
+  const inspected = await openInspected(call, engine)
+  const { runs, name, testFolder } = inspected
+  const token = randomBytes(32).toString('base64url')
+  const handle = inspector(runs, {
+    authorize: (request) => authorize(request, token),
+    name,
+    readOnly,
+    engine,
+    prices,
+    testFolder,
+    onError: (error) =>
+      say(io.stderr, `allm: ${error instanceof Error ? error.message : String(error)}\n`),
+  })
+  try {
+    const server = await listening({ port }, () => serve(handle, port))
+    const address = `http://127.0.0.1:${portOf(server)}/#token=${token}`
+    say(io.stdout, `inspecting ${name} until Ctrl-C:\n  ${address}\n`)
+    if (!call.flag('no-open')) openBrowser(io, address)
+    try {
+      await untilStopped(io)
+    } finally {
+      server.close()
+      server.closeAllConnections()
+    }
+  } finally {
+    await handle.close()
+    await runs.close({ drainMs: 0 })
+    await inspected.close()
+  }
+  return exitCodes.ok
+}
+
+async function readPrices(call: CommandCall): Promise<Readonly<Record<string, Price>> | undefined> {
+  const path = call.text('prices')
+  if (path === undefined) return undefined
+  const value = await readJsonFile(path, call.io)
+  const [issue] = pricesCheck(value)
+  if (issue === undefined) return value as Readonly<Record<string, Price>> // Just checked.
+  throw usageError(`${path}: ${issue.path} ${issue.problem}`)
+}
+
+/** Who has the token is let in. The comparison takes as long for every wrong one. */
+function authorize(request: Request, token: string): Response | undefined {
+  const given = request.headers.get('authorization') ?? ''
+  if (timingSafeEqual(digest(given), digest(`Bearer ${token}`))) return undefined
+  const message = 'the token is missing or wrong: open the address that allm inspect has printed'
+  return Response.json({ error: { reason: 'unauthorized', message } }, { status: 401 })
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}
+
+function serve(handle: Inspector, port: number): Promise<Server> {
+  const respond = toNodeHandler(handle)
+  const server = createServer((request, response) => {
+    if (isOwnHost(request, server)) respond(request, response)
+    else refuse(request, response)
+  })
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', () => resolve(server))
+  })
+}
+
+/** A name of another site may lead to this address, too: only requests to the address itself are answered. */
+function isOwnHost({ headers }: IncomingMessage, server: Server): boolean {
+  const port = portOf(server)
+  return headers.host === `127.0.0.1:${port}` || headers.host === `localhost:${port}`
+}
+
+function refuse({ headers }: IncomingMessage, response: ServerResponse): void {
+  const message = `this server is 127.0.0.1, not ${brief(headers.host ?? '')}`
+  response.writeHead(403, { 'content-type': 'application/json', 'cache-control': 'no-store' })
+  response.end(JSON.stringify({ error: { reason: 'foreign_host', message } }))
+}
+
+function portOf(server: Server): number {
+  // It listens on a port.
+  return (server.address() as AddressInfo | null)?.port ?? 0
+}
+
+/** Opens the page, if a person is there. That it cannot be opened is not a failure: the address was printed. */
+function openBrowser({ stdout }: Io, address: string): void {
+  if (stdout.isTTY !== true) return
+  const [program, args] = opener(address)
+  const child = spawn(program, args, { stdio: 'ignore', detached: true })
+  child.once('error', () => undefined)
+  child.unref()
+}
+
+function opener(address: string): readonly [string, string[]] {
+  if (process.platform === 'darwin') return ['open', [address]]
+  if (process.platform === 'win32') return ['cmd', ['/c', 'start', '', address]]
+  return ['xdg-open', [address]]
+}

@@ -1,0 +1,219 @@
+import { readdir, stat } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { basename, join } from 'node:path'
+import type { Engine } from '../contracts/engine.ts'
+import { isAllmError } from '../errors/errors.ts'
+import { cassetteRuns } from '../inspector/cassette-sessions.ts'
+import { createEngine } from '../run/engine.ts'
+import type { Runs } from '../runs/contract.ts'
+import { createRuns } from '../runs/runs.ts'
+import { newestSessionFile } from '../stores/file-folder.ts'
+import { fileStore } from '../stores/file-store.ts'
+import { memoryStore } from '../stores/memory-store.ts'
+import { postgresStore, type PostgresPool } from '../stores/postgres-store.ts'
+import { redisStore, type IoRedisClient, type NodeRedisClient } from '../stores/redis-store.ts'
+import type { RunStore } from '../stores/run-store.ts'
+import { sqliteStore, type SqliteDatabase } from '../stores/sqlite-store.ts'
+import { isObject } from '../types/guards.ts'
+import { CliError, usageError, type CommandCall } from './command.ts'
+import { readCassette, readJsonFile, readSession } from './files.ts'
+
+/** What is looked at. */
+export interface Inspected {
+  readonly runs: Runs
+  /** A directory, a file, or a database without its password. */
+  readonly name: string
+  /** Where tests are written, if there is a directory. */
+  readonly testFolder?: string
+  /** Ends the connection. */
+  readonly close: () => Promise<void>
+}
+
+/** Opens what the command line names. What cannot be read is a mistake in the command line, and says what to do. */
+export async function openInspected(
+  call: CommandCall,
+  engine: Engine | undefined,
+): Promise<Inspected> {
+  const address = call.text('store')
+  const [path = './sessions'] = call.positionals
+  if (address !== undefined && call.positionals.length > 0) {
+    throw usageError(`--store and ${path} are two places: give one of them`)
+  }
+  try {
+    return address === undefined
+      ? await openPath(path, call, engine)
+      : await openStore(address, call, engine)
+  } catch (error) {
+    if (!(error instanceof CliError) && !isAllmError(error)) throw error
+    throw usageError(error.message)
+  }
+}
+
+/** Runs on a store. Without an engine commands are left to the workers of the store. */
+function runsOn(store: RunStore, engine: Engine | undefined): Runs {
+  return engine === undefined
+    ? createRuns({ engine: createEngine(), store, execute: false })
+    : createRuns({ engine, store })
+}
+
+async function openPath(
+  path: string,
+  call: CommandCall,
+  engine: Engine | undefined,
+): Promise<Inspected> {
+  const found = await stat(path).catch(() => undefined)
+  if (found === undefined) {
+    throw usageError(
+      `there is no ${path}: name a directory of sessions, a session file or a cassette, or a database with --store`,
+    )
+  }
+  const isOneSession = found.isDirectory() && newestSessionFile(await readdir(path)) !== undefined
+  if (found.isDirectory() && !isOneSession) {
+    const runs = runsOn(fileStore(path), engine)
+    return { runs, name: path, testFolder: path, close: nothing }
+  }
+  const value = isOneSession ? undefined : await readJsonFile(path, call.io)
+  if (isObject(value) && Array.isArray(value['calls'])) {
+    const name = basename(path).replace(/(?:\.cassette)?\.json$/, '') || 'recording'
+    const runs = await cassetteRuns(await readCassette(path, call.io), name)
+    return { runs, name: path, close: nothing }
+  }
+  const session = await readSession(path)
+  if (session === undefined) throw usageError(`${path} is gone`)
+  const store = memoryStore()
+  await store.save(session, { first: true })
+  return { runs: runsOn(store, engine), name: path, close: nothing }
+}
+
+async function nothing(): Promise<void> {
+  // Files need no end.
+}
+
+/** A store of a database, and the end of its connection. */
+interface OpenedStore {
+  readonly store: RunStore
+  readonly close: () => Promise<void>
+}
+
+async function openStore(
+  address: string,
+  call: CommandCall,
+  engine: Engine | undefined,
+): Promise<Inspected> {
+  const name = withoutPassword(address)
+  const opened = await connect(address, call)
+  try {
+    await opened.store.list({ limit: 1 })
+  } catch (error) {
+    await opened.close()
+    const cause = isAllmError(error) && error.cause instanceof Error ? error.cause : error
+    const words = cause instanceof Error ? cause.message : String(cause)
+    throw usageError(`cannot read sessions from ${name}: ${hidden(words, address)}`)
+  }
+  return { runs: runsOn(opened.store, engine), name, close: opened.close }
+}
+
+function connect(address: string, call: CommandCall): Promise<OpenedStore> {
+  if (/^postgres(?:ql)?:\/\//.test(address)) return postgres(address, call)
+  if (/^rediss?:\/\//.test(address)) return redis(address, call)
+  if (address.startsWith('sqlite:')) return sqlite(address.slice('sqlite:'.length), call)
+  throw usageError(
+    `--store must be postgres://…, redis://… or sqlite:<file>, not ${withoutPassword(address)}`,
+  )
+}
+
+/** An address as it may be shown. */
+function withoutPassword(address: string): string {
+  return address.replace(/\/\/[^/@]*@/, '//')
+}
+
+/** Words of a driver, without the password of the address. */
+function hidden(words: string, address: string): string {
+  const password = URL.canParse(address) ? new URL(address).password : ''
+  if (password === '') return words
+  return words.replaceAll(decodeURIComponent(password), '•••').replaceAll(password, '•••')
+}
+
+function prefixOf(call: CommandCall): { readonly prefix?: string } {
+  const prefix = call.text('prefix')
+  return prefix === undefined ? {} : { prefix }
+}
+
+/** The parts of drivers that are used. */
+interface PgDriver {
+  readonly Pool: new (options: { connectionString: string; max: number }) => PostgresPool & {
+    end(): Promise<void>
+    on(event: 'error', listener: () => void): unknown
+  }
+}
+type IoRedisDriver = new (url: string) => IoRedisClient & { disconnect(): void }
+interface RedisDriver {
+  readonly createClient: (options: { url: string }) => NodeRedisClient & {
+    connect(): Promise<unknown>
+    destroy(): void
+    on(event: 'error', listener: () => void): unknown
+  }
+}
+interface NodeSqlite {
+  readonly DatabaseSync: new (file: string) => SqliteDatabase & { close(): void }
+}
+type BetterSqlite = new (file: string) => SqliteDatabase & { close(): void }
+
+async function postgres(address: string, call: CommandCall): Promise<OpenedStore> {
+  const { Pool } = driver(['pg'], 'pg').module as PgDriver
+  const pool = new Pool({ connectionString: address, max: 4 })
+  // A connection that breaks while nobody uses it must not end the program.
+  pool.on('error', () => undefined)
+  const schema = call.text('schema')
+  const store = postgresStore(pool, {
+    ...prefixOf(call),
+    ...(schema === undefined ? {} : { schema }),
+  })
+  return { store, close: () => pool.end() }
+}
+
+async function redis(address: string, call: CommandCall): Promise<OpenedStore> {
+  const { name, module } = driver(['ioredis', 'redis'], 'ioredis')
+  if (name === 'ioredis') {
+    const Redis = (
+      isObject(module) && 'default' in module ? module['default'] : module
+    ) as IoRedisDriver
+    const client = new Redis(address)
+    return { store: redisStore(client, prefixOf(call)), close: async () => client.disconnect() }
+  }
+  const client = (module as RedisDriver).createClient({ url: address })
+  client.on('error', () => undefined)
+  await client.connect()
+  return { store: redisStore(client, prefixOf(call)), close: async () => client.destroy() }
+}
+
+async function sqlite(file: string, call: CommandCall): Promise<OpenedStore> {
+  if ((await stat(file).catch(() => undefined))?.isFile() !== true) {
+    throw usageError(`there is no database ${file}`)
+  }
+  const { name, module } = driver(['node:sqlite', 'better-sqlite3'], 'better-sqlite3')
+  const database =
+    name === 'node:sqlite'
+      ? new (module as NodeSqlite).DatabaseSync(file)
+      : new (module as BetterSqlite)(file)
+  return { store: sqliteStore(database, prefixOf(call)), close: async () => database.close() }
+}
+
+/** The first of several packages that is installed where the program was started, or beside the program. */
+function driver(
+  names: readonly string[],
+  wanted: string,
+): { readonly name: string; readonly module: unknown } {
+  for (const from of [join(process.cwd(), 'x.js'), import.meta.url]) {
+    const load = createRequire(from)
+    for (const name of names) {
+      try {
+        return { name, module: load(name) as unknown }
+      } catch (error) {
+        const code = isObject(error) ? error['code'] : undefined
+        if (code !== 'MODULE_NOT_FOUND' && code !== 'ERR_UNKNOWN_BUILTIN_MODULE') throw error
+      }
+    }
+  }
+  throw usageError(`there is no driver for this store: run npm install ${wanted}`)
+}

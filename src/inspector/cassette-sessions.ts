@@ -1,0 +1,101 @@
+import type { Engine } from '../contracts/engine.ts'
+import type { Clock } from '../core/clock.ts'
+import { replay } from '../middleware/replay.ts'
+import { createEngine } from '../run/engine.ts'
+import type { Runs } from '../runs/contract.ts'
+import { createRuns } from '../runs/runs.ts'
+import { createSession } from '../session/changes.ts'
+import { memoryStore } from '../stores/memory-store.ts'
+import { cassetteVersion, type Cassette } from '../testing/cassette.ts'
+import { recordedRuns, type RecordedRun } from '../testing/recorded-runs.ts'
+import type { ModelRequest } from '../types/request.ts'
+import { playedTools } from './fork-engine.ts'
+import { toolsIn } from './recording.ts'
+
+/**
+ * The conversations of a cassette as sessions with logs, in memory: each is played once, at once, with the answers and the results of tools that
+ * were recorded. Their ids are the name, with numbers if there are several.
+ */
+export async function cassetteRuns(cassette: Cassette, name: string): Promise<Runs> {
+  const engines = new Map<string, Engine>()
+  const store = memoryStore()
+  const none = createEngine()
+  const runs = createRuns({
+    engine: ({ id }) => engines.get(id) ?? none,
+    store,
+    clock: hastyClock,
+    keepEventsMs: Number.MAX_SAFE_INTEGER,
+  })
+  const all = recordedRuns(cassette)
+  for (const [index, run] of all.entries()) {
+    const id = all.length === 1 ? name : `${name}-${index + 1}`
+    engines.set(id, playingEngine(run))
+    const [first, ...turns] = run.turns
+    await store.save(createSession({ id, messages: first?.messages ?? [] }), { first: true })
+    while ((await runs.advance(id)).more);
+    for (const { messages } of turns) {
+      for (const { content } of messages) await runs.send(id, content, { whenBusy: 'queue' })
+      await runs.wait(id)
+    }
+  }
+  return runs
+}
+
+/** A recording is played without its waits. */
+const hastyClock: Clock = {
+  now: () => Date.now(),
+  sleep: () => Promise.resolve(),
+  timer: () => () => undefined,
+}
+
+function playingEngine(run: RecordedRun): Engine {
+  const answers = run.turns.flatMap(({ calls }) => calls)
+  const calls = answers.map(({ call }) => call)
+  const requests = calls.map(({ request }) => request)
+  const results = toolsIn({ messages: requests.at(-1)?.messages ?? [], metadata: {} })
+  for (const { message } of answers) {
+    for (const call of message?.toolCalls ?? []) {
+      if (!results.has(call.id)) results.set(call.id, { call, isAsked: false })
+    }
+  }
+  const specs = new Map(requests.flatMap(({ tools }) => tools.map((spec) => [spec.name, spec])))
+  const options = {
+    adapter: replay({ version: cassetteVersion, calls }, { match: () => true }),
+    tools: playedTools([...results.values()], [...specs.values()], []),
+    maxTurns: Math.max(1, answers.length),
+    retry: { maxAttempts: attemptsIn(run), respectRetryAfter: false },
+    clock: hastyClock,
+  }
+  try {
+    return createEngine({ ...options, ...settingsOf(requests[0]) })
+  } catch {
+    // A setting that was left out of the recording is not legal.
+    return createEngine(options)
+  }
+}
+
+/** The settings of a request that an engine may have. */
+function settingsOf(request: ModelRequest | undefined): object {
+  const {
+    messages: _thread,
+    tools: _tools,
+    responseFormat: _format,
+    ...settings
+  } = request ?? noRequest
+  return settings
+}
+
+const noRequest: ModelRequest = { messages: [], tools: [], providerOptions: {}, metadata: {} }
+
+/** How often the calls of a run were tried at most. */
+function attemptsIn({ turns }: RecordedRun): number {
+  let most = 1
+  for (const { calls } of turns) {
+    let attempts = 1
+    for (const { isRefused } of calls) {
+      most = Math.max(most, attempts)
+      attempts = isRefused ? attempts + 1 : 1
+    }
+  }
+  return most
+}
