@@ -8,15 +8,20 @@
 //   migration   was taken over by another process after its own had died in a tool, and in an answer
 //   stopped     was stopped in the middle of an answer
 //   hostile     text that tries to be something else
-//   research    an agent inside of a tool, if the library can log one
+//   research    agents inside of tools, where the library has them
+//
+// With --serve there is also a fork of the trip, which lives as long as the process.
 import { createServer } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { createEngine, askUser, tool } from '../dist/index.js'
+import { askUser, createEngine, messageText, tool } from '../dist/index.js'
 import { inspector } from '../dist/inspector.js'
 import { createRuns, toNodeHandler } from '../dist/runs.js'
 import { fileStore } from '../dist/stores.js'
 import { fake } from '../dist/testing.js'
+
+// Agents in tools may not be there.
+const { agentTool } = await import('../dist/index.js')
 
 /** How much faster the time of the demo passes. */
 const speed = 8
@@ -210,6 +215,8 @@ async function report(directory) {
   const { runs } = demo(directory, {
     agoMs: 5 * hour,
     scripts: [
+      [['error', 'rate_limited', { message: 'the limit of this minute is reached' }]],
+      [['error', 'provider_unavailable', { message: 'the model is overloaded' }]],
       say('The quarter was good. I will fetch the figures now.', {
         inputTokens: 480,
         outputTokens: 25,
@@ -271,7 +278,6 @@ async function migration(directory) {
     events.some(({ event }) => event?.type === 'tool_execution_started'),
   )
   first.kill()
-  clock.skip(45_000)
   const second = owner(
     [
       [
@@ -282,14 +288,13 @@ async function migration(directory) {
     ],
     () => never,
   )
-  second.runs.advance('migration').catch(() => undefined)
-  await until(
+  const isFarEnough = until(
     store,
     'migration',
     (events) => events.filter(({ event }) => event?.type === 'text_delta').length > 14,
   )
+  await takeOver(second, clock, isFarEnough)
   second.kill()
-  clock.skip(90_000)
   const third = owner(
     [
       say(
@@ -299,9 +304,18 @@ async function migration(directory) {
     ],
     () => 'copied',
   )
-  await third.runs.advance('migration')
-  await third.runs.wait('migration')
+  await takeOver(third, clock)
   await third.runs.close()
+}
+
+/** Goes on with the session of a dead owner. A write of it that was under way may have kept the lease, so it is tried again later. */
+async function takeOver({ runs }, clock, isEnough = new Promise(() => {})) {
+  for (let outcome = 'busy'; outcome === 'busy';) {
+    clock.skip(45_000)
+    const advanced = runs.advance('migration').then((got) => got.outcome)
+    outcome = await Promise.race([advanced, isEnough])
+    if (outcome === 'busy') await delay(50)
+  }
 }
 
 /** Waits until the log of a session has something. */
@@ -371,8 +385,8 @@ async function research(directory) {
       [
         ['delay', 700],
         ...words('Two questions, so I ask two researchers.'),
-        call('a1', 'researcher', { question: 'How old is the belfry of Ghent?' }),
-        call('a2', 'researcher', { question: 'How high is it?' }),
+        call('a1', 'researcher', { prompt: 'How old is the belfry of Ghent?' }),
+        call('a2', 'researcher', { prompt: 'How high is the belfry of Ghent?' }),
         ['usage', { inputTokens: 800, outputTokens: 90 }],
       ],
       say('The belfry was begun in 1313 and is 91 metres high.', {
@@ -380,44 +394,88 @@ async function research(directory) {
         outputTokens: 31,
       }),
     ],
-    tools: (clock) => [
-      tool({
-        name: 'researcher',
-        description: 'Finds something out.',
-        schema: {},
-        handler: async ({ question }, { progress }) => {
-          const note = (event) => progress({ type: 'step', event })
-          await note('reads')
-          await clock.sleep(question.length * 60)
-          await note('answers')
-          return question.includes('old') ? 'It was begun in 1313.' : 'It is 91 metres high.'
-        },
-      }),
-    ],
+    tools: (clock) => [researcher(clock)],
   })
   await runs.send('research', 'Tell me the age and the height of the belfry of Ghent.')
   await runs.wait('research')
   await runs.close()
 }
 
+/** An agent that searches and answers. Where the library has no agents in tools, a tool that says what it does. */
+function researcher(clock) {
+  const answer = (prompt) =>
+    prompt.includes('old') ? 'It was begun in 1313.' : 'It is 91 metres high, with its dragon.'
+  const about = { name: 'researcher', description: 'Finds something out.' }
+  if (agentTool === undefined) {
+    const handler = async ({ prompt }, { progress }) => {
+      await progress({ reads: prompt })
+      await clock.sleep(prompt.length * 80)
+      return answer(prompt)
+    }
+    return tool({ ...about, schema: {}, handler })
+  }
+  const adapter = fake({
+    script: ({ messages }) => {
+      const prompt = messageText(messages.find(({ role }) => role === 'user') ?? { content: '' })
+      if (messages.at(-1)?.role === 'tool')
+        return say(answer(prompt), { inputTokens: 300, outputTokens: 20 })
+      return [
+        ['delay', 500],
+        ...words('I look it up.'),
+        call('s1', 'search', { query: prompt }),
+        ['usage', { inputTokens: 180, outputTokens: 24 }],
+      ]
+    },
+  })
+  const search = slow(clock, 1600, 'search', 'Searches an encyclopedia.', ({ query }) =>
+    answer(query),
+  )
+  const engine = createEngine({ adapter, model: 'gpt-5-mini', tools: [search], clock })
+  return agentTool({ ...about, engine })
+}
+
 /** Shows a directory on a port, to anybody on this machine. */
 async function serve(directory, port) {
+  const clock = { now: () => Date.now(), sleep: (ms) => delay(ms) }
   const engine = createEngine({
     adapter: fake({
-      script: () => say('This is another answer.', { inputTokens: 10, outputTokens: 5 }),
+      script: () =>
+        say('Good, that is done. Is there anything else?', { inputTokens: 900, outputTokens: 12 }),
     }),
     model: 'gpt-5',
+    tools: [
+      slow(clock, 1500, 'refund', 'Pays money back.', (args) => ({ refunded: true, ...args })),
+      slow(clock, 900, 'book_ticket', 'Books a ticket.', (args) => ({ booked: true, ...args })),
+    ],
   })
-  const store = fileStore(directory)
-  const runs = createRuns({ engine, store })
+  const runs = createRuns({ engine, store: fileStore(directory) })
   const handle = inspector(runs, {
     authorize: () => ({}),
     engine,
     name: directory,
     prices: { 'gpt-5': { input: 1.25, cachedInput: 0.125, output: 10 } },
   })
+  await handle(forkOfTrip(`http://127.0.0.1:${port}/`))
   createServer(toNodeHandler(handle)).listen(port, '127.0.0.1', () => {
     console.log(`http://127.0.0.1:${port}/`)
+  })
+}
+
+/** What the page would ask for: the trip, with another user message and an answer from a script. */
+function forkOfTrip(url) {
+  const text = 'Plan a weekend in Antwerp, from Bruges. Hotels up to 140 euros.'
+  const script = say('The 10:12 to Antwerp has free seats. Shall I book two of them?', {
+    inputTokens: 700,
+    outputTokens: 20,
+  })
+  return new Request(`${url}api/sessions/trip/fork`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      event: 30,
+      changes: { message: { index: 0, text } },
+      engine: { type: 'fake', script },
+    }),
   })
 }
 

@@ -39,15 +39,15 @@ describe('text from anywhere', () => {
   })
 
   test.each([
-    ['a\u001b[31mb', 'a␛[31mb'],
-    ['a\u0000b', 'a␀b'],
+    ['a\u001b[31mb', 'a⟨ESC⟩[31mb'],
+    ['a\u0000b', 'a⟨NUL⟩b'],
     ['\u202Etxt.exe', '⟨U+202E⟩txt.exe'],
     ['a\u2066b\u2069', 'a⟨U+2066⟩b⟨U+2069⟩'],
     ['zero\u200Bwidth', 'zero⟨U+200B⟩width'],
     ['c1\u009Bm', 'c1⟨U+009B⟩m'],
     ['tag\u{E0041}', 'tag⟨U+E0041⟩'],
     ['lone\uD800', 'lone⟨U+D800⟩'],
-    ['over\rwrite', 'over␍write'],
+    ['over\rwrite', 'over⟨CR⟩write'],
   ])('what would not be seen is shown: %j', (text, shown) => {
     expect(visibleText(text)).toBe(shown)
   })
@@ -137,8 +137,16 @@ describe('differences', () => {
   })
 
   test('texts that are too long to compare word by word differ as a whole between what they share', () => {
-    const pieces = wordDiff(`a ${'x '.repeat(3000)}z`, `a ${'y '.repeat(3000)}z`)
+    const shared = 'shared '.repeat(3000)
+    const pieces = wordDiff(`${shared}${'x '.repeat(3000)}z`, `${shared}${'y '.repeat(3000)}z`)
     expect(pieces.map(({ type }) => type)).toEqual(['same', 'removed', 'added', 'same'])
+  })
+
+  test('texts that share next to nothing are not cut into pieces', () => {
+    expect(wordDiff('It is nine.', 'Take another train tomorrow.')).toEqual([
+      { type: 'removed', text: 'It is nine.' },
+      { type: 'added', text: 'Take another train tomorrow.' },
+    ])
   })
 
   test('messages stand beside those that take their place', () => {

@@ -154,6 +154,43 @@ describe('bars', () => {
     ])
   })
 
+  test('an agent that waits for somebody rests, and goes on in its lane', () => {
+    const inner = (data: StreamEvent): StreamEvent =>
+      ({
+        type: 'tool_progress',
+        id: 'a',
+        name: 'agent',
+        inner: 'event',
+        data,
+      }) as unknown as StreamEvent
+    const asked: StreamEvent = {
+      type: 'approval_requested',
+      toolCallId: 'a/x',
+      toolName: 'pay',
+      call: { id: 'a/x', name: 'pay', arguments: {} },
+    }
+    const timeline = timelineOf(
+      logOf(
+        [0, toolStarted('a', 'agent')],
+        [1, inner(started)],
+        [1, inner(completed)],
+        [1, asked],
+        [60_000, { command: { type: 'approve', toolCallId: 'a/x' } }],
+        [1, inner(toolStarted('x', 'pay'))],
+        [1, inner(toolCompleted('x', 'pay'))],
+        [1, toolCompleted('a', 'agent')],
+      ),
+    )
+    expect(drawn(timeline)).toEqual([
+      ['tool', 'agent', 0, 3, 'done'],
+      ['model', 'm1', 0, 2, 'done'],
+      ['wait', 'approve pay?', 3, 4, 'done'],
+      ['tool', 'agent', 5, 7, 'done'],
+      ['tool', 'pay', 5, 6, 'done'],
+    ])
+    expect(timeline.lanes.map(({ depth }) => depth)).toEqual([0, 0, 1, 1])
+  })
+
   test('saves are the boundaries', () => {
     const timeline = timelineOf(
       logOf([0, started], [1, delta], [1, completed], [1, toolStarted('a')]),

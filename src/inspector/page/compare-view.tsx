@@ -66,7 +66,8 @@ function Head({ model, id, label }: { model: RunModel; id: string; label: string
         <>
           <StatusBadge status={detail.session.status} isRunning={detail.item.running} />{' '}
           <span class="quiet-text">
-            {detail.item.turns} turns · {tokens(detail.item.usage) ?? 'no usage'}
+            {detail.item.turns} {detail.item.turns === 1 ? 'turn' : 'turns'} ·{' '}
+            {tokens(detail.item.usage) ?? 'no usage'}
           </span>
         </>
       )}

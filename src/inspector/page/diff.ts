@@ -39,7 +39,23 @@ export function wordDiff(left: string, right: string): readonly DiffPiece[] {
     push(type, [item])
   }
   push('same', a.slice(a.length - tail))
-  return pieces
+  return isAlike(pieces) ? pieces : whole(left, right)
+}
+
+/** The part of the longer text that both must share. Below it, single words that happen to be equal only disturb. */
+const leastShared = 0.2
+
+function isAlike(pieces: readonly DiffPiece[]): boolean {
+  const lengths = { same: 0, removed: 0, added: 0 }
+  for (const { type, text } of pieces) lengths[type] += text.length
+  const { same, removed, added } = lengths
+  return same >= leastShared * (same + Math.max(removed, added))
+}
+
+function whole(left: string, right: string): readonly DiffPiece[] {
+  const removed: DiffPiece = { type: 'removed', text: left }
+  const added: DiffPiece = { type: 'added', text: right }
+  return [removed, added].filter(({ text }) => text !== '')
 }
 
 /** Words with the space after them, and signs by themselves. */

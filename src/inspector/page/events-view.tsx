@@ -141,10 +141,16 @@ function useScroll(
 } {
   const scroller = useRef<HTMLDivElement>(null)
   const [{ top, height }, setView] = useState({ top: 0, height: 400 })
+  const isNearEnd = useRef(true)
+  const wasAtEnd = useRef(false)
   useEffect(() => {
     const { current } = scroller
     if (current === null) return undefined
-    const look = (): void => setView({ top: current.scrollTop, height: current.clientHeight })
+    const look = (): void => {
+      const { scrollTop, clientHeight, scrollHeight } = current
+      isNearEnd.current = scrollHeight - scrollTop - clientHeight < rowHeight * 2
+      setView({ top: scrollTop, height: clientHeight })
+    }
     look()
     const observer = new ResizeObserver(look)
     observer.observe(current)
@@ -159,6 +165,10 @@ function useScroll(
     if (current === null) return
     const from = selectedRow * rowHeight
     const room = current.clientHeight
+    // A reader who has scrolled up is left alone.
+    const isHeld = wasAtEnd.current && !isNearEnd.current
+    wasAtEnd.current = isAtEnd
+    if (isAtEnd && isHeld) return
     if (isAtEnd) current.scrollTop = rows * rowHeight
     else if (from < current.scrollTop) current.scrollTop = from - rowHeight
     else if (from + rowHeight > current.scrollTop + room) {

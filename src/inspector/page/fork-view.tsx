@@ -150,6 +150,9 @@ export function ForkDialog({
                 aria-label={edit === 'message' ? 'Text of the message' : 'Text of the result'}
                 onInput={(typed) => setTexts({ ...texts, [shownIndex]: typed.currentTarget.value })}
               />
+              {(edit === 'result' || original?.role === 'user') && (
+                <p class="quiet-text">What follows it is dropped.</p>
+              )}
             </>
           )}
           <label class="check">

@@ -57,12 +57,15 @@ export function visibleText(text: string): string {
     .join('')
 }
 
+/** The names of the first 32 characters. Few fonts have the pictures that Unicode has for them. */
+const controls: readonly string[] =
+  'NUL SOH STX ETX EOT ENQ ACK BEL BS TAB LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US'.split(
+    ' ',
+  )
+
 function signOf(code: number): Exclude<TextPiece, string> {
-  // Unicode has a picture of each of the first 32 control characters.
-  if (code < 0x20) {
-    const name = code === 0x1b ? 'escape' : `control character ${hex(code)}`
-    return { sign: String.fromCodePoint(0x2400 + code), name }
-  }
+  const short = controls[code]
+  if (short !== undefined) return { sign: `⟨${short}⟩`, name: `control character ${short}` }
   return { sign: `⟨U+${hex(code)}⟩`, name: unseen.get(code) ?? `character U+${hex(code)}` }
 }
 

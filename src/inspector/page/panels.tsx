@@ -212,7 +212,10 @@ export function UsagePanel({
           ))}
         </tbody>
         <tfoot>
-          <SumRow label={`${calls.length} calls of the log`} usage={sum} />
+          <SumRow
+            label={calls.length === 1 ? '1 call of the log' : `${calls.length} calls of the log`}
+            usage={sum}
+          />
           <SumRow label="the whole session" usage={total} />
         </tfoot>
       </table>

@@ -38,6 +38,9 @@ export interface RunState {
 const firstWaitMs = 500
 const longestWaitMs = 15_000
 const pollMs = 4000
+/** The timeline of a long log is not drawn for each new entry, but so often. */
+const longLog = 2000
+const redrawMs = 500
 
 /** Opens a run: reads its log, and follows it while it runs. */
 export function openRun(client: Client, id: string): RunModel {
@@ -49,7 +52,10 @@ export function openRun(client: Client, id: string): RunModel {
   const closing = new AbortController()
   const { signal } = closing
   const builder = timelineBuilder()
-  let drawn: { readonly length: number; readonly timeline: Timeline } | undefined
+  let drawn:
+    | { readonly length: number; readonly at: number; readonly timeline: Timeline }
+    | undefined
+  let redraw: ReturnType<typeof setTimeout> | undefined
   let history: History | undefined
   let state: RunState = { length: 0, isLoading: true, isFollowing: false }
   let isTold = false
@@ -182,14 +188,22 @@ export function openRun(client: Client, id: string): RunModel {
         : history.at(length),
     indexOf: (kind, number) => (kind === 'event' ? eventIndexes : commandIndexes).get(number) ?? -1,
     timeline() {
-      if (drawn?.length !== entries.length) {
-        drawn = { length: entries.length, timeline: builder.timeline() }
+      if (drawn?.length === entries.length) return drawn.timeline
+      const now = performance.now()
+      if (drawn !== undefined && entries.length > longLog && now - drawn.at < redrawMs) {
+        redraw ??= setTimeout(() => {
+          redraw = undefined
+          changed({})
+        }, redrawMs)
+        return drawn.timeline
       }
+      drawn = { length: entries.length, at: now, timeline: builder.timeline() }
       return drawn.timeline
     },
     refresh: begin,
     close() {
       clearTimeout(timer)
+      clearTimeout(redraw)
       closing.abort()
       listeners.clear()
     },

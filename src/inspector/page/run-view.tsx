@@ -60,6 +60,9 @@ export function RunView({
   const isRunning = detail?.item.running === true || isFollowing
 
   useKeys((key) => {
+    // What is scrolled with these keys keeps them.
+    const isScrolled = document.activeElement?.closest('.scrolled, .panel > :not(.events)') !== null
+    if (isScrolled && /^(?:Arrow|Home|End)/.test(key)) return false
     if (key === 'j' || key === 'ArrowDown' || key === 'ArrowRight') select(at + 1)
     else if (key === 'k' || key === 'ArrowUp' || key === 'ArrowLeft') select(at - 1)
     else if (key === ']') select(nextStep(model, at))
@@ -148,7 +151,13 @@ export function RunView({
       )}
       {length > 0 && (
         <>
-          <TimelineView timeline={timeline} entries={model.entries} at={at} onSelect={select} />
+          <TimelineView
+            timeline={timeline}
+            entries={model.entries}
+            at={at}
+            isAtEnd={isAtEnd}
+            onSelect={select}
+          />
           <Scrubber model={model} place={place} />
         </>
       )}

@@ -16,12 +16,14 @@ export function TimelineView({
   timeline,
   entries,
   at,
+  isAtEnd,
   onSelect,
 }: {
   timeline: Timeline
   entries: readonly LogEntry[]
   /** The index of the selected entry. */
   at: number
+  isAtEnd: boolean
   onSelect: (index: number) => void
 }): JSX.Element {
   const axis = useMemo(() => axisOf(timeline), [timeline])
@@ -47,17 +49,25 @@ export function TimelineView({
       current.removeEventListener('scroll', look)
     }
   }, [width])
+  const wasAtEnd = useRef(false)
   useEffect(() => {
     const { current } = scroller
     if (current === null || current.scrollWidth <= current.clientWidth) return
+    // A reader who has scrolled away from the end is left alone.
+    const isHeld = isAtEnd && wasAtEnd.current && seen[1] < 0.95
+    wasAtEnd.current = isAtEnd
+    if (isHeld) return
     const x = cursor * current.scrollWidth
     const isSeen = x >= current.scrollLeft && x <= current.scrollLeft + current.clientWidth - 8
     if (!isSeen) current.scrollLeft = x - current.clientWidth * 0.7
-  }, [cursor])
+  }, [cursor, isAtEnd, width])
 
   const isMany = timeline.bars.length + timeline.saves.length > mostDrawn
   const isSeen = (from: number, to: number): boolean =>
     !isMany || (to >= seen[0] - 0.02 && from <= seen[1] + 0.02)
+  const shownSaves = isMany
+    ? between(timeline.saves, axis.entryAt(seen[0]), axis.entryAt(Math.min(1, seen[1])))
+    : timeline.saves
   const bars = timeline.bars
     .map((bar) => ({ bar, ...spanOf(bar, placeOf) }))
     .filter(({ from, to }) => isSeen(from, to))
@@ -101,7 +111,7 @@ export function TimelineView({
                     span={{ from, to }}
                     ms={msOf(bar, entries)}
                     first={bar.first === undefined ? undefined : placeOf(bar.first)}
-                    isSelected={at >= bar.from && at <= (bar.to ?? Infinity)}
+                    isSelected={!isAtEnd && at >= bar.from && at <= (bar.to ?? Infinity)}
                     onSelect={onSelect}
                   />
                 ))}
@@ -118,9 +128,8 @@ export function TimelineView({
             </div>
           ))}
           <div class="lane save">
-            {timeline.saves
+            {shownSaves
               .map((index) => ({ index, place: placeOf(index) }))
-              .filter(({ place }) => isSeen(place, place))
               .map(({ index, place }) => (
                 <span key={index} class="tick" style={{ left: percent(place) }} />
               ))}
@@ -133,16 +142,37 @@ export function TimelineView({
   )
 }
 
+/** The members of a rising list from one number to another. */
+function between(list: readonly number[], from: number, to: number): readonly number[] {
+  const after = (value: number): number => {
+    let low = 0
+    for (let high = list.length; low < high;) {
+      const middle = Math.floor((low + high) / 2)
+      if ((list[middle] ?? 0) < value) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+  return list.slice(after(from), after(to + 1))
+}
+
 function Times({ axis }: { axis: Axis }): JSX.Element {
   return (
     <div class="times" aria-hidden="true">
-      {axis.ticks.map(({ place, ms }) => (
-        <span key={place} style={{ left: percent(place) }}>
-          {duration(ms)}
-        </span>
-      ))}
+      {axis.ticks
+        .filter(({ place }) => !isInFold(axis, place))
+        .map(({ place, ms }) => (
+          <span key={place} style={{ left: percent(place) }}>
+            {duration(ms)}
+          </span>
+        ))}
     </div>
   )
+}
+
+/** Whether the label of a tick would stand on that of a fold. */
+function isInFold({ folds }: Axis, place: number): boolean {
+  return folds.some(({ from, to }) => place > from - 0.07 && place < to)
 }
 
 function Bar({

@@ -237,13 +237,21 @@ export function timelineBuilder(): TimelineBuilder {
       takeOver(level, entry, `taken over: ${event.name} runs again`)
       level.tools.delete(event.id)
     }
+    openTool(level, event, entry)
+  }
+
+  const openTool = (
+    level: Level,
+    { id, name }: { readonly id: string; readonly name: string },
+    entry: number,
+  ): void => {
     const isTaken = new Set([...level.tools.values()].map(({ owner }) => owner))
     let lane = level.group.tools.find((one) => !isTaken.has(one))
     if (lane === undefined) {
       lane = { label: level.group.tools.length === 0 ? 'tools' : '', kind: 'tool' }
       level.group.tools.push(lane)
     }
-    level.tools.set(event.id, open(lane, { kind: 'tool', label: event.name, from: entry, entry }))
+    level.tools.set(id, open(lane, { kind: 'tool', label: name, from: entry, entry }))
   }
 
   const endTool = (level: Level, id: string, to: number, state: TimelineBar['state']): boolean => {
@@ -271,6 +279,10 @@ export function timelineBuilder(): TimelineBuilder {
     { wait, label }: { readonly wait: WaitKind; readonly label: string },
   ): void => {
     if (level.waits.has(id)) return
+    // An agent that waits for somebody ends the events of its call. The ids of what it waits for begin with that of the call.
+    for (const call of level.tools.keys()) {
+      if (id.startsWith(`${call}/`)) endTool(level, call, entry, 'done')
+    }
     const bar = open(personLane(level), { kind: 'wait', label, from: entry, entry })
     bar.wait = wait
     level.waits.set(id, bar)
@@ -302,9 +314,11 @@ export function timelineBuilder(): TimelineBuilder {
     event: Extract<StreamEvent, { type: 'tool_progress' }>,
     entry: number,
   ): boolean => {
+    if (innerKind(event) !== 'event' || !isStreamEvent(event.data)) return false
+    // An agent goes on after a wait without being started again.
+    if (!level.tools.has(event.id)) openTool(level, event, entry)
     const bar = level.tools.get(event.id)
-    if (bar === undefined || innerKind(event) !== 'event' || !isStreamEvent(event.data))
-      return false
+    if (bar === undefined) return false
     let inner = level.inner.get(event.id)
     if (inner === undefined) {
       bar.owner.inner ??= { tools: [] }

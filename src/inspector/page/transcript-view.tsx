@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useMemo } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import type { Message, Part, Source } from '../../types/message.ts'
 import type { Session } from '../../types/session.ts'
 import { clockTime } from './format.ts'
@@ -23,6 +23,9 @@ const roleWords: Readonly<Record<Message['role'], string>> = {
   tool: 'tool',
 }
 
+/** The messages that are drawn before "show earlier". */
+const shownMessages = 150
+
 /** The conversation as of a moment. */
 export function TranscriptView({
   session,
@@ -35,6 +38,7 @@ export function TranscriptView({
   onFork?: ((index: number) => void) | undefined
 }): JSX.Element {
   const items = useMemo(() => transcriptOf(session), [session])
+  const [limit, setLimit] = useState(shownMessages)
   return (
     <div class="transcript">
       {instructions !== undefined && instructions !== '' && (
@@ -51,7 +55,12 @@ export function TranscriptView({
         </article>
       )}
       {items.length === 0 && <p class="empty">Nothing has been said yet.</p>}
-      {items.map((item) => (
+      {items.length > limit && (
+        <button type="button" class="more" onClick={() => setLimit(limit * 4)}>
+          show earlier messages ({items.length - limit})
+        </button>
+      )}
+      {items.slice(-limit).map((item) => (
         <MessageView key={item.index} item={item} onFork={onFork} />
       ))}
       {session.error !== undefined && (

@@ -1,0 +1,544 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Session, type StreamEvent } from '../../src/index.ts'
+import type { SessionItem } from '../../src/inspector/api.ts'
+import type { LogEntry } from '../../src/stores.ts'
+import {
+  completed,
+  delta,
+  logOf,
+  send,
+  started,
+  toolCompleted,
+  toolStarted,
+} from '../inspector-page/logs.ts'
+import {
+  bundledPage,
+  fakeInspector,
+  type FakeInspector,
+  type FakeSession,
+} from './inspector-fake.ts'
+import { findChromium } from './service.ts'
+
+// The page of the inspector in a real browser, on a fake of its routes. Nothing here waits for time to pass, and nothing is timed.
+// With SCREENSHOTS=folder the tests leave pictures there.
+
+const executablePath = findChromium()
+const where = executablePath ?? 'skipped: no Chromium is installed, and CHROMIUM names none'
+
+describe.skipIf(executablePath === undefined)(`the inspector in a browser (${where})`, () => {
+  let bundle: ReturnType<typeof bundledPage>
+  let browser: Browser
+  beforeAll(async () => {
+    bundle = bundledPage()
+    browser = await chromium.launch({
+      executablePath: `${executablePath}`,
+      args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'],
+    })
+  })
+  afterAll(async () => {
+    await browser.close()
+    bundle[Symbol.dispose]()
+  })
+
+  const desk: BrowserContextOptions = { viewport: { width: 1200, height: 800 } }
+
+  /** Opens the page, and fails the test for whatever the page throws or the browser refuses. */
+  async function open(
+    fake: FakeInspector,
+    fragment = '',
+    options: BrowserContextOptions = desk,
+  ): Promise<{ readonly page: Page; readonly problems: string[] }> {
+    const context = await browser.newContext(options)
+    // Only stops a test that hangs.
+    context.setDefaultTimeout(200_000)
+    const page = await context.newPage()
+    const problems: string[] = []
+    page.on('pageerror', (error) => problems.push(error.message))
+    page.on('console', (message) => {
+      if (message.type() === 'error') problems.push(message.text())
+    })
+    await page.goto(fake.url + fragment)
+    return { page, problems }
+  }
+
+  async function picture(page: Page, name: string): Promise<void> {
+    const folder = process.env['SCREENSHOTS']
+    if (folder === undefined) return
+    mkdirSync(folder, { recursive: true })
+    await page.screenshot({ path: join(folder, `inspector-${name}.png`) })
+  }
+
+  test('the list is searched and filtered, shows forks below their origin, and goes on when it is scrolled', async () => {
+    await using fake = await fakeInspector(bundle.folder)
+    for (let number = 0; number < 120; number++)
+      add(fake, `s${number}`, { title: `number ${number} of many` })
+    add(fake, 'origin', { title: 'The origin', updatedAt: 1_000_000 })
+    add(fake, 'fork', {
+      title: 'The origin, changed',
+      updatedAt: 1_000_001,
+      status: 'error',
+      forkOf: { id: 'origin', changes: ['another message'], engine: 'fake' },
+    })
+    const { page, problems } = await open(fake, '#token=secret')
+    const rows = page.locator('a.session')
+    await rows.nth(49).waitFor()
+    expect(await rows.count()).toBeLessThan(122)
+    expect(await rows.nth(0).locator('.words').textContent()).toBe('The origin')
+    expect(await rows.nth(1).locator('.id').textContent()).toContain(
+      'fork on fake: another message',
+    )
+    // The token is used, and is not in the address.
+    expect([...fake.tokens]).toEqual(['Bearer secret'])
+    expect(page.url()).not.toContain('secret')
+    await page.locator('.session-list').evaluate((list) => {
+      ;(list as unknown as { scrollTop: number }).scrollTop = 1e6
+    })
+    await rows.nth(99).waitFor()
+    // Keys: search, move, open, and back.
+    await page.keyboard.press('/')
+    await page.keyboard.type('number 77')
+    await expect.poll(() => rows.count()).toBe(1)
+    expect(page.url()).toContain('search=number')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('j')
+    await page.keyboard.press('Enter')
+    await page.locator('.run-head h1').waitFor()
+    expect(page.url()).toContain('#/s/s77')
+    await page.goBack()
+    await expect.poll(() => rows.count()).toBe(1)
+    await page.getByLabel('Search sessions').fill('')
+    await page.getByLabel('Status').selectOption('error')
+    await expect.poll(() => rows.count()).toBe(1)
+    expect(await rows.locator('.badge').textContent()).toContain('failed')
+    expect(problems).toEqual([])
+  })
+
+  test('the list stays fresh without taking the focus away', async () => {
+    await using fake = await fakeInspector(bundle.folder)
+    add(fake, 'a', { title: 'The first' })
+    const { page } = await open(fake)
+    await page.locator('a.session').focus()
+    add(fake, 'b', { title: 'The second', updatedAt: 9_000_000 })
+    await page.getByText('The second').waitFor()
+    expect(await page.evaluate('document.activeElement.textContent')).toContain('The first')
+  })
+
+  test('ten thousand events are a few rows in the document, wherever one is', async () => {
+    await using fake = await fakeInspector(bundle.folder)
+    add(fake, 'long', { entries: longLog(10_000) })
+    const { page, problems } = await open(fake, '#/s/long')
+    const rows = page.locator('.rows [role=option]')
+    await page.locator('output', { hasText: '10003 / 10003' }).waitFor()
+    const most = async (): Promise<void> => expect(await rows.count()).toBeLessThan(60)
+    await most()
+    expect(await page.locator('.bar').count()).toBeLessThan(20)
+    // At the end, which is followed, the last event is selected.
+    expect(await page.locator('[aria-selected=true].row .name').textContent()).toBe(
+      'message_completed',
+    )
+    const slider = page.getByRole('slider', { name: 'Event' })
+    await slider.fill('5000')
+    await page.getByText('As of event 5000').waitFor()
+    await most()
+    expect(await page.locator('[aria-selected=true].row .number').textContent()).toBe('5000')
+    // The conversation is that of the moment.
+    const words = await page.locator('.message.assistant .text').textContent()
+    expect(words?.startsWith('w1 w2 w3 ')).toBe(true)
+    await page.locator('.rows').evaluate((list) => {
+      ;(list as unknown as { scrollTop: number }).scrollTop = 26 * 9000
+    })
+    await page.locator('.row .number', { hasText: /^9000$/ }).waitFor()
+    await most()
+    // Arrows go on by one, and the address follows, so that a reload keeps the place.
+    await slider.focus()
+    await page.keyboard.press('ArrowRight')
+    await page.getByText('As of event 5001').waitFor()
+    await expect.poll(() => page.url()).toContain('event=5001')
+    await page.reload()
+    await page.getByText('As of event 5001').waitFor()
+    // The pieces of answers can be left out.
+    await page.getByLabel('hide the pieces of answers').check()
+    await expect.poll(() => rows.count()).toBe(3)
+    expect(problems).toEqual([])
+  })
+
+  test('keys go through the events, and Escape to the end', async () => {
+    await using fake = await fakeInspector(bundle.folder)
+    add(fake, 'run', { entries: longLog(30) })
+    const { page } = await open(fake, '#/s/run')
+    await page.locator('output', { hasText: '33 / 33' }).waitFor()
+    await page.keyboard.press('k')
+    await page.locator('output', { hasText: '32 / 33' }).waitFor()
+    await page.keyboard.press('g')
+    await page.locator('output', { hasText: '1 / 33' }).waitFor()
+    await page.keyboard.press(']')
+    await page.locator('output', { hasText: '2 / 33' }).waitFor()
+    await page.keyboard.press(']')
+    await page.locator('output', { hasText: '33 / 33' }).waitFor()
+    await page.keyboard.press('[')
+    await page.locator('output', { hasText: '2 / 33' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.locator('output', { hasText: '33 / 33' }).waitFor()
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.keyboard.press('2')
+    await page.getByRole('tab', { name: 'Request', selected: true }).waitFor()
+    await page.getByText('https://api.openai.com/v1/responses').waitFor()
+    await page.getByRole('tab', { name: /Anthropic/ }).click()
+    await page.getByText('it has no max_tokens').waitFor()
+  })
+
+  test('a running session is followed at its end, and not when the reader has gone back', async () => {
+    await using fake = await fakeInspector(bundle.folder)
+    add(fake, 'live', { entries: longLog(5).slice(0, 5), running: true })
+    const { page } = await open(fake, '#/s/live')
+    await page.locator('output', { hasText: '5 / 5' }).waitFor()
+    await page.getByRole('button', { name: 'Stop' }).waitFor()
+    fake.grow('live', [event(5, { type: 'text_delta', delta: 'fresh ' })], false)
+    await page.locator('output', { hasText: '6 / 6' }).waitFor()
+    await page.locator('.message.assistant', { hasText: 'fresh' }).waitFor()
+    await page.keyboard.press('g')
+    await page.locator('output', { hasText: '1 / 6' }).waitFor()
+    fake.grow('live', [event(6, { type: 'text_delta', delta: 'later ' })], false)
+    await page.locator('output', { hasText: '1 / 7' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.locator('.message.assistant', { hasText: 'later' }).waitFor()
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await expect.poll(() => fake.posts).toEqual([{ path: 'live/stop', body: {} }])
+  })
+
+  test('text of models and tools is text: no markup, no script, no address, nothing unseen, nothing endless', async () => {
+    await using fake = await fakeInspector(bundle.folder)
+    const nasty =
+      '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script> \u001b[31m \u202Eexe.txt'
+    const line = 'x'.repeat(1_000_000)
+    const session = Session.create({
+      id: 'hostile',
+      messages: [
+        { role: 'user', content: nasty },
+        {
+          role: 'assistant',
+          content: line,
+          sources: [
+            { type: 'url', url: 'javascript:document.title="owned"', title: nasty },
+            { type: 'url', url: 'https://example.com/a?b=c' },
+          ],
+        },
+        {
+          role: 'user',
+          content: [
+            { type: 'image', image: { type: 'url', url: 'https://example.com/tracker.png' } },
+            { type: 'image', image: { type: 'base64', base64: pixel, mimeType: 'image/png' } },
+          ],
+        },
+      ],
+    })
+    add(fake, 'hostile', {
+      title: nasty,
+      session,
+      entries: logOf([0, { type: 'text_delta', delta: nasty }]),
+    })
+    const { page, problems } = await open(fake, '#/s/hostile')
+    await page.locator('.message.user .text').first().waitFor()
+    expect(await page.title()).not.toBe('owned')
+    expect(
+      await page.locator('.transcript script, .transcript img:not(.picture), .rows img').count(),
+    ).toBe(0)
+    const shown = await page.locator('.message.user .text').first().textContent()
+    expect(shown).toContain('<script>')
+    expect(shown).toContain('⟨ESC⟩[31m')
+    expect(shown).toContain('⟨U+202E⟩exe.txt')
+    const links = await page
+      .locator('.transcript a')
+      .evaluateAll((all) =>
+        (all as unknown as { href: string; rel: string; textContent: string }[]).map(
+          ({ href, rel, textContent }) => ({ href, rel, textContent }),
+        ),
+      )
+    const safe = { rel: 'noopener noreferrer' }
+    expect(links).toEqual([
+      { ...safe, href: 'https://example.com/a?b=c', textContent: 'https://example.com/a?b=c' },
+      {
+        ...safe,
+        href: 'https://example.com/tracker.png',
+        textContent: 'https://example.com/tracker.png',
+      },
+    ])
+    expect(await page.locator('img.picture').count()).toBe(1)
+    const long = page.locator('.message.assistant .text')
+    expect((await long.textContent())?.length).toBeLessThan(6000)
+    await long.getByRole('button', { name: /show more/ }).click()
+    await expect.poll(async () => (await long.textContent())?.length).toBeGreaterThan(20_000)
+    await picture(page, 'hostile')
+    expect(problems).toEqual([])
+  })
+
+  test('a question is answered by its choices, and a refusal is shown beside what was typed', async () => {
+    await using fake = await fakeInspector(bundle.folder)
+    const session: Session = {
+      ...Session.create({ id: 'ask', messages: 'hi' }),
+      status: 'awaiting_user',
+      pendingQuestion: 'Which seat?',
+      pendingToolCallId: 'c1',
+      pendingQuestionOptions: { choices: ['Window', 'Aisle'] },
+    }
+    add(fake, 'ask', { session })
+    fake.onPost = () => [409, { error: { reason: 'busy', message: 'somebody else answers' } }]
+    const { page } = await open(fake, '#/s/ask')
+    await page.getByLabel('Your answer').fill('The roof')
+    await page.getByRole('button', { name: 'Answer', exact: true }).click()
+    await page.getByRole('alert').filter({ hasText: 'somebody else answers (busy)' }).waitFor()
+    expect(await page.getByLabel('Your answer').inputValue()).toBe('The roof')
+    fake.onPost = () => [200, { ok: true }]
+    await page.getByRole('button', { name: 'Aisle' }).click()
+    await expect.poll(() => fake.posts.length).toBe(2)
+    expect(fake.posts.map(({ body }) => body)).toEqual([
+      { type: 'send', content: 'The roof', toolCallId: 'c1' },
+      { type: 'send', content: 'Aisle', toolCallId: 'c1' },
+    ])
+  })
+
+  test('a call is approved with other arguments, or denied with a reason', async () => {
+    await using fake = await fakeInspector(bundle.folder)
+    const call = { id: 'c1', name: 'pay', arguments: { euros: 10 } }
+    const messages = [
+      { role: 'user', content: 'pay' },
+      { role: 'assistant', content: '', toolCalls: [call] },
+    ] as const
+    const session: Session = {
+      ...Session.create({ id: 'pay' }),
+      thread: { messages, metadata: {} },
+      status: 'awaiting_approval',
+      pendingApprovals: [call],
+    }
+    add(fake, 'pay', { session })
+    const { page } = await open(fake, '#/s/pay')
+    await page.getByRole('button', { name: 'Edit the arguments' }).click()
+    const field = page.getByLabel('Arguments of pay')
+    await field.fill('[1]')
+    await page.getByRole('button', { name: 'Approve with these arguments' }).click()
+    await page.getByRole('alert').filter({ hasText: 'must be a JSON object' }).waitFor()
+    await field.fill('{"euros": 5}')
+    await page.getByRole('button', { name: 'Approve with these arguments' }).click()
+    await expect.poll(() => fake.posts.length).toBe(1)
+    await page.getByRole('button', { name: 'Deny…' }).click()
+    await page.getByLabel('Why pay is denied').fill('too much')
+    await page.getByRole('button', { name: 'Deny pay' }).click()
+    await expect.poll(() => fake.posts.length).toBe(2)
+    expect(fake.posts.map(({ body }) => body)).toEqual([
+      { type: 'approve', toolCallId: 'c1', arguments: { euros: 5 } },
+      { type: 'deny', toolCallId: 'c1', reason: 'too much' },
+    ])
+  })
+
+  test('a fork edits a message, runs on a script, and is shown beside its origin', async () => {
+    await using fake = await fakeInspector(bundle.folder)
+    const thread = (question: string, answer: string): Session =>
+      Session.create({
+        messages: [
+          { role: 'user', content: question },
+          { role: 'assistant', content: answer },
+        ],
+      })
+    add(fake, 'run', {
+      session: thread('The way to Ghent?', 'Take the train at nine.'),
+      entries: longLog(8),
+    })
+    add(fake, 'made', {
+      session: thread('The way to Bruges?', 'Take the bus at nine.'),
+      forkOf: { id: 'run', event: 3, changes: ['message 1'], engine: 'fake' },
+    })
+    fake.onPost = () => [
+      400,
+      { error: { reason: 'invalid_script', message: 'the script has no entry' } },
+    ]
+    const { page, problems } = await open(fake, '#/s/run?event=3')
+    await page.getByRole('button', { name: 'Fork at 3' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Fork' })
+    await dialog.getByLabel('a message').check()
+    await dialog.getByLabel('Text of the message').fill('The way to Bruges?')
+    await dialog.getByLabel('Script', { exact: true }).fill('nothing')
+    await dialog.getByRole('button', { name: 'Fork and run' }).click()
+    await dialog.getByRole('alert').filter({ hasText: 'must be a JSON list' }).waitFor()
+    await dialog.getByLabel('Script', { exact: true }).fill('[["text", "Take the bus at nine."]]')
+    await dialog.getByRole('button', { name: 'Fork and run' }).click()
+    await dialog.getByRole('alert').filter({ hasText: 'the script has no entry' }).waitFor()
+    expect(await dialog.getByLabel('Text of the message').inputValue()).toBe('The way to Bruges?')
+    await dialog.getByLabel(/the real engine/).check()
+    await dialog.getByText('its tools run for real').waitFor()
+    expect(await dialog.getByLabel('ask before each tool').isChecked()).toBe(true)
+    await dialog.getByLabel(/a script/).check()
+    await picture(page, 'fork')
+    fake.onPost = () => [200, { id: 'made' }]
+    await dialog.getByRole('button', { name: 'Fork and run' }).click()
+    await page.locator('.pair.differs').nth(1).waitFor()
+    expect(page.url()).toContain('#/compare/run/made')
+    expect(fake.posts.at(-1)).toEqual({
+      path: 'run/fork',
+      body: {
+        event: 3,
+        changes: { message: { index: 0, text: 'The way to Bruges?' } },
+        engine: { type: 'fake', script: [['text', 'Take the bus at nine.']] },
+      },
+    })
+    expect((await page.locator('del').allTextContents()).map((text) => text.trim())).toEqual([
+      'Ghent',
+      'train',
+    ])
+    expect((await page.locator('ins').allTextContents()).map((text) => text.trim())).toEqual([
+      'Bruges',
+      'bus',
+    ])
+    await picture(page, 'compare')
+    expect(problems).toHaveLength(1)
+  })
+
+  test('what only looks changes nothing: no buttons that act', async () => {
+    await using fake = await fakeInspector(bundle.folder)
+    fake.info = { ...fake.info, readOnly: true }
+    add(fake, 'run', { entries: longLog(3) })
+    const { page } = await open(fake, '#/s/run')
+    await page.locator('.message').first().waitFor()
+    for (const name of ['Fork', 'Send', 'Save as test', 'Resume']) {
+      expect(await page.getByRole('button', { name, exact: true }).count()).toBe(0)
+    }
+  })
+
+  test('a saved test is shown with its files', async () => {
+    await using fake = await fakeInspector(bundle.folder)
+    add(fake, 'run', { entries: longLog(3) })
+    fake.onPost = () => [200, { written: false, files: [{ path: 'run.test.ts', text: 'test()' }] }]
+    const { page } = await open(fake, '#/s/run')
+    await page.getByRole('button', { name: 'Save as test' }).click()
+    await page.getByText('run.test.ts').click()
+    const download = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Download' }).click()
+    expect((await download).suggestedFilename()).toBe('run.test.ts')
+  })
+
+  test('everything that can be clicked has a name, in light and dark, on a desk and on a phone, and a phone is not wider than it is', async () => {
+    await using fake = await fakeInspector(bundle.folder)
+    add(fake, 'run', { entries: [...longLog(4), ...toolLog] })
+    for (const colorScheme of ['light', 'dark'] as const) {
+      for (const width of [1200, 360]) {
+        const { page, problems } = await open(fake, '#/s/run', {
+          colorScheme,
+          viewport: { width, height: 740 },
+        })
+        await page.locator('.bar').first().waitFor()
+        await picture(page, `run-${colorScheme}-${width}`)
+        for (const tab of await page.getByRole('tab').all()) {
+          await tab.click()
+          expect(await page.evaluate(unnamed)).toEqual([])
+          expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(
+            width,
+          )
+        }
+        expect(await page.evaluate(lowContrast)).toEqual([])
+        expect(problems).toEqual([])
+        await page.context().close()
+      }
+    }
+  })
+})
+
+/** The controls without a name. */
+const unnamed = `[...document.querySelectorAll('button, a[href], input, select, textarea, [role=slider]')]
+  .filter((one) => !(one.textContent.trim() || one.getAttribute('aria-label') || one.labels?.length))
+  .map((one) => one.outerHTML.slice(0, 200))`
+
+/** The texts whose contrast to what is behind them is below 4.5 to 1. Pictures and hatched bars have their own. */
+const lowContrast = `(() => {
+  const parse = (color) => (color.match(/[\\d.]+/g) ?? []).map(Number)
+  const light = ([r, g, b]) => {
+    const [x, y, z] = [r, g, b].map((v) => (v / 255 <= 0.03928 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4))
+    return 0.2126 * x + 0.7152 * y + 0.0722 * z
+  }
+  const behind = (one) => {
+    for (let at = one; at; at = at.parentElement) {
+      const style = getComputedStyle(at)
+      const color = parse(style.backgroundColor)
+      if (style.backgroundImage !== 'none') return undefined
+      if (color.length === 3 || color[3] === 1) return color
+    }
+    return [255, 255, 255]
+  }
+  const bad = new Set()
+  for (const one of document.querySelectorAll('body *')) {
+    const own = [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== '')
+    if (!own || one.closest('[disabled]') || !one.checkVisibility({ opacityProperty: true })) continue
+    const back = behind(one)
+    if (back === undefined) continue
+    const [a, b] = [light(parse(getComputedStyle(one).color)), light(back)].sort((x, y) => y - x)
+    const ratio = (a + 0.05) / (b + 0.05)
+    if (ratio < 4.5) bad.add(one.className + ' ' + one.textContent.slice(0, 20) + ' ' + ratio.toFixed(2))
+  }
+  return [...bad]
+})()`
+
+/** A PNG of one pixel. */
+const pixel =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+const toolLog: readonly LogEntry[] = logOf(
+  [0, toolStarted('a', 'search')],
+  [100, toolStarted('b', 'weather')],
+  [100, toolCompleted('a', 'search')],
+  [100, toolCompleted('b', 'weather')],
+).map((entry) => ({ ...entry, id: entry.id + 100 }))
+
+/** A log of a command, a start, so many words, and an end. */
+function longLog(length: number): LogEntry[] {
+  const words = Array.from(
+    { length },
+    (_, index) => [10, { ...delta, delta: `w${index + 1} ` } as StreamEvent] as const,
+  )
+  return logOf([0, send('Tell me')], [200, started], ...words, [10, completed])
+}
+
+/** An event of a log that goes on. */
+function event(id: number, value: StreamEvent): LogEntry {
+  return { id, at: 1_000_000 + id, event: value }
+}
+
+/** Adds a session to the fake. */
+function add(
+  fake: FakeInspector,
+  id: string,
+  {
+    session = Session.create({ id, messages: 'Tell me' }),
+    entries = [],
+    ...item
+  }: Partial<SessionItem> & {
+    readonly session?: Session
+    readonly entries?: readonly LogEntry[]
+  } = {},
+): FakeSession {
+  const added: FakeSession = {
+    entries: [...entries],
+    detail: {
+      item: {
+        id,
+        status: session.status,
+        running: false,
+        updatedAt: fake.sessions.size,
+        title: id,
+        turns: 1,
+        messages: session.thread.messages.length,
+        usage: { inputTokens: 10, outputTokens: 5 },
+        models: ['m1'],
+        ...item,
+      },
+      session,
+      lastEventId: entries.length,
+      ...(entries.length > 0 && { base: { session, lastEventId: 0 } }),
+    },
+  }
+  fake.sessions.set(id, added)
+  return added
+}
