@@ -13,6 +13,7 @@ import { errorFromJSON } from '../errors/error-json.ts'
 import { fail, tool, type ArgsOf } from '../make/tools.ts'
 import { engineParts } from '../run/context.ts'
 import { innerEngine } from '../run/engine.ts'
+import { foldInnerRuns, waitingEvents } from '../run/inner-runs.ts'
 import { checkOutput, outputSchema } from '../run/output.ts'
 import {
   assertOptions,
@@ -102,6 +103,7 @@ export function agentTool<const Schema extends AnySchema = typeof promptSchema>(
   const { name, description, engine, input, prompt, maxTurns, instructions } = options
   const { timeoutMs, needsApproval, maxDepth = defaultMaxDepth } = options
   engineParts(engine)
+  foldInnerRuns()
   assertValid(
     'invalid_tool',
     join(
@@ -165,7 +167,7 @@ async function runAgent(agent: Agent, args: JsonObject, options: HandlerOptions)
   // A session that rests has its outcome: only the event that tells it is missing.
   if (session.status !== 'idle') {
     await channel.tell?.('session', [session])
-    return outcomeOf(session, channel)
+    return outcomeOf(session, channel, options)
   }
   const { parentSpanId } = options.engine === undefined ? {} : engineParts(options.engine)
   const { context, defaults } = engineParts(channel.engine)
@@ -186,7 +188,7 @@ async function runAgent(agent: Agent, args: JsonObject, options: HandlerOptions)
   } catch (error) {
     return failed(error)
   }
-  return outcomeOf(stream.session, channel)
+  return outcomeOf(stream.session, channel, options)
 }
 
 /** The way to the outer run of an agent that has none: it runs, and nobody can settle what it waits for. */
@@ -195,11 +197,16 @@ function alone({ engine }: Agent): AgentChannel {
 }
 
 /** What came of an inner run: its answer, what it waits for, or why it failed. It is read off the session, so it is the same after a crash. */
-async function outcomeOf(session: Session, { engine, tell }: AgentChannel): Promise<unknown> {
+async function outcomeOf(
+  session: Session,
+  { engine, tell }: AgentChannel,
+  { toolCall }: HandlerOptions,
+): Promise<unknown> {
   const { status, error, haltedReason } = session
   if (waits(session)) {
     if (tell === undefined) return fail(cannotWait)
-    const outcome: AgentOutcome = { [outcomeBrand]: true, type: 'agent_waits', session }
+    const events = waitingEvents(toolCall, session)
+    const outcome: AgentOutcome = { [outcomeBrand]: true, type: 'agent_waits', status, events }
     return outcome
   }
   if (error !== undefined) return failed(errorFromJSON(error))

@@ -133,7 +133,12 @@ export interface AgentChannel {
 
 /** What the handler of an agent may return besides a value: the inner run waits for somebody, or it failed. */
 export type AgentOutcome =
-  | { readonly [outcomeBrand]: true; readonly type: 'agent_waits'; readonly session: Session }
+  | {
+      readonly [outcomeBrand]: true
+      readonly type: 'agent_waits'
+      readonly status: string
+      readonly events: readonly StreamEvent[]
+    }
   | { readonly [outcomeBrand]: true; readonly type: 'agent_failed'; readonly error: unknown }
 
 /** What a handler may return instead of a value. Made by `askUser`, `halt`, `fail` and `content`. */

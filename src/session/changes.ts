@@ -15,7 +15,7 @@ import {
   toLateMessage,
 } from '../make/tool-messages.ts'
 import { content } from '../make/tools.ts'
-import { goesOn, isMark } from '../run/collector.ts'
+import { goesOn, isMark } from '../run/inner-runs.ts'
 import {
   assertValid,
   describe,

@@ -20,13 +20,12 @@ import type { Tool } from '../contracts/tool.ts'
 import {
   createCollector,
   foldEvent,
-  goesOn,
-  restore,
   toChatResult,
   toStepResult,
   type Collector,
 } from '../run/collector.ts'
 import { engineParts, keepEvent, runContext } from '../run/context.ts'
+import { goesOn, restore } from '../run/inner-runs.ts'
 import {
   drained,
   foldedStream,

@@ -3,20 +3,18 @@ import {
   applyEvent,
   asksAgain,
   createCollector,
-  goesOn,
-  goOnFrom,
   innerPending,
   isCancellation,
   isDone,
   ownUsage,
   partialMessages,
   restingReason,
-  restore,
   stepError,
   toChatResult,
   toResponse,
   type Collector,
 } from '../run/collector.ts'
+import { foldInnerRuns, goesOn, goOnFrom, restore } from '../run/inner-runs.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
@@ -49,6 +47,7 @@ export interface SessionResult<Result = ChatResult> {
 
 /** Starts folding a run's events into a session. Start it from the stream's first `session`. */
 export function reduceSession(base: Session): SessionReducer {
+  foldInnerRuns()
   // A session that rests is not run, so none of its steps goes on.
   return { base, state: rests(base) ? createCollector(base.thread) : goOnFrom(base) }
 }

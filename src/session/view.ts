@@ -1,4 +1,4 @@
-import { isMark, restore } from '../run/collector.ts'
+import { isMark, restore } from '../run/inner-runs.ts'
 import {
   isUsersOwn,
   messageTime,

@@ -9,7 +9,6 @@ import type { BatchSource } from '../run/run-stream.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { ToolCall } from '../types/message.ts'
-import type { Session } from '../types/session.ts'
 import {
   defaultMaxConcurrency,
   executeTool,
@@ -19,7 +18,7 @@ import {
 } from './execute.ts'
 import { toolFailure } from './failures.ts'
 import { plainJson } from './json.ts'
-import { answerCall, waitingEvents, type Answer, type AnswerEvent } from './results.ts'
+import { answerCall, type Answer, type AnswerEvent } from './results.ts'
 
 /** A batch of calls as a source of events. */
 interface ToolBatches extends BatchSource {
@@ -320,7 +319,7 @@ function answer(live: LiveBatch, execution: Execution, outcome: ToolOutcome): vo
   live.finished.add(execution.call)
   execution.release?.()
   if (outcome.type === 'waits') {
-    suspendCall(live, execution, outcome.session)
+    suspendCall(live, execution, outcome)
     return
   }
   const answered = execution.trace.run(() => answerCall(execution, outcome))
@@ -339,13 +338,15 @@ function answer(live: LiveBatch, execution: Execution, outcome: ToolOutcome): vo
 }
 
 /** The agent inside a call waits: what it waits for is told, and the call stays open. */
-function suspendCall(live: LiveBatch, { call, trace }: Execution, session: Session): void {
-  live.events.push(...waitingEvents(call, session))
+function suspendCall(live: LiveBatch, { trace }: Execution, { events, status }: Waits): void {
+  live.events.push(...events)
   live.answered++
   live.onChange()
   if (isOver(live)) settleDown(live)
-  trace.stop({ haltedReason: session.status })
+  trace.stop({ haltedReason: status })
 }
+
+type Waits = Extract<ToolOutcome, { type: 'waits' }>
 
 /** Answers a call: adds the two events that end it, and ends its span. */
 function closeCall(live: LiveBatch, execution: Execution, answered: Answer): void {

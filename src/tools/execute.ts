@@ -19,6 +19,7 @@ import { withinSpan } from '../run/engine.ts'
 import { isPlainObject, within } from '../schema/checks.ts'
 import { schemaIssues } from '../schema/json-schema.ts'
 import type { Issue } from '../types/error-data.ts'
+import type { StreamEvent } from '../types/events.ts'
 import { isObject } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { Part, ToolCall } from '../types/message.ts'
@@ -123,7 +124,12 @@ export type ToolOutcome =
   | { readonly type: 'halt'; readonly reason: string; readonly result: unknown }
   | { readonly type: 'error'; readonly error: ToolError }
   /** The agent inside the call waits for somebody. The call has no answer yet. */
-  | { readonly type: 'waits'; readonly session: Session }
+  | {
+      readonly type: 'waits'
+      readonly status: string
+      /** What it waits for. */
+      readonly events: readonly StreamEvent[]
+    }
 
 /** The arguments that a handler gets, or every problem that they have. */
 type CheckedArguments =
@@ -245,7 +251,9 @@ function isAgentOutcome(answer: object): answer is AgentOutcome {
 }
 
 function agentOutcome(call: ToolCall, answer: AgentOutcome): ToolOutcome {
-  if (answer.type === 'agent_waits') return { type: 'waits', session: answer.session }
+  if (answer.type === 'agent_waits') {
+    return { type: 'waits', status: answer.status, events: answer.events }
+  }
   const { error: cause } = answer
   const why = messageOf(cause)
   const message = `the agent ${call.name} failed${why === '' ? '' : `: ${why}`}`

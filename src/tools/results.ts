@@ -12,7 +12,7 @@ import type { HandlerSignal, ToolEvent, ToolExecutionResult } from '../types/eve
 import { assertNever, isObject } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import type { Message, Part, ToolCall } from '../types/message.ts'
-import type { Session, StoredResult } from '../types/session.ts'
+import type { StoredResult } from '../types/session.ts'
 import { helpFor } from './compact-tools.ts'
 import { disown, isThenable, type ToolRun, type CallContext, type ToolOutcome } from './execute.ts'
 import { messageOf, toolFailure, unencodable } from './failures.ts'
@@ -42,46 +42,6 @@ export function answerCall(
     default:
       return assertNever(outcome)
   }
-}
-
-/** What an agent that waits asks for, with the ids of its calls behind that of the call that it is in. */
-export function waitingEvents({ id: callId }: ToolCall, session: Session): readonly ToolEvent[] {
-  const {
-    pendingToolCallId,
-    pendingQuestion = '',
-    pendingQuestionOptions,
-    moreQuestions = [],
-  } = session
-  const first = {
-    toolCallId: pendingToolCallId ?? '',
-    question: pendingQuestion,
-    options: pendingQuestionOptions,
-  }
-  const questions = pendingToolCallId === undefined ? [] : [first, ...moreQuestions]
-  return [
-    ...questions.map(({ toolCallId, question = '', options = {} }): ToolEvent => ({
-      type: 'ask_user_requested',
-      toolCallId: `${callId}/${toolCallId}`,
-      toolName: askingTool(session, toolCallId),
-      question,
-      options,
-    })),
-    ...session.pendingApprovals.map(({ reason, ...call }): ToolEvent => {
-      const id = `${callId}/${call.id}`
-      const event = { type: 'approval_requested', toolCallId: id, toolName: call.name } as const
-      return { ...event, call: { ...call, id }, ...(reason === undefined ? {} : { reason }) }
-    }),
-  ]
-}
-
-/** The name of the tool that asks, in the session or in an agent of it. */
-function askingTool({ thread, run }: Session, toolCallId: string): string {
-  const calls = thread.messages.flatMap(({ toolCalls = [] }) => toolCalls)
-  const own = calls.findLast(({ id }) => id === toolCallId)?.name
-  if (own !== undefined) return own
-  const agents = Object.entries(run?.inner ?? {})
-  const inner = agents.find(([callId]) => toolCallId.startsWith(`${callId}/`))
-  return inner === undefined ? '' : askingTool(inner[1], toolCallId.slice(inner[0].length + 1))
 }
 
 /** A value that cannot be encoded is a failure, also when the handler asked to halt. */
