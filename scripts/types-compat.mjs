@@ -16,12 +16,15 @@ import * as gemini from 'allm-ts/gemini'
 import * as openai from 'allm-ts/openai'
 import { fake } from 'allm-ts/testing'
 
-const schema = { type: 'object', properties: { city: { type: 'string' } } }
+const schema = { type: 'object', properties: { city: { type: 'string' } } } as const
 const weather = tool({ name: 'weather', description: 'The weather.', schema, handler: ({ city }) => city })
 const engine = createEngine({ adapter: fake({ script: [['text', 'Sunny.']] }), tools: [weather] })
 const result = await chat(engine, [user('How is the weather?')], { maxTurns: 3, approve: async () => 'run' })
 export const answer: string | undefined = result.finalResponse?.outputText
 for await (const text of textDeltas(streamChat(engine, result.thread))) text.trim()
+for await (const event of streamChat(engine, 'And Rome?', { toolChoice: 'weather' })) {
+  if (event.type === 'tool_execution_started' && event.name === 'weather') event.arguments.city?.trim()
+}
 export const others: readonly object[] = [anthropic, conformance, gemini, openai]
 `
 

@@ -152,6 +152,7 @@ export {
   type FailedAttempt,
   type ModelEvent,
   type RunEvent,
+  type TypedEvent,
   type ToolEvent,
 } from './types/events.ts'
 export { systemClock, type Clock } from './core/clock.ts'
@@ -178,10 +179,15 @@ export type {
   RetryPolicy,
   EngineOptions,
   EngineOptionsFor,
+  ToolMode,
+  ToolsOption,
 } from './contracts/options.ts'
-export type { Engine, EngineContext } from './contracts/engine.ts'
+export type { Engine, EngineContext, EventOf } from './contracts/engine.ts'
 export type {
+  AskOutcome,
   ContentOutcome,
+  FailOutcome,
+  HaltOutcome,
   HandlerOutcome,
   ResultPart,
   HandlerOptions,
@@ -239,6 +245,7 @@ export type {
   StandardSchema,
 } from './types/standard-schema.ts'
 export { withJsonSchema } from './schema/derive-schema.ts'
+export type { CallOf, OtherName, ToolTypes } from './types/tool-types.ts'
 export type { Warning } from './types/warning.ts'
 export type { HttpResponseInit, RunStream } from './run/run-stream.ts'
 export {

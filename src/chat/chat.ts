@@ -1,5 +1,6 @@
 import type { Engine } from '../contracts/engine.ts'
-import type { CallOptions } from '../contracts/options.ts'
+import type { ToolMode } from '../contracts/options.ts'
+import type { Tool, TypesOf } from '../contracts/tool.ts'
 import {
   failureOf,
   foldEvent,
@@ -12,74 +13,137 @@ import { keepEvent } from '../run/context.ts'
 import { plainOptions, type AnyFormat, type OptionsWith, type WithOutput } from '../run/output.ts'
 import { drained, runStream, type RunEnd, type RunFold, type RunStream } from '../run/run-stream.ts'
 import { shownEvent } from '../run/view-event.ts'
+import type { TypedEvent } from '../types/events.ts'
+import type { ToolCall } from '../types/message.ts'
 import type { ChatResult, PartialResult, StepResult } from '../types/results.ts'
+import type { CallOf, ToolTypes, WithTools } from '../types/tool-types.ts'
 import { loopSource } from './loop.ts'
 import { createLoop, startAt, type LoopState, type ThreadInput } from './prepare.ts'
 
-/** The result of a chat. With a schema as `responseFormat`, a completed one has its validated, typed `output`. */
-export type ChatResultOf<Format> = ChatResult & Partial<WithOutput<Format>>
+/**
+ * The result of a chat. With a schema as `responseFormat`, a completed one has its validated, typed `output`. Calls that wait narrow by
+ * the names of the tools that the run is known to have.
+ */
+export type ChatResultOf<
+  Format,
+  Types extends ToolTypes = ToolTypes,
+  Mode extends ToolMode = 'auto',
+> = ChatResult<CallOf<Types>, ManualCall<Types, Mode>> & Partial<WithOutput<Format>>
+
+/** A call that the caller answers. In manual mode nobody has checked it: it is as the model wrote it. */
+export type ManualCall<Types extends ToolTypes, Mode extends ToolMode> = Mode extends 'manual'
+  ? ToolCall
+  : CallOf<Types>
+
+/** The tools of a call: the engine's, and those that its options add. */
+export type CallTypes<Types extends ToolTypes, Added extends readonly Tool[]> = WithTools<
+  Types,
+  TypesOf<Added>
+>
 
 /**
  * Runs the loop: model calls and their tools, until nothing is left to do or something halts. The fold of `streamChat`.
  *
  * Rejects when a model call fails. The error's `partial` is the result so far, with a thread that can be sent.
  */
-export async function chat<Format extends AnyFormat = undefined>(
-  engine: Engine,
+export async function chat<
+  Format extends AnyFormat = undefined,
+  Types extends ToolTypes = ToolTypes,
+  const Added extends readonly Tool[] = readonly [],
+  Mode extends ToolMode = 'auto',
+>(
+  engine: Engine<object, Types>,
   input: ThreadInput,
-  options?: OptionsWith<Format>,
-): Promise<ChatResultOf<Format>> {
+  options?: OptionsWith<Format, Types, Added, Mode>,
+): Promise<ChatResultOf<Format, CallTypes<Types, Added>, Mode>> {
   const loop = createLoop(engine, { kind: 'chat', state: startAt(input) }, plainOptions(options))
-  return drained(loopSource(loop), chatFold<Format>(loop))
+  return drained(
+    loopSource(loop),
+    chatFold<ChatResultOf<Format, CallTypes<Types, Added>, Mode>>(loop),
+  )
 }
 
 /** Runs the loop and emits its events as they arrive: those of each step, then `chat_completed`. */
-export function streamChat<Format extends AnyFormat = undefined>(
-  engine: Engine,
+export function streamChat<
+  Format extends AnyFormat = undefined,
+  Types extends ToolTypes = ToolTypes,
+  const Added extends readonly Tool[] = readonly [],
+  Mode extends ToolMode = 'auto',
+>(
+  engine: Engine<object, Types>,
   input: ThreadInput,
-  options?: OptionsWith<Format>,
-): RunStream<ChatResultOf<Format>> {
+  options?: OptionsWith<Format, Types, Added, Mode>,
+): ChatStream<Format, CallTypes<Types, Added>, Mode> {
   const loop = createLoop(engine, { kind: 'chat', state: startAt(input) }, plainOptions(options))
-  return runStream(loopSource(loop), chatFold<Format>(loop), {
+  const stream: RunStream = runStream(loopSource(loop), chatFold(loop), {
     keep: keepEvent(loop.context),
     show: shownEvent,
   })
+  // The types of the tools say what its events and its result are known to have.
+  return stream as ChatStream<Format, CallTypes<Types, Added>, Mode>
 }
+
+/** The stream of a chat: its events and its result narrow by the names of the tools. */
+type ChatStream<Format, Types extends ToolTypes, Mode extends ToolMode> = RunStream<
+  ChatResultOf<Format, Types, Mode>,
+  TypedEvent<Types, ManualCall<Types, Mode>>
+>
 
 /**
  * Makes one model call and runs the tools that it asks for. The fold of `streamStep`.
  *
  * Rejects when the model call fails. The error's `partial` is the step so far.
  */
-export async function step(
-  engine: Engine,
+export async function step<
+  Format extends AnyFormat = undefined,
+  Types extends ToolTypes = ToolTypes,
+  const Added extends readonly Tool[] = readonly [],
+  Mode extends ToolMode = 'auto',
+>(
+  engine: Engine<object, Types>,
   input: ThreadInput,
-  options?: CallOptions,
-): Promise<StepResult> {
-  const loop = createLoop(engine, { kind: 'step', state: startAt(input) }, options)
-  return drained(loopSource(loop), stepFold(loop))
+  options?: OptionsWith<Format, Types, Added, Mode>,
+): Promise<StepResult<ManualCall<CallTypes<Types, Added>, Mode>>> {
+  const loop = createLoop(engine, { kind: 'step', state: startAt(input) }, plainOptions(options))
+  const result: StepResult = await drained(loopSource(loop), stepFold(loop))
+  // The types of the tools say what its calls are known to have.
+  return result as StepResult<ManualCall<CallTypes<Types, Added>, Mode>>
 }
 
 /** One step as events: those of the model call, those of its tools, then `step_completed`. */
-export function streamStep(
-  engine: Engine,
+export function streamStep<
+  Format extends AnyFormat = undefined,
+  Types extends ToolTypes = ToolTypes,
+  const Added extends readonly Tool[] = readonly [],
+  Mode extends ToolMode = 'auto',
+>(
+  engine: Engine<object, Types>,
   input: ThreadInput,
-  options?: CallOptions,
-): RunStream<StepResult> {
-  const loop = createLoop(engine, { kind: 'step', state: startAt(input) }, options)
-  return runStream(loopSource(loop), stepFold(loop), {
+  options?: OptionsWith<Format, Types, Added, Mode>,
+): StepStream<CallTypes<Types, Added>, Mode> {
+  const loop = createLoop(engine, { kind: 'step', state: startAt(input) }, plainOptions(options))
+  const stream: RunStream = runStream(loopSource(loop), stepFold(loop), {
     keep: keepEvent(loop.context),
     show: shownEvent,
   })
+  // The types of the tools say what its events and its result are known to have.
+  return stream as StepStream<CallTypes<Types, Added>, Mode>
 }
 
+/** The stream of a step: its events and its result narrow by the names of the tools. */
+type StepStream<Types extends ToolTypes, Mode extends ToolMode> = RunStream<
+  StepResult<ManualCall<Types, Mode>>,
+  TypedEvent<Types, ManualCall<Types, Mode>>
+>
+
 /** What comes of a chat. A failure is thrown, with the partial result. */
-function chatFold<Format>(loop: LoopState): RunFold<ChatResultOf<Format>> {
+function chatFold<Result extends ChatResult>(loop: LoopState): RunFold<Result> {
   return {
     state: loop.state,
     add: foldEvent,
     isOver: isChatOver,
-    settle: (end, state) => withOutput(loop, settled(end, state, toChatResult)),
+    // The schema declares the type of the output, and the tools declare those of their calls.
+    settle: (end, state) => withOutput(loop, settled(end, state, toChatResult)) as Result,
   }
 }
 
@@ -116,12 +180,8 @@ function settled<Result extends PartialResult>(
 }
 
 /** Puts what the schema gave into a result, which so far has it as plain data. */
-export function withOutput<Format>(loop: LoopState, result: ChatResult): ChatResultOf<Format> {
-  const { output } = loop
-  // The type of the output is the one that the schema declares.
-  return (
-    output === undefined || result.output === undefined
-      ? result
-      : { ...result, output: output.value }
-  ) as ChatResultOf<Format>
+export function withOutput({ output }: LoopState, result: ChatResult): ChatResult {
+  return output === undefined || result.output === undefined
+    ? result
+    : { ...result, output: output.value }
 }

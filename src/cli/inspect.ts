@@ -14,6 +14,7 @@ import {
   type CommandCall,
   type OptionSpecs,
 } from './command.ts'
+import { describeError } from './describe-error.ts'
 import { readEngine } from './engine-module.ts'
 import { readJsonFile } from './files.ts'
 import { openInspected } from './inspected.ts'
@@ -71,8 +72,7 @@ async function run(call: CommandCall): Promise<number> {
     engine,
     prices,
     testFolder,
-    onError: (error) =>
-      say(io.stderr, `allm: ${error instanceof Error ? error.message : String(error)}\n`),
+    onError: (error) => say(io.stderr, `allm: ${describeError(error, io.env)}\n`),
   })
   try {
     const server = await listening({ port }, () => serve(handle, port))

@@ -34,11 +34,12 @@ export async function openInspected(
   call: CommandCall,
   engine: Engine | undefined,
 ): Promise<Inspected> {
-  const address = call.text('store')
   const [path = './sessions'] = call.positionals
-  if (address !== undefined && call.positionals.length > 0) {
-    throw usageError(`--store and ${path} are two places: give one of them`)
+  const option = call.text('store')
+  if (option !== undefined && call.positionals.length > 0) {
+    throw usageError(`--store and ${withoutPassword(path)} are two places: give one of them`)
   }
+  const address = option ?? (isAddress(path) ? path : undefined)
   try {
     return address === undefined
       ? await openPath(path, call, engine)
@@ -113,6 +114,11 @@ async function openStore(
   return { runs: runsOn(opened.store, engine), name, close: opened.close }
 }
 
+/** Whether an argument is the address of a database. */
+function isAddress(text: string): boolean {
+  return /^(?:postgres(?:ql)?|rediss?):\/\/|^sqlite:/.test(text)
+}
+
 function connect(address: string, call: CommandCall): Promise<OpenedStore> {
   if (/^postgres(?:ql)?:\/\//.test(address)) return postgres(address, call)
   if (/^rediss?:\/\//.test(address)) return redis(address, call)
@@ -131,7 +137,8 @@ function withoutPassword(address: string): string {
 function hidden(words: string, address: string): string {
   const password = URL.canParse(address) ? new URL(address).password : ''
   if (password === '') return words
-  return words.replaceAll(decodeURIComponent(password), '•••').replaceAll(password, '•••')
+  const plain = /%(?![0-9A-Fa-f]{2})/.test(password) ? password : decodeURIComponent(password)
+  return words.replaceAll(plain, '•••').replaceAll(password, '•••')
 }
 
 function prefixOf(call: CommandCall): { readonly prefix?: string } {
@@ -196,6 +203,13 @@ async function sqlite(file: string, call: CommandCall): Promise<OpenedStore> {
     name === 'node:sqlite'
       ? new (module as NodeSqlite).DatabaseSync(file)
       : new (module as BetterSqlite)(file)
+  // The store would make its tables in any database.
+  const { prefix = 'allm_' } = prefixOf(call)
+  const tables = database.prepare('select name from sqlite_master where name = ?')
+  if (tables.all(`${prefix}sessions`).length === 0) {
+    database.close()
+    throw usageError(`${file} has no table ${prefix}sessions: name the prefix with --prefix`)
+  }
   return { store: sqliteStore(database, prefixOf(call)), close: async () => database.close() }
 }
 

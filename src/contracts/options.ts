@@ -8,9 +8,10 @@ import type { Message, ToolCall } from '../types/message.ts'
 import type { ProviderOptions } from '../types/provider-options.ts'
 import type { FormatOption, PromptCache, ReasoningOptions, ToolChoice } from '../types/request.ts'
 import type { ChatStep, StepResult } from '../types/results.ts'
+import type { NameOf, ToolTypes } from '../types/tool-types.ts'
 import type { ChatAdapter, ImageAdapter } from './adapter.ts'
 import type { Engine, EngineContext } from './engine.ts'
-import type { NeedsOf, Tool, ToolExecutor, ToolResultEncoder } from './tool.ts'
+import type { NeedsOf, Tool, ToolExecutor, ToolResultEncoder, TypesOf } from './tool.ts'
 
 export type { FormatOption }
 
@@ -98,14 +99,64 @@ export type PrepareStep<Context = EngineContext> = (
  *
  * Precedence is the same for all: the call, then the request, then the engine, then the default.
  */
-export interface CallOptions<Format extends FormatOption = FormatOption> {
-  readonly model?: string | undefined
-  /** Sent as the system text of every model call. It is not part of the thread, so no session holds it and it may change from turn to turn. */
-  readonly instructions?: Instructions | undefined
+export interface CallOptions<Format extends FormatOption = FormatOption>
+  extends CallSettings<Format>, ToolsOption {}
+
+/**
+ * The options of a call that are about its tools. A function that knows the tools of its engine takes the names of these and of the
+ * added ones as a `toolChoice`, and no other; of a plain `Engine`, any name.
+ */
+export interface ToolsOption<
+  Types extends ToolTypes = ToolTypes,
+  Added extends readonly Tool[] = readonly Tool[],
+  Mode extends ToolMode = ToolMode,
+> {
   /** Added to the engine's; a tool of the same name is replaced. What they need of the context is not checked by the compiler. */
-  readonly tools?: readonly Tool[] | undefined
+  readonly tools?: Added | undefined
   /** In a loop, a forced choice holds for the first turn only, so that the loop can end. */
-  readonly toolChoice?: ToolChoice | undefined
+  readonly toolChoice?: ChoiceOf<NoInfer<Types | TypesOf<Added>>> | undefined
+  /** `manual`: no tool is run, and the caller answers the calls. */
+  readonly mode?: Mode | undefined
+}
+
+/** The options of a call, except those about its tools. */
+export interface CallSettings<Format extends FormatOption = FormatOption> extends BaseOptions {
+  /** With a schema of Zod, Valibot or ArkType, the result has a validated, typed `output`, and so has the last event of a stream. */
+  readonly responseFormat?: Format | undefined
+}
+
+/** The options of a call, except its format and those about its tools. */
+export interface BaseOptions extends SharedOptions, ContextHooks {
+  readonly model?: string | undefined
+  /** The decisions about calls that wait for approval at the end of the thread, by the id of the call. */
+  readonly approvals?: Readonly<Record<string, Approval>> | undefined
+  /** Stops the call, the loop and its handlers. What was received is kept. */
+  readonly signal?: AbortSignal | undefined
+  /** Replaces the engine's; what it leaves out is the default. `false` turns retries off. */
+  readonly retry?: RetryOption | undefined
+  /**
+   * Merged over the engine's and the session's, member by member, and passed to tool handlers. Its members may be anything. The compiler
+   * does not check that a member has the type of the one that it replaces.
+   */
+  readonly context?: object | undefined
+  /** The id of the run in events, errors and telemetry. Random unless given. */
+  readonly requestId?: string | undefined
+  /** For this call only. It is not stored. */
+  readonly apiKey?: string | undefined
+}
+
+/** The hooks that get the context. */
+interface ContextHooks<Context = EngineContext> {
+  /** Sent as the system text of every model call. It is not part of the thread, so no session holds it and it may change from turn to turn. */
+  readonly instructions?: Instructions<Context> | undefined
+  /** Decides which tool calls run, wait for approval or are denied. Without it, tools with `needsApproval` wait, and the others run. */
+  readonly approve?: ApprovePolicy<EngineContext & Context> | undefined
+  /** May change the next model call of a loop: its model, tools, messages and a few settings. */
+  readonly prepareStep?: PrepareStep<EngineContext & Context> | undefined
+}
+
+/** The options of a call that an engine may hold defaults for, and that say nothing about the format, the tools or the context. */
+interface SharedOptions {
   /** `false`: at most one tool call in an answer. */
   readonly parallelToolCalls?: boolean | undefined
   readonly temperature?: number | undefined
@@ -123,8 +174,6 @@ export interface CallOptions<Format extends FormatOption = FormatOption> {
   readonly frequencyPenalty?: number | undefined
   /** Headers of this call. They override those of the adapter (`anthropic-beta` is added to it), and are in no event and no saved data. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** With a schema of Zod, Valibot or ArkType, the result has a validated, typed `output`, and so has the last event of a stream. */
-  readonly responseFormat?: Format | undefined
   /** How often a model whose answer does not match its schema is told what is wrong and asked again (0). */
   readonly repair?: number | undefined
   /** Run the loop without the format first, then once more with it and with no tools. For a loop, not for a single step. */
@@ -133,18 +182,10 @@ export interface CallOptions<Format extends FormatOption = FormatOption> {
   readonly reasoning?: ReasoningOptions | undefined
   /** Ask the provider to cache the beginning of the prompt. */
   readonly promptCache?: PromptCache | undefined
-  /** `manual`: no tool is run, and the caller answers the calls. */
-  readonly mode?: 'auto' | 'manual' | undefined
-  /** Decides which tool calls run, wait for approval or are denied. Without it, tools with `needsApproval` wait, and the others run. */
-  readonly approve?: ApprovePolicy | undefined
-  /** The decisions about calls that wait for approval at the end of the thread, by the id of the call. */
-  readonly approvals?: Readonly<Record<string, Approval>> | undefined
   /** Model calls that a loop may make (8). An approval, a submitted result or an answer goes on with the count; a new message of the user begins anew. */
   readonly maxTurns?: number | undefined
   /** Called after each step that does not end the loop. The loop ends if it returns true. */
   readonly haltWhen?: ((step: StepResult) => boolean | Promise<boolean>) | undefined
-  /** May change the next model call of a loop: its model, tools, messages and a few settings. */
-  readonly prepareStep?: PrepareStep | undefined
   /** Called with each step before it ends. The loop waits for it. If it throws, a session that is resumed goes on with this step and calls it again. */
   readonly onStep?: ((step: StepResult) => void | Promise<void>) | undefined
   /** What happens when a tool call fails: `continue` (the default) lets the model read the error, `halt` ends the loop. A function decides for each call. */
@@ -159,15 +200,6 @@ export interface CallOptions<Format extends FormatOption = FormatOption> {
   readonly streamTimeoutMs?: number | undefined
   /** The longest answer of a model call, in bytes as they arrive (64 MiB). A longer one ends in `too_large`, and what came before is kept. */
   readonly maxResponseBytes?: number | undefined
-  /** Stops the call, the loop and its handlers. What was received is kept. */
-  readonly signal?: AbortSignal | undefined
-  /** Replaces the engine's; what it leaves out is the default. `false` turns retries off. */
-  readonly retry?: RetryOption | undefined
-  /**
-   * Merged over the engine's and the session's, member by member, and passed to tool handlers. Its members may be anything. The compiler
-   * does not check that a member has the type of the one that it replaces.
-   */
-  readonly context?: object | undefined
   /** `false` hides `text_delta` and `reasoning_delta` from the consumer; results do not change. */
   readonly emitTextDeltas?: boolean | undefined
   /** `false` hides `tool_call_delta` from the consumer; results do not change. */
@@ -176,10 +208,6 @@ export interface CallOptions<Format extends FormatOption = FormatOption> {
   readonly includeRawChunks?: boolean | undefined
   /** Called with every event, hidden or not, before the consumer gets it. */
   readonly onEvent?: ((event: StreamEvent) => void) | undefined
-  /** The id of the run in events, errors and telemetry. Random unless given. */
-  readonly requestId?: string | undefined
-  /** For this call only. It is not stored. */
-  readonly apiKey?: string | undefined
   /** Parameters that only one provider supports, by its name. They are merged into the body of the request. */
   readonly providerOptions?: ProviderOptions | undefined
   /** Yours. It is in the request, and is not sent to the provider. */
@@ -214,28 +242,34 @@ export interface RetryPolicy {
 export type RetryOption = 'default' | false | Partial<RetryPolicy>
 
 /** The call options that an engine may hold defaults for. A key is not among them. */
-export type CallDefaults = Omit<
-  CallOptions,
-  'model' | 'tools' | 'context' | 'retry' | 'signal' | 'requestId' | 'apiKey' | 'approvals'
->
+export interface CallDefaults
+  extends
+    SharedOptions,
+    ContextHooks,
+    Pick<CallSettings, 'responseFormat'>,
+    Pick<ToolsOption, 'toolChoice' | 'mode'> {}
 
 /** The options of an engine. All are optional; a call that needs a missing one fails with a typed error. */
-export interface EngineOptions extends CallDefaults {
-  /** Talks to the provider: `openai()`, `anthropic()`, `gemini()`, `fake({…})`, or your own. */
-  readonly adapter?: ChatAdapter | undefined
-  /** The model of every call that names none. Without it, the one that the adapter was made with. */
-  readonly model?: string | undefined
+export interface EngineOptions extends CallDefaults, EngineSettings {
   /** The tools of every call. A call may add to them. */
   readonly tools?: readonly Tool[] | undefined
-  /** For `generateImage`, `editImage` and `imageVariations`. */
-  readonly imageAdapter?: ImageAdapter | undefined
-  /** The model of image calls. It does not fall back to `model`. */
-  readonly imageModel?: string | undefined
   /**
    * Passed to tool handlers. Its members may be anything: a database handle, a logger, the current user. It is a plain object, because
    * contexts are merged member by member: an instance of a class is refused when the engine is made; make it a member.
    */
   readonly context?: object | undefined
+}
+
+/** The options that only an engine has, except its tools and its context. */
+interface EngineSettings {
+  /** Talks to the provider: `openai()`, `anthropic()`, `gemini()`, `fake({…})`, or your own. */
+  readonly adapter?: ChatAdapter | undefined
+  /** The model of every call that names none. Without it, the one that the adapter was made with. */
+  readonly model?: string | undefined
+  /** For `generateImage`, `editImage` and `imageVariations`. */
+  readonly imageAdapter?: ImageAdapter | undefined
+  /** The model of image calls. It does not fall back to `model`. */
+  readonly imageModel?: string | undefined
   /** When calls are retried: three attempts by default; `false` turns retries off. */
   readonly retry?: RetryOption | undefined
   /** A function, for many tenants, or a record. Neither is visible on the engine. */
@@ -250,10 +284,17 @@ export interface EngineOptions extends CallDefaults {
   readonly toolResultEncoder?: ToolResultEncoder | undefined
 }
 
+/** Whether tools run by themselves. */
+export type ToolMode = 'auto' | 'manual'
+
+/** A mode, or the name of one of the tools. */
+type ChoiceOf<Types extends ToolTypes> = 'auto' | 'none' | 'required' | NameOf<Types>
+
 /** The options of an engine with these tools and this context, which must have what the tools need. */
 export type EngineOptionsFor<Tools extends readonly Tool[], Context> = TypedOptions<
   Tools,
-  NoInfer<Context>
+  NoInfer<Context>,
+  never
 > &
   (unknown extends NeedsOf<Tools>
     ? { readonly context?: Context | undefined }
@@ -264,7 +305,8 @@ export type OverridesFor<
   Has extends object,
   Tools extends readonly Tool[],
   Context extends object,
-> = TypedOptions<Tools, NoInfer<Merged<Has, Context>>> & {
+  Types extends ToolTypes = ToolTypes,
+> = TypedOptions<Tools, NoInfer<Merged<Has, Context>>, Types> & {
   readonly context?: Context | undefined
 } & (object extends Has
     ? unknown
@@ -280,15 +322,15 @@ export type Merged<Has, Context> = [keyof Context] extends [never]
     : Omit<Has, keyof Context> & Context
 
 /** The options of an engine, except its context, with hooks that know the context. */
-type TypedOptions<Tools extends readonly Tool[], Context> = Omit<
-  EngineOptions,
-  'tools' | 'context' | 'instructions' | 'approve' | 'prepareStep'
-> & {
+interface TypedOptions<Tools extends readonly Tool[], Context, Types extends ToolTypes>
+  extends
+    EngineSettings,
+    SharedOptions,
+    // A hook that was written for any context fits, too.
+    ContextHooks<Context>,
+    Pick<CallDefaults, 'responseFormat' | 'mode'> {
   readonly tools?: Tools | undefined
-  readonly instructions?: Instructions<Context> | undefined
-  // A hook that was written for any context fits, too.
-  readonly approve?: ApprovePolicy<EngineContext & Context> | undefined
-  readonly prepareStep?: PrepareStep<EngineContext & Context> | undefined
+  readonly toolChoice?: ChoiceOf<NoInfer<Types | TypesOf<Tools>>> | undefined
 }
 
 /** The inside of an engine. Only the library reads it. */

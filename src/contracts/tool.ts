@@ -2,7 +2,8 @@ import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { FilePart, ImagePart, Part, TextPart, ToolCall } from '../types/message.ts'
 import type { ToolSpec } from '../types/request.ts'
 import type { StandardSchema } from '../types/standard-schema.ts'
-import type { Engine, EngineContext } from './engine.ts'
+import type { ToolTypes } from '../types/tool-types.ts'
+import type { Engine, EngineContext, toolTypes } from './engine.ts'
 
 /**
  * What a handler gets beside its arguments.
@@ -42,9 +43,9 @@ export interface HandlerOptions<Needs extends object = EngineContext> {
  *
  * If it throws, the model gets the error as one short sentence.
  */
-export type ToolHandler<Args = JsonObject, Needs extends object = object> = {
+export type ToolHandler<Args = JsonObject, Needs extends object = object, Result = unknown> = {
   // A method's parameter is compared both ways, so a list may hold tools with different arguments.
-  bivarianceHack(args: Args, options: HandlerOptions<Needs>): unknown
+  bivarianceHack(args: Args, options: HandlerOptions<Needs>): Result
 }['bivarianceHack']
 
 /** Whether a call with these arguments waits for approval. If it throws, the call waits. */
@@ -52,8 +53,17 @@ export type NeedsApproval<Args = JsonObject, Needs extends object = EngineContex
   bivarianceHack(args: Args, options: { readonly context: Needs }): boolean | Promise<boolean>
 }['bivarianceHack']
 
-/** A tool: what the model sees, and what runs. Made by `tool({…})`. */
-export interface Tool<Args = JsonObject, Needs extends object = object> extends ToolSpec {
+/**
+ * A tool: what the model sees, and what runs. Made by `tool({…})`. `Types` is what is known about its calls: events and results narrow
+ * by it. Every tool is a plain `Tool`, of which nothing is known.
+ */
+export interface Tool<
+  Args = JsonObject,
+  Needs extends object = object,
+  Types extends ToolTypes = ToolTypes,
+> extends ToolSpec {
+  readonly name: Types['name']
+  readonly [toolTypes]?: Types
   /** The schema of the library that the tool was made with; it validates and types the arguments. */
   readonly input?: StandardSchema<unknown, Args>
   readonly handler?: ToolHandler<Args, Needs>
@@ -82,6 +92,12 @@ export type NeedsOf<Tools extends readonly Tool[]> = (
   ? All
   : unknown
 
+/** What is known about the calls of the tools of a list. */
+export type TypesOf<Tools extends readonly Tool[]> = Exclude<
+  Tools[number][typeof toolTypes],
+  undefined
+>
+
 /** Runs a tool's handler. The default calls `tool.handler(args, options)`. */
 export type ToolExecutor = (tool: Tool, args: JsonObject, options: HandlerOptions) => unknown
 
@@ -92,21 +108,30 @@ export type ToolResultEncoder = (value: unknown) => string
 export const outcomeBrand: unique symbol = Symbol.for('allm-ts.outcome')
 
 /** What a handler may return instead of a value. Made by `askUser`, `halt`, `fail` and `content`. */
-export type HandlerOutcome =
-  | {
-      readonly [outcomeBrand]: true
-      readonly type: 'ask_user'
-      readonly question: string
-      readonly options: JsonObject
-    }
-  | {
-      readonly [outcomeBrand]: true
-      readonly type: 'halt'
-      readonly reason: string
-      readonly result: unknown
-    }
-  | { readonly [outcomeBrand]: true; readonly type: 'fail'; readonly reason: JsonValue }
-  | ContentOutcome
+export type HandlerOutcome = AskOutcome | HaltOutcome | FailOutcome | ContentOutcome
+
+/** A question to the user. Made by `askUser`. */
+export interface AskOutcome {
+  readonly [outcomeBrand]: true
+  readonly type: 'ask_user'
+  readonly question: string
+  readonly options: JsonObject
+}
+
+/** The end of the loop, with a result. Made by `halt`. */
+export interface HaltOutcome<Result = unknown> {
+  readonly [outcomeBrand]: true
+  readonly type: 'halt'
+  readonly reason: string
+  readonly result: Result
+}
+
+/** A failure that the model reads. Made by `fail`. */
+export interface FailOutcome {
+  readonly [outcomeBrand]: true
+  readonly type: 'fail'
+  readonly reason: JsonValue
+}
 
 /** A result that is made of parts: texts, images and files. Made by `content`. */
 export interface ContentOutcome {
@@ -117,3 +142,35 @@ export interface ContentOutcome {
 
 /** What a tool may answer with. */
 export type ResultPart = TextPart | ImagePart | FilePart
+
+/**
+ * What `tool_execution_completed` has as `ok` for what a handler returns: the value as JSON, `null` for nothing and for a question, the
+ * result of `halt`, the parts of `content`. A failure has none. A value that the compiler does not know as JSON is any `JsonValue`.
+ */
+export type ResultOf<Returned> =
+  Returned extends Promise<infer Value>
+    ? JsonOf<Value>
+    : Returned extends PromiseLike<unknown>
+      ? JsonValue
+      : JsonOf<Returned>
+
+type JsonOf<Value> = Value extends JsonValue
+  ? Value
+  : Value extends void
+    ? null
+    : Value extends { readonly [outcomeBrand]: true }
+      ? OfOutcome<Value>
+      : Value extends object
+        ? // An interface is no JSON object, and its members may be one.
+          { readonly [Key in keyof Value]: Value[Key] } extends infer Plain extends JsonObject
+          ? Plain
+          : JsonValue
+        : JsonValue
+
+type OfOutcome<Outcome> = Outcome extends AskOutcome
+  ? null
+  : Outcome extends HaltOutcome<infer Result>
+    ? JsonOf<Result>
+    : Outcome extends FailOutcome
+      ? never
+      : JsonValue

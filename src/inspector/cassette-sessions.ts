@@ -9,6 +9,7 @@ import { memoryStore } from '../stores/memory-store.ts'
 import { cassetteVersion, type Cassette } from '../testing/cassette.ts'
 import { recordedRuns, type RecordedRun } from '../testing/recorded-runs.ts'
 import type { ModelRequest } from '../types/request.ts'
+import type { Session } from '../types/session.ts'
 import { playedTools } from './fork-engine.ts'
 import { toolsIn } from './recording.ts'
 
@@ -20,12 +21,12 @@ export async function cassetteRuns(cassette: Cassette, name: string): Promise<Ru
   const engines = new Map<string, Engine>()
   const store = memoryStore()
   const none = createEngine()
-  const runs = createRuns({
-    engine: ({ id }) => engines.get(id) ?? none,
+  const options = {
+    engine: ({ id }: Session) => engines.get(id) ?? none,
     store,
-    clock: hastyClock,
     keepEventsMs: Number.MAX_SAFE_INTEGER,
-  })
+  }
+  const runs = createRuns({ ...options, clock: hastyClock })
   const all = recordedRuns(cassette)
   for (const [index, run] of all.entries()) {
     const id = all.length === 1 ? name : `${name}-${index + 1}`
@@ -38,7 +39,8 @@ export async function cassetteRuns(cassette: Cassette, name: string): Promise<Ru
       await runs.wait(id)
     }
   }
-  return runs
+  await runs.close()
+  return createRuns(options)
 }
 
 /** A recording is played without its waits. */

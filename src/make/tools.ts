@@ -1,9 +1,12 @@
 import type { EngineContext } from '../contracts/engine.ts'
 import {
   outcomeBrand,
+  type AskOutcome,
   type ContentOutcome,
-  type HandlerOutcome,
+  type FailOutcome,
+  type HaltOutcome,
   type NeedsApproval,
+  type ResultOf,
   type ResultPart,
   type Tool,
   type ToolHandler,
@@ -32,6 +35,7 @@ import {
   type SchemaOutput,
   type StandardSchema,
 } from '../types/standard-schema.ts'
+import type { ToolTypes } from '../types/tool-types.ts'
 import { typeIssues } from './sniff.ts'
 
 /** Marks a type argument that was not given, so that the schema says the type. */
@@ -48,9 +52,31 @@ type ToolArgs<Args, Schema> = [Args] extends [Inferred]
   : Args
 
 /** The type of the tool: it has the type of its arguments only if that is JSON, so that every tool fits a list of tools. */
-type MadeTool<Args, Needs extends object> = Args extends JsonObject
-  ? Tool<Args, Needs>
-  : Tool<JsonObject, Needs>
+type MadeTool<Args, Needs extends object, Types extends ToolTypes> = Args extends JsonObject
+  ? Tool<Args, Needs, Types>
+  : Tool<JsonObject, Needs, Types>
+
+/** The arguments as the model writes them, which is before a schema of a library changes them. */
+type WrittenArgs<Args, Schema> = (
+  [Args] extends [Inferred]
+    ? Schema extends StandardSchema
+      ? SchemaInput<Schema>
+      : ToolArgs<Args, Schema>
+    : Args
+) extends infer Written
+  ? Written extends JsonObject
+    ? Written
+    : Parsed<Written> extends infer Each extends JsonObject
+      ? Each
+      : JsonObject
+  : never
+
+/** A type as JSON that was parsed gives it: a member that may be `undefined` is absent instead, and what is no JSON is any value. */
+type Parsed<Value> = Value extends string | number | boolean | null
+  ? Value
+  : Value extends object
+    ? { readonly [Key in keyof Value]: Parsed<Exclude<Value[Key], undefined>> }
+    : JsonValue
 
 /** The same type, from which nothing is inferred: a list of tools says nothing about what one of them needs. */
 type Settled<Needs extends object> = [Needs][Needs extends unknown ? 0 : never]
@@ -66,9 +92,15 @@ type NeedsObject<Schema> =
       : 'the arguments of a tool are an object: put the value into a property of one'
 
 /** The options of `tool`. */
-interface ToolOptions<Args, Needs extends object, Schema extends AnySchema> {
+interface ToolOptions<
+  Args,
+  Needs extends object,
+  Schema extends AnySchema,
+  Name extends string,
+  Returned,
+> {
   /** 1 to 64 letters, digits, `_` or `-`; not `auto`, `none` or `required`. */
-  readonly name: string
+  readonly name: Name
   /** What the tool does and when to use it, written for the model. */
   readonly description: string
   /** The schema of the arguments: JSON Schema, or a schema of Zod, Valibot or ArkType, which also types and validates them. */
@@ -77,7 +109,7 @@ interface ToolOptions<Args, Needs extends object, Schema extends AnySchema> {
    * The code. A tool without a handler is run by the engine's `toolExecutor`. Without one its calls fail, and the model is told so,
    * unless the caller answers them: `manual` here, or the option `mode: 'manual'`.
    */
-  readonly handler?: ToolHandler<ToolArgs<Args, Schema>, Needs> | undefined
+  readonly handler?: ToolHandler<ToolArgs<Args, Schema>, Needs, Returned> | undefined
   /** The caller answers calls of this tool; the loop stops for them. */
   readonly manual?: boolean | undefined
   /**
@@ -99,7 +131,9 @@ interface ToolOptions<Args, Needs extends object, Schema extends AnySchema> {
   readonly providerOptions?: ToolSpec['providerOptions'] | undefined
 }
 
-const toolOptionKeys = /* @__PURE__ */ keysOf<ToolOptions<JsonObject, object, AnySchema>>({
+const toolOptionKeys = /* @__PURE__ */ keysOf<
+  ToolOptions<JsonObject, object, AnySchema, string, unknown>
+>({
   name: true,
   description: true,
   schema: true,
@@ -118,6 +152,9 @@ const toolOptionKeys = /* @__PURE__ */ keysOf<ToolOptions<JsonObject, object, An
  * A tool: what the model sees, and what runs. The handler's arguments are typed by the schema, or by `tool<Args>({…})`. What the
  * handler needs of the context is the type of its second parameter, `HandlerOptions<{ db: Db }>`, or `tool<Args, { db: Db }>`.
  *
+ * The tool also has its name, its arguments and what its handler returns in its type, so that the events and results of an engine narrow
+ * by the name. With a type argument, as in `tool<Args>({…})`, the compiler infers none of them.
+ *
  * An invalid name, an unknown key, a schema that cannot be converted to JSON Schema and one whose values need not be objects
  * are refused here.
  */
@@ -125,7 +162,15 @@ export function tool<
   Args = Inferred,
   Needs extends object = EngineContext,
   const Schema extends AnySchema = AnySchema,
->(options: ToolOptions<Args, Needs, Schema>): MadeTool<ToolArgs<Args, Schema>, Settled<Needs>> {
+  Name extends string = string,
+  Returned = unknown,
+>(
+  options: ToolOptions<Args, Needs, Schema, Name, Returned>,
+): MadeTool<
+  ToolArgs<Args, Schema>,
+  Settled<Needs>,
+  ToolTypes<Name, WrittenArgs<Args, Schema>, ResultOf<Returned>>
+> {
   assertOptions('invalid_tool', options, toolOptionKeys)
   type Typed = ToolArgs<Args, Schema>
   const { schema, manual = false, compact = false, idempotent = false, ...rest } = options
@@ -136,7 +181,8 @@ export function tool<
   }
   // The schema is what types the arguments.
   const input = isStandardSchema(schema) ? (schema as StandardSchema<unknown, Typed>) : undefined
-  const made = defined<Tool<Typed, Needs>>({
+  type Types = ToolTypes<Name, WrittenArgs<Args, Schema>, ResultOf<Returned>>
+  const made = defined<Tool<Typed, Needs, Types>>({
     ...rest,
     schema: json,
     input,
@@ -146,7 +192,7 @@ export function tool<
   })
   assertValid('invalid_tool', validateTool(made))
   // Arguments that are not JSON are typed for the handler alone.
-  return made as MadeTool<Typed, Settled<Needs>>
+  return made as MadeTool<Typed, Settled<Needs>, Types>
 }
 
 /** The part of a tool that a model sees, as plain data. */
@@ -163,7 +209,7 @@ export function toToolSpec(from: ToolSpec): ToolSpec {
  * The other options are for the code that shows the question: choices, a placeholder, or anything else. A question is not an
  * approval: the handler has run already. Use `needsApproval` for a call that must not run before somebody agrees.
  */
-export function askUser(question: string, options: JsonObject = {}): HandlerOutcome {
+export function askUser(question: string, options: JsonObject = {}): AskOutcome {
   assertValid(
     'invalid_options',
     join(within('question', someText(question)), within('options', jsonObject(options))),
@@ -172,13 +218,15 @@ export function askUser(question: string, options: JsonObject = {}): HandlerOutc
 }
 
 /** Returned by a handler to end the loop with a result. `reason` is yours; a reason of the loop itself is refused when the tool runs. */
-export function halt(reason: string, result: unknown = null): HandlerOutcome {
+export function halt(reason: string): HaltOutcome<null>
+export function halt<Result>(reason: string, result: Result): HaltOutcome<Result>
+export function halt(reason: string, result: unknown = null): HaltOutcome {
   assertValid('invalid_options', within('reason', someText(reason)))
   return { [outcomeBrand]: true, type: 'halt', reason, result }
 }
 
 /** Returned by a handler to report a failure without throwing. The model reads the reason. */
-export function fail(reason: JsonValue): HandlerOutcome {
+export function fail(reason: JsonValue): FailOutcome {
   assertValid('invalid_options', within('reason', json(reason)))
   return { [outcomeBrand]: true, type: 'fail', reason }
 }

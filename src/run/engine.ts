@@ -7,24 +7,26 @@ import type {
   Merged,
   OverridesFor,
 } from '../contracts/options.ts'
-import type { NeedsOf, Tool } from '../contracts/tool.ts'
+import type { NeedsOf, Tool, TypesOf } from '../contracts/tool.ts'
 import { systemClock } from '../core/clock.ts'
 import { randomId } from '../core/ids.ts'
 import type { KeySource } from '../core/keys.ts'
 import { assertValid } from '../schema/checks.ts'
 import { validateEngineOptions } from '../schema/options.ts'
 import { defined } from '../types/guards.ts'
+import type { ToolTypes, WithTools } from '../types/tool-types.ts'
 import { engineParts, mergeByName } from './context.ts'
 
 /**
  * Makes an engine: an adapter, tools, and defaults for any call option. It is frozen and can be shared by any number of calls.
  *
- * What its tools need of the context must be there: an engine that lacks it does not compile. Unknown options throw a `ValidationError` that names them. A key is never part of an engine; `keys` says where to find one.
+ * What its tools need of the context must be there: an engine that lacks it does not compile. It knows its tools: the events and results
+ * of its runs narrow by the names of the tools, and `toolChoice` takes no other name. Unknown options throw a `ValidationError` that names them. A key is never part of an engine; `keys` says where to find one.
  */
 export function createEngine<
   const Tools extends readonly Tool[] = readonly Tool[],
   Context extends object & NeedsOf<Tools> = EngineContext & NeedsOf<Tools>,
->(options?: EngineOptionsFor<Tools, Context>): Engine<Context>
+>(options?: EngineOptionsFor<Tools, Context>): Engine<Context, TypesOf<Tools>>
 export function createEngine(options: EngineOptions = {}): Engine {
   assertValid('invalid_options', validateEngineOptions(options))
   const {
@@ -80,9 +82,13 @@ function withoutInside(parts: EngineParts): EngineParts {
  */
 export function extendEngine<
   Has extends object,
-  const Tools extends readonly Tool[] = readonly Tool[],
+  const Tools extends readonly Tool[] = readonly [],
   Context extends object = object,
->(engine: Engine<Has>, overrides: OverridesFor<Has, Tools, Context>): Engine<Merged<Has, Context>>
+  Types extends ToolTypes = ToolTypes,
+>(
+  engine: Engine<Has, Types>,
+  overrides: OverridesFor<Has, Tools, Context, Types>,
+): Engine<Merged<Has, Context>, WithTools<Types, TypesOf<Tools>>>
 export function extendEngine(engine: Engine, overrides: EngineOptions): Engine {
   assertValid('invalid_options', validateEngineOptions(overrides))
   const { defaults, tools, context, parentSpanId, ...parts } = engineParts(engine)

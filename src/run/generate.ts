@@ -1,5 +1,6 @@
 import type { Engine } from '../contracts/engine.ts'
-import type { CallOptions } from '../contracts/options.ts'
+import type { CallOptions, ToolMode } from '../contracts/options.ts'
+import type { Tool } from '../contracts/tool.ts'
 import { span, type Span } from '../core/telemetry.ts'
 import { ValidationError, type AllmError } from '../errors/errors.ts'
 import { assertOptions, describe } from '../schema/checks.ts'
@@ -8,6 +9,7 @@ import { toMessages, type MessagesInput } from '../types/message.ts'
 import { requestKeys, type ModelRequest } from '../types/request.ts'
 import { addUsage, type ModelResponse, type Usage } from '../types/response.ts'
 import type { StandardSchema } from '../types/standard-schema.ts'
+import type { ToolTypes } from '../types/tool-types.ts'
 import {
   createCollector,
   failureOf,
@@ -50,10 +52,16 @@ type FoldedResult = ModelResponse & { readonly output?: unknown }
  * It rejects when the call fails, before or after the first event; the error's `partial` is the response so far. With a
  * schema as `responseFormat`, an answer that does not match rejects with a `ValidationError` that keeps the response too.
  */
-export async function generate<Format extends AnyFormat = undefined>(
-  engine: Engine,
+export async function generate<
+  Format extends AnyFormat = undefined,
+  Types extends ToolTypes = ToolTypes,
+  const Added extends readonly Tool[] = readonly [],
+  // The same type parameters as those of `chat`, so that a value that is either function can be called.
+  Mode extends ToolMode = 'auto',
+>(
+  engine: Engine<object, Types>,
   input: RequestInput,
-  options?: OptionsWith<Format>,
+  options?: OptionsWith<Format, Types, Added, Mode>,
 ): Promise<GenerateResult<Format>> {
   const call = prepareCall(engine, input, plainOptions(options))
   const { run } = call
@@ -68,10 +76,16 @@ export async function generate<Format extends AnyFormat = undefined>(
 }
 
 /** Makes one model call and emits its events as they arrive. Tools are offered but not run. */
-export function streamGenerate<Format extends AnyFormat = undefined>(
-  engine: Engine,
+export function streamGenerate<
+  Format extends AnyFormat = undefined,
+  Types extends ToolTypes = ToolTypes,
+  const Added extends readonly Tool[] = readonly [],
+  // The same type parameters as those of `chat`, so that a value that is either function can be called.
+  Mode extends ToolMode = 'auto',
+>(
+  engine: Engine<object, Types>,
   input: RequestInput,
-  options?: OptionsWith<Format>,
+  options?: OptionsWith<Format, Types, Added, Mode>,
 ): RunStream<GenerateResult<Format>> {
   const call = prepareCall(engine, input, plainOptions(options))
   const stream: RunStream = runStream(call.run, callFold(call), {

@@ -1,4 +1,11 @@
-import type { CallOptions, FormatOption } from '../contracts/options.ts'
+import type {
+  CallOptions,
+  BaseOptions,
+  FormatOption,
+  ToolMode,
+  ToolsOption,
+} from '../contracts/options.ts'
+import type { Tool } from '../contracts/tool.ts'
 import { ValidationError } from '../errors/errors.ts'
 import { json } from '../schema/checks.ts'
 import type { Issue } from '../types/error-data.ts'
@@ -12,6 +19,7 @@ import {
   type SchemaOutput,
   type StandardSchema,
 } from '../types/standard-schema.ts'
+import type { ToolTypes } from '../types/tool-types.ts'
 
 /** Added to a result whose format is a schema: the validated, typed answer. A format that may be absent leaves it absent. */
 export type WithOutput<Format> = undefined extends Format
@@ -27,18 +35,22 @@ type OutputOf<Format> = [Format] extends [never]
 /** What may be given as a format. Of a schema that does not provide its JSON Schema the compiler says how to add it. */
 export type AnyFormat = FormatOption | StandardSchema | undefined
 
-/** The options of a call, with the exact type of its format. */
-export type OptionsWith<Format> = Omit<CallOptions, 'responseFormat'> &
+/** The options of a call, with the exact type of its format, and of its tools. */
+export type OptionsWith<
+  Format,
+  Types extends ToolTypes = ToolTypes,
+  Added extends readonly Tool[] = readonly Tool[],
+  Mode extends ToolMode = ToolMode,
+> = BaseOptions &
+  ToolsOption<Types, Added, Mode> &
   (
     | { readonly responseFormat: Format & NeedsJsonSchema<Format> }
     | { readonly responseFormat?: undefined }
   )
 
-/** The same options without that type. The compiler cannot see that a format with its JSON Schema is a `FormatOption`. */
-export function plainOptions<Format>(
-  options: OptionsWith<Format> | undefined,
-): CallOptions | undefined {
-  return options as CallOptions | undefined
+/** The same options without those types. The compiler cannot see that a format with its JSON Schema is a `FormatOption`. */
+export function plainOptions(options: object | undefined): CallOptions | undefined {
+  return options
 }
 
 /** The schema of a format, if it is one. Only a schema validates. */

@@ -2,7 +2,7 @@ import type { RetryOption, RetryPolicy } from '../contracts/options.ts'
 import type { Clock } from '../core/clock.ts'
 import type { RetryPlan } from '../core/retry.ts'
 import { withoutPartial, type Span } from '../core/telemetry.ts'
-import { AdapterError, ImageAdapterError, StreamError } from '../errors/errors.ts'
+import { AdapterError, ImageAdapterError, isAllmError } from '../errors/errors.ts'
 import type { JsonObject } from '../types/json.ts'
 
 /** Three attempts, with waits from half a second doubling to thirty, for transient failures. */
@@ -31,11 +31,10 @@ export function retryPlan(option: RetryOption | undefined, context: RetryContext
     ...context,
     classify: (error) => {
       // An answer that ended before its first event is a network failure.
-      const cut = error instanceof StreamError && error.reason === 'truncated'
+      if (!isAllmError(error)) return { transient: false }
+      const cut = error.kind === 'stream' && error.reason === 'truncated'
       if (cut) return { transient: policy.retryOn.includes('network_error') }
-      if (!(error instanceof AdapterError || error instanceof ImageAdapterError)) {
-        return { transient: false }
-      }
+      if (error.kind !== 'adapter' && error.kind !== 'image_adapter') return { transient: false }
       const listed = policy.retryOn.some((reason) => reason === error.reason)
       return { transient: listed && error.retryable, retryAfterMs: error.retryAfterMs }
     },
@@ -64,13 +63,14 @@ function notRetried(
   why: string,
   facts: JsonObject = {},
 ): unknown {
-  if (!(error instanceof AdapterError || error instanceof ImageAdapterError)) return error
+  if (!isAllmError(error)) return error
+  if (error.kind !== 'adapter' && error.kind !== 'image_adapter') return error
   const message = `${error.message} (${why})`
   const { provider, status, requestId, cause, causes } = error
   const metadata = { ...error.metadata, ...facts }
   const known = { provider, status, requestId, metadata, cause, causes }
   const details = { ...known, retryAfterMs, retryable: true }
-  return error instanceof AdapterError
+  return error.kind === 'adapter'
     ? new AdapterError(error.reason, message, details)
     : new ImageAdapterError(error.reason, message, details)
 }

@@ -10,13 +10,16 @@ import { viewChecks, type ViewEvent, type ViewOptions } from './view-event.ts'
  *
  * Leaving early (`break`, `throw`, `return()`, `await using`) cancels the run and its HTTP request.
  */
-export interface RunStream<Result = unknown> extends AsyncIterable<StreamEvent> {
-  [Symbol.asyncIterator](): AsyncIterator<StreamEvent, void>
+export interface RunStream<
+  Result = unknown,
+  Event extends StreamEvent = StreamEvent,
+> extends AsyncIterable<Event> {
+  [Symbol.asyncIterator](): AsyncIterator<Event, void>
   /** Ends the run. Safe at any time, also when it is over or never started. */
   return(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
   /** The same events in batches: all that arrived together. The fast way to handle many events. */
-  batches(): AsyncIterable<Batch>
+  batches(): AsyncIterable<readonly Event[]>
   /**
    * What the call without `stream` gives, settled in the same way.
    *
@@ -26,7 +29,7 @@ export interface RunStream<Result = unknown> extends AsyncIterable<StreamEvent> 
    */
   readonly result: Promise<Result>
   /** The events as a Web stream. It is pulled, so a slow reader slows the run. */
-  toReadableStream(): ReadableStream<StreamEvent>
+  toReadableStream(): ReadableStream<Event>
   /**
    * The events as an HTTP response of server-sent events for a browser: numbered, one JSON object each.
    *

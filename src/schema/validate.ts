@@ -1,3 +1,4 @@
+import type { toolTypes } from '../contracts/engine.ts'
 import type { Tool } from '../contracts/tool.ts'
 import type { Issue } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
@@ -213,7 +214,7 @@ const specFields = { name: toolName, description: text, schema: jsonObject }
 
 const toolSpec = shapeOf<ToolSpec>(specFields, { strict: flag, ...partOptions })
 
-const tool = shapeOf<ToolSpec & Partial<Tool>>(specFields, {
+const tool = shapeOf<ToolSpec & Partial<Omit<Tool, typeof toolTypes>>>(specFields, {
   ...partOptions,
   strict: flag,
   input: must('a Standard Schema', isStandardSchema),

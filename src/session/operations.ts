@@ -1,8 +1,21 @@
-import { isChatOver, isStepOver, withOutput, type ChatResultOf } from '../chat/chat.ts'
+import {
+  isChatOver,
+  isStepOver,
+  withOutput,
+  type CallTypes,
+  type ChatResultOf,
+  type ManualCall,
+} from '../chat/chat.ts'
 import { limitAfterResults, loopSource } from '../chat/loop.ts'
 import { createLoop, toDecision, type LoopState } from '../chat/prepare.ts'
 import type { Engine } from '../contracts/engine.ts'
-import type { CallOptions, FormatOption } from '../contracts/options.ts'
+import type {
+  CallOptions,
+  CallSettings,
+  FormatOption,
+  ToolMode,
+  ToolsOption,
+} from '../contracts/options.ts'
 import type { Tool } from '../contracts/tool.ts'
 import {
   createCollector,
@@ -25,11 +38,12 @@ import { shownEvent } from '../run/view-event.ts'
 import { assertValid, within } from '../schema/checks.ts'
 import { checkArguments, disown } from '../tools/execute.ts'
 import type { Issue } from '../types/error-data.ts'
-import type { Batch } from '../types/events.ts'
+import type { Batch, StreamEvent, TypedEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
 import type { Part, ToolCall } from '../types/message.ts'
-import type { ChatOutcome, StepResult } from '../types/results.ts'
+import type { ChatOutcome, ChatResult, StepResult } from '../types/results.ts'
 import type { RunProgress, Session, SessionCommand } from '../types/session.ts'
+import type { ToolTypes } from '../types/tool-types.ts'
 import { applyCommand, awaiting, checked, replied, started, type SessionInput } from './changes.ts'
 import {
   afterResult,
@@ -45,13 +59,39 @@ import {
   type SessionResult,
 } from './reduce.ts'
 
-/** The result of a session's run. With a schema as `responseFormat`, a completed one has its validated, typed `output`. */
-export type SessionResultOf<Format> = SessionResult<ChatResultOf<Format>>
+/**
+ * The result of a session's run. With a schema as `responseFormat`, a completed one has its validated, typed `output`. Calls that wait
+ * narrow by the names of the tools that the run is known to have. A session that was started in manual mode stays in it: to have its
+ * calls as the model wrote them, say `mode: 'manual'` again.
+ */
+export type SessionResultOf<
+  Format,
+  Types extends ToolTypes = ToolTypes,
+  Mode extends ToolMode = 'auto',
+> = SessionResult<ChatResultOf<Format, Types, Mode>>
+
+/** The stream of a session's chat: its events and its result narrow by the names of the tools. */
+type ChatStream<Format, Types extends ToolTypes, Mode extends ToolMode> = SessionStream<
+  SessionResultOf<Format, Types, Mode>,
+  TypedEvent<Types, ManualCall<Types, Mode>>
+>
+
+/** The stream of a session's step. */
+type StepStream<Types extends ToolTypes, Mode extends ToolMode> = SessionStream<
+  StepResultOf<Types, Mode>,
+  TypedEvent<Types, ManualCall<Types, Mode>>
+>
+
+/** The result of one step of a session. */
+type StepResultOf<Types extends ToolTypes, Mode extends ToolMode> = SessionResult<
+  StepResult<ManualCall<Types, Mode>>
+>
 
 /** The options of a run that starts a session. */
-export interface StartOptions<
-  Format extends FormatOption = FormatOption,
-> extends CallOptions<Format> {
+export interface StartOptions<Format extends FormatOption = FormatOption>
+  extends CallOptions<Format>, StartId {}
+
+interface StartId {
   /** The id of the new session. Random unless given. */
   readonly id?: string | undefined
 }
@@ -62,20 +102,26 @@ export interface StartOptions<
  * Resolves also when a call fails: the session is then in status `error`, with everything received. Rejects only for
  * mistakes of the caller, before anything happened.
  */
-export async function start<Format extends FormatOption = FormatOption>(
-  engine: Engine,
+export async function start<
+  Format extends FormatOption = FormatOption,
+  Types extends ToolTypes = ToolTypes,
+  const Added extends readonly Tool[] = readonly [],
+  Mode extends ToolMode = 'auto',
+>(
+  engine: Engine<object, Types>,
   input: SessionInput,
-  options?: StartOptions<Format>,
-): Promise<SessionResultOf<Format>> {
+  options?: CallSettings<Format> & StartId & ToolsOption<Types, Added, Mode>,
+): Promise<SessionResultOf<Format, CallTypes<Types, Added>, Mode>> {
   engineParts(engine)
   const { id, ...rest } = options ?? {}
   return runChat(engine, started(input, id), rest)
 }
 
 /** The options of a run that the user's words start. */
-export interface ReplyOptions<
-  Format extends FormatOption = FormatOption,
-> extends CallOptions<Format> {
+export interface ReplyOptions<Format extends FormatOption = FormatOption>
+  extends CallOptions<Format>, ReplyTo {}
+
+interface ReplyTo {
   /** The call whose question the words answer (`pendingToolCallId`). If that question is not the open one, the reply is refused. */
   readonly toolCallId?: string | undefined
 }
@@ -84,76 +130,111 @@ export interface ReplyOptions<
  * Adds the user's words and runs the loop. If a question is open, they answer the first one; the loop runs when nothing is pending any more.
  * Otherwise they are a user message, also while calls or approvals are pending.
  */
-export async function reply<Format extends FormatOption = FormatOption>(
-  engine: Engine,
+export async function reply<
+  Format extends FormatOption = FormatOption,
+  Types extends ToolTypes = ToolTypes,
+  const Added extends readonly Tool[] = readonly [],
+  Mode extends ToolMode = 'auto',
+>(
+  engine: Engine<object, Types>,
   session: Session,
   text: string | readonly Part[],
-  options?: ReplyOptions<Format>,
-): Promise<SessionResultOf<Format>> {
+  options?: CallSettings<Format> & ReplyTo & ToolsOption<Types, Added, Mode>,
+): Promise<SessionResultOf<Format, CallTypes<Types, Added>, Mode>> {
   engineParts(engine)
   const { toolCallId, ...rest } = options ?? {}
   return goOn(engine, replied(session, text, toolCallId), rest)
 }
 
 /** Goes on without new input: after tool results were submitted, after an error, or from the point where a run was cut. */
-export async function resume<Format extends FormatOption = FormatOption>(
-  engine: Engine,
+export async function resume<
+  Format extends FormatOption = FormatOption,
+  Types extends ToolTypes = ToolTypes,
+  const Added extends readonly Tool[] = readonly [],
+  Mode extends ToolMode = 'auto',
+>(
+  engine: Engine<object, Types>,
   session: Session,
-  options?: CallOptions<Format>,
-): Promise<SessionResultOf<Format>> {
+  options?: CallSettings<Format> & ToolsOption<Types, Added, Mode>,
+): Promise<SessionResultOf<Format, CallTypes<Types, Added>, Mode>> {
   engineParts(engine)
   return goOn(engine, checked(session, 'resume'), options)
 }
 
 /** Runs one step: a model call and its tools. A session that is not done is idle afterwards, for the next step. */
-export async function step(
-  engine: Engine,
+export async function step<
+  Format extends FormatOption = FormatOption,
+  Types extends ToolTypes = ToolTypes,
+  const Added extends readonly Tool[] = readonly [],
+  Mode extends ToolMode = 'auto',
+>(
+  engine: Engine<object, Types>,
   session: Session,
-  options?: CallOptions,
-): Promise<SessionResult<StepResult>> {
+  options?: CallSettings<Format> & ToolsOption<Types, Added, Mode>,
+): Promise<StepResultOf<CallTypes<Types, Added>, Mode>> {
   const prepared = prepareStep(engine, session, options)
   return drained(loopSource(prepared.loop), stepFold(prepared))
 }
 
 /** `start` as a stream of events. */
-export function streamStart<Format extends FormatOption = FormatOption>(
-  engine: Engine,
+export function streamStart<
+  Format extends FormatOption = FormatOption,
+  Types extends ToolTypes = ToolTypes,
+  const Added extends readonly Tool[] = readonly [],
+  Mode extends ToolMode = 'auto',
+>(
+  engine: Engine<object, Types>,
   input: SessionInput,
-  options?: StartOptions<Format>,
-): SessionStream<SessionResultOf<Format>> {
+  options?: CallSettings<Format> & StartId & ToolsOption<Types, Added, Mode>,
+): ChatStream<Format, CallTypes<Types, Added>, Mode> {
   engineParts(engine)
   const { id, ...rest } = options ?? {}
   return chatStream(prepare(engine, started(input, id), 'chat', rest))
 }
 
 /** `reply` as a stream of events. */
-export function streamReply<Format extends FormatOption = FormatOption>(
-  engine: Engine,
+export function streamReply<
+  Format extends FormatOption = FormatOption,
+  Types extends ToolTypes = ToolTypes,
+  const Added extends readonly Tool[] = readonly [],
+  Mode extends ToolMode = 'auto',
+>(
+  engine: Engine<object, Types>,
   session: Session,
   text: string | readonly Part[],
-  options?: ReplyOptions<Format>,
-): SessionStream<SessionResultOf<Format>> {
+  options?: CallSettings<Format> & ReplyTo & ToolsOption<Types, Added, Mode>,
+): ChatStream<Format, CallTypes<Types, Added>, Mode> {
   engineParts(engine)
   const { toolCallId, ...rest } = options ?? {}
   return streamOn(engine, replied(session, text, toolCallId), rest)
 }
 
 /** `resume` as a stream of events. */
-export function streamResume<Format extends FormatOption = FormatOption>(
-  engine: Engine,
+export function streamResume<
+  Format extends FormatOption = FormatOption,
+  Types extends ToolTypes = ToolTypes,
+  const Added extends readonly Tool[] = readonly [],
+  Mode extends ToolMode = 'auto',
+>(
+  engine: Engine<object, Types>,
   session: Session,
-  options?: CallOptions<Format>,
-): SessionStream<SessionResultOf<Format>> {
+  options?: CallSettings<Format> & ToolsOption<Types, Added, Mode>,
+): ChatStream<Format, CallTypes<Types, Added>, Mode> {
   engineParts(engine)
   return streamOn(engine, checked(session, 'resume'), options)
 }
 
 /** `step` as a stream of events. */
-export function streamStep(
-  engine: Engine,
+export function streamStep<
+  Format extends FormatOption = FormatOption,
+  Types extends ToolTypes = ToolTypes,
+  const Added extends readonly Tool[] = readonly [],
+  Mode extends ToolMode = 'auto',
+>(
+  engine: Engine<object, Types>,
   session: Session,
-  options?: CallOptions,
-): SessionStream<SessionResult<StepResult>> {
+  options?: CallSettings<Format> & ToolsOption<Types, Added, Mode>,
+): StepStream<CallTypes<Types, Added>, Mode> {
   const prepared = prepareStep(engine, session, options)
   const base = (): Session => tracedBase(prepared)
   const { loop } = prepared
@@ -167,12 +248,17 @@ export function streamStep(
  * Arguments of an approval that do not match the schema of the tool throw a `ValidationError`, and the call waits on. (A schema that
  * answers with a promise is asked when the call runs.)
  */
-export function streamNext<Format extends FormatOption = FormatOption>(
-  engine: Engine,
+export function streamNext<
+  Format extends FormatOption = FormatOption,
+  Types extends ToolTypes = ToolTypes,
+  const Added extends readonly Tool[] = readonly [],
+  Mode extends ToolMode = 'auto',
+>(
+  engine: Engine<object, Types>,
   session: Session,
   command?: SessionCommand,
-  options?: CallOptions<Format>,
-): SessionStream<SessionResultOf<Format>> {
+  options?: CallSettings<Format> & ToolsOption<Types, Added, Mode>,
+): ChatStream<Format, CallTypes<Types, Added>, Mode> {
   engineParts(engine)
   const next = command === undefined ? session : applyCommand(session, command)
   if (command?.type === 'approve') refuseArguments(engine, session, command, options)
@@ -247,24 +333,24 @@ function hasResults(session: Session): boolean {
 }
 
 /** Runs the loop, unless the session waits for somebody. */
-function goOn<Format>(
+function goOn<Result extends ChatResult>(
   engine: Engine,
   session: Session,
   options?: CallOptions,
-): Promise<SessionResultOf<Format>> {
+): Promise<SessionResult<Result>> {
   const from = withManualCalls(engine, session, options)
-  return waits(from) ? drained(...resting<Format>(from)) : runChat(engine, from, options)
+  return waits(from) ? drained(...resting<Result>(from)) : runChat(engine, from, options)
 }
 
 /** `goOn` as a stream of events. */
-function streamOn<Format>(
+function streamOn<Result extends ChatResult, Event extends StreamEvent>(
   engine: Engine,
   session: Session,
   options?: CallOptions,
-): SessionStream<SessionResultOf<Format>> {
+): SessionStream<SessionResult<Result>, Event> {
   const from = withManualCalls(engine, session, options)
   return waits(from)
-    ? withSession(() => from, ...resting<Format>(from))
+    ? withSession(() => from, ...resting<Result>(from))
     : chatStream(prepare(engine, from, 'chat', options))
 }
 
@@ -297,17 +383,17 @@ function withManualCalls(engine: Engine, session: Session, options?: CallOptions
 }
 
 /** Runs the loop from where a session is. A call that fails gives the session in status `error` and does not reject. */
-function runChat<Format>(
+function runChat<Result extends ChatResult>(
   engine: Engine,
   session: Session,
   options?: CallOptions,
-): Promise<SessionResultOf<Format>> {
+): Promise<SessionResult<Result>> {
   const prepared = prepare(engine, session, 'chat', options)
-  return drained(loopSource(prepared.loop), chatFold<Format>(prepared))
+  return drained(loopSource(prepared.loop), chatFold<Result>(prepared))
 }
 
 /** What comes of a session's chat. */
-function chatFold<Format>(prepared: Prepared): RunFold<SessionResultOf<Format>> {
+function chatFold<Result extends ChatResult>(prepared: Prepared): RunFold<SessionResult<Result>> {
   const { loop } = prepared
   return {
     state: loop.state,
@@ -316,13 +402,14 @@ function chatFold<Format>(prepared: Prepared): RunFold<SessionResultOf<Format>> 
     settle(end, state) {
       const last = stateAfter(end, state)
       const session = afterResult(snapshot(tracedBase(prepared), last))
-      return { session, result: withOutput(loop, toChatResult(last)) }
+      // The schema declares the type of the output, and the tools declare those of their calls.
+      return { session, result: withOutput(loop, toChatResult(last)) as Result }
     },
   }
 }
 
 /** What comes of a session's step. */
-function stepFold(prepared: Prepared): RunFold<SessionResult<StepResult>> {
+function stepFold<Result extends StepResult>(prepared: Prepared): RunFold<SessionResult<Result>> {
   return {
     state: prepared.loop.state,
     add: foldEvent,
@@ -331,7 +418,8 @@ function stepFold(prepared: Prepared): RunFold<SessionResult<StepResult>> {
       const last = stateAfter(end, state)
       // A step tells the usage of its own answer only.
       const session = afterResult(snapshot(tracedBase(prepared), last), last.spent)
-      return { session, result: toStepResult(last) }
+      // The types of the tools say what its calls are known to have.
+      return { session, result: toStepResult(last) as Result }
     },
   }
 }
@@ -349,7 +437,10 @@ function stateAfter(end: RunEnd | undefined, state: Collector): Collector {
 }
 
 /** A session's run as a stream of events. Its `result` is the session and the result of the run, also after a failure or `break`. */
-export interface SessionStream<Result = SessionResult<unknown>> extends RunStream<Result> {
+export interface SessionStream<
+  Result = SessionResult<unknown>,
+  Event extends StreamEvent = StreamEvent,
+> extends RunStream<Result, Event> {
   /**
    * The session as of the last event that was delivered, the user's input included from the start. Saving it after
    * every event makes the run resumable at every event. It is built when it is read.
@@ -357,20 +448,22 @@ export interface SessionStream<Result = SessionResult<unknown>> extends RunStrea
   readonly session: Session
 }
 
-function chatStream<Format>(prepared: Prepared): SessionStream<SessionResultOf<Format>> {
+function chatStream<Result extends ChatResult, Event extends StreamEvent>(
+  prepared: Prepared,
+): SessionStream<SessionResult<Result>, Event> {
   const base = (): Session => tracedBase(prepared)
   const { loop } = prepared
-  const fold = chatFold<Format>(prepared)
+  const fold = chatFold<Result>(prepared)
   return withSession(base, loopSource(loop), fold, keepEvent(loop.context))
 }
 
 /** Adds the session to a stream of its events. Once the result of the stream was read, it is the session of that result. */
-function withSession<Result extends SessionResult<unknown>>(
+function withSession<Result extends SessionResult<unknown>, Event extends StreamEvent>(
   base: () => Session,
   source: BatchSource,
   fold: RunFold<Result>,
   keep?: StreamOptions['keep'],
-): SessionStream<Result> {
+): SessionStream<Result, Event> {
   let settled: Session | undefined
   const settling: RunFold<Result> = {
     ...fold,
@@ -387,17 +480,21 @@ function withSession<Result extends SessionResult<unknown>>(
     const failed = ended?.type === 'failed' && isFailure(ended.error)
     return snapshot(base(), failed ? stateAfter(ended, folded.current()) : folded.current())
   }
-  return Object.defineProperty(folded.stream, 'session', {
+  const stream: RunStream = Object.defineProperty(folded.stream, 'session', {
     enumerable: true,
     get: session,
-  }) as SessionStream<Result> // The property was just defined.
+  })
+  // The property was just defined, and the types of the tools say what the events are known to have.
+  return stream as SessionStream<Result, Event>
 }
 
 /**
  * What a session that still waits gives instead of a run: one event, which says what it waits for. All of it is in the session
  * from the start, so no cut can lose it.
  */
-function resting<Format>(session: Session): [BatchSource, RunFold<SessionResultOf<Format>>] {
+function resting<Result extends ChatResult>(
+  session: Session,
+): [BatchSource, RunFold<SessionResult<Result>>] {
   const { pendingQuestion, pendingToolCallId, pendingQuestionOptions } = session
   const result = defined<ChatOutcome>({
     outputText: '',
@@ -426,7 +523,7 @@ function resting<Format>(session: Session): [BatchSource, RunFold<SessionResultO
       settle: (end, at) => {
         const last = stateAfter(end, at)
         // A session that waits has no output.
-        const outcome = toChatResult(last) as ChatResultOf<Format>
+        const outcome = toChatResult(last) as Result
         return { session: snapshot(session, last), result: outcome }
       },
     },

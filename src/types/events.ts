@@ -5,6 +5,7 @@ import type { Image } from './media.ts'
 import type { Message, Source, ToolCall } from './message.ts'
 import type { FinishReason, ModelResponse, Usage } from './response.ts'
 import type { ChatOutcome, HaltedReason, ToolHalt } from './results.ts'
+import type { CallOf, Known, OtherName, ToolTypes } from './tool-types.ts'
 import type { Warning } from './warning.ts'
 
 /**
@@ -13,6 +14,38 @@ import type { Warning } from './warning.ts'
  * Every event is plain data and survives `JSON.parse(JSON.stringify(event))`.
  */
 export type StreamEvent = ModelEvent | ToolEvent | RunEvent
+
+/**
+ * The events of a run whose tools are known. The events about the calls of a tool narrow by its name; every one of them is a
+ * `StreamEvent`. The calls in `tool_call_completed` and in answers are as the model wrote them: they are not typed.
+ */
+export type TypedEvent<
+  Types extends ToolTypes,
+  Manual extends ToolCall = CallOf<Types>,
+> = KnownEvent<Known<Types>, CallOf<Types>, Manual>
+
+type KnownEvent<Types extends ToolTypes, Call extends ToolCall, Manual extends ToolCall> = [
+  Types,
+] extends [never]
+  ? StreamEvent
+  :
+      | ModelEvent
+      | AnswerEvent
+      | CallEvent<Types>
+      | ToolProgress<Types['name'] | OtherName>
+      | RunEvent<Call, Manual>
+
+/** The events about a call: for each known tool its own, and those of any other. */
+type CallEvent<Types extends ToolTypes> =
+  | (Types extends ToolTypes
+      ?
+          | ApprovalRequested<Types['name'], Types['arguments']>
+          | ToolStarted<Types['name'], Types['arguments']>
+          | ToolCompleted<Types['name'], Types['result']>
+      : never)
+  | ApprovalRequested<OtherName>
+  | ToolStarted<OtherName>
+  | ToolCompleted<OtherName>
 
 /** The events of one read. Inside the library a stream is a stream of batches. */
 export type Batch = readonly StreamEvent[]
@@ -135,9 +168,9 @@ interface ErrorEvent {
 }
 
 /** The result of a tool call: its value, or the whole structured error. */
-export type ToolExecutionResult =
+export type ToolExecutionResult<Value extends JsonValue = JsonValue> =
   | {
-      readonly ok: JsonValue
+      readonly ok: Value
       /** `ok` is a list of parts, made by `content`, and not a JSON value that looks like one. */
       readonly parts?: true
     }
@@ -156,39 +189,10 @@ export type HandlerSignal =
  * handler ran (denied, interrupted, not yet answered) emits `tool_result_encoded` alone, and one that waits for approval
  * `approval_requested` alone.
  */
-export type ToolEvent =
-  /** The call is not run until it is approved. */
-  | {
-      readonly type: 'approval_requested'
-      readonly toolCallId: string
-      readonly toolName: string
-      readonly call: ToolCall
-      /** Why it is asked for, if the policy could not decide. */
-      readonly reason?: string
-    }
-  /** The handler is about to run: it starts when the consumer asks for what follows. */
-  | {
-      readonly type: 'tool_execution_started'
-      readonly id: string
-      readonly name: string
-      readonly arguments: JsonObject
-    }
-  /** A handler called `progress(data)`. */
-  | {
-      readonly type: 'tool_progress'
-      readonly id: string
-      readonly name: string
-      readonly data: JsonValue
-    }
-  | {
-      readonly type: 'tool_execution_completed'
-      readonly id: string
-      readonly name: string
-      readonly result: ToolExecutionResult
-      readonly durationMs: number
-      /** Set when the handler returned `askUser(…)` or `halt(…)`. */
-      readonly outcome?: HandlerSignal
-    }
+export type ToolEvent = ApprovalRequested | ToolStarted | ToolProgress | ToolCompleted | AnswerEvent
+
+/** The events that answer a call. They know nothing about its tool. */
+type AnswerEvent =
   /** The tool message is ready: `content` is what the model will read. */
   | {
       readonly type: 'tool_result_encoded'
@@ -223,14 +227,53 @@ export type ToolEvent =
       readonly metadata?: JsonObject
     }
 
+/** The call is not run until it is approved. Its arguments match the schema of its tool. */
+type ApprovalRequested<Name extends string = string, Arguments extends JsonObject = JsonObject> = {
+  readonly type: 'approval_requested'
+  readonly toolCallId: string
+  readonly toolName: Name
+  readonly call: ToolCall<Name, Arguments>
+  /** Why it is asked for, if the policy could not decide. */
+  readonly reason?: string
+}
+
+/**
+ * The handler is about to run: it starts when the consumer asks for what follows. That is when the arguments are checked, so a call
+ * with wrong ones starts, too, and ends with `invalid_arguments`.
+ */
+type ToolStarted<Name extends string = string, Arguments extends JsonObject = JsonObject> = {
+  readonly type: 'tool_execution_started'
+  readonly id: string
+  readonly name: Name
+  readonly arguments: Arguments
+}
+
+/** A handler called `progress(data)`. */
+type ToolProgress<Name extends string = string> = {
+  readonly type: 'tool_progress'
+  readonly id: string
+  readonly name: Name
+  readonly data: JsonValue
+}
+
+type ToolCompleted<Name extends string = string, Value extends JsonValue = JsonValue> = {
+  readonly type: 'tool_execution_completed'
+  readonly id: string
+  readonly name: Name
+  readonly result: ToolExecutionResult<Value>
+  readonly durationMs: number
+  /** Set when the handler returned `askUser(…)` or `halt(…)`. */
+  readonly outcome?: HandlerSignal
+}
+
 /** The events of the loop itself: the end of a step, and the end of a chat. */
-export type RunEvent =
+export type RunEvent<Call extends ToolCall = ToolCall, Manual extends ToolCall = Call> =
   | {
       readonly type: 'step_completed'
       readonly response: ModelResponse
       /** The messages that this step added to the thread, without the history before them. */
       readonly newMessages: readonly Message[]
-      readonly manualToolCalls: readonly ToolCall[]
+      readonly manualToolCalls: readonly Manual[]
       readonly mode: 'auto' | 'manual'
       /** The step goes on with the last answer of the thread: its messages replace that answer and the results after it. */
       readonly continues?: true
@@ -238,7 +281,7 @@ export type RunEvent =
       /** Why the loop ends with this step, or why no model call follows a single step. Absent when one follows. */
       readonly haltedReason?: HaltedReason
     }
-  | { readonly type: 'chat_completed'; readonly result: ChatOutcome }
+  | { readonly type: 'chat_completed'; readonly result: ChatOutcome<Call, Manual> }
 
 /** Why a tool call has a placeholder instead of a result. */
 export type InterruptedReason = 'length' | 'content_filter' | 'cancelled' | 'error' | 'interrupted'

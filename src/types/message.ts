@@ -122,12 +122,12 @@ export interface ProviderItemPart extends PartOptions {
 export type Part = TextPart | ImagePart | FilePart | ReasoningPart | ProviderItemPart
 
 /** A tool call that the model made. */
-export interface ToolCall {
+export interface ToolCall<Name extends string = string, Arguments extends JsonObject = JsonObject> {
   /** Unique among the calls of a thread: the second call with the id `c1` is `c1_2`. The tool's result carries it back. */
   readonly id: string
-  readonly name: string
+  readonly name: Name
   /** The decoded arguments; `{}` when `rawArguments` is not a JSON object. */
-  readonly arguments: JsonObject
+  readonly arguments: Arguments
   /** The arguments as the model wrote them, even when they cannot be parsed. */
   readonly rawArguments?: string
   /** Data that the provider needs back with this call, such as a thought signature. */

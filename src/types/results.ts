@@ -17,29 +17,38 @@ export interface ToolHalt {
   readonly error?: ErrorData
 }
 
-/** One model call and the results of its tool calls. */
-export interface StepResult {
-  /** The thread before the step, with the assistant's message and the tool messages added. */
-  readonly thread: Thread
+/** What a step is, in either form. */
+interface StepFacts<Call extends ToolCall> {
   readonly response: ModelResponse
   /** The tool messages of this step, in the order of the calls. */
   readonly toolResults: readonly Message[]
-  /** Whether the step ends the loop by itself: it needs no further model call. */
-  readonly done: boolean
   /** The calls that the caller has to answer: all of them in manual mode, otherwise those of manual tools. */
-  readonly manualToolCalls: readonly ToolCall[]
+  readonly manualToolCalls: readonly Call[]
   /** Why the step stops a loop, if one of its tools does. */
   readonly halt?: ToolHalt
 }
 
+/**
+ * One model call and the results of its tool calls. `Call` is what is known about the calls that the caller has to answer:
+ * that of a typed engine narrows by their names.
+ */
+export interface StepResult<Call extends ToolCall = ToolCall> extends StepFacts<Call> {
+  /** The thread before the step, with the assistant's message and the tool messages added. */
+  readonly thread: Thread
+  /** Whether the step ends the loop by itself: it needs no further model call. */
+  readonly done: boolean
+}
+
 /** One step of a chat: what it added. The thread of the whole run is in the result. */
-export interface ChatStep extends Omit<StepResult, 'thread' | 'done'> {
+export interface ChatStep<Call extends ToolCall = ToolCall> extends StepFacts<Call> {
   /** The messages that the step added to the thread: the answer, then its tool messages in the order of the calls. */
   readonly newMessages: readonly Message[]
 }
 
-/** A call that is not run until it is approved. */
-export interface PendingApproval extends ToolCall {
+/** A call that is not run until it is approved. Its arguments match the schema of its tool. */
+export type PendingApproval<Call extends ToolCall = ToolCall> = Call & ApprovalReason
+
+interface ApprovalReason {
   /** Why it is asked for, if the policy could not decide. */
   readonly reason?: string
 }
@@ -61,17 +70,21 @@ export const loopHaltReasons = [
 /** Why a chat ended: a reason of the loop, or one that a handler passed to `halt`. */
 export type HaltedReason = (typeof loopHaltReasons)[number] | (string & {})
 
-/** A whole run of the loop. */
-export interface ChatResult {
-  /** Can be sent as it is: every tool call in it is answered, except those in `manualToolCalls` and `pendingApprovals`. */
-  readonly thread: Thread
+/**
+ * The result of a chat as its last event carries it: without the thread, so that no event repeats the history. A fold that
+ * knows the thread which the run started from gives the whole result.
+ *
+ * `Call` is what is known about calls whose arguments were checked, and `Manual` about those that the caller has to answer. In
+ * `mode: 'manual'` nothing was checked: they are then as the model wrote them.
+ */
+export interface ChatOutcome<Call extends ToolCall = ToolCall, Manual extends ToolCall = Call> {
   /** The text of the last answer, after that of the answers in which the provider paused before it; empty when there is none. */
   readonly outputText: string
   /** The answer as the schema in `responseFormat` gives it, once a chat with one is completed. */
   readonly output?: unknown
   /** The last answer; absent when no model call completed one. */
   readonly finalResponse?: ModelResponse
-  readonly steps: readonly ChatStep[]
+  readonly steps: readonly ChatStep<Manual>[]
   /** Why the loop ended. */
   readonly haltedReason: HaltedReason
   /** The first question of a tool that the user has not answered, and the call that asked. */
@@ -80,9 +93,9 @@ export interface ChatResult {
   /** The options of the question: choices, or anything else that its handler passed on. */
   readonly pendingQuestionOptions?: JsonObject
   /** The calls that are not run until they are approved. */
-  readonly pendingApprovals: readonly PendingApproval[]
+  readonly pendingApprovals: readonly PendingApproval<Call>[]
   /** The calls that the caller has to answer. */
-  readonly manualToolCalls: readonly ToolCall[]
+  readonly manualToolCalls: readonly Manual[]
   /** The result that a handler passed to `halt`. */
   readonly haltResult?: JsonValue
   /** Why the loop failed: in a partial result, and after a tool error that ended the loop. */
@@ -93,11 +106,14 @@ export interface ChatResult {
   readonly metadata: JsonObject
 }
 
-/**
- * The result of a chat as its last event carries it: without the thread, so that no event repeats the history. A fold that
- * knows the thread which the run started from gives the whole result.
- */
-export type ChatOutcome = Omit<ChatResult, 'thread'>
+/** A whole run of the loop. */
+export interface ChatResult<
+  Call extends ToolCall = ToolCall,
+  Manual extends ToolCall = Call,
+> extends ChatOutcome<Call, Manual> {
+  /** Can be sent as it is: every tool call in it is answered, except those in `manualToolCalls` and `pendingApprovals`. */
+  readonly thread: Thread
+}
 
 /**
  * The part of a result that was received before a failure: a response of `generate`, the result of a step, or that of a chat.

@@ -231,6 +231,9 @@ test.skipIf(sqlite === undefined)('a SQLite database is shown', async () => {
   database.close()
   const own = await inspecting('--store', `sqlite:${file}`)
   expect((await own.get<SessionPage>('api/sessions')).items).toMatchObject([{ id: 'in-sqlite' }])
+  // Another database stays as it is.
+  const other = await allm(['inspect', `sqlite:${file}`, '--prefix', 'none_'])
+  expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('no table none_sessions')])
   expect(await own.end()).toBe(0)
 })
 

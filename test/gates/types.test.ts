@@ -25,6 +25,75 @@ test('a program of ten lines needs fewer than 20 000 type instantiations of its 
   expect(instantiations(program) - empty).toBeLessThan(20_000)
 })
 
+/** Tools of either kind of schema, an approval, events and results narrowed by name, an engine with more tools, sessions. */
+const typedProgram = `import { askUser, chat, createEngine, extendEngine, Session, streamChat, tool } from '${root}/dist/index.js'
+import type { Engine, EventOf, StreamEvent } from '${root}/dist/index.js'
+import { openai } from '${root}/dist/openai.js'
+
+const weather = tool({
+  name: 'weather',
+  description: 'The weather of a city.',
+  schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  handler: async ({ city }) => ({ city, degrees: 21 }),
+})
+const book = tool({
+  name: 'book',
+  description: 'Books a table.',
+  schema: { type: 'object', properties: { seats: { type: 'number' }, at: { type: 'string' } }, required: ['seats'] },
+  needsApproval: ({ seats }) => seats > 8,
+  handler: ({ seats, at }) => (at === undefined ? askUser('When?') : { booked: seats }),
+})
+const engine = createEngine({ adapter: openai('gpt-5'), tools: [weather, book], toolChoice: 'auto' })
+const log = (event: StreamEvent): string => event.type
+const ask = (any: Engine): Promise<unknown> => chat(any, 'Hello', { toolChoice: 'whatever' })
+function show(event: EventOf<typeof engine>): string {
+  if (event.type === 'tool_execution_started' && event.name === 'weather') return event.arguments.city
+  if (event.type === 'approval_requested' && event.toolName === 'book') return event.call.arguments.seats.toFixed()
+  if (event.type !== 'tool_execution_completed') return log(event)
+  if (event.name === 'weather' && 'ok' in event.result) return event.result.ok.degrees.toFixed(1)
+  return event.name
+}
+for await (const event of streamChat(engine, 'How is Rome?', { toolChoice: 'weather' })) show(event)
+const { pendingApprovals, manualToolCalls, steps } = await chat(engine, 'A table for nine')
+for (const call of pendingApprovals) if (call.name === 'book') call.arguments.seats.toFixed()
+for (const call of manualToolCalls) if (call.name === 'weather') call.arguments.city.trim()
+export const last = steps.at(-1)?.response.outputText
+const note = tool({
+  name: 'note',
+  description: 'Notes a line.',
+  schema: { type: 'object', properties: { line: { type: 'string' } }, required: ['line'] },
+  handler: ({ line }) => line.length,
+})
+const wider = extendEngine(engine, { tools: [note], toolChoice: 'note' })
+const stream = Session.streamStart(wider, 'Note that', { maxTurns: 3, toolChoice: 'book' })
+for await (const event of stream) {
+  if (event.type === 'tool_execution_completed' && event.name === 'note') {
+    if ('ok' in event.result) event.result.ok.toFixed()
+  }
+  if (event.type === 'chat_completed') event.result.pendingApprovals.map(({ name }) => name.trim())
+}
+const { session } = await stream.result
+const { result } = await Session.resume(wider, session, { tools: [weather] })
+await ask(wider)
+export const text = result.outputText
+`
+
+test('a program of fifty lines that knows its tools needs fewer than 5 000 type instantiations', () => {
+  expect(typedProgram.trimEnd().split('\n')).toHaveLength(50)
+  expect(instantiations(typedProgram, { skipLibCheck: true })).toBeLessThan(5000)
+})
+
+test.each(['typescript', 'typescript-6', 'typescript-5.6'])('and compiles with %s', (compiler) => {
+  expect(compiled(typedProgram, { skipLibCheck: true, compiler }).errors).toEqual([])
+})
+
+test('a toolChoice that no tool has is refused, and the compiler names the choices', () => {
+  const { errors } = compiled(`${program}void streamChat(engine, 'hi', { toolChoice: 'wether' })\n`)
+  expect(errors).toHaveLength(1)
+  expect(errors[0]).toContain(`'"wether"' is not assignable to type`)
+  expect(errors[0]).toContain('weather')
+})
+
 test.each(['generate', 'chat', 'streamGenerate', 'streamChat'])(
   'of a format without a JSON Schema the compiler says what to do, in %s',
   (call) => {
@@ -37,14 +106,23 @@ void ${call}(createEngine({}), 'hi', { responseFormat: v.object({ n: v.number() 
   },
 )
 
-function instantiations(text: string): number {
-  const { stdout, errors } = compiled(text)
+interface Compiling {
+  /** Whether only the program is checked, as most projects do. */
+  readonly skipLibCheck?: boolean
+  readonly compiler?: string
+}
+
+function instantiations(text: string, how?: Compiling): number {
+  const { stdout, errors } = compiled(text, how)
   expect(errors).toEqual([])
   return Number(/^Instantiations:\s+(\d+)/m.exec(stdout)?.[1])
 }
 
 /** Compiles against the declarations of the last build; `npm test` builds first. */
-function compiled(text: string): { readonly stdout: string; readonly errors: readonly string[] } {
+function compiled(
+  text: string,
+  { skipLibCheck = false, compiler = 'typescript' }: Compiling = {},
+): { readonly stdout: string; readonly errors: readonly string[] } {
   writeFileSync(join(folder, 'program.ts'), text)
   const options = {
     target: 'es2023',
@@ -53,13 +131,13 @@ function compiled(text: string): { readonly stdout: string; readonly errors: rea
     types: [],
     strict: true,
     exactOptionalPropertyTypes: true,
-    skipLibCheck: false,
+    skipLibCheck,
     noEmit: true,
   }
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   const config = { compilerOptions: options, files: ['program.ts'] }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
-  const tsc = join(root, 'node_modules/typescript/bin/tsc')
+  const tsc = join(root, 'node_modules', compiler, 'bin/tsc')
   const args = [tsc, '-p', folder, '--extendedDiagnostics', '--pretty', 'false']
   const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' })
   return { stdout, errors: stdout.split('\n').filter((line) => line.includes('error TS')) }

@@ -35,6 +35,20 @@ test('commands reach the session, and what is not legal comes back with its reas
   expect((await post(pathOf('nobody', 'command'), { type: 'resume' })).status).toBe(404)
 })
 
+test('commands are stored for the workers of the store where the inspector has no engine', async () => {
+  const clock = virtualClock({ auto: true })
+  const worker = desk({ clock, runsEngine: agent(clock) })
+  await worker.runs.send('trip', 'add and look')
+  await worker.runs.wait('trip')
+  const own = desk({ clock, store: worker.store, runsEngine: createEngine(), execute: false })
+  const command = { type: 'approve', toolCallId: 'call-3', arguments: { euros: 1 } }
+  const response = await own.post(pathOf('trip', 'command'), command)
+  expect([response.status, await response.json()]).toEqual([200, { ok: true }])
+  expect((await detailOf(own, 'trip')).item.running).toBe(true)
+  await worker.runs.recover()
+  expect((await detailOf(own, 'trip')).session).toMatchObject({ status: 'completed' })
+})
+
 test('a run is stopped, and one that is busy refuses', async () => {
   const clock = virtualClock({ auto: false })
   const engine = createEngine({

@@ -11,7 +11,15 @@ import type {
   NextStep,
   PrepareStep,
 } from '../../src/contracts/options.ts'
-import type { HandlerOptions, HandlerOutcome, NeedsOf, Tool } from '../../src/contracts/tool.ts'
+import type {
+  AskOutcome,
+  FailOutcome,
+  HaltOutcome,
+  HandlerOptions,
+  HandlerOutcome,
+  NeedsOf,
+  Tool,
+} from '../../src/contracts/tool.ts'
 import { imageFromBytes, imageFromUrl } from '../../src/make/media.ts'
 import { assistant, imagePart, textPart, toolResult, user } from '../../src/make/messages.ts'
 import { jsonSchema, modelRequest } from '../../src/make/requests.ts'
@@ -32,9 +40,10 @@ test('constructors give the narrowest type there is', () => {
   expectTypeOf(imagePart).returns.toEqualTypeOf<ImagePart>()
   expectTypeOf(jsonSchema).returns.toEqualTypeOf<JsonSchemaFormat>()
   expectTypeOf(modelRequest).returns.toEqualTypeOf<ModelRequest>()
-  expectTypeOf(askUser).returns.toEqualTypeOf<HandlerOutcome>()
-  expectTypeOf(halt).returns.toEqualTypeOf<HandlerOutcome>()
-  expectTypeOf(fail).returns.toEqualTypeOf<HandlerOutcome>()
+  expectTypeOf(askUser).returns.toEqualTypeOf<AskOutcome>()
+  expectTypeOf(halt('done', { n: 1 })).toEqualTypeOf<HaltOutcome<{ n: number }>>()
+  expectTypeOf(fail).returns.toEqualTypeOf<FailOutcome>()
+  expectTypeOf<AskOutcome | HaltOutcome | FailOutcome>().toExtend<HandlerOutcome>()
 })
 
 test('options may be forwarded: undefined is the same as absent', () => {
