@@ -7,7 +7,13 @@ import { toolIds, type ToolIds } from '../providers/shared/tool-ids.ts'
 import { assertNever, isObject } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { Image, MediaFile } from '../types/media.ts'
-import { messageText, type Message, type Part, type ToolCall } from '../types/message.ts'
+import {
+  messageParts,
+  messageText,
+  type Message,
+  type Part,
+  type ToolCall,
+} from '../types/message.ts'
 import type { ModelRequest } from '../types/request.ts'
 import type { Warn } from '../types/warning.ts'
 import { fileData, itemParts, kept, type Value } from './echo.ts'
@@ -160,7 +166,7 @@ function turnsOf(message: Message, context: Context): readonly Turn[] {
     case 'system':
       return [{ role, content: messageText(message), providerOptions }]
     case 'user': {
-      const parts = partsOf(message).flatMap((part) => partOf(part, context))
+      const parts = messageParts(message).flatMap((part) => partOf(part, context))
       // The answer to a request of the provider for approval is a turn of its own.
       const approvals = parts.filter(({ type }) => type === 'tool-approval-response')
       const content = parts.filter((part) => !approvals.includes(part))
@@ -185,10 +191,6 @@ function turnsOf(message: Message, context: Context): readonly Turn[] {
   }
 }
 
-function partsOf({ content }: Message): readonly Part[] {
-  return typeof content === 'string' ? [{ type: 'text', text: content }] : content
-}
-
 /** A part of a message. What another provider made is left out. */
 function partOf(part: Part, context: Context): Value[] {
   const { provider } = context
@@ -196,9 +198,12 @@ function partOf(part: Part, context: Context): Value[] {
     case 'text':
       return [{ type: 'text', text: part.text, providerOptions: optionsOf(part, context) }]
     case 'image': {
-      const { metadata } = kept(part.image.metadata, provider)
-      const providerOptions = optionsOf(part, context, metadata)
-      return [{ ...filePart(part.image, context), providerOptions }]
+      const { image, detail } = part
+      const { metadata } = kept(image.metadata, provider)
+      // Where the packages of OpenAI and Azure look for it. Others ignore it, as they do without the AI SDK.
+      const set = detail && { imageDetail: detail }
+      const base = mergeOptions(metadata, set && { openai: set, azure: set })
+      return [{ ...filePart(image, context), providerOptions: optionsOf(part, context, base) }]
     }
     case 'file':
       return [{ ...filePart(part.file, context), providerOptions: optionsOf(part, context) }]
@@ -221,7 +226,7 @@ function answerParts(message: Message, context: Context): Value[] {
     parts.push(...toolCalls.slice(placed, count).map((call) => callPart(call, context)))
     placed = Math.max(placed, count)
   }
-  const content = partsOf(message)
+  const content = messageParts(message)
   for (const [at, part] of content.entries()) {
     const isOwn = 'provider' in part && part.provider === provider
     if (part.type === 'provider_item' && isOwn) {
@@ -254,7 +259,7 @@ function callPart({ id, name, arguments: input, opaque }: ToolCall, context: Con
 
 /** What a tool returned. */
 function outputOf(message: Message, context: Context): Value {
-  const parts = partsOf(message)
+  const parts = messageParts(message)
   return parts.every(({ type }) => type === 'text')
     ? { type: isErrorResult(message) ? 'error-text' : 'text', value: messageText(message) }
     : {

@@ -35,6 +35,11 @@ export function messageText(message: Message): string {
   return content.map(partText).join('')
 }
 
+/** The parts of a message. A string is one text part. */
+export function messageParts({ content }: Message): readonly Part[] {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : content
+}
+
 /** Only text parts count as text. */
 function partText(part: Part): string {
   switch (part.type) {

@@ -15,9 +15,9 @@ import { assertNever, defined, parseJson } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import type { Image, MediaFile } from '../types/media.ts'
 import {
+  messageParts,
   messageText,
   type Message,
-  type Part,
   type Source,
   type ToolCall,
 } from '../types/message.ts'
@@ -301,7 +301,7 @@ export function chunkFold(
     for (const call of message.toolCalls ?? []) {
       if (calls.get(call.id)?.isReady !== true) complete(call)
     }
-    for (const part of partsOf(message)) {
+    for (const part of messageParts(message)) {
       if (part.type === 'file') file(part.file)
       if (part.type === 'image' && shown.images === 0) file(part.image, 'image/*')
     }
@@ -439,11 +439,6 @@ export function chunkFold(
       return isOver
     },
   }
-}
-
-/** The parts of a message. */
-export function partsOf({ content }: Message): readonly Part[] {
-  return typeof content === 'string' ? [{ type: 'text', text: content }] : content
 }
 
 const unknownType = 'application/octet-stream'

@@ -4,17 +4,10 @@ import { assertValid, optionsOf } from '../schema/checks.ts'
 import { isMark } from '../session/reduce.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined, isObject } from '../types/guards.ts'
-import type { Message, ToolCall } from '../types/message.ts'
+import { messageParts, type Message, type ToolCall } from '../types/message.ts'
 import type { Session } from '../types/session.ts'
 import { toolParts } from './from-ui-messages.ts'
-import {
-  chunkFold,
-  pageChecks,
-  pageSettings,
-  partsOf,
-  uiFile,
-  type PageOptions,
-} from './to-chunks.ts'
+import { chunkFold, pageChecks, pageSettings, uiFile, type PageOptions } from './to-chunks.ts'
 import type {
   AiSdkVersion,
   UiFile,
@@ -51,7 +44,7 @@ export function toUiMessages<Version extends AiSdkVersion = 6>(
 }
 
 function wordsOf(message: Message): UiMessagePart[] {
-  return partsOf(message).flatMap((part): UiMessagePart[] => {
+  return messageParts(message).flatMap((part): UiMessagePart[] => {
     if (part.type === 'text') return [{ type: 'text', text: part.text }]
     const data = part.type === 'image' ? part.image : part.type === 'file' ? part.file : undefined
     if (data === undefined) return []
@@ -263,7 +256,7 @@ export function* answerEvents(
 function* messageEvents(message: Message, isOpen: boolean): Generator<StreamEvent, void> {
   const { toolCalls = [] } = message
   yield { type: 'message_started', requestId: '', provider: '' }
-  const parts = partsOf(message)
+  const parts = messageParts(message)
   for (const part of parts) {
     if (part.type === 'image') yield { type: 'image_completed', image: part.image }
     if (part.type !== 'text' && part.type !== 'reasoning') continue

@@ -263,6 +263,34 @@ describe('messages', () => {
     ])
   })
 
+  test.each([['openai'], ['azure']])(
+    'the detail of an image is where the package of %s looks for it',
+    async (name) => {
+      const sent = { [name]: { imageDetail: 'low' } }
+      const image = imageFromBase64(png)
+      const own = { mine: { imageDetail: 'high' } }
+      const parts = [
+        imagePart(image, { detail: 'low' }),
+        imagePart(image),
+        imagePart(image, { detail: 'low', providerOptions: own }),
+      ]
+      const options = { provider: 'mine', optionsName: name }
+      const { call } = await sentFor([user(parts)], {}, { options })
+      expect(call).toMatchObject({
+        prompt: [
+          {
+            content: [
+              { providerOptions: sent },
+              { providerOptions: {} },
+              // Options of the caller's own win.
+              { providerOptions: { [name]: { imageDetail: 'high' } } },
+            ],
+          },
+        ],
+      })
+    },
+  )
+
   test.each<[Version, unknown]>([
     ['v2', { type: 'media', data: png, mediaType: 'image/png' }],
     ['v3', { type: 'image-data', data: png, mediaType: 'image/png' }],

@@ -5,9 +5,9 @@ import { assertNever, defined, isObject } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
 import type { Image, MediaFile } from '../../types/media.ts'
 import {
+  messageParts,
   messageText,
   type Message,
-  type Part,
   type PartOptions,
   type ProviderItemPart,
   type ReasoningPart,
@@ -220,9 +220,8 @@ interface ServerToolIds {
  * Images are left out: the API takes none from the assistant. The list is empty when there is nothing that can be sent.
  */
 function renderAssistant(message: Message, context: AssistantContext): JsonObject[] {
-  const { content, toolCalls = [] } = message
-  const parts: readonly Part[] =
-    typeof content === 'string' ? [{ type: 'text', text: content }] : content
+  const { toolCalls = [] } = message
+  const parts = messageParts(message)
   const blocks: JsonObject[] = []
   const citations = citationsOf(message, context.provider)
   let placed = 0

@@ -5,7 +5,13 @@ import { openaiStrict } from '../../schema/dialects.ts'
 import { assertNever, defined } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Image, InlineFile } from '../../types/media.ts'
-import type { Message, Part, ProviderItemPart, ToolCall } from '../../types/message.ts'
+import {
+  messageParts,
+  type Message,
+  type Part,
+  type ProviderItemPart,
+  type ToolCall,
+} from '../../types/message.ts'
 import type { ModelRequest, ResponseFormat, ToolChoice, ToolSpec } from '../../types/request.ts'
 import type { Warn } from '../../types/warning.ts'
 import { leaveOut, otherEffort } from '../shared/request-body.ts'
@@ -154,10 +160,8 @@ export type PartTable<T> = {
 }
 
 /** Passes each part of a message to its function in the table and returns the results. A string is one text part. */
-export function eachPart<T>({ content }: Message, table: PartTable<T>): readonly T[] {
-  const parts: readonly Part[] =
-    typeof content === 'string' ? [{ type: 'text', text: content }] : content
-  return parts.map((part) => {
+export function eachPart<T>(message: Message, table: PartTable<T>): readonly T[] {
+  return messageParts(message).map((part) => {
     switch (part.type) {
       case 'text':
         return table.text(part)
