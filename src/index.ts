@@ -71,6 +71,7 @@ export {
   toStepResult,
 } from './run/collector.ts'
 export { partialOutput, type PartialOutput } from './run/partial-output.ts'
+export { agentTool, type AgentToolOptions } from './agents/agent-tool.ts'
 export { Session } from './session/session.ts'
 export type {
   ApproveOptions,
@@ -145,6 +146,7 @@ export type {
 } from './core/telemetry.ts'
 export {
   eventTypes,
+  innerEvent,
   isBoundary,
   isStreamEvent,
   type Batch,

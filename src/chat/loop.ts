@@ -7,6 +7,7 @@ import {
   applyEvent,
   foldEvent,
   inCallOrder,
+  innerPending,
   isCancellation,
   isDone,
   partialMessages,
@@ -98,7 +99,7 @@ async function* runLoop(loop: LoopState, spans: LoopSpans): AsyncGenerator<Batch
       // A step that was cut goes on where it was: its answer is there already.
       if (!state.active && loop.decisions.length + state.halts.length > 0) {
         yield* lateResults(loop)
-        loop.haltedReason = firstHalt(state.halts)?.reason ?? limitAfterResults(loop)
+        loop.haltedReason = lateHalt(loop) ?? limitAfterResults(loop)
         if (loop.haltedReason !== undefined) {
           if (loop.kind === 'step') return
           break
@@ -304,7 +305,7 @@ function decisionOn({ decisions }: LoopState, { id }: ToolCall): CallDecision | 
  * The answer to a call that was started before the run was cut or decided about while it waited, or the call itself if it runs
  * now. Returns `undefined` for a call that nothing is known about.
  *
- * A call that was started and left no result is run again only if its tool is idempotent. Otherwise it is answered as
+ * A call that was started and left no result is run again only if its tool is idempotent, or an agent. Otherwise it is answered as
  * interrupted, and reported.
  */
 function settledBefore(
@@ -318,6 +319,11 @@ function settledBefore(
   if (stored !== undefined) return answerStored(call, stored, tools)
   // In a pass without tools nothing can have run.
   const wasStarted = !isFinalizing(loop) && state.started.includes(call.id)
+  const isAgent = tools.tools.get(call.name)?.agent !== undefined
+  // The inner run goes on where it was.
+  if (isAgent && (wasStarted || Object.hasOwn(tools.inner ?? {}, call.id))) {
+    return decision?.call ?? call
+  }
   if (wasStarted && tools.tools.get(call.name)?.idempotent !== true) {
     return interrupted(loop, call, decision?.answer)
   }
@@ -346,7 +352,7 @@ async function* lateResults(loop: LoopState): AsyncGenerator<Batch, void> {
     )
     return callKey(loop, at, id)
   }
-  const tools = { ...loop.tools, keyOf, answers: answersIn(late) }
+  const tools = { ...loop.tools, keyOf, answers: answersIn(late), inner: loop.inner }
   const written = messages.toReversed().flatMap(({ toolCalls = [] }) => toolCalls)
   const changed = changedArguments(late, written)
   const open: ToolCall[] = []
@@ -389,10 +395,12 @@ type StepCompleted = Extract<StreamEvent, { type: 'step_completed' }>
 /** The end of a step: the messages it added to the thread, and the calls that somebody has to settle. */
 function completedStep(loop: LoopState, answer: ModelResponse): StepCompleted {
   const { state } = loop
+  const inner = innerPending(state)
   const manual = manualCalls(loop, answer)
-  const open = new Set([...manual, ...state.requested].map(({ id }) => id))
+  const waiting = [...manual, ...state.requested].map(({ id }) => id)
+  const open = new Set([...waiting, ...inner.waiting])
   const isFirst = state.steps.length === 0
-  const halt = firstHalt(inCallOrder(state.halts, answer))
+  const halt = firstHalt(inCallOrder([...state.halts, ...inner.halts], answer))
   // The answer to a question replaces its placeholder, so nothing may follow that yet.
   const isSettled = open.size === 0 && halt?.reason !== 'ask_user'
   const late = isFirst && isSettled ? loop.late : []
@@ -400,7 +408,7 @@ function completedStep(loop: LoopState, answer: ModelResponse): StepCompleted {
     type: 'step_completed',
     response: answer,
     newMessages: [...partialMessages(state, open), ...late],
-    manualToolCalls: manual,
+    manualToolCalls: [...manual, ...inner.manual],
     mode: loop.mode,
     continues: loop.continued && isFirst ? true : undefined,
     halt,
@@ -416,6 +424,13 @@ function manualCalls(loop: LoopState, response: ModelResponse): readonly ToolCal
     const isLeft = loop.mode === 'manual' || isManual(tools, call)
     return isLeft && !isAsked ? (decisionOn(loop, call)?.call ?? call) : []
   })
+}
+
+/** Why a loop ends before the model is asked about late results: a handler asked or halted, or an agent waits. */
+function lateHalt({ state }: LoopState): HaltedReason | undefined {
+  const { halts, manual } = innerPending(state)
+  const halt = firstHalt([...state.halts, ...halts])
+  return halt?.reason ?? (manual.length > 0 ? 'manual_tool_calls' : undefined)
 }
 
 /** Of several halts: a question, then an approval, then the one whose call comes first. */
@@ -529,7 +544,14 @@ function chatResult(loop: LoopState, haltedReason: HaltedReason): ChatOutcome {
   const last = state.steps.at(-1)
   // Between two steps, those of late calls.
   const late = firstHalt(state.halts)
-  const asked = [...state.questions, ...state.halts].find(({ reason }) => reason === 'ask_user')
+  const inner = innerPending(state)
+  const halts = [...state.questions, ...state.halts, ...inner.halts]
+  const [asked] = inCallOrder(
+    halts.filter(({ reason }) => reason === 'ask_user'),
+    last?.response ?? { toolCalls: [] },
+  )
+  // Those of agents are in its step, too. Late calls have none.
+  const manual = last?.manualToolCalls ?? inner.manual
   return defined<ChatOutcome>({
     outputText: turnText(state, last?.response),
     output: loop.output?.plain,
@@ -539,8 +561,8 @@ function chatResult(loop: LoopState, haltedReason: HaltedReason): ChatOutcome {
     pendingQuestion: asked?.question,
     pendingToolCallId: asked?.toolCallId,
     pendingQuestionOptions: asked?.options,
-    pendingApprovals: state.approvals,
-    manualToolCalls: last?.manualToolCalls ?? [],
+    pendingApprovals: [...state.approvals, ...inner.approvals],
+    manualToolCalls: manual,
     haltResult: (late ?? last?.halt)?.result,
     error: late === undefined && last !== undefined ? stepError(last) : late?.error,
     usage: totalUsage(state),

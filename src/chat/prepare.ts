@@ -34,7 +34,7 @@ import {
 import type { ProviderOptions } from '../types/provider-options.ts'
 import type { ModelRequest, ToolChoice, ToolSpec } from '../types/request.ts'
 import type { HaltedReason } from '../types/results.ts'
-import type { CallDecision } from '../types/session.ts'
+import type { CallDecision, RunProgress } from '../types/session.ts'
 
 /** A loop under way. Its `state` is the fold of every event that it emitted. */
 export interface LoopState {
@@ -56,6 +56,8 @@ export interface LoopState {
   decisions: readonly CallDecision[]
   /** Messages that follow the results of the first step. */
   late: readonly Message[]
+  /** The agents inside calls that an earlier run entered. */
+  readonly inner: NonNullable<RunProgress['inner']>
   /** What `prepareStep` changes about the step under way. */
   changes: StepChanges | undefined
   /** The tools of the step under way, if `prepareStep` changed them. */
@@ -89,6 +91,7 @@ interface LoopStart {
   readonly attempts?: number | undefined
   readonly decisions?: readonly CallDecision[] | undefined
   readonly late?: readonly Message[] | undefined
+  readonly inner?: RunProgress['inner'] | undefined
   readonly mode?: 'auto' | 'manual' | undefined
   readonly traced?: string | undefined
 }
@@ -116,6 +119,7 @@ export function createLoop(
     continued: start.state.active,
     decisions: [...(start.decisions ?? []), ...approved],
     late: start.late ?? [],
+    inner: start.inner ?? {},
     mode: start.mode ?? optionOf(context, 'mode') ?? 'auto',
     maxTurns: optionOf(context, 'maxTurns') ?? 8,
     format,
@@ -228,6 +232,7 @@ function toolRun(run: RunContext): ToolRun {
     clock: engine.clock,
     newId: engine.newId,
     trace: run.trace,
+    depth: engine.depth ?? 0,
     metadata: callMetadata(run),
   }
 }
@@ -252,7 +257,10 @@ export function turnTools(loop: LoopState): ToolRun {
   if (isFinalizing(loop)) return { ...loop.tools, tools: noTools }
   const tools = loop.changedTools?.tools ?? loop.tools
   const answer = state.thread.messages.length
-  return { ...tools, answers: answersIn(decisions), keyOf: ({ id }) => callKey(loop, answer, id) }
+  const keyOf = ({ id }: ToolCall): string => callKey(loop, answer, id)
+  // A later step has calls of its own.
+  const inner = state.steps.length === 0 ? loop.inner : undefined
+  return { ...tools, answers: answersIn(decisions), inner, keyOf }
 }
 
 /** The same on every run of a call: the session, the place of the answer in its thread, and the call. */
@@ -315,11 +323,12 @@ function pickedTools(
     return []
   })
   refuseReturn(issues)
+  const isBound = loop.decisions.length + Object.keys(loop.inner).length > 0
   return {
-    // A call that somebody decided about runs, whatever is offered now.
+    // A call that somebody decided about runs, and an agent goes on, whatever is offered now.
     tools: {
       ...loop.tools,
-      tools: toolTable(loop.decisions.length > 0 ? mergeByName(context.tools, picked) : picked),
+      tools: toolTable(isBound ? mergeByName(context.tools, picked) : picked),
     },
     specs: projectTools(picked, toolChoice ?? optionOf(context, 'toolChoice')),
   }

@@ -1,4 +1,4 @@
-import type { StreamEvent } from '../types/events.ts'
+import { innerEvent, type StreamEvent } from '../types/events.ts'
 import { assertNever } from '../types/guards.ts'
 import type { Message } from '../types/message.ts'
 import type { Usage } from '../types/response.ts'
@@ -73,16 +73,31 @@ export function narrator({ write, style, env, lead = '' }: NarratorOptions): Nar
       case 'tool_result_encoded':
       case 'ask_user_requested':
       case 'approval_requested':
-      case 'tool_progress':
       case 'tool_halt':
       case 'step_completed':
       case 'chat_completed':
         return undefined
+      case 'tool_progress': {
+        // Of the agent inside a call only its tools are told.
+        const text = innerLine(event)
+        return text === undefined ? undefined : line(style.dim(`  · ${text}`))
+      }
       default:
         return assertNever(event)
     }
   }
   return { show, endLine }
+}
+
+/** The tool that an agent inside a call has started, with the names of the agents that it is in. */
+function innerLine(event: StreamEvent): string | undefined {
+  const inner = innerEvent(event)
+  if (inner === undefined || event.type !== 'tool_progress') return undefined
+  const text =
+    inner.type === 'tool_execution_started'
+      ? `${inner.name} ${json(inner.arguments)}`
+      : innerLine(inner)
+  return text === undefined ? undefined : `${event.name} › ${text}`
 }
 
 /** The sources that a message cites, one line for each page or document. */
@@ -154,8 +169,13 @@ export function eventFacts(event: StreamEvent): string {
       return json(event.question)
     case 'approval_requested':
       return `${event.toolName} ${json(event.call.arguments)}`
-    case 'tool_progress':
-      return `${event.name} ${json(event.data)}`
+    case 'tool_progress': {
+      const inner = innerEvent(event)
+      if (inner !== undefined) return `${event.name} › ${inner.type} ${eventFacts(inner)}`
+      return event.inner === 'session'
+        ? `${event.name} › begins`
+        : `${event.name} ${json(event.data)}`
+    }
     case 'tool_halt':
       return `${event.reason} ${json(event.result)}`
     case 'step_completed':

@@ -348,4 +348,6 @@ export interface EngineParts extends Engine {
   readonly defaults: CallDefaults
   /** The telemetry span that runs of the engine are part of: only in the copy that a handler or a worker gets while somebody listens. */
   readonly parentSpanId?: string | undefined
+  /** How many agents the runs of the engine are inside of: only in the copy that an agent runs on. */
+  readonly depth?: number | undefined
 }

@@ -1,6 +1,8 @@
+import type { StreamEvent } from '../types/events.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { FilePart, ImagePart, Part, TextPart, ToolCall } from '../types/message.ts'
 import type { ToolSpec } from '../types/request.ts'
+import type { Session } from '../types/session.ts'
 import type { StandardSchema } from '../types/standard-schema.ts'
 import type { ToolTypes } from '../types/tool-types.ts'
 import type { Engine, EngineContext, toolTypes } from './engine.ts'
@@ -79,6 +81,8 @@ export interface Tool<
   readonly timeoutMs?: number
   /** Running it twice is harmless, so a run that was cut while it ran may run it again. */
   readonly idempotent: boolean
+  /** Set by `agentTool`: the engine that runs inside. A run that was cut goes on with the inner run where it was. */
+  readonly agent?: { readonly engine: Engine }
 }
 
 /** What the tools of a list need of the context, all together; `unknown` when that is nothing. */
@@ -106,6 +110,36 @@ export type ToolResultEncoder = (value: unknown) => string
 
 /** Marks an outcome, to tell it from a value that looks like one. */
 export const outcomeBrand: unique symbol = Symbol.for('allm-ts.outcome')
+
+/** Where the handler of an agent finds what only the loop can give it. */
+export const agentChannel: unique symbol = Symbol.for('allm-ts.agent')
+
+/** What the loop gives to the handler of an agent. */
+export interface AgentChannel {
+  /** The engine of the agent. */
+  readonly engine: Engine
+  /** The inner session, if the call was entered before. */
+  readonly session?: Session | undefined
+  /** How many agents the call is inside of. */
+  readonly depth: number
+  /** The metadata of the outer run, for telemetry. */
+  readonly metadata?: JsonObject | undefined
+  /** Emits what happened inside. Resolves when the consumer has asked for what follows. Absent: nobody hears it. */
+  readonly tell?: (
+    kind: 'session' | 'event',
+    data: readonly (Session | StreamEvent)[],
+  ) => Promise<void>
+}
+
+/** What the handler of an agent may return besides a value: the inner run waits for somebody, or it failed. */
+export type AgentOutcome =
+  | {
+      readonly [outcomeBrand]: true
+      readonly type: 'agent_waits'
+      readonly status: string
+      readonly events: readonly StreamEvent[]
+    }
+  | { readonly [outcomeBrand]: true; readonly type: 'agent_failed'; readonly error: unknown }
 
 /** What a handler may return instead of a value. Made by `askUser`, `halt`, `fail` and `content`. */
 export type HandlerOutcome = AskOutcome | HaltOutcome | FailOutcome | ContentOutcome

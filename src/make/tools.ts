@@ -51,6 +51,9 @@ type ToolArgs<Args, Schema> = [Args] extends [Inferred]
       : JsonObject
   : Args
 
+/** The type of the arguments that a schema describes. */
+export type ArgsOf<Schema> = ToolArgs<Inferred, Schema>
+
 /** The type of the tool: it has the type of its arguments only if that is JSON, so that every tool fits a list of tools. */
 type MadeTool<Args, Needs extends object, Types extends ToolTypes> = Args extends JsonObject
   ? Tool<Args, Needs, Types>

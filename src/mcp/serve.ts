@@ -163,7 +163,7 @@ async function runRound(call: ServedCall, round: Round, reply: unknown): Promise
     return { result: { ...result, requestState: JSON.stringify(next) }, request, next }
   }
   const stream = streamToolCalls(
-    [{ id: 'call', name: tool.name, arguments: args }],
+    [{ id: callId, name: tool.name, arguments: args }],
     [asked === 'handler' ? withAnswer(tool, answer) : tool],
     {
       ...rest,
@@ -179,14 +179,18 @@ async function runRound(call: ServedCall, round: Round, reply: unknown): Promise
   for await (const event of stream) {
     switch (event.type) {
       case 'tool_progress':
+        // What goes on inside an agent is not for the client.
+        if (event.inner !== undefined) break
         await tellProgress(extra, meta?.progressToken, progressOf(event.data, ++steps))
         break
       case 'tool_execution_completed':
         value = 'ok' in event.result ? event.result.ok : undefined
         break
       case 'approval_requested':
+        if (event.toolCallId !== callId) return failed(cannotWait(tool))
         return ask('approval', `Run ${tool.name} with ${JSON.stringify(args)}?`, formOf({}))
       case 'ask_user_requested': {
+        if (event.toolCallId !== callId) return failed(cannotWait(tool))
         const { question, options: details } = event
         const { schema, resume } = details
         const form = isPlainObject(schema) ? schema : formOf({ answer: answerOf(details) })
@@ -199,6 +203,14 @@ async function runRound(call: ServedCall, round: Round, reply: unknown): Promise
     }
   }
   throw new Error('the call was cancelled')
+}
+
+/** The id of the call in its batch. */
+const callId = 'call'
+
+/** The run inside an agent is over with the call, so nobody could come back to it. */
+function cannotWait({ name }: Tool): string {
+  return `the agent ${name} waits for an answer or an approval inside, which a call over MCP cannot do`
 }
 
 function failed(why: string): Answered {

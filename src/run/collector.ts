@@ -42,7 +42,7 @@ import type {
   StepResult,
   ToolHalt,
 } from '../types/results.ts'
-import type { AnswerFacts, StoredResult } from '../types/session.ts'
+import type { AnswerFacts, Session, StoredResult } from '../types/session.ts'
 import type { Warning } from '../types/warning.ts'
 
 /** How a message ended, as in its last event. */
@@ -93,6 +93,19 @@ export interface Collector extends MessageDraft {
   /** Why the loop ends, as in its last step. */
   haltedReason: HaltedReason | undefined
   result: ChatOutcome | undefined
+  /** The agents inside calls that have no result yet. They outlive the step of their call. */
+  inner: readonly InnerRun[]
+}
+
+/** The run of an agent inside a call. */
+export interface InnerRun {
+  readonly callId: string
+  /** The session that the inner run goes on from. */
+  readonly base: Session
+  /** The fold of its events since. */
+  readonly state: Collector
+  /** Whether this run has entered it. Otherwise an earlier one has, and it waits since. */
+  readonly entered: boolean
 }
 
 /** The state before the first event of a run that starts from `thread`. */
@@ -114,6 +127,7 @@ export function createCollector(thread: Thread = { messages: [], metadata: {} })
     steps: none,
     haltedReason: undefined,
     result: undefined,
+    inner: none,
   }
 }
 
@@ -153,6 +167,7 @@ export function foldEvent(state: Collector, event: StreamEvent): void {
   switch (event.type) {
     case 'approval_requested': {
       const { call, reason, toolCallId } = event
+      if (isInnerCall(state, toolCallId)) break
       const request = reason === undefined ? call : { ...call, reason }
       state.requested = [...state.requested, request]
       state.halts = [...state.halts, { reason: 'approval', toolCallId }]
@@ -162,9 +177,11 @@ export function foldEvent(state: Collector, event: StreamEvent): void {
       state.started = [...state.started, event.id]
       break
     case 'tool_progress':
+      if (event.inner !== undefined) innerFold.by?.add(state, event)
       break
     case 'tool_execution_completed':
       state.results = [...state.results, storedResult(event)]
+      innerFold.by?.leave(state, event.id)
       break
     case 'tool_result_encoded':
       addToolMessage(state, resultMessage(event))
@@ -172,6 +189,7 @@ export function foldEvent(state: Collector, event: StreamEvent): void {
       break
     case 'ask_user_requested': {
       const { toolCallId, question, options, metadata } = event
+      if (isInnerCall(state, toolCallId)) break
       // A late question has no place in the thread: the model was told that there is no result yet.
       if (metadata?.['lateResultOf'] === toolCallId) dropResult(state, toolCallId)
       else addToolMessage(state, withMetadata(askedMessage(toolCallId), metadata))
@@ -195,6 +213,51 @@ export function foldEvent(state: Collector, event: StreamEvent): void {
       return
   }
   state.count++
+}
+
+type Progress = Extract<StreamEvent, { type: 'tool_progress' }>
+
+/** Whether an id is that of a call inside an agent, and not of a call of the answer. */
+function isInnerCall({ inner, end }: Collector, id: string): boolean {
+  if (end?.message.toolCalls?.some((call) => call.id === id) === true) return false
+  return inner.some(({ callId }) => id.startsWith(`${callId}/`))
+}
+
+/** The fold of agents inside calls. What makes agents and what reads sessions puts it in place; a program without either does not load it. */
+export interface InnerFold {
+  /** Folds what an agent inside a call reports. */
+  readonly add: (state: Collector, progress: Progress) => void
+  /** The call has its answer: of its inner run only the usage is kept. */
+  readonly leave: (state: Collector, callId: unknown) => void
+  /** What agents inside calls used, as far as no result has told. */
+  readonly usage: (state: Collector) => Usage
+  /** What the agents that this run has entered wait for. */
+  readonly pending: (state: Collector) => InnerPending
+}
+
+/** The fold of agents, once it is in place. There is only one. */
+export const innerFold: { by?: InnerFold } = {}
+
+/** What agents inside calls wait for. The ids of their calls begin with that of the call that they are in. */
+export interface InnerPending {
+  /** The calls that have no answer because of that. */
+  readonly waiting: ReadonlySet<string>
+  /** The first question or approval of each. */
+  readonly halts: readonly ToolHalt[]
+  readonly approvals: readonly PendingApproval[]
+  readonly manual: readonly ToolCall[]
+}
+
+/** What the agents that this run has entered wait for. */
+export function innerPending(state: Collector): InnerPending {
+  return innerFold.by?.pending(state) ?? nothingPending
+}
+
+const nothingPending: InnerPending = {
+  waiting: new Set(),
+  halts: none,
+  approvals: none,
+  manual: none,
 }
 
 /** `foldEvent` for the events of a model, so that a program that runs no tools does not have the fold of theirs. */
@@ -347,6 +410,7 @@ function withMetadata(message: Message, metadata: JsonObject | undefined): Messa
 function addToolMessage(state: Collector, message: Message): void {
   const id = message.toolCallId ?? message.metadata?.['lateResultOf']
   dropResult(state, id)
+  innerFold.by?.leave(state, id)
   if (message.role !== 'tool') {
     state.thread = appendMessages(state.thread, message)
     return
@@ -492,13 +556,20 @@ export function toChatResult(state: Collector): ChatResult {
 }
 
 /** Marked answers to the calls that a completed step left open. */
-function leftOpen({ steps, approvals }: Collector): readonly Message[] {
-  const calls = [...(steps.at(-1)?.manualToolCalls ?? []), ...approvals]
-  return calls.map(({ id }) => interruptedMessage(id, 'interrupted'))
+function leftOpen({ steps }: Collector): readonly Message[] {
+  const { response, newMessages = none } = steps.at(-1) ?? {}
+  const answered = new Set(newMessages.map(({ toolCallId }) => toolCallId))
+  const open = (response?.toolCalls ?? none).filter(({ id }) => !answered.has(id))
+  return open.map(({ id }) => interruptedMessage(id, 'interrupted'))
+}
+
+/** Everything that a run used: its own usage, and what agents inside its calls used and have not told. */
+export function totalUsage(state: Collector): Usage {
+  return addUsage(ownUsage(state), innerFold.by?.usage(state) ?? {})
 }
 
 /** The usage of every step, of the message under way, and of what came before a cut. */
-export function totalUsage(state: Collector): Usage {
+export function ownUsage(state: Collector): Usage {
   let total = state.spent
   for (const { response } of state.steps) total = addUsage(total, response.usage)
   return addUsage(total, state.usage)
@@ -637,8 +708,11 @@ export function inCallOrder(
   { toolCalls }: Pick<ModelResponse, 'toolCalls'>,
 ): readonly ToolHalt[] {
   if (halts.length < 2) return halts
-  const order = toolCalls.map(({ id }) => id)
-  return halts.toSorted((a, b) => order.indexOf(a.toolCallId) - order.indexOf(b.toolCallId))
+  const placeOf = ({ toolCallId }: ToolHalt): number => {
+    const own = toolCalls.findIndex(({ id }) => id === toolCallId)
+    return own === -1 ? toolCalls.findIndex(({ id }) => toolCallId.startsWith(`${id}/`)) : own
+  }
+  return halts.toSorted((a, b) => placeOf(a) - placeOf(b))
 }
 
 /** The error that stopped a run, with the partial result. A value that is not an error of the library stays as it is. */

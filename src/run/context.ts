@@ -17,7 +17,7 @@ import { toToolSpec } from '../make/tools.ts'
 import { assertValid, describe, refusal } from '../schema/checks.ts'
 import { validateCallOptions } from '../schema/options.ts'
 import type { Issue } from '../types/error-data.ts'
-import type { StreamEvent } from '../types/events.ts'
+import { innerEvent, type StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { Message } from '../types/message.ts'
@@ -235,7 +235,11 @@ export function keepEvent(context: RunContext): ((event: StreamEvent) => boolean
   const hidden = new Set<StreamEvent['type']>()
   if (!text) hidden.add('text_delta').add('reasoning_delta')
   if (!tools) hidden.add('tool_call_delta')
-  return (event) => !hidden.has(event.type)
+  const keep = (event: StreamEvent): boolean => {
+    const inner = innerEvent(event)
+    return inner === undefined ? !hidden.has(event.type) : keep(inner)
+  }
+  return keep
 }
 
 /** What an engine holds. A value that `createEngine` did not make is refused. */

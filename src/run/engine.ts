@@ -91,7 +91,7 @@ export function extendEngine<
 ): Engine<Merged<Has, Context>, WithTools<Types, TypesOf<Tools>>>
 export function extendEngine(engine: Engine, overrides: EngineOptions): Engine {
   assertValid('invalid_options', validateEngineOptions(overrides))
-  const { defaults, tools, context, parentSpanId, ...parts } = engineParts(engine)
+  const { defaults, tools, context, parentSpanId, depth, ...parts } = engineParts(engine)
   // A model that came with the adapter goes with it.
   const leaves = overrides.adapter !== undefined && parts.model === parts.adapter?.model
   const extended = createEngine({
@@ -101,7 +101,9 @@ export function extendEngine(engine: Engine, overrides: EngineOptions): Engine {
     tools: overrides.tools === undefined ? tools : mergeByName(tools, overrides.tools),
     context: { ...context, ...overrides.context },
   })
-  return withinSpan(extended, parentSpanId)
+  return depth === undefined
+    ? withinSpan(extended, parentSpanId)
+    : innerEngine(extended, depth, parentSpanId)
 }
 
 /** The engine whose runs are part of a telemetry span: itself if there is none. */
@@ -110,9 +112,18 @@ export function withinSpan(engine: Engine, parentSpanId: string | undefined): En
   return Object.freeze(withoutInside({ ...engineParts(engine), parentSpanId }))
 }
 
+/** The engine of an agent: its runs are part of a telemetry span, and that deep inside of other agents. */
+export function innerEngine(
+  engine: Engine,
+  depth: number,
+  parentSpanId: string | undefined,
+): Engine {
+  return Object.freeze(withoutInside({ ...engineParts(engine), depth, parentSpanId }))
+}
+
 /** The parts that are also options: all except the brand and the provider, which is the adapter's. */
 function optionsOf(
-  parts: Omit<EngineParts, 'defaults' | 'tools' | 'context' | 'parentSpanId'>,
+  parts: Omit<EngineParts, 'defaults' | 'tools' | 'context' | 'parentSpanId' | 'depth'>,
 ): EngineOptions {
   const { [engineBrand]: _brand, provider: _provider, ...options } = parts
   return options

@@ -1,6 +1,11 @@
 import { assertValid, listOf, oneOf, optionsOf, type Check } from '../schema/checks.ts'
 import type { ErrorData } from '../types/error-data.ts'
-import type { ModelEvent, StreamEvent, ToolExecutionResult } from '../types/events.ts'
+import {
+  innerEvent,
+  type ModelEvent,
+  type StreamEvent,
+  type ToolExecutionResult,
+} from '../types/events.ts'
 import { assertNever, defined } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { Image } from '../types/media.ts'
@@ -127,7 +132,9 @@ export type ViewEvent =
       readonly type: 'tool_progress'
       readonly id: string
       readonly name: string
+      /** What the handler reported. With `inner`, an event of the agent inside the call, as a browser sees it. */
       readonly data: JsonValue
+      readonly inner?: 'event'
     }
   | {
       readonly type: 'tool_execution_started'
@@ -211,8 +218,15 @@ export function toViewEvent(event: StreamEvent, options: ViewOptions = {}): View
 export function shownEvent(event: StreamEvent, options: ViewOptions): ViewEvent | undefined {
   const shows = showsOf(options)
   switch (event.type) {
-    case 'tool_progress':
-      return event
+    case 'tool_progress': {
+      const { type, id, name, inner } = event
+      if (inner === undefined) return { type, id, name, data: event.data }
+      const own = innerEvent(event)
+      const shown = own && shownEvent(own, options)
+      // What a view shows is plain data.
+      const data = shown as unknown as JsonValue
+      return shown && { type, id, name, inner: 'event', data }
+    }
     case 'ask_user_requested': {
       const { type, toolCallId, toolName, question } = event
       return { type, toolCallId, toolName, question, options: viewQuestion(event.options) }

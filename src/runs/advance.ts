@@ -14,7 +14,7 @@ import { streamNext, type SessionStream } from '../session/operations.ts'
 import { restingRun, withTrace } from '../session/reduce.ts'
 import type { AcquiredLease, InboxEntry } from '../stores/run-store.ts'
 import type { ErrorData } from '../types/error-data.ts'
-import { isBoundary, type Batch } from '../types/events.ts'
+import { innerEvent, isBoundary, type Batch } from '../types/events.ts'
 import type { Session, SessionCommand } from '../types/session.ts'
 import type { Advanced } from './contract.ts'
 import { createOwner, isGone, isLost, type Owner, type OwnerOptions } from './owner.ts'
@@ -292,11 +292,15 @@ async function readRun(work: Work, stream: SessionStream): Promise<Progress> {
   return { session: stream.session }
 }
 
-/** Keeps the calls whose handlers run. */
-function note(inFlight: Set<string>, batch: Batch): void {
+/** Keeps the calls whose handlers run. An agent can be left at any time; the tools inside of it count. */
+function note(inFlight: Set<string>, batch: Batch, inside = ''): void {
   for (const event of batch) {
-    if (event.type === 'tool_execution_started') inFlight.add(event.id)
-    if (event.type === 'tool_execution_completed') inFlight.delete(event.id)
+    if (event.type === 'tool_execution_started') inFlight.add(inside + event.id)
+    if (event.type === 'tool_execution_completed') inFlight.delete(inside + event.id)
+    if (event.type !== 'tool_progress' || event.inner === undefined) continue
+    inFlight.delete(inside + event.id)
+    const inner = innerEvent(event)
+    if (inner !== undefined) note(inFlight, [inner], `${inside}${event.id}/`)
   }
 }
 

@@ -24,6 +24,7 @@ import {
   listOf,
   must,
   oneOf,
+  recordOf,
   shape,
   shapeOf,
   someText,
@@ -47,8 +48,7 @@ import {
  */
 export function validateSession(value: unknown): readonly Issue[] {
   if (isRunResult(value)) return [{ path: '', problem: runResultProblem }]
-  const issues = session(value)
-  return isPlainObject(value) ? join(issues, statusIssues(value)) : issues
+  return sessionIssues(value, 0)
 }
 
 /** Whether a value is what a run of a session gives, and not the session itself. */
@@ -130,52 +130,76 @@ const pendingApproval = shapeOf<PendingApproval>(
   { rawArguments: text, opaque: json, reason: text },
 )
 
-const run = shapeOf<RunProgress>(
-  {
-    mode: oneOf(['auto', 'manual']),
-    turns: nonNegativeInteger,
-    phase: oneOf(['model', 'tools', 'waiting', 'between']),
-    started: listOf(someText),
-    halts: listOf(halt),
-  },
-  {
-    attempts: nonNegativeInteger,
-    takeOvers: nonNegativeInteger,
-    trace: must(
-      `a text of at most ${maxTraceLength} characters`,
-      (value) => typeof value === 'string' && value.length <= maxTraceLength,
-    ),
-    answer,
-    usage: jsonObject,
-    silent: must('true', (value) => value === true),
-    requested: listOf(pendingApproval),
-    results: listOf(storedResult),
-    decisions: listOf(decision),
-    late: listOf(validateMessage),
-  },
-)
+/** How deep sessions may be inside of one another. A run is refused long before, unless its agents are told otherwise. */
+export const maxInnerDepth = 16
 
-const session = shapeOf<Session>(
-  {
-    version,
-    id: someText,
-    status: oneOf(sessionStatuses),
-    thread: openThread,
-    pendingToolCalls: listOf(toolCall),
-    pendingApprovals: listOf(pendingApproval),
-    context: jsonObject,
-    metadata: jsonObject,
-  },
-  {
-    pendingQuestion: text,
-    pendingToolCallId: someText,
-    pendingQuestionOptions: jsonObject,
-    moreQuestions: listOf(halt),
-    haltedReason: someText,
-    error,
-    run,
-  },
-)
+/** The problems of the sessions of agents, by the calls that they are in. */
+const innerSessions =
+  (depth: number): Check =>
+  (value) => {
+    if (depth < maxInnerDepth) return recordOf((member) => sessionIssues(member, depth + 1))(value)
+    return [{ path: '', problem: `is inside of ${depth} other sessions, which is the limit` }]
+  }
+
+/** The checks of sessions, by their depth. They are made when they are needed. */
+const sessions: Check[] = []
+
+function sessionIssues(value: unknown, depth: number): readonly Issue[] {
+  const issues = (sessions[depth] ??= sessionAt(depth))(value)
+  return isPlainObject(value) ? join(issues, statusIssues(value)) : issues
+}
+
+function sessionAt(depth: number): Check {
+  return shapeOf<Session>(
+    {
+      version,
+      id: someText,
+      status: oneOf(sessionStatuses),
+      thread: openThread,
+      pendingToolCalls: listOf(toolCall),
+      pendingApprovals: listOf(pendingApproval),
+      context: jsonObject,
+      metadata: jsonObject,
+    },
+    {
+      pendingQuestion: text,
+      pendingToolCallId: someText,
+      pendingQuestionOptions: jsonObject,
+      moreQuestions: listOf(halt),
+      haltedReason: someText,
+      error,
+      run: runAt(depth),
+    },
+  )
+}
+
+function runAt(depth: number): Check {
+  return shapeOf<RunProgress>(
+    {
+      mode: oneOf(['auto', 'manual']),
+      turns: nonNegativeInteger,
+      phase: oneOf(['model', 'tools', 'waiting', 'between']),
+      started: listOf(someText),
+      halts: listOf(halt),
+    },
+    {
+      attempts: nonNegativeInteger,
+      takeOvers: nonNegativeInteger,
+      trace: must(
+        `a text of at most ${maxTraceLength} characters`,
+        (value) => typeof value === 'string' && value.length <= maxTraceLength,
+      ),
+      answer,
+      usage: jsonObject,
+      silent: must('true', (value) => value === true),
+      requested: listOf(pendingApproval),
+      results: listOf(storedResult),
+      decisions: listOf(decision),
+      late: listOf(validateMessage),
+      inner: innerSessions(depth),
+    },
+  )
+}
 
 function statusIssues(value: Readonly<Record<string, unknown>>): readonly Issue[] {
   const { pendingToolCalls, pendingApprovals, pendingQuestion, run: progress } = value

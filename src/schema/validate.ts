@@ -228,6 +228,7 @@ const tool = shapeOf<ToolSpec & Partial<Omit<Tool, typeof toolTypes>>>(specField
   summary: text,
   timeoutMs,
   idempotent: flag,
+  agent: must('made by agentTool', (value) => isPlainObject(value) && 'engine' in value),
 })
 
 // Requests

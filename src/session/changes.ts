@@ -15,6 +15,7 @@ import {
   toLateMessage,
 } from '../make/tool-messages.ts'
 import { content } from '../make/tools.ts'
+import { goesOn, isMark } from '../run/inner-runs.ts'
 import {
   assertValid,
   describe,
@@ -46,7 +47,7 @@ import {
   type Thread,
   type ToolCall,
 } from '../types/message.ts'
-import type { ToolHalt } from '../types/results.ts'
+import { addUsage } from '../types/response.ts'
 import {
   sessionVersion,
   type CallDecision,
@@ -55,7 +56,18 @@ import {
   type SessionCommand,
   type SessionStatus,
 } from '../types/session.ts'
-import { cleared, goesOn, isMark, restingRun, waits } from './reduce.ts'
+import {
+  callOf,
+  innerPlace,
+  pickInner,
+  questionsOf,
+  untoldUsage,
+  waits,
+  withInnerPending,
+  withQuestions,
+  type InnerSessions,
+} from './inner.ts'
+import { cleared, restingRun } from './reduce.ts'
 
 /** The options of a new session. A thread or messages, not both. */
 export interface SessionOptions {
@@ -142,7 +154,12 @@ export function replied(
   const message = user(text)
   const { content } = message
   assertValid('invalid_message', within('content', reasoningIssues(content)))
-  if (open !== undefined) return answered(session, open, content)
+  if (open !== undefined) {
+    return (
+      inAgent(session, open, (inner, id) => replied(inner, text, id)) ??
+      answered(session, open, content)
+    )
+  }
   if (content.length === 0) {
     const goOn = '; Session.resume goes on without new words'
     const hint = legalOperations(session).includes('resume') ? goOn : ''
@@ -163,8 +180,7 @@ function reasoningIssues(content: Message['content']): readonly Issue[] {
  * to be called again.
  */
 function answered(session: Session, toolCallId: string, content: Message['content']): Session {
-  const { moreQuestions = [], pendingQuestionOptions: options } = session
-  const [next, ...more] = moreQuestions
+  const { pendingQuestionOptions: options } = session
   const { halts = [], decisions = [] } = session.run ?? {}
   const isOf = ({ call }: CallDecision): boolean => call.id === toolCallId
   const late = decisions.find((decision) => decision.late === true && isOf(decision))?.call
@@ -173,13 +189,7 @@ function answered(session: Session, toolCallId: string, content: Message['conten
     halts: halts.filter((halt) => halt.toolCallId !== toolCallId),
     decisions: others.length === 0 ? undefined : others,
   })
-  const asked = defined<Session>({
-    ...rest,
-    pendingQuestion: next?.question,
-    pendingToolCallId: next?.toolCallId,
-    pendingQuestionOptions: next?.options,
-    moreQuestions: more.length === 0 ? undefined : more,
-  })
+  const asked = withQuestions(rest, questionsOf(rest).slice(1))
   if (options?.['resume'] === true) {
     const call = late ?? askedCall(session.thread, toolCallId)
     const decision = call && defined<CallDecision>({ call, answer: content, late: late && true })
@@ -191,6 +201,25 @@ function answered(session: Session, toolCallId: string, content: Message['conten
   if (late !== undefined) return awaiting(withLate(asked, [toLateMessage(late, answer), ...added]))
   const thread = withAnswers(session.thread, [answer])
   return awaiting(withLate({ ...asked, thread }, added))
+}
+
+/**
+ * The session in which something was settled inside the agent that has a call; `undefined` if no agent has it. When that agent waits for
+ * nothing more, the next run enters it again.
+ */
+function inAgent(
+  session: Session,
+  toolCallId: string,
+  settle: (inner: Session, id: string) => Session,
+): Session | undefined {
+  const place = innerPlace(session, toolCallId)
+  if (place === undefined) return undefined
+  const { callId } = place
+  const inner = settle(place.session, place.id)
+  const next = withRun(session, { inner: { ...session.run?.inner, [callId]: inner } })
+  const call = isLate(session.thread, callId) ? askedCall(session.thread, callId) : undefined
+  const goesOn = waits(inner) || call === undefined
+  return awaiting(withInnerPending(goesOn ? next : withDecision(next, { call, late: true })))
 }
 
 /** The words of a reply, which every provider takes as the result of a tool, and its other parts. */
@@ -213,6 +242,7 @@ function said(session: Session, added: readonly Message[]): Session {
   const { thread, run } = session
   const decisions = (run?.decisions ?? []).filter(({ late }) => late === true)
   const answers: Message[] = []
+  const agents = new Set(decisions.map(({ call }) => call.id))
   for (const call of run === undefined || run.phase === 'between' ? [] : lastCalls(thread)) {
     const { id } = call
     const told = thread.messages.findLast(({ toolCallId }) => toolCallId === id)
@@ -222,7 +252,14 @@ function said(session: Session, added: readonly Message[]): Session {
     })
     const hasResult = told !== undefined && !isMark(told) && told.metadata?.['askUser'] !== true
     if (hasResult) continue
-    if (decision?.deny !== undefined) answers.push(deniedMessage(id, decision.deny))
+    const agent = agentOf(run?.inner, id)
+    if (agent !== undefined) {
+      agents.add(id)
+      answers.push(notYetFor(call, decision))
+      // One that waits is entered again when somebody has settled what it waits for.
+      const own = decision?.call ?? call
+      if (!waits(session) || !waits(agent)) decisions.push({ call: own, late: true })
+    } else if (decision?.deny !== undefined) answers.push(deniedMessage(id, decision.deny))
     else if (decision !== undefined || isAsked || isIn(run?.results, id)) {
       answers.push(notYetMessage(id))
       const own = decision ?? { call: askedCall(thread, id) ?? call }
@@ -232,12 +269,29 @@ function said(session: Session, added: readonly Message[]): Session {
       answers.push(run?.started.includes(id) ? reportedMessage(told) : notRunMessage(id))
     }
   }
+  const isTold = (id: string): boolean => agents.has(id) || isLate(thread, id)
   const next: Session = {
-    ...cleared(session),
+    ...cleared(session, pickInner(run?.inner, isTold)),
     status: 'idle',
     thread: appendMessages(withAnswers(thread, answers), ...(run?.late ?? []), ...added),
   }
   return withLateCalls(next, run, decisions)
+}
+
+/** The session of the agent inside a call. */
+function agentOf(inner: InnerSessions | undefined, id: string): Session | undefined {
+  return Object.hasOwn(inner ?? {}, id) ? inner?.[id] : undefined
+}
+
+/** The answer to the call of an agent whose result comes later. It keeps the arguments that were approved, if they are others. */
+function notYetFor(
+  { id, arguments: written }: ToolCall,
+  decision: CallDecision | undefined,
+): Message {
+  const message = notYetMessage(id)
+  const args = decision?.call.arguments
+  if (args === undefined || JSON.stringify(args) === JSON.stringify(written)) return message
+  return { ...message, metadata: { ...message.metadata, approvedArguments: args } }
 }
 
 /** The session with calls whose results will be told late, and with what the run knows about them. */
@@ -254,6 +308,7 @@ function withLateCalls(
     run: defined<RunProgress>({
       ...restingRun(run.mode),
       usage: session.run?.usage,
+      inner: session.run?.inner,
       started: run.started.filter((id) => ids.has(id)),
       halts: run.halts.filter(({ reason, toolCallId }) => {
         return reason === 'ask_user' && ids.has(toolCallId)
@@ -304,12 +359,16 @@ function decided(
   assertValid('invalid_options', within('toolCallId', someText(toolCallId)))
   assertValid('invalid_session', validateSession(session))
   const pending = session.pendingApprovals.find(({ id }) => id === toolCallId)
-  const earlier = session.run?.decisions?.find(({ call: { id } }) => id === toolCallId)
+  const earlier = decisionOn(session, toolCallId)
   if (pending === undefined && earlier !== undefined) throw settledBefore(earlier)
   assertLegal(session, operation)
   if (pending === undefined) {
     throw unknownCall('wait for approval', toolCallId, session.pendingApprovals)
   }
+  const inside = inAgent(session, toolCallId, (inner, id) =>
+    decided(inner, operation, id, approval),
+  )
+  if (inside !== undefined) return inside
   const { reason: _reason, ...call } = pending
   const pendingApprovals = session.pendingApprovals.filter(({ id }) => id !== toolCallId)
   const rest: Session = { ...session, pendingApprovals }
@@ -317,6 +376,14 @@ function decided(
   if (!isLate(session.thread, toolCallId)) return awaiting(withDecision(rest, decision))
   if (decision.deny === undefined) return awaiting(withDecision(rest, { ...decision, late: true }))
   return awaiting(withLate(rest, [toLateMessage(call, deniedMessage(toolCallId, decision.deny))]))
+}
+
+/** What was decided about a call, also about one inside an agent. */
+function decisionOn(session: Session, toolCallId: string): CallDecision | undefined {
+  const own = session.run?.decisions?.find(({ call: { id } }) => id === toolCallId)
+  const place = own === undefined ? innerPlace(session, toolCallId) : undefined
+  const inner = place && decisionOn(place.session, place.id)
+  return inner === undefined ? own : { ...inner, call: { ...inner.call, id: toolCallId } }
 }
 
 /** A session that waits, in the status that its lists give. One whose run was cut, stopped or failed can still be resumed. */
@@ -369,15 +436,6 @@ function openCalls(thread: Thread): readonly ToolCall[] {
   return lastCalls(thread).filter(({ id }) => !known.has(id))
 }
 
-/** The last call with this id. */
-function callOf({ messages }: Thread, toolCallId: string): ToolCall | undefined {
-  for (const { toolCalls = [] } of messages.toReversed()) {
-    const call = toolCalls.find(({ id }) => id === toolCallId)
-    if (call !== undefined) return call
-  }
-  return undefined
-}
-
 /** The call that asked, with the arguments that were approved. */
 function askedCall(thread: Thread, toolCallId: string): ToolCall | undefined {
   const call = callOf(thread, toolCallId)
@@ -420,7 +478,7 @@ export function appended(session: Session, ...messages: readonly (Message | stri
  */
 export function rewound(session: Session, messageIndex: number): Session {
   checked(session, 'rewind')
-  const { run, moreQuestions = [] } = session
+  const { run } = session
   const { messages } = session.thread
   if (!Number.isInteger(messageIndex) || messageIndex < 0 || messageIndex > messages.length) {
     throw badIndex(`must be a whole number from 0 to ${messages.length}`)
@@ -435,25 +493,18 @@ export function rewound(session: Session, messageIndex: number): Session {
   }
   const removed = messages.slice(messageIndex)
   const { told, untold } = lateIn(kept, [...removed, ...(run?.late ?? [])])
-  const waits = ({ id }: ToolCall): boolean => untold.has(id)
+  const waits = ({ id }: ToolCall): boolean => untold.has(innerPlace(session, id)?.callId ?? id)
+  const agents = pickInner(run?.inner, (id) => untold.has(id))
   const next: Session = {
-    ...cleared(session),
+    ...cleared(session, agents),
     status: 'idle',
     thread: appendMessages(kept, ...told),
     pendingToolCalls: session.pendingToolCalls.filter(waits),
     pendingApprovals: session.pendingApprovals.filter(waits),
   }
   const decisions = run?.decisions?.filter(({ call, late }) => late === true && waits(call)) ?? []
-  const halts = [...(run?.halts ?? []), ...openQuestion(session), ...moreQuestions]
+  const halts = [...(run?.halts ?? []), ...questionsOf(session)]
   return withLateCalls(next, run && { ...run, halts }, decisions)
-}
-
-/** The question that the next reply answers, as the halt that it was. */
-function openQuestion(session: Session): readonly ToolHalt[] {
-  const { pendingQuestion: question, pendingToolCallId: toolCallId } = session
-  const options = session.pendingQuestionOptions
-  if (toolCallId === undefined) return []
-  return [defined<ToolHalt>({ reason: 'ask_user', toolCallId, question, options })]
 }
 
 /**
@@ -610,9 +661,9 @@ export function legalOperations(session: Session): readonly Operation[] {
 function isUnsettled({ run, thread }: Session): boolean {
   if (openCalls(thread).length > 0) return true
   if (run === undefined) return false
-  const { phase, halts, results, decisions, late } = run
+  const { phase, halts, results, decisions, late, inner } = run
   const isCut = phase === 'model' || phase === 'tools' || halts.length > 0
-  return isCut || [results, decisions, late].some((list) => list !== undefined)
+  return isCut || [results, decisions, late, inner].some((list) => list !== undefined)
 }
 
 /** Throws if the session does not allow an operation. The message says what is legal now. */
@@ -679,12 +730,17 @@ export function submitToolResults(session: Session, results: readonly ToolResult
   const pending = new Map(session.pendingToolCalls.map((call) => [call.id, call]))
   const inTime: Message[] = []
   const late: Message[] = []
+  const inside: { readonly id: string; readonly result: ToolResultInput }[] = []
   for (const result of results) {
     const id = 'toolCallId' in result ? result.toolCallId : result.id
     assertValid('invalid_options', within('toolCallId', someText(id)))
     const call = pending.get(id)
     if (call === undefined) throw unknownCall('are pending', id, session.pendingToolCalls)
     pending.delete(id)
+    if (innerPlace(session, id) !== undefined) {
+      inside.push({ id, result })
+      continue
+    }
     const message = asApproved(
       toolResult(id, meant(result.content), { isError: result.isError }),
       call,
@@ -694,7 +750,30 @@ export function submitToolResults(session: Session, results: readonly ToolResult
     else inTime.push(message)
   }
   const thread = withAnswers(session.thread, inTime)
-  return awaiting(withLate({ ...session, thread, pendingToolCalls: [...pending.values()] }, late))
+  const ids = [...inTime, ...late].map(({ toolCallId, metadata }) => {
+    return toolCallId ?? metadata?.['lateResultOf']
+  })
+  const next = { ...withoutAgents(session, ids), thread, pendingToolCalls: [...pending.values()] }
+  return inside.reduce(
+    (settled, { id, result: { content, isError } }) =>
+      inAgent(settled, id, (inner, own) =>
+        submitToolResults(inner, [{ toolCallId: own, content, isError }]),
+      ) ?? settled,
+    awaiting(withLate(next, late)),
+  )
+}
+
+/** The session without the agents inside calls that somebody else has answered. What they used is kept. */
+function withoutAgents(session: Session, ids: readonly unknown[]): Session {
+  const { run } = session
+  if (run?.inner === undefined) return session
+  const inner = pickInner(run.inner, (id) => !ids.includes(id))
+  const left = Object.entries(run.inner).filter(([id]) => ids.includes(id))
+  const usage = left.reduce(
+    (sum, [, { run: own }]) => addUsage(sum, untoldUsage(own)),
+    run.usage ?? {},
+  )
+  return left.length === 0 ? session : withRun(session, { inner, usage })
 }
 
 /** A result, which says so if its call was approved with other arguments than the model wrote. */

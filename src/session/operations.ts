@@ -25,6 +25,7 @@ import {
   type Collector,
 } from '../run/collector.ts'
 import { engineParts, keepEvent, runContext } from '../run/context.ts'
+import { goesOn, restore } from '../run/inner-runs.ts'
 import {
   drained,
   foldedStream,
@@ -45,15 +46,13 @@ import type { ChatOutcome, ChatResult, StepResult } from '../types/results.ts'
 import type { RunProgress, Session, SessionCommand } from '../types/session.ts'
 import type { ToolTypes } from '../types/tool-types.ts'
 import { applyCommand, awaiting, checked, replied, started, type SessionInput } from './changes.ts'
+import { callOf, innerPlace, untoldUsage, waits } from './inner.ts'
 import {
   afterResult,
   cleared,
-  goesOn,
   isFailure,
   restingRun,
-  restore,
   snapshot,
-  waits,
   withLateMessages,
   withTrace,
   type SessionResult,
@@ -268,14 +267,21 @@ export function streamNext<
 /** Throws the problems of arguments that replace those of the model, if the schema of the tool can tell them at once. */
 function refuseArguments(
   engine: Engine,
-  { pendingApprovals }: Session,
-  { toolCallId, arguments: args }: Extract<SessionCommand, { type: 'approve' }>,
+  session: Session,
+  command: Extract<SessionCommand, { type: 'approve' }>,
   options?: CallOptions,
 ): void {
-  const pending = pendingApprovals.find(({ id }) => id === toolCallId)
+  const { toolCallId, arguments: args } = command
+  const pending = session.pendingApprovals.find(({ id }) => id === toolCallId)
   if (args === undefined || pending === undefined) return
-  const tool = runContext(engine, options).tools.find(({ name }) => name === pending.name)
-  if (tool === undefined) return
+  const place = innerPlace(session, toolCallId)
+  const { name: called } =
+    place === undefined ? pending : (callOf(session.thread, place.callId) ?? pending)
+  const tool = runContext(engine, options).tools.find(({ name }) => name === called)
+  if (place !== undefined && tool?.agent !== undefined) {
+    refuseArguments(tool.agent.engine, place.session, { ...command, toolCallId: place.id })
+  }
+  if (tool === undefined || place !== undefined) return
   const issues = argumentIssues(toDecision(pending, { arguments: args }).call, tool)
   assertValid('invalid_options', within('command', within('arguments', issues)))
 }
@@ -315,9 +321,10 @@ function prepare(
 ): Prepared {
   const from = withLateMessages(session)
   const { id: sessionId, context, error: _error, haltedReason: _reason, ...rest } = from
-  const { turns = 0, attempts, decisions, late, trace: traced } = from.run ?? {}
+  const { turns = 0, attempts, decisions, late, inner, trace: traced } = from.run ?? {}
   const mode = options?.mode ?? from.run?.mode
-  const start = { kind, state: restore(from), turns, attempts, mode, decisions, late, traced }
+  const state = restore(from)
+  const start = { kind, state, turns, attempts, mode, decisions, late, inner, traced }
   const loop = createLoop(engine, start, options, { sessionId, context })
   if (hasResults(session)) loop.haltedReason = limitAfterResults(loop)
   const run = { ...(from.run ?? restingRun(loop.mode)), mode: loop.mode }
@@ -505,7 +512,7 @@ function resting<Result extends ChatResult>(
     pendingQuestionOptions,
     pendingApprovals: session.pendingApprovals,
     manualToolCalls: session.pendingToolCalls,
-    usage: session.run?.usage ?? {},
+    usage: untoldUsage(session.run),
     metadata: {},
   })
   const event = { type: 'chat_completed', result } as const

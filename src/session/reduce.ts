@@ -3,24 +3,34 @@ import {
   applyEvent,
   asksAgain,
   createCollector,
+  innerPending,
   isCancellation,
   isDone,
-  midStep,
+  ownUsage,
   partialMessages,
   restingReason,
   stepError,
   toChatResult,
   toResponse,
-  totalUsage,
   type Collector,
 } from '../run/collector.ts'
+import { foldInnerRuns, goesOn, goOnFrom, restore } from '../run/inner-runs.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
-import { appendMessages, type Message, type Thread, type ToolCall } from '../types/message.ts'
-import { addUsage, type ModelResponse, type Usage } from '../types/response.ts'
+import { appendMessages, type Thread, type ToolCall } from '../types/message.ts'
+import type { ModelResponse, Usage } from '../types/response.ts'
 import type { ChatResult, HaltedReason, PendingApproval, ToolHalt } from '../types/results.ts'
 import type { AnswerFacts, CallDecision, RunProgress, Session } from '../types/session.ts'
+import {
+  pickInner,
+  toldRun,
+  untoldUsage,
+  waits,
+  withInnerPending,
+  withQuestions,
+  type InnerSessions,
+} from './inner.ts'
 
 /** A session and the events folded into it since. Pure: any earlier one can be kept. */
 export interface SessionReducer {
@@ -37,12 +47,9 @@ export interface SessionResult<Result = ChatResult> {
 
 /** Starts folding a run's events into a session. Start it from the stream's first `session`. */
 export function reduceSession(base: Session): SessionReducer {
+  foldInnerRuns()
   // A session that rests is not run, so none of its steps goes on.
-  if (rests(base)) return { base, state: createCollector(base.thread) }
-  const { requested, halts = [] } = base.run ?? {}
-  const state = restore(base)
-  // The run that goes on in the events has asked about these calls. One that is resumed would ask again.
-  return { base, state: requested === undefined ? state : { ...state, requested, halts } }
+  return { base, state: rests(base) ? createCollector(base.thread) : goOnFrom(base) }
 }
 
 /** Folds one more event. */
@@ -93,18 +100,17 @@ function atEvent(base: Session, state: Collector): Session {
   return { ...rest, status: 'error', error }
 }
 
-/** The session that goes with a result: of the usage it keeps what the result does not tell. */
-export function afterResult(session: Session, left: Usage = {}): Session {
+/**
+ * The session that goes with a result, which tells all that was used. Of a single step it tells the usage of the answer only: `left`
+ * is the rest, and agents inside its calls keep theirs.
+ */
+export function afterResult(session: Session, left?: Usage): Session {
   const { run, ...rest } = session
   if (run === undefined) return session
-  const usage = someUsage(left)
-  if (session.status === 'completed' && usage === undefined) return rest
-  const answer = run.answer && { ...run.answer, usage: {} }
-  return { ...rest, run: defined<RunProgress>({ ...run, usage, answer }) }
-}
-
-function someUsage(usage: Usage): Usage | undefined {
-  return Object.keys(usage).length === 0 ? undefined : usage
+  const usage = someUsage(left ?? {})
+  if (session.status === 'completed' && usage === undefined && run.inner === undefined) return rest
+  const inner = left === undefined ? toldRun(run).inner : run.inner
+  return { ...rest, run: defined<RunProgress>({ ...toldRun(run), usage, inner }) }
 }
 
 /** Whether nothing is under way: the base of a run is always idle. */
@@ -112,9 +118,8 @@ function rests({ status }: Session): boolean {
   return status !== 'idle'
 }
 
-/** Whether a session waits for somebody. */
-export function waits({ status }: Session): boolean {
-  return status === 'awaiting_user' || status === 'awaiting_approval' || status === 'awaiting_tools'
+function someUsage(usage: Usage): Usage | undefined {
+  return Object.keys(usage).length === 0 ? undefined : usage
 }
 
 /** Whether the answer did not match its schema. It stays in the thread until the model is asked again. */
@@ -136,7 +141,7 @@ function outcomeOf({ decisions }: RunProgress, state: Collector): Outcome | unde
     haltedReason: haltedReason ?? halt?.reason ?? restingReason(response),
     thread,
     manualToolCalls,
-    approvals,
+    approvals: [...approvals, ...innerPending(state).approvals],
     questions,
     halts: halted,
     error: stepError(last),
@@ -147,18 +152,21 @@ function outcomeOf({ decisions }: RunProgress, state: Collector): Outcome | unde
 /** How the run ended, if handlers of late calls asked or halted: before the model is asked, and after all of those calls. */
 function lateOutcome({ decisions = [] }: RunProgress, state: Collector): Outcome | undefined {
   const { active, halts, error, thread, count } = state
+  const { waiting, approvals, manual } = innerPending(state)
+  const isWaiting = ({ call }: CallDecision): boolean => waiting.has(call.id)
   // Before its first event a run has not ended, whatever it starts from.
-  if (count === 0 || active || halts.length === 0 || error !== undefined) return undefined
+  if (count === 0 || active || error !== undefined) return undefined
+  if (halts.length === 0 && !decisions.some(isWaiting)) return undefined
   const questions = halts.filter(({ reason }) => reason === 'ask_user')
   const isAsked = ({ call }: CallDecision): boolean =>
     questions.some(({ toolCallId }) => toolCallId === call.id)
-  if (!decisions.every(isAsked)) return undefined
+  if (!decisions.every((decision) => isAsked(decision) || isWaiting(decision))) return undefined
   const others = halts.filter(({ reason }) => reason !== 'ask_user')
   return {
     haltedReason: others[0]?.reason ?? 'ask_user',
     thread,
-    manualToolCalls: [],
-    approvals: [],
+    manualToolCalls: manual,
+    approvals,
     questions,
     halts: others,
     error: others[0]?.error,
@@ -189,22 +197,30 @@ interface Outcome {
  */
 function settled(base: Session, outcome: Outcome, run: RunProgress): Session {
   const { haltedReason, thread, manualToolCalls, approvals, questions, error, response } = outcome
-  const [question, ...more] = questions
-  const { late, decisions } = run
-  const rest = defined<Session>({
+  const { late, inner } = run
+  const asked: Session = {
     ...cleared(base),
     thread,
     pendingToolCalls: [...base.pendingToolCalls, ...manualToolCalls],
     pendingApprovals: [...base.pendingApprovals, ...approvals],
-    pendingQuestion: question?.question,
-    pendingToolCallId: question?.toolCallId,
-    pendingQuestionOptions: question?.options,
-    moreQuestions: more.length === 0 ? undefined : more,
-  })
+    run,
+  }
+  const before = { ...base.run?.inner, ...inner }
+  const { run: _run, ...rest } = withInnerPending(withQuestions(asked, questions), before)
+  // An agent that waits is not entered again before somebody has settled what it waits for.
+  const decisions = run.decisions?.filter(
+    ({ call, late: isLate }) => isLate !== true || !isWaiting(inner, call.id),
+  )
   const next = (status: Session['status'], progressed: RunProgress): Session => ({
     ...rest,
     status,
-    run: defined<RunProgress>({ ...progressed, usage: run.usage, late, decisions }),
+    run: defined<RunProgress>({
+      ...progressed,
+      usage: run.usage,
+      late,
+      decisions: decisions?.length === 0 ? undefined : decisions,
+      inner,
+    }),
   })
   const resting: RunProgress = {
     ...restingRun(run.mode),
@@ -213,7 +229,7 @@ function settled(base: Session, outcome: Outcome, run: RunProgress): Session {
   }
   const waiting: RunProgress =
     response === undefined ? resting : { ...resting, phase: 'waiting', answer: toldFacts(response) }
-  if (question !== undefined) return next('awaiting_user', waiting)
+  if (rest.pendingToolCallId !== undefined) return next('awaiting_user', waiting)
   if (approvals.length > 0) return next('awaiting_approval', waiting)
   if (manualToolCalls.length > 0) {
     return next(rest.pendingApprovals.length > 0 ? 'awaiting_approval' : 'awaiting_tools', waiting)
@@ -227,15 +243,24 @@ function settled(base: Session, outcome: Outcome, run: RunProgress): Session {
   if (haltedReason !== 'completed') return { ...next('halted', restingRun(run.mode)), haltedReason }
   if (rest.pendingApprovals.length > 0) return next('awaiting_approval', resting)
   if (rest.pendingToolCalls.length > 0) return next('awaiting_tools', resting)
-  return run.usage === undefined
+  return run.usage === undefined && inner === undefined
     ? { ...rest, status: 'completed' }
     : next('completed', restingRun(run.mode))
+}
+
+function isWaiting(inner: InnerSessions | undefined, callId: string): boolean {
+  const session = Object.hasOwn(inner ?? {}, callId) ? inner?.[callId] : undefined
+  return session !== undefined && waits(session)
 }
 
 /** What a run keeps whose answer did not match its schema. */
 function invalidRun(base: Session, state: Collector): RunProgress {
   const run = failedRun(base.run?.mode ?? 'auto', toResponse({ ...state, error: undefined }))
-  return defined<RunProgress>({ ...run, usage: someUsage(totalUsage(state)) })
+  return defined<RunProgress>({
+    ...run,
+    usage: someUsage(ownUsage(state)),
+    inner: innerSessions(state),
+  })
 }
 
 /** What a resumed run needs to know beside the thread. */
@@ -247,11 +272,12 @@ function progress(base: Session, state: Collector): RunProgress {
   const left = unsettled(base, state)
   const stored = results.length === 0 ? undefined : results
   // The usage of an answer whose tools run is kept with the answer.
-  const spent = totalUsage(state.end === undefined ? state : { ...state, usage: {} })
+  const spent = ownUsage(state.end === undefined ? state : { ...state, usage: {} })
   // Until something has happened, the attempts of an earlier run count.
   const attempts = state.count === 0 ? base.run?.attempts : undefined
-  const takeOvers = state.steps.length === 0 ? base.run?.takeOvers : undefined
-  const counts = { mode, turns, attempts, takeOvers, usage: someUsage(spent) }
+  const takeOvers = hasAdvanced(state) ? undefined : base.run?.takeOvers
+  const inner = innerSessions(state)
+  const counts = { mode, turns, attempts, takeOvers, usage: someUsage(spent), inner }
   if (!state.active) {
     const at = { ...counts, phase: 'between', started, halts, results: stored } as const
     return defined<RunProgress>({ ...at, ...left })
@@ -274,6 +300,23 @@ function progress(base: Session, state: Collector): RunProgress {
   })
 }
 
+/** Whether a step has ended, also one of an agent inside a call. */
+function hasAdvanced({ steps, inner }: Collector): boolean {
+  return steps.length > 0 || inner.some(({ state }) => hasAdvanced(state))
+}
+
+/** The sessions of the agents inside calls that have no result yet. */
+function innerSessions({ inner }: Collector): InnerSessions | undefined {
+  if (inner.length === 0) return undefined
+  return Object.fromEntries(
+    inner.map(({ callId, base, state }) => [
+      callId,
+      // Without an event since, it is as it was, a partial answer included.
+      state.count === 0 ? base : snapshot(base, state),
+    ]),
+  )
+}
+
 /** What was decided and told before the run, as far as the run has not settled it. */
 function unsettled(base: Session, state: Collector): Pick<RunProgress, 'decisions' | 'late'> {
   const { decisions = [], late = [] } = base.run ?? {}
@@ -281,9 +324,11 @@ function unsettled(base: Session, state: Collector): Pick<RunProgress, 'decision
   const { messages } = state.thread
   const isTold = (id: string): boolean =>
     messages.some(({ metadata }) => metadata?.['lateResultOf'] === id)
-  const left = decisions.filter((decision) =>
-    decision.late === true ? !isTold(decision.call.id) : state.steps.length === 0,
-  )
+  const left = decisions.filter(({ call, late: isLate }) => {
+    if (isLate === true) return !isTold(call.id)
+    // The arguments that were approved for an agent hold as long as it runs or waits.
+    return state.steps.length === 0 || state.inner.some(({ callId }) => callId === call.id)
+  })
   const added = new Set(state.steps[0]?.newMessages.map((message) => JSON.stringify(message)))
   const waiting = late.filter((message) => !added.has(JSON.stringify(message)))
   return defined<Pick<RunProgress, 'decisions' | 'late'>>({
@@ -322,8 +367,8 @@ function toldFacts(response: ModelResponse): AnswerFacts {
   return { ...answerFacts(response), usage: {} }
 }
 
-/** A session without the leftovers of an earlier run, except for the usage that no result has told. */
-export function cleared(session: Session): Session {
+/** A session without the leftovers of an earlier run, except for the usage that no result has told, and for these agents. */
+export function cleared(session: Session, kept?: InnerSessions): Session {
   const {
     pendingQuestion: _question,
     pendingToolCallId: _call,
@@ -335,100 +380,26 @@ export function cleared(session: Session): Session {
     ...rest
   } = session
   if (run === undefined) return rest
-  const usage = someUsage(addUsage(run.usage ?? {}, run.answer?.usage ?? {}))
-  return usage === undefined ? rest : { ...rest, run: { ...restingRun(run.mode), usage } }
-}
-
-/** Whether a run that waited goes on with the calls of its last answer: something is left to run, to tell or to halt for. */
-export function goesOn({ run, thread }: Session): boolean {
-  if (run?.phase !== 'waiting') return false
-  if (run.halts.length > 0 || run.decisions?.some(({ late }) => late !== true) === true) return true
-  const at = thread.messages.findLastIndex(({ role }) => role !== 'tool')
-  return (thread.messages[at]?.toolCalls?.length ?? 0) > thread.messages.length - at - 1
+  const left = pickInner(run.inner, (callId) => !Object.hasOwn(kept ?? {}, callId))
+  const usage = someUsage(untoldUsage(defined<RunProgress>({ ...run, inner: left })))
+  if (usage === undefined && kept === undefined) return rest
+  const resting = { ...restingRun(run.mode), usage, inner: kept }
+  return { ...rest, run: defined<RunProgress>(resting) }
 }
 
 /** The session with the messages that waited for the calls at the end of its thread, unless the run goes on there. */
 export function withLateMessages(session: Session): Session {
   const { run } = session
   if (run?.late === undefined || goesOn(session) || run.phase === 'tools') return session
-  const { mode, turns, attempts, takeOvers, trace, usage, started, results, decisions } = run
+  const { mode, turns, attempts, takeOvers, trace, usage, started, results, decisions, inner } = run
   // Without a partial answer, which is asked for again.
   const { thread } = restore(session)
   const halts = run.phase === 'between' ? run.halts : []
   const counts = { mode, turns, attempts, takeOvers, trace, usage }
-  const at = { ...counts, phase: 'between', started, halts, results, decisions } as const
+  const at = { ...counts, phase: 'between', started, halts, results, decisions, inner } as const
   return {
     ...session,
     thread: appendMessages(thread, ...run.late),
     run: defined<RunProgress>(at),
   }
-}
-
-/**
- * The state of a run that was cut, as far as the session kept it.
- *
- * A partial answer is dropped, and the model is asked again. Tools that were running go on: their results are kept, and the
- * marked messages in place of results are dropped.
- */
-export function restore(session: Session): Collector {
-  return { ...restored(session), spent: session.run?.usage ?? {} }
-}
-
-function restored(session: Session): Collector {
-  const { run, thread } = session
-  const { messages } = thread
-  if (run?.silent === true && run.answer !== undefined) return midStep(thread, run.answer, silence)
-  const at = messages.findLastIndex((message) => message.role === 'assistant')
-  const last = messages[at]
-  if (run === undefined || last === undefined || at < lastInput(messages)) return between(session)
-  const before = { ...thread, messages: messages.slice(0, at) }
-  const failed = last.metadata?.['partial'] === true || run.answer !== undefined
-  if (run.phase === 'model' && failed) return createCollector(before)
-  const isWaiting = run.phase === 'waiting' && goesOn(session)
-  if (run.answer === undefined || (run.phase !== 'tools' && !isWaiting)) return between(session)
-  // The calls whose question was answered, unless they have run with the answer and asked again.
-  const asked = new Set(
-    run.decisions?.flatMap(({ call, answer }) => (answer === undefined ? [] : call.id)),
-  )
-  for (const { reason, toolCallId } of run.halts)
-    if (reason === 'ask_user') asked.delete(toolCallId)
-  const results = messages.slice(at + 1).filter((message) => {
-    const waits = message.metadata?.['askUser'] === true && asked.has(message.toolCallId ?? '')
-    return !waits && (isWaiting || !isMark(message))
-  })
-  return {
-    ...midStep(before, run.answer, last, results),
-    // A call that was answered as interrupted before the run waited looks like one under way. It must not run again.
-    started: [...run.started, ...results.filter(isMark).map(({ toolCallId = '' }) => toolCallId)],
-    // Calls that wait for approval are asked about again.
-    halts: run.halts.filter(({ reason }) => reason !== 'approval'),
-    results: run.results ?? [],
-  }
-}
-
-/** The state between two steps. Late calls may have been started, have left a result, have asked or have halted. */
-function between({ run, thread }: Session): Collector {
-  const state = createCollector(thread)
-  if (run === undefined) return state
-  const { started, results = [] } = run
-  const halts = run.phase === 'between' ? run.halts : []
-  return run.decisions === undefined ? { ...state, halts } : { ...state, halts, started, results }
-}
-
-/** The caller's last message: nothing before it is still under way. */
-function lastInput(messages: readonly Message[]): number {
-  return messages.findLastIndex(({ role }) => role === 'user' || role === 'system')
-}
-
-/** An empty answer. */
-const silence: Message = { role: 'assistant', content: '' }
-
-/** Whether a tool message marks a result that may still come. A call that the provider cut, or was reported as interrupted, has none. */
-export function isMark({ metadata }: Message): boolean {
-  const reason = metadata?.['reason']
-  return (
-    metadata?.['interrupted'] === true &&
-    metadata['reported'] !== true &&
-    (reason === 'interrupted' || reason === 'cancelled' || reason === 'error')
-  )
 }

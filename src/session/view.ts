@@ -1,3 +1,4 @@
+import { isMark, restore } from '../run/inner-runs.ts'
 import {
   isUsersOwn,
   messageTime,
@@ -24,7 +25,6 @@ import type { Image, MediaFile } from '../types/media.ts'
 import { messageText, type Message, type Role } from '../types/message.ts'
 import type { HaltedReason } from '../types/results.ts'
 import type { Session, SessionStatus } from '../types/session.ts'
-import { isMark, restore } from './reduce.ts'
 
 /**
  * A session as a browser sees it. The events of its runs, as `toViewEvent` gives them, can be folded into it: `applyViewEvent` of

@@ -3,7 +3,8 @@ import type { Approval, CallOptions } from '../contracts/options.ts'
 import type { Tool } from '../contracts/tool.ts'
 import type { Clock } from '../core/clock.ts'
 import { StreamError } from '../errors/errors.ts'
-import { createEngine } from '../run/engine.ts'
+import { engineParts } from '../run/context.ts'
+import { createEngine, extendEngine } from '../run/engine.ts'
 import { describe, refusal } from '../schema/checks.ts'
 import {
   approved,
@@ -34,6 +35,9 @@ import { createScriptCursor, type ScriptInput } from './script.ts'
  *
  * A handler whose result was stored must not run again. A handler that was started and has no result may run again only if its tool
  * is `idempotent`; otherwise its call must be answered as interrupted. Rejects with the first cut that diverges.
+ *
+ * The tools of agents inside the tools are counted too. The model of such an agent is not told where it goes on, so it has to answer by
+ * its request: `fake({ script: (request) => … })`.
  *
  * A rehearsal that proves nothing rejects too: one in which every tool call failed (unless `allowToolErrors`), one that ran out
  * of scripts or left some (unless `allowUnusedScripts`), and one that ended in an error (unless `endsIn` says so).
@@ -200,7 +204,8 @@ function checkCut(uncut: Ending, resumed: Ending, cut: number, runs: Runs): void
     fail('its status', uncut.session.status, resumed.session.status)
   }
   for (const [id, { tool, times }] of runs) {
-    if (times > 1 && !tool.idempotent)
+    // An agent is entered again, and goes on where it was.
+    if (times > 1 && !tool.idempotent && tool.agent === undefined)
       fail(`${tool.name} ran ${times} times for call ${id}`, 1, times)
   }
 }
@@ -228,9 +233,13 @@ function comparableUntil(
   return next === -1 ? expected.length : next
 }
 
-/** Whether a message answers a lost call as interrupted. Late answers have no fixed place among each other. */
+/**
+ * Whether a message answers a lost call as interrupted, or that of an agent which had lost one. Late answers have no fixed place among
+ * each other.
+ */
 function mayDiffer(expected: Message, actual: Message, lost: ReadonlySet<string>): boolean {
   const id = answeredCall(actual)
+  if (id !== '' && [...lost].some((inner) => inner.startsWith(`${id}/`))) return true
   if (actual.metadata?.['interrupted'] !== true || !lost.has(id)) return false
   return actual.role !== 'tool' || answeredCall(expected) === id
 }
@@ -268,7 +277,7 @@ function startLife(
   completedBefore: number,
   ran: (tool: Tool, run: string) => void,
 ): Life {
-  const tools = (scenario.tools ?? []).map((tool) => counted(tool, ran))
+  const tools = (scenario.tools ?? []).map((tool) => counted(tool, ran, new Map()))
   const { scripts, engine } = scenario
   if (engine !== undefined) return realLife(engine(completedBefore), tools, completedBefore)
   if (scripts === undefined) {
@@ -303,15 +312,33 @@ function realLife(engine: Engine, tools: readonly Tool[], completedBefore: numbe
   }
 }
 
-/** A tool that reports the runs of its handler, by the call and the answer that it was given. */
-function counted(tool: Tool, ran: (tool: Tool, run: string) => void): Tool {
-  const { handler } = tool
+/**
+ * A tool that reports the runs of its handler, by the call and the answer that it was given. So do the tools of an agent. `places` are the
+ * calls that the agents are in, by their sessions.
+ */
+function counted(
+  tool: Tool,
+  ran: (tool: Tool, run: string) => void,
+  places: Map<string | undefined, string>,
+): Tool {
+  const { handler, agent } = tool
   if (handler === undefined) return tool
+  const inside = agent && {
+    agent: {
+      engine: extendEngine(agent.engine, {
+        tools: engineParts(agent.engine).tools.map((inner) => counted(inner, ran, places)),
+      }),
+    },
+  }
   return {
     ...tool,
+    ...inside,
     handler: (args, options) => {
-      const { toolCall, answer } = options
-      ran(tool, answer === undefined ? toolCall.id : `${toolCall.id} with ${text(answer)}`)
+      const { toolCall, answer, sessionId, idempotencyKey } = options
+      const id = `${places.get(sessionId) ?? ''}${toolCall.id}`
+      // The session of an agent has the key of its call.
+      places.set(idempotencyKey, `${id}/`)
+      ran(tool, answer === undefined ? id : `${id} with ${text(answer)}`)
       return handler(args, options)
     },
   }
@@ -478,5 +505,9 @@ function openCalls({ run, thread }: Session): readonly string[] {
   )
   for (const { call, late } of run?.decisions ?? []) if (late === true) marked.add(call.id)
   const stored = new Set(run?.results?.map(({ toolCallId }) => toolCallId))
-  return (run?.started ?? []).filter((id) => marked.has(id) && !stored.has(id))
+  const own = (run?.started ?? []).filter((id) => marked.has(id) && !stored.has(id))
+  const inner = Object.entries(run?.inner ?? {}).flatMap(([callId, agent]) =>
+    openCalls(agent).map((id) => `${callId}/${id}`),
+  )
+  return [...own, ...inner]
 }

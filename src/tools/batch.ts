@@ -7,7 +7,7 @@ import { isAllmError, StreamError, ToolError, type AllmError } from '../errors/e
 import { toJsonValue } from '../errors/to-json-value.ts'
 import type { BatchSource } from '../run/run-stream.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
-import type { JsonObject } from '../types/json.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { ToolCall } from '../types/message.ts'
 import {
   defaultMaxConcurrency,
@@ -204,7 +204,8 @@ function openCall(live: LiveBatch, call: ToolCall): Execution {
   const { run } = live
   const tool = run.tools.get(call.name)
   const startedAt = run.clock.now()
-  const timeoutMs = tool?.timeoutMs ?? run.timeoutMs
+  // An agent takes the time that it takes, unless it was told.
+  const timeoutMs = tool?.timeoutMs ?? (tool?.agent === undefined ? run.timeoutMs : Infinity)
   const deadline = startedAt + timeoutMs
   const execution: Execution = {
     call,
@@ -216,7 +217,14 @@ function openCall(live: LiveBatch, call: ToolCall): Execution {
     deadline,
     release: run.clock.hold?.(deadline),
     trace: span('tool', run, run.trace.parent, () => callFacts(call, tool, run)),
-    progress: (data) => reportProgress(live, execution, data),
+    progress: (data) => reportProgress(live, execution, [{ data: plainJson(data) }]),
+    tell: (inner, list) =>
+      // The events and sessions of a run are plain data.
+      reportProgress(
+        live,
+        execution,
+        list.map((data) => ({ data: data as unknown as JsonValue, inner })),
+      ),
   }
   return execution
 }
@@ -225,19 +233,22 @@ function openCall(live: LiveBatch, call: ToolCall): Execution {
  * Emits the progress of a call. The promise resolves when the consumer has asked for what follows the event. Until then the deadline of
  * the call rests: a slow consumer does not use up the time of the handler.
  */
-function reportProgress(live: LiveBatch, execution: Execution, value: unknown): Promise<void> {
-  const data = plainJson(value)
+function reportProgress(
+  live: LiveBatch,
+  execution: Execution,
+  told: readonly Pick<Progress, 'data' | 'inner'>[],
+): Promise<void> {
   const { call, deadline, run } = execution
   const { id, name } = call
   if (live.stopped || live.finished.has(call)) return Promise.resolve()
-  const told = run.clock.now()
+  const toldAt = run.clock.now()
   execution.deadline = Infinity
   return new Promise((resolve) => {
-    live.events.push({ type: 'tool_progress', id, name, data })
+    for (const data of told) live.events.push({ type: 'tool_progress', id, name, ...data })
     live.waiting.push(() => {
       // Of several that wait, the first knew the deadline.
       if (deadline !== Infinity) {
-        execution.deadline = deadline + run.clock.now() - told
+        execution.deadline = deadline + run.clock.now() - toldAt
         if (live.running.has(execution)) live.deadlines.arm(execution.deadline)
       }
       resolve()
@@ -245,6 +256,8 @@ function reportProgress(live: LiveBatch, execution: Execution, value: unknown): 
     live.onChange()
   })
 }
+
+type Progress = Extract<StreamEvent, { type: 'tool_progress' }>
 
 /** The consumer asks for more: it has what it was given. */
 function releaseWaiting(live: LiveBatch): void {
@@ -305,6 +318,10 @@ function answer(live: LiveBatch, execution: Execution, outcome: ToolOutcome): vo
   live.running.delete(execution)
   live.finished.add(execution.call)
   execution.release?.()
+  if (outcome.type === 'waits') {
+    suspendCall(live, execution, outcome)
+    return
+  }
   const answered = execution.trace.run(() => answerCall(execution, outcome))
   if (!(answered instanceof Promise)) {
     closeCall(live, execution, answered)
@@ -319,6 +336,17 @@ function answer(live: LiveBatch, execution: Execution, outcome: ToolOutcome): vo
     () => undefined,
   )
 }
+
+/** The agent inside a call waits: what it waits for is told, and the call stays open. */
+function suspendCall(live: LiveBatch, { trace }: Execution, { events, status }: Waits): void {
+  live.events.push(...events)
+  live.answered++
+  live.onChange()
+  if (isOver(live)) settleDown(live)
+  trace.stop({ haltedReason: status })
+}
+
+type Waits = Extract<ToolOutcome, { type: 'waits' }>
 
 /** Answers a call: adds the two events that end it, and ends its span. */
 function closeCall(live: LiveBatch, execution: Execution, answered: Answer): void {

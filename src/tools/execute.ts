@@ -1,7 +1,10 @@
 import type { Engine, EngineContext } from '../contracts/engine.ts'
 import type { ApprovePolicy, OnToolError } from '../contracts/options.ts'
 import {
+  agentChannel,
   outcomeBrand,
+  type AgentChannel,
+  type AgentOutcome,
   type ToolExecutor,
   type ToolResultEncoder,
   type HandlerOptions,
@@ -16,10 +19,12 @@ import { withinSpan } from '../run/engine.ts'
 import { isPlainObject, within } from '../schema/checks.ts'
 import { schemaIssues } from '../schema/json-schema.ts'
 import type { Issue } from '../types/error-data.ts'
+import type { StreamEvent } from '../types/events.ts'
 import { isObject } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { Part, ToolCall } from '../types/message.ts'
 import { loopHaltReasons } from '../types/results.ts'
+import type { RunProgress, Session } from '../types/session.ts'
 import type { SchemaIssue, SchemaResult, StandardSchema } from '../types/standard-schema.ts'
 import { isToolHelp } from './compact-tools.ts'
 import { invalidArguments, messageOf, noSuchTool, raised, toolFailure } from './failures.ts'
@@ -35,6 +40,8 @@ export function executeTool(execution: Execution): ToolOutcome | Promise<ToolOut
   if (tool === undefined) return { type: 'error', error: noSuchTool(call, run.tools.keys()) }
   // The built-in tool explains bad arguments itself, and an executor does not know it.
   if (isToolHelp(tool)) return invoke(execution, tool, { args: call.arguments })
+  // An agent that goes on had its arguments when it began.
+  if (innerOf(execution) !== undefined) return invoke(execution, tool, { args: call.arguments })
   try {
     const checked = checkArguments(call, tool)
     if (!(checked instanceof Promise)) return invoke(execution, tool, checked)
@@ -76,9 +83,9 @@ function invoke(
     const { args } = checked
     const answer: unknown =
       executor === undefined ? tool.handler?.(args, options) : executor(tool, args, options)
-    if (!isThenable(answer)) return readOutcome(call, answer)
+    if (!isThenable(answer)) return readOutcome(call, answer, tool)
     return Promise.resolve(answer).then(
-      (value) => readOutcome(call, value),
+      (value) => readOutcome(call, value, tool),
       (thrown: unknown) => ({ type: 'error', error: raised(call, thrown) }),
     )
   } catch (thrown) {
@@ -106,6 +113,8 @@ export interface Execution extends CallContext {
   readonly release: (() => void) | undefined
   readonly trace: Span
   readonly progress: HandlerOptions['progress']
+  /** Emits what happened in the agent inside the call. */
+  readonly tell: NonNullable<AgentChannel['tell']>
 }
 
 /** The outcome of one tool call, before it is encoded. */
@@ -114,6 +123,13 @@ export type ToolOutcome =
   | { readonly type: 'ask_user'; readonly question: string; readonly options: JsonObject }
   | { readonly type: 'halt'; readonly reason: string; readonly result: unknown }
   | { readonly type: 'error'; readonly error: ToolError }
+  /** The agent inside the call waits for somebody. The call has no answer yet. */
+  | {
+      readonly type: 'waits'
+      readonly status: string
+      /** What it waits for. */
+      readonly events: readonly StreamEvent[]
+    }
 
 /** The arguments that a handler gets, or every problem that they have. */
 type CheckedArguments =
@@ -173,7 +189,8 @@ function placed({ message, path = [] }: SchemaIssue): readonly Issue[] {
 }
 
 /** What a handler gets beside its arguments. */
-function handlerOptions({ call, run, control, progress, trace }: Execution): HandlerOptions {
+function handlerOptions(execution: Execution): HandlerOptions {
+  const { call, run, control, progress, trace } = execution
   const { context, sessionId, requestId, engine, keyOf, answers } = run
   const answer = answers?.get(call.id)
   const options: HandlerOptions = {
@@ -186,7 +203,22 @@ function handlerOptions({ call, run, control, progress, trace }: Execution): Han
     requestId,
     engine: engine && withinSpan(engine, trace.id),
   }
-  return answer === undefined ? options : { ...options, answer }
+  const { agent } = execution.tool ?? {}
+  const channel = agent && {
+    [agentChannel]: {
+      engine: agent.engine,
+      session: innerOf(execution),
+      depth: run.depth ?? 0,
+      metadata: run.metadata,
+      tell: execution.tell,
+    } satisfies AgentChannel,
+  }
+  return { ...options, ...channel, ...(answer === undefined ? {} : { answer }) }
+}
+
+/** The session of the agent inside a call that was entered before. */
+function innerOf({ call, tool, run: { inner = {} } }: Execution): Session | undefined {
+  return tool?.agent !== undefined && Object.hasOwn(inner, call.id) ? inner[call.id] : undefined
 }
 
 /**
@@ -194,8 +226,9 @@ function handlerOptions({ call, run, control, progress, trace }: Execution): Han
  *
  * A malformed outcome, or one with a reserved halt reason, is an `invalid_return` error.
  */
-export function readOutcome(call: ToolCall, answer: unknown): ToolOutcome {
+export function readOutcome(call: ToolCall, answer: unknown, tool?: Tool): ToolOutcome {
   if (!isObject(answer) || !(outcomeBrand in answer)) return { type: 'value', value: answer }
+  if (tool?.agent !== undefined && isAgentOutcome(answer)) return agentOutcome(call, answer)
   // Anybody may have written the fields beside our brand: each is checked before it is used.
   const { type, question, options = {}, reason, result } = answer
   switch (type) {
@@ -211,6 +244,20 @@ export function readOutcome(call: ToolCall, answer: unknown): ToolOutcome {
     default:
       return malformed(call, 'it was not made by askUser, halt, fail or content')
   }
+}
+
+function isAgentOutcome(answer: object): answer is AgentOutcome {
+  return 'type' in answer && (answer.type === 'agent_waits' || answer.type === 'agent_failed')
+}
+
+function agentOutcome(call: ToolCall, answer: AgentOutcome): ToolOutcome {
+  if (answer.type === 'agent_waits') {
+    return { type: 'waits', status: answer.status, events: answer.events }
+  }
+  const { error: cause } = answer
+  const why = messageOf(cause)
+  const message = `the agent ${call.name} failed${why === '' ? '' : `: ${why}`}`
+  return { type: 'error', error: toolFailure('handler_failed', call, message, { cause }) }
 }
 
 function readQuestion(call: ToolCall, question: unknown, options: unknown): ToolOutcome {
@@ -294,6 +341,10 @@ export interface ToolRun {
   readonly approve?: ApprovePolicy | undefined
   /** The `idempotencyKey` of a call. Absent: the request's id and the call's. */
   readonly keyOf?: ((call: ToolCall) => string) | undefined
+  /** The sessions of agents inside calls that an earlier run entered, by call. */
+  readonly inner?: RunProgress['inner'] | undefined
+  /** How many agents the run is inside of. Absent: none. */
+  readonly depth?: number | undefined
   /** What users answered to handlers that asked to be called again, by call. */
   readonly answers?: ReadonlyMap<string, string | readonly Part[]> | undefined
   /** The deadline of a call whose tool has none of its own. `Infinity` is none. */

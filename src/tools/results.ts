@@ -19,7 +19,10 @@ import { messageOf, toolFailure, unencodable } from './failures.ts'
 import { plainJson } from './json.ts'
 
 /** Turns an outcome into the events that answer the call: encodes a value, applies the error policy to a failure. Never throws. */
-export function answerCall(execution: CallContext, outcome: ToolOutcome): Answer | Promise<Answer> {
+export function answerCall(
+  execution: CallContext,
+  outcome: Exclude<ToolOutcome, { type: 'waits' }>,
+): Answer | Promise<Answer> {
   switch (outcome.type) {
     case 'value':
       return answerValue(execution, outcome.value)
@@ -95,7 +98,7 @@ export function answerStored(
   return answer instanceof Promise ? answer.then(({ event }) => event) : answer.event
 }
 
-function outcomeOf(call: ToolCall, stored: StoredResult): ToolOutcome {
+function outcomeOf(call: ToolCall, stored: StoredResult): Exclude<ToolOutcome, { type: 'waits' }> {
   const { error, question, haltReason, parts } = stored
   const value = parts === true ? contentOf(stored.value) : (stored.value ?? null)
   if (question !== undefined) return { type: 'ask_user', ...question }

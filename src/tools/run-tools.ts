@@ -6,7 +6,13 @@ import { systemClock, type Clock } from '../core/clock.ts'
 import { randomId } from '../core/ids.ts'
 import { errorFromJSON } from '../errors/error-json.ts'
 import { EngineError, StreamError } from '../errors/errors.ts'
-import { createCollector, foldEvent, inCallOrder } from '../run/collector.ts'
+import {
+  createCollector,
+  foldEvent,
+  inCallOrder,
+  innerPending,
+  type Collector,
+} from '../run/collector.ts'
 import { engineParts } from '../run/context.ts'
 import { runStream, type BatchSource, type RunFold, type RunStream } from '../run/run-stream.ts'
 import { shownEvent } from '../run/view-event.ts'
@@ -113,12 +119,14 @@ export function streamToolCalls(
   const fold: RunFold<ToolCallsResult> = {
     state,
     add: foldEvent,
-    isOver: ({ error, toolMessages, requested }) =>
-      error !== undefined || toolMessages.length + requested.length === calls.length,
-    settle(end, { error, toolMessages, halts }) {
+    isOver: (at) => {
+      const waiting = at.requested.length + innerPending(at).waiting.size
+      return at.error !== undefined || at.toolMessages.length + waiting === calls.length
+    },
+    settle(end, at) {
       if (end.type !== 'done') throw end.error
-      if (error !== undefined) throw errorFromJSON(error)
-      return toolCallsResult(calls, toolMessages, halts)
+      if (at.error !== undefined) throw errorFromJSON(at.error)
+      return toolCallsResult(calls, at)
     },
   }
   return runStream(reading, fold, { show: shownEvent })
@@ -203,6 +211,7 @@ function settleToolRun(tools: readonly Tool[], options: ToolCallsOptions): ToolR
     clock: options.clock ?? engine?.clock ?? systemClock,
     newId: engine?.newId ?? randomId,
     trace: { parent: engine?.parentSpanId },
+    depth: engine?.depth,
   }
 }
 
@@ -238,14 +247,12 @@ export function foldToolEvents(
 ): ToolCallsResult {
   const state = createCollector()
   for (const event of events) foldEvent(state, event)
-  return toolCallsResult(calls, state.toolMessages, state.halts)
+  return toolCallsResult(calls, state)
 }
 
-function toolCallsResult(
-  calls: readonly ToolCall[],
-  answers: readonly Message[],
-  halts: readonly ToolHalt[],
-): ToolCallsResult {
+function toolCallsResult(calls: readonly ToolCall[], state: Collector): ToolCallsResult {
+  const { toolMessages: answers } = state
+  const halts = [...state.halts, ...innerPending(state).halts]
   const messages = new Map<string | undefined, Message[]>()
   for (const message of answers) {
     const known = messages.get(message.toolCallId)

@@ -5,6 +5,7 @@ import type { Image } from './media.ts'
 import type { Message, Source, ToolCall } from './message.ts'
 import type { FinishReason, ModelResponse, Usage } from './response.ts'
 import type { ChatOutcome, HaltedReason, ToolHalt } from './results.ts'
+import type { Session } from './session.ts'
 import type { CallOf, Known, OtherName, ToolTypes } from './tool-types.ts'
 import type { Warning } from './warning.ts'
 
@@ -188,6 +189,9 @@ export type HandlerSignal =
  * of `tool_result_encoded`, `ask_user_requested` and `tool_halt`. The events of different calls interleave. A call that no
  * handler ran (denied, interrupted, not yet answered) emits `tool_result_encoded` alone, and one that waits for approval
  * `approval_requested` alone.
+ *
+ * An agent that waits for somebody ends the events of its call with `ask_user_requested` and `approval_requested`, for each thing that it
+ * waits for. Their ids are `outer/inner`.
  */
 export type ToolEvent = ApprovalRequested | ToolStarted | ToolProgress | ToolCompleted | AnswerEvent
 
@@ -254,6 +258,11 @@ type ToolProgress<Name extends string = string> = {
   readonly id: string
   readonly name: Name
   readonly data: JsonValue
+  /**
+   * Set by `agentTool` only: `data` is the session that the inner run goes on from, or one event of the inner run, with its own ids.
+   * `innerEvent` reads it.
+   */
+  readonly inner?: 'session' | 'event'
 }
 
 type ToolCompleted<Name extends string = string, Value extends JsonValue = JsonValue> = {
@@ -305,5 +314,20 @@ const boundaries: ReadonlySet<StreamEvent['type']> = new Set<StreamEvent['type']
  * the end of a step, a stop. Between boundaries a crash loses only a part of an answer, which is asked for again.
  */
 export function isBoundary(event: StreamEvent): boolean {
-  return boundaries.has(event.type)
+  if (event.type !== 'tool_progress') return boundaries.has(event.type)
+  const inner = innerEvent(event)
+  return event.inner === 'session' || (inner !== undefined && isBoundary(inner))
+}
+
+/** The event of an agent inside a call that an event reports; `undefined` for any other event. */
+export function innerEvent(event: StreamEvent): StreamEvent | undefined {
+  const isInner = event.type === 'tool_progress' && event.inner === 'event'
+  return isInner && isStreamEvent(event.data) ? event.data : undefined
+}
+
+/** The session that the agent inside a call goes on from, if an event reports it. */
+export function innerSession(event: StreamEvent): Session | undefined {
+  const isInner = event.type === 'tool_progress' && event.inner === 'session'
+  // Only the library reports sessions in this way.
+  return isInner ? (event.data as unknown as Session) : undefined
 }

@@ -92,6 +92,8 @@ export interface RunProgress {
   readonly decisions?: readonly CallDecision[]
   /** Messages that are added to the thread when the calls of the answer are answered. */
   readonly late?: readonly Message[]
+  /** The sessions of agents inside calls that have no result yet, by the call. */
+  readonly inner?: Readonly<Record<string, Session>>
 }
 
 /**

@@ -1,8 +1,10 @@
 import { isCancellation } from '../run/collector.ts'
 import {
+  shownEvent,
   showsOf,
   toolEnd,
   viewChecks,
+  viewIncludes,
   viewQuestion,
   type Shows,
   type ViewInclude,
@@ -378,8 +380,14 @@ export function chunkFold(
         return
       }
       case 'tool_progress': {
-        const { id, name: toolName, data } = event
-        return emit({ type: 'data-progress', id, data: { toolCallId: id, toolName, data } })
+        const { id, name: toolName } = event
+        const told = shownEvent(event, { include: viewIncludes.filter(shows) })
+        if (told?.type !== 'tool_progress') return
+        return emit({
+          type: 'data-progress',
+          id,
+          data: { toolCallId: id, toolName, data: told.data },
+        })
       }
       case 'tool_execution_completed': {
         const { id, result, outcome } = event

@@ -1,7 +1,8 @@
 import { deniedReason } from '../make/tool-messages.ts'
+import { isMark, waitingEvents } from '../run/inner-runs.ts'
 import { isUsersOwn } from '../run/view-event.ts'
 import { assertValid, optionsOf } from '../schema/checks.ts'
-import { isMark } from '../session/reduce.ts'
+import { waits } from '../session/inner.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined, isObject } from '../types/guards.ts'
 import { messageParts, type Message, type ToolCall } from '../types/message.ts'
@@ -221,7 +222,11 @@ export function* answerEvents(
   const session = 'status' in conversation ? conversation : undefined
   const isUnderWay = session?.status === 'idle'
   /** What came of a call. One that runs or waits for a result has nothing to tell. */
-  const outcomeOf = ({ id: toolCallId, name: toolName }: ToolCall): readonly StreamEvent[] => {
+  const outcomeOf = (made: ToolCall): readonly StreamEvent[] => {
+    const { id: toolCallId, name: toolName } = made
+    const agents = session && waits(session) ? (session.run?.inner ?? {}) : {}
+    const agent = Object.hasOwn(agents, toolCallId) ? agents[toolCallId] : undefined
+    if (agent && waits(agent)) return waitingEvents(made, agent)
     const call = session?.pendingApprovals.find(({ id }) => id === toolCallId)
     if (call) return [{ type: 'approval_requested', toolCallId, toolName, call }]
     const result = results.get(toolCallId)

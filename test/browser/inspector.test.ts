@@ -1,10 +1,16 @@
 import { mkdirSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Session, type StreamEvent } from '../../src/index.ts'
+import { createEngine, Session, tool, type StreamEvent } from '../../src/index.ts'
 import type { SessionItem } from '../../src/inspector/api.ts'
-import type { LogEntry } from '../../src/stores.ts'
+import { makeInspector } from '../../src/inspector/inspector.ts'
+import { createRuns, toNodeHandler } from '../../src/runs.ts'
+import { memoryStore, type LogEntry } from '../../src/stores.ts'
+import { fake, type Script } from '../../src/testing.ts'
 import {
   completed,
   delta,
@@ -47,7 +53,7 @@ describe.skipIf(executablePath === undefined)(`the inspector in a browser (${whe
 
   /** Opens the page, and fails the test for whatever the page throws or the browser refuses. */
   async function open(
-    fake: FakeInspector,
+    fake: Pick<FakeInspector, 'url'>,
     fragment = '',
     options: BrowserContextOptions = desk,
   ): Promise<{ readonly page: Page; readonly problems: string[] }> {
@@ -396,6 +402,59 @@ describe.skipIf(executablePath === undefined)(`the inspector in a browser (${whe
     ])
     await picture(page, 'compare')
     expect(problems).toHaveLength(1)
+  })
+
+  test('with the real server: a message is sent, a call is approved, the run is forked and compared', async () => {
+    const pay = tool({
+      name: 'pay',
+      description: 'Pays.',
+      schema: {},
+      needsApproval: true,
+      handler: () => 'paid',
+    })
+    const scripts: Script[] = [
+      [
+        ['text', 'I need to pay.'],
+        ['tool_call', { id: 'c1', name: 'pay', arguments: { euros: 10 } }],
+      ],
+      [['text', 'It is paid with the card.']],
+    ]
+    const engine = createEngine({ adapter: fake({ scripts }), model: 'm', tools: [pay] })
+    await using runs = createRuns({ engine, store: memoryStore() })
+    await runs.send('real', 'Pay the bill')
+    await runs.wait('real')
+    const handle = makeInspector(
+      runs,
+      { authorize: () => ({}) },
+      { pageFolder: pathToFileURL(`${bundle.folder}/`) },
+    )
+    const server = createServer(toNodeHandler(handle))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    try {
+      const { port } = server.address() as AddressInfo
+      const { page, problems } = await open({ url: `http://127.0.0.1:${port}/` })
+      await page.getByText('Pay the bill').click()
+      await page.getByRole('button', { name: 'Approve', exact: true }).click()
+      await page.getByText('It is paid with the card.').first().waitFor()
+      await page.locator('.badge', { hasText: 'completed' }).first().waitFor()
+      expect(await page.locator('.call .badge').first().textContent()).toContain('done')
+      await page.getByRole('tab', { name: 'Request' }).click()
+      await page.getByRole('tab', { name: 'Gemini' }).click()
+      await page.locator('.rendered', { hasText: 'contents' }).waitFor()
+      await page.getByRole('button', { name: 'Fork', exact: true }).click()
+      await page.getByLabel('a tool result').check()
+      await page.getByLabel('Text of the result').fill('refused')
+      const script = page.getByLabel('Script', { exact: true })
+      await script.fill('[["text", "It is paid with the purse."]]')
+      await page.getByRole('button', { name: 'Fork and run' }).click()
+      await page.locator('ins', { hasText: 'purse' }).waitFor()
+      expect(await page.locator('del').allTextContents()).toEqual(['paid', 'card'])
+      expect(problems).toEqual([])
+    } finally {
+      await handle.close()
+      server.closeAllConnections()
+      server.close()
+    }
   })
 
   test('what only looks changes nothing: no buttons that act', async () => {

@@ -102,5 +102,6 @@ test('there is an example for every task that the README names', () => {
     'files',
     'support-agent',
     'fallback',
+    'researchers',
   ])
 })

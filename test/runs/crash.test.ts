@@ -3,81 +3,10 @@ import { messageText, type Session } from '../../src/index.ts'
 import { createRuns, type Runs } from '../../src/runs.ts'
 import { memoryStore, type RunStore } from '../../src/stores.ts'
 import { virtualClock, type VirtualClock } from '../../src/testing.ts'
+import { letWork, processOn, type Mutant, type Process } from './mortal-process.ts'
 import { scriptedEngine, toolsOf, type Effects } from './support.ts'
 
-/**
- * A process dies before or after each of its operations on the store, and after each effect; another one goes on. Writes take some time,
- * because a run that does not wait for them would otherwise look right.
- */
-const writes = ['acquire', 'renew', 'release', 'append', 'save', 'push', 'claim'] as const
-
-type Write = (typeof writes)[number]
-
-/** A process: what it does with the store, until it dies. */
-interface Process {
-  readonly store: RunStore
-  readonly isAlive: () => boolean
-  /** Counts a moment at which the process may die. */
-  readonly moment: () => void
-  readonly moments: () => number
-}
-
-interface Mutant {
-  /** Writes resolve before they are made. */
-  readonly noWriteAhead?: boolean
-  /** Everybody gets the lease, and no token is checked. */
-  readonly noLease?: boolean
-}
-
-function processOn(
-  inner: RunStore,
-  clock: VirtualClock,
-  diesAt: number,
-  mutant: Mutant = {},
-): Process {
-  let count = 0
-  let alive = true
-  const never = new Promise<never>(() => undefined)
-  const moment = (): void => {
-    if (count++ === diesAt) alive = false
-  }
-  const wrap = (name: Write): never => {
-    const write = async (...args: unknown[]): Promise<unknown> => {
-      moment()
-      if (!alive) return never
-      const make = async (): Promise<unknown> => {
-        await clock.sleep(5)
-        if (!alive) return never
-        return (inner[name] as (...given: unknown[]) => Promise<unknown>)(...args)
-      }
-      if (mutant.noWriteAhead === true && (name === 'save' || name === 'append')) {
-        const made = make()
-        made.catch(() => undefined)
-        return name === 'save' ? 0 : made
-      }
-      const made = await make()
-      moment()
-      return alive ? made : never
-    }
-    return write as never
-  }
-  const wrapped = Object.fromEntries(writes.map((name) => [name, wrap(name)]))
-  const read = Object.fromEntries(
-    Object.entries(inner).map(([name, operation]) => [
-      name,
-      typeof operation === 'function' && name !== 'watch'
-        ? (...args: unknown[]) =>
-            alive ? (operation as (...given: unknown[]) => unknown)(...args) : never
-        : operation,
-    ]),
-  )
-  return {
-    store: { ...inner, ...read, ...wrapped },
-    isAlive: () => alive,
-    moment,
-    moments: () => count,
-  }
-}
+// A process dies before or after each of its operations on the store, and after each effect; another one goes on.
 
 const id = 'ada'
 const leaseMs = 2000
@@ -120,29 +49,18 @@ function runsOf({ clock, effects }: World, { store, isAlive, moment }: Process):
   return createRuns({ engine, store, clock, leaseMs, execute: false })
 }
 
-/** Lets a process work on what is due until it stands still or dies. */
-async function letWork(world: World, runs: Runs): Promise<void> {
-  const progress = { isOver: false }
-  const end = (): void => {
-    progress.isOver = true
-  }
-  const work = runs.recover().then(end, end)
-  for (let turn = 0; turn < 200 && !progress.isOver; turn++) await world.clock.advance(50)
-  if (progress.isOver) await work
-}
-
 /** Runs the session with a first process that dies at a moment, and then others that do not. Returns the moments of the first. */
 async function play(world: World, diesAt: number): Promise<number> {
   const { clock, inner } = world
   await inner.push(id, { type: 'send', content: 'go' }, { key: 'k1' })
   await inner.push(id, { type: 'send', content: 'thanks' }, { key: 'k2' })
   const first = processOn(inner, clock, diesAt)
-  await letWork(world, runsOf(world, first))
+  await letWork(world.clock, runsOf(world, first))
   await inner.push(id, { type: 'send', content: 'go' }, { key: 'k1' })
   for (let turn = 0; turn < 4; turn++) {
     await clock.advance(leaseMs)
     const next = processOn(inner, clock, Number.POSITIVE_INFINITY)
-    await letWork(world, runsOf(world, next))
+    await letWork(world.clock, runsOf(world, next))
   }
   return first.moments()
 }
@@ -196,11 +114,11 @@ describe('a process that dies', () => {
       const { clock, inner } = world
       await inner.push(id, { type: 'send', content: 'go' })
       const careless = processOn(inner, clock, at, { noWriteAhead: true })
-      await letWork(world, runsOf(world, careless))
+      await letWork(world.clock, runsOf(world, careless))
       for (let turn = 0; turn < 4; turn++) {
         await clock.advance(leaseMs)
         const next = processOn(inner, clock, Number.POSITIVE_INFINITY)
-        await letWork(world, runsOf(world, next))
+        await letWork(world.clock, runsOf(world, next))
       }
       found.push(...(await violations(world)))
     }

@@ -22,11 +22,9 @@ export function CompareView({
 }): JSX.Element {
   const a = useRun(client, left)
   const b = useRun(client, right)
-  const [one, two] = [a.state.detail, b.state.detail]
-  const pairs = useMemo(
-    () => alignMessages(one?.session.thread.messages ?? [], two?.session.thread.messages ?? []),
-    [one, two],
-  )
+  const two = b.state.detail
+  const [from, to] = [messagesOf(a), messagesOf(b)]
+  const pairs = useMemo(() => alignMessages(from, to), [from, to])
   const differing = pairs.filter(({ isSame }) => !isSame).length
   const changes = two?.item.forkOf?.changes ?? []
   return (
@@ -48,6 +46,14 @@ export function CompareView({
       </ol>
     </main>
   )
+}
+
+const nobody: readonly Message[] = []
+
+/** The messages of a run as of now. While it runs, its log knows more than what was read of it. */
+function messagesOf({ state: { detail, length }, sessionAt }: RunModel): readonly Message[] {
+  const session = detail?.item.running === true ? sessionAt(length) : detail?.session
+  return session?.thread.messages ?? nobody
 }
 
 function useRun(client: Client, id: string): RunModel {

@@ -1,9 +1,9 @@
 import { applyCommand } from '../../session/changes.ts'
+import { waits } from '../../session/inner.ts'
 import {
   applySessionEvent,
   reduceSession,
   snapshot,
-  waits,
   withLateMessages,
   restingRun,
   type SessionReducer,

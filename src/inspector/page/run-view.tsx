@@ -92,7 +92,9 @@ export function RunView({
       </main>
     )
   }
-  const session = model.sessionAt(at + 1) ?? detail.session
+  // At rest, the end is what the server says that it is.
+  const isNewest = isAtEnd && !isRunning && detail.lastEventId >= (place.event() ?? 0)
+  const session = isNewest ? detail.session : (model.sessionAt(at + 1) ?? detail.session)
   const timeline = model.timeline()
   const event = place.event()
   const saveTest = (): void => start(saving.run(async () => setTest(await client.saveTest(id))))

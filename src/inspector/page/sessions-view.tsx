@@ -182,21 +182,29 @@ function useSessions(
   })
   const latest = useRef(state)
   latest.current = state
-  const query = useRef<AbortController | undefined>(undefined)
+  const query = useRef<{ readonly kind: string; readonly ending: AbortController } | undefined>(
+    undefined,
+  )
 
   const load = useCallback(
     async (kind: 'new' | 'refresh' | 'more'): Promise<void> => {
       const { items, next } = latest.current
-      if (kind === 'new') query.current?.abort()
-      else if (query.current !== undefined) return
-      const own = new AbortController()
+      const { current } = query
+      // A refresh waits for nobody's sake: whatever a person asked for goes first.
+      if (
+        current !== undefined &&
+        (kind === 'refresh' || (kind === 'more' && current.kind === kind))
+      )
+        return
+      current?.ending.abort()
+      const own = { kind, ending: new AbortController() }
       query.current = own
       if (kind !== 'refresh') setState((now) => ({ ...now, isLoading: true }))
       const limit =
         kind === 'refresh' ? Math.min(mostRefreshed, Math.max(pageSize, items.length)) : pageSize
       const after = kind === 'more' ? next : undefined
       try {
-        const page = await client.sessions({ search, status, after, limit }, own.signal)
+        const page = await client.sessions({ search, status, after, limit }, own.ending.signal)
         const isAll = page.next === undefined
         setState((now) => ({
           items:
@@ -213,7 +221,7 @@ function useSessions(
           now: Date.now(),
         }))
       } catch (error) {
-        if (!own.signal.aborted) {
+        if (!own.ending.signal.aborted) {
           setState((now) => ({ ...now, isLoading: false, failure: describe(error) }))
         }
       } finally {

@@ -34,7 +34,7 @@ export function summaryOf(entry: LogEntry): EntrySummary {
   const isInner = event.type === 'tool_progress' && innerKind(event) !== undefined
   if (isInner && isStreamEvent(event.data)) {
     const { name, tone, text } = summaryOf({ ...entry, event: event.data })
-    return { name, tone, text, isSave: false, isInner: true }
+    return { name, tone, text, isSave: isBoundary(event), isInner: true }
   }
   return {
     name: event.type,
