@@ -72,6 +72,7 @@ export {
 } from './run/collector.ts'
 export { partialOutput, type PartialOutput } from './run/partial-output.ts'
 export { agentTool, type AgentToolOptions } from './agents/agent-tool.ts'
+export { handoff, type HandoffOptions } from './agents/handoff.ts'
 export { Session } from './session/session.ts'
 export type {
   ApproveOptions,

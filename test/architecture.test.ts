@@ -31,7 +31,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   tools: run,
   chat: [...run, 'tools'],
   session: [...run, 'tools', 'chat'],
-  agents: [...run, 'session'],
+  agents: [...run, 'tools', 'chat', 'session'],
   stores: [...ground, 'session'],
   runs: [...ground, 'run', 'session', 'stores'],
   queues: [...ground, 'stores', 'runs'],

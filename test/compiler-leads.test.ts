@@ -36,7 +36,7 @@ const changes: readonly Change[] = [
     name: 'humour',
     edits: [
       ['types/request.ts', 'export interface ModelRequest {', 'readonly humour?: number'],
-      ['contracts/options.ts', 'FormatOption = FormatOption> {', 'readonly humour?: number'],
+      ['contracts/options.ts', 'interface SharedOptions {', 'readonly humour?: number'],
     ],
     places: [
       'types/request.ts',
@@ -52,9 +52,13 @@ const changes: readonly Change[] = [
     title: 'an option of a call alone',
     name: 'patience',
     edits: [
-      ['contracts/options.ts', 'FormatOption = FormatOption> {', 'readonly patience?: number'],
+      [
+        'contracts/options.ts',
+        'export interface BaseOptions extends SharedOptions, ContextHooks {',
+        'readonly patience?: number',
+      ],
     ],
-    places: ['schema/options.ts'],
+    places: ['schema/options.ts', 'agents/handoff.ts'],
   },
   {
     title: 'a part of a message',
@@ -85,7 +89,13 @@ const changes: readonly Change[] = [
   {
     title: 'an event of a run',
     name: 'run_paused',
-    edits: [['types/events.ts', 'export type RunEvent =', "| { readonly type: 'run_paused' }"]],
+    edits: [
+      [
+        'types/events.ts',
+        'export type RunEvent<Call extends ToolCall = ToolCall, Manual extends ToolCall = Call> =',
+        "| { readonly type: 'run_paused' }",
+      ],
+    ],
     places: ['types/events.ts', 'run/collector.ts', 'cli/narrator.ts'],
   },
   {

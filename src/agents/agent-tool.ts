@@ -1,3 +1,4 @@
+import { engineAfter } from '../chat/handoff.ts'
 import type { Engine } from '../contracts/engine.ts'
 import type { Instructions } from '../contracts/options.ts'
 import {
@@ -10,7 +11,7 @@ import {
   type Tool,
 } from '../contracts/tool.ts'
 import { errorFromJSON } from '../errors/error-json.ts'
-import { fail, tool, type ArgsOf } from '../make/tools.ts'
+import { fail, tool, type ArgsOf, type WrittenFor } from '../make/tools.ts'
 import { engineParts } from '../run/context.ts'
 import { innerEngine } from '../run/engine.ts'
 import { foldInnerRuns, waitingEvents } from '../run/inner-runs.ts'
@@ -35,11 +36,15 @@ import type { JsonObject, JsonValue } from '../types/json.ts'
 import { messageText, type MessagesInput } from '../types/message.ts'
 import type { Session } from '../types/session.ts'
 import type { NeedsJsonSchema } from '../types/standard-schema.ts'
+import type { ToolTypes } from '../types/tool-types.ts'
 
 /** The options of `agentTool`. */
-export interface AgentToolOptions<Schema extends AnySchema = AnySchema> {
+export interface AgentToolOptions<
+  Schema extends AnySchema = AnySchema,
+  Name extends string = string,
+> {
   /** 1 to 64 letters, digits, `_` or `-`; not `auto`, `none` or `required`. */
-  readonly name: string
+  readonly name: Name
   /** What the agent does and when to use it, written for the model. */
   readonly description: string
   /** What the agent runs on: its model, its tools, its instructions. */
@@ -96,9 +101,10 @@ const promptSchema = {
  *
  * The result is the inner output, or its text; an inner run that ended early gives `{ halted, text }`, and one that failed is an error of the tool.
  */
-export function agentTool<const Schema extends AnySchema = typeof promptSchema>(
-  options: AgentToolOptions<Schema>,
-): Tool {
+export function agentTool<
+  const Schema extends AnySchema = typeof promptSchema,
+  Name extends string = string,
+>(options: AgentToolOptions<Schema, Name>): AgentTool<Schema, Name> {
   assertOptions('invalid_tool', options, optionKeys)
   const { name, description, engine, input, prompt, maxTurns, instructions } = options
   const { timeoutMs, needsApproval, maxDepth = defaultMaxDepth } = options
@@ -130,8 +136,16 @@ export function agentTool<const Schema extends AnySchema = typeof promptSchema>(
     handler: (args, given) =>
       runAgent({ name, promptOf, maxTurns, instructions, maxDepth, engine }, args, given),
   })
-  return { ...made, agent: { engine } }
+  // The options say what its name and its arguments are.
+  return { ...made, agent: { engine } } as AgentTool<Schema, Name>
 }
+
+/** The tool of an agent. Its result is what the inner run gives. */
+type AgentTool<Schema, Name extends string> = Tool<
+  JsonObject,
+  object,
+  ToolTypes<Name, WrittenFor<Schema>>
+>
 
 const depthLimit = /* @__PURE__ */ must(`a whole number from 1 to ${maxInnerDepth}`, (value) => {
   return Number.isInteger(value) && between(1, maxInnerDepth)(value).length === 0
@@ -212,7 +226,8 @@ async function outcomeOf(
   if (error !== undefined) return failed(errorFromJSON(error))
   const text = answerText(session)
   if (status !== 'completed') return { halted: haltedReason ?? 'cancelled', text }
-  const schema = outputSchema(engineParts(engine).defaults.responseFormat)
+  const { defaults } = engineAfter(engine, session.thread.messages)
+  const schema = outputSchema(defaults.responseFormat)
   if (schema === undefined) return text
   const answer = { outputText: text, finishReason: 'stop', metadata: {} } as const
   const checked = await checkOutput(schema, answer)

@@ -44,13 +44,16 @@ import type { ModelResponse } from '../types/response.ts'
 import type { ChatOutcome, HaltedReason, StepResult, ToolHalt } from '../types/results.ts'
 import type { CallDecision } from '../types/session.ts'
 import { changedArguments, eventCall, toLate, withChanges } from './decided-calls.ts'
+import { handoffs } from './handoff.ts'
 import {
   answersIn,
   applyChanges,
   callKey,
   finalizeMessage,
+  handOver,
   isFinalizing,
   nextStep,
+  toolsOfCall,
   turnRequest,
   turnTools,
   type LoopState,
@@ -99,6 +102,7 @@ async function* runLoop(loop: LoopState, spans: LoopSpans): AsyncGenerator<Batch
       // A step that was cut goes on where it was: its answer is there already.
       if (!state.active && loop.decisions.length + state.halts.length > 0) {
         yield* lateResults(loop)
+        handOver(loop, state.thread.messages)
         loop.haltedReason = lateHalt(loop) ?? limitAfterResults(loop)
         if (loop.haltedReason !== undefined) {
           if (loop.kind === 'step') return
@@ -145,6 +149,7 @@ async function* runLoop(loop: LoopState, spans: LoopSpans): AsyncGenerator<Batch
       spans.endStep(step)
       yield batch
       if (loop.kind === 'step' || state.error !== undefined || state.result !== undefined) return
+      handOver(loop, closed.newMessages)
     }
     // The loop ends between two steps.
     yield emitEnd(loop, [{ type: 'chat_completed', result: chatResult(loop, loop.haltedReason) }])
@@ -232,7 +237,8 @@ function mayPrepare(loop: LoopState): boolean {
 function askModel(loop: LoopState): BatchSource {
   const request = turnRequest(loop)
   // Later requests consist of parts that were checked or made here.
-  if (loop.turns === 0 || loop.changes !== undefined) checkRequest(loop.context, request)
+  if (!loop.isChecked || loop.changes !== undefined) checkRequest(loop.context, request)
+  loop.isChecked = true
   loop.turns++
   loop.source = modelCall(loop.context, request, loop.state, loop.attempts)
   loop.attempts = 0
@@ -275,7 +281,8 @@ function settleCalls(loop: LoopState, answer: ModelResponse): SortedCalls | Prom
     }),
   )
   const sorted = (judged: readonly Judged[]): SortedCalls => {
-    const { open, known } = sortCalls(judged)
+    const settled = handoffs.by?.onlyOne(judged, loop.state.toolMessages, tools) ?? judged
+    const { open, known } = sortCalls(settled)
     return { open: leavesAll ? [] : open, known }
   }
   return all instanceof Promise ? waitFor(loop, all).then(sorted) : sorted(all)
@@ -352,29 +359,36 @@ async function* lateResults(loop: LoopState): AsyncGenerator<Batch, void> {
     )
     return callKey(loop, at, id)
   }
-  const tools = { ...loop.tools, keyOf, answers: answersIn(late), inner: loop.inner }
   const written = messages.toReversed().flatMap(({ toolCalls = [] }) => toolCalls)
   const changed = changedArguments(late, written)
-  const open: ToolCall[] = []
+  const answers = answersIn(late)
+  /** The calls to be run, with the tools of the engine that asked for them. */
+  const open = new Map<unknown, { readonly tools: ToolRun; readonly calls: ToolCall[] }>()
   for (const decision of late) {
     const { call } = decision
+    const { key, tools: own } = toolsOfCall(loop, call)
+    const tools = { ...own, keyOf, answers, inner: loop.inner }
     const settled = settledBefore(loop, call, tools, decision)
     const earlier = settled instanceof Promise ? await waitFor(loop, settled) : settled
-    if (earlier === undefined || !('type' in earlier)) open.push(call)
-    else yield emit(loop, [toLate(call, earlier, changed)])
+    if (earlier === undefined || !('type' in earlier)) {
+      const known = open.get(key)
+      if (known === undefined) open.set(key, { tools, calls: [call] })
+      else known.calls.push(call)
+    } else yield emit(loop, [toLate(call, earlier, changed)])
     throwIfStopped(loop)
   }
-  if (open.length === 0) return
-  const calls = new Map(open.map((call) => [call.id, call]))
-  const running = runTools(loop, open, tools)
-  for (let read = await running.next(); read.done !== true; read = await running.next()) {
-    yield emit(
-      loop,
-      read.value.map((event) => toLate(calls.get(eventCall(event)), event, changed)),
-    )
-    if (loop.state.error !== undefined) break
+  for (const { tools, calls } of open.values()) {
+    const byId = new Map(calls.map((call) => [call.id, call]))
+    const running = runTools(loop, calls, tools)
+    for (let read = await running.next(); read.done !== true; read = await running.next()) {
+      yield emit(
+        loop,
+        read.value.map((event) => toLate(byId.get(eventCall(event)), event, changed)),
+      )
+      if (loop.state.error !== undefined) break
+    }
+    throwIfStopped(loop)
   }
-  throwIfStopped(loop)
 }
 
 /** The answer to a call that was started and left no result. What the user answered to its question is told with it. */
@@ -582,14 +596,15 @@ interface LoopSpans {
 
 /** A span over the whole run, and in a chat one over each step. */
 function loopSpans(loop: LoopState): LoopSpans {
-  const { context, state, kind } = loop
-  const { requestId, sessionId, engine, call, trace } = context
+  const { entry, state, kind } = loop
+  const { requestId, sessionId, engine, trace } = entry
+  // The engine that answers may change from step to step.
   const facts = (): SpanFacts => ({
     requestId,
     sessionId,
-    provider: engine.adapter?.provider,
-    model: call.model ?? engine.model,
-    metadata: callMetadata(context),
+    provider: loop.context.engine.adapter?.provider,
+    model: loop.context.call.model ?? loop.context.engine.model,
+    metadata: callMetadata(loop.context),
   })
   let whole: Span | undefined
   const begin = (): Span => {

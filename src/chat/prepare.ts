@@ -35,21 +35,28 @@ import type { ProviderOptions } from '../types/provider-options.ts'
 import type { ModelRequest, ToolChoice, ToolSpec } from '../types/request.ts'
 import type { HaltedReason } from '../types/results.ts'
 import type { CallDecision, RunProgress } from '../types/session.ts'
+import { contextAfter, contextOfCall, handoffIn } from './handoff.ts'
+
+/** What a loop has from the engine that answers. A handoff replaces it. */
+interface LoopSettings {
+  context: RunContext
+  maxTurns: number
+  /** The format of the answer; with `finalize`, of the last answer only. */
+  format: FormatOption | undefined
+  finalize: boolean
+  tools: ToolRun
+  /** The tools as the model sees them. They do not change from turn to turn, so a prompt cache holds. */
+  specs: readonly ToolSpec[]
+}
 
 /** A loop under way. Its `state` is the fold of every event that it emitted. */
-export interface LoopState {
+export interface LoopState extends LoopSettings {
   /** One step, or all of them. */
   readonly kind: 'step' | 'chat'
-  readonly context: RunContext
+  /** The context of the engine that the run was started with. */
+  readonly entry: RunContext
   readonly state: Collector
   readonly mode: 'auto' | 'manual'
-  readonly maxTurns: number
-  /** The format of the answer; with `finalize`, of the last answer only. */
-  readonly format: FormatOption | undefined
-  readonly finalize: boolean
-  readonly tools: ToolRun
-  /** The tools as the model sees them. They do not change from turn to turn, so a prompt cache holds. */
-  readonly specs: readonly ToolSpec[]
   /** The loop started in the middle of a step: its answer was there already. */
   readonly continued: boolean
   /** What was decided about calls that waited. The first step settles them; late ones are settled before the model is asked. */
@@ -64,6 +71,8 @@ export interface LoopState {
   changedTools: Pick<LoopState, 'tools' | 'specs'> | undefined
   /** The number of model calls made. */
   turns: number
+  /** Whether the settings of the next request were checked with an earlier one. */
+  isChecked: boolean
   /** Attempts that an earlier run made of the next model call. */
   attempts: number
   /** Why the loop ends, once that is decided. */
@@ -103,32 +112,29 @@ export function createLoop(
   options?: CallOptions,
   session?: SessionContext,
 ): LoopState {
-  const context = runContext(engine, options, session)
-  const format = optionOf(context, 'responseFormat')
-  // A single step has no second pass: a format applies to it directly.
-  const finalize = start.kind === 'chat' && (optionOf(context, 'structuredFinalize') ?? false)
-  if (finalize && format === undefined) {
+  const entry = runContext(engine, options, session)
+  const approved = decisionsOf(start.state, options?.approvals, entry)
+  const settings = settingsOf(contextAfter(entry, start.state.thread.messages), start.kind)
+  const { context } = settings
+  if (finalizes(entry, start.kind) && optionOf(entry, 'responseFormat') === undefined) {
     const problem = 'needs a responseFormat to finalize with'
     throw refusal('invalid_options', 'structuredFinalize', problem)
   }
-  const approved = decisionsOf(start.state, options?.approvals, context)
+  const turns = start.turns || turnsIn(start.state)
   return {
+    ...settings,
     kind: start.kind,
-    context,
+    entry,
     state: start.state,
     continued: start.state.active,
     decisions: [...(start.decisions ?? []), ...approved],
     late: start.late ?? [],
     inner: start.inner ?? {},
     mode: start.mode ?? optionOf(context, 'mode') ?? 'auto',
-    maxTurns: optionOf(context, 'maxTurns') ?? 8,
-    format,
-    finalize,
-    tools: toolRun(context),
-    specs: projectTools(context.tools, optionOf(context, 'toolChoice')),
     changes: undefined,
     changedTools: undefined,
-    turns: start.turns || turnsIn(start.state),
+    turns,
+    isChecked: turns > 0,
     attempts: start.attempts ?? 0,
     haltedReason: undefined,
     source: undefined,
@@ -137,6 +143,41 @@ export function createLoop(
     traced: start.traced,
     stop: new AbortController(),
   }
+}
+
+function settingsOf(context: RunContext, kind: LoopState['kind']): LoopSettings {
+  const format = optionOf(context, 'responseFormat')
+  return {
+    context,
+    maxTurns: optionOf(context, 'maxTurns') ?? 8,
+    format,
+    finalize: finalizes(context, kind) && format !== undefined,
+    tools: toolRun(context),
+    specs: projectTools(context.tools, optionOf(context, 'toolChoice')),
+  }
+}
+
+/** Whether a second pass is wanted. A single step has none: a format applies to it directly. */
+function finalizes(context: RunContext, kind: LoopState['kind']): boolean {
+  return kind === 'chat' && (optionOf(context, 'structuredFinalize') ?? false)
+}
+
+/** Goes on with the engine that a step has handed the conversation to, if it has. */
+export function handOver(loop: LoopState, newMessages: readonly Message[]): void {
+  if (!newMessages.some((message) => handoffIn(message) !== undefined)) return
+  const context = contextAfter(loop.entry, loop.state.thread.messages)
+  Object.assign(loop, settingsOf(context, loop.kind))
+  loop.isChecked = false
+}
+
+/** The tools that answer a call of an earlier step: those of the engine that asked for it, which `key` stands for. */
+export function toolsOfCall(
+  loop: LoopState,
+  { id }: ToolCall,
+): { readonly key: unknown; readonly tools: ToolRun } {
+  const context = contextOfCall(loop.entry, loop.state.thread, id)
+  const tools = context === loop.context ? loop.tools : toolRun(context)
+  return { key: context.engine.defaults, tools }
 }
 
 /** The model calls that led to an answer which was there before the run. */

@@ -55,6 +55,9 @@ export type NeedsApproval<Args = JsonObject, Needs extends object = EngineContex
   bivarianceHack(args: Args, options: { readonly context: Needs }): boolean | Promise<boolean>
 }['bivarianceHack']
 
+/** Holds what a tool needs of the context. No value has it. */
+export declare const toolNeeds: unique symbol
+
 /**
  * A tool: what the model sees, and what runs. Made by `tool({…})`. `Types` is what is known about its calls: events and results narrow
  * by it. Every tool is a plain `Tool`, of which nothing is known.
@@ -66,6 +69,7 @@ export interface Tool<
 > extends ToolSpec {
   readonly name: Types['name']
   readonly [toolTypes]?: Types
+  readonly [toolNeeds]?: Needs
   /** The schema of the library that the tool was made with; it validates and types the arguments. */
   readonly input?: StandardSchema<unknown, Args>
   readonly handler?: ToolHandler<Args, Needs>
@@ -83,12 +87,14 @@ export interface Tool<
   readonly idempotent: boolean
   /** Set by `agentTool`: the engine that runs inside. A run that was cut goes on with the inner run where it was. */
   readonly agent?: { readonly engine: Engine }
+  /** Set by `handoff`: the engine that goes on with the conversation after a call of this tool. */
+  readonly handoff?: { readonly engine: () => Engine }
 }
 
 /** What the tools of a list need of the context, all together; `unknown` when that is nothing. */
 export type NeedsOf<Tools extends readonly Tool[]> = (
-  Tools[number] extends infer Each
-    ? Each extends Tool<infer _Args, infer Needs>
+  Exclude<Tools[number][typeof toolNeeds], undefined> extends infer Needs
+    ? Needs extends unknown
       ? (context: EngineContext extends Needs ? unknown : Needs) => void
       : never
     : never

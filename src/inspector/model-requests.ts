@@ -1,4 +1,5 @@
 import { chat } from '../chat/chat.ts'
+import { engineAfter } from '../chat/handoff.ts'
 import type { ChatAdapter } from '../contracts/adapter.ts'
 import type { Engine } from '../contracts/engine.ts'
 import type { Tool } from '../contracts/tool.ts'
@@ -7,7 +8,6 @@ import { tool } from '../make/tools.ts'
 import { anthropic } from '../providers/anthropic/anthropic.ts'
 import { gemini } from '../providers/gemini/gemini.ts'
 import { openaiChat, openaiResponses } from '../providers/openai/openai.ts'
-import { engineParts } from '../run/context.ts'
 import { createEngine, extendEngine } from '../run/engine.ts'
 import { restore } from '../run/inner-runs.ts'
 import type { WireFormat } from '../server/wire-format.ts'
@@ -119,7 +119,9 @@ export async function requestOf(
 ): Promise<ModelRequest> {
   const thread = sentThread(session)
   let request: ModelRequest | undefined
-  const { adapter, tools = [], model: own } = engine === undefined ? noParts : engineParts(engine)
+  // The engine that the conversation was handed to last, if it was.
+  const answering = engine && engineAfter(engine, thread.messages)
+  const { adapter, tools = [], model: own } = answering ?? noParts
   const capture: ChatAdapter = {
     provider: adapter?.provider ?? 'inspector',
     // The options of every provider may be there.
@@ -130,7 +132,7 @@ export async function requestOf(
     },
   }
   const inert = (tools.length > 0 ? tools : toolsNamedIn(thread)).map(withoutCode)
-  const asking = extendEngine(engine ?? createEngine(), {
+  const asking = extendEngine(answering ?? createEngine(), {
     adapter: capture,
     tools: inert,
     retry: false,
@@ -145,7 +147,8 @@ export async function requestOf(
   return request
 }
 
-function withoutCode({ handler: _code, ...rest }: Tool): Tool {
+/** A tool that runs nothing and leads to no other engine. */
+function withoutCode({ handler: _code, agent: _agent, handoff: _handoff, ...rest }: Tool): Tool {
   return { ...rest, manual: true }
 }
 

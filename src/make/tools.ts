@@ -74,6 +74,9 @@ type WrittenArgs<Args, Schema> = (
       : JsonObject
   : never
 
+/** The type of the arguments that a model writes for a schema. */
+export type WrittenFor<Schema> = WrittenArgs<Inferred, Schema>
+
 /** A type as JSON that was parsed gives it: a member that may be `undefined` is absent instead, and what is no JSON is any value. */
 type Parsed<Value> = Value extends string | number | boolean | null
   ? Value

@@ -28,6 +28,7 @@ export interface RunContext {
   readonly engine: EngineParts
   readonly call: CallOptions
   readonly requestId: string
+  readonly session: SessionContext | undefined
   readonly sessionId: string | undefined
   readonly trace: RunTrace
   /** The engine's tools, with the call's added; a tool of the same name is replaced. */
@@ -60,11 +61,21 @@ export function runContext(
     engine: parts,
     call,
     requestId: call.requestId ?? parts.newId('request'),
+    session,
     sessionId: session?.sessionId,
     trace: { parent: parts.parentSpanId },
     tools: call.tools === undefined ? parts.tools : mergeByName(parts.tools, call.tools),
-    context: () => ({ ...parts.context, ...copied(session?.context), ...call.context }),
+    context: contextRecord(parts, call, session),
   }
+}
+
+/** Makes the records of `RunContext.context`. */
+export function contextRecord(
+  engine: EngineParts,
+  call: CallOptions,
+  session: SessionContext | undefined,
+): RunContext['context'] {
+  return () => ({ ...engine.context, ...copied(session?.context), ...call.context })
 }
 
 /** An option of the call, or the engine's default. */

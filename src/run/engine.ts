@@ -121,6 +121,15 @@ export function innerEngine(
   return Object.freeze(withoutInside({ ...engineParts(engine), depth, parentSpanId }))
 }
 
+/**
+ * The engine that goes on with a run of another one: it has that one's place in the trace and among agents, and what its own context lacks.
+ */
+export function engineInPlaceOf(first: EngineParts, engine: EngineParts): EngineParts {
+  const { depth, parentSpanId } = first
+  const context = { ...first.context, ...engine.context }
+  return Object.freeze(withoutInside({ ...engine, context, depth, parentSpanId }))
+}
+
 /** The parts that are also options: all except the brand and the provider, which is the adapter's. */
 function optionsOf(
   parts: Omit<EngineParts, 'defaults' | 'tools' | 'context' | 'parentSpanId' | 'depth'>,

@@ -6,6 +6,7 @@ import {
   type ChatResultOf,
   type ManualCall,
 } from '../chat/chat.ts'
+import { contextOfCall } from '../chat/handoff.ts'
 import { limitAfterResults, loopSource } from '../chat/loop.ts'
 import { createLoop, toDecision, type LoopState } from '../chat/prepare.ts'
 import type { Engine } from '../contracts/engine.ts'
@@ -277,7 +278,12 @@ function refuseArguments(
   const place = innerPlace(session, toolCallId)
   const { name: called } =
     place === undefined ? pending : (callOf(session.thread, place.callId) ?? pending)
-  const tool = runContext(engine, options).tools.find(({ name }) => name === called)
+  const asked = contextOfCall(
+    runContext(engine, options),
+    session.thread,
+    place?.callId ?? toolCallId,
+  )
+  const tool = asked.tools.find(({ name }) => name === called)
   if (place !== undefined && tool?.agent !== undefined) {
     refuseArguments(tool.agent.engine, place.session, { ...command, toolCallId: place.id })
   }
@@ -369,13 +375,15 @@ function streamOn<Result extends ChatResult, Event extends StreamEvent>(
 function withManualCalls(engine: Engine, session: Session, options?: CallOptions): Session {
   const { run, thread, pendingToolCalls, pendingToolCallId, moreQuestions = [] } = session
   if (run?.decisions === undefined) return session
-  const { tools } = runContext(engine, options)
+  const entry = runContext(engine, options)
   const isManual = (options?.mode ?? run.mode) === 'manual'
   const asked = [...run.halts, ...moreQuestions].map(({ toolCallId }) => toolCallId)
   const ran = new Set([...run.started, ...asked, pendingToolCallId])
   const manual = run.decisions.filter(({ call, late, answer }) => {
     if (late !== true || answer !== undefined || ran.has(call.id)) return false
-    return isManual || tools.some(({ name, manual }) => manual && name === call.name)
+    if (isManual) return true
+    const { tools } = contextOfCall(entry, thread, call.id)
+    return tools.some(({ name, manual: isCallers }) => isCallers && name === call.name)
   })
   if (manual.length === 0) return session
   const decisions = run.decisions.filter((decision) => !manual.includes(decision))

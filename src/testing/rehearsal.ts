@@ -36,7 +36,7 @@ import { createScriptCursor, type ScriptInput } from './script.ts'
  * A handler whose result was stored must not run again. A handler that was started and has no result may run again only if its tool
  * is `idempotent`; otherwise its call must be answered as interrupted. Rejects with the first cut that diverges.
  *
- * The tools of agents inside the tools are counted too. The model of such an agent is not told where it goes on, so it has to answer by
+ * The tools of agents inside the tools are counted too, and those of engines that a `handoff` leads to. The model of such an engine is not told where it goes on, so it has to answer by
  * its request: `fake({ script: (request) => … })`.
  *
  * A rehearsal that proves nothing rejects too: one in which every tool call failed (unless `allowToolErrors`), one that ran out
@@ -313,26 +313,24 @@ function realLife(engine: Engine, tools: readonly Tool[], completedBefore: numbe
 }
 
 /**
- * A tool that reports the runs of its handler, by the call and the answer that it was given. So do the tools of an agent. `places` are the
- * calls that the agents are in, by their sessions.
+ * A tool that reports the runs of its handler, by the call and the answer that it was given. So do the tools of an agent, and those of an
+ * engine that is handed the conversation. `places` are the calls that the agents are in, by their sessions.
  */
 function counted(
   tool: Tool,
   ran: (tool: Tool, run: string) => void,
   places: Map<string | undefined, string>,
 ): Tool {
-  const { handler, agent } = tool
+  const { handler, agent, handoff } = tool
   if (handler === undefined) return tool
-  const inside = agent && {
-    agent: {
-      engine: extendEngine(agent.engine, {
-        tools: engineParts(agent.engine).tools.map((inner) => counted(inner, ran, places)),
-      }),
-    },
-  }
+  const countedEngine = (engine: Engine): Engine =>
+    extendEngine(engine, {
+      tools: engineParts(engine).tools.map((inner) => counted(inner, ran, places)),
+    })
   return {
     ...tool,
-    ...inside,
+    ...(agent && { agent: { engine: countedEngine(agent.engine) } }),
+    ...(handoff && { handoff: { engine: () => countedEngine(handoff.engine()) } }),
     handler: (args, options) => {
       const { toolCall, answer, sessionId, idempotencyKey } = options
       const id = `${places.get(sessionId) ?? ''}${toolCall.id}`

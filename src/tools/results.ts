@@ -62,7 +62,11 @@ function answerValue(
   const completed: ToolExecutionResult =
     typeof content === 'string' ? { ok: result } : { ok: result, parts: true }
   if (haltReason === undefined) {
-    return { result: completed, event: { type: 'tool_result_encoded', id, content } }
+    const event = { type: 'tool_result_encoded', id, content } as const
+    const isHandoff = execution.tool?.handoff !== undefined
+    // By this mark the loop, and every later run of the thread, knows which engine goes on.
+    const metadata = { handoff: call.name }
+    return { result: completed, event: isHandoff ? { ...event, metadata } : event }
   }
   return {
     result: completed,

@@ -1,0 +1,54 @@
+import type { Engine } from '../contracts/engine.ts'
+import type { EngineParts } from '../contracts/options.ts'
+import { engineParts, type RunContext } from '../run/context.ts'
+import type { Judged } from '../tools/approval.ts'
+import type { ToolRun } from '../tools/execute.ts'
+import type { Message, Thread } from '../types/message.ts'
+
+// Which engine goes on with a conversation. The thread itself says so (`metadata.handoff` of a result), so a run that is cut, saved, rewound
+// or resumed elsewhere finds the same engine. How it is found is in `agents/handoff.ts`.
+
+/** What `handoff` puts in place, so that a program without one does not carry it. */
+export const handoffs: { by?: Handoffs } = {}
+
+interface Handoffs {
+  readonly contextAfter: typeof contextAfter
+  readonly engineAfter: (engine: EngineParts, messages: readonly Message[]) => EngineParts
+  /** Lets one call of an answer hand over at most, and refuses the others. `results` are the results that the answer has. */
+  readonly onlyOne: (
+    judged: readonly Judged[],
+    results: readonly Message[],
+    tools: ToolRun,
+  ) => readonly Judged[]
+}
+
+/** The context of a run after these messages: that of the engine which the conversation was handed to last. */
+export function contextAfter(entry: RunContext, messages: readonly Message[]): RunContext {
+  return handoffs.by?.contextAfter(entry, messages) ?? entry
+}
+
+/** The context of the run that asked for a call: the tools of that engine answer it, whichever engine goes on since. */
+export function contextOfCall(entry: RunContext, { messages }: Thread, callId: string): RunContext {
+  return handoffs.by?.contextAfter(entry, beforeCall(messages, callId)) ?? entry
+}
+
+/** The messages before the last answer with this call; all of them if there is none. */
+export function beforeCall(messages: readonly Message[], callId: unknown): readonly Message[] {
+  const at = messages.findLastIndex(({ toolCalls = [] }) =>
+    toolCalls.some(({ id }) => id === callId),
+  )
+  return at === -1 ? messages : messages.slice(0, at)
+}
+
+/** The engine that answers after these messages. */
+export function engineAfter(engine: Engine, messages: readonly Message[]): EngineParts {
+  const parts = engineParts(engine)
+  return handoffs.by?.engineAfter(parts, messages) ?? parts
+}
+
+/** The name of the tool that has handed the conversation over, if the message answers its call, at once or late. */
+export function handoffIn({ role, metadata }: Message): string | undefined {
+  const name = metadata?.['handoff']
+  const isResult = role === 'tool' || metadata?.['lateResultOf'] !== undefined
+  return isResult && typeof name === 'string' ? name : undefined
+}
