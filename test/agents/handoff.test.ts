@@ -69,6 +69,8 @@ const refund = (ran: string[], extra: Partial<Tool> = {}): Tool => ({
 
 interface Desk {
   readonly triage: Engine
+  /** The tools of triage. */
+  readonly tools: readonly Tool[]
   readonly billing: Engine
   readonly ran: string[]
 }
@@ -93,15 +95,16 @@ function desk(
       ...(options.billing?.tools ?? []),
     ],
   })
+  const tools = [
+    handoff(billing, { name: 'to_billing', description: 'For money.', ...options.handoff }),
+    ...(options.triage?.tools ?? []),
+  ]
   const triage: Engine = playing('triage', triagePlay, {
     context: { by: 'triage', shared: 1 },
     ...options.triage,
-    tools: [
-      handoff(billing, { name: 'to_billing', description: 'For money.', ...options.handoff }),
-      ...(options.triage?.tools ?? []),
-    ],
+    tools,
   })
-  return { triage, billing, ran }
+  return { triage, tools, billing, ran }
 }
 
 const said = ({ thread }: ChatResult): readonly string[] =>
@@ -361,20 +364,21 @@ test('an agent inside a call may hand over to another engine', async () => {
   expect(messageText(answer as Message)).toBe('billing says done')
 })
 
-test('a handoff survives a crash at every event', async () => {
+test('a handoff survives a crash at every event, and no tool of either engine runs twice', async () => {
+  const { triage, tools } = desk(
+    { Money: [calls(['r', 'refund'], ['h', 'to_billing'])] },
+    { Money: [[], calls(['s', 'refund']), calls(['b', 'to_triage'])] },
+    { triage: { tools: [refund([], { needsApproval: true })] } },
+  )
   const report = await crashAtEveryEvent({
-    engine: () =>
-      desk(
-        { Money: [calls(['r', 'refund'], ['h', 'to_billing'])] },
-        { Money: [[], calls(['s', 'refund']), calls(['b', 'to_triage'])] },
-        { triage: { tools: [refund([], { needsApproval: true })] } },
-      ).triage,
-    tools: [],
+    engine: () => triage,
+    tools,
     messages: 'Money',
     onSuspend: () => ({ approvals: { r: true } }),
     endsIn: 'completed',
   })
   expect(report.cuts).toBeGreaterThan(40)
+  expect(report.toolRuns).toEqual({ refund: 2, to_billing: 1, to_triage: 1 })
 })
 
 test('runs hand over, and another process goes on with the other engine', async () => {

@@ -1,5 +1,7 @@
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
+import { agentTool } from '../../src/agents/agent-tool.ts'
+import { handoff } from '../../src/agents/handoff.ts'
 import { chat, step, streamChat, streamStep } from '../../src/chat/chat.ts'
 import type { Engine, EventOf } from '../../src/contracts/engine.ts'
 import type { CallOptions } from '../../src/contracts/options.ts'
@@ -330,4 +332,39 @@ test('the result of a handler is what its event has as JSON', () => {
   expectTypeOf<ResultOf<typeof halted>>().toEqualTypeOf<{ n: number }>()
   const parts = content([textPart('a')])
   expectTypeOf<ResultOf<typeof parts>>().toEqualTypeOf<JsonValue>()
+})
+
+describe('agents and handoffs', () => {
+  const search = agentTool({ name: 'search', description: 'Searches.', engine })
+  const plan = agentTool({
+    name: 'plan',
+    description: 'Plans.',
+    engine,
+    input: z.object({ days: z.number().default(3) }),
+  })
+  const leave = handoff(engine, {
+    name: 'leave',
+    input: { type: 'object', properties: { why: { type: 'string' } }, required: ['why'] },
+  })
+  const outer = createEngine({ adapter: fake({ script: ['Hi.'] }), tools: [search, plan, leave] })
+  type Outer = EventOf<typeof outer>
+
+  test('their events narrow by name to the arguments that the model writes', () => {
+    type Started = Extract<Outer, { type: 'tool_execution_started' }>
+    type ArgumentsOf<Name> = Extract<Started, { name: Name }>['arguments']
+    expectTypeOf<ArgumentsOf<'search'>>().toEqualTypeOf<{ readonly prompt: string }>()
+    // As the model may write it: the default is not there yet.
+    expectTypeOf<ArgumentsOf<'plan'>['days']>().toEqualTypeOf<number | undefined>()
+    expectTypeOf<ArgumentsOf<'leave'>>().toEqualTypeOf<{ readonly why: string }>()
+    type Completed = Extract<Outer, { type: 'tool_execution_completed'; name: 'leave' }>
+    expectTypeOf<Extract<Completed['result'], { ok: unknown }>['ok']>().toEqualTypeOf<string>()
+  })
+
+  test('toolChoice takes their names, and no other', () => {
+    expectTypeOf(chat).toBeCallableWith(outer, 'hi', { toolChoice: 'search' })
+    // @ts-expect-error no tool has this name
+    void (() => chat(outer, 'hi', { toolChoice: 'serch' }))
+    expect(handoff(engine).name).toBe('handoff')
+    expectTypeOf(handoff(engine).name).toEqualTypeOf<'handoff'>()
+  })
 })
