@@ -3,18 +3,24 @@ import { expect, test } from 'vitest'
 import {
   addUsage,
   isSendable,
+  messageText,
   Session,
+  tool,
   type Engine,
   type Message,
   type SessionStream,
   type Usage,
 } from '../../src/index.ts'
+import { virtualClock } from '../../src/testing.ts'
 import {
   agentCall,
   answersOf,
   call,
   contents,
+  effectTools,
   nested,
+  planned,
+  plannedEngine,
   settleOne,
   words,
   type Effects,
@@ -95,7 +101,7 @@ const reloaded = (session: Session): Session => Session.parse(Session.stringify(
 function lost({ run, thread }: Session): readonly string[] {
   const calls = thread.messages.flatMap(({ toolCalls = [] }) => toolCalls)
   const idempotent = new Set(
-    calls.filter(({ name }) => name === 'agent' || name === 'note').map(({ id }) => id),
+    calls.filter(({ name }) => ['agent', 'note', 'over'].includes(name)).map(({ id }) => id),
   )
   const answered = new Set(run?.results?.map(({ toolCallId }) => toolCallId))
   const hasResult = (id: string): boolean =>
@@ -110,14 +116,17 @@ function lost({ run, thread }: Session): readonly string[] {
 }
 
 /** Cuts a run at every event, and compares what comes of it with the uncut run. */
-async function survives(plan: Plan, every = 1): Promise<number> {
+async function survives(
+  plan: Plan,
+  { every = 1, made = (effects: Effects) => nested(effects).outer } = {},
+): Promise<number> {
   const start = (): Session => Session.create({ id: 's', messages: words(plan) })
   const done: Effects = []
-  const uncut = await live(nested(done).outer, start(), { check: true })
+  const uncut = await live(made(done), start(), { check: true })
   for (let cutAt = 1; cutAt <= uncut.events; cutAt += every) {
     const effects: Effects = []
-    const before = await live(nested(effects).outer, start(), { cutAt })
-    const after = await live(nested(effects).outer, before.session)
+    const before = await live(made(effects), start(), { cutAt })
+    const after = await live(made(effects), before.session)
     const at = `cut after event ${cutAt} of ${uncut.events}`
     // The call of each effect that must not happen twice.
     const once = effects.filter((effect) => !effect.startsWith('note'))
@@ -146,6 +155,7 @@ const leaf = (id: string): fc.Arbitrary<PlannedCall> =>
     call(id, 'office'),
     call(id, 'broken'),
     call(id, 'quit'),
+    call(id, 'over'),
   )
 
 const plan = (depth: number): fc.Arbitrary<Plan> => {
@@ -167,10 +177,10 @@ const plan = (depth: number): fc.Arbitrary<Plan> => {
   }))
 }
 
-test('agents in agents that ask, wait, act, fail and halt are the same after a cut at any event', async () => {
+test('agents in agents that ask, wait, act, fail, halt and hand over are the same after a cut at any event', async () => {
   await fc.assert(
     fc.asyncProperty(plan(2), async (any) => {
-      await survives(any, 7)
+      await survives(any, { every: 7 })
     }),
     { numRuns: Number(process.env['ALLM_RUNS'] ?? 6), endOnFailure: false },
   )
@@ -187,4 +197,67 @@ test('three agents side by side, one asks, one fails and one is denied, saved an
     ],
   })
   expect(events).toBeGreaterThan(60)
+})
+
+test('three agents side by side, one asks, one fails and one is stopped at its deadline, saved and resumed elsewhere at every event', async () => {
+  const made = (effects: Effects): Engine => {
+    const clock = virtualClock()
+    const hang = tool({
+      name: 'hang',
+      description: 'Never ends.',
+      schema: { type: 'object' },
+      timeoutMs: 3_600_000,
+      handler: () => new Promise<never>(() => undefined),
+    })
+    const inner = plannedEngine({ tools: [...effectTools(effects), hang], clock })
+    const slow = planned(inner, { name: 'slow', timeoutMs: 5000 })
+    return plannedEngine({ tools: [planned(inner), slow], clock })
+  }
+  const plan: Plan = {
+    steps: [
+      [
+        agentCall('c1', { steps: [[call('x', 'ask')], [call('y', 'charge')]] }),
+        agentCall('c2', { steps: [[call('x', 'charge')]], fails: true }),
+        agentCall('c3', { steps: [[call('x', 'charge')], [call('y', 'hang')]] }, 'slow'),
+      ],
+    ],
+  }
+  expect(await survives(plan, { made })).toBeGreaterThan(50)
+  const { session } = await live(made([]), Session.create({ id: 's', messages: words(plan) }))
+  const answer = session.thread.messages.find(({ toolCallId }) => toolCallId === 'c3')
+  expect(answer && messageText(answer)).toContain('5000 ms')
+})
+
+test('agents that a person stops at any event are resumed elsewhere, and nothing is done twice', async () => {
+  const plan: Plan = {
+    steps: [
+      [
+        agentCall('c1', { steps: [[call('x', 'charge')], [call('y', 'ask')]] }),
+        agentCall('c2', { steps: [[call('x', 'charge'), call('y', 'broken')]] }),
+        agentCall('c3', { steps: [[agentCall('d', { steps: [[call('z', 'charge')]] })]] }),
+      ],
+    ],
+  }
+  const start = (): Session => Session.create({ id: 's', messages: words(plan) })
+  const { events } = await live(nested().outer, start())
+  for (let stopAt = 1; stopAt < events; stopAt++) {
+    const effects: Effects = []
+    const { outer } = nested(effects)
+    const control = new AbortController()
+    const stream = Session.streamStart(outer, start(), { signal: control.signal })
+    let seen = 0
+    for await (const _event of stream) if (++seen === stopAt) control.abort()
+    const at = `stopped after event ${stopAt}`
+    // The last events of a piece have nothing to stop any more.
+    const isStopped = stream.session.haltedReason === 'cancelled'
+    if (!isStopped) expect(stream.session.status, at).toMatch(/awaiting|completed/)
+    const saved = reloaded(stream.session)
+    const resumed = isStopped ? await Session.resume(nested(effects).outer, saved) : undefined
+    const after = await live(nested(effects).outer, resumed?.session ?? saved)
+    expect(effects, at).toEqual([...new Set(effects)])
+    expect(after.session.status, at).toBe('completed')
+    expect(after.session.run?.inner, at).toBeUndefined()
+    expect(isSendable(after.session.thread), at).toBe(true)
+    if (seen < stopAt) break
+  }
 })

@@ -5,6 +5,7 @@ import {
   extendEngine,
   fail,
   halt,
+  handoff,
   messageText,
   tool,
   type AgentToolOptions,
@@ -150,16 +151,26 @@ export function planned(
   })
 }
 
-/** Three engines inside of one another, each with all tools: `outer` has the agent `agent`, which has an agent `agent`, which has none. */
+/**
+ * Three engines inside of one another, each with all tools: `outer` has the agent `agent`, which has an agent `agent`, which has none. By
+ * `over` each hands over to another engine of its kind, which goes on with the plan, and hands back by `over`.
+ */
 export function nested(
   effects: Effects = [],
   options: Omit<EngineOptions, 'adapter'> = {},
 ): { readonly outer: Engine; readonly agent: Tool; readonly tools: readonly Tool[] } {
   const tools = effectTools(effects)
-  const inmost = plannedEngine({ ...options, tools })
-  const middle = extendEngine(inmost, { tools: [planned(inmost)] })
+  const inmost = twin(plannedEngine({ ...options, tools }))
+  const middle = twin(extendEngine(inmost, { tools: [planned(inmost)] }))
   const agent = planned(middle)
-  return { outer: extendEngine(middle, { tools: [agent] }), agent, tools }
+  return { outer: twin(extendEngine(middle, { tools: [agent] })), agent, tools }
+}
+
+/** The engine with a tool that hands over to its twin. */
+function twin(engine: Engine): Engine {
+  const made: Engine = extendEngine(engine, { tools: [handoff(() => other, { name: 'over' })] })
+  const other: Engine = extendEngine(engine, { tools: [handoff(() => made, { name: 'over' })] })
+  return made
 }
 
 /** How many answers a usage is of. */
