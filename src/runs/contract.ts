@@ -31,7 +31,10 @@ export interface RunsOptions {
   readonly maxTakeOvers?: number | undefined
   /** How long the log and the idempotency keys are kept (24 hours). */
   readonly keepEventsMs?: number | undefined
-  /** What `send` does while a run is under way: refuse with `busy` (the default), wait its turn, or stop the run first. */
+  /**
+   * What `send` does while a run is under way: refuse with `busy` (the default), wait its turn, or stop the run first. Words that answer a
+   * question of that run always wait their turn.
+   */
   readonly whenBusy?: WhenBusy | undefined
   /** The source of time for everything that waits in this process. Leases are timed by the store. */
   readonly clock?: Clock | undefined

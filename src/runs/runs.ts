@@ -26,7 +26,7 @@ import { streamNext } from '../session/operations.ts'
 import type { AcquiredLease, RunStore } from '../stores/run-store.ts'
 import { assertSessionId } from '../stores/session-store.ts'
 import { defined, isObject } from '../types/guards.ts'
-import type { SessionCommand } from '../types/session.ts'
+import type { Session, SessionCommand } from '../types/session.ts'
 import { advance, type AdvanceControl, type AdvanceOptions } from './advance.ts'
 import type {
   Advanced,
@@ -197,13 +197,24 @@ export function createRuns(options: RunsOptions): Runs {
     }
     if (key !== undefined && (await store.knowsKey(id, key))) return repeated()
     await checkCommand(id, command, before?.running === true)
+    const waits = before?.running === true && (await answersQuestion(id, command))
     // What is given is rung for below.
-    if (busyAs === 'interrupt') await askToStop(id)
-    const ifIdle = busyAs === 'refuse' ? true : undefined
+    if (busyAs === 'interrupt' && !waits) await askToStop(id)
+    const ifIdle = busyAs === 'refuse' && !waits ? true : undefined
     const isNew = await store.push(id, command, defined({ key, ifIdle }))
     if (!isNew) return repeated()
     await ring(id, before?.running !== true)
     return { lastEventId, duplicate: false }
+  }
+
+  /**
+   * Whether words answer a question that the run under way has asked. Pages show it before the run rests, and it may take long until it
+   * does, because other tools still run. Such words wait for it, whatever else happens to words while a run is under way.
+   */
+  const answersQuestion = async (id: string, { type }: SessionCommand): Promise<boolean> => {
+    if (type !== 'send') return false
+    const info = await readSession(store, id)
+    return info !== undefined && asks(info.session) && (await store.readInbox(id)).length === 0
   }
 
   /** A command that cannot be legal is refused before it is stored. While a run is under way, only its form is known to be wrong. */
@@ -392,6 +403,13 @@ export function createRuns(options: RunsOptions): Runs {
       return give(id, command, {}, command.type === 'resume' ? 'refuse' : busyAs)
     },
   })
+}
+
+/** Whether a question of the run under way is open, also one of an agent inside a call. */
+function asks({ pendingQuestion, run }: Session): boolean {
+  if (pendingQuestion !== undefined) return true
+  const { halts = [], inner = {} } = run ?? {}
+  return halts.some(({ reason }) => reason === 'ask_user') || Object.values(inner).some(asks)
 }
 
 /** A session that this process runs. */

@@ -5,6 +5,7 @@ import {
   SessionError,
   tool,
   ValidationError,
+  type Clock,
   type StreamEvent,
 } from '../../src/index.ts'
 import { createRuns } from '../../src/runs.ts'
@@ -98,6 +99,51 @@ describe('a message', () => {
     expect(await runs.list({ metadata: { tenant: 't1' } })).toMatchObject([{ id: 'ada' }])
     expect(await runs.list({ metadata: { tenant: 't2' } })).toEqual([])
   })
+
+  test.each(['refuse', 'interrupt'] as const)(
+    'that answers a question which a run under way has asked waits for it (%s)',
+    async (whenBusy) => {
+      const slow = tool({
+        name: 'slow',
+        description: 'Slow.',
+        schema: { type: 'object' },
+        handler: async (_args, { engine }) => {
+          await (engine as unknown as { clock: Clock }).clock.sleep(20_000)
+          return 'slow is done'
+        },
+      })
+      const engine = scriptedEngine(
+        (text, results) =>
+          text.includes('seat') && results === 0
+            ? [
+                ['tool_call', { id: 'c1', name: 'seat', arguments: {} }],
+                ['tool_call', { id: 'c2', name: 'slow', arguments: {} }],
+              ]
+            : [['text', `Booked after ${results}`]],
+        { tools: [...toolsOf([]), slow] },
+      )
+      const { runs } = bench(engine, { whenBusy })
+      await runs.send('ada', 'A seat, please')
+      for await (const { event } of runs.follow('ada')) {
+        if (event.type !== 'ask_user_requested') continue
+        // It is on the page by now, and the other tool still runs.
+        await runs.send('ada', '14C')
+        // The same words again are not an answer any more.
+        if (whenBusy === 'refuse') {
+          await expect(runs.send('ada', '14C')).rejects.toMatchObject({ reason: 'busy' })
+        }
+        break
+      }
+      const { session } = await runs.wait('ada')
+      expect(session.thread.messages.map(messageText)).toEqual([
+        'A seat, please',
+        '',
+        '14C',
+        'slow is done',
+        'Booked after 2',
+      ])
+    },
+  )
 
   test('while a run is under way is refused, waits its turn, or stops the run', async () => {
     const engine = scriptedEngine((text) => [
