@@ -150,8 +150,10 @@ function outcomeOf({ decisions }: RunProgress, state: Collector): Outcome | unde
 }
 
 /** How the run ended, if handlers of late calls asked or halted: before the model is asked, and after all of those calls. */
-function lateOutcome({ decisions = [] }: RunProgress, state: Collector): Outcome | undefined {
+function lateOutcome(run: RunProgress, state: Collector): Outcome | undefined {
   const { active, halts, error, thread, count } = state
+  // The others are arguments that were approved for an agent of the last answer.
+  const decisions = run.decisions?.filter(({ late }) => late === true) ?? []
   const { waiting, approvals, manual } = innerPending(state)
   const isWaiting = ({ call }: CallDecision): boolean => waiting.has(call.id)
   // Before its first event a run has not ended, whatever it starts from.

@@ -4,6 +4,7 @@ import {
   agentTool,
   chat,
   createEngine,
+  extendEngine,
   isBoundary,
   messageText,
   onTelemetry,
@@ -23,6 +24,7 @@ import { collectEvents, fake, virtualClock } from '../../src/testing.ts'
 import {
   agentCall,
   answersOf,
+  askForAgents,
   call,
   contents,
   effectTools,
@@ -30,9 +32,11 @@ import {
   nested,
   planned,
   plannedEngine,
+  settleOne,
   words,
   type Effects,
   type Plan,
+  type PlannedCall,
 } from './support.ts'
 
 const inner = (...steps: Plan['steps']): Plan => ({ steps: [[agentCall('c1', { steps })]] })
@@ -199,6 +203,32 @@ describe('what an agent waits for', () => {
     const { session: last } = await Session.resume(outer, both)
     expect(last.status).toBe('completed')
     expect(effects).toEqual([expect.stringMatching(/^pay .* \{"euros":1\}$/)])
+  })
+
+  test.each<[string, PlannedCall]>([
+    ['a question', call('x', 'ask')],
+    ['an approval', call('x', 'pay', { euros: 5 })],
+    ['a manual call', call('x', 'office')],
+    ['an agent that asks', agentCall('d', { steps: [[call('x', 'ask')]] })],
+  ])('may be %s of an agent that was approved itself', async (_title, waiting) => {
+    const effects: Effects = []
+    const approving = extendEngine(nested(effects).outer, { approve: askForAgents })
+    const plan = { steps: [[agentCall('c1', { steps: [[waiting], [call('y', 'charge')]] })]] }
+    let { session } = await Session.start(approving, words(plan))
+    for (let turn = 0; turn < 4 && session.status !== 'completed'; turn++) {
+      session = Session.parse(Session.stringify(session))
+      const answer = settleOne(session)
+      if ('reply' in answer) ({ session } = await Session.reply(approving, session, answer.reply))
+      else {
+        const settled =
+          'approvals' in answer
+            ? Session.approve(session, Object.keys(answer.approvals)[0] ?? '')
+            : Session.submitToolResults(session, answer.toolResults)
+        ;({ session } = await Session.resume(approving, settled))
+      }
+    }
+    expect(session.status).toBe('completed')
+    expect(effects.filter((effect) => effect.startsWith('charge'))).toHaveLength(1)
   })
 
   test('is the result of a manual tool', async () => {

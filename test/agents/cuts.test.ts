@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
   addUsage,
+  extendEngine,
   isSendable,
   messageText,
   Session,
@@ -15,6 +16,7 @@ import { virtualClock } from '../../src/testing.ts'
 import {
   agentCall,
   answersOf,
+  askForAgents,
   call,
   contents,
   effectTools,
@@ -179,8 +181,12 @@ const plan = (depth: number): fc.Arbitrary<Plan> => {
 
 test('agents in agents that ask, wait, act, fail, halt and hand over are the same after a cut at any event', async () => {
   await fc.assert(
-    fc.asyncProperty(plan(2), async (any) => {
-      await survives(any, { every: 7 })
+    fc.asyncProperty(plan(2), fc.boolean(), async (any, asks) => {
+      const made = (effects: Effects): Engine => {
+        const { outer } = nested(effects)
+        return asks ? extendEngine(outer, { approve: askForAgents }) : outer
+      }
+      await survives(any, { every: 7, made })
     }),
     { numRuns: Number(process.env['ALLM_RUNS'] ?? 6), endOnFailure: false },
   )

@@ -9,6 +9,7 @@ import {
   messageText,
   tool,
   type AgentToolOptions,
+  type ApprovePolicy,
   type Engine,
   type EngineOptions,
   type JsonObject,
@@ -172,6 +173,9 @@ function twin(engine: Engine): Engine {
   const other: Engine = extendEngine(engine, { tools: [handoff(() => made, { name: 'over' })] })
   return made
 }
+
+/** A policy by which somebody has to approve every agent. */
+export const askForAgents: ApprovePolicy = ({ name }) => (name === 'agent' ? 'ask' : 'run')
 
 /** How many answers a usage is of. */
 export const answersOf = ({ inputTokens = 0 }: Usage): number => inputTokens / 2
