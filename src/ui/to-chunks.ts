@@ -4,15 +4,13 @@ import {
   showsOf,
   toolEnd,
   viewChecks,
-  viewIncludes,
   viewQuestion,
-  type Shows,
   type ViewInclude,
   type ViewOptions,
 } from '../run/view-event.ts'
 import { flag, must, type Check } from '../schema/checks.ts'
 import type { ErrorData } from '../types/error-data.ts'
-import { isModelEvent, type StreamEvent } from '../types/events.ts'
+import { innerEvent, isModelEvent, type StreamEvent } from '../types/events.ts'
 import { assertNever, defined, parseJson } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import type { Image, MediaFile } from '../types/media.ts'
@@ -24,7 +22,14 @@ import {
   type ToolCall,
 } from '../types/message.ts'
 import type { FinishReason } from '../types/response.ts'
-import type { AiSdkVersion, BlockKind, UiFile, UiFinishReason, UiMessageChunk } from './ui-types.ts'
+import type {
+  AiSdkVersion,
+  BlockKind,
+  UiFile,
+  UiFinishReason,
+  UiMessageChunk,
+  UiProgress,
+} from './ui-types.ts'
 
 /** What a page is shown, and in which form. */
 export interface PageOptions<Version extends AiSdkVersion = AiSdkVersion> extends ViewOptions {
@@ -46,7 +51,7 @@ export function pageChecks(): Readonly<Record<keyof PageOptions, Check>> {
 /** What a page is shown, settled. */
 export function pageSettings(options: PageOptions): ChunkSettings {
   const { version = 6, dynamicTools: dynamic = false, include = shownByDefault } = options
-  return { version, dynamic, shows: showsOf({ include }) }
+  return { version, dynamic, include }
 }
 
 /** What `useChat` has parts for. */
@@ -60,7 +65,8 @@ const shownByDefault: readonly ViewInclude[] = [
 /** How events become chunks. */
 export interface ChunkSettings {
   readonly version: AiSdkVersion
-  readonly shows: Shows
+  /** What is shown. */
+  readonly include: readonly ViewInclude[]
   /** The parts of calls are `dynamic-tool`, and not `tool-<name>`. */
   readonly dynamic: boolean
   /** The calls that the page has in the message that goes on. */
@@ -119,7 +125,8 @@ export function chunkFold(
   settings: ChunkSettings,
   chunks: { push(chunk: UiMessageChunk): unknown },
 ): ChunkFold {
-  const { version, shows, dynamic } = settings
+  const { version, dynamic, include } = settings
+  const shows = showsOf({ include })
   const blocks = new Map<string, Block>()
   const calls = new Map<string, Call>()
   /** The approvals and questions of this run. */
@@ -127,6 +134,8 @@ export function chunkFold(
   let count = 0
   let step = 0
   let isInStep = false
+  /** The step of what agents ask. */
+  let agentStep = -1
   /** An answer is being written. */
   let isAnswering = false
   /** The answer has given chunks. */
@@ -230,8 +239,15 @@ export function chunkFold(
     meet(id, name, false)
     emit({ type: 'tool-input-start', toolCallId: id, toolName: name, ...flags })
   }
+  /** The call of an agent waits for what is asked inside. A page goes on when all calls of its last step are settled, so that is another step. */
+  const enterAgent = (id: string): void => {
+    const isInside = [...calls.keys()].some((outer) => id.startsWith(`${outer}/`))
+    if (isInside && agentStep !== step) enterStep()
+    if (isInside) agentStep = step
+  }
   const complete = ({ id, name, arguments: args }: ToolCall, isWhole = false): void => {
     const input = isWhole || shows('tool_arguments') ? args : {}
+    enterAgent(id)
     meet(id, name, true)
     emit({ type: 'tool-input-available', toolCallId: id, toolName: name, input, ...flags })
   }
@@ -278,8 +294,17 @@ export function chunkFold(
   const ask = (id: string, toolName: string, question: string, options = {}): void => {
     if (asked.has(id)) return
     asked.add(id)
+    enterAgent(id)
     const data = { toolCallId: id, toolName, question, options: viewQuestion(options) }
     emit({ type: 'data-question', id, data })
+  }
+
+  /** The end of a call inside an agent is shown if the page has the call, because it was asked about. */
+  const endInside = (outer: string, event: StreamEvent | undefined): void => {
+    if (event?.type === 'tool_progress') endInside(`${outer}/${event.id}`, innerEvent(event))
+    if (event?.type !== 'tool_execution_completed' && event?.type !== 'tool_result_encoded') return
+    const id = `${outer}/${event.id}`
+    if (calls.has(id)) fold({ ...event, id })
   }
 
   // Files and sources
@@ -380,14 +405,13 @@ export function chunkFold(
         return
       }
       case 'tool_progress': {
-        const { id, name: toolName } = event
-        const told = shownEvent(event, { include: viewIncludes.filter(shows) })
+        const { id: toolCallId, name: toolName } = event
+        endInside(toolCallId, innerEvent(event))
+        const told = shownEvent(event, { include })
         if (told?.type !== 'tool_progress') return
-        return emit({
-          type: 'data-progress',
-          id,
-          data: { toolCallId: id, toolName, data: told.data },
-        })
+        const { inner, data } = told
+        const progress = defined<UiProgress>({ toolCallId, toolName, inner, data })
+        return emit({ type: 'data-progress', id: toolCallId, data: progress })
       }
       case 'tool_execution_completed': {
         const { id, result, outcome } = event
@@ -419,6 +443,8 @@ export function chunkFold(
         const { error, pendingApprovals, manualToolCalls, pendingToolCallId } = event.result
         const { pendingQuestion: question, pendingQuestionOptions: options } = event.result
         pendingApprovals.forEach(approve)
+        // Those of an agent are new to the page.
+        for (const call of manualToolCalls) if (!calls.has(call.id)) complete(call)
         if (question !== undefined && pendingToolCallId !== undefined) {
           ask(pendingToolCallId, callOf(pendingToolCallId)?.name ?? '', question, options)
         }

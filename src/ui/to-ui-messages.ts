@@ -30,7 +30,7 @@ export function toUiMessages<Version extends AiSdkVersion = 6>(
 ): UiMessage<Version>[] {
   assertValid('invalid_options', optionsOf(pageChecks())(options))
   const settings = pageSettings(options)
-  const reasons = settings.shows('tool_results') ? reasonsOf(conversation) : new Map()
+  const reasons = settings.include.includes('tool_results') ? reasonsOf(conversation) : new Map()
   const messages: UiMessage<Version>[] = []
   for (const turn of turnsOf(conversation)) {
     const { id, said } = turn
@@ -226,7 +226,13 @@ export function* answerEvents(
     const { id: toolCallId, name: toolName } = made
     const agents = session && waits(session) ? (session.run?.inner ?? {}) : {}
     const agent = Object.hasOwn(agents, toolCallId) ? agents[toolCallId] : undefined
-    if (agent && waits(agent)) return waitingEvents(made, agent)
+    if (agent && waits(agent)) {
+      const given = agent.pendingToolCalls.map(({ id, name, arguments: args }) => {
+        const call = { id: `${toolCallId}/${id}`, name, arguments: args }
+        return { type: 'tool_execution_started', ...call } as const
+      })
+      return [...waitingEvents(made, agent), ...given]
+    }
     const call = session?.pendingApprovals.find(({ id }) => id === toolCallId)
     if (call) return [{ type: 'approval_requested', toolCallId, toolName, call }]
     const result = results.get(toolCallId)

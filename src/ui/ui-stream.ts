@@ -209,7 +209,7 @@ export function uiChunks(
   { id, missed, ...page }: Beginning,
 ): AsyncIterator<readonly UiMessageChunk[], void> {
   const settings = pageSettings(options)
-  const { onError, messageMetadata = endMetadata(settings.shows('usage')) } = options
+  const { onError, messageMetadata = endMetadata(settings.include.includes('usage')) } = options
   let thrown: unknown
   const chunks: UiMessageChunk[] = []
   const folding: ChunkSettings = {
