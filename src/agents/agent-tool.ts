@@ -205,7 +205,7 @@ async function outcomeOf(
   const { status, error, haltedReason } = session
   if (waits(session)) {
     if (tell === undefined) return fail(cannotWait)
-    const events = waitingEvents(toolCall, session)
+    const events = waitingEvents(session, `${toolCall.id}/`)
     const outcome: AgentOutcome = { [outcomeBrand]: true, type: 'agent_waits', status, events }
     return outcome
   }

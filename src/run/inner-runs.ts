@@ -98,8 +98,8 @@ function pendingInside({ inner }: Collector): InnerPending {
   return { waiting, halts, approvals, manual }
 }
 
-/** What an agent that waits asks for, with the ids of its calls behind that of the call that it is in. */
-export function waitingEvents({ id: callId }: ToolCall, session: Session): readonly ToolEvent[] {
+/** What a session that waits asks for. `prefix` is put before the ids: for an agent, that of the call that it is in, and a slash. */
+export function waitingEvents(session: Session, prefix = ''): readonly WaitingEvent[] {
   const {
     pendingToolCallId,
     pendingQuestion = '',
@@ -113,20 +113,22 @@ export function waitingEvents({ id: callId }: ToolCall, session: Session): reado
   }
   const questions = pendingToolCallId === undefined ? [] : [first, ...moreQuestions]
   return [
-    ...questions.map(({ toolCallId, question = '', options = {} }): ToolEvent => ({
+    ...questions.map(({ toolCallId, question = '', options = {} }): WaitingEvent => ({
       type: 'ask_user_requested',
-      toolCallId: `${callId}/${toolCallId}`,
+      toolCallId: prefix + toolCallId,
       toolName: askingTool(session, toolCallId),
       question,
       options,
     })),
-    ...session.pendingApprovals.map(({ reason, ...call }): ToolEvent => {
-      const id = `${callId}/${call.id}`
+    ...session.pendingApprovals.map(({ reason, ...call }): WaitingEvent => {
+      const id = prefix + call.id
       const event = { type: 'approval_requested', toolCallId: id, toolName: call.name } as const
       return { ...event, call: { ...call, id }, ...(reason === undefined ? {} : { reason }) }
     }),
   ]
 }
+
+type WaitingEvent = Extract<ToolEvent, { type: 'ask_user_requested' | 'approval_requested' }>
 
 /** The name of the tool that asks, in the session or in an agent of it. */
 function askingTool({ thread, run }: Session, toolCallId: string): string {

@@ -41,11 +41,15 @@ export interface RunStream<
 /** The status and headers of the response, and what it shows. */
 export interface HttpResponseInit extends ResponseInit, ViewOptions {}
 
-/** The values of the platform are left to the platform. */
-const httpResponseInit = optionsOf({
+/** The checks of a response's own settings. The values of the platform are left to the platform. */
+export const responseChecks: Readonly<Record<keyof ResponseInit, Check>> = {
   status: () => fine,
   statusText: () => fine,
   headers: () => fine,
+}
+
+const httpResponseInit = optionsOf({
+  ...responseChecks,
   ...viewChecks,
 } satisfies Readonly<Record<keyof HttpResponseInit, Check>>)
 

@@ -1,9 +1,11 @@
+import { errorToJSON } from '../errors/error-json.ts'
 import { isCancellation } from '../run/collector.ts'
 import {
   shownEvent,
   showsOf,
   toolEnd,
   viewChecks,
+  viewError,
   viewQuestion,
   type ViewInclude,
   type ViewOptions,
@@ -48,14 +50,8 @@ export function pageChecks(): Readonly<Record<keyof PageOptions, Check>> {
   }
 }
 
-/** What a page is shown, settled. */
-export function pageSettings(options: PageOptions): ChunkSettings {
-  const { version = 6, dynamicTools: dynamic = false, include = shownByDefault } = options
-  return { version, dynamic, include }
-}
-
 /** What `useChat` has parts for. */
-const shownByDefault: readonly ViewInclude[] = [
+export const shownByDefault: readonly ViewInclude[] = [
   'reasoning',
   'tool_arguments',
   'tool_results',
@@ -63,20 +59,15 @@ const shownByDefault: readonly ViewInclude[] = [
 ]
 
 /** How events become chunks. */
-export interface ChunkSettings {
-  readonly version: AiSdkVersion
-  /** What is shown. */
-  readonly include: readonly ViewInclude[]
-  /** The parts of calls are `dynamic-tool`, and not `tool-<name>`. */
-  readonly dynamic: boolean
+export interface ChunkOptions extends PageOptions {
   /** The calls that the page has in the message that goes on. */
   readonly known?: Iterable<KnownCall> | undefined
   /** The calls of the conversation, which may still get a result. */
   readonly earlier?: readonly ToolCall[] | undefined
-  /** Told about a failure. A text that it returns is shown. */
-  onError?(error: ErrorData): unknown
-  /** Metadata of the message after an event. */
-  metadata?(event: StreamEvent): unknown
+  /** Told about a failure: an error, or one as data. A text that it returns is shown. */
+  readonly onError?: ((error: unknown) => unknown) | undefined
+  /** Metadata of the message after an event. By default the last event gives `{ haltedReason, usage }`. */
+  readonly messageMetadata?: ((event: StreamEvent) => unknown) | undefined
 }
 
 /** A call that the page has. */
@@ -94,6 +85,8 @@ export interface ChunkFold {
   add(event: StreamEvent): void
   /** Emits the chunks of a source that ends here. */
   end(): void
+  /** Emits the chunks of a source that threw. */
+  fail(thrown: unknown): void
   /** The run has ended: nothing may follow. */
   readonly isOver: boolean
 }
@@ -121,11 +114,8 @@ type CallEnd =
   | { readonly type: 'tool-output-error'; readonly errorText: string }
 
 /** Folds the events of a run into the chunks of one UI message, which are pushed onto `chunks`. */
-export function chunkFold(
-  settings: ChunkSettings,
-  chunks: { push(chunk: UiMessageChunk): unknown },
-): ChunkFold {
-  const { version, dynamic, include } = settings
+export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): ChunkFold {
+  const { version = 6, dynamicTools: dynamic = false, include = shownByDefault } = options
   const shows = showsOf({ include })
   const blocks = new Map<string, Block>()
   const calls = new Map<string, Call>()
@@ -144,7 +134,7 @@ export function chunkFold(
   let shown = { ...nothing }
   let finishReason: FinishReason | 'interrupted' | undefined
   let isOver = false
-  for (const call of settings.known ?? []) {
+  for (const call of options.known ?? []) {
     calls.set(call.id, { ...call, step: -1, isReady: true, hasEnded: false })
   }
 
@@ -182,8 +172,8 @@ export function chunkFold(
   /** The answer is asked for again, because its process died: what it gave is taken back. */
   const restart = (): void => {
     if (version === 7) {
+      closeBlocks()
       emit({ type: 'reset-step' })
-      blocks.clear()
     } else {
       // Earlier versions cannot take anything back.
       cutStep()
@@ -231,8 +221,8 @@ export function chunkFold(
 
   const flags = dynamic && { dynamic }
   const meet = (id: string, name: string, isReady: boolean): void => {
-    const before = { approval: false, hasEnded: false, ...calls.get(id) }
-    calls.set(id, { ...before, name, dynamic, step, isReady })
+    const call = { name, dynamic, step, isReady }
+    calls.set(id, { approval: false, hasEnded: false, ...calls.get(id), ...call })
   }
   const start = (id: string, name: string): void => {
     if (calls.has(id)) return
@@ -253,7 +243,7 @@ export function chunkFold(
   }
   /** A call that the page has, or gets now. Nothing is known about any other, so it cannot be shown. */
   const callOf = (id: string): Call | undefined => {
-    const earlier = calls.has(id) ? undefined : settings.earlier?.findLast((call) => call.id === id)
+    const earlier = calls.has(id) ? undefined : options.earlier?.findLast((call) => call.id === id)
     if (earlier !== undefined) complete(earlier)
     return calls.get(id)
   }
@@ -265,16 +255,16 @@ export function chunkFold(
   }
   const output = (id: string, value: JsonValue): void =>
     settle(id, { type: 'tool-output-available', output: shows('tool_results') ? value : null })
-  const fail = (id: string, errorText: string): void =>
-    settle(id, { type: 'tool-output-error', errorText })
+  const fail = (id: string, safe: string, whole = safe): void =>
+    settle(id, { type: 'tool-output-error', errorText: shows('errors') ? whole : safe })
   const request = (id: string): void => {
     Object.assign(calls.get(id) ?? {}, { approval: true })
     emit({ type: 'tool-approval-request', approvalId: id, toolCallId: id })
   }
   const deny = (id: string, wasAsked: boolean): void => {
     const call = callOf(id)
-    if (version === 5 || !(call?.approval || wasAsked)) return fail(id, 'the call was denied')
     if (call === undefined) return
+    if (version === 5 || !(call.approval || wasAsked)) return fail(id, 'the call was denied')
     // A page that comes back has not seen that it was asked for.
     if (!call.approval) request(id)
     call.hasEnded = true
@@ -338,22 +328,27 @@ export function chunkFold(
     leaveStep()
     isOver = true
   }
-  const breakOff = (error: ErrorData): void => {
+  const breakOff = (error: ErrorData, thrown: unknown = error): void => {
     cutStep()
     if (isCancellation(error)) {
       emit({ type: 'abort' })
       finishReason = version === 7 ? 'interrupted' : undefined
     } else {
-      const told = settings.onError?.(error)
-      const safe = shows('errors') ? error.message : `the run ended with ${error.reason}`
-      emit({ type: 'error', errorText: typeof told === 'string' ? told : safe })
+      const told = options.onError?.(thrown)
+      const { message } = viewError(error, shows)
+      emit({ type: 'error', errorText: typeof told === 'string' ? told : message })
       finishReason = 'error'
     }
     finish()
   }
+  const endMetadata = (event: StreamEvent): unknown => {
+    if (event.type !== 'chat_completed') return undefined
+    const { haltedReason, usage } = event.result
+    return { haltedReason, ...(shows('usage') && { usage }) }
+  }
+  const { messageMetadata: metadataOf = endMetadata } = options
   /** The metadata of the message, and its end. */
-  const tell = (event?: StreamEvent): void => {
-    const messageMetadata = event && settings.metadata?.(event)
+  const tell = (messageMetadata?: unknown): void => {
     if (isOver) {
       // The words of the AI SDK have hyphens.
       const reason = finishReason?.replace('_', '-') as UiFinishReason | undefined
@@ -419,19 +414,18 @@ export function chunkFold(
         if (outcome !== undefined) return
         if ('ok' in result) return output(id, result.ok)
         const { reason, message } = result.error
-        return fail(id, shows('errors') ? message : `${failed} with ${reason}`)
+        return fail(id, `${failed} with ${reason}`, message)
       }
       case 'tool_result_encoded': {
-        const { id, content, metadata } = event
+        const { id, content, metadata = {} } = event
+        const { pending, lateResultOf, asked: wasAsked } = metadata
         const { denied, interrupted: isCut, ok } = toolEnd(metadata, event.interrupted)
         // The result of a call that ran is told already. A late one is written for the model.
-        const isTold = calls.get(id)?.hasEnded === true
-        if (isTold || metadata?.['pending'] === true || metadata?.['lateResultOf'] === id) return
-        if (denied) return deny(id, metadata?.['asked'] === true)
+        if (calls.get(id)?.hasEnded || pending === true || lateResultOf === id) return
+        if (denied) return deny(id, wasAsked === true)
         if (isCut) return fail(id, interrupted)
-        return ok
-          ? output(id, valueOf(content))
-          : fail(id, shows('errors') ? messageText({ role: 'tool', content }) : failed)
+        if (ok) return output(id, valueOf(content))
+        return fail(id, failed, messageText({ role: 'tool', content }))
       }
       case 'ask_user_requested':
         return ask(event.toolCallId, event.toolName, event.question, event.options)
@@ -463,10 +457,14 @@ export function chunkFold(
   return {
     add(event) {
       fold(event)
-      tell(event)
+      tell(metadataOf(event))
     },
     end() {
       finish()
+      tell()
+    },
+    fail(thrown) {
+      breakOff(errorToJSON(thrown), thrown)
       tell()
     },
     get isOver() {

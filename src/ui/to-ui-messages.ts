@@ -8,7 +8,7 @@ import { defined, isObject } from '../types/guards.ts'
 import { messageParts, type Message, type ToolCall } from '../types/message.ts'
 import type { Session } from '../types/session.ts'
 import { toolParts } from './from-ui-messages.ts'
-import { chunkFold, pageChecks, pageSettings, uiFile, type PageOptions } from './to-chunks.ts'
+import { chunkFold, pageChecks, shownByDefault, uiFile, type PageOptions } from './to-chunks.ts'
 import type {
   AiSdkVersion,
   UiFile,
@@ -29,17 +29,17 @@ export function toUiMessages<Version extends AiSdkVersion = 6>(
   options: PageOptions<Version> = {},
 ): UiMessage<Version>[] {
   assertValid('invalid_options', optionsOf(pageChecks())(options))
-  const settings = pageSettings(options)
-  const reasons = settings.include.includes('tool_results') ? reasonsOf(conversation) : new Map()
+  const { include = shownByDefault } = options
+  const reasons = include.includes('tool_results') ? reasonsOf(conversation) : new Map()
   const messages: UiMessage<Version>[] = []
   for (const turn of turnsOf(conversation)) {
-    const { id, said } = turn
+    const { id, answerId, said } = turn
     if (said !== undefined) messages.push({ id, role: 'user', parts: wordsOf(said) })
     const chunks: UiMessageChunk[] = []
-    const fold = chunkFold(settings, chunks)
+    const fold = chunkFold(options, chunks)
     for (const event of answerEvents(conversation, turn)) fold.add(event)
     if (chunks.length === 0) continue
-    messages.push({ id: answerId(turn), role: 'assistant', parts: pageParts(chunks, reasons) })
+    messages.push({ id: answerId, role: 'assistant', parts: pageParts(chunks, reasons) })
   }
   return messages
 }
@@ -147,6 +147,7 @@ export type Conversation = Session | readonly Message[]
 export interface Turn {
   /** The id of the user's words. It is the same for as long as they are there. */
   readonly id: string
+  readonly answerId: string
   /** The user's words; absent if the conversation begins with an answer. */
   readonly said?: Message
   /** The messages of the assistant. */
@@ -155,14 +156,17 @@ export interface Turn {
 
 /** The turns of a conversation. The answer to a question is the user's words, too. */
 export function turnsOf(conversation: Conversation): readonly Turn[] {
-  const turns: { id: string; said?: Message; answers: Message[] }[] = []
+  const turns: (Turn & { readonly answers: Message[] })[] = []
+  const begin = (id: string, said?: Message): void => {
+    turns.push({ id, answerId: `${id}-answer`, ...(said && { said }), answers: [] })
+  }
   messagesOf(conversation).forEach((message, index) => {
     const { role, toolCallId, metadata } = message
     const isAnswer = role === 'tool' && metadata?.['answeredByUser'] === true
     const id = isAnswer ? `answer-${toolCallId}` : `m${index}`
-    if (isAnswer || isUsersOwn(message)) turns.push({ id, said: message, answers: [] })
+    if (isAnswer || isUsersOwn(message)) begin(id, message)
     if (role !== 'assistant') return
-    if (turns.length === 0) turns.push({ id: 'm', answers: [] })
+    if (turns.length === 0) begin('m')
     turns.at(-1)?.answers.push(message)
   })
   return turns
@@ -199,11 +203,6 @@ export function knownTurn(
   return { turn, count, lacks: isDecided || count < turn.answers.length }
 }
 
-/** The id of the answer to a turn. */
-export function answerId({ id }: Turn): string {
-  return `${id}-answer`
-}
-
 /** The calls of a conversation. */
 export function callsOf(conversation: Conversation): readonly ToolCall[] {
   return messagesOf(conversation).flatMap(({ toolCalls = [] }) => toolCalls)
@@ -221,38 +220,26 @@ export function* answerEvents(
   )
   const session = 'status' in conversation ? conversation : undefined
   const isUnderWay = session?.status === 'idle'
-  /** What came of a call. One that runs or waits for a result has nothing to tell. */
-  const outcomeOf = (made: ToolCall): readonly StreamEvent[] => {
-    const { id: toolCallId, name: toolName } = made
-    const agents = session && waits(session) ? (session.run?.inner ?? {}) : {}
-    const agent = Object.hasOwn(agents, toolCallId) ? agents[toolCallId] : undefined
-    if (agent && waits(agent)) {
-      const given = agent.pendingToolCalls.map(({ id, name, arguments: args }) => {
-        const call = { id: `${toolCallId}/${id}`, name, arguments: args }
-        return { type: 'tool_execution_started', ...call } as const
-      })
-      return [...waitingEvents(made, agent), ...given]
+  const waiting = session && waits(session) ? session : undefined
+  const asked = waiting ? waitingEvents(waiting) : []
+  /** What came of a call, or what it or the agent in it waits for. One that runs, or that the page has to run, has nothing to tell. */
+  const outcomeOf = ({ id: toolCallId }: ToolCall): readonly StreamEvent[] => {
+    const isInside = (id: string): boolean => id.startsWith(`${toolCallId}/`)
+    const own = asked.filter(({ toolCallId: id }) => id === toolCallId || isInside(id))
+    const given = waiting?.pendingToolCalls.filter(({ id }) => isInside(id)) ?? []
+    if (own.length + given.length > 0) {
+      return [...own, ...given.map((call) => ({ type: 'tool_execution_started', ...call }) as const)]
     }
-    const call = session?.pendingApprovals.find(({ id }) => id === toolCallId)
-    if (call) return [{ type: 'approval_requested', toolCallId, toolName, call }]
     const result = results.get(toolCallId)
     // A late result is one like any other in a conversation that is read again.
     const { lateResultOf: _late, ...marks } = result?.metadata ?? {}
-    const { denied, askUser, interrupted } = marks
-    if (askUser === true && !isCut(session)) {
-      const { pendingQuestion: question, pendingQuestionOptions: options = {} } = session ?? {}
-      if (question === undefined || session?.pendingToolCallId !== toolCallId) return []
-      return [{ type: 'ask_user_requested', toolCallId, toolName, question, options }]
+    const isAsked = marks['askUser'] === true
+    if (result === undefined || (isAsked && !isCut(session)) || (isUnderWay && isMark(result))) {
+      return []
     }
-    if (result === undefined || (isUnderWay && isMark(result))) return []
-    const told = {
-      type: 'tool_result_encoded',
-      id: toolCallId,
-      content: result.content,
-      // A policy that denies is not told apart from a user.
-      metadata: { ...marks, ...(denied === true && { asked: true }) },
-    } as const
-    return [{ ...told, ...((interrupted || askUser) && { interrupted: 'interrupted' as const }) }]
+    // A policy that denies is not told apart from a user.
+    const metadata = { ...marks, asked: true, ...(isAsked && { interrupted: true }) }
+    return [{ type: 'tool_result_encoded', id: toolCallId, content: result.content, metadata }]
   }
   for (const [index, message] of answers.entries()) {
     const { toolCalls = [], metadata } = message

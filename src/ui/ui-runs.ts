@@ -8,7 +8,7 @@ import { assertNever } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import type { SessionCommand } from '../types/session.ts'
 import { uiCommands, type FromUiOptions } from './from-ui-messages.ts'
-import { answerId, knownTurn, turnsOf } from './to-ui-messages.ts'
+import { knownTurn, turnsOf } from './to-ui-messages.ts'
 import {
   assertResponseOptions,
   callsIn,
@@ -160,8 +160,7 @@ async function begun(runs: Runs, id: string): Promise<RunInfo | undefined> {
 
 async function answerIdOf(runs: Runs, id: string): Promise<string | undefined> {
   const { session } = (await runs.get(id)) ?? {}
-  const turn = session && turnsOf(session).at(-1)
-  return turn && answerId(turn)
+  return session && turnsOf(session).at(-1)?.answerId
 }
 
 /** The user's words have one effect, however often the page sends them. */
