@@ -24,14 +24,7 @@ import {
   type ToolCall,
 } from '../types/message.ts'
 import type { FinishReason } from '../types/response.ts'
-import type {
-  AiSdkVersion,
-  BlockKind,
-  UiFile,
-  UiFinishReason,
-  UiMessageChunk,
-  UiProgress,
-} from './ui-types.ts'
+import type { AiSdkVersion, BlockKind, UiFile, UiFinishReason, UiMessageChunk } from './ui-types.ts'
 
 /** What a page is shown, and in which form. */
 export interface PageOptions<Version extends AiSdkVersion = AiSdkVersion> extends ViewOptions {
@@ -99,13 +92,13 @@ interface Block {
 }
 
 /** A call that the page has. */
-interface Call extends Omit<KnownCall, 'id'> {
-  /** The step that it belongs to; -1 if it was there before. */
-  readonly step: number
-  approval: boolean
+interface Call extends Pick<KnownCall, 'name' | 'dynamic'> {
+  /** The step that it belongs to; absent if it was there before. */
+  readonly step?: number
+  approval?: boolean
   /** Its arguments are complete. */
-  isReady: boolean
-  hasEnded: boolean
+  readonly isReady: boolean
+  hasEnded?: boolean
 }
 
 /** How a call ended. */
@@ -135,7 +128,7 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
   let finishReason: FinishReason | 'interrupted' | undefined
   let isOver = false
   for (const call of options.known ?? []) {
-    calls.set(call.id, { ...call, step: -1, isReady: true, hasEnded: false })
+    calls.set(call.id, { ...call, isReady: true })
   }
 
   const emit = (chunk: UiMessageChunk): void => {
@@ -221,8 +214,7 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
 
   const flags = dynamic && { dynamic }
   const meet = (id: string, name: string, isReady: boolean): void => {
-    const call = { name, dynamic, step, isReady }
-    calls.set(id, { approval: false, hasEnded: false, ...calls.get(id), ...call })
+    calls.set(id, { ...calls.get(id), name, dynamic, step, isReady })
   }
   const start = (id: string, name: string): void => {
     if (calls.has(id)) return
@@ -400,13 +392,11 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
         return
       }
       case 'tool_progress': {
-        const { id: toolCallId, name: toolName } = event
-        endInside(toolCallId, innerEvent(event))
+        endInside(event.id, innerEvent(event))
         const told = shownEvent(event, { include })
         if (told?.type !== 'tool_progress') return
-        const { inner, data } = told
-        const progress = defined<UiProgress>({ toolCallId, toolName, inner, data })
-        return emit({ type: 'data-progress', id: toolCallId, data: progress })
+        const { type: _type, id, name: toolName, ...rest } = told
+        return emit({ type: 'data-progress', id, data: { toolCallId: id, toolName, ...rest } })
       }
       case 'tool_execution_completed': {
         const { id, result, outcome } = event
@@ -434,15 +424,21 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
       case 'step_completed':
         return leaveStep()
       case 'chat_completed': {
-        const { error, pendingApprovals, manualToolCalls, pendingToolCallId } = event.result
-        const { pendingQuestion: question, pendingQuestionOptions: options } = event.result
+        const {
+          error,
+          pendingApprovals,
+          manualToolCalls,
+          pendingToolCallId: asking,
+          pendingQuestion = '',
+          pendingQuestionOptions,
+        } = event.result
         pendingApprovals.forEach(approve)
         // Those of an agent are new to the page.
         for (const call of manualToolCalls) if (!calls.has(call.id)) complete(call)
-        if (question !== undefined && pendingToolCallId !== undefined) {
-          ask(pendingToolCallId, callOf(pendingToolCallId)?.name ?? '', question, options)
+        if (asking !== undefined) {
+          ask(asking, callOf(asking)?.name ?? '', pendingQuestion, pendingQuestionOptions)
         }
-        const waits = pendingToolCallId ?? pendingApprovals[0] ?? manualToolCalls[0]
+        const waits = asking ?? pendingApprovals[0] ?? manualToolCalls[0]
         return error === undefined || waits !== undefined ? finish() : breakOff(error)
       }
       case 'error':

@@ -228,7 +228,10 @@ export function* answerEvents(
     const own = asked.filter(({ toolCallId: id }) => id === toolCallId || isInside(id))
     const given = waiting?.pendingToolCalls.filter(({ id }) => isInside(id)) ?? []
     if (own.length + given.length > 0) {
-      return [...own, ...given.map((call) => ({ type: 'tool_execution_started', ...call }) as const)]
+      return [
+        ...own,
+        ...given.map((call) => ({ type: 'tool_execution_started', ...call }) as const),
+      ]
     }
     const result = results.get(toolCallId)
     // A late result is one like any other in a conversation that is read again.

@@ -1,4 +1,4 @@
-import { paced, systemClock, type Clock } from '../core/clock.ts'
+import { paced, type Clock } from '../core/clock.ts'
 import { over, responseChecks, sseResponse, webStream } from '../run/run-stream.ts'
 import {
   anyClock,
@@ -245,7 +245,7 @@ export function uiChunks(
 export function pacedResponse<Item>(
   items: AsyncIterator<Item, void>,
   show: (item: Item) => readonly object[],
-  { heartbeatMs = 15_000, clock = systemClock, ...init }: SseOptions,
+  options: SseOptions,
   ending?: string,
 ): Response {
   const write = (item: Item | undefined): string => {
@@ -253,5 +253,5 @@ export function pacedResponse<Item>(
     const lines = show(item).map((one) => `data: ${JSON.stringify(one)}\n\n`)
     return lines.join('')
   }
-  return sseResponse(paced(items, clock, heartbeatMs), write, init, ending)
+  return sseResponse(paced(items, options.clock, options.heartbeatMs), write, options, ending)
 }
