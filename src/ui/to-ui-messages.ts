@@ -5,7 +5,7 @@ import { assertValid, optionsOf } from '../schema/checks.ts'
 import { waitingEvents, waits } from '../session/inner.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined, isObject } from '../types/guards.ts'
-import { messageParts, type Message, type ToolCall } from '../types/message.ts'
+import { answersOf, messageParts, type Message, type ToolCall } from '../types/message.ts'
 import type { Session } from '../types/session.ts'
 import { toolParts } from './from-ui-messages.ts'
 import { chunkFold, pageChecks, shownByDefault, uiFile, type PageOptions } from './to-chunks.ts'
@@ -168,6 +168,9 @@ export function turnsOf(conversation: Conversation): readonly Turn[] {
     if (role !== 'assistant') return
     if (turns.length === 0) begin('m')
     turns.at(-1)?.answers.push(message)
+    answersOf(message).forEach(({ toolCallId: asking, content }, count) => {
+      begin(`answer-${asking}-${count}`, { role: 'user', content })
+    })
   })
   return turns
 }

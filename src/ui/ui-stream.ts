@@ -213,10 +213,11 @@ export function uiChunks(
   const read = async (): Promise<void> => {
     if (missed !== undefined) await start()
     while (chunks.length === 0) {
-      const { done, value: item } = await iterator.next()
-      if (done !== true && 'command' in item) continue
+      const step = await iterator.next()
+      const item = step.done === true ? undefined : step.value
+      if (item !== undefined && 'command' in item) continue
       await start()
-      if (done === true) fold.end()
+      if (item === undefined) fold.end()
       else fold.add('event' in item ? item.event : item)
     }
   }

@@ -174,7 +174,7 @@ async function check(chosen: Plan): Promise<number> {
       signal: stopping.signal,
     })
     const start = stream.session
-    // The answer to a question of a handler that is called again is in no message of the session.
+    // Words that answer a question of an earlier answer are in no message of the session.
     if (turnsOf(start).length > turns) page = [undefined]
     else if (command?.type === 'send') page.push(undefined)
     turns = turnsOf(start).length

@@ -8,7 +8,7 @@ import {
 } from 'ai'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createEngine, streamChat, tool } from '../../src/index.ts'
+import { askUser, createEngine, streamChat, tool } from '../../src/index.ts'
 import { createRuns } from '../../src/runs.ts'
 import { memoryStore } from '../../src/stores.ts'
 import { fake, virtualClock } from '../../src/testing.ts'
@@ -156,6 +156,42 @@ describe('useChat on runs', () => {
     expect(shown(chat).slice(1)).toEqual([
       ['assistant', 'tool-ask output-available', 'data-question', 'Done.'],
     ])
+  })
+
+  test('answers a question of a handler that is called again: the words and the ids are the same after a reload', async () => {
+    const schema = z.object({})
+    const seat = tool({
+      name: 'seat',
+      description: '',
+      schema,
+      handler: (_args, { answer }) => {
+        if (answer === undefined) return askUser('Which row?', { resume: true })
+        return answer === '14' ? askUser('Which seat?', { resume: true }) : `14${answer}`
+      },
+    })
+    const adapter = fake({
+      script: ({ messages }) =>
+        messages.at(-1)?.role === 'tool'
+          ? [['text', 'Booked.']]
+          : [['tool_call', { id: 'c', name: 'seat', arguments: {} }]],
+    })
+    const runs = createRuns({
+      engine: createEngine({ adapter, tools: [seat] }),
+      store: memoryStore(),
+    })
+    await using desk = await openRunsDesk(runs)
+    const chat = pageAt(desk)
+    for (const text of ['a seat', '14', 'C']) await chat.sendMessage({ text })
+    expect(chat.error).toBeUndefined()
+    const ids = (messages: readonly { role: string; id: string }[]): readonly string[] =>
+      messages.flatMap(({ role, id }) => (role === 'assistant' ? id : []))
+    const { session } = (await runs.get('ada')) ?? {}
+    const saved = toUiMessages(session ?? [])
+    expect(ids(chat.messages)).toEqual(['m0-answer', 'answer-c-0-answer', 'answer-c-1-answer'])
+    // The second question is over, and what asked it is shown with its end where its call is.
+    expect(ids(saved)).toEqual(['m0-answer', 'answer-c-1-answer'])
+    const words = saved.flatMap(({ role, parts }) => (role === 'user' ? parts : []))
+    expect(words).toEqual(['a seat', '14', 'C'].map((text) => ({ type: 'text', text })))
   })
 
   test('gives the output of a tool that the page runs, and its failure', async () => {
