@@ -221,6 +221,11 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
     meet(id, name, false)
     emit({ type: 'tool-input-start', toolCallId: id, toolName: name, ...flags })
   }
+  const growCall = (id: string, inputTextDelta: string): void => {
+    const call = calls.get(id)
+    if (!shows('tool_arguments') || call === undefined || call.isReady) return
+    emit({ type: 'tool-input-delta', toolCallId: id, inputTextDelta })
+  }
   /** The call of an agent waits for what is asked inside. A page goes on when all calls of its last step are settled, so that is another step. */
   const enterAgent = (id: string): void => {
     const isInside = [...calls.keys()].some((outer) => id.startsWith(`${outer}/`))
@@ -303,16 +308,24 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
 
   // The whole
 
-  /** What a message has and its events did not tell: an adapter may give the message alone. */
-  const tellRest = (message: Message): void => {
-    grow('text', undefined, restOf(messageText(message), shown.text))
-    closeBlocks()
-    for (const call of message.toolCalls ?? []) {
-      if (calls.get(call.id)?.isReady !== true) complete(call)
-    }
+  /** What a message has and its events did not tell: an adapter may give the message alone, and a saved one has no events. */
+  const tellRest = (message: Message, isOpen: boolean): void => {
+    const isNew = !hasContent
+    if (!isNew) grow('text', undefined, restOf(messageText(message), shown.text))
     for (const part of messageParts(message)) {
       if (part.type === 'file') file(part.file)
       if (part.type === 'image' && shown.images === 0) file(part.image, 'image/*')
+      if (isNew && (part.type === 'text' || part.type === 'reasoning')) {
+        closeBlocks()
+        grow(part.type, undefined, part.text)
+      }
+    }
+    if (!isOpen) closeBlocks()
+    for (const call of message.toolCalls ?? []) {
+      if (isOpen) {
+        start(call.id, call.name)
+        growCall(call.id, call.rawArguments ?? '')
+      } else if (calls.get(call.id)?.isReady !== true) complete(call)
     }
     message.sources?.slice(shown.sources).forEach(cite)
   }
@@ -367,20 +380,17 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
         return close('reasoning', event.index, event.text)
       case 'tool_call_started':
         return start(event.id, event.name)
-      case 'tool_call_delta': {
-        const call = calls.get(event.id)
-        if (!shows('tool_arguments') || call === undefined || call.isReady) return
-        const inputTextDelta = event.argumentsDelta
-        return emit({ type: 'tool-input-delta', toolCallId: event.id, inputTextDelta })
-      }
+      case 'tool_call_delta':
+        return growCall(event.id, event.argumentsDelta)
       case 'tool_call_completed':
         return complete(event.call)
       case 'image_completed':
         shown.images++
         return file(event.image, 'image/*')
       case 'message_completed':
-        tellRest(event.message)
-        isAnswering = false
+        // A saved message that is still being written.
+        isAnswering = event.message.metadata?.['partial'] === true
+        tellRest(event.message, isAnswering)
         finishReason = event.finishReason
         return
       case 'approval_requested':

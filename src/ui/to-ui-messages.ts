@@ -247,35 +247,18 @@ export function* answerEvents(
     const metadata = { ...marks, asked: true, ...(isAsked && { interrupted: true }) }
     return [{ type: 'tool_result_encoded', id: toolCallId, content: result.content, metadata }]
   }
-  for (const [index, message] of answers.entries()) {
-    const { toolCalls = [], metadata } = message
-    const isLast = message === messages.findLast(({ role }) => role === 'assistant')
+  for (const [index, answer] of answers.entries()) {
+    const { metadata, ...message } = answer
+    const { toolCalls = [] } = message
+    const isLast = answer === messages.findLast(({ role }) => role === 'assistant')
     const isOpen = isUnderWay && isLast && metadata?.['partial'] === true
-    if (index >= count) yield* messageEvents(message, isOpen)
+    if (index >= count) {
+      yield { type: 'message_started', requestId: '', provider: '' }
+      const finishReason = toolCalls.length > 0 ? 'tool_calls' : 'stop'
+      // Without its marks it is complete.
+      yield { type: 'message_completed', message: isOpen ? answer : message, finishReason }
+    }
     if (!isOpen) yield* toolCalls.flatMap(outcomeOf)
-  }
-}
-
-/** The events of one message of the assistant. Its end tells the calls, unless it is still open. */
-function* messageEvents(message: Message, isOpen: boolean): Generator<StreamEvent, void> {
-  const { toolCalls = [] } = message
-  yield { type: 'message_started', requestId: '', provider: '' }
-  const parts = messageParts(message)
-  for (const part of parts) {
-    if (part.type === 'image') yield { type: 'image_completed', image: part.image }
-    if (part.type !== 'text' && part.type !== 'reasoning') continue
-    const { type, text } = part
-    const isGrowing = isOpen && part === parts.at(-1)
-    yield isGrowing ? { type: `${type}_delta`, delta: text } : { type: `${type}_completed`, text }
-  }
-  if (!isOpen) {
-    const finishReason = toolCalls.length > 0 ? 'tool_calls' : 'stop'
-    yield { type: 'message_completed', message, finishReason }
-    return
-  }
-  for (const { id, name, rawArguments: argumentsDelta = '' } of toolCalls) {
-    yield { type: 'tool_call_started', id, name }
-    yield { type: 'tool_call_delta', id, argumentsDelta }
   }
 }
 
