@@ -105,7 +105,7 @@ function knownCalls(message: unknown): readonly KnownCall[] {
     const { id, function: called } = isObject(call) ? call : {}
     const name = isObject(called) ? called['name'] : undefined
     if (typeof id !== 'string' || typeof name !== 'string') return []
-    return { id, name, dynamic: true, approval: false }
+    return { id, name }
   })
 }
 

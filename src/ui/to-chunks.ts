@@ -67,9 +67,10 @@ export interface ChunkOptions extends PageOptions {
 export interface KnownCall {
   readonly id: string
   readonly name: string
-  readonly dynamic: boolean
+  /** Its part is `dynamic-tool`. */
+  readonly dynamic?: boolean
   /** Its approval was asked for. */
-  readonly approval: boolean
+  readonly approval?: boolean
 }
 
 /** Makes the chunks of a run. Every chunk refers to something that was begun before, whatever the events are. */
@@ -221,11 +222,6 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
     meet(id, name, false)
     emit({ type: 'tool-input-start', toolCallId: id, toolName: name, ...flags })
   }
-  const growCall = (id: string, inputTextDelta: string): void => {
-    const call = calls.get(id)
-    if (!shows('tool_arguments') || call === undefined || call.isReady) return
-    emit({ type: 'tool-input-delta', toolCallId: id, inputTextDelta })
-  }
   /** The call of an agent waits for what is asked inside. A page goes on when all calls of its last step are settled, so that is another step. */
   const enterAgent = (id: string): void => {
     const isInside = [...calls.keys()].some((outer) => id.startsWith(`${outer}/`))
@@ -322,10 +318,7 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
     }
     if (!isOpen) closeBlocks()
     for (const call of message.toolCalls ?? []) {
-      if (isOpen) {
-        start(call.id, call.name)
-        growCall(call.id, call.rawArguments ?? '')
-      } else if (calls.get(call.id)?.isReady !== true) complete(call)
+      if (!isOpen && calls.get(call.id)?.isReady !== true) complete(call)
     }
     message.sources?.slice(shown.sources).forEach(cite)
   }
@@ -380,8 +373,12 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
         return close('reasoning', event.index, event.text)
       case 'tool_call_started':
         return start(event.id, event.name)
-      case 'tool_call_delta':
-        return growCall(event.id, event.argumentsDelta)
+      case 'tool_call_delta': {
+        const call = calls.get(event.id)
+        if (!shows('tool_arguments') || call === undefined || call.isReady) return
+        const inputTextDelta = event.argumentsDelta
+        return emit({ type: 'tool-input-delta', toolCallId: event.id, inputTextDelta })
+      }
       case 'tool_call_completed':
         return complete(event.call)
       case 'image_completed':

@@ -258,8 +258,16 @@ export function* answerEvents(
       // Without its marks it is complete.
       yield { type: 'message_completed', message: isOpen ? answer : message, finishReason }
     }
-    if (!isOpen) yield* toolCalls.flatMap(outcomeOf)
+    yield* toolCalls.flatMap(isOpen ? openCall : outcomeOf)
   }
+}
+
+/** A call that is being written. */
+function openCall({ id, name, rawArguments = '' }: ToolCall): readonly StreamEvent[] {
+  return [
+    { type: 'tool_call_started', id, name },
+    { type: 'tool_call_delta', id, argumentsDelta: rawArguments },
+  ]
 }
 
 /** Whether the run was stopped or failed. What it asked is not asked until it goes on. */

@@ -202,24 +202,15 @@ export function uiChunks(
   const fold = chunkFold({ ...options, ...page }, chunks)
   const iterator = events[Symbol.asyncIterator]()
   let isStarted = false
+  const begin = (messageId?: string): void => {
+    isStarted = true
+    chunks.push(defined<UiMessageChunk>({ type: 'start', messageId }))
+  }
   /** The beginning of the message, and what a page that comes back has missed. */
   const start = async (): Promise<void> => {
     if (isStarted) return
-    isStarted = true
-    const messageId = await id?.()
-    chunks.push(defined<UiMessageChunk>({ type: 'start', messageId }))
+    begin(await id?.())
     for (const event of missed ?? []) fold.add(event)
-  }
-  const read = async (): Promise<void> => {
-    if (missed !== undefined) await start()
-    while (chunks.length === 0) {
-      const step = await iterator.next()
-      const item = step.done === true ? undefined : step.value
-      if (item !== undefined && 'command' in item) continue
-      await start()
-      if (item === undefined) fold.end()
-      else fold.add('event' in item ? item.event : item)
-    }
   }
   const leave = async (): Promise<IteratorResult<never, void>> => {
     await iterator.return?.()
@@ -229,9 +220,17 @@ export function uiChunks(
     async next() {
       if (fold.isOver) return over
       try {
-        await read()
+        if (missed !== undefined) await start()
+        while (chunks.length === 0) {
+          const step = await iterator.next()
+          const item = step.done === true ? undefined : step.value
+          if (item !== undefined && 'command' in item) continue
+          await start()
+          if (item === undefined) fold.end()
+          else fold.add('event' in item ? item.event : item)
+        }
       } catch (error) {
-        if (!isStarted) chunks.push({ type: 'start' })
+        if (!isStarted) begin()
         fold.fail(error)
       }
       // Nothing more belongs to this message.
