@@ -1,4 +1,4 @@
-import { errorToJSON } from '../errors/error-json.ts'
+import { withoutPartial } from '../core/telemetry.ts'
 import { StreamError } from '../errors/errors.ts'
 import { assertValid, fine, optionsOf, type Check } from '../schema/checks.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
@@ -422,6 +422,5 @@ export function sseResponse<Item>(
 }
 
 function failed(error: unknown): StreamEvent {
-  const { partial: _received, ...data } = errorToJSON(error)
-  return { type: 'error', error: data }
+  return { type: 'error', error: withoutPartial(error) }
 }

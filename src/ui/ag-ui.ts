@@ -79,10 +79,10 @@ export function toAgUiResponse(
 
 /** The chunks of a run, and what makes events of them. */
 function agUiParts(events: RunEvents, ids: AgUiIds, { include, onError }: AgUiOptions): AgUiParts {
-  for (const key of ['threadId', 'runId'] as const) {
-    const id: unknown = isObject(ids) ? ids[key] : undefined
-    assertValid('invalid_options', within('ids', within(key, someText(id))))
-  }
+  const problems = (['threadId', 'runId'] as const).flatMap((key) =>
+    within(key, someText(isObject(ids) ? ids[key] : undefined)),
+  )
+  assertValid('invalid_options', within('ids', problems))
   // The chunks of this version tell the most.
   const options = { version: 7, include, onError } as const
   const session = sessionOf(events)

@@ -268,7 +268,7 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
     if (asked.has(id)) return
     asked.add(id)
     // Somebody has to decide about the arguments.
-    if (!calls.has(id) || !shows('tool_arguments')) complete(call, true)
+    complete(call, true)
     if (version === 5) {
       const data = { toolCallId: id, toolName: name, input: call.arguments }
       emit({ type: 'data-approval', id, data })
