@@ -51,7 +51,7 @@ function foldInner(state: Collector, progress: Progress): void {
 }
 
 /** The fold of an inner run before its first event. What its session has used and no result has told counts. */
-export function enterInner(callId: string, base: Session): InnerRun {
+function enterInner(callId: string, base: Session): InnerRun {
   return { callId, base, state: goOnFrom(base), entered: false }
 }
 

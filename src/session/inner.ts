@@ -170,7 +170,7 @@ export function toldRun(run: RunProgress): RunProgress {
 }
 
 /** Agents, each changed in the same way. */
-export function mapInner(
+function mapInner(
   inner: InnerSessions,
   change: (session: Session, callId: string) => Session,
 ): InnerSessions {

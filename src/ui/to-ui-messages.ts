@@ -231,10 +231,7 @@ export function* answerEvents(
     const own = asked.filter(({ toolCallId: id }) => id === toolCallId || isInside(id))
     const given = waiting?.pendingToolCalls.filter(({ id }) => isInside(id)) ?? []
     if (own.length + given.length > 0) {
-      return [
-        ...own,
-        ...given.map((call) => ({ type: 'tool_execution_started', ...call }) as const),
-      ]
+      return [...own, ...given.map(startedEvent)]
     }
     const result = results.get(toolCallId)
     // A late result is one like any other in a conversation that is read again.
@@ -260,6 +257,11 @@ export function* answerEvents(
     }
     yield* toolCalls.flatMap(isOpen ? openCall : outcomeOf)
   }
+}
+
+/** A call that the page has to run. */
+function startedEvent({ id, name, arguments: args }: ToolCall): StreamEvent {
+  return { type: 'tool_execution_started', id, name, arguments: args }
 }
 
 /** A call that is being written. */

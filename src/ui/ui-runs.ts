@@ -86,7 +86,12 @@ async function answered(
     const next = await give(runs, id, command, { context, metadata, idempotencyKey })
     sent ??= next
   }
-  if (sent?.duplicate ?? isKnown) return again(runs, id, page, words, trigger)
+  if (sent?.duplicate ?? isKnown) {
+    const isRefused = await hasGoneOn(runs, id, words, trigger === 'regenerate-message')
+    if (!isRefused) return resumeUiMessages(runs, id, page)
+    const problem = 'the message has an answer, and a run does not go back: send a new message'
+    return new Response(problem, { status: 409 })
+  }
   const after = sent?.lastEventId ?? 0
   const keeps = ofCommands(commands, before?.running === true)
   const { messageId = () => answerIdOf(runs, id) } = page
@@ -96,26 +101,20 @@ async function answered(
     : uiResponse(events, page, { id: idOf(messageId, messages) })
 }
 
-/** Answers words that the session has, with the answer that there is. A run that failed or was stopped goes on. */
-async function again(
+/** Whether words that the session has cannot be answered any more: others have followed, or their answer is complete. A run that failed or was stopped goes on. */
+async function hasGoneOn(
   runs: Runs,
   id: string,
-  page: ResumeUiOptions,
   words: string,
-  trigger: string | undefined,
-): Promise<Response> {
+  wantsAnother: boolean,
+): Promise<boolean> {
   const { session, running } = (await runs.get(id)) ?? {}
-  if (session !== undefined && running === false) {
-    const isCut = session.status === 'error' || session.status === 'halted'
-    const { said } = turnsOf(session).at(-1) ?? {}
-    const isLast = said !== undefined && messageText(said) === words
-    if (!isLast || (trigger === 'regenerate-message' && !isCut)) {
-      const problem = 'the message has an answer, and a run does not go back: send a new message'
-      return new Response(problem, { status: 409 })
-    }
-    if (isCut) await runs.resume(id)
-  }
-  return resumeUiMessages(runs, id, page)
+  if (session === undefined || running === true) return false
+  const isCut = session.status === 'error' || session.status === 'halted'
+  const { said } = turnsOf(session).at(-1) ?? {}
+  if (said === undefined || messageText(said) !== words || (wantsAnother && !isCut)) return true
+  if (isCut) await runs.resume(id)
+  return false
 }
 
 /** The text of the user's words. */

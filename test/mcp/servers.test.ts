@@ -99,14 +99,13 @@ function watched(client: unknown): {
   const { send, onmessage } = transport
   const sent: Sent[] = []
   const received: Sent[] = []
-  transport.send = (message, ...rest) => {
-    sent.push(message)
-    return send.call(transport, message, ...rest)
-  }
-  transport.onmessage = (message, ...rest) => {
-    received.push(message)
-    return onmessage.call(transport, message, ...rest)
-  }
+  const noting =
+    (list: Sent[], pass: Pass): Pass =>
+    (message, ...rest) => {
+      list.push(message)
+      return pass.call(transport, message, ...rest)
+    }
+  Object.assign(transport, { send: noting(sent, send), onmessage: noting(received, onmessage) })
   return { sent, received, leave: () => void Object.assign(transport, { send, onmessage }) }
 }
 

@@ -152,7 +152,7 @@ describe('an agent inside a call, in useChat', () => {
     expect(shown(chat)).toEqual(waiting)
     // A page that is opened now can decide as well.
     const saved = toUiMessages((await runs.get('ada'))?.session ?? [])
-    expect(shown({ messages: saved as unknown as UIMessage[] })).toEqual(waiting)
+    expect(shown({ messages: saved })).toEqual(waiting)
     await chat.addToolApprovalResponse({ id: 'help-0/pay-0', approved })
     await settled(chat)
     expect(chat.error).toBeUndefined()
@@ -192,7 +192,7 @@ describe('an agent inside a call, in useChat', () => {
     const chat = pageAt(desk)
     await chat.sendMessage({ text: 'help:stamp' })
     expect(shown(chat)).toContain('help-0/stamp-0 input-available')
-    const saved = toUiMessages((await runs.get('ada'))?.session ?? []) as unknown as UIMessage[]
+    const saved = toUiMessages((await runs.get('ada'))?.session ?? [])
     expect(shown({ messages: saved })).toEqual(shown(chat))
     await chat.addToolOutput({ tool: 'stamp', toolCallId: 'help-0/stamp-0', output: 'stamped' })
     await settled(chat)

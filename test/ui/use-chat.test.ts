@@ -38,8 +38,7 @@ function shown({ messages }: Chat<UIMessage>): unknown[] {
 
 /** The messages of a page that is opened. */
 function opened(session: Session | undefined): UIMessage[] {
-  // The parts are those of the AI SDK.
-  return toUiMessages(session ?? []) as unknown as UIMessage[]
+  return toUiMessages(session ?? [])
 }
 
 /** Waits until a page is at rest, also after what it sends by itself. */
@@ -172,7 +171,7 @@ describe('useChat on runs', () => {
       schema,
       handler: (_args, { answer }) => {
         if (answer === undefined) return askUser('Which row?', { resume: true })
-        return answer === '14' ? askUser('Which seat?', { resume: true }) : `14${answer}`
+        return answer === '14' ? askUser('Which seat?', { resume: true }) : 'booked'
       },
     })
     const adapter = fake({
