@@ -171,7 +171,7 @@ export function replied(
 }
 
 /**
- * The session whose last answer knows what the user said to a question of its calls. Such words are for a handler or an agent, and are no
+ * The session whose last answer knows what the user said to a question of its calls. Such words are for a handler or an agent, and are not a
  * message, but a page shows them. Words about a call of an earlier answer are not noted: they would be shown in the wrong place.
  */
 function noted(session: Session, toolCallId: string, content: Message['content']): Session {
