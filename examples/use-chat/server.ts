@@ -28,6 +28,7 @@ const isAllowed = (_request: Request, id: string): boolean => /^[\w-]{36}$/.test
 interface Posted {
   readonly id: string
   readonly messages: readonly UiMessageInput[]
+  readonly trigger?: string
 }
 
 async function chat(request: Request): Promise<Response> {
@@ -40,7 +41,9 @@ async function chat(request: Request): Promise<Response> {
   const body = isPost ? ((await request.json()) as Posted) : undefined
   const id = body?.id ?? part ?? ''
   if (!isAllowed(request, id)) return new Response('not your conversation', { status: 403 })
-  if (body !== undefined) return sendUiMessages(runs, id, body.messages)
+  if (body !== undefined) {
+    return sendUiMessages(runs, id, body.messages, { trigger: body.trigger })
+  }
   if (action === 'stream') return resumeUiMessages(runs, id)
   if (action === 'stop') {
     await runs.stop(id)

@@ -14,7 +14,7 @@ import { errorFromJSON } from '../errors/error-json.ts'
 import { fail, tool, type ArgsOf, type WrittenFor } from '../make/tools.ts'
 import { engineParts } from '../run/context.ts'
 import { innerEngine } from '../run/engine.ts'
-import { foldInnerRuns, waitingEvents } from '../run/inner-runs.ts'
+import { foldInnerRuns } from '../run/inner-runs.ts'
 import { checkOutput, outputSchema } from '../run/output.ts'
 import {
   assertOptions,
@@ -29,7 +29,7 @@ import type { AnySchema } from '../schema/derive-schema.ts'
 import { validateCallOptions } from '../schema/options.ts'
 import { maxInnerDepth } from '../schema/validate-session.ts'
 import { createSession } from '../session/changes.ts'
-import { waits } from '../session/inner.ts'
+import { waitingEvents, waits } from '../session/inner.ts'
 import { streamNext } from '../session/operations.ts'
 import { defined, keysOf } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
@@ -219,7 +219,7 @@ async function outcomeOf(
   const { status, error, haltedReason } = session
   if (waits(session)) {
     if (tell === undefined) return fail(cannotWait)
-    const events = waitingEvents(toolCall, session)
+    const events = waitingEvents(session, `${toolCall.id}/`)
     const outcome: AgentOutcome = { [outcomeBrand]: true, type: 'agent_waits', status, events }
     return outcome
   }

@@ -51,11 +51,11 @@ export function startTimer(clock: Clock, ms: number, onTime: () => void): Cancel
   return () => controller.abort()
 }
 
-/** The items of an iterator, and `undefined` whenever none has come for `ms` of the clock: a sign of life is due. */
+/** The items of an iterator, and `undefined` whenever none has come for `ms` of the clock (15 000): a sign of life is due. */
 export function paced<Item>(
   items: AsyncIterator<Item, void>,
-  clock: Clock,
-  ms: number,
+  clock: Clock = systemClock,
+  ms: number = 15_000,
 ): AsyncIterator<Item | undefined, void> {
   let pending: Promise<IteratorResult<Item, void>> | undefined
   let cancel: CancelTimer | undefined

@@ -1,4 +1,4 @@
-import { innerEvent, innerSession, type StreamEvent, type ToolEvent } from '../types/events.ts'
+import { innerEvent, innerSession, type StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
 import type { Message, ToolCall } from '../types/message.ts'
 import { addUsage, type Usage } from '../types/response.ts'
@@ -96,46 +96,6 @@ function pendingInside({ inner }: Collector): InnerPending {
     if (first !== undefined) halts.push({ reason: 'approval', toolCallId: first.id })
   }
   return { waiting, halts, approvals, manual }
-}
-
-/** What an agent that waits asks for, with the ids of its calls behind that of the call that it is in. */
-export function waitingEvents({ id: callId }: ToolCall, session: Session): readonly ToolEvent[] {
-  const {
-    pendingToolCallId,
-    pendingQuestion = '',
-    pendingQuestionOptions,
-    moreQuestions = [],
-  } = session
-  const first = {
-    toolCallId: pendingToolCallId ?? '',
-    question: pendingQuestion,
-    options: pendingQuestionOptions,
-  }
-  const questions = pendingToolCallId === undefined ? [] : [first, ...moreQuestions]
-  return [
-    ...questions.map(({ toolCallId, question = '', options = {} }): ToolEvent => ({
-      type: 'ask_user_requested',
-      toolCallId: `${callId}/${toolCallId}`,
-      toolName: askingTool(session, toolCallId),
-      question,
-      options,
-    })),
-    ...session.pendingApprovals.map(({ reason, ...call }): ToolEvent => {
-      const id = `${callId}/${call.id}`
-      const event = { type: 'approval_requested', toolCallId: id, toolName: call.name } as const
-      return { ...event, call: { ...call, id }, ...(reason === undefined ? {} : { reason }) }
-    }),
-  ]
-}
-
-/** The name of the tool that asks, in the session or in an agent of it. */
-function askingTool({ thread, run }: Session, toolCallId: string): string {
-  const calls = thread.messages.flatMap(({ toolCalls = [] }) => toolCalls)
-  const own = calls.findLast(({ id }) => id === toolCallId)?.name
-  if (own !== undefined) return own
-  const agents = Object.entries(run?.inner ?? {})
-  const inner = agents.find(([callId]) => toolCallId.startsWith(`${callId}/`))
-  return inner === undefined ? '' : askingTool(inner[1], toolCallId.slice(inner[0].length + 1))
 }
 
 // A run that goes on with what its session kept

@@ -1,4 +1,4 @@
-import { errorToJSON } from '../errors/error-json.ts'
+import { withoutPartial } from '../core/telemetry.ts'
 import { StreamError } from '../errors/errors.ts'
 import { assertValid, fine, optionsOf, type Check } from '../schema/checks.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
@@ -41,11 +41,15 @@ export interface RunStream<
 /** The status and headers of the response, and what it shows. */
 export interface HttpResponseInit extends ResponseInit, ViewOptions {}
 
-/** The values of the platform are left to the platform. */
-const httpResponseInit = optionsOf({
+/** The checks of a response's own settings. The values of the platform are left to the platform. */
+export const responseChecks: Readonly<Record<keyof ResponseInit, Check>> = {
   status: () => fine,
   statusText: () => fine,
   headers: () => fine,
+}
+
+const httpResponseInit = optionsOf({
+  ...responseChecks,
   ...viewChecks,
 } satisfies Readonly<Record<keyof HttpResponseInit, Check>>)
 
@@ -418,6 +422,5 @@ export function sseResponse<Item>(
 }
 
 function failed(error: unknown): StreamEvent {
-  const { partial: _received, ...data } = errorToJSON(error)
-  return { type: 'error', error: data }
+  return { type: 'error', error: withoutPartial(error) }
 }

@@ -70,8 +70,8 @@ export interface Served {
 /** A handler of web requests for runs. See `Runs.handler`. */
 export function runsHandler(served: Served, options: HandlerOptions): RunsHandler {
   assertValid('invalid_options', handlerOptions(options))
-  const { include, accept = [], maxBodyBytes = 8 * 1024 * 1024, heartbeatMs = 15_000 } = options
-  const { authorize, onError } = options
+  const { include, accept = [], maxBodyBytes = 8 * 1024 * 1024 } = options
+  const { authorize, onError, heartbeatMs } = options
   const view = { include }
   const service: Service = { ...served, view, accept, maxBodyBytes, heartbeatMs, onError }
   return async (request) => {
@@ -98,7 +98,7 @@ interface Service extends Served {
   readonly view: ViewOptions
   readonly accept: readonly AcceptedPart[]
   readonly maxBodyBytes: number
-  readonly heartbeatMs: number
+  readonly heartbeatMs: HandlerOptions['heartbeatMs']
   readonly onError: HandlerOptions['onError']
 }
 

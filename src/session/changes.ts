@@ -39,6 +39,7 @@ import type { Issue } from '../types/error-data.ts'
 import { assertNever, defined, isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import {
+  answersOf,
   appendMessages,
   toMessages,
   type Message,
@@ -155,10 +156,11 @@ export function replied(
   const { content } = message
   assertValid('invalid_message', within('content', reasoningIssues(content)))
   if (open !== undefined) {
-    return (
-      inAgent(session, open, (inner, id) => replied(inner, text, id)) ??
-      answered(session, open, content)
-    )
+    const inside = inAgent(session, open, (inner, id) => replied(inner, text, id))
+    if (inside !== undefined) return noted(inside, open, content)
+    const next = answered(session, open, content)
+    // Otherwise the answer is the result of the call.
+    return session.pendingQuestionOptions?.['resume'] === true ? noted(next, open, content) : next
   }
   if (content.length === 0) {
     const goOn = '; Session.resume goes on without new words'
@@ -166,6 +168,22 @@ export function replied(
     throw refusal('invalid_message', 'content', `is empty${hint}`)
   }
   return said(session, [message])
+}
+
+/**
+ * The session whose last answer knows what the user said to a question of its calls. Such words are for a handler or an agent, and are not a
+ * message, but a page shows them. Words about a call of an earlier answer are not noted: they would be shown in the wrong place.
+ */
+function noted(session: Session, toolCallId: string, content: Message['content']): Session {
+  const { thread } = session
+  const at = thread.messages.findLastIndex(({ role }) => role === 'assistant' || role === 'user')
+  const message = thread.messages[at]
+  const isOf = ({ id }: ToolCall): boolean => id === toolCallId || toolCallId.startsWith(`${id}/`)
+  if (message?.toolCalls?.some(isOf) !== true) return session
+  const answers = [...answersOf(message), { toolCallId, content }]
+  const metadata = { ...message.metadata, answers: answers as unknown as JsonValue } // Parts are JSON.
+  const messages = thread.messages.with(at, { ...message, metadata })
+  return { ...session, thread: { ...thread, messages } }
 }
 
 /** Reasoning is the model's own. An item of a provider may be the user's answer to that provider. */

@@ -1,3 +1,4 @@
+import type { ToolEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
 import type { Message, Thread, ToolCall } from '../types/message.ts'
 import { addUsage, type Usage } from '../types/response.ts'
@@ -91,6 +92,37 @@ export function questionsOf(session: Session): ToolHalt[] {
     defined<ToolHalt>({ reason: 'ask_user', toolCallId, question, options }),
     ...moreQuestions,
   ]
+}
+
+/** What a session that waits asks for. `prefix` is put before the ids: for an agent, that of the call that it is in, and a slash. */
+export function waitingEvents(session: Session, prefix: string = ''): readonly WaitingEvent[] {
+  return [
+    ...questionsOf(session).map(({ toolCallId, question = '', options = {} }): WaitingEvent => ({
+      type: 'ask_user_requested',
+      toolCallId: prefix + toolCallId,
+      toolName: askingTool(session, toolCallId),
+      question,
+      options,
+    })),
+    ...session.pendingApprovals.map(({ reason, ...own }): WaitingEvent => {
+      const call = { ...own, id: prefix + own.id }
+      const event = {
+        type: 'approval_requested',
+        toolCallId: call.id,
+        toolName: call.name,
+      } as const
+      return { ...event, call, ...(reason !== undefined && { reason }) }
+    }),
+  ]
+}
+
+type WaitingEvent = Extract<ToolEvent, { type: 'ask_user_requested' | 'approval_requested' }>
+
+/** The name of the tool that asks, in the session or in an agent of it. */
+function askingTool(session: Session, toolCallId: string): string {
+  const place = innerPlace(session, toolCallId)
+  if (place !== undefined) return askingTool(place.session, place.id)
+  return callOf(session.thread, toolCallId)?.name ?? ''
 }
 
 /** The session with these open questions. */

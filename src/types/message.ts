@@ -21,7 +21,7 @@ export interface Message extends PartOptions {
   readonly sources?: readonly Source[]
   /**
    * Yours, except for the keys that the library sets. On an answer: `partial` if it was cut off, `paused` if the provider
-   * continues it in the next one. On a tool message: `interrupted` and `reason` if a result never came, `reported` if it had
+   * continues it in the next one, `answers` if the user answered questions of its calls that are for a handler or an agent. On a tool message: `interrupted` and `reason` if a result never came, `reported` if it had
    * been started and cannot come any more, `pending` if it comes later, `askUser` until the user has answered and `answeredByUser` then, `denied`, `isError`, `approvedArguments`.
    * On the user's words and on answers: `at`, their time, if a run has noted it. On a user message that the user did not write: `lateResultOf`, `repair`, `structuredFinalize`, `compacted`.
    */
@@ -33,6 +33,25 @@ export function messageText(message: Message): string {
   const { content } = message
   if (typeof content === 'string') return content
   return content.map(partText).join('')
+}
+
+/** What the user said to a question that a call of an answer asked. */
+export interface GivenAnswer {
+  readonly toolCallId: string
+  readonly content: Message['content']
+}
+
+/** What the user said to questions of the calls of an answer, if its session has noted it. */
+export function answersOf({ metadata }: Message): readonly GivenAnswer[] {
+  const answers: unknown = metadata?.['answers']
+  return Array.isArray(answers) ? answers.filter(isAnswer) : []
+}
+
+/** Metadata may be anybody's. */
+function isAnswer(value: unknown): value is GivenAnswer {
+  if (typeof value !== 'object' || value === null) return false
+  const { toolCallId, content } = value as Partial<Record<keyof GivenAnswer, unknown>>
+  return typeof toolCallId === 'string' && (typeof content === 'string' || Array.isArray(content))
 }
 
 /** The parts of a message. A string is one text part. */

@@ -9,7 +9,7 @@ import {
   type Check,
 } from '../schema/checks.ts'
 import { assertNever, isObject } from '../types/guards.ts'
-import { usageFields } from '../types/response.ts'
+import type { Usage } from '../types/response.ts'
 import type { KnownCall } from './to-chunks.ts'
 import { callsOf } from './to-ui-messages.ts'
 import {
@@ -79,10 +79,10 @@ export function toAgUiResponse(
 
 /** The chunks of a run, and what makes events of them. */
 function agUiParts(events: RunEvents, ids: AgUiIds, { include, onError }: AgUiOptions): AgUiParts {
-  for (const key of ['threadId', 'runId'] as const) {
-    const id: unknown = isObject(ids) ? ids[key] : undefined
-    assertValid('invalid_options', within('ids', within(key, someText(id))))
-  }
+  const problems = (['threadId', 'runId'] as const).flatMap((key) =>
+    within(key, someText(isObject(ids) ? ids[key] : undefined)),
+  )
+  assertValid('invalid_options', within('ids', problems))
   // The chunks of this version tell the most.
   const options = { version: 7, include, onError } as const
   const session = sessionOf(events)
@@ -105,7 +105,7 @@ function knownCalls(message: unknown): readonly KnownCall[] {
     const { id, function: called } = isObject(call) ? call : {}
     const name = isObject(called) ? called['name'] : undefined
     if (typeof id !== 'string' || typeof name !== 'string') return []
-    return { id, name, dynamic: true, approval: false }
+    return { id, name }
   })
 }
 
@@ -117,15 +117,6 @@ interface Interrupt {
   readonly metadata: object
 }
 
-/** A call that was begun. */
-interface AgUiCall {
-  readonly name: string
-  input?: unknown
-  /** Its arguments may still grow. */
-  isOpen: boolean
-  hasArgs: boolean
-}
-
 /** Makes the events of one chunk after the other. */
 function agUiFold({ threadId, runId }: AgUiIds): (chunk: UiMessageChunk) => readonly AgUiEvent[] {
   let events: AgUiEvent[] = []
@@ -133,9 +124,11 @@ function agUiFold({ threadId, runId }: AgUiIds): (chunk: UiMessageChunk) => read
   let step = 0
   /** All texts and calls of a step are one message. */
   let messageId = `${runId}-0`
-  const texts = new Set<string>()
-  const thoughts = new Set<string>()
-  const calls = new Map<string, AgUiCall>()
+  /** How many texts are open. */
+  let texts = 0
+  /** The calls that were begun, and those whose arguments may still grow. */
+  const calls = new Map<string, { readonly name: string; input?: unknown; hasArgs?: true }>()
+  const open = new Set<string>()
   const interrupts: object[] = []
   let isOver = false
 
@@ -143,40 +136,21 @@ function agUiFold({ threadId, runId }: AgUiIds): (chunk: UiMessageChunk) => read
     events.push({ type, ...members })
   }
   const custom = (name: string, value: object): void => emit('CUSTOM', { name, value })
-  const endText = (id: string): void => {
-    if (texts.delete(id) && texts.size === 0) emit('TEXT_MESSAGE_END', { messageId })
-  }
-  const endThought = (id: string): void => {
-    if (!thoughts.delete(id)) return
-    emit('REASONING_MESSAGE_END', { messageId: thoughtId(id) })
-    emit('REASONING_END', { messageId: thoughtId(id) })
-  }
   const thoughtId = (id: string): string => `${runId}-${id}`
-  const startCall = (toolCallId: string, name: string): AgUiCall => {
-    const known = calls.get(toolCallId)
-    if (known !== undefined) return known
-    const call: AgUiCall = { name, isOpen: true, hasArgs: false }
-    calls.set(toolCallId, call)
-    const parentMessageId = messageId
-    emit('TOOL_CALL_START', { toolCallId, toolCallName: name, parentMessageId })
-    return call
+  const startCall = (toolCallId: string, toolCallName: string): void => {
+    if (calls.has(toolCallId)) return
+    calls.set(toolCallId, { name: toolCallName })
+    open.add(toolCallId)
+    emit('TOOL_CALL_START', { toolCallId, toolCallName, parentMessageId: messageId })
   }
   const growCall = (toolCallId: string, delta: string): void => {
     const call = calls.get(toolCallId)
-    if (call?.isOpen !== true || delta === '') return
+    if (call === undefined || !open.has(toolCallId) || delta === '') return
     call.hasArgs = true
     emit('TOOL_CALL_ARGS', { toolCallId, delta })
   }
   const endCall = (toolCallId: string): void => {
-    const call = calls.get(toolCallId)
-    if (call?.isOpen !== true) return
-    call.isOpen = false
-    emit('TOOL_CALL_END', { toolCallId })
-  }
-  const endAll = (): void => {
-    texts.forEach(endText)
-    thoughts.forEach(endThought)
-    for (const id of calls.keys()) endCall(id)
+    if (open.delete(toolCallId)) emit('TOOL_CALL_END', { toolCallId })
   }
   const result = (toolCallId: string, value: unknown): void => {
     endCall(toolCallId)
@@ -197,24 +171,23 @@ function agUiFold({ threadId, runId }: AgUiIds): (chunk: UiMessageChunk) => read
         messageId = `${runId}-${++step}`
         return emit('STEP_STARTED', { stepName: `step-${step}` })
       case 'finish-step':
-        endAll()
+        open.forEach(endCall)
         return emit('STEP_FINISHED', { stepName: `step-${step}` })
       case 'reset-step':
-        endAll()
+        open.forEach(endCall)
         custom('restart', { messageId })
         messageId += '-again'
         return
       case 'text-start':
-        if (texts.size === 0) emit('TEXT_MESSAGE_START', { messageId, role: 'assistant' })
-        texts.add(chunk.id)
+        if (texts++ === 0) emit('TEXT_MESSAGE_START', { messageId, role: 'assistant' })
         return
       case 'text-delta':
         return emit('TEXT_MESSAGE_CONTENT', { messageId, delta: chunk.delta })
       case 'text-end':
-        return endText(chunk.id)
+        if (--texts === 0) emit('TEXT_MESSAGE_END', { messageId })
+        return
       case 'reasoning-start': {
         const id = thoughtId(chunk.id)
-        thoughts.add(chunk.id)
         emit('REASONING_START', { messageId: id })
         return emit('REASONING_MESSAGE_START', { messageId: id, role: 'reasoning' })
       }
@@ -223,17 +196,18 @@ function agUiFold({ threadId, runId }: AgUiIds): (chunk: UiMessageChunk) => read
         return emit('REASONING_MESSAGE_CONTENT', { messageId: thoughtId(id), delta })
       }
       case 'reasoning-end':
-        return endThought(chunk.id)
+        emit('REASONING_MESSAGE_END', { messageId: thoughtId(chunk.id) })
+        return emit('REASONING_END', { messageId: thoughtId(chunk.id) })
       case 'tool-input-start':
-        startCall(chunk.toolCallId, chunk.toolName)
-        return
+        return startCall(chunk.toolCallId, chunk.toolName)
       case 'tool-input-delta':
         return growCall(chunk.toolCallId, chunk.inputTextDelta)
       case 'tool-input-available': {
         const { toolCallId, toolName, input } = chunk
-        const call = startCall(toolCallId, toolName)
-        call.input = input
-        if (!call.hasArgs) growCall(toolCallId, JSON.stringify(input))
+        startCall(toolCallId, toolName)
+        const call = calls.get(toolCallId)
+        if (call !== undefined) call.input = input
+        if (call?.hasArgs !== true) growCall(toolCallId, JSON.stringify(input))
         return endCall(toolCallId)
       }
       case 'tool-output-available':
@@ -268,11 +242,11 @@ function agUiFold({ threadId, runId }: AgUiIds): (chunk: UiMessageChunk) => read
       case 'file':
         return custom(chunk.type, { ...chunk, messageId })
       case 'error':
-        endAll()
+        open.forEach(endCall)
         isOver = true
         return emit('RUN_ERROR', { message: chunk.errorText })
       case 'finish': {
-        endAll()
+        open.forEach(endCall)
         const { finishReason, messageMetadata } = chunk
         const isStopped = finishReason === 'interrupted'
         const waiting = interrupts.length > 0 && { outcome: { type: 'interrupt', interrupts } }
@@ -302,10 +276,10 @@ const approvalSchema = {
   required: ['approved'],
 }
 
+/** The tokens of a run, if its end tells them. */
 function usageOf(metadata: unknown): object {
-  const usage = isObject(metadata) ? metadata['usage'] : undefined
-  if (!isObject(usage)) return {}
-  const counts = usageFields.filter((name) => usage[name] !== undefined)
-  if (counts.length === 0) return {}
-  return { usage: [Object.fromEntries(counts.map((name) => [name, usage[name]]))] }
+  // The default of `messageMetadata` has made it.
+  const { usage = {} } = (metadata ?? {}) as { readonly usage?: Usage }
+  const { extra: _extra, ...counts } = usage
+  return Object.keys(counts).length === 0 ? {} : { usage: [counts] }
 }

@@ -1,18 +1,18 @@
+import { errorToJSON } from '../errors/error-json.ts'
 import { isCancellation } from '../run/collector.ts'
 import {
   shownEvent,
   showsOf,
   toolEnd,
   viewChecks,
-  viewIncludes,
+  viewError,
   viewQuestion,
-  type Shows,
   type ViewInclude,
   type ViewOptions,
 } from '../run/view-event.ts'
 import { flag, must, type Check } from '../schema/checks.ts'
 import type { ErrorData } from '../types/error-data.ts'
-import { isModelEvent, type StreamEvent } from '../types/events.ts'
+import { innerEvent, isModelEvent, type StreamEvent } from '../types/events.ts'
 import { assertNever, defined, parseJson } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import type { Image, MediaFile } from '../types/media.ts'
@@ -43,14 +43,8 @@ export function pageChecks(): Readonly<Record<keyof PageOptions, Check>> {
   }
 }
 
-/** What a page is shown, settled. */
-export function pageSettings(options: PageOptions): ChunkSettings {
-  const { version = 6, dynamicTools: dynamic = false, include = shownByDefault } = options
-  return { version, dynamic, shows: showsOf({ include }) }
-}
-
 /** What `useChat` has parts for. */
-const shownByDefault: readonly ViewInclude[] = [
+export const shownByDefault: readonly ViewInclude[] = [
   'reasoning',
   'tool_arguments',
   'tool_results',
@@ -58,28 +52,25 @@ const shownByDefault: readonly ViewInclude[] = [
 ]
 
 /** How events become chunks. */
-export interface ChunkSettings {
-  readonly version: AiSdkVersion
-  readonly shows: Shows
-  /** The parts of calls are `dynamic-tool`, and not `tool-<name>`. */
-  readonly dynamic: boolean
+export interface ChunkOptions extends PageOptions {
   /** The calls that the page has in the message that goes on. */
   readonly known?: Iterable<KnownCall> | undefined
   /** The calls of the conversation, which may still get a result. */
   readonly earlier?: readonly ToolCall[] | undefined
-  /** Told about a failure. A text that it returns is shown. */
-  onError?(error: ErrorData): unknown
-  /** Metadata of the message after an event. */
-  metadata?(event: StreamEvent): unknown
+  /** Told about a failure: an error, or one as data. A text that it returns is shown. */
+  readonly onError?: ((error: unknown) => unknown) | undefined
+  /** Metadata of the message after an event. By default the last event gives `{ haltedReason, usage }`. */
+  readonly messageMetadata?: ((event: StreamEvent) => unknown) | undefined
 }
 
 /** A call that the page has. */
 export interface KnownCall {
   readonly id: string
   readonly name: string
-  readonly dynamic: boolean
+  /** Its part is `dynamic-tool`. */
+  readonly dynamic?: boolean
   /** Its approval was asked for. */
-  readonly approval: boolean
+  readonly approval?: boolean
 }
 
 /** Makes the chunks of a run. Every chunk refers to something that was begun before, whatever the events are. */
@@ -88,6 +79,8 @@ export interface ChunkFold {
   add(event: StreamEvent): void
   /** Emits the chunks of a source that ends here. */
   end(): void
+  /** Emits the chunks of a source that threw. */
+  fail(thrown: unknown): void
   /** The run has ended: nothing may follow. */
   readonly isOver: boolean
 }
@@ -100,13 +93,13 @@ interface Block {
 }
 
 /** A call that the page has. */
-interface Call extends Omit<KnownCall, 'id'> {
-  /** The step that it belongs to; -1 if it was there before. */
-  readonly step: number
-  approval: boolean
+interface Call extends Pick<KnownCall, 'name' | 'dynamic'> {
+  /** The step that it belongs to; absent if it was there before. */
+  readonly step?: number
+  approval?: boolean
   /** Its arguments are complete. */
-  isReady: boolean
-  hasEnded: boolean
+  readonly isReady: boolean
+  hasEnded?: boolean
 }
 
 /** How a call ended. */
@@ -115,11 +108,9 @@ type CallEnd =
   | { readonly type: 'tool-output-error'; readonly errorText: string }
 
 /** Folds the events of a run into the chunks of one UI message, which are pushed onto `chunks`. */
-export function chunkFold(
-  settings: ChunkSettings,
-  chunks: { push(chunk: UiMessageChunk): unknown },
-): ChunkFold {
-  const { version, shows, dynamic } = settings
+export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): ChunkFold {
+  const { version = 6, dynamicTools: dynamic = false, include = shownByDefault } = options
+  const shows = showsOf({ include })
   const blocks = new Map<string, Block>()
   const calls = new Map<string, Call>()
   /** The approvals and questions of this run. */
@@ -127,6 +118,8 @@ export function chunkFold(
   let count = 0
   let step = 0
   let isInStep = false
+  /** The step of what agents ask. */
+  let agentStep = -1
   /** An answer is being written. */
   let isAnswering = false
   /** The answer has given chunks. */
@@ -135,8 +128,8 @@ export function chunkFold(
   let shown = { ...nothing }
   let finishReason: FinishReason | 'interrupted' | undefined
   let isOver = false
-  for (const call of settings.known ?? []) {
-    calls.set(call.id, { ...call, step: -1, isReady: true, hasEnded: false })
+  for (const call of options.known ?? []) {
+    calls.set(call.id, { ...call, isReady: true })
   }
 
   const emit = (chunk: UiMessageChunk): void => {
@@ -173,8 +166,8 @@ export function chunkFold(
   /** The answer is asked for again, because its process died: what it gave is taken back. */
   const restart = (): void => {
     if (version === 7) {
+      closeBlocks()
       emit({ type: 'reset-step' })
-      blocks.clear()
     } else {
       // Earlier versions cannot take anything back.
       cutStep()
@@ -222,22 +215,28 @@ export function chunkFold(
 
   const flags = dynamic && { dynamic }
   const meet = (id: string, name: string, isReady: boolean): void => {
-    const before = { approval: false, hasEnded: false, ...calls.get(id) }
-    calls.set(id, { ...before, name, dynamic, step, isReady })
+    calls.set(id, { ...calls.get(id), name, dynamic, step, isReady })
   }
   const start = (id: string, name: string): void => {
     if (calls.has(id)) return
     meet(id, name, false)
     emit({ type: 'tool-input-start', toolCallId: id, toolName: name, ...flags })
   }
+  /** The call of an agent waits for what is asked inside. A page goes on when all calls of its last step are settled, so that is another step. */
+  const enterAgent = (id: string): void => {
+    const isInside = [...calls.keys()].some((outer) => id.startsWith(`${outer}/`))
+    if (isInside && agentStep !== step) enterStep()
+    if (isInside) agentStep = step
+  }
   const complete = ({ id, name, arguments: args }: ToolCall, isWhole = false): void => {
     const input = isWhole || shows('tool_arguments') ? args : {}
+    enterAgent(id)
     meet(id, name, true)
     emit({ type: 'tool-input-available', toolCallId: id, toolName: name, input, ...flags })
   }
   /** A call that the page has, or gets now. Nothing is known about any other, so it cannot be shown. */
   const callOf = (id: string): Call | undefined => {
-    const earlier = calls.has(id) ? undefined : settings.earlier?.findLast((call) => call.id === id)
+    const earlier = calls.has(id) ? undefined : options.earlier?.findLast((call) => call.id === id)
     if (earlier !== undefined) complete(earlier)
     return calls.get(id)
   }
@@ -249,16 +248,16 @@ export function chunkFold(
   }
   const output = (id: string, value: JsonValue): void =>
     settle(id, { type: 'tool-output-available', output: shows('tool_results') ? value : null })
-  const fail = (id: string, errorText: string): void =>
-    settle(id, { type: 'tool-output-error', errorText })
+  const fail = (id: string, safe: string, whole = safe): void =>
+    settle(id, { type: 'tool-output-error', errorText: shows('errors') ? whole : safe })
   const request = (id: string): void => {
     Object.assign(calls.get(id) ?? {}, { approval: true })
     emit({ type: 'tool-approval-request', approvalId: id, toolCallId: id })
   }
   const deny = (id: string, wasAsked: boolean): void => {
     const call = callOf(id)
-    if (version === 5 || !(call?.approval || wasAsked)) return fail(id, 'the call was denied')
     if (call === undefined) return
+    if (version === 5 || !(call.approval || wasAsked)) return fail(id, 'the call was denied')
     // A page that comes back has not seen that it was asked for.
     if (!call.approval) request(id)
     call.hasEnded = true
@@ -269,7 +268,7 @@ export function chunkFold(
     if (asked.has(id)) return
     asked.add(id)
     // Somebody has to decide about the arguments.
-    if (!calls.has(id) || !shows('tool_arguments')) complete(call, true)
+    complete(call, true)
     if (version === 5) {
       const data = { toolCallId: id, toolName: name, input: call.arguments }
       emit({ type: 'data-approval', id, data })
@@ -278,8 +277,17 @@ export function chunkFold(
   const ask = (id: string, toolName: string, question: string, options = {}): void => {
     if (asked.has(id)) return
     asked.add(id)
+    enterAgent(id)
     const data = { toolCallId: id, toolName, question, options: viewQuestion(options) }
     emit({ type: 'data-question', id, data })
+  }
+
+  /** The end of a call inside an agent is shown if the page has the call, because it was asked about. */
+  const endInside = (outer: string, event: StreamEvent | undefined): void => {
+    if (event?.type === 'tool_progress') endInside(`${outer}/${event.id}`, innerEvent(event))
+    if (event?.type !== 'tool_execution_completed' && event?.type !== 'tool_result_encoded') return
+    const id = `${outer}/${event.id}`
+    if (calls.has(id)) fold({ ...event, id })
   }
 
   // Files and sources
@@ -296,16 +304,21 @@ export function chunkFold(
 
   // The whole
 
-  /** What a message has and its events did not tell: an adapter may give the message alone. */
-  const tellRest = (message: Message): void => {
-    grow('text', undefined, restOf(messageText(message), shown.text))
-    closeBlocks()
-    for (const call of message.toolCalls ?? []) {
-      if (calls.get(call.id)?.isReady !== true) complete(call)
-    }
+  /** What a message has and its events did not tell: an adapter may give the message alone, and a saved one has no events. */
+  const tellRest = (message: Message, isOpen: boolean): void => {
+    const isNew = !hasContent
+    if (!isNew) grow('text', undefined, restOf(messageText(message), shown.text))
     for (const part of messageParts(message)) {
       if (part.type === 'file') file(part.file)
       if (part.type === 'image' && shown.images === 0) file(part.image, 'image/*')
+      if (isNew && (part.type === 'text' || part.type === 'reasoning')) {
+        closeBlocks()
+        grow(part.type, undefined, part.text)
+      }
+    }
+    if (!isOpen) closeBlocks()
+    for (const call of message.toolCalls ?? []) {
+      if (!isOpen && calls.get(call.id)?.isReady !== true) complete(call)
     }
     message.sources?.slice(shown.sources).forEach(cite)
   }
@@ -313,22 +326,27 @@ export function chunkFold(
     leaveStep()
     isOver = true
   }
-  const breakOff = (error: ErrorData): void => {
+  const breakOff = (error: ErrorData, thrown: unknown = error): void => {
     cutStep()
     if (isCancellation(error)) {
       emit({ type: 'abort' })
       finishReason = version === 7 ? 'interrupted' : undefined
     } else {
-      const told = settings.onError?.(error)
-      const safe = shows('errors') ? error.message : `the run ended with ${error.reason}`
-      emit({ type: 'error', errorText: typeof told === 'string' ? told : safe })
+      const told = options.onError?.(thrown)
+      const { message } = viewError(error, shows)
+      emit({ type: 'error', errorText: typeof told === 'string' ? told : message })
       finishReason = 'error'
     }
     finish()
   }
+  const endMetadata = (event: StreamEvent): unknown => {
+    if (event.type !== 'chat_completed') return undefined
+    const { haltedReason, usage } = event.result
+    return { haltedReason, ...(shows('usage') && { usage }) }
+  }
+  const { messageMetadata: metadataOf = endMetadata } = options
   /** The metadata of the message, and its end. */
-  const tell = (event?: StreamEvent): void => {
-    const messageMetadata = event && settings.metadata?.(event)
+  const tell = (messageMetadata?: unknown): void => {
     if (isOver) {
       // The words of the AI SDK have hyphens.
       const reason = finishReason?.replace('_', '-') as UiFinishReason | undefined
@@ -367,8 +385,9 @@ export function chunkFold(
         shown.images++
         return file(event.image, 'image/*')
       case 'message_completed':
-        tellRest(event.message)
-        isAnswering = false
+        // A saved message that is still being written.
+        isAnswering = event.message.metadata?.['partial'] === true
+        tellRest(event.message, isAnswering)
         finishReason = event.finishReason
         return
       case 'approval_requested':
@@ -380,14 +399,11 @@ export function chunkFold(
         return
       }
       case 'tool_progress': {
-        const { id, name: toolName } = event
-        const told = shownEvent(event, { include: viewIncludes.filter(shows) })
+        endInside(event.id, innerEvent(event))
+        const told = shownEvent(event, { include })
         if (told?.type !== 'tool_progress') return
-        return emit({
-          type: 'data-progress',
-          id,
-          data: { toolCallId: id, toolName, data: told.data },
-        })
+        const { type: _type, id, name: toolName, ...rest } = told
+        return emit({ type: 'data-progress', id, data: { toolCallId: id, toolName, ...rest } })
       }
       case 'tool_execution_completed': {
         const { id, result, outcome } = event
@@ -395,19 +411,18 @@ export function chunkFold(
         if (outcome !== undefined) return
         if ('ok' in result) return output(id, result.ok)
         const { reason, message } = result.error
-        return fail(id, shows('errors') ? message : `${failed} with ${reason}`)
+        return fail(id, `${failed} with ${reason}`, message)
       }
       case 'tool_result_encoded': {
-        const { id, content, metadata } = event
+        const { id, content, metadata = {} } = event
+        const { pending, lateResultOf, asked: wasAsked } = metadata
         const { denied, interrupted: isCut, ok } = toolEnd(metadata, event.interrupted)
         // The result of a call that ran is told already. A late one is written for the model.
-        const isTold = calls.get(id)?.hasEnded === true
-        if (isTold || metadata?.['pending'] === true || metadata?.['lateResultOf'] === id) return
-        if (denied) return deny(id, metadata?.['asked'] === true)
+        if (calls.get(id)?.hasEnded || pending === true || lateResultOf === id) return
+        if (denied) return deny(id, wasAsked === true)
         if (isCut) return fail(id, interrupted)
-        return ok
-          ? output(id, valueOf(content))
-          : fail(id, shows('errors') ? messageText({ role: 'tool', content }) : failed)
+        if (ok) return output(id, valueOf(content))
+        return fail(id, failed, messageText({ role: 'tool', content }))
       }
       case 'ask_user_requested':
         return ask(event.toolCallId, event.toolName, event.question, event.options)
@@ -416,13 +431,21 @@ export function chunkFold(
       case 'step_completed':
         return leaveStep()
       case 'chat_completed': {
-        const { error, pendingApprovals, manualToolCalls, pendingToolCallId } = event.result
-        const { pendingQuestion: question, pendingQuestionOptions: options } = event.result
+        const {
+          error,
+          pendingApprovals,
+          manualToolCalls,
+          pendingToolCallId: asking,
+          pendingQuestion = '',
+          pendingQuestionOptions,
+        } = event.result
         pendingApprovals.forEach(approve)
-        if (question !== undefined && pendingToolCallId !== undefined) {
-          ask(pendingToolCallId, callOf(pendingToolCallId)?.name ?? '', question, options)
+        // Those of an agent are new to the page.
+        for (const call of manualToolCalls) if (!calls.has(call.id)) complete(call)
+        if (asking !== undefined) {
+          ask(asking, callOf(asking)?.name ?? '', pendingQuestion, pendingQuestionOptions)
         }
-        const waits = pendingToolCallId ?? pendingApprovals[0] ?? manualToolCalls[0]
+        const waits = asking ?? pendingApprovals[0] ?? manualToolCalls[0]
         return error === undefined || waits !== undefined ? finish() : breakOff(error)
       }
       case 'error':
@@ -437,10 +460,14 @@ export function chunkFold(
   return {
     add(event) {
       fold(event)
-      tell(event)
+      tell(metadataOf(event))
     },
     end() {
       finish()
+      tell()
+    },
+    fail(thrown) {
+      breakOff(errorToJSON(thrown), thrown)
       tell()
     },
     get isOver() {

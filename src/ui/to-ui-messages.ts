@@ -1,14 +1,14 @@
 import { deniedReason } from '../make/tool-messages.ts'
-import { isMark, waitingEvents } from '../run/inner-runs.ts'
+import { isMark } from '../run/inner-runs.ts'
 import { isUsersOwn } from '../run/view-event.ts'
 import { assertValid, optionsOf } from '../schema/checks.ts'
-import { waits } from '../session/inner.ts'
+import { waitingEvents, waits } from '../session/inner.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined, isObject } from '../types/guards.ts'
-import { messageParts, type Message, type ToolCall } from '../types/message.ts'
+import { answersOf, messageParts, type Message, type ToolCall } from '../types/message.ts'
 import type { Session } from '../types/session.ts'
 import { toolParts } from './from-ui-messages.ts'
-import { chunkFold, pageChecks, pageSettings, uiFile, type PageOptions } from './to-chunks.ts'
+import { chunkFold, pageChecks, shownByDefault, uiFile, type PageOptions } from './to-chunks.ts'
 import type {
   AiSdkVersion,
   UiFile,
@@ -29,17 +29,17 @@ export function toUiMessages<Version extends AiSdkVersion = 6>(
   options: PageOptions<Version> = {},
 ): UiMessage<Version>[] {
   assertValid('invalid_options', optionsOf(pageChecks())(options))
-  const settings = pageSettings(options)
-  const reasons = settings.shows('tool_results') ? reasonsOf(conversation) : new Map()
+  const { include = shownByDefault } = options
+  const reasons = include.includes('tool_results') ? reasonsOf(conversation) : new Map()
   const messages: UiMessage<Version>[] = []
   for (const turn of turnsOf(conversation)) {
-    const { id, said } = turn
+    const { id, answerId, said } = turn
     if (said !== undefined) messages.push({ id, role: 'user', parts: wordsOf(said) })
     const chunks: UiMessageChunk[] = []
-    const fold = chunkFold(settings, chunks)
+    const fold = chunkFold(options, chunks)
     for (const event of answerEvents(conversation, turn)) fold.add(event)
     if (chunks.length === 0) continue
-    messages.push({ id: answerId(turn), role: 'assistant', parts: pageParts(chunks, reasons) })
+    messages.push({ id: answerId, role: 'assistant', parts: pageParts(chunks, reasons) })
   }
   return messages
 }
@@ -147,6 +147,7 @@ export type Conversation = Session | readonly Message[]
 export interface Turn {
   /** The id of the user's words. It is the same for as long as they are there. */
   readonly id: string
+  readonly answerId: string
   /** The user's words; absent if the conversation begins with an answer. */
   readonly said?: Message
   /** The messages of the assistant. */
@@ -155,15 +156,21 @@ export interface Turn {
 
 /** The turns of a conversation. The answer to a question is the user's words, too. */
 export function turnsOf(conversation: Conversation): readonly Turn[] {
-  const turns: { id: string; said?: Message; answers: Message[] }[] = []
+  const turns: (Turn & { readonly answers: Message[] })[] = []
+  const begin = (id: string, said?: Message): void => {
+    turns.push({ id, answerId: `${id}-answer`, ...(said && { said }), answers: [] })
+  }
   messagesOf(conversation).forEach((message, index) => {
     const { role, toolCallId, metadata } = message
     const isAnswer = role === 'tool' && metadata?.['answeredByUser'] === true
     const id = isAnswer ? `answer-${toolCallId}` : `m${index}`
-    if (isAnswer || isUsersOwn(message)) turns.push({ id, said: message, answers: [] })
+    if (isAnswer || isUsersOwn(message)) begin(id, message)
     if (role !== 'assistant') return
-    if (turns.length === 0) turns.push({ id: 'm', answers: [] })
+    if (turns.length === 0) begin('m')
     turns.at(-1)?.answers.push(message)
+    answersOf(message).forEach(({ toolCallId: asking, content }, count) => {
+      begin(`answer-${asking}-${count}`, { role: 'user', content })
+    })
   })
   return turns
 }
@@ -199,11 +206,6 @@ export function knownTurn(
   return { turn, count, lacks: isDecided || count < turn.answers.length }
 }
 
-/** The id of the answer to a turn. */
-export function answerId({ id }: Turn): string {
-  return `${id}-answer`
-}
-
 /** The calls of a conversation. */
 export function callsOf(conversation: Conversation): readonly ToolCall[] {
   return messagesOf(conversation).flatMap(({ toolCalls = [] }) => toolCalls)
@@ -221,63 +223,53 @@ export function* answerEvents(
   )
   const session = 'status' in conversation ? conversation : undefined
   const isUnderWay = session?.status === 'idle'
-  /** What came of a call. One that runs or waits for a result has nothing to tell. */
-  const outcomeOf = (made: ToolCall): readonly StreamEvent[] => {
-    const { id: toolCallId, name: toolName } = made
-    const agents = session && waits(session) ? (session.run?.inner ?? {}) : {}
-    const agent = Object.hasOwn(agents, toolCallId) ? agents[toolCallId] : undefined
-    if (agent && waits(agent)) return waitingEvents(made, agent)
-    const call = session?.pendingApprovals.find(({ id }) => id === toolCallId)
-    if (call) return [{ type: 'approval_requested', toolCallId, toolName, call }]
+  const waiting = session && waits(session) ? session : undefined
+  const asked = waiting ? waitingEvents(waiting) : []
+  /** What came of a call, or what it or the agent in it waits for. One that runs, or that the page has to run, has nothing to tell. */
+  const outcomeOf = ({ id: toolCallId }: ToolCall): readonly StreamEvent[] => {
+    const isInside = (id: string): boolean => id.startsWith(`${toolCallId}/`)
+    const own = asked.filter(({ toolCallId: id }) => id === toolCallId || isInside(id))
+    const given = waiting?.pendingToolCalls.filter(({ id }) => isInside(id)) ?? []
+    if (own.length + given.length > 0) {
+      return [...own, ...given.map(startedEvent)]
+    }
     const result = results.get(toolCallId)
     // A late result is one like any other in a conversation that is read again.
     const { lateResultOf: _late, ...marks } = result?.metadata ?? {}
-    const { denied, askUser, interrupted } = marks
-    if (askUser === true && !isCut(session)) {
-      const { pendingQuestion: question, pendingQuestionOptions: options = {} } = session ?? {}
-      if (question === undefined || session?.pendingToolCallId !== toolCallId) return []
-      return [{ type: 'ask_user_requested', toolCallId, toolName, question, options }]
+    const isAsked = marks['askUser'] === true
+    if (result === undefined || (isAsked && !isCut(session)) || (isUnderWay && isMark(result))) {
+      return []
     }
-    if (result === undefined || (isUnderWay && isMark(result))) return []
-    const told = {
-      type: 'tool_result_encoded',
-      id: toolCallId,
-      content: result.content,
-      // A policy that denies is not told apart from a user.
-      metadata: { ...marks, ...(denied === true && { asked: true }) },
-    } as const
-    return [{ ...told, ...((interrupted || askUser) && { interrupted: 'interrupted' as const }) }]
+    // A policy that denies is not told apart from a user.
+    const metadata = { ...marks, asked: true, ...(isAsked && { interrupted: true }) }
+    return [{ type: 'tool_result_encoded', id: toolCallId, content: result.content, metadata }]
   }
-  for (const [index, message] of answers.entries()) {
-    const { toolCalls = [], metadata } = message
-    const isLast = message === messages.findLast(({ role }) => role === 'assistant')
+  for (const [index, answer] of answers.entries()) {
+    const { metadata, ...message } = answer
+    const { toolCalls = [] } = message
+    const isLast = answer === messages.findLast(({ role }) => role === 'assistant')
     const isOpen = isUnderWay && isLast && metadata?.['partial'] === true
-    if (index >= count) yield* messageEvents(message, isOpen)
-    if (!isOpen) yield* toolCalls.flatMap(outcomeOf)
+    if (index >= count) {
+      yield { type: 'message_started', requestId: '', provider: '' }
+      const finishReason = toolCalls.length > 0 ? 'tool_calls' : 'stop'
+      // Without its marks it is complete.
+      yield { type: 'message_completed', message: isOpen ? answer : message, finishReason }
+    }
+    yield* toolCalls.flatMap(isOpen ? openCall : outcomeOf)
   }
 }
 
-/** The events of one message of the assistant. Its end tells the calls, unless it is still open. */
-function* messageEvents(message: Message, isOpen: boolean): Generator<StreamEvent, void> {
-  const { toolCalls = [] } = message
-  yield { type: 'message_started', requestId: '', provider: '' }
-  const parts = messageParts(message)
-  for (const part of parts) {
-    if (part.type === 'image') yield { type: 'image_completed', image: part.image }
-    if (part.type !== 'text' && part.type !== 'reasoning') continue
-    const { type, text } = part
-    const isGrowing = isOpen && part === parts.at(-1)
-    yield isGrowing ? { type: `${type}_delta`, delta: text } : { type: `${type}_completed`, text }
-  }
-  if (!isOpen) {
-    const finishReason = toolCalls.length > 0 ? 'tool_calls' : 'stop'
-    yield { type: 'message_completed', message, finishReason }
-    return
-  }
-  for (const { id, name, rawArguments: argumentsDelta = '' } of toolCalls) {
-    yield { type: 'tool_call_started', id, name }
-    yield { type: 'tool_call_delta', id, argumentsDelta }
-  }
+/** A call that the page has to run. */
+function startedEvent({ id, name, arguments: args }: ToolCall): StreamEvent {
+  return { type: 'tool_execution_started', id, name, arguments: args }
+}
+
+/** A call that is being written. */
+function openCall({ id, name, rawArguments = '' }: ToolCall): readonly StreamEvent[] {
+  return [
+    { type: 'tool_call_started', id, name },
+    { type: 'tool_call_delta', id, argumentsDelta: rawArguments },
+  ]
 }
 
 /** Whether the run was stopped or failed. What it asked is not asked until it goes on. */

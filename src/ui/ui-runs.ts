@@ -6,9 +6,10 @@ import { refusal } from '../schema/checks.ts'
 import type { LogEntry } from '../stores/run-store.ts'
 import { assertNever } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
+import { messageText } from '../types/message.ts'
 import type { SessionCommand } from '../types/session.ts'
 import { uiCommands, type FromUiOptions } from './from-ui-messages.ts'
-import { answerId, knownTurn, turnsOf } from './to-ui-messages.ts'
+import { knownTurn, turnsOf, type Turn } from './to-ui-messages.ts'
 import {
   assertResponseOptions,
   callsIn,
@@ -26,7 +27,10 @@ export interface SendUiOptions
   extends
     Omit<UiResponseOptions, 'originalMessages' | 'session'>,
     FromUiOptions,
-    Pick<SendOptions, 'context' | 'metadata'> {}
+    Pick<SendOptions, 'context' | 'metadata'> {
+  /** The `trigger` that the page posted. With `regenerate-message` an answer that is complete is refused (409), and not sent again. */
+  readonly trigger?: string | undefined
+}
 
 /** The options of `resumeUiMessages`. */
 export interface ResumeUiOptions extends Omit<UiResponseOptions, 'originalMessages' | 'session'> {}
@@ -37,7 +41,8 @@ export interface ResumeUiOptions extends Omit<UiResponseOptions, 'originalMessag
  *
  * The session has the history, so only what it waits for is taken: see `uiCommands`. A message, a decision or a result counts once, however often the
  * page sends it: the page then gets the answer that there is, and for a message a run that failed or was stopped is resumed. What is refused has the status and the words of
- * `runs.handler`: 409 if an answer is being written, 400 if nothing is new. Rejects with any other failure.
+ * `runs.handler`: 409 if an answer is being written, or if the page wants another answer to a message that has one (runs do not go back); 400 if
+ * nothing is new. Rejects with any other failure.
  */
 export async function sendUiMessages(
   runs: Runs,
@@ -63,31 +68,58 @@ async function answered(
   messages: readonly UiMessageInput[],
   options: SendUiOptions,
 ): Promise<Response> {
-  const { accept, context, metadata, ...page } = options
+  const { accept, context, metadata, trigger, ...page } = options
   assertResponseOptions(page)
   const before = await runs.get(id)
-  const commands = uiCommands(messages, before?.session, { accept })
+  const commands = [...uiCommands(messages, before?.session, { accept })]
   if (commands.length === 0) return repeated(runs, id, messages, page)
+  const last = messages.at(-1)
+  const words = last?.role === 'user' ? wordsOf(commands.at(-1)) : ''
+  // A page that was opened has the words under the ids of `toUiMessages`.
+  const isSaid = ({ id: turn, said }: Turn): boolean =>
+    turn === last?.id && said !== undefined && messageText(said) === words
+  const isKnown = before !== undefined && turnsOf(before.session).some(isSaid)
+  if (isKnown) commands.pop()
   let sent: Sent | undefined
   for (const command of commands) {
     const idempotencyKey = keyOf(command, messages)
     const next = await give(runs, id, command, { context, metadata, idempotencyKey })
     sent ??= next
   }
-  if (sent?.duplicate === true) {
-    const { session, running } = (await runs.get(id)) ?? {}
-    const isCut = session?.status === 'error' || session?.status === 'halted'
-    if (isCut && running === false) await runs.resume(id)
-    return resumeUiMessages(runs, id, page)
+  if (sent?.duplicate ?? isKnown) {
+    const isRefused = await hasGoneOn(runs, id, words, trigger === 'regenerate-message')
+    if (!isRefused) return resumeUiMessages(runs, id, page)
+    const problem = 'the message has an answer, and a run does not go back: send a new message'
+    return new Response(problem, { status: 409 })
   }
   const after = sent?.lastEventId ?? 0
   const keeps = ofCommands(commands, before?.running === true)
-  const last = messages.at(-1)
   const { messageId = () => answerIdOf(runs, id) } = page
   const events = followed(runs, id, after, keeps)
   return last?.role === 'assistant'
     ? respond(events, page, { known: callsIn(last) }, last.id)
     : uiResponse(events, page, { id: idOf(messageId, messages) })
+}
+
+/** Whether words that the session has cannot be answered any more: others have followed, or their answer is complete. A run that failed or was stopped goes on. */
+async function hasGoneOn(
+  runs: Runs,
+  id: string,
+  words: string,
+  wantsAnother: boolean,
+): Promise<boolean> {
+  const { session, running } = (await runs.get(id)) ?? {}
+  if (session === undefined || running === true) return false
+  const isCut = session.status === 'error' || session.status === 'halted'
+  const { said } = turnsOf(session).at(-1) ?? {}
+  if (said === undefined || messageText(said) !== words || (wantsAnother && !isCut)) return true
+  if (isCut) await runs.resume(id)
+  return false
+}
+
+/** The text of the user's words. */
+function wordsOf(command: SessionCommand | undefined): string {
+  return command?.type === 'send' ? messageText({ role: 'user', content: command.content }) : ''
 }
 
 /** Answers messages with nothing new, such as a decision that came before or that somebody else made: with what the page lacks of the answer. */
@@ -160,8 +192,7 @@ async function begun(runs: Runs, id: string): Promise<RunInfo | undefined> {
 
 async function answerIdOf(runs: Runs, id: string): Promise<string | undefined> {
   const { session } = (await runs.get(id)) ?? {}
-  const turn = session && turnsOf(session).at(-1)
-  return turn && answerId(turn)
+  return session && turnsOf(session).at(-1)?.answerId
 }
 
 /** The user's words have one effect, however often the page sends them. */

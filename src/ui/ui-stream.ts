@@ -1,12 +1,9 @@
-import { paced, systemClock, type Clock } from '../core/clock.ts'
-import { errorToJSON } from '../errors/error-json.ts'
-import { over, sseResponse, webStream } from '../run/run-stream.ts'
+import { paced, type Clock } from '../core/clock.ts'
+import { over, responseChecks, sseResponse, webStream } from '../run/run-stream.ts'
 import {
   anyClock,
   anyFunction,
   assertValid,
-  fine,
-  listOf,
   must,
   optionsOf,
   refusal,
@@ -21,12 +18,11 @@ import { toolParts } from './from-ui-messages.ts'
 import {
   chunkFold,
   pageChecks,
-  pageSettings,
-  type ChunkSettings,
+  type ChunkOptions,
   type KnownCall,
   type PageOptions,
 } from './to-chunks.ts'
-import { answerEvents, answerId, callsOf, turnsOf, type KnownTurn } from './to-ui-messages.ts'
+import { answerEvents, callsOf, turnsOf, type KnownTurn } from './to-ui-messages.ts'
 import type { AiSdkVersion, UiMessageChunk, UiMessageInput } from './ui-types.ts'
 
 /** The events of a run: a stream of the library, or the entries of `runs.follow`. */
@@ -71,7 +67,7 @@ export interface UiResponseOptions extends UiStreamOptions, SseOptions {}
 function streamChecks(): Readonly<Record<keyof UiStreamOptions, Check>> {
   return {
     ...pageChecks(),
-    originalMessages: listOf(() => fine),
+    originalMessages: must('a list', Array.isArray),
     session: must('a session', isObject),
     messageId: must('a string or a function', (value) => /string|function/.test(typeof value)),
     messageMetadata: anyFunction,
@@ -79,15 +75,9 @@ function streamChecks(): Readonly<Record<keyof UiStreamOptions, Check>> {
   }
 }
 
-/** The checks of a response's options. The values of the platform are left to the platform. */
+/** The checks of a response's options. */
 export function sseChecks(): Readonly<Record<keyof SseOptions, Check>> {
-  return {
-    status: () => fine,
-    statusText: () => fine,
-    headers: () => fine,
-    heartbeatMs: timeoutMs,
-    clock: anyClock,
-  }
+  return { ...responseChecks, heartbeatMs: timeoutMs, clock: anyClock }
 }
 
 /**
@@ -133,7 +123,7 @@ export function uiResponse(
 const asTheyAre = (chunks: readonly UiMessageChunk[]): readonly UiMessageChunk[] => chunks
 
 /** What is known before the events. */
-export interface Beginning extends Pick<ChunkSettings, 'known' | 'earlier'> {
+export interface Beginning extends Pick<ChunkOptions, 'known' | 'earlier'> {
   /** Gives the id of the message. */
   readonly id?: (() => Promise<MaybeId>) | undefined
   /** What a page that comes back has missed. It is sent without waiting for an event. */
@@ -180,11 +170,11 @@ interface Past extends Omit<Beginning, 'id'> {
 
 /** What a session says: its last answer as it is now, or what a page that has some of an answer lacks of it. */
 export function pastOf(session: Session, has?: KnownTurn): Past {
-  const turn = has?.turn ?? turnsOf(session).at(-1)
+  const { turn = turnsOf(session).at(-1), count } = has ?? {}
   const { error } = session
-  const missed = turn ? [...answerEvents(session, turn, has?.count)] : []
+  const missed = turn ? [...answerEvents(session, turn, count)] : []
   if (error !== undefined) missed.push({ type: 'error', error })
-  return { answerId: turn && answerId(turn), earlier: callsOf(session), missed }
+  return { answerId: turn?.answerId, earlier: callsOf(session), missed }
 }
 
 /** The calls in a message that goes on. */
@@ -205,41 +195,22 @@ export function sessionOf(events: RunEvents): Session | undefined {
 /** The chunks of events, at least one at a time. It does not reject. */
 export function uiChunks(
   events: RunEvents,
-  options: Pick<UiStreamOptions, keyof PageOptions | 'messageMetadata' | 'onError'>,
+  options: ChunkOptions,
   { id, missed, ...page }: Beginning,
 ): AsyncIterator<readonly UiMessageChunk[], void> {
-  const settings = pageSettings(options)
-  const { onError, messageMetadata = endMetadata(settings.shows('usage')) } = options
-  let thrown: unknown
   const chunks: UiMessageChunk[] = []
-  const folding: ChunkSettings = {
-    ...settings,
-    ...page,
-    onError: (error) => onError?.(thrown ?? error),
-    // What has thrown once is not asked about its own failure.
-    metadata: (event) => (thrown === undefined ? messageMetadata(event) : undefined),
-  }
-  const fold = chunkFold(folding, chunks)
+  const fold = chunkFold({ ...options, ...page }, chunks)
   const iterator = events[Symbol.asyncIterator]()
   let isStarted = false
+  const begin = (messageId?: string): void => {
+    isStarted = true
+    chunks.push(defined<UiMessageChunk>({ type: 'start', messageId }))
+  }
   /** The beginning of the message, and what a page that comes back has missed. */
   const start = async (): Promise<void> => {
     if (isStarted) return
-    isStarted = true
-    const messageId = await id?.()
-    chunks.push(defined<UiMessageChunk>({ type: 'start', messageId }))
+    begin(await id?.())
     for (const event of missed ?? []) fold.add(event)
-  }
-  const read = async (): Promise<void> => {
-    if (missed !== undefined) await start()
-    while (chunks.length === 0) {
-      const step = await iterator.next()
-      const item = step.done === true ? undefined : step.value
-      if (item !== undefined && 'command' in item) continue
-      await start()
-      if (item === undefined) fold.end()
-      else fold.add('event' in item ? item.event : item)
-    }
   }
   const leave = async (): Promise<IteratorResult<never, void>> => {
     await iterator.return?.()
@@ -249,11 +220,18 @@ export function uiChunks(
     async next() {
       if (fold.isOver) return over
       try {
-        await read()
+        if (missed !== undefined) await start()
+        while (chunks.length === 0) {
+          const step = await iterator.next()
+          const item = step.done === true ? undefined : step.value
+          if (item !== undefined && 'command' in item) continue
+          await start()
+          if (item === undefined) fold.end()
+          else fold.add('event' in item ? item.event : item)
+        }
       } catch (error) {
-        thrown = error
-        if (!isStarted) chunks.push({ type: 'start' })
-        fold.add({ type: 'error', error: errorToJSON(error) })
+        if (!isStarted) begin()
+        fold.fail(error)
       }
       // Nothing more belongs to this message.
       if (fold.isOver) leave().catch(() => undefined)
@@ -263,25 +241,17 @@ export function uiChunks(
   }
 }
 
-/** What the end of a run tells about the message. */
-function endMetadata(hasUsage: boolean): (event: StreamEvent) => unknown {
-  return (event) => {
-    if (event.type !== 'chat_completed') return undefined
-    const { haltedReason, usage } = event.result
-    return { haltedReason, ...(hasUsage && { usage }) }
-  }
-}
-
 /** What `show` makes of items as a response of server-sent events, with signs of life and `ending` at its end. */
 export function pacedResponse<Item>(
   items: AsyncIterator<Item, void>,
   show: (item: Item) => readonly object[],
-  { heartbeatMs = 15_000, clock = systemClock, ...init }: SseOptions,
+  options: SseOptions,
   ending?: string,
 ): Response {
   const write = (item: Item | undefined): string => {
     if (item === undefined) return ':\n\n'
-    return show(item).reduce<string>((all, one) => `${all}data: ${JSON.stringify(one)}\n\n`, '')
+    const lines = show(item).map((one) => `data: ${JSON.stringify(one)}\n\n`)
+    return lines.join('')
   }
-  return sseResponse(paced(items, clock, heartbeatMs), write, init, ending)
+  return sseResponse(paced(items, options.clock, options.heartbeatMs), write, options, ending)
 }

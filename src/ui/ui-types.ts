@@ -139,7 +139,9 @@ export interface UiQuestion {
 export interface UiProgress {
   readonly toolCallId: string
   readonly toolName: string
+  /** What the handler reported. With `inner`, an event of the agent inside the call, as `toViewEvent` shows it. */
   readonly data: JsonValue
+  readonly inner?: 'event'
 }
 
 /** The data of a `data-approval` part. */

@@ -1,3 +1,4 @@
+import { BasicTracerProvider } from '@opentelemetry/sdk-trace-base'
 import { describe, expect, test } from 'vitest'
 import { anthropic } from '../../src/anthropic.ts'
 import { gemini } from '../../src/gemini.ts'
@@ -11,9 +12,11 @@ import {
   tool,
   user,
   type ChatAdapter,
+  type ModelRequest,
   type RunStream,
 } from '../../src/index.ts'
 import { openai } from '../../src/openai.ts'
+import { otel } from '../../src/otel.ts'
 import type { WireFormat } from '../../src/server/wire-format.ts'
 import { renderWire } from '../../src/server/wire.ts'
 import { fake, type Script } from '../../src/testing.ts'
@@ -142,3 +145,31 @@ function streamOf(chunks: readonly Uint8Array<ArrayBuffer>[]): ReadableStream<Ui
     },
   })
 }
+
+describe('telemetry that nobody listens to', () => {
+  const look = tool({ name: 'look', description: '', schema: {}, handler: () => 'seen' })
+  const tracer = new BasicTracerProvider().getTracer('test')
+  /** One chat with a tool: its promises, and the ids that it made. */
+  const cost = async (): Promise<{ readonly promises: number; readonly ids: string[] }> => {
+    const ids: string[] = []
+    const newId = (kind: string): string => `${kind}-${ids.push(kind)}`
+    const script = ({ messages: sent }: ModelRequest): Script =>
+      sent.at(-1)?.role === 'tool'
+        ? [['text', 'done']]
+        : [['tool_call', { id: 'a', name: 'look', arguments: {} }]]
+    const engine = createEngine({ adapter: fake({ script }), tools: [look], newId })
+    const promises = await promisesOf(() => chat(engine, messages))
+    return { promises, ids }
+  }
+
+  test('makes no id of a span, and no promise: also after a listener has left', async () => {
+    await cost()
+    const before = await cost()
+    expect(before.ids).not.toContain('span')
+    const stop = otel({ tracer })
+    const observed = await cost()
+    expect(observed.ids).toContain('span')
+    stop()
+    expect(await cost()).toEqual(before)
+  })
+})

@@ -81,6 +81,36 @@ function callEvents(tools: readonly Tool[], name: string, args: object = {}) {
   return streamChat(createEngine({ adapter, tools }), 'go')
 }
 
+const longRunning = 'trigger-long-running-operation'
+
+interface Sent {
+  readonly id?: unknown
+  readonly method?: string
+  readonly params?: unknown
+}
+
+/** What a client sends and gets from now on. */
+function watched(client: unknown): {
+  readonly sent: readonly Sent[]
+  readonly received: readonly Sent[]
+  leave(): void
+} {
+  const { transport } = client as { transport: Record<'send' | 'onmessage', Pass> }
+  const { send, onmessage } = transport
+  const sent: Sent[] = []
+  const received: Sent[] = []
+  const noting =
+    (list: Sent[], pass: Pass): Pass =>
+    (message, ...rest) => {
+      list.push(message)
+      return pass.call(transport, message, ...rest)
+    }
+  Object.assign(transport, { send: noting(sent, send), onmessage: noting(received, onmessage) })
+  return { sent, received, leave: () => void Object.assign(transport, { send, onmessage }) }
+}
+
+type Pass = (message: Sent, ...rest: unknown[]) => unknown
+
 /** server-everything over HTTP. It says its port when it listens. */
 async function startHttp(
   port = '0',
@@ -216,6 +246,35 @@ describe.each(packages)('%s and server-everything', (which) => {
         { progress: 2, total: 3 },
       ])
     })
+
+    test.each(['at the deadline of the tool', 'when the run is stopped'])(
+      'a call is cancelled %s, and the server does not answer it',
+      async (when) => {
+        const isDeadline = when.startsWith('at')
+        const wire = watched(connections[at]?.client)
+        const stop = new AbortController()
+        const slow = { id: 'c1', name: longRunning, arguments: { duration: 0.4, steps: 4 } }
+        const adapter = fake({ scripts: [[['tool_call', slow]], [['text', 'done']]] })
+        const toolTimeoutMs = isDeadline ? 50 : 60_000
+        const engine = createEngine({ adapter, tools: tools(), toolTimeoutMs })
+        for await (const event of streamChat(engine, 'go', { signal: stop.signal })) {
+          if (!isDeadline && event.type === 'tool_progress') stop.abort()
+        }
+        // A later call that takes as long has its result, so the cancelled one would have it, too.
+        await call(longRunning, { duration: 0.4, steps: 1 })
+        const [cancelled, later] = wire.sent.filter(({ method }) => method === 'tools/call')
+        expect(wire.sent).toContainEqual(
+          expect.objectContaining({
+            method: 'notifications/cancelled',
+            params: expect.objectContaining({ requestId: cancelled?.id }),
+          }),
+        )
+        const answered = wire.received.filter((message) => 'result' in message)
+        expect(answered.map(({ id }) => id)).toContain(later?.id)
+        expect(answered.map(({ id }) => id)).not.toContain(cancelled?.id)
+        wire.leave()
+      },
+    )
 
     test('a question of the server is answered by the user', async () => {
       const call = { id: 'c1', name: 'trigger-elicitation-request', arguments: {} }

@@ -12,7 +12,7 @@ import {
   uiMessageChunkSchema,
   validateUIMessages,
 } from 'ai'
-import { askUser, createEngine, Session, streamChat, tool } from 'allm-ts'
+import { agentTool, askUser, createEngine, Session, streamChat, tool } from 'allm-ts'
 import { createRuns, toNodeHandler } from 'allm-ts/runs'
 import { memoryStore } from 'allm-ts/stores'
 import { fake } from 'allm-ts/testing'
@@ -37,20 +37,32 @@ function desk() {
     pay: [call('c2', 'pay', { euros: 3 })],
     ask: [call('c3', 'ask')],
     hand: [call('c4', 'hand', { ticket: 7 })],
+    help: [call('c5', 'help', { prompt: 'pay' })],
     fail: [
       ['text', 'Half'],
       ['error', 'provider_unavailable'],
     ],
   }
+  const adapter = fake({
+    script: ({ messages }) => {
+      const last = messages.at(-1)
+      return last?.role === 'user' ? (scripts[last.content] ?? []) : [['text', 'Done.']]
+    },
+  })
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays.',
+    schema,
+    needsApproval: true,
+    handler: () => 'paid',
+  })
+  const inner = createEngine({ adapter, tools: [pay] })
   const engine = createEngine({
-    adapter: fake({
-      script: ({ messages }) => {
-        const last = messages.at(-1)
-        return last?.role === 'user' ? (scripts[last.content] ?? []) : [['text', 'Done.']]
-      },
-    }),
+    adapter,
     retry: false,
     tools: [
+      pay,
+      agentTool({ name: 'help', description: 'Helps.', engine: inner }),
       tool({
         name: 'slow',
         description: 'Takes long.',
@@ -60,13 +72,6 @@ function desk() {
           await gate
           return { seen: true }
         },
-      }),
-      tool({
-        name: 'pay',
-        description: 'Pays.',
-        schema,
-        needsApproval: true,
-        handler: () => 'paid',
       }),
       tool({ name: 'ask', description: 'Asks.', schema, handler: () => askUser('Which seat?') }),
       tool({ name: 'hand', description: 'By hand.', schema, manual: true }),
@@ -86,7 +91,7 @@ async function serve(context, runs) {
     if (request.method === 'GET' && action === 'stream')
       return resumeUiMessages(runs, id, { version })
     const body = await request.json()
-    return sendUiMessages(runs, body.id, body.messages, { version })
+    return sendUiMessages(runs, body.id, body.messages, { version, trigger: body.trigger })
   }
   const server = createServer(toNodeHandler(handle))
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -206,6 +211,11 @@ test('Chat shows answers, approves, denies, answers and gives results', async (c
       (chat) => chat.addToolOutput({ tool: 'ask', toolCallId: 'c3', output: '2A' }),
       ['tool-ask output-available', 'data-question', 'Done.'],
     ],
+    [
+      'help',
+      (chat) => chat.addToolApprovalResponse({ id: 'c5/c2', approved: true }),
+      ['tool-help output-available', 'data-progress', 'tool-pay output-available', 'Done.'],
+    ],
   ]) {
     const { runs } = desk()
     const server = await serve(context, runs)
@@ -222,6 +232,14 @@ test('Chat shows answers, approves, denies, answers and gives results', async (c
     assert.deepEqual(shown(chat), [['user', words], ['assistant'].concat(expected)])
     await validateUIMessages({ messages: chat.messages })
   }
+})
+
+test('Chat is refused another answer to a message that has one', async (context) => {
+  const { runs } = desk()
+  const chat = pageAt(await serve(context, runs))
+  await chat.sendMessage({ text: 'hello' })
+  await chat.regenerate()
+  assert.match(chat.error.message, /a run does not go back/)
 })
 
 test('Chat shows a failure in safe words', async (context) => {

@@ -3,6 +3,7 @@ import { AlwaysOffSampler, BasicTracerProvider } from '@opentelemetry/sdk-trace-
 import { describe, expect, test } from 'vitest'
 import {
   AdapterError,
+  agentTool,
   askUser,
   chat,
   createEngine,
@@ -313,6 +314,45 @@ describe('a parent', () => {
     expect(bench.trees()).toEqual([
       ['invoke_agent', 'chat m', ['execute_tool look', ['invoke_agent', 'chat m']], 'chat m'],
     ])
+  })
+
+  test('of an agent inside a call is the span of the call, also when it waited and goes on', async () => {
+    bench.listen()
+    const pay = tool({
+      name: 'pay',
+      description: 'Pays.',
+      schema: { type: 'object' },
+      needsApproval: true,
+      handler: () => 'paid',
+    })
+    const inner = engineOf([[call('i', 'look')], [call('p', 'pay')], done], [look, pay])
+    const help = agentTool({ name: 'help', description: 'Helps.', engine: inner })
+    const prompt: Script[number] = [
+      'tool_call',
+      { id: 'a', name: 'help', arguments: { prompt: 'go' } },
+    ]
+    const engine = engineOf([[prompt], done], [help])
+    const { session } = await Session.start(engine, messages)
+    expect(bench.trees()).toEqual([
+      [
+        'invoke_agent',
+        'chat m',
+        ['execute_tool help', ['invoke_agent', 'chat m', 'execute_tool look', 'chat m']],
+      ],
+    ])
+    const outer = bench.span('invoke_agent').spanContext().spanId
+    bench.reset()
+    await Session.resume(engine, Session.approve(session, 'a/p'))
+    expect(bench.trees()).toEqual([
+      [
+        'invoke_agent',
+        ['execute_tool help', ['invoke_agent', 'execute_tool pay', 'chat m']],
+        'chat m',
+      ],
+    ])
+    // The link of the outer run leads to all of the first part.
+    const links = bench.spans().flatMap((each) => each.links.map((link) => [each.name, link]))
+    expect(links).toMatchObject([['invoke_agent', { context: { spanId: outer } }]])
   })
 
   test('is known without a context manager, and handlers then see none', async () => {

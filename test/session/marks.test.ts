@@ -20,6 +20,7 @@ const named = (name: string, handler: Tool['handler'], extra: Partial<Tool> = {}
 
 const tools = [
   named('ask', () => askUser('Which?')),
+  named('book', (_args, { answer }) => answer ?? askUser('Which seat?', { resume: true })),
   named('broken', () => fail('no luck')),
   named('pay', () => 1, { needsApproval: true }),
   named('hand', undefined, { manual: true }),
@@ -68,6 +69,11 @@ test('every mark that the library sets on a message is listed, and every listed 
   session = saw((await Session.reply(waits.engine, session, 'meanwhile')).session)
   session = saw(Session.submitToolResult(session, 'c5', 1))
   saw((await Session.resume(waits.engine, session)).session)
+
+  // A question whose handler is called again with the answer.
+  const books = engineOf([call('c1', 'book')], ['Booked.'])
+  session = (await Session.start(books.engine, 'go')).session
+  saw((await Session.reply(books.engine, session, '14C')).session)
 
   // Other arguments, without a message in between.
   const pays = engineOf([call('c1', 'pay')], ['Paid.'])

@@ -2,6 +2,7 @@
 export const messageMarks = [
   'partial',
   'paused',
+  'answers',
   'isError',
   'denied',
   'approvedArguments',

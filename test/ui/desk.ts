@@ -16,6 +16,7 @@ export interface Desk {
 interface Posted {
   readonly id: string
   readonly messages: readonly UiMessageInput[]
+  readonly trigger?: string
 }
 
 /** Serves `useChat` by the given answer to its posts, and a page that comes back by `resume`. */
@@ -61,7 +62,7 @@ export async function openDesk(
 /** Serves `useChat` from runs, as a user's server does. */
 export function openRunsDesk(runs: Runs, version: 5 | 6 | 7 = 6): Promise<Desk> {
   return openDesk(
-    ({ id, messages }) => sendUiMessages(runs, id, messages, { version }),
+    ({ id, messages, trigger }) => sendUiMessages(runs, id, messages, { version, trigger }),
     (id) => resumeUiMessages(runs, id, { version }),
   )
 }

@@ -7,6 +7,7 @@ import {
   Session,
   validateMessage,
   ValidationError,
+  type JsonValue,
   type SessionStream,
   type StreamEvent,
 } from '../../src/index.ts'
@@ -31,10 +32,54 @@ async function* from<T>(events: Iterable<T>): AsyncGenerator<T, void> {
   yield* events
 }
 
+/** An event about the call `a`, in which there is an agent with a call `b`. */
+const agentEvent: fc.Arbitrary<StreamEvent> = fc.oneof(
+  fc.constantFrom<StreamEvent>(
+    { type: 'tool_execution_started', id: 'a', name: 'help', arguments: {} },
+    {
+      type: 'approval_requested',
+      toolCallId: 'a/b',
+      toolName: 'pay',
+      call: { id: 'a/b', name: 'pay', arguments: {} },
+    },
+    {
+      type: 'ask_user_requested',
+      toolCallId: 'a/b',
+      toolName: 'ask',
+      question: '?',
+      options: {},
+    },
+  ),
+  fc
+    .oneof(
+      streamEvent,
+      fc.constantFrom<StreamEvent>(
+        {
+          type: 'tool_execution_completed',
+          id: 'b',
+          name: 'pay',
+          result: { ok: 1 },
+          durationMs: 1,
+        },
+        { type: 'tool_result_encoded', id: 'b', content: 'no', metadata: { denied: true } },
+      ),
+    )
+    // What an event holds is plain data.
+    .map((event): StreamEvent => ({
+      type: 'tool_progress',
+      id: 'a',
+      name: 'help',
+      inner: 'event',
+      data: event as unknown as JsonValue,
+    })),
+)
+
+const anyEvent = fc.oneof({ arbitrary: streamEvent, weight: 3 }, agentEvent)
+
 test('whatever the events are, no reader refuses the chunks that are made of them', async () => {
   const warned = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
   await fc.assert(
-    fc.asyncProperty(fc.array(streamEvent, { maxLength: 30 }), async (events) => {
+    fc.asyncProperty(fc.array(anyEvent, { maxLength: 30 }), async (events) => {
       for (const version of [5, 6] as const) {
         const stream = toUiMessageStream(from(events), { version })
         const { errors } = await readBy(version, stream)
@@ -174,7 +219,7 @@ async function check(chosen: Plan): Promise<number> {
       signal: stopping.signal,
     })
     const start = stream.session
-    // The answer to a question of a handler that is called again is in no message of the session.
+    // Words that answer a question of an earlier answer are in no message of the session.
     if (turnsOf(start).length > turns) page = [undefined]
     else if (command?.type === 'send') page.push(undefined)
     turns = turnsOf(start).length

@@ -8,7 +8,7 @@ import {
 } from 'ai'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createEngine, streamChat, tool } from '../../src/index.ts'
+import { askUser, createEngine, streamChat, tool, type Session } from '../../src/index.ts'
 import { createRuns } from '../../src/runs.ts'
 import { memoryStore } from '../../src/stores.ts'
 import { fake, virtualClock } from '../../src/testing.ts'
@@ -34,6 +34,11 @@ function shown({ messages }: Chat<UIMessage>): unknown[] {
       return 'state' in part && 'toolCallId' in part ? `${part.type} ${part.state}` : part.type
     }),
   ])
+}
+
+/** The messages of a page that is opened. */
+function opened(session: Session | undefined): UIMessage[] {
+  return toUiMessages(session ?? [])
 }
 
 /** Waits until a page is at rest, also after what it sends by itself. */
@@ -158,6 +163,42 @@ describe('useChat on runs', () => {
     ])
   })
 
+  test('answers a question of a handler that is called again: the words and the ids are the same after a reload', async () => {
+    const schema = z.object({})
+    const seat = tool({
+      name: 'seat',
+      description: '',
+      schema,
+      handler: (_args, { answer }) => {
+        if (answer === undefined) return askUser('Which row?', { resume: true })
+        return answer === '14' ? askUser('Which seat?', { resume: true }) : 'booked'
+      },
+    })
+    const adapter = fake({
+      script: ({ messages }) =>
+        messages.at(-1)?.role === 'tool'
+          ? [['text', 'Booked.']]
+          : [['tool_call', { id: 'c', name: 'seat', arguments: {} }]],
+    })
+    const runs = createRuns({
+      engine: createEngine({ adapter, tools: [seat] }),
+      store: memoryStore(),
+    })
+    await using desk = await openRunsDesk(runs)
+    const chat = pageAt(desk)
+    for (const text of ['a seat', '14', 'C']) await chat.sendMessage({ text })
+    expect(chat.error).toBeUndefined()
+    const ids = (messages: readonly { role: string; id: string }[]): readonly string[] =>
+      messages.flatMap(({ role, id }) => (role === 'assistant' ? id : []))
+    const { session } = (await runs.get('ada')) ?? {}
+    const saved = toUiMessages(session ?? [])
+    expect(ids(chat.messages)).toEqual(['m0-answer', 'answer-c-0-answer', 'answer-c-1-answer'])
+    // The second question is over, and what asked it is shown with its end where its call is.
+    expect(ids(saved)).toEqual(['m0-answer', 'answer-c-1-answer'])
+    const words = saved.flatMap(({ role, parts }) => (role === 'user' ? parts : []))
+    expect(words).toEqual(['a seat', '14', 'C'].map((text) => ({ type: 'text', text })))
+  })
+
   test('gives the output of a tool that the page runs, and its failure', async () => {
     for (const isError of [false, true]) {
       const { runs } = service()
@@ -251,11 +292,41 @@ describe('useChat on runs', () => {
     await using desk = await openRunsDesk(runs)
     const chat = pageAt(desk)
     await chat.sendMessage({ text: 'hello' })
-    const again = pageAt(desk, { messages: chat.messages.slice(0, 1) })
-    await again.regenerate()
-    expect(shown(again)).toEqual(shown(chat))
+    const response = await sendUiMessages(runs, 'ada', chat.messages.slice(0, 1))
+    expect(await response.text()).toContain('"delta":"Hello, Ada."')
     const { session } = (await runs.get('ada')) ?? {}
     expect(session?.thread.messages).toHaveLength(2)
+  })
+
+  test('regenerate of an answer that is complete, and an edit, are refused: a run does not go back', async () => {
+    const { runs } = service()
+    await using desk = await openRunsDesk(runs)
+    const chat = pageAt(desk)
+    await chat.sendMessage({ text: 'hello' })
+    await chat.sendMessage({ text: 'bye' })
+    const [first] = chat.messages
+    const { session } = (await runs.get('ada')) ?? {}
+    const refused = 'the message has an answer, and a run does not go back: send a new message'
+    for (const page of [chat, pageAt(desk, { messages: opened(session) })]) {
+      await page.regenerate()
+      expect(page.error?.message).toBe(refused)
+    }
+    // An earlier one, and one with other words.
+    await chat.sendMessage({ text: 'hello again', messageId: first?.id ?? '' })
+    expect(chat.error?.message).toBe(refused)
+    expect((await runs.get('ada'))?.session).toEqual(session)
+  })
+
+  test('regenerate after a reload goes on with a run that failed, and does not say the words again', async () => {
+    const { runs } = service()
+    await using desk = await openRunsDesk(runs)
+    await pageAt(desk).sendMessage({ text: 'fail' })
+    const { session } = (await runs.get('ada')) ?? {}
+    const page = pageAt(desk, { messages: opened(session) })
+    await page.regenerate()
+    expect(page.error?.message).toBe('the run ended with provider_unavailable')
+    const { messages } = (await runs.get('ada'))?.session.thread ?? { messages: [] }
+    expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
   })
 
   test('a mistake in the options is told before anything is sent', async () => {
