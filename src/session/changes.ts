@@ -9,6 +9,7 @@ import {
   approvedContent,
   deniedMessage,
   isNotYet,
+  interruptedMessage,
   notRunMessage,
   notYetMessage,
   reportedMessage,
@@ -254,11 +255,18 @@ function forToolResult(content: Message['content']): {
 /**
  * The session with messages after its thread. The calls at its end that have no result are settled as far as that is known: what was
  * denied is told now; what was approved, answered, asked or run becomes late; what still waits is answered as not yet there. Of the
- * others, those that were started are reported as interrupted, and the rest did not run.
+ * others, those that were started are reported as interrupted, and the rest did not run. So are agents that were under way.
  */
 function said(session: Session, added: readonly Message[]): Session {
   const { thread, run } = session
-  const decisions = (run?.decisions ?? []).filter(({ late }) => late === true)
+  const late = (run?.decisions ?? []).filter((decision) => decision.late === true)
+  // An agent that was stopped in the middle is over: its tools must not act before the model has read the new words.
+  const isStopped = ({ id }: ToolCall): boolean =>
+    run?.started.includes(id) === true && agentOf(run.inner, id)?.status === 'idle'
+  const decisions = late.filter(({ call }) => !isStopped(call))
+  const stopped = late.flatMap(({ call }) =>
+    isStopped(call) ? toLateMessage(call, interruptedMessage(call.id, 'interrupted')) : [],
+  )
   const answers: Message[] = []
   const agents = new Set(decisions.map(({ call }) => call.id))
   for (const call of run === undefined || run.phase === 'between' ? [] : lastCalls(thread)) {
@@ -271,7 +279,9 @@ function said(session: Session, added: readonly Message[]): Session {
     const hasResult = told !== undefined && !isMark(told) && told.metadata?.['askUser'] !== true
     if (hasResult) continue
     const agent = agentOf(run?.inner, id)
-    if (agent !== undefined) {
+    if (isStopped(call)) {
+      answers.push(reportedMessage(told ?? interruptedMessage(id, 'interrupted')))
+    } else if (agent !== undefined) {
       agents.add(id)
       answers.push(notYetFor(call, decision))
       // One that waits is entered again when somebody has settled what it waits for.
@@ -287,11 +297,17 @@ function said(session: Session, added: readonly Message[]): Session {
       answers.push(run?.started.includes(id) ? reportedMessage(told) : notRunMessage(id))
     }
   }
-  const isTold = (id: string): boolean => agents.has(id) || isLate(thread, id)
+  const over = new Set(stopped.map(({ metadata }) => metadata?.['lateResultOf']))
+  const isTold = (id: string): boolean => !over.has(id) && (agents.has(id) || isLate(thread, id))
   const next: Session = {
     ...cleared(session, pickInner(run?.inner, isTold)),
     status: 'idle',
-    thread: appendMessages(withAnswers(thread, answers), ...(run?.late ?? []), ...added),
+    thread: appendMessages(
+      withAnswers(thread, answers),
+      ...(run?.late ?? []),
+      ...stopped,
+      ...added,
+    ),
   }
   return withLateCalls(next, run, decisions)
 }

@@ -322,12 +322,18 @@ describe('what an agent waits for', () => {
 })
 
 describe('a stop', () => {
-  /** A run that is stopped when a tool inside an agent has begun. */
-  const stopped = async (effects: Effects) => {
+  /** A run that is stopped after the first step of an agent, which somebody may have had to approve. */
+  const stopped = async (effects: Effects, isApproved = false) => {
     const control = new AbortController()
-    const { outer } = nested(effects)
-    const plan = inner([call('w', 'charge')], [call('x', 'note')])
-    const stream = Session.streamStart(outer, words(plan), { id: 's', signal: control.signal })
+    const { signal } = control
+    const plan = words(inner([call('w', 'charge')], [call('x', 'note')]))
+    const options = isApproved ? { approve: askForAgents } : {}
+    const outer = extendEngine(nested(effects).outer, options)
+    const asked = isApproved ? await Session.start(outer, plan, { id: 's' }) : undefined
+    const stream =
+      asked === undefined
+        ? Session.streamStart(outer, plan, { id: 's', signal })
+        : Session.streamResume(outer, Session.approve(asked.session, 'c1'), { signal })
     for await (const event of stream) {
       const [[path, own] = ['', event] as const] = flat([event])
       const isLast = own.type === 'step_completed' && path === 'c1/'
@@ -350,14 +356,61 @@ describe('a stop', () => {
     expect(answersOf(resumed.result.usage)).toBe(3)
   })
 
-  test('does not lose the agent when the user says something then', async () => {
+  test.each([
+    ['', false],
+    [', also of one that was approved', true],
+  ])(
+    'and other words end the agent%s: its tools do not act before the model has read them',
+    async (_title, isApproved) => {
+      const effects: Effects = []
+      const { session, outer } = await stopped(effects, isApproved)
+      const saved = Session.parse(Session.stringify(session))
+      const { session: last, result } = await Session.reply(outer, saved, 'never mind')
+      expect(last.status).toBe('completed')
+      expect(contents(last).slice(2)).toEqual([
+        expect.stringContaining('it may have taken effect'),
+        'user: never mind',
+        'assistant: done',
+      ])
+      expect(effects.map((effect) => effect.split(' ')[0])).toEqual(['charge'])
+      expect(last.run).toBeUndefined()
+      // What the agent used was told when it was stopped.
+      expect(answersOf(result.usage)).toBe(1)
+    },
+  )
+
+  test('of an agent that comes late ends it too, and what waits inside of another one waits on', async () => {
     const effects: Effects = []
-    const { session, outer } = await stopped(effects)
-    const { session: last, result } = await Session.reply(outer, session, 'go on')
-    expect(last.status).toBe('completed')
-    expect(contents(last).at(-2)).toContain('The result of your earlier call of agent (c1)')
-    expect(effects.map((effect) => effect.split(' ')[0])).toEqual(['charge', 'note'])
-    expect(answersOf(result.usage)).toBe(3)
+    const { outer } = nested(effects)
+    const plan = {
+      steps: [
+        [
+          agentCall('c1', { steps: [[call('x', 'pay')], [call('y', 'charge')]] }),
+          agentCall('c2', { steps: [[call('x', 'pay')]] }),
+        ],
+      ],
+    }
+    const { session } = await Session.start(outer, words(plan), { id: 's' })
+    const talked = await Session.reply(outer, session, 'one moment')
+    const control = new AbortController()
+    const approved = Session.approve(talked.session, 'c1/x')
+    const stream = Session.streamReply(outer, approved, 'go on', { signal: control.signal })
+    for await (const event of stream) {
+      const [[path, own] = ['', event] as const] = flat([event])
+      if (own.type === 'step_completed' && path === 'c1/') control.abort()
+    }
+    const { session: halted } = await stream.result
+    expect(halted.run?.inner?.['c1']?.status).toBe('idle')
+    const { session: last } = await Session.reply(outer, halted, 'never mind')
+    expect(effects.map((effect) => effect.split(' ')[0])).toEqual(['pay'])
+    expect(last.status).toBe('awaiting_approval')
+    expect(last.pendingApprovals.map(({ id }) => id)).toEqual(['c2/x'])
+    expect(Object.keys(last.run?.inner ?? {})).toEqual(['c2'])
+    expect(contents(last).slice(-3)).toEqual([
+      expect.stringContaining('earlier call of agent (c1)'),
+      'user: never mind',
+      'assistant: done',
+    ])
   })
 })
 
