@@ -184,10 +184,10 @@ async function runAgent(agent: Agent, args: JsonObject, options: HandlerOptions)
     return outcomeOf(session, channel, options)
   }
   const { parentSpanId } = options.engine === undefined ? {} : engineParts(options.engine)
-  const { context, defaults } = engineParts(channel.engine)
-  const stream = streamNext(innerEngine(channel.engine, depth, parentSpanId), session, undefined, {
+  const { defaults } = engineParts(channel.engine)
+  const engine = innerEngine(channel.engine, { depth, parentSpanId, context: options.context })
+  const stream = streamNext(engine, session, undefined, {
     signal: options.signal,
-    context: { ...options.context, ...context },
     metadata: { ...channel.metadata, ...defaults.metadata },
     maxTurns: agent.maxTurns,
     instructions: agent.instructions,

@@ -4,7 +4,7 @@ import type { CallOptions, EngineParts } from '../contracts/options.ts'
 import type { NeedsApproval, Tool } from '../contracts/tool.ts'
 import { tool, type ArgsOf, type WrittenFor } from '../make/tools.ts'
 import { contextRecord, engineParts, type RunContext } from '../run/context.ts'
-import { engineInPlaceOf } from '../run/engine.ts'
+import { innerEngine } from '../run/engine.ts'
 import { assertOptions, assertValid, must, within } from '../schema/checks.ts'
 import type { AnySchema } from '../schema/derive-schema.ts'
 import type { Judged } from '../tools/approval.ts'
@@ -99,7 +99,7 @@ function contextAfter(entry: RunContext, messages: readonly Message[]): RunConte
 
 function engineAfter(engine: EngineParts, messages: readonly Message[]): EngineParts {
   const last = lastEngine(engine, engine.tools, messages)
-  return last === engine ? engine : engineInPlaceOf(engine, last)
+  return last === engine ? engine : innerEngine(last, engine)
 }
 
 /** The engine that the conversation was handed to last. A handoff by a tool that the engine does not have any more counts for nothing. */
@@ -130,7 +130,7 @@ function lastEngine(
 
 /** The context of a run that another engine goes on with. It is the same run: its ids and its trace stay. */
 function takenOver(entry: RunContext, next: EngineParts): RunContext {
-  const engine = engineInPlaceOf(entry.engine, next)
+  const engine = innerEngine(next, entry.engine)
   const call = optionsFor(entry, next)
   const context = contextRecord(engine, call, entry.session)
   return { ...entry, engine, call, tools: engine.tools, context }

@@ -103,7 +103,7 @@ export function extendEngine(engine: Engine, overrides: EngineOptions): Engine {
   })
   return depth === undefined
     ? withinSpan(extended, parentSpanId)
-    : innerEngine(extended, depth, parentSpanId)
+    : innerEngine(extended, { depth, parentSpanId, context: {} })
 }
 
 /** The engine whose runs are part of a telemetry span: itself if there is none. */
@@ -112,22 +112,17 @@ export function withinSpan(engine: Engine, parentSpanId: string | undefined): En
   return Object.freeze(withoutInside({ ...engineParts(engine), parentSpanId }))
 }
 
-/** The engine of an agent: its runs are part of a telemetry span, and that deep inside of other agents. */
-export function innerEngine(
-  engine: Engine,
-  depth: number,
-  parentSpanId: string | undefined,
-): Engine {
-  return Object.freeze(withoutInside({ ...engineParts(engine), depth, parentSpanId }))
+/** Where a run takes place that is part of another one. */
+interface Place extends Pick<EngineParts, 'depth' | 'parentSpanId'> {
+  /** What the context of the engine lacks. */
+  readonly context: EngineContext
 }
 
-/**
- * The engine that goes on with a run of another one: it has that one's place in the trace and among agents, and what its own context lacks.
- */
-export function engineInPlaceOf(first: EngineParts, engine: EngineParts): EngineParts {
-  const { depth, parentSpanId } = first
-  const context = { ...first.context, ...engine.context }
-  return Object.freeze(withoutInside({ ...engine, context, depth, parentSpanId }))
+/** The engine of a run that is part of another one: of an agent inside a call, or of one that was handed the conversation. */
+export function innerEngine(engine: Engine, { depth, parentSpanId, context }: Place): EngineParts {
+  const parts = engineParts(engine)
+  const merged = { ...context, ...parts.context }
+  return Object.freeze(withoutInside({ ...parts, depth, parentSpanId, context: merged }))
 }
 
 /** The parts that are also options: all except the brand and the provider, which is the adapter's. */

@@ -214,7 +214,9 @@ export function createRuns(options: RunsOptions): Runs {
   const answersQuestion = async (id: string, { type }: SessionCommand): Promise<boolean> => {
     if (type !== 'send') return false
     const info = await readSession(store, id)
-    return info !== undefined && asks(info.session) && (await store.readInbox(id)).length === 0
+    if (info === undefined || !asks(info.session)) return false
+    // Words that wait already are the answer.
+    return (await store.readInbox(id)).every(({ command }) => command.type !== 'send')
   }
 
   /** A command that cannot be legal is refused before it is stored. While a run is under way, only its form is known to be wrong. */

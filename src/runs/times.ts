@@ -1,28 +1,41 @@
 import type { ChatAdapter } from '../contracts/adapter.ts'
 import type { Engine } from '../contracts/engine.ts'
+import type { Tool } from '../contracts/tool.ts'
 import type { Clock } from '../core/clock.ts'
 import { engineParts } from '../run/context.ts'
 import { extendEngine } from '../run/engine.ts'
 import type { ModelEvent } from '../types/events.ts'
 
-/** An engine whose answers have the time at which they were complete, in `metadata.at`. */
+/** An engine whose answers have the time at which they were complete, in `metadata.at`, and so have those of the engines that it hands over to. */
 export function timedEngine(engine: Engine, clock: Clock): Engine {
-  const { adapter } = engineParts(engine)
+  const { adapter, tools } = engineParts(engine)
   if (adapter === undefined) return engine
   const known = timed.get(engine)
   if (known?.clock === clock) return known.engine
-  const own = extendEngine(engine, { adapter: timedAdapter(adapter, clock) })
+  const own = extendEngine(engine, {
+    adapter: timedAdapter(adapter, clock),
+    tools: tools.flatMap((tool) => timedHandoff(tool, clock)),
+  })
   timed.set(engine, { clock, engine: own })
   return own
+}
+
+/** A tool that hands over, to an engine with times. */
+function timedHandoff(tool: Tool, clock: Clock): readonly Tool[] {
+  const { handoff } = tool
+  if (handoff === undefined) return []
+  return [{ ...tool, handoff: { engine: () => timedEngine(handoff.engine(), clock) } }]
 }
 
 /** The engines that were made before. Most runs of a process have the same. */
 const timed = /* @__PURE__ */ new WeakMap<Engine, { clock: Clock; engine: Engine }>()
 
 function timedAdapter(adapter: ChatAdapter, clock: Clock): ChatAdapter {
-  const { provider, model, needsModel, key, server } = adapter
+  const { provider, providers, identity, model, needsModel, key, server } = adapter
   return {
     provider,
+    providers,
+    identity,
     model,
     server,
     ...(needsModel === undefined ? {} : { needsModel }),

@@ -3,7 +3,7 @@ import type { Approval, CallOptions } from '../contracts/options.ts'
 import type { Tool } from '../contracts/tool.ts'
 import type { Clock } from '../core/clock.ts'
 import { StreamError } from '../errors/errors.ts'
-import { engineParts } from '../run/context.ts'
+import { engineParts, mergeByName } from '../run/context.ts'
 import { createEngine, extendEngine } from '../run/engine.ts'
 import { describe, refusal } from '../schema/checks.ts'
 import {
@@ -125,7 +125,7 @@ export interface CrashScenario {
   readonly scripts?: readonly ScriptInput[] | undefined
   /** Makes an engine whose model continues after this number of completed calls, as a real model would after a restart. */
   readonly engine?: ((completedCalls: number) => Engine) | undefined
-  /** The tools. The runs of their handlers are counted. */
+  /** The tools, added to those of the `engine`. The runs of all their handlers are counted. */
   readonly tools?: readonly Tool[] | undefined
   /** A text is one user message. */
   readonly messages: MessagesInput
@@ -285,9 +285,17 @@ function startLife(
   completedBefore: number,
   ran: (tool: Tool, run: string) => void,
 ): Life {
-  const tools = (scenario.tools ?? []).map((tool) => counted(tool, ran, new Map()))
   const { scripts, engine } = scenario
-  if (engine !== undefined) return realLife(engine(completedBefore), tools, completedBefore)
+  const countedTools = (tools: readonly Tool[]): readonly Tool[] => {
+    const places = new Map<string | undefined, string>()
+    return tools.map((tool) => counted(tool, ran, places))
+  }
+  if (engine !== undefined) {
+    const made = engine(completedBefore)
+    const all = mergeByName(engineParts(made).tools, scenario.tools ?? [])
+    return realLife(made, countedTools(all), completedBefore)
+  }
+  const tools = countedTools(scenario.tools ?? [])
   if (scripts === undefined) {
     throw refusal('invalid_options', 'scripts', 'is missing; pass scripts or engine')
   }

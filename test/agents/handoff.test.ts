@@ -69,8 +69,6 @@ const refund = (ran: string[], extra: Partial<Tool> = {}): Tool => ({
 
 interface Desk {
   readonly triage: Engine
-  /** The tools of triage. */
-  readonly tools: readonly Tool[]
   readonly billing: Engine
   readonly ran: string[]
 }
@@ -104,7 +102,7 @@ function desk(
     ...options.triage,
     tools,
   })
-  return { triage, tools, billing, ran }
+  return { triage, billing, ran }
 }
 
 const said = ({ thread }: ChatResult): readonly string[] =>
@@ -302,6 +300,16 @@ test('the context of the first engine is there, below that of the other one, the
   const session = Session.create({ messages: 'Money', context: { tenant: 'a' } })
   await Session.start(triage, session, { context: { user: 'ada' } })
   expect(contexts).toEqual([{ by: 'billing', shared: 1, tenant: 'a', user: 'ada' }])
+  // The same inside an agent, where that of the outer run is below both.
+  const outer = createEngine({
+    adapter: fake({
+      scripts: [calls(['a', 'desk', { prompt: 'Money' }]), ['Over.']],
+    }),
+    tools: [agentTool({ name: 'desk', description: 'A desk.', engine: triage })],
+    context: { by: 'outer', office: 2 },
+  })
+  await chat(outer, 'Help', { context: { user: 'eve' } })
+  expect(contexts[1]).toEqual({ by: 'billing', shared: 1, office: 2, user: 'eve' })
 })
 
 test('the key of the call does not go to another provider', async () => {
@@ -365,14 +373,13 @@ test('an agent inside a call may hand over to another engine', async () => {
 })
 
 test('a handoff survives a crash at every event, and no tool of either engine runs twice', async () => {
-  const { triage, tools } = desk(
+  const { triage } = desk(
     { Money: [calls(['r', 'refund'], ['h', 'to_billing'])] },
     { Money: [[], calls(['s', 'refund']), calls(['b', 'to_triage'])] },
     { triage: { tools: [refund([], { needsApproval: true })] } },
   )
   const report = await crashAtEveryEvent({
     engine: () => triage,
-    tools,
     messages: 'Money',
     onSuspend: () => ({ approvals: { r: true } }),
     endsIn: 'completed',
@@ -390,8 +397,11 @@ test('runs hand over, and another process goes on with the other engine', async 
   await runs.close()
   const elsewhere = createRuns({ engine: triage, store })
   await elsewhere.send('s1', 'More')
-  const { result } = await elsewhere.wait('s1')
-  expect(result?.outputText).toBe('billing says done')
+  const { result, session } = await elsewhere.wait('s1')
+  expect(result.outputText).toBe('billing says done')
+  // All answers have their time.
+  const answers = session.thread.messages.filter(({ role }) => role === 'assistant')
+  expect(answers.map(({ metadata }) => typeof metadata?.['at'])).toEqual(Array(3).fill('number'))
   await elsewhere.close()
 })
 

@@ -145,6 +145,29 @@ describe('a message', () => {
     },
   )
 
+  test('that answers a question is taken when a decision waits before it', async () => {
+    const engine = scriptedEngine(
+      (_text, results) =>
+        results === 0
+          ? [
+              ['tool_call', { id: 'c1', name: 'seat', arguments: {} }],
+              ['tool_call', { id: 'c2', name: 'refund', arguments: { euros: 3 } }],
+            ]
+          : [['text', `Done after ${results}`]],
+      { tools: toolsOf([]) },
+    )
+    const { runs, store } = bench(engine)
+    await runs.send('ada', 'A seat and my money')
+    await runs.wait('ada')
+    // A process that runs nothing: what it is given waits for the other one.
+    await using web = createRuns({ engine, store, execute: false })
+    await web.approve('ada', 'c2')
+    await web.send('ada', '14C')
+    await expect(web.send('ada', 'and more')).rejects.toMatchObject({ reason: 'busy' })
+    await runs.recover()
+    expect((await runs.wait('ada')).result.outputText).toBe('Done after 2')
+  })
+
   test('while a run is under way is refused, waits its turn, or stops the run', async () => {
     const engine = scriptedEngine((text) => [
       ['text', 'slow '],
