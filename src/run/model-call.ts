@@ -217,6 +217,7 @@ async function start(run: Run): Promise<Step> {
   run.trace = trace
   const report = reportRetry(trace)
   const failed: FailedAttempt[] = []
+  const failures: unknown[] = []
   try {
     followSignal(run)
     const found = trace.run(call.findKey)
@@ -230,6 +231,7 @@ async function start(run: Run): Promise<Step> {
           onRetry: (error, attempt, delayMs) => {
             report(error, attempt, delayMs)
             failed.push(failedAttempt(error, delayMs))
+            failures.push(error)
           },
         }),
       () => firstBatch(run, apiKey),
@@ -239,10 +241,19 @@ async function start(run: Run): Promise<Step> {
   } catch (error) {
     run.phase = 'ended'
     run.unlink?.()
+    addCauses(error, failures)
     trace.error(error)
     if (run.attempt !== undefined) await cutAttempt(run.attempt)
     throw error
   }
+}
+
+/** The attempts before the last one are the causes of its error. */
+function addCauses(error: unknown, failures: readonly unknown[]): void {
+  const before = failures.filter((failure) => failure !== error).filter(isAllmError)
+  if (before.length === 0 || !isAllmError(error)) return
+  const causes = before.flatMap((failure) => failure.causes.concat(failure))
+  Object.assign(error, { causes: [...causes, ...error.causes] })
 }
 
 function failedAttempt(error: unknown, waitedMs: number): FailedAttempt {

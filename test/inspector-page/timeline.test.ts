@@ -111,6 +111,31 @@ describe('bars', () => {
     ])
   })
 
+  test('a call that failed before it said anything was waited for, with its attempts', () => {
+    const cause = { kind: 'adapter', reason: 'rate_limited', message: 'slow down' } as const
+    const error = {
+      kind: 'adapter',
+      reason: 'provider_unavailable',
+      message: 'no',
+      provider: 'fake',
+      causes: [cause, cause],
+    } as const
+    const log = logOf([0, send('hi')], [2900, { type: 'error', error }])
+    const timeline = timelineOf(log)
+    expect(drawn(timeline)).toEqual([['model', 'fake', 0, 1, 'failed']])
+    expect(timeline.bars[0]?.call).toMatchObject({
+      error,
+      retries: [{ reason: 'rate_limited' }, { reason: 'rate_limited' }],
+    })
+    // The time is that of the model, and not a pause.
+    expect(timeline.points[0]).toMatchObject({ entry: 0, isBusy: true })
+    // What failed for another reason than the model is only marked.
+    const other = { kind: 'validation', reason: 'invalid_options', message: 'no' } as const
+    const refused = timelineOf(logOf([0, send('hi')], [1, { type: 'error', error: other }]))
+    expect(drawn(refused)).toEqual([])
+    expect(refused.marks.map(({ type }) => type)).toEqual(['person', 'error'])
+  })
+
   test('an error ends what is under way, and a stop is not a failure', () => {
     const failing = (reason: string): Timeline =>
       timelineOf(

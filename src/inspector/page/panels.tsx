@@ -9,7 +9,7 @@ import { cost, count, duration, prettyJson } from './format.ts'
 import { describe } from './hooks.ts'
 import { JsonView } from './json-view.tsx'
 import { CopyButton, Tabs, Text } from './parts.tsx'
-import type { CallFacts, Timeline, TimelineBar } from './timeline.ts'
+import { retriesInWords, type CallFacts, type Timeline, type TimelineBar } from './timeline.ts'
 import { errorChain } from './transcript.ts'
 
 const wireWords: Readonly<Record<RenderedRequest['wire'], string>> = {
@@ -223,13 +223,7 @@ export function UsagePanel({
       {tries.map(({ bar, call }) => (
         <p key={bar.entry} class="warning">
           {call.retries.length === 1 ? 'One attempt' : `${call.retries.length} attempts`} failed
-          before call {bar.label}:{' '}
-          {call.retries
-            .map(
-              ({ reason, waitMs }) =>
-                `${reason}${waitMs === undefined ? '' : `, waited ${duration(waitMs)}`}`,
-            )
-            .join('; ')}
+          before call {bar.label}: {retriesInWords(call.retries)}
         </p>
       ))}
       {warned.map(({ warning }, index) => (

@@ -8,6 +8,7 @@ import { ForkDialog } from './fork-view.tsx'
 import { age, cost, tokens } from './format.ts'
 import { start, useAction, useChanges, useKeys, useMedia, useVisibleInterval } from './hooks.ts'
 import { firstLine } from './hostile.ts'
+import { eventsOf, innerRunsOf } from './inner.ts'
 import { RawPanel, RequestsPanel, UsagePanel } from './panels.tsx'
 import { CopyButton, Dialog, Failure, StatusBadge, Tabs, Text, type TabItem } from './parts.tsx'
 import { routeFragment, type Route } from './route.ts'
@@ -46,6 +47,7 @@ export function RunView({
   const [fork, setFork] = useState<{ readonly message: number | undefined } | undefined>(undefined)
   const [test, setTest] = useState<SavedTest | undefined>(undefined)
   const saving = useAction()
+  const inner = useMemo(() => innerRunsOf(eventsOf(model.entries, at + 1)), [model, at])
 
   const tabs: readonly TabItem[] = [
     ...(isNarrow ? [{ id: 'transcript', label: 'Conversation' }] : []),
@@ -117,6 +119,7 @@ export function RunView({
         <TranscriptView
           session={session}
           instructions={detail.instructions}
+          inner={inner}
           onFork={canChange ? (message) => setFork({ message }) : undefined}
         />
       </Scrolled>

@@ -4,7 +4,7 @@ import type { LogEntry } from '../../stores/run-store.ts'
 import { axisOf, type Axis } from './axis.ts'
 import { duration } from './format.ts'
 import { firstLine } from './hostile.ts'
-import type { Timeline, TimelineBar, TimelineMark } from './timeline.ts'
+import { retriesInWords, type Timeline, type TimelineBar, type TimelineMark } from './timeline.ts'
 
 /** The room that a piece needs to be told from its neighbours, in pixels. */
 const pieceWidth = 9
@@ -111,6 +111,9 @@ export function TimelineView({
                     span={{ from, to }}
                     ms={msOf(bar, entries)}
                     first={bar.first === undefined ? undefined : placeOf(bar.first)}
+                    firstMs={
+                      bar.first === undefined ? undefined : msBetween(bar, bar.first, entries)
+                    }
                     isSelected={!isAtEnd && at >= bar.from && at <= (bar.to ?? Infinity)}
                     onSelect={onSelect}
                   />
@@ -180,6 +183,7 @@ function Bar({
   span: { from, to },
   ms,
   first,
+  firstMs,
   isSelected,
   onSelect,
 }: {
@@ -187,13 +191,17 @@ function Bar({
   span: { readonly from: number; readonly to: number }
   ms: number
   first: number | undefined
+  /** The time to the first part of the answer. */
+  firstMs: number | undefined
   isSelected: boolean
   onSelect: (index: number) => void
 }): JSX.Element {
   const width = to - from
   const lead = first === undefined || width <= 0 ? undefined : (first - from) / width
   const state = bar.state === 'done' ? '' : `, ${bar.state}`
-  const name = `${kindWords[bar.kind]} ${firstLine(bar.label, 60)}, ${duration(ms)}${state}`
+  const lag = firstMs === undefined ? '' : `, first token after ${duration(firstMs)}`
+  const tries = bar.retries === undefined ? '' : ` (${retriesInWords(bar.retries)})`
+  const name = `${kindWords[bar.kind]} ${firstLine(bar.label, 60)}, ${duration(ms)}${tries}${lag}${state}`
   return (
     <button
       type="button"
@@ -265,8 +273,12 @@ function spanOf(
 }
 
 function msOf(bar: TimelineBar, entries: readonly LogEntry[]): number {
-  const start = entries[bar.from]?.at ?? 0
-  return (entries[bar.to ?? entries.length - 1]?.at ?? start) - start
+  return msBetween(bar, bar.to ?? entries.length - 1, entries)
+}
+
+function msBetween({ from }: TimelineBar, to: number, entries: readonly LogEntry[]): number {
+  const start = entries[from]?.at ?? 0
+  return (entries[to]?.at ?? start) - start
 }
 
 function percent(share: number): string {

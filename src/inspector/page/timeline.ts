@@ -5,6 +5,7 @@ import { isBoundary, isStreamEvent, type StreamEvent } from '../../types/events.
 import { isObject } from '../../types/guards.ts'
 import type { Usage } from '../../types/response.ts'
 import type { Warning } from '../../types/warning.ts'
+import { duration } from './format.ts'
 
 /** A run over time: what went on, where it was saved, and what happened to it. Places are indexes into the log. */
 export interface Timeline {
@@ -43,6 +44,8 @@ export interface TimelineBar {
   readonly call?: CallFacts
   /** What is waited for. */
   readonly wait?: WaitKind
+  /** The attempts that a bar of kind `retry` stands for. */
+  readonly retries?: readonly RetryFacts[]
 }
 
 /** What people can be waited for. */
@@ -186,14 +189,11 @@ export function timelineBuilder(): TimelineBuilder {
     const from = level.since ?? entry
     if (retries.length > 0) {
       const label = retries.length === 1 ? '1 retry' : `${retries.length} retries`
-      close(open(lane, { kind: 'retry', label, from, entry }), entry, 'failed')
+      const bar = open(lane, { kind: 'retry', label, from, entry })
+      bar.retries = retries
+      close(bar, entry, 'failed')
     }
-    // The model is waited for from there on, although it has not said anything.
-    for (let at = points.length - 1; retries.length === 0 && at >= 0; at--) {
-      const waiting = points[at]
-      if (waiting === undefined || waiting.entry < from) break
-      points[at] = { ...waiting, isBusy: true }
-    }
+    if (retries.length === 0) workSince(from)
     const label = event.model ?? event.provider
     const bar = open(lane, {
       kind: 'model',
@@ -210,6 +210,32 @@ export function timelineBuilder(): TimelineBuilder {
       ...(event.usage !== undefined && { usage: event.usage }),
     }
     level.model = bar
+  }
+
+  /** A call that failed, or was stopped, before it said anything: the model was waited for all the time. */
+  const startUnanswered = (level: Level, error: ErrorData, entry: number): void => {
+    const { since } = level
+    const isModels = error.kind === 'adapter' || error.kind === 'stream'
+    if (since === undefined || !isModels || level.tools.size > 0) return
+    workSince(since)
+    const label = error.provider ?? 'model'
+    const bar = open(modelLane(level), { kind: 'model', label, from: since, entry })
+    bar.call = {
+      provider: label,
+      requestId: error.requestId ?? '',
+      warnings: [],
+      retries: (error.causes ?? []).map(({ reason }) => ({ reason })),
+    }
+    level.model = bar
+  }
+
+  /** The model is waited for from there on, although it has not said anything. */
+  const workSince = (from: number): void => {
+    for (let at = points.length - 1; at >= 0; at--) {
+      const waiting = points[at]
+      if (waiting === undefined || waiting.entry < from) break
+      points[at] = { ...waiting, isBusy: true }
+    }
   }
 
   const endMessage = (
@@ -353,6 +379,7 @@ export function timelineBuilder(): TimelineBuilder {
       case 'error': {
         const { error } = event
         const isStop = isCancellation(error)
+        if (level.model === undefined) startUnanswered(level, error, entry)
         endMessage(level, entry, isStop ? 'interrupted' : 'failed', { error })
         for (const id of level.tools.keys()) endTool(level, id, entry, 'interrupted')
         mark(modelLane(level), isStop ? 'stopped' : 'error', entry, error.message)
@@ -512,6 +539,15 @@ function retriesOf(event: Readonly<Record<string, unknown>>): readonly RetryFact
   }
   if (!Array.isArray(retries)) return []
   return retries.slice(0, 100).filter(isObject).map(retryOf)
+}
+
+/** The attempts in words: why each failed, and how long was waited after it. */
+export function retriesInWords(retries: readonly RetryFacts[]): string {
+  return retries
+    .map(({ reason, waitMs }) =>
+      waitMs === undefined ? reason : `${reason}, waited ${duration(waitMs)}`,
+    )
+    .join('; ')
 }
 
 function retryOf(retry: Readonly<Record<string, unknown>>): RetryFacts {

@@ -78,12 +78,15 @@ function resultOf(messages: readonly Message[], answer: number, id: string): num
 }
 
 function callItem(session: Session, call: ToolCall, resultIndex: number): CallItem {
-  const result = session.thread.messages[resultIndex]
+  const stored = session.thread.messages[resultIndex]
+  const state = callState(session, call, stored)
+  // While a call is under way the thread has a stand-in, so that it can be sent at any moment.
+  const result = state === 'running' || state === 'not_started' ? undefined : stored
   const approved = result?.metadata?.['approvedArguments']
   const isAsked = session.pendingToolCallId === call.id
   return {
     call,
-    state: callState(session, call, result),
+    state,
     marks: result === undefined ? [] : resultMarks(result),
     ...(result !== undefined && { result, resultIndex }),
     ...(isObject(approved) && { approvedArguments: approved }),
