@@ -59,6 +59,7 @@ export function modelCall(
     phase: 'new',
     stop: new AbortController(),
     attempt: undefined,
+    openedAt: 0,
     opening: undefined,
     unlink: undefined,
     trace: unobserved,
@@ -175,6 +176,8 @@ interface Run {
   /** Aborted when the call is stopped between two attempts; each attempt has a controller of its own. */
   readonly stop: AbortController
   attempt: Attempt | undefined
+  /** When the attempt started. */
+  openedAt: number
   /** The first batch, while it is waited for. */
   opening: Promise<Step> | undefined
   /** Removes the listener on the caller's signal. */
@@ -230,7 +233,7 @@ async function start(run: Run): Promise<Step> {
           attemptsBefore: run.attemptsBefore,
           onRetry: (error, attempt, delayMs) => {
             report(error, attempt, delayMs)
-            failed.push(failedAttempt(error, delayMs))
+            failed.push(failedAttempt(error, call.clock.now() - run.openedAt, delayMs))
             failures.push(error)
           },
         }),
@@ -256,9 +259,9 @@ function addCauses(error: unknown, failures: readonly unknown[]): void {
   Object.assign(error, { causes: [...causes, ...error.causes] })
 }
 
-function failedAttempt(error: unknown, waitedMs: number): FailedAttempt {
+function failedAttempt(error: unknown, tookMs: number, waitedMs: number): FailedAttempt {
   const { reason, status } = isAllmError(error) ? error.toJSON() : unknownFailure
-  return defined<FailedAttempt>({ reason, status, waitedMs })
+  return defined<FailedAttempt>({ reason, status, tookMs, waitedMs })
 }
 
 const unknownFailure: { readonly reason: string; readonly status?: number } = { reason: 'unknown' }
@@ -276,7 +279,7 @@ function withRetries(batch: ModelBatch, retries: readonly FailedAttempt[]): Mode
  */
 async function firstBatch(run: Run, apiKey: string | undefined): Promise<ModelBatch> {
   const { call, trace } = run
-  const openedAt = call.clock.now()
+  run.openedAt = call.clock.now()
   const attempt = openAttempt(call, apiKey, trace)
   run.attempt = attempt
   try {
@@ -290,7 +293,7 @@ async function firstBatch(run: Run, apiKey: string | undefined): Promise<ModelBa
         continue
       }
       if (first.type === 'error') throw errorFromJSON(first.error)
-      run.timeToFirstChunkMs = call.clock.now() - openedAt
+      run.timeToFirstChunkMs = call.clock.now() - run.openedAt
       return settled
     }
   } catch (error) {

@@ -6,6 +6,7 @@ import { isObject } from '../../types/guards.ts'
 import type { Usage } from '../../types/response.ts'
 import type { Warning } from '../../types/warning.ts'
 import { duration } from './format.ts'
+import { firstLine } from './hostile.ts'
 
 /** A run over time: what went on, where it was saved, and what happened to it. Places are indexes into the log. */
 export interface Timeline {
@@ -38,6 +39,8 @@ export interface TimelineBar {
   readonly to?: number
   /** The entry with the first part of an answer. */
   readonly first?: number
+  /** The entry that the first of several attempts began with. The answer then tells nothing of itself until its first part is there. */
+  readonly asked?: number
   /** The entry that tells most about it. */
   readonly entry: number
   readonly state: 'running' | 'done' | 'failed' | 'interrupted' | 'denied' | 'crashed'
@@ -67,6 +70,7 @@ export interface CallFacts {
 /** An attempt that failed before the first event. */
 export interface RetryFacts {
   readonly reason: string
+  readonly tookMs?: number
   readonly waitMs?: number
 }
 
@@ -201,6 +205,7 @@ export function timelineBuilder(): TimelineBuilder {
       from: retries.length > 0 ? entry : from,
       entry,
     })
+    if (retries.length > 0) bar.asked = from
     bar.call = {
       provider: event.provider,
       requestId: event.requestId,
@@ -541,11 +546,58 @@ function retriesOf(event: Readonly<Record<string, unknown>>): readonly RetryFact
   return retries.slice(0, 100).filter(isObject).map(retryOf)
 }
 
+/** How long something took. That of an answer begins with the attempt that answered, as far as it is known. */
+export function barMs(bar: TimelineBar, entries: readonly LogEntry[]): number {
+  const end = entries[bar.to ?? entries.length - 1]?.at ?? 0
+  if (bar.retries !== undefined) return retriesMs(bar.retries) ?? end - atOf(entries, bar.from)
+  return Math.max(0, end - startOf(bar, entries))
+}
+
+/** The time from the start of the attempt that answered to the first part of the answer. */
+export function firstTokenMs(bar: TimelineBar, entries: readonly LogEntry[]): number | undefined {
+  const { first, asked, call } = bar
+  if (first === undefined) return undefined
+  if (asked !== undefined && retriesMs(call?.retries ?? []) === undefined) return undefined
+  return Math.max(0, atOf(entries, first) - startOf(bar, entries))
+}
+
+/** How much of the time before an answer its failed attempts took: from 0 to 1. */
+export function retriesShare(
+  { from, to }: { readonly from: number; readonly to: number },
+  retries: readonly RetryFacts[],
+  entries: readonly LogEntry[],
+): number {
+  const whole = atOf(entries, to) - atOf(entries, from)
+  const ms = retriesMs(retries)
+  return ms === undefined || whole <= 0 ? 1 : Math.min(1, ms / whole)
+}
+
+/** When something began. */
+function startOf({ from, asked, call }: TimelineBar, entries: readonly LogEntry[]): number {
+  const ms = asked === undefined ? undefined : retriesMs(call?.retries ?? [])
+  return asked === undefined || ms === undefined ? atOf(entries, from) : atOf(entries, asked) + ms
+}
+
+function retriesMs(retries: readonly RetryFacts[]): number | undefined {
+  let sum = 0
+  for (const { tookMs, waitMs } of retries) {
+    if (tookMs === undefined || waitMs === undefined) return undefined
+    sum += tookMs + waitMs
+  }
+  return sum
+}
+
+function atOf(entries: readonly LogEntry[], index: number): number {
+  return entries[index]?.at ?? 0
+}
+
 /** The attempts in words: why each failed, and how long was waited after it. */
 export function retriesInWords(retries: readonly RetryFacts[]): string {
   return retries
     .map(({ reason, waitMs }) =>
-      waitMs === undefined ? reason : `${reason}, waited ${duration(waitMs)}`,
+      waitMs === undefined
+        ? firstLine(reason, 60)
+        : `${firstLine(reason, 60)}, waited ${duration(waitMs)}`,
     )
     .join('; ')
 }
@@ -553,8 +605,13 @@ export function retriesInWords(retries: readonly RetryFacts[]): string {
 function retryOf(retry: Readonly<Record<string, unknown>>): RetryFacts {
   const error = isObject(retry['error']) ? retry['error'] : retry
   const waitMs = retry['waitedMs']
+  const tookMs = retry['tookMs']
   const reason = typeof error['reason'] === 'string' ? error['reason'] : 'unknown'
-  return { reason, ...(typeof waitMs === 'number' && { waitMs }) }
+  return {
+    reason,
+    ...(typeof tookMs === 'number' && { tookMs }),
+    ...(typeof waitMs === 'number' && { waitMs }),
+  }
 }
 
 /** What the progress of a tool is about, if it is that of a run inside of it. */

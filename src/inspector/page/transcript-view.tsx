@@ -77,14 +77,14 @@ export function TranscriptView({
           {errorChain(session.error).map((error, index) => (
             <p key={index} class="text">
               {index > 0 && <span class="quiet-text">before it: </span>}
-              <code>{error.reason}</code> <Text text={error.message} />
+              <code>{firstLine(error.reason, 60)}</code> <Text text={error.message} />
             </p>
           ))}
         </article>
       )}
       {session.status === 'halted' && (
         <p class="halted">
-          <span aria-hidden="true">■</span> stopped: {session.haltedReason}
+          <span aria-hidden="true">■</span> stopped: {firstLine(session.haltedReason ?? '', 120)}
         </p>
       )}
     </div>
@@ -165,7 +165,7 @@ function PartView({ part }: { part: Part }): JSX.Element {
     case 'provider_item':
       return (
         <details>
-          <summary>an item of {part.provider}</summary>
+          <summary>an item of {firstLine(part.provider, 60)}</summary>
           <JsonView value={part.item} />
         </details>
       )
@@ -184,7 +184,7 @@ function CallView({
   const { call, result, resultIndex, state, marks, approvedArguments, question } = item
   const { label, sign, tone } = callWords[state]
   return (
-    <section class={`call ${state}`} aria-label={`call of ${call.name}`}>
+    <section class={`call ${state}`} aria-label={`call of ${firstLine(call.name, 60)}`}>
       <header>
         <code class="tool-name">
           <Text text={call.name} length={100} />
@@ -202,7 +202,8 @@ function CallView({
           resultIndex !== undefined &&
           (state === 'done' || state === 'failed') && (
             <button type="button" class="quiet small" onClick={() => onFork(resultIndex)}>
-              Edit<span class="unseen-text"> the result of {call.name}</span> and fork
+              Edit<span class="unseen-text"> the result of {firstLine(call.name, 60)}</span> and
+              fork
             </button>
           )}
       </header>

@@ -144,10 +144,7 @@ function messageMarks({ role, metadata = {} }: Message): readonly Mark[] {
 
 function resultMarks({ metadata = {} }: Message): readonly Mark[] {
   const marks: Mark[] = []
-  const { denied, reason, answeredByUser, approvedArguments, pending, reported } = metadata
-  if (denied !== undefined && typeof reason === 'string' && reason !== '') {
-    marks.push({ label: `because: ${reason}`, tone: 'person' })
-  }
+  const { reason, answeredByUser, approvedArguments, pending, reported } = metadata
   const isInterrupted = metadata['interrupted'] === true
   if (isInterrupted && typeof reason === 'string' && reason !== 'interrupted') {
     marks.push({ label: `because: ${reason}`, tone: 'error' })
