@@ -16,6 +16,7 @@ import {
   StreamError,
   timedOutCall,
   type AllmError,
+  type AnyAllmError,
 } from '../errors/errors.ts'
 import { thrownText } from '../errors/to-json-value.ts'
 import { eventGate, type EventGate } from '../make/gate.ts'
@@ -219,8 +220,7 @@ async function start(run: Run): Promise<Step> {
   const trace = span('stream', call, call.trace.parent, () => callFacts(call))
   run.trace = trace
   const report = reportRetry(trace)
-  const failed: FailedAttempt[] = []
-  const failures: unknown[] = []
+  const failed: Failed[] = []
   try {
     followSignal(run)
     const found = trace.run(call.findKey)
@@ -231,10 +231,10 @@ async function start(run: Run): Promise<Step> {
           clock: call.clock,
           signal: run.stop.signal,
           attemptsBefore: run.attemptsBefore,
-          onRetry: (error, attempt, delayMs) => {
-            report(error, attempt, delayMs)
-            failed.push(failedAttempt(error, call.clock.now() - run.openedAt, delayMs))
-            failures.push(error)
+          onRetry: (error, attempt, waitedMs) => {
+            report(error, attempt, waitedMs)
+            const tookMs = call.clock.now() - run.openedAt
+            if (isAllmError(error)) failed.push({ error, tookMs, waitedMs })
           },
         }),
       () => firstBatch(run, apiKey),
@@ -244,31 +244,32 @@ async function start(run: Run): Promise<Step> {
   } catch (error) {
     run.phase = 'ended'
     run.unlink?.()
-    addCauses(error, failures)
+    addCauses(error, failed)
     trace.error(error)
     if (run.attempt !== undefined) await cutAttempt(run.attempt)
     throw error
   }
 }
 
+/** An attempt that is followed by another one. */
+interface Failed extends Pick<FailedAttempt, 'tookMs' | 'waitedMs'> {
+  readonly error: AnyAllmError
+}
+
 /** The attempts before the last one are the causes of its error. */
-function addCauses(error: unknown, failures: readonly unknown[]): void {
-  const before = failures.filter((failure) => failure !== error).filter(isAllmError)
-  if (before.length === 0 || !isAllmError(error)) return
-  const causes = before.flatMap((failure) => failure.causes.concat(failure))
-  Object.assign(error, { causes: [...causes, ...error.causes] })
+function addCauses(last: unknown, failed: readonly Failed[]): void {
+  if (failed.length === 0 || !isAllmError(last)) return
+  const before = failed.flatMap(({ error }) => (error === last ? [] : error.causes.concat(error)))
+  Object.assign(last, { causes: before.concat(last.causes) })
 }
-
-function failedAttempt(error: unknown, tookMs: number, waitedMs: number): FailedAttempt {
-  const { reason, status } = isAllmError(error) ? error.toJSON() : unknownFailure
-  return defined<FailedAttempt>({ reason, status, tookMs, waitedMs })
-}
-
-const unknownFailure: { readonly reason: string; readonly status?: number } = { reason: 'unknown' }
 
 /** The first batch of an answer, with the attempts before it. */
-function withRetries(batch: ModelBatch, retries: readonly FailedAttempt[]): ModelBatch {
-  if (retries.length === 0) return batch
+function withRetries(batch: ModelBatch, failed: readonly Failed[]): ModelBatch {
+  if (failed.length === 0) return batch
+  const retries = failed.map(({ error, ...times }) => {
+    const { reason, status } = error.toJSON()
+    return defined<FailedAttempt>({ reason, status, ...times })
+  })
   return batch.map((event) => (event.type === 'message_started' ? { ...event, retries } : event))
 }
 

@@ -33,11 +33,11 @@ console.log(await chat(engine, [user('hi')]))
 
 /** The current sizes of the programs and a small reserve. A feature that needs more raises its budget here, where a review sees it. */
 const budgets = {
-  openai: 51_600,
+  openai: 51_700,
   openaiChat: 47_800,
-  openaiResponses: 48_200,
+  openaiResponses: 48_300,
   three: 67_800,
-  loop: 65_400,
+  loop: 65_500,
 }
 
 /** The folders that a program which only streams text does not use. */
