@@ -2,7 +2,12 @@ import { spawn } from 'node:child_process'
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { inspector, pricesCheck, type Inspector } from '../inspector/inspector.ts'
+import {
+  makeInspector,
+  pricesCheck,
+  type Inspector,
+  type InspectorOptions,
+} from '../inspector/inspector.ts'
 import type { Price } from '../make/cost.ts'
 import { toNodeHandler } from '../runs/node-handler.ts'
 import { brief } from '../schema/checks.ts'
@@ -63,9 +68,9 @@ async function run(call: CommandCall): Promise<number> {
   const engine = await readEngine(call.text('engine'))
   const readOnly = call.flag('read-only')
   const inspected = await openInspected(call, engine)
-  const { runs, name, testFolder } = inspected
+  const { runs, name, testFolder, unattended } = inspected
   const token = randomBytes(32).toString('base64url')
-  const handle = inspector(runs, {
+  const inspectorOptions: InspectorOptions = {
     authorize: (request) => authorize(request, token),
     name,
     readOnly,
@@ -73,7 +78,8 @@ async function run(call: CommandCall): Promise<number> {
     prices,
     testFolder,
     onError: (error) => say(io.stderr, `allm: ${describeError(error, io.env)}\n`),
-  })
+  }
+  const handle = makeInspector(runs, inspectorOptions, { unattended })
   try {
     const server = await listening({ port }, () => serve(handle, port))
     const address = `http://127.0.0.1:${portOf(server)}/#token=${token}`

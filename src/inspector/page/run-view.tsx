@@ -103,6 +103,7 @@ export function RunView({
   const isNewest = isAtEnd && !isRunning && detail.lastEventId >= (place.event() ?? 0)
   const session = isNewest ? detail.session : (model.sessionAt(at + 1) ?? detail.session)
   const timeline = model.timeline()
+  const isUnattended = info.unattended === true && detail.item.forkOf === undefined
   const event = place.event()
   const saveTest = (): void => start(saving.run(async () => setTest(await client.saveTest(id))))
   const transcript = (
@@ -128,7 +129,13 @@ export function RunView({
           onFork={canChange ? (message) => setFork({ message }) : undefined}
         />
       </Scrolled>
-      {canChange && isAtEnd && (
+      {canChange && isAtEnd && isUnattended && (
+        <p class="quiet-text unattended">
+          Nobody runs this session: start the inspector with <code>--engine</code>, or fork it to go
+          on.
+        </p>
+      )}
+      {canChange && isAtEnd && !isUnattended && (
         <AnswerView
           id={id}
           session={detail.session}
@@ -172,7 +179,9 @@ export function RunView({
         </>
       )}
       {length === 0 && !isLoading && (
-        <p class="quiet-text no-log">The events of this session are not kept any more.</p>
+        <p class="quiet-text no-log">
+          This session has no events: its log is not kept any more, or it was saved without one.
+        </p>
       )}
       <div class="columns">
         {!isNarrow && transcript}
