@@ -25,7 +25,7 @@ export interface Inspected {
   readonly name: string
   /** Where tests are written, if there is a directory. */
   readonly testFolder?: string
-  /** Nobody runs these sessions: they are a copy of a file, and there is no engine. */
+  /** Nobody runs these sessions: they are a recording, or the copy of a file without an engine. */
   readonly unattended?: boolean
   /** Ends the connection. */
   readonly close: () => Promise<void>
@@ -79,7 +79,7 @@ async function openPath(
   if (isObject(value) && Array.isArray(value['calls'])) {
     const name = basename(path).replace(/(?:\.cassette)?\.json$/, '') || 'recording'
     const runs = await cassetteRuns(await readCassette(path, call.io), name)
-    return { runs, name: path, close: nothing }
+    return { runs, name: path, unattended: true, close: nothing }
   }
   const session = await readSession(path)
   if (session === undefined) throw usageError(`${path} is gone`)

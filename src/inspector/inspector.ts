@@ -87,7 +87,7 @@ export function inspector(runs: Runs, options: InspectorOptions): Inspector {
 export interface InternalOptions {
   /** Where the files of the page are, unless beside the module. */
   readonly pageFolder?: URL | undefined
-  /** Nobody runs these sessions: they are a copy in memory, and there is no engine. */
+  /** Nobody runs these sessions: they are copies in memory. */
   readonly unattended?: boolean | undefined
 }
 
@@ -386,7 +386,7 @@ async function commandable({ info }: Service, place: Place, id: string): Promise
     throw refused(
       409,
       'no_engine',
-      `nobody runs ${id}: start allm inspect with --engine, or fork it to go on`,
+      `nobody runs ${id}: it is a recording, or a file that was opened without --engine. Fork it to go on`,
     )
   }
   const { session } = await readAt(place, id)

@@ -60,6 +60,14 @@ describe('the session at each place of a log', () => {
     const waiting = history.at(asked)
     expect(waiting.status).toBe('awaiting_approval')
     expect(transcriptOf(waiting).at(-1)?.calls).toMatchObject([{ state: 'waiting_approval' }])
+    const stateAfter = (type: string): unknown => {
+      const at = entries.findIndex((entry) => 'event' in entry && entry.event.type === type)
+      return transcriptOf(history.at(at + 1)).at(-1)?.calls[0]
+    }
+    expect(stateAfter('approval_requested')).toMatchObject({ state: 'waiting_approval' })
+    // A stand-in for the result of a call under way is not shown.
+    expect(stateAfter('tool_execution_started')).toMatchObject({ state: 'running' })
+    expect(stateAfter('tool_execution_started')).not.toHaveProperty('result')
     const [, answer] = transcriptOf(history.at(entries.length))
     expect(answer?.calls).toMatchObject([
       {

@@ -130,10 +130,7 @@ export function RunView({
         />
       </Scrolled>
       {canChange && isAtEnd && isUnattended && (
-        <p class="quiet-text unattended">
-          Nobody runs this session: start the inspector with <code>--engine</code>, or fork it to go
-          on.
-        </p>
+        <p class="quiet-text unattended">Nobody runs this session. Fork it to go on.</p>
       )}
       {canChange && isAtEnd && !isUnattended && (
         <AnswerView

@@ -96,7 +96,9 @@ function callItem(session: Session, call: ToolCall, resultIndex: number): CallIt
 
 function callState(session: Session, { id }: ToolCall, result: Message | undefined): CallState {
   const { pendingApprovals, pendingToolCalls, pendingToolCallId, moreQuestions = [], run } = session
-  if (pendingApprovals.some((call) => call.id === id)) return 'waiting_approval'
+  // While other calls of the answer run, what waits is known to the run only.
+  const asked = [...pendingApprovals, ...(run?.requested ?? [])]
+  if (asked.some((call) => call.id === id)) return 'waiting_approval'
   const isAsked = pendingToolCallId === id || moreQuestions.some((one) => one.toolCallId === id)
   if (isAsked) return 'waiting_answer'
   if (pendingToolCalls.some((call) => call.id === id)) return 'waiting_result'
