@@ -14,7 +14,13 @@ import { agentTool, askUser, createEngine, tool, type Engine, type Tool } from '
 import { makeInspector, type InspectorOptions } from '../../src/inspector/inspector.ts'
 import { createRuns, toNodeHandler, type Runs } from '../../src/runs.ts'
 import { fileStore, memoryStore } from '../../src/stores.ts'
-import { fake, virtualClock, type Script, type VirtualClock } from '../../src/testing.ts'
+import {
+  fake,
+  virtualClock,
+  type Script,
+  type ScriptInput,
+  type VirtualClock,
+} from '../../src/testing.ts'
 import { scratch, start } from '../cli/support.ts'
 import { root } from '../support/root.ts'
 import { bundledPage } from './inspector-fake.ts'
@@ -59,7 +65,7 @@ async function listen(
 
 /** Scripts with tools, on a virtual clock, in memory. */
 function played(
-  scripts: readonly Script[],
+  scripts: readonly ScriptInput[],
   tools: (clock: VirtualClock) => readonly Tool[],
 ): {
   readonly runs: Runs
@@ -100,8 +106,8 @@ const call = (id: string, name: string, args = {}): Script[number] => [
 const usage: Script[number] = ['usage', { inputTokens: 1000, outputTokens: 100 }]
 
 /** A trip: an attempt that failed, two tools side by side, an approval, a question, a manual tool, and an answer. */
-const tripScripts: readonly Script[] = [
-  [['preflight_error', 'rate_limited', { status: 429, retryAfterMs: 2000 }]] as Script,
+const tripScripts: readonly ScriptInput[] = [
+  [['preflight_error', 'rate_limited', { status: 429, retryAfterMs: 2000 }]],
   [
     ['start', { model: 'm1', warnings: [{ setting: 'seed', problem: 'is not taken by m1' }] }],
     ['delay', 1200],
@@ -341,7 +347,7 @@ describe.skipIf(!isThere)(`the inspector on real runs in a browser (${where})`, 
         [['preflight_error', 'rate_limited', { status: 429, message: 'slow down' }]],
         [['preflight_error', 'provider_unavailable', { status: 503, message: 'overloaded' }]],
         [['preflight_error', 'provider_unavailable', { status: 500, message: 'it broke' }]],
-      ] as unknown as Script[],
+      ],
       () => [],
     )
     const { runs } = own
@@ -365,6 +371,13 @@ describe.skipIf(!isThere)(`the inspector on real runs in a browser (${where})`, 
     await runs.send('queued', 'Hello')
     const { page } = await open(served.url, '#/s/queued')
     await page.getByText('waits for a worker of the store').waitFor()
+    // A wait that is too long for a process.
+    const scripts = [[['preflight_error', 'rate_limited', { retryAfterMs: 20_000 }]]] as const
+    const engine = createEngine({ adapter: fake({ scripts }), model: 'm1' })
+    await using later = createRuns({ engine, store })
+    await later.send('later', 'Hello')
+    await page.goto(`${served.url}#/s/later`)
+    await page.getByText('attempt 1 failed, the next one is due at').waitFor()
   })
 
   test('a running session is followed, stopped and resumed from the page', async () => {
@@ -694,7 +707,7 @@ describe.skipIf(!isThere)(`the inspector on real runs in a browser (${where})`, 
           call('h2', 'ask', {}),
           usage,
         ],
-        [['stream_error', 'truncated', { message: nasty }]] as unknown as Script,
+        [['stream_error', 'truncated', { message: nasty }]],
       ],
       () => [
         tool({
