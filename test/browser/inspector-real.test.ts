@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 import express from 'express'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Page, Request as PlaywrightRequest } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { agentTool, askUser, createEngine, tool, type Engine, type Tool } from '../../src/index.ts'
 import { makeInspector, type InspectorOptions } from '../../src/inspector/inspector.ts'
@@ -191,7 +191,7 @@ describe.skipIf(!isThere)(`the inspector on real runs in a browser (${where})`, 
     expect(await row('quick').locator('.turns').textContent()).toBe('1 turn')
     expect(await row('quick').locator('.tokens').textContent()).toBe('1k → 100')
     expect(await row('quick').locator('.cost').textContent()).toBe('$0.002')
-    expect(await row('quick').locator('.age').textContent()).toMatch(/now|\d+ s/)
+    expect(await row('quick').locator('.age').textContent()).toMatch(/now|\d+ (?:s|min)/)
     // It comes, runs and ends while the page is open.
     await runs.send('slow', 'Say something slowly')
     await row('slow').locator('.status', { hasText: 'running' }).waitFor()
@@ -566,7 +566,7 @@ describe.skipIf(!isThere)(`the inspector on real runs in a browser (${where})`, 
     expect(problems).toEqual([])
   })
 
-  test('two pages on one run see the same, and the second of two answers changes nothing', async () => {
+  test('two pages on one run see the same, and the second of two answers is refused in words', async () => {
     await using own = played(
       [[call('p1', 'pay', { euros: 5 })], [['text', 'It is paid.']]],
       (clock) => [slow(clock, 'pay', 10, { needsApproval: true })],
@@ -579,12 +579,19 @@ describe.skipIf(!isThere)(`the inspector on real runs in a browser (${where})`, 
     const two = await open(served.url, '#/s/a')
     for (const { page } of [one, two]) await shown(page, 'Approve')
     // The second page is not told, and decides otherwise.
-    await two.page.context().setOffline(true)
+    const isRead = (request: PlaywrightRequest): boolean => request.method() === 'GET'
+    await two.page.route('**/api/**', (route) =>
+      isRead(route.request()) ? route.abort() : route.continue(),
+    )
     await one.page.getByRole('button', { name: 'Approve', exact: true }).click()
     await one.page.getByText('It is paid.').first().waitFor()
-    await two.page.context().setOffline(false)
     await two.page.getByRole('button', { name: 'Deny…' }).click()
     await two.page.getByRole('button', { name: 'Deny pay' }).click()
+    await two.page
+      .getByRole('alert')
+      .filter({ hasText: 'deny is not legal while the session is completed' })
+      .waitFor()
+    await two.page.unroute('**/api/**')
     await two.page.getByText('It is paid.').first().waitFor()
     for (const { page } of [one, two]) await isBadge(page, 'completed')
     expect((await runs.get('a'))?.session.thread.messages.at(-2)?.content).toBe('pay is done')

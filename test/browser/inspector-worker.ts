@@ -35,5 +35,5 @@ const engine = createEngine({
   model: 'm1',
   tools: [copy],
 })
-const runs = createRuns({ engine, store: fileStore(folder), leaseMs: 500, saveEveryMs: 0 })
+const runs = createRuns({ engine, store: fileStore(folder), leaseMs: 3000, saveEveryMs: 0 })
 runs.work({ concurrency: 1, everyMs: 20 })

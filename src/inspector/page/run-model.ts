@@ -164,13 +164,13 @@ export function openRun(client: Client, id: string): RunModel {
         isBusy = false
         if (isAgain) begin()
         // Somebody else may go on with it.
-        else if (!signal.aborted) timer = setTimeout(look, pollMs)
+        else if (!signal.aborted) timer = setTimeout(poll, pollMs)
       })
       .catch(() => undefined)
   }
-  const look = (): void => {
+  const poll = (): void => {
     if (document.visibilityState === 'visible') begin()
-    else timer = setTimeout(look, pollMs)
+    else timer = setTimeout(poll, pollMs)
   }
   begin()
 
