@@ -50,12 +50,13 @@ export function transcriptOf(session: Session): readonly TranscriptItem[] {
   const { messages } = session.thread
   const items: TranscriptItem[] = []
   const used = new Set<number>()
+  const last = messages.findLastIndex(({ role }) => role === 'assistant')
   for (const [index, message] of messages.entries()) {
     if (used.has(index)) continue
     const calls = (message.toolCalls ?? []).map((call) => {
       const resultIndex = resultOf(messages, index, call.id)
       if (resultIndex !== -1) used.add(resultIndex)
-      return callItem(session, call, resultIndex)
+      return callItem(session, call, resultIndex, index === last && isUnderWay(session, message))
     })
     const at = message.metadata?.['at']
     items.push({
@@ -77,9 +78,20 @@ function resultOf(messages: readonly Message[], answer: number, id: string): num
   return -1
 }
 
-function callItem(session: Session, call: ToolCall, resultIndex: number): CallItem {
+/** Whether an answer, or the calls of it, are not at their end. */
+function isUnderWay({ status, run }: Session, { metadata }: Message): boolean {
+  if (status !== 'idle') return false
+  return run?.phase === 'tools' || (run?.phase === 'model' && metadata?.['partial'] === true)
+}
+
+function callItem(
+  session: Session,
+  call: ToolCall,
+  resultIndex: number,
+  isOpen: boolean,
+): CallItem {
   const stored = session.thread.messages[resultIndex]
-  const state = callState(session, call, stored)
+  const state = callState(session, call, stored, isOpen)
   // While a call is under way the thread has a stand-in, so that it can be sent at any moment.
   const result = state === 'running' || state === 'not_started' ? undefined : stored
   const approved = result?.metadata?.['approvedArguments']
@@ -94,7 +106,12 @@ function callItem(session: Session, call: ToolCall, resultIndex: number): CallIt
   }
 }
 
-function callState(session: Session, { id }: ToolCall, result: Message | undefined): CallState {
+function callState(
+  session: Session,
+  { id }: ToolCall,
+  result: Message | undefined,
+  isOpen: boolean,
+): CallState {
   const { pendingApprovals, pendingToolCalls, pendingToolCallId, moreQuestions = [], run } = session
   // While other calls of the answer run, what waits is known to the run only.
   const asked = [...pendingApprovals, ...(run?.requested ?? [])]
@@ -107,9 +124,8 @@ function callState(session: Session, { id }: ToolCall, result: Message | undefin
   if (metadata['askUser'] === true) return 'waiting_answer'
   if (metadata['denied'] !== undefined) return 'denied'
   if (metadata['interrupted'] === true) {
-    const isOpen = session.status === 'idle' && run?.phase === 'tools'
     if (!isOpen) return 'interrupted'
-    return run.started.includes(id) ? 'running' : 'not_started'
+    return run?.started.includes(id) === true ? 'running' : 'not_started'
   }
   return metadata['isError'] === true ? 'failed' : 'done'
 }
