@@ -405,6 +405,10 @@ describe.skipIf(!isThere)(`the inspector on real runs in a browser (${where})`, 
     await page.getByRole('button', { name: 'Stop', exact: true }).click()
     await isBadge(page, 'stopped')
     await page.locator('.message .badge', { hasText: 'partial' }).waitFor()
+    // To stop is not to fail.
+    await page.getByRole('tab', { name: 'Usage' }).click()
+    await page.locator('.usage td', { hasText: 'interrupted' }).waitFor()
+    expect(await page.locator('.error-box, .message.error').count()).toBe(0)
     await page.getByRole('button', { name: 'Resume', exact: true }).click()
     await answer.filter({ hasText: 'It goes on.' }).waitFor()
     await isBadge(page, 'completed')

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { isCancellation } from '../../run/collector.ts'
 import type { LogEntry } from '../../stores/run-store.ts'
 import { addUsage, type Usage } from '../../types/response.ts'
 import type { Session } from '../../types/session.ts'
@@ -175,10 +176,13 @@ export function UsagePanel({
     call.warnings.map((warning) => ({ warning, bar })),
   )
   const tries = calls.filter(({ call }) => call.retries.length > 0)
+  // To stop is not to fail.
   const errors = [
     ...calls.flatMap(({ call }) => (call.error === undefined ? [] : [call.error])),
     ...(session.error === undefined ? [] : [session.error]),
-  ].filter((error, index, all) => all.findIndex((one) => one.message === error.message) === index)
+  ]
+    .filter((error) => !isCancellation(error))
+    .filter((error, index, all) => all.findIndex((one) => one.message === error.message) === index)
   return (
     <div class="usage">
       <table>
