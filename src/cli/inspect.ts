@@ -53,7 +53,7 @@ export const inspectCommand: Command = {
   synopsis: '[directory | session.json | cassette.json] [options]',
   options,
   notes: [
-    'Without an argument it looks at ./sessions. The page is served on 127.0.0.1 only, to whoever has its address, which holds a secret; nothing\nleaves the machine.',
+    'Without an argument it looks at ./sessions. The page is served on 127.0.0.1 only, to anybody who has its address, which holds a secret; nothing\nleaves the machine.',
     'A fork runs in this process, on a script or on the recorded answers, and never in the store: no worker takes it. At rest it is saved beside the\nothers. With --engine a fork can also run on a real model; it asks before each tool. Commands are stored for the workers of the store, or run\nhere with --engine.',
     'TypeScript modules need a Node that loads them: 22.18 or newer.',
   ],
@@ -108,7 +108,7 @@ async function readPrices(call: CommandCall): Promise<Readonly<Record<string, Pr
   throw usageError(`${path}: ${issue.path} ${issue.problem}`)
 }
 
-/** Who has the token is let in. The comparison takes as long for every wrong one. */
+/** Lets in requests with the token. The comparison takes as long for every wrong one. */
 function authorize(request: Request, token: string): Response | undefined {
   const given = request.headers.get('authorization') ?? ''
   if (timingSafeEqual(digest(given), digest(`Bearer ${token}`))) return undefined

@@ -379,7 +379,7 @@ async function bodyOf(
   return jsonBody(request, maxBodyBytes, check)
 }
 
-/** A session that nobody runs takes no commands. A fork that an earlier inspector saved has lost its engine: whoever answered it would answer for the engine of the store. */
+/** A session that nobody runs takes no commands. A fork that an earlier inspector saved has lost its engine: an answer would go to the engine of the store. */
 async function commandable({ info }: Service, place: Place, id: string): Promise<void> {
   if (place.name === 'forks') return
   if (info.unattended === true) {
