@@ -1,6 +1,7 @@
 // Fills a directory with sessions that are worth looking at, all made with the fake adapter, and shows them in the inspector. Needs a build.
-// usage: node scripts/inspector-demo.mjs DIRECTORY [--serve PORT]
+// usage: node scripts/inspector-demo.mjs DIRECTORY [--serve PORT | --pictures FOLDER]
 //
+//   parcel      failed in the middle of an answer, after retries: the story of the README
 //   trip        tools side by side, reasoning, a wait for an approval that was given, and an answer
 //   refund      waits for an approval
 //   invoice     asks a question with choices
@@ -10,8 +11,11 @@
 //   hostile     text that tries to be something else
 //   research    agents inside of tools, where the library has them
 //
-// With --serve there is also a fork of the trip, which lives as long as the process.
+// With --serve there are also forks of the trip and of the parcel, which live as long as the process. --pictures makes the pictures of the guide
+// (docs/guides/images) in Chromium, from CHROMIUM or where Debian has it.
+import { mkdirSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { askUser, createEngine, messageText, tool } from '../dist/index.js'
@@ -65,11 +69,26 @@ const slow = (clock, ms, name, description, result, more = {}) =>
     ...more,
   })
 
+/** Scripts have no words for a connection that breaks. */
+function inWords(adapter) {
+  const message = 'the connection was closed in the middle of the answer'
+  const told = (event) =>
+    event.type === 'error' && event.error.reason === 'network_error'
+      ? { ...event, error: { ...event.error, message } }
+      : event
+  return {
+    ...adapter,
+    async *stream(request, options) {
+      for await (const batch of adapter.stream(request, options)) yield batch.map(told)
+    },
+  }
+}
+
 /** Everything that a session of the demo needs. */
 function demo(directory, { agoMs, scripts, tools = () => [], engine = {}, runs: options = {} }) {
   const clock = fastClock(agoMs)
   const store = fileStore(directory, { clock })
-  const adapter = fake({ scripts })
+  const adapter = inWords(fake({ scripts }))
   const made = createEngine({
     adapter,
     model: 'gpt-5',
@@ -90,10 +109,45 @@ const hour = 3_600_000
 /** Fills a directory. */
 export async function fillDemo(directory) {
   await Promise.all(
-    [trip, refund, invoice, report, migration, stopped, hostile, research].map((make) =>
+    [parcel, trip, refund, invoice, report, migration, stopped, hostile, research].map((make) =>
       make(directory),
     ),
   )
+}
+
+async function parcel(directory) {
+  const broken = [
+    ['delay', 700],
+    ...words('Your parcel was lost by the carrier on 1 January 1970, so I have '),
+    ['error', 'network_error'],
+  ]
+  const { runs } = demo(directory, {
+    agoMs: 4 * 60_000,
+    scripts: [
+      [
+        ['delay', 900],
+        ...words('I look for the parcel and for the customer.'),
+        call('c1', 'find_parcel', { order: '20417' }),
+        call('c2', 'find_customer', { order: '20417' }),
+        ['usage', { inputTokens: 940, outputTokens: 62 }],
+      ],
+      [['error', 'rate_limited', { message: 'the limit of this minute is reached', status: 429 }]],
+      [['error', 'provider_unavailable', { message: 'the model is overloaded', status: 529 }]],
+      broken,
+    ],
+    engine: { retry: { baseDelayMs: 500 } },
+    tools: (clock) => [
+      slow(clock, 2300, 'find_parcel', 'Finds a parcel.', {
+        parcel: 'A-17',
+        state: 'LOST',
+        since: '1970-01-01T00:00:00Z',
+      }),
+      slow(clock, 900, 'find_customer', 'Finds a customer.', { name: 'M. Peeters', since: 2019 }),
+    ],
+  })
+  await runs.send('order-20417', 'Where is my parcel?')
+  await runs.wait('order-20417')
+  await runs.close()
 }
 
 async function trip(directory) {
@@ -452,40 +506,119 @@ async function serve(directory, port) {
   const handle = inspector(runs, {
     authorize: () => ({}),
     engine,
-    name: directory,
-    prices: { 'gpt-5': { input: 1.25, cachedInput: 0.125, output: 10 } },
+    name: 'postgres://db.internal/shop',
+    prices: {
+      'gpt-5': { input: 1.25, cachedInput: 0.125, output: 10 },
+      'gpt-5-mini': { input: 0.25, output: 2 },
+    },
   })
-  await handle(forkOfTrip(`http://127.0.0.1:${port}/`))
-  createServer(toNodeHandler(handle)).listen(port, '127.0.0.1', () => {
-    console.log(`http://127.0.0.1:${port}/`)
+  await forked(handle, 'trip', {
+    event: 30,
+    changes: {
+      message: {
+        index: 0,
+        text: 'Plan a weekend in Antwerp, from Bruges. Hotels up to 140 euros.',
+      },
+    },
+    engine: {
+      type: 'fake',
+      script: say('The 10:12 to Antwerp has free seats. Shall I book two of them?', {
+        inputTokens: 700,
+        outputTokens: 20,
+      }),
+    },
   })
+  await forked(handle, 'order-20417', {
+    event: await eventAfterResults(directory),
+    changes: {
+      toolResult: {
+        toolCallId: 'c1',
+        text: '{"parcel":"A-17","state":"LOST","since":"2026-05-11T08:00:00Z"}',
+      },
+    },
+    engine: {
+      type: 'fake',
+      script: say(
+        'I am sorry: the carrier lost your parcel on 11 May 2026. I have asked for a new one to be sent today.',
+        { inputTokens: 1010, outputTokens: 31 },
+      ),
+    },
+  })
+  const server = createServer(toNodeHandler(handle))
+  await new Promise((resolve) => server.listen(port, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${server.address().port}/`,
+    close: async () => {
+      await handle.close()
+      server.closeAllConnections()
+      server.close()
+    },
+  }
 }
 
-/** What the page would ask for: the trip, with another user message and an answer from a script. */
-function forkOfTrip(url) {
-  const text = 'Plan a weekend in Antwerp, from Bruges. Hotels up to 140 euros.'
-  const script = say('The 10:12 to Antwerp has free seats. Shall I book two of them?', {
-    inputTokens: 700,
-    outputTokens: 20,
+/** The number of the event with which the parcel had the results of its tools. */
+async function eventAfterResults(directory) {
+  const entries = await fileStore(directory).readEvents('order-20417', { after: 0, limit: 500 })
+  return entries.find(({ event }) => event?.type === 'step_completed')?.id
+}
+
+/** Makes the pictures of the guide. */
+async function takePictures(url, folder) {
+  const { chromium } = await import('playwright-core')
+  const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+  mkdirSync(folder, { recursive: true })
+  const take = async (name, fragment, { colorScheme = 'light', height = 760, act }) => {
+    const page = await browser.newPage({ viewport: { width: 1200, height }, colorScheme })
+    await page.goto(`${url}${fragment}`)
+    await act(page)
+    // The pointer and the focus are nobody's.
+    await page.evaluate('document.activeElement?.blur()')
+    await page.screenshot({ path: join(folder, `${name}.png`) })
+    await page.close()
+  }
+  await take('inspector-sessions', '#/', {
+    height: 640,
+    act: (page) => page.locator('a.session').nth(8).waitFor(),
   })
-  return new Request(`${url}api/sessions/trip/fork`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      event: 30,
-      changes: { message: { index: 0, text } },
-      engine: { type: 'fake', script },
+  await take('inspector-run', '#/s/order-20417?tab=usage', {
+    act: (page) => page.locator('.error-box').waitFor(),
+  })
+  await take('inspector-fork', '#/compare/order-20417/order-20417-fork-1', {
+    colorScheme: 'dark',
+    height: 560,
+    act: (page) => page.locator('ins').first().waitFor(),
+  })
+  await browser.close()
+}
+
+/** Forks a session as the page would. */
+async function forked(handle, id, request) {
+  const response = await handle(
+    new Request(`http://127.0.0.1/api/sessions/${id}/fork`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(request),
     }),
-  })
+  )
+  if (!response.ok) throw new Error(await response.text())
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const [directory, flag, port] = process.argv.slice(2)
-  if (directory === undefined) {
-    console.error('usage: node scripts/inspector-demo.mjs DIRECTORY [--serve PORT]')
+  const [directory, flag, value] = process.argv.slice(2)
+  const isKnown = flag === undefined || flag === '--serve' || flag === '--pictures'
+  if (directory === undefined || !isKnown) {
+    console.error(
+      'usage: node scripts/inspector-demo.mjs DIRECTORY [--serve PORT | --pictures FOLDER]',
+    )
     process.exitCode = 2
   } else {
     await fillDemo(directory)
-    if (flag === '--serve') await serve(directory, Number(port))
+    if (flag === '--serve') console.log((await serve(directory, Number(value))).url)
+    if (flag === '--pictures') {
+      const { url, close } = await serve(directory, 0)
+      await takePictures(url, value ?? 'docs/guides/images')
+      await close()
+    }
   }
 }

@@ -2,7 +2,12 @@ import { spawn } from 'node:child_process'
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { inspector, pricesCheck, type Inspector } from '../inspector/inspector.ts'
+import {
+  makeInspector,
+  pricesCheck,
+  type Inspector,
+  type InspectorOptions,
+} from '../inspector/inspector.ts'
 import type { Price } from '../make/cost.ts'
 import { toNodeHandler } from '../runs/node-handler.ts'
 import { brief } from '../schema/checks.ts'
@@ -48,7 +53,7 @@ export const inspectCommand: Command = {
   synopsis: '[directory | session.json | cassette.json] [options]',
   options,
   notes: [
-    'Without an argument it looks at ./sessions. The page is served on 127.0.0.1 only, to whoever has its address, which holds a secret; nothing\nleaves the machine.',
+    'Without an argument it looks at ./sessions. The page is served on 127.0.0.1 only, to anybody who has its address, which holds a secret; nothing\nleaves the machine.',
     'A fork runs in this process, on a script or on the recorded answers, and never in the store: no worker takes it. At rest it is saved beside the\nothers. With --engine a fork can also run on a real model; it asks before each tool. Commands are stored for the workers of the store, or run\nhere with --engine.',
     'TypeScript modules need a Node that loads them: 22.18 or newer.',
   ],
@@ -63,9 +68,9 @@ async function run(call: CommandCall): Promise<number> {
   const engine = await readEngine(call.text('engine'))
   const readOnly = call.flag('read-only')
   const inspected = await openInspected(call, engine)
-  const { runs, name, testFolder } = inspected
+  const { runs, name, testFolder, unattended } = inspected
   const token = randomBytes(32).toString('base64url')
-  const handle = inspector(runs, {
+  const inspectorOptions: InspectorOptions = {
     authorize: (request) => authorize(request, token),
     name,
     readOnly,
@@ -73,7 +78,8 @@ async function run(call: CommandCall): Promise<number> {
     prices,
     testFolder,
     onError: (error) => say(io.stderr, `allm: ${describeError(error, io.env)}\n`),
-  })
+  }
+  const handle = makeInspector(runs, inspectorOptions, { unattended })
   try {
     const server = await listening({ port }, () => serve(handle, port))
     const address = `http://127.0.0.1:${portOf(server)}/#token=${token}`
@@ -102,7 +108,7 @@ async function readPrices(call: CommandCall): Promise<Readonly<Record<string, Pr
   throw usageError(`${path}: ${issue.path} ${issue.problem}`)
 }
 
-/** Who has the token is let in. The comparison takes as long for every wrong one. */
+/** Lets in requests with the token. The comparison takes as long for every wrong one. */
 function authorize(request: Request, token: string): Response | undefined {
   const given = request.headers.get('authorization') ?? ''
   if (timingSafeEqual(digest(given), digest(`Bearer ${token}`))) return undefined

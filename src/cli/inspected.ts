@@ -25,6 +25,8 @@ export interface Inspected {
   readonly name: string
   /** Where tests are written, if there is a directory. */
   readonly testFolder?: string
+  /** Nobody runs these sessions: they are a recording, or the copy of a file without an engine. */
+  readonly unattended?: boolean
   /** Ends the connection. */
   readonly close: () => Promise<void>
 }
@@ -77,13 +79,14 @@ async function openPath(
   if (isObject(value) && Array.isArray(value['calls'])) {
     const name = basename(path).replace(/(?:\.cassette)?\.json$/, '') || 'recording'
     const runs = await cassetteRuns(await readCassette(path, call.io), name)
-    return { runs, name: path, close: nothing }
+    return { runs, name: path, unattended: true, close: nothing }
   }
   const session = await readSession(path)
   if (session === undefined) throw usageError(`${path} is gone`)
   const store = memoryStore()
   await store.save(session, { first: true })
-  return { runs: runsOn(store, engine), name: path, close: nothing }
+  const runs = runsOn(store, engine)
+  return { runs, name: path, unattended: engine === undefined, close: nothing }
 }
 
 async function nothing(): Promise<void> {
@@ -102,11 +105,13 @@ async function openStore(
   engine: Engine | undefined,
 ): Promise<Inspected> {
   const name = withoutPassword(address)
-  const opened = await connect(address, call)
+  let opened: OpenedStore | undefined
   try {
+    opened = await connect(address, call)
     await opened.store.list({ limit: 1 })
   } catch (error) {
-    await opened.close()
+    await opened?.close()
+    if (error instanceof CliError) throw error
     const cause = isAllmError(error) && error.cause instanceof Error ? error.cause : error
     const words = cause instanceof Error ? cause.message : String(cause)
     throw usageError(`cannot read sessions from ${name}: ${hidden(words, address)}`)
@@ -153,9 +158,19 @@ interface PgDriver {
     on(event: 'error', listener: () => void): unknown
   }
 }
-type IoRedisDriver = new (url: string) => IoRedisClient & { disconnect(): void }
+type IoRedisDriver = new (
+  url: string,
+  options: { lazyConnect: true },
+) => IoRedisClient & {
+  connect(): Promise<unknown>
+  disconnect(): void
+  on(event: 'error', listener: (error: unknown) => void): unknown
+}
 interface RedisDriver {
-  readonly createClient: (options: { url: string }) => NodeRedisClient & {
+  readonly createClient: (options: {
+    url: string
+    socket: { reconnectStrategy: (retries: number) => number | false }
+  }) => NodeRedisClient & {
     connect(): Promise<unknown>
     destroy(): void
     on(event: 'error', listener: () => void): unknown
@@ -185,12 +200,28 @@ async function redis(address: string, call: CommandCall): Promise<OpenedStore> {
     const Redis = (
       isObject(module) && 'default' in module ? module['default'] : module
     ) as IoRedisDriver
-    const client = new Redis(address)
+    const client = new Redis(address, { lazyConnect: true })
+    // Connections that break later are made again. The first one must succeed: a driver would try for ever, and say nothing.
+    let problem: unknown
+    client.on('error', (error) => (problem ??= error))
+    try {
+      await client.connect()
+    } catch (error) {
+      client.disconnect()
+      throw problem ?? error
+    }
     return { store: redisStore(client, prefixOf(call)), close: async () => client.disconnect() }
   }
-  const client = (module as RedisDriver).createClient({ url: address })
+  let isConnected = false
+  const reconnectStrategy = (retries: number): number | false =>
+    isConnected && Math.min(retries * 50, 2000)
+  const client = (module as RedisDriver).createClient({
+    url: address,
+    socket: { reconnectStrategy },
+  })
   client.on('error', () => undefined)
   await client.connect()
+  isConnected = true
   return { store: redisStore(client, prefixOf(call)), close: async () => client.destroy() }
 }
 

@@ -28,6 +28,8 @@ export interface InspectorInfo {
   readonly readOnly: boolean
   /** What a fork may run on. */
   readonly engines: readonly ForkEngine['type'][]
+  /** Nobody runs the sessions that are looked at, so that only forks can be answered. */
+  readonly unattended?: true
   /** The provider and the model of the engine that was given, if there is one. */
   readonly engine?: { readonly provider?: string; readonly model?: string }
 }

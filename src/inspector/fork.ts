@@ -121,7 +121,7 @@ function withInstructions(session: Session, text: string | undefined): Session {
 
 function changesInWords({ message, toolResult, instructions, model }: ForkChanges): string[] {
   return [
-    ...(message === undefined ? [] : [`message ${message.index}: ${short(message.text)}`]),
+    ...(message === undefined ? [] : [`message ${message.index + 1}: ${short(message.text)}`]),
     ...(toolResult === undefined
       ? []
       : [`result of ${toolResult.toolCallId}: ${short(toolResult.text)}`]),

@@ -83,16 +83,19 @@ export function inspector(runs: Runs, options: InspectorOptions): Inspector {
   return makeInspector(runs, options)
 }
 
-/** Where the files of the page are, unless beside the module. */
+/** What only the library and its tests set. */
 export interface InternalOptions {
+  /** Where the files of the page are, unless beside the module. */
   readonly pageFolder?: URL | undefined
+  /** Nobody runs these sessions: they are copies in memory. */
+  readonly unattended?: boolean | undefined
 }
 
 /** An inspector, with what only the library and its tests set. */
 export function makeInspector(
   runs: Runs,
   options: InspectorOptions,
-  { pageFolder }: InternalOptions = {},
+  { pageFolder, unattended = false }: InternalOptions = {},
 ): Inspector {
   assertValid('invalid_options', inspectorOptions(options))
   const { authorize, readOnly = false, prices, onError } = options
@@ -111,7 +114,7 @@ export function makeInspector(
     engine: options.engine,
     testFolder: options.testFolder,
     summaries: summariesWith(prices),
-    info: infoOf(options),
+    info: { ...infoOf(options), ...(unattended && { unattended }) },
     readOnly,
     heartbeatMs: options.heartbeatMs ?? 15_000,
     maxBodyBytes: options.maxBodyBytes ?? 8 * 1024 * 1024,
@@ -339,7 +342,7 @@ async function serve(
     }
     case 'command': {
       const command = await bodyOf(service, request, commandBody)
-      await commandable(place, id)
+      await commandable(service, place, id)
       // `applyCommand` checks the members of a command.
       const given = command as unknown as SessionCommand
       await (place.name === 'forks' ? forks.give(id, given) : place.give(id, given))
@@ -376,9 +379,16 @@ async function bodyOf(
   return jsonBody(request, maxBodyBytes, check)
 }
 
-/** A fork that an earlier inspector saved has lost its engine: whoever answered it would answer for the engine of the store. */
-async function commandable(place: Place, id: string): Promise<void> {
+/** A session that nobody runs takes no commands. A fork that an earlier inspector saved has lost its engine: an answer would go to the engine of the store. */
+async function commandable({ info }: Service, place: Place, id: string): Promise<void> {
   if (place.name === 'forks') return
+  if (info.unattended === true) {
+    throw refused(
+      409,
+      'no_engine',
+      `nobody runs ${id}: it is a recording, or a file that was opened without --engine. Fork it to go on`,
+    )
+  }
   const { session } = await readAt(place, id)
   if (forkOrigin(session) === undefined) return
   throw refused(

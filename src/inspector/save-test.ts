@@ -1,4 +1,4 @@
-import { access, writeFile } from 'node:fs/promises'
+import { access, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Engine } from '../contracts/engine.ts'
 import { cassetteToTest } from '../middleware/cassette-to-test.ts'
@@ -28,6 +28,7 @@ export async function savedTest(
   ]
   if (folder === undefined) return { files, written: false }
   const placed = files.map(({ path, text }) => ({ path: join(folder, path), text }))
+  await mkdir(folder, { recursive: true })
   for (const { path, text } of placed) await writeFile(path, text, { flag: 'wx' })
   return { files: placed, written: true }
 }

@@ -2,6 +2,7 @@ import { SessionError } from '../errors/errors.ts'
 import { cost, type Price } from '../make/cost.ts'
 import type { RunState } from '../stores/run-store.ts'
 import type { SessionRow } from '../stores/session-store.ts'
+import { innerEvent, type StreamEvent } from '../types/events.ts'
 import { defined, isObject } from '../types/guards.ts'
 import { messageText, type Message } from '../types/message.ts'
 import { addUsage, type Usage } from '../types/response.ts'
@@ -214,8 +215,8 @@ interface CallFacts {
   readonly upTo: number
   /** What was used, by the names of the models. The name of an unknown one is empty. */
   readonly byModel: ReadonlyMap<string, ModelUsage>
-  /** The model of the answer that is under way, and what it has used so far. */
-  readonly open?: { readonly model: string; readonly usage: Usage }
+  /** The answers that are under way, by the calls of agents that they are inside of: their models, and what they have used so far. */
+  readonly open: ReadonlyMap<string, { readonly model: string; readonly usage: Usage }>
 }
 
 interface ModelUsage {
@@ -224,41 +225,50 @@ interface ModelUsage {
   readonly isWhole: boolean
 }
 
-const noCalls: CallFacts = { upTo: 0, byModel: new Map() }
+const noCalls: CallFacts = { upTo: 0, byModel: new Map(), open: new Map() }
 
 const pageSize = 1000
 
 /** Counts the events after those that are counted already. */
 async function readCalls({ store }: Place, id: string, from: CallFacts): Promise<CallFacts> {
   const byModel = new Map(from.byModel)
-  let { upTo, open } = from
+  const open = new Map(from.open)
+  let { upTo } = from
   const count = (model: string, used: Usage): void => {
     const { usage, isWhole } = byModel.get(model) ?? { usage: {}, isWhole: true }
     const isKnown = used.inputTokens !== undefined && used.outputTokens !== undefined
     byModel.set(model, { usage: addUsage(usage, used), isWhole: isWhole && isKnown })
   }
-  /** An answer that was cut has used what was reported by then. */
-  const cut = (): void => {
-    if (open !== undefined) count(open.model, open.usage)
-    open = undefined
+  /** Answers that were cut have used what was reported by then: that of a run, and those of the agents inside of it. */
+  const cut = (path: string): void => {
+    for (const [at, { model, usage }] of open) {
+      if (at !== path && !at.startsWith(`${path}/`)) continue
+      count(model, usage)
+      open.delete(at)
+    }
+  }
+  const add = (path: string, event: StreamEvent): void => {
+    const inner = innerEvent(event)
+    if (inner !== undefined && event.type === 'tool_progress') add(`${path}/${event.id}`, inner)
+    else if (event.type === 'message_started') {
+      cut(path)
+      open.set(path, { model: event.model ?? '', usage: event.usage ?? {} })
+    } else if (event.type === 'message_completed') {
+      const own = open.get(path)
+      count(own?.model ?? '', event.usage ?? own?.usage ?? {})
+      open.delete(path)
+    } else if (event.type === 'tool_result_encoded') cut(`${path}/${event.id}`)
+    else if (event.type === 'error') cut(path)
   }
   for (;;) {
     const page = await store.readEvents(id, { after: upTo, limit: pageSize })
     for (const entry of page) {
       upTo = entry.id
-      if (!('event' in entry)) continue
-      const { event } = entry
-      if (event.type === 'message_started') {
-        cut()
-        open = { model: event.model ?? '', usage: event.usage ?? {} }
-      } else if (event.type === 'message_completed') {
-        count(open?.model ?? '', event.usage ?? open?.usage ?? {})
-        open = undefined
-      } else if (event.type === 'error') cut()
+      if ('event' in entry) add('', entry.event)
     }
     if (page.length < pageSize) break
   }
-  return open === undefined ? { upTo, byModel } : { upTo, byModel, open }
+  return { upTo, byModel, open }
 }
 
 /** What the calls cost. `undefined` if a price or a count is not known. */

@@ -16,6 +16,7 @@ import {
   StreamError,
   timedOutCall,
   type AllmError,
+  type AnyAllmError,
 } from '../errors/errors.ts'
 import { thrownText } from '../errors/to-json-value.ts'
 import { eventGate, type EventGate } from '../make/gate.ts'
@@ -59,6 +60,7 @@ export function modelCall(
     phase: 'new',
     stop: new AbortController(),
     attempt: undefined,
+    openedAt: 0,
     opening: undefined,
     unlink: undefined,
     trace: unobserved,
@@ -175,6 +177,8 @@ interface Run {
   /** Aborted when the call is stopped between two attempts; each attempt has a controller of its own. */
   readonly stop: AbortController
   attempt: Attempt | undefined
+  /** When the attempt started. */
+  openedAt: number
   /** The first batch, while it is waited for. */
   opening: Promise<Step> | undefined
   /** Removes the listener on the caller's signal. */
@@ -216,7 +220,7 @@ async function start(run: Run): Promise<Step> {
   const trace = span('stream', call, call.trace.parent, () => callFacts(call))
   run.trace = trace
   const report = reportRetry(trace)
-  const failed: FailedAttempt[] = []
+  const failed: Failed[] = []
   try {
     followSignal(run)
     const found = trace.run(call.findKey)
@@ -227,9 +231,10 @@ async function start(run: Run): Promise<Step> {
           clock: call.clock,
           signal: run.stop.signal,
           attemptsBefore: run.attemptsBefore,
-          onRetry: (error, attempt, delayMs) => {
-            report(error, attempt, delayMs)
-            failed.push(failedAttempt(error, delayMs))
+          onRetry: (error, attempt, waitedMs) => {
+            report(error, attempt, waitedMs)
+            const tookMs = call.clock.now() - run.openedAt
+            if (isAllmError(error)) failed.push({ error, tookMs, waitedMs })
           },
         }),
       () => firstBatch(run, apiKey),
@@ -239,22 +244,32 @@ async function start(run: Run): Promise<Step> {
   } catch (error) {
     run.phase = 'ended'
     run.unlink?.()
+    addCauses(error, failed)
     trace.error(error)
     if (run.attempt !== undefined) await cutAttempt(run.attempt)
     throw error
   }
 }
 
-function failedAttempt(error: unknown, waitedMs: number): FailedAttempt {
-  const { reason, status } = isAllmError(error) ? error.toJSON() : unknownFailure
-  return defined<FailedAttempt>({ reason, status, waitedMs })
+/** An attempt that is followed by another one. */
+interface Failed extends Pick<FailedAttempt, 'tookMs' | 'waitedMs'> {
+  readonly error: AnyAllmError
 }
 
-const unknownFailure: { readonly reason: string; readonly status?: number } = { reason: 'unknown' }
+/** The attempts before the last one are the causes of its error. */
+function addCauses(last: unknown, failed: readonly Failed[]): void {
+  if (failed.length === 0 || !isAllmError(last)) return
+  const before = failed.flatMap(({ error }) => (error === last ? [] : error.causes.concat(error)))
+  Object.assign(last, { causes: before.concat(last.causes) })
+}
 
 /** The first batch of an answer, with the attempts before it. */
-function withRetries(batch: ModelBatch, retries: readonly FailedAttempt[]): ModelBatch {
-  if (retries.length === 0) return batch
+function withRetries(batch: ModelBatch, failed: readonly Failed[]): ModelBatch {
+  if (failed.length === 0) return batch
+  const retries = failed.map(({ error, ...times }) => {
+    const { reason, status } = error.toJSON()
+    return defined<FailedAttempt>({ reason, status, ...times })
+  })
   return batch.map((event) => (event.type === 'message_started' ? { ...event, retries } : event))
 }
 
@@ -265,7 +280,7 @@ function withRetries(batch: ModelBatch, retries: readonly FailedAttempt[]): Mode
  */
 async function firstBatch(run: Run, apiKey: string | undefined): Promise<ModelBatch> {
   const { call, trace } = run
-  const openedAt = call.clock.now()
+  run.openedAt = call.clock.now()
   const attempt = openAttempt(call, apiKey, trace)
   run.attempt = attempt
   try {
@@ -279,7 +294,7 @@ async function firstBatch(run: Run, apiKey: string | undefined): Promise<ModelBa
         continue
       }
       if (first.type === 'error') throw errorFromJSON(first.error)
-      run.timeToFirstChunkMs = call.clock.now() - openedAt
+      run.timeToFirstChunkMs = call.clock.now() - run.openedAt
       return settled
     }
   } catch (error) {

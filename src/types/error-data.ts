@@ -46,7 +46,7 @@ export interface ErrorData {
   readonly issues?: readonly Issue[]
   /** What was received before the failure: a `ModelResponse`, `StepResult` or `ChatResult`. */
   readonly partial?: unknown
-  /** The failures before this one, the first one first. A fallback has tried several adapters. */
+  /** The failures before this one, the first one first: attempts that were repeated, and adapters that a fallback tried. */
   readonly causes?: readonly CauseData[]
 }
 

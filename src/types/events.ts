@@ -158,6 +158,8 @@ export interface FailedAttempt {
   readonly reason: string
   /** The HTTP status of the refusal, if there was one. */
   readonly status?: number
+  /** How long it took to fail. */
+  readonly tookMs: number
   /** How long the engine waited before the next attempt. */
   readonly waitedMs: number
 }

@@ -1,9 +1,7 @@
-import { mkdirSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createEngine, Session, tool, type StreamEvent } from '../../src/index.ts'
 import type { SessionItem } from '../../src/inspector/api.ts'
@@ -26,56 +24,40 @@ import {
   type FakeInspector,
   type FakeSession,
 } from './inspector-fake.ts'
+import {
+  desk,
+  launch,
+  lowContrast,
+  openPage,
+  picture,
+  unnamed,
+  where,
+  type OpenedPage,
+} from './open-page.ts'
 import { findChromium } from './service.ts'
 
 // The page of the inspector in a real browser, on a fake of its routes. Nothing here waits for time to pass, and nothing is timed.
 // With SCREENSHOTS=folder the tests leave pictures there.
 
 const executablePath = findChromium()
-const where = executablePath ?? 'skipped: no Chromium is installed, and CHROMIUM names none'
 
 describe.skipIf(executablePath === undefined)(`the inspector in a browser (${where})`, () => {
   let bundle: ReturnType<typeof bundledPage>
   let browser: Browser
   beforeAll(async () => {
     bundle = bundledPage()
-    browser = await chromium.launch({
-      executablePath: `${executablePath}`,
-      args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'],
-    })
+    browser = await launch()
   })
   afterAll(async () => {
     await browser.close()
     bundle[Symbol.dispose]()
   })
 
-  const desk: BrowserContextOptions = { viewport: { width: 1200, height: 800 } }
-
-  /** Opens the page, and fails the test for whatever the page throws or the browser refuses. */
-  async function open(
-    fake: Pick<FakeInspector, 'url'>,
+  const open = (
+    { url }: Pick<FakeInspector, 'url'>,
     fragment = '',
     options: BrowserContextOptions = desk,
-  ): Promise<{ readonly page: Page; readonly problems: string[] }> {
-    const context = await browser.newContext(options)
-    // Only stops a test that hangs.
-    context.setDefaultTimeout(200_000)
-    const page = await context.newPage()
-    const problems: string[] = []
-    page.on('pageerror', (error) => problems.push(error.message))
-    page.on('console', (message) => {
-      if (message.type() === 'error') problems.push(message.text())
-    })
-    await page.goto(fake.url + fragment)
-    return { page, problems }
-  }
-
-  async function picture(page: Page, name: string): Promise<void> {
-    const folder = process.env['SCREENSHOTS']
-    if (folder === undefined) return
-    mkdirSync(folder, { recursive: true })
-    await page.screenshot({ path: join(folder, `inspector-${name}.png`) })
-  }
+  ): Promise<OpenedPage> => openPage(browser, url + fragment, options)
 
   test('the list is searched and filtered, shows forks below their origin, and goes on when it is scrolled', async () => {
     await using fake = await fakeInspector(bundle.folder)
@@ -505,40 +487,6 @@ describe.skipIf(executablePath === undefined)(`the inspector in a browser (${whe
     }
   })
 })
-
-/** The controls without a name. */
-const unnamed = `[...document.querySelectorAll('button, a[href], input, select, textarea, [role=slider]')]
-  .filter((one) => !(one.textContent.trim() || one.getAttribute('aria-label') || one.labels?.length))
-  .map((one) => one.outerHTML.slice(0, 200))`
-
-/** The texts whose contrast to what is behind them is below 4.5 to 1. Pictures and hatched bars have their own. */
-const lowContrast = `(() => {
-  const parse = (color) => (color.match(/[\\d.]+/g) ?? []).map(Number)
-  const light = ([r, g, b]) => {
-    const [x, y, z] = [r, g, b].map((v) => (v / 255 <= 0.03928 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4))
-    return 0.2126 * x + 0.7152 * y + 0.0722 * z
-  }
-  const behind = (one) => {
-    for (let at = one; at; at = at.parentElement) {
-      const style = getComputedStyle(at)
-      const color = parse(style.backgroundColor)
-      if (style.backgroundImage !== 'none') return undefined
-      if (color.length === 3 || color[3] === 1) return color
-    }
-    return [255, 255, 255]
-  }
-  const bad = new Set()
-  for (const one of document.querySelectorAll('body *')) {
-    const own = [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== '')
-    if (!own || one.closest('[disabled]') || !one.checkVisibility({ opacityProperty: true })) continue
-    const back = behind(one)
-    if (back === undefined) continue
-    const [a, b] = [light(parse(getComputedStyle(one).color)), light(back)].sort((x, y) => y - x)
-    const ratio = (a + 0.05) / (b + 0.05)
-    if (ratio < 4.5) bad.add(one.className + ' ' + one.textContent.slice(0, 20) + ' ' + ratio.toFixed(2))
-  }
-  return [...bad]
-})()`
 
 /** A PNG of one pixel. */
 const pixel =

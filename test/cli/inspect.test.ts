@@ -138,6 +138,19 @@ test('a session file and a cassette are shown as sessions, a cassette with its e
   expect((await saved.get<SessionPage>('api/sessions')).items).toMatchObject([{ id: 'saved' }])
   expect(await saved.get<InspectorInfo>('api/info')).toMatchObject({ readOnly: true })
   await saved.end()
+  // Nobody runs a copy of a file, so that a command would wait for ever.
+  const alone = await inspecting(file)
+  expect(await alone.get<InspectorInfo>('api/info')).toMatchObject({ unattended: true })
+  const given = await fetch(`${alone.url}/api/sessions/saved/command`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${alone.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ type: 'resume' }),
+  })
+  expect([given.status, await given.json()]).toMatchObject([
+    409,
+    { error: { reason: 'no_engine' } },
+  ])
+  await alone.end()
   const clock = virtualClock({ auto: true })
   const recorder = record(
     fake({
@@ -209,6 +222,7 @@ test('what cannot be read is one line and exit code 2', async () => {
     [['--store', 'mysql://somebody:secret@host/db'], 'must be postgres://'],
     [['--store', `sqlite:${scratch('none.db')}`], 'there is no database'],
     [['x', '--store', 'redis://127.0.0.1:1'], 'give one of them'],
+    [['--store', 'redis://somebody:secret@127.0.0.1:1'], 'cannot read sessions from redis://127'],
     [['--prices', odd, odd], 'version must be an object'],
     [['--port', 'x'], '--port must be'],
     [['--engine', scratch('none.mjs'), odd], 'cannot be loaded (--engine)'],
@@ -231,6 +245,13 @@ test.skipIf(sqlite === undefined)('a SQLite database is shown', async () => {
   database.close()
   const own = await inspecting('--store', `sqlite:${file}`)
   expect((await own.get<SessionPage>('api/sessions')).items).toMatchObject([{ id: 'in-sqlite' }])
+  const noDatabase = scratch('words.db')
+  writeFileSync(noDatabase, 'these are words, and not a database'.repeat(100))
+  const odd = await allm(['inspect', `sqlite:${noDatabase}`])
+  expect([odd.code, odd.stderr]).toEqual([
+    2,
+    expect.stringContaining(`cannot read sessions from sqlite:${noDatabase}: `),
+  ])
   // Another database stays as it is.
   const other = await allm(['inspect', `sqlite:${file}`, '--prefix', 'none_'])
   expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('no table none_sessions')])

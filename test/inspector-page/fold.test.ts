@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createEngine, Session, tool } from '../../src/index.ts'
+import { createEngine, Session, tool, type Message, type ToolCall } from '../../src/index.ts'
 import { historyOf } from '../../src/inspector/page/fold.ts'
 import { transcriptOf } from '../../src/inspector/page/transcript.ts'
 import { createRuns, type Runs } from '../../src/runs.ts'
@@ -60,6 +60,16 @@ describe('the session at each place of a log', () => {
     const waiting = history.at(asked)
     expect(waiting.status).toBe('awaiting_approval')
     expect(transcriptOf(waiting).at(-1)?.calls).toMatchObject([{ state: 'waiting_approval' }])
+    const stateAfter = (type: string): unknown => {
+      const at = entries.findIndex((entry) => 'event' in entry && entry.event.type === type)
+      return transcriptOf(history.at(at + 1)).at(-1)?.calls[0]
+    }
+    expect(stateAfter('approval_requested')).toMatchObject({ state: 'waiting_approval' })
+    // A stand-in for the result of a call under way is not shown.
+    expect(stateAfter('tool_call_completed')).toMatchObject({ state: 'not_started' })
+    expect(stateAfter('tool_call_completed')).not.toHaveProperty('result')
+    expect(stateAfter('tool_execution_started')).toMatchObject({ state: 'running' })
+    expect(stateAfter('tool_execution_started')).not.toHaveProperty('result')
     const [, answer] = transcriptOf(history.at(entries.length))
     expect(answer?.calls).toMatchObject([
       {
@@ -69,6 +79,33 @@ describe('the session at each place of a log', () => {
       },
     ])
     await runs.close()
+  })
+
+  test('a call that was interrupted stays so while later ones run', () => {
+    const call = (id: string): ToolCall => ({ id, name: 'copy', arguments: {} })
+    const standIn = (id: string): Message => ({
+      role: 'tool',
+      toolCallId: id,
+      content: 'interrupted',
+      metadata: { interrupted: true },
+    })
+    const session: Session = {
+      ...Session.create({ id: 'copy' }),
+      thread: {
+        messages: [
+          { role: 'user', content: 'Copy' },
+          { role: 'assistant', content: '', toolCalls: [call('a')] },
+          standIn('a'),
+          { role: 'assistant', content: '', toolCalls: [call('b'), call('c')] },
+          standIn('b'),
+          standIn('c'),
+        ],
+        metadata: {},
+      },
+      run: { mode: 'auto', turns: 2, phase: 'tools', started: ['b'], halts: [] },
+    }
+    const states = transcriptOf(session).flatMap(({ calls }) => calls.map(({ state }) => state))
+    expect(states).toEqual(['interrupted', 'running', 'not_started'])
   })
 
   test('is the same whether one goes forwards, backwards or jumps', () => {

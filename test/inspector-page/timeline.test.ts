@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import type { StreamEvent } from '../../src/index.ts'
 import { axisOf } from '../../src/inspector/page/axis.ts'
-import { timelineBuilder, timelineOf, type Timeline } from '../../src/inspector/page/timeline.ts'
+import {
+  barMs,
+  firstTokenMs,
+  retriesInWords,
+  retriesShare,
+  timelineBuilder,
+  timelineOf,
+  type Timeline,
+} from '../../src/inspector/page/timeline.ts'
 import { completed, delta, logOf, send, started, toolCompleted, toolStarted } from './logs.ts'
 
 /** What the bars say, in short: kind, label, from, to and state. */
@@ -96,19 +104,51 @@ describe('bars', () => {
     const retried = {
       ...started,
       retries: [
-        { reason: 'rate_limited', status: 429, waitedMs: 800 },
-        { reason: 'timeout', waitedMs: 100 },
+        { reason: 'rate_limited', status: 429, tookMs: 50, waitedMs: 800 },
+        { reason: 'timeout', tookMs: 150, waitedMs: 100 },
       ],
     }
-    const timeline = timelineOf(logOf([0, send('hi')], [900, retried], [1, completed]))
+    const log = logOf([0, send('hi')], [1500, retried], [0, delta], [500, completed])
+    const timeline = timelineOf(log)
     expect(drawn(timeline)).toEqual([
       ['retry', '2 retries', 0, 1, 'failed'],
-      ['model', 'm1', 1, 2, 'done'],
+      ['model', 'm1', 1, 3, 'done'],
     ])
-    expect(timeline.bars[1]?.call?.retries).toEqual([
-      { reason: 'rate_limited', waitMs: 800 },
-      { reason: 'timeout', waitMs: 100 },
-    ])
+    const [tries, answer] = timeline.bars
+    if (tries?.retries === undefined || answer === undefined) throw new Error('there are no bars')
+    expect(retriesInWords(tries.retries)).toBe(
+      'rate_limited, waited 800 ms; timeout, waited 100 ms',
+    )
+    // The attempt that answered began after the others, and said something 400 ms later.
+    expect(barMs(tries, log)).toBe(1100)
+    expect(firstTokenMs(answer, log)).toBe(400)
+    expect(barMs(answer, log)).toBe(900)
+    expect(retriesShare({ from: 0, to: 1 }, tries.retries, log)).toBeCloseTo(1100 / 1500)
+  })
+
+  test('a call that failed before it said anything was waited for, with its attempts', () => {
+    const cause = { kind: 'adapter', reason: 'rate_limited', message: 'slow down' } as const
+    const error = {
+      kind: 'adapter',
+      reason: 'provider_unavailable',
+      message: 'no',
+      provider: 'fake',
+      causes: [cause, cause],
+    } as const
+    const log = logOf([0, send('hi')], [2900, { type: 'error', error }])
+    const timeline = timelineOf(log)
+    expect(drawn(timeline)).toEqual([['model', 'fake', 0, 1, 'failed']])
+    expect(timeline.bars[0]?.call).toMatchObject({
+      error,
+      retries: [{ reason: 'rate_limited' }, { reason: 'rate_limited' }],
+    })
+    // The time is that of the model, and not a pause.
+    expect(timeline.points[0]).toMatchObject({ entry: 0, isBusy: true })
+    // What failed for another reason than the model is only marked.
+    const other = { kind: 'validation', reason: 'invalid_options', message: 'no' } as const
+    const refused = timelineOf(logOf([0, send('hi')], [1, { type: 'error', error: other }]))
+    expect(drawn(refused)).toEqual([])
+    expect(refused.marks.map(({ type }) => type)).toEqual(['person', 'error'])
   })
 
   test('an error ends what is under way, and a stop is not a failure', () => {

@@ -150,3 +150,26 @@ test('the log has the attempts that failed before an answer', async () => {
     requestId: expect.any(String),
   })
 })
+
+test('a call that fails for good has the attempts before it as its causes, in the log and in the session', async () => {
+  const clock = virtualClock({ auto: true })
+  const scripts = [
+    [['preflight_error', 'rate_limited', { status: 429 }]],
+    [['preflight_error', 'provider_unavailable', { status: 503 }]],
+    [['preflight_error', 'timeout', {}]],
+  ] as const
+  const engine = createEngine({ adapter: fake({ scripts }), clock, retry: { jitterMs: 0 } })
+  const own = desk({ clock, runsEngine: engine })
+  await own.runs.send('a', 'hello')
+  const { session } = await own.runs.wait('a')
+  const error = {
+    reason: 'timeout',
+    causes: [
+      { kind: 'adapter', reason: 'rate_limited', status: 429 },
+      { kind: 'adapter', reason: 'provider_unavailable', status: 503 },
+    ],
+  }
+  expect(session.error).toMatchObject(error)
+  const { entries } = await logOf(own, 'a')
+  expect(entries.at(-1)).toMatchObject({ event: { type: 'error', error } })
+})

@@ -77,7 +77,7 @@ test('a fork with other words runs on a script, and its origin stays as it is', 
   expect(item.forkOf).toEqual({
     id: 'trip',
     event: before.lastEventId,
-    changes: ['message 0: "only add"'],
+    changes: ['message 1: "only add"'],
     engine: 'fake',
   })
   const second = await forked(own, 'trip', {

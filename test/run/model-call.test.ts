@@ -177,8 +177,8 @@ describe('attempts that failed before an answer', () => {
     expect(first).toMatchObject({
       type: 'message_started',
       retries: [
-        { reason: 'rate_limited', status: 429, waitedMs: 1234 },
-        { reason: 'network_error', waitedMs: 1000 },
+        { reason: 'rate_limited', status: 429, tookMs: 0, waitedMs: 1234 },
+        { reason: 'network_error', tookMs: 0, waitedMs: 1000 },
       ],
     })
   })

@@ -8,6 +8,7 @@ import type { Session, SessionCommand } from '../../types/session.ts'
 import type { Client } from './client.ts'
 import { prettyJson } from './format.ts'
 import { start, useAction, useDraft, type Action } from './hooks.ts'
+import { firstLine } from './hostile.ts'
 import { JsonView } from './json-view.tsx'
 import { Failure, Text } from './parts.tsx'
 import { choicesOf } from './transcript.ts'
@@ -106,6 +107,7 @@ function Question(props: Answering): JSX.Element {
 
 function Approval(props: Answering & { call: PendingApproval }): JSX.Element {
   const { call } = props
+  const name = firstLine(call.name, 60)
   const action = useCommand(props)
   const [edit, setEdit] = useState<'arguments' | 'deny' | undefined>(undefined)
   const [args, setArgs] = useDraft(`${props.id}/arguments/${call.id}`, prettyJson(call.arguments))
@@ -119,7 +121,7 @@ function Approval(props: Answering & { call: PendingApproval }): JSX.Element {
   }
   const toggle = (what: 'arguments' | 'deny'): void => setEdit(edit === what ? undefined : what)
   return (
-    <Card title={`Approve ${call.name}?`} tone="person">
+    <Card title={`Approve ${name}?`} tone="person">
       {call.reason !== undefined && (
         <p class="quiet-text">
           <Text text={call.reason} />
@@ -130,7 +132,7 @@ function Approval(props: Answering & { call: PendingApproval }): JSX.Element {
           class="code"
           rows={Math.min(12, args.split('\n').length + 1)}
           value={args}
-          aria-label={`Arguments of ${call.name}`}
+          aria-label={`Arguments of ${name}`}
           onInput={(event) => setArgs(event.currentTarget.value)}
         />
       ) : (
@@ -140,7 +142,7 @@ function Approval(props: Answering & { call: PendingApproval }): JSX.Element {
         <input
           value={reason}
           placeholder="Why not? The model reads it."
-          aria-label={`Why ${call.name} is denied`}
+          aria-label={`Why ${name} is denied`}
           onInput={(event) => setReason(event.currentTarget.value)}
         />
       )}
@@ -176,7 +178,7 @@ function Approval(props: Answering & { call: PendingApproval }): JSX.Element {
               )
             }
           >
-            Deny {call.name}
+            Deny {name}
           </button>
         )}
         <button
@@ -197,6 +199,7 @@ function Approval(props: Answering & { call: PendingApproval }): JSX.Element {
 
 function ManualResult(props: Answering & { call: ToolCall }): JSX.Element {
   const { call } = props
+  const name = firstLine(call.name, 60)
   const action = useCommand(props)
   const [text, setText] = useDraft(`${props.id}/result/${call.id}`)
   const [isError, setError] = useState(false)
@@ -209,14 +212,14 @@ function ManualResult(props: Answering & { call: ToolCall }): JSX.Element {
     }
   }
   return (
-    <Card title={`Result of ${call.name}?`} tone="tool">
+    <Card title={`Result of ${name}?`} tone="tool">
       <JsonView value={call.arguments} />
       <textarea
         class="code"
         rows={3}
         value={text}
         placeholder="A text, or JSON"
-        aria-label={`Result of ${call.name}`}
+        aria-label={`Result of ${name}`}
         onInput={(event) => setText(event.currentTarget.value)}
       />
       <div class="choices">

@@ -77,7 +77,7 @@ function Head({ model, id, label }: { model: RunModel; id: string; label: string
           </span>
         </>
       )}
-      {error !== undefined && <span class="failure">{error.message}</span>}
+      {error !== undefined && <span class="failure">{firstLine(error.message, 300)}</span>}
     </div>
   )
 }

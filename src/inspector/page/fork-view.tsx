@@ -251,7 +251,7 @@ function lastUser(messages: readonly Message[]): number {
 
 function engineName({ engine }: InspectorInfo): string {
   const name = [engine?.provider, engine?.model].filter((part) => part !== undefined).join(' ')
-  return name === '' ? '' : `(${name})`
+  return name === '' ? '' : `(${firstLine(name, 60)})`
 }
 
 /** What was typed, as changes. */

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { isCancellation } from '../../run/collector.ts'
 import type { LogEntry } from '../../stores/run-store.ts'
 import { addUsage, type Usage } from '../../types/response.ts'
 import type { Session } from '../../types/session.ts'
@@ -7,9 +8,17 @@ import type { RenderedRequest } from '../api.ts'
 import type { Client } from './client.ts'
 import { cost, count, duration, prettyJson } from './format.ts'
 import { describe } from './hooks.ts'
+import { firstLine } from './hostile.ts'
 import { JsonView } from './json-view.tsx'
 import { CopyButton, Tabs, Text } from './parts.tsx'
-import type { CallFacts, Timeline, TimelineBar } from './timeline.ts'
+import {
+  barMs,
+  firstTokenMs,
+  retriesInWords,
+  type CallFacts,
+  type Timeline,
+  type TimelineBar,
+} from './timeline.ts'
 import { errorChain } from './transcript.ts'
 
 const wireWords: Readonly<Record<RenderedRequest['wire'], string>> = {
@@ -109,7 +118,7 @@ function Rendered({ request }: { request: RenderedRequest }): JSX.Element {
         <dl class="headers">
           {Object.entries(headers).map(([name, value]) => (
             <div key={name}>
-              <dt>{name}</dt>
+              <dt>{firstLine(name, 60)}</dt>
               <dd>
                 <Text text={value} length={300} />
               </dd>
@@ -137,7 +146,7 @@ function Warning({ value }: { value: unknown }): JSX.Element {
   if (typeof problem !== 'string') return <JsonView value={value} />
   return (
     <>
-      {typeof setting === 'string' && <code>{setting}</code>} <Text text={problem} />
+      {typeof setting === 'string' && <code>{firstLine(setting, 60)}</code>} <Text text={problem} />
     </>
   )
 }
@@ -167,10 +176,13 @@ export function UsagePanel({
     call.warnings.map((warning) => ({ warning, bar })),
   )
   const tries = calls.filter(({ call }) => call.retries.length > 0)
+  // To stop is not to fail.
   const errors = [
     ...calls.flatMap(({ call }) => (call.error === undefined ? [] : [call.error])),
     ...(session.error === undefined ? [] : [session.error]),
-  ].filter((error, index, all) => all.findIndex((one) => one.message === error.message) === index)
+  ]
+    .filter((error) => !isCancellation(error))
+    .filter((error, index, all) => all.findIndex((one) => one.message === error.message) === index)
   return (
     <div class="usage">
       <table>
@@ -223,13 +235,7 @@ export function UsagePanel({
       {tries.map(({ bar, call }) => (
         <p key={bar.entry} class="warning">
           {call.retries.length === 1 ? 'One attempt' : `${call.retries.length} attempts`} failed
-          before call {bar.label}:{' '}
-          {call.retries
-            .map(
-              ({ reason, waitMs }) =>
-                `${reason}${waitMs === undefined ? '' : `, waited ${duration(waitMs)}`}`,
-            )
-            .join('; ')}
+          before call {firstLine(bar.label, 60)}: {retriesInWords(call.retries)}
         </p>
       ))}
       {warned.map(({ warning }, index) => (
@@ -244,7 +250,7 @@ export function UsagePanel({
               <p>
                 {number > 0 && <span class="quiet-text">before it: </span>}
                 <code>
-                  {one.kind}/{one.reason}
+                  {one.kind}/{firstLine(one.reason, 60)}
                   {one.status === undefined ? '' : ` ${one.status}`}
                 </code>{' '}
                 <Text text={one.message} />
@@ -276,22 +282,20 @@ function CallRow({
   entries: readonly LogEntry[]
   onSelect: (index: number) => void
 }): JSX.Element {
-  const start = entries[bar.from]?.at ?? 0
-  const since = (index: number | undefined): string =>
-    index === undefined ? '–' : duration((entries[index]?.at ?? start) - start)
+  const firstMs = firstTokenMs(bar, entries)
   const { usage = {} } = call
   return (
     <tr>
       <td>
         <button type="button" class="link" onClick={() => onSelect(bar.entry)}>
           {'· '.repeat(depth)}
-          {call.model ?? call.provider}
+          {firstLine(call.model ?? call.provider, 60)}
         </button>
       </td>
       <UsageCells usage={usage} />
-      <td class="figure">{since(bar.first)}</td>
-      <td class="figure">{since(bar.to)}</td>
-      <td>{bar.state === 'done' ? call.finishReason : bar.state}</td>
+      <td class="figure">{firstMs === undefined ? '–' : duration(firstMs)}</td>
+      <td class="figure">{bar.to === undefined ? '–' : duration(barMs(bar, entries))}</td>
+      <td>{bar.state === 'done' ? firstLine(call.finishReason ?? '', 40) : bar.state}</td>
     </tr>
   )
 }

@@ -4,7 +4,7 @@ import type { Image, MediaFile } from '../../types/media.ts'
 import type { SessionStatus } from '../../types/session.ts'
 import { count, statusWords } from './format.ts'
 import { start, type Action } from './hooks.ts'
-import { clipped, safeImage, safeLink, shownLength, visiblePieces } from './hostile.ts'
+import { clipped, firstLine, safeImage, safeLink, shownLength, visiblePieces } from './hostile.ts'
 
 /** Text from anywhere: nothing in it is markup, what would be invisible is shown, and a long one is cut. */
 export function Text({ text, length }: { text: string; length?: number }): JSX.Element {
@@ -63,10 +63,10 @@ export function Picture({ image }: { image: Image | MediaFile }): JSX.Element {
     case 'url':
       return <Address address={image.url} />
     case 'id':
-      return <code>{`${image.provider}: ${image.id}`}</code>
+      return <code>{firstLine(`${image.provider}: ${image.id}`, 120)}</code>
     case 'base64':
       return (
-        <code>{`${image.mimeType}, ${count(Math.floor(image.base64.length * 0.75))} bytes`}</code>
+        <code>{`${firstLine(image.mimeType, 60)}, ${count(Math.floor(image.base64.length * 0.75))} bytes`}</code>
       )
   }
 }

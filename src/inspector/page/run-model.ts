@@ -21,6 +21,8 @@ export interface RunModel {
   readonly timeline: () => Timeline
   /** Looks whether something has happened. */
   readonly refresh: () => void
+  /** Looks who runs it and what it has used, without reading the log. */
+  readonly look: () => void
   readonly close: () => void
 }
 
@@ -162,13 +164,13 @@ export function openRun(client: Client, id: string): RunModel {
         isBusy = false
         if (isAgain) begin()
         // Somebody else may go on with it.
-        else if (!signal.aborted) timer = setTimeout(look, pollMs)
+        else if (!signal.aborted) timer = setTimeout(poll, pollMs)
       })
       .catch(() => undefined)
   }
-  const look = (): void => {
+  const poll = (): void => {
     if (document.visibilityState === 'visible') begin()
-    else timer = setTimeout(look, pollMs)
+    else timer = setTimeout(poll, pollMs)
   }
   begin()
 
@@ -201,6 +203,10 @@ export function openRun(client: Client, id: string): RunModel {
       return drawn.timeline
     },
     refresh: begin,
+    look() {
+      // Whatever fails here fails for the reader of the log, too, and is told by it.
+      readDetail().catch(() => undefined)
+    },
     close() {
       clearTimeout(timer)
       clearTimeout(redraw)

@@ -1,13 +1,14 @@
 import type { JSX } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import type { InspectorInfo, SavedTest, SessionItem } from '../api.ts'
+import type { InspectorInfo, SavedTest, SessionDetail } from '../api.ts'
 import { AnswerView } from './answer-view.tsx'
 import type { Client } from './client.ts'
 import { EventsView } from './events-view.tsx'
 import { ForkDialog } from './fork-view.tsx'
-import { age, cost, tokens } from './format.ts'
+import { age, clockTime, cost, tokens } from './format.ts'
 import { start, useAction, useChanges, useKeys, useMedia, useVisibleInterval } from './hooks.ts'
 import { firstLine } from './hostile.ts'
+import { eventsOf, innerRunsOf } from './inner.ts'
 import { RawPanel, RequestsPanel, UsagePanel } from './panels.tsx'
 import { CopyButton, Dialog, Failure, StatusBadge, Tabs, Text, type TabItem } from './parts.tsx'
 import { routeFragment, type Route } from './route.ts'
@@ -22,6 +23,8 @@ const addressMs = 200
 /** How long playing takes a log from its start to its end, at most, and how often it steps. */
 const playMs = 12_000
 const playStepMs = 60
+/** How often a running session is looked at: who runs it, and what it has used. */
+const lookMs = 2000
 
 /** One run: over time, as a conversation, and event by event. */
 export function RunView({
@@ -46,6 +49,7 @@ export function RunView({
   const [fork, setFork] = useState<{ readonly message: number | undefined } | undefined>(undefined)
   const [test, setTest] = useState<SavedTest | undefined>(undefined)
   const saving = useAction()
+  const inner = useMemo(() => innerRunsOf(eventsOf(model.entries, at + 1)), [model, at])
 
   const tabs: readonly TabItem[] = [
     ...(isNarrow ? [{ id: 'transcript', label: 'Conversation' }] : []),
@@ -58,6 +62,9 @@ export function RunView({
   const setTab = (next: string): void => onRoute({ ...route, ...place.named(), tab: next }, true)
   const canChange = !info.readOnly
   const isRunning = detail?.item.running === true || isFollowing
+  useVisibleInterval(() => {
+    if (isRunning) model.look()
+  }, lookMs)
 
   useKeys((key) => {
     // What is scrolled with these keys keeps them.
@@ -96,6 +103,7 @@ export function RunView({
   const isNewest = isAtEnd && !isRunning && detail.lastEventId >= (place.event() ?? 0)
   const session = isNewest ? detail.session : (model.sessionAt(at + 1) ?? detail.session)
   const timeline = model.timeline()
+  const isUnattended = info.unattended === true && detail.item.forkOf === undefined
   const event = place.event()
   const saveTest = (): void => start(saving.run(async () => setTest(await client.saveTest(id))))
   const transcript = (
@@ -117,10 +125,14 @@ export function RunView({
         <TranscriptView
           session={session}
           instructions={detail.instructions}
+          inner={inner}
           onFork={canChange ? (message) => setFork({ message }) : undefined}
         />
       </Scrolled>
-      {canChange && isAtEnd && (
+      {canChange && isAtEnd && isUnattended && (
+        <p class="quiet-text unattended">Nobody runs this session. Fork it to go on.</p>
+      )}
+      {canChange && isAtEnd && !isUnattended && (
         <AnswerView
           id={id}
           session={detail.session}
@@ -133,7 +145,7 @@ export function RunView({
   )
   return (
     <main class="run">
-      <Head item={detail.item} owner={detail.owner}>
+      <Head detail={detail}>
         {canChange && (
           <button type="button" class="primary" onClick={() => setFork({ message: undefined })}>
             {isAtEnd || event === undefined ? 'Fork' : `Fork at ${event}`}
@@ -164,7 +176,9 @@ export function RunView({
         </>
       )}
       {length === 0 && !isLoading && (
-        <p class="quiet-text no-log">The events of this session are not kept any more.</p>
+        <p class="quiet-text no-log">
+          This session has no events: its log is not kept any more, or it was saved without one.
+        </p>
       )}
       <div class="columns">
         {!isNarrow && transcript}
@@ -215,17 +229,17 @@ export function RunView({
 }
 
 function Head({
-  item,
-  owner,
+  detail,
   children,
 }: {
-  item: SessionItem
-  owner: string | undefined
+  detail: SessionDetail
   children: JSX.Element | false | (JSX.Element | false)[]
 }): JSX.Element {
   const [now, setNow] = useState(Date.now())
   useVisibleInterval(() => setNow(Date.now()), 5000)
+  const { item, owner } = detail
   const { id, title, models, usage, forkOf } = item
+  const waiting = waitingWords(detail, now)
   const facts = [
     firstLine(models.join(', '), 60),
     `${item.turns} ${item.turns === 1 ? 'turn' : 'turns'}`,
@@ -246,6 +260,7 @@ function Head({
           {facts.map((fact) => (
             <span key={fact}>{fact}</span>
           ))}
+          {waiting !== undefined && <span class="waiting">{waiting}</span>}
           {forkOf !== undefined && (
             <a href={routeFragment({ view: 'compare', left: forkOf.id, right: id })}>
               compare with {firstLine(forkOf.id, 40)}
@@ -256,6 +271,19 @@ function Head({
       <div class="actions">{children}</div>
     </header>
   )
+}
+
+/** What a session that has something to do, and that nobody runs, waits for. */
+function waitingWords(
+  { item, owner, dueAt, session }: SessionDetail,
+  now: number,
+): string | undefined {
+  if (!item.running || owner !== undefined) return undefined
+  const attempts = session.run?.attempts
+  if (attempts !== undefined && dueAt !== undefined) {
+    return `attempt ${attempts} failed, the next one is due at ${clockTime(dueAt, now)}`
+  }
+  return 'waits for a worker of the store'
 }
 
 /** Keeps the end of a conversation in sight while it is followed, unless the reader has scrolled up. */

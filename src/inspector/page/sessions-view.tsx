@@ -142,6 +142,7 @@ function SessionRow({ row, now }: { row: ListRow; now: number }): JSX.Element {
         <span class="models">{firstLine(models.join(', '), 40)}</span>
         <span class="figure turns" title={`${turns} answers, ${item.messages} messages`}>
           {count(turns)}
+          <span class="unit unseen-text"> {turns === 1 ? 'turn' : 'turns'}</span>
         </span>
         <span class="figure tokens" title="tokens in → out">
           {tokens(usage) ?? '–'}

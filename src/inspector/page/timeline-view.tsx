@@ -4,7 +4,16 @@ import type { LogEntry } from '../../stores/run-store.ts'
 import { axisOf, type Axis } from './axis.ts'
 import { duration } from './format.ts'
 import { firstLine } from './hostile.ts'
-import type { Timeline, TimelineBar, TimelineMark } from './timeline.ts'
+import {
+  barMs,
+  firstTokenMs,
+  retriesInWords,
+  retriesShare,
+  type RetryFacts,
+  type Timeline,
+  type TimelineBar,
+  type TimelineMark,
+} from './timeline.ts'
 
 /** The room that a piece needs to be told from its neighbours, in pixels. */
 const pieceWidth = 9
@@ -69,7 +78,7 @@ export function TimelineView({
     ? between(timeline.saves, axis.entryAt(seen[0]), axis.entryAt(Math.min(1, seen[1])))
     : timeline.saves
   const bars = timeline.bars
-    .map((bar) => ({ bar, ...spanOf(bar, placeOf) }))
+    .map((bar) => ({ bar, ...spanOf(bar, entries, placeOf) }))
     .filter(({ from, to }) => isSeen(from, to))
   return (
     <section class="timeline" aria-label="Timeline">
@@ -109,8 +118,9 @@ export function TimelineView({
                     key={`${bar.kind}${bar.entry}-${bar.from}`}
                     bar={bar}
                     span={{ from, to }}
-                    ms={msOf(bar, entries)}
+                    ms={barMs(bar, entries)}
                     first={bar.first === undefined ? undefined : placeOf(bar.first)}
+                    firstMs={firstTokenMs(bar, entries)}
                     isSelected={!isAtEnd && at >= bar.from && at <= (bar.to ?? Infinity)}
                     onSelect={onSelect}
                   />
@@ -180,6 +190,7 @@ function Bar({
   span: { from, to },
   ms,
   first,
+  firstMs,
   isSelected,
   onSelect,
 }: {
@@ -187,13 +198,17 @@ function Bar({
   span: { readonly from: number; readonly to: number }
   ms: number
   first: number | undefined
+  /** The time to the first part of the answer. */
+  firstMs: number | undefined
   isSelected: boolean
   onSelect: (index: number) => void
 }): JSX.Element {
   const width = to - from
   const lead = first === undefined || width <= 0 ? undefined : (first - from) / width
   const state = bar.state === 'done' ? '' : `, ${bar.state}`
-  const name = `${kindWords[bar.kind]} ${firstLine(bar.label, 60)}, ${duration(ms)}${state}`
+  const lag = firstMs === undefined ? '' : `, first token after ${duration(firstMs)}`
+  const tries = bar.retries === undefined ? '' : ` (${retriesInWords(bar.retries)})`
+  const name = `${kindWords[bar.kind]} ${firstLine(bar.label, 60)}, ${duration(ms)}${tries}${lag}${state}`
   return (
     <button
       type="button"
@@ -258,15 +273,20 @@ function MarkSign({
 
 function spanOf(
   bar: TimelineBar,
+  entries: readonly LogEntry[],
   placeOf: (index: number) => number,
 ): { readonly from: number; readonly to: number } {
-  const from = placeOf(bar.from)
-  return { from, to: bar.to === undefined ? 1 : Math.max(from, placeOf(bar.to)) }
-}
-
-function msOf(bar: TimelineBar, entries: readonly LogEntry[]): number {
-  const start = entries[bar.from]?.at ?? 0
-  return (entries[bar.to ?? entries.length - 1]?.at ?? start) - start
+  const { from, to, asked, retries } = bar
+  /** Where the failed attempts ended. */
+  const split = (start: number, end: number, tried: readonly RetryFacts[]): number => {
+    const share = retriesShare({ from: start, to: end }, tried, entries)
+    return placeOf(start) + (placeOf(end) - placeOf(start)) * share
+  }
+  if (retries !== undefined && to !== undefined) {
+    return { from: placeOf(from), to: split(from, to, retries) }
+  }
+  const start = asked === undefined ? placeOf(from) : split(asked, from, bar.call?.retries ?? [])
+  return { from: start, to: to === undefined ? 1 : Math.max(start, placeOf(to)) }
 }
 
 function percent(share: number): string {

@@ -5,6 +5,8 @@ import { isBoundary, isStreamEvent, type StreamEvent } from '../../types/events.
 import { isObject } from '../../types/guards.ts'
 import type { Usage } from '../../types/response.ts'
 import type { Warning } from '../../types/warning.ts'
+import { duration } from './format.ts'
+import { firstLine } from './hostile.ts'
 
 /** A run over time: what went on, where it was saved, and what happened to it. Places are indexes into the log. */
 export interface Timeline {
@@ -37,12 +39,16 @@ export interface TimelineBar {
   readonly to?: number
   /** The entry with the first part of an answer. */
   readonly first?: number
+  /** The entry that the first of several attempts began with. The answer then tells nothing of itself until its first part is there. */
+  readonly asked?: number
   /** The entry that tells most about it. */
   readonly entry: number
   readonly state: 'running' | 'done' | 'failed' | 'interrupted' | 'denied' | 'crashed'
   readonly call?: CallFacts
   /** What is waited for. */
   readonly wait?: WaitKind
+  /** The attempts that a bar of kind `retry` stands for. */
+  readonly retries?: readonly RetryFacts[]
 }
 
 /** What people can be waited for. */
@@ -64,6 +70,7 @@ export interface CallFacts {
 /** An attempt that failed before the first event. */
 export interface RetryFacts {
   readonly reason: string
+  readonly tookMs?: number
   readonly waitMs?: number
 }
 
@@ -186,14 +193,11 @@ export function timelineBuilder(): TimelineBuilder {
     const from = level.since ?? entry
     if (retries.length > 0) {
       const label = retries.length === 1 ? '1 retry' : `${retries.length} retries`
-      close(open(lane, { kind: 'retry', label, from, entry }), entry, 'failed')
+      const bar = open(lane, { kind: 'retry', label, from, entry })
+      bar.retries = retries
+      close(bar, entry, 'failed')
     }
-    // The model is waited for from there on, although it has not said anything.
-    for (let at = points.length - 1; retries.length === 0 && at >= 0; at--) {
-      const waiting = points[at]
-      if (waiting === undefined || waiting.entry < from) break
-      points[at] = { ...waiting, isBusy: true }
-    }
+    if (retries.length === 0) workSince(from)
     const label = event.model ?? event.provider
     const bar = open(lane, {
       kind: 'model',
@@ -201,6 +205,7 @@ export function timelineBuilder(): TimelineBuilder {
       from: retries.length > 0 ? entry : from,
       entry,
     })
+    if (retries.length > 0) bar.asked = from
     bar.call = {
       provider: event.provider,
       requestId: event.requestId,
@@ -210,6 +215,32 @@ export function timelineBuilder(): TimelineBuilder {
       ...(event.usage !== undefined && { usage: event.usage }),
     }
     level.model = bar
+  }
+
+  /** A call that failed, or was stopped, before it said anything: the model was waited for all the time. */
+  const startUnanswered = (level: Level, error: ErrorData, entry: number): void => {
+    const { since } = level
+    const isModels = error.kind === 'adapter' || error.kind === 'stream'
+    if (since === undefined || !isModels || level.tools.size > 0) return
+    workSince(since)
+    const label = error.provider ?? 'model'
+    const bar = open(modelLane(level), { kind: 'model', label, from: since, entry })
+    bar.call = {
+      provider: label,
+      requestId: error.requestId ?? '',
+      warnings: [],
+      retries: (error.causes ?? []).map(({ reason }) => ({ reason })),
+    }
+    level.model = bar
+  }
+
+  /** The model is waited for from there on, although it has not said anything. */
+  const workSince = (from: number): void => {
+    for (let at = points.length - 1; at >= 0; at--) {
+      const waiting = points[at]
+      if (waiting === undefined || waiting.entry < from) break
+      points[at] = { ...waiting, isBusy: true }
+    }
   }
 
   const endMessage = (
@@ -353,6 +384,7 @@ export function timelineBuilder(): TimelineBuilder {
       case 'error': {
         const { error } = event
         const isStop = isCancellation(error)
+        if (level.model === undefined) startUnanswered(level, error, entry)
         endMessage(level, entry, isStop ? 'interrupted' : 'failed', { error })
         for (const id of level.tools.keys()) endTool(level, id, entry, 'interrupted')
         mark(modelLane(level), isStop ? 'stopped' : 'error', entry, error.message)
@@ -514,11 +546,72 @@ function retriesOf(event: Readonly<Record<string, unknown>>): readonly RetryFact
   return retries.slice(0, 100).filter(isObject).map(retryOf)
 }
 
+/** How long something took. That of an answer begins with the attempt that answered, as far as it is known. */
+export function barMs(bar: TimelineBar, entries: readonly LogEntry[]): number {
+  const end = entries[bar.to ?? entries.length - 1]?.at ?? 0
+  if (bar.retries !== undefined) return retriesMs(bar.retries) ?? end - atOf(entries, bar.from)
+  return Math.max(0, end - startOf(bar, entries))
+}
+
+/** The time from the start of the attempt that answered to the first part of the answer. */
+export function firstTokenMs(bar: TimelineBar, entries: readonly LogEntry[]): number | undefined {
+  const { first, asked, call } = bar
+  if (first === undefined) return undefined
+  if (asked !== undefined && retriesMs(call?.retries ?? []) === undefined) return undefined
+  return Math.max(0, atOf(entries, first) - startOf(bar, entries))
+}
+
+/** How much of the time before an answer its failed attempts took: from 0 to 1. */
+export function retriesShare(
+  { from, to }: { readonly from: number; readonly to: number },
+  retries: readonly RetryFacts[],
+  entries: readonly LogEntry[],
+): number {
+  const whole = atOf(entries, to) - atOf(entries, from)
+  const ms = retriesMs(retries)
+  return ms === undefined || whole <= 0 ? 1 : Math.min(1, ms / whole)
+}
+
+/** When something began. */
+function startOf({ from, asked, call }: TimelineBar, entries: readonly LogEntry[]): number {
+  const ms = asked === undefined ? undefined : retriesMs(call?.retries ?? [])
+  return asked === undefined || ms === undefined ? atOf(entries, from) : atOf(entries, asked) + ms
+}
+
+function retriesMs(retries: readonly RetryFacts[]): number | undefined {
+  let sum = 0
+  for (const { tookMs, waitMs } of retries) {
+    if (tookMs === undefined || waitMs === undefined) return undefined
+    sum += tookMs + waitMs
+  }
+  return sum
+}
+
+function atOf(entries: readonly LogEntry[], index: number): number {
+  return entries[index]?.at ?? 0
+}
+
+/** The attempts in words: why each failed, and how long was waited after it. */
+export function retriesInWords(retries: readonly RetryFacts[]): string {
+  return retries
+    .map(({ reason, waitMs }) =>
+      waitMs === undefined
+        ? firstLine(reason, 60)
+        : `${firstLine(reason, 60)}, waited ${duration(waitMs)}`,
+    )
+    .join('; ')
+}
+
 function retryOf(retry: Readonly<Record<string, unknown>>): RetryFacts {
   const error = isObject(retry['error']) ? retry['error'] : retry
   const waitMs = retry['waitedMs']
+  const tookMs = retry['tookMs']
   const reason = typeof error['reason'] === 'string' ? error['reason'] : 'unknown'
-  return { reason, ...(typeof waitMs === 'number' && { waitMs }) }
+  return {
+    reason,
+    ...(typeof tookMs === 'number' && { tookMs }),
+    ...(typeof waitMs === 'number' && { waitMs }),
+  }
 }
 
 /** What the progress of a tool is about, if it is that of a run inside of it. */

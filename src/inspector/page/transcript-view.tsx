@@ -4,6 +4,7 @@ import type { Message, Part, Source } from '../../types/message.ts'
 import type { Session } from '../../types/session.ts'
 import { clockTime } from './format.ts'
 import { firstLine } from './hostile.ts'
+import { innerRunsOf, innerSessionOf, type InnerRun, type InnerRuns } from './inner.ts'
 import { JsonView } from './json-view.tsx'
 import { Address, Badge, Picture, Text } from './parts.tsx'
 import {
@@ -26,14 +27,19 @@ const roleWords: Readonly<Record<Message['role'], string>> = {
 /** The messages that are drawn before "show earlier". */
 const shownMessages = 150
 
+const noRuns: InnerRuns = new Map()
+
 /** The conversation as of a moment. */
 export function TranscriptView({
   session,
   instructions,
+  inner = noRuns,
   onFork,
 }: {
   session: Session
   instructions?: string | undefined
+  /** The runs of agents inside of its calls. */
+  inner?: InnerRuns | undefined
   /** Forks with this message edited. Absent where nothing can be changed. */
   onFork?: ((index: number) => void) | undefined
 }): JSX.Element {
@@ -61,7 +67,7 @@ export function TranscriptView({
         </button>
       )}
       {items.slice(-limit).map((item) => (
-        <MessageView key={item.index} item={item} onFork={onFork} />
+        <MessageView key={item.index} item={item} inner={inner} onFork={onFork} />
       ))}
       {session.error !== undefined && (
         <article class="message error">
@@ -71,14 +77,14 @@ export function TranscriptView({
           {errorChain(session.error).map((error, index) => (
             <p key={index} class="text">
               {index > 0 && <span class="quiet-text">before it: </span>}
-              <code>{error.reason}</code> <Text text={error.message} />
+              <code>{firstLine(error.reason, 60)}</code> <Text text={error.message} />
             </p>
           ))}
         </article>
       )}
       {session.status === 'halted' && (
         <p class="halted">
-          <span aria-hidden="true">■</span> stopped: {session.haltedReason}
+          <span aria-hidden="true">■</span> stopped: {firstLine(session.haltedReason ?? '', 120)}
         </p>
       )}
     </div>
@@ -87,9 +93,11 @@ export function TranscriptView({
 
 function MessageView({
   item,
+  inner,
   onFork,
 }: {
   item: TranscriptItem
+  inner: InnerRuns
   onFork: ((index: number) => void) | undefined
 }): JSX.Element {
   const { message, marks, calls, at, index } = item
@@ -118,7 +126,7 @@ function MessageView({
         <PartView key={number} part={part} />
       ))}
       {calls.map((call) => (
-        <CallView key={call.call.id} item={call} onFork={onFork} />
+        <CallView key={call.call.id} item={call} run={inner.get(call.call.id)} onFork={onFork} />
       ))}
       {message.sources !== undefined && message.sources.length > 0 && (
         <Sources sources={message.sources} />
@@ -157,7 +165,7 @@ function PartView({ part }: { part: Part }): JSX.Element {
     case 'provider_item':
       return (
         <details>
-          <summary>an item of {part.provider}</summary>
+          <summary>an item of {firstLine(part.provider, 60)}</summary>
           <JsonView value={part.item} />
         </details>
       )
@@ -166,15 +174,17 @@ function PartView({ part }: { part: Part }): JSX.Element {
 
 function CallView({
   item,
+  run,
   onFork,
 }: {
   item: CallItem
+  run: InnerRun | undefined
   onFork: ((index: number) => void) | undefined
 }): JSX.Element {
   const { call, result, resultIndex, state, marks, approvedArguments, question } = item
   const { label, sign, tone } = callWords[state]
   return (
-    <section class={`call ${state}`} aria-label={`call of ${call.name}`}>
+    <section class={`call ${state}`} aria-label={`call of ${firstLine(call.name, 60)}`}>
       <header>
         <code class="tool-name">
           <Text text={call.name} length={100} />
@@ -192,7 +202,8 @@ function CallView({
           resultIndex !== undefined &&
           (state === 'done' || state === 'failed') && (
             <button type="button" class="quiet small" onClick={() => onFork(resultIndex)}>
-              Edit<span class="unseen-text"> the result of {call.name}</span> and fork
+              Edit<span class="unseen-text"> the result of {firstLine(call.name, 60)}</span> and
+              fork
             </button>
           )}
       </header>
@@ -213,7 +224,49 @@ function CallView({
         )}
         {question === undefined && result !== undefined && <ResultView message={result} />}
       </div>
+      {run !== undefined && (
+        <InnerView name={call.name} run={run} isUnderWay={!endStates.has(state)} />
+      )}
     </section>
+  )
+}
+
+const endStates: ReadonlySet<CallItem['state']> = new Set([
+  'done',
+  'failed',
+  'denied',
+  'interrupted',
+])
+
+/** The conversation of an agent inside of its call. It is open while it goes on, and can be opened later. */
+function InnerView({
+  name,
+  run,
+  isUnderWay,
+}: {
+  name: string
+  run: InnerRun
+  isUnderWay: boolean
+}): JSX.Element {
+  const { base, events, told } = run
+  const session = useMemo(() => innerSessionOf(run), [base, events.length])
+  const inner = useMemo(() => innerRunsOf(told), [told.length])
+  const [chosen, setChosen] = useState<boolean | undefined>(undefined)
+  const isOpen = chosen ?? isUnderWay
+  const { length } = session.thread.messages
+  return (
+    <details
+      class="inner-run"
+      open={isOpen}
+      onToggle={({ currentTarget: { open } }) => {
+        if (open !== isOpen) setChosen(open)
+      }}
+    >
+      <summary>
+        inside {firstLine(name, 60)}: {length} {length === 1 ? 'message' : 'messages'}
+      </summary>
+      {isOpen && <TranscriptView session={session} inner={inner} />}
+    </details>
   )
 }
 

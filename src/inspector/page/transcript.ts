@@ -50,12 +50,13 @@ export function transcriptOf(session: Session): readonly TranscriptItem[] {
   const { messages } = session.thread
   const items: TranscriptItem[] = []
   const used = new Set<number>()
+  const last = messages.findLastIndex(({ role }) => role === 'assistant')
   for (const [index, message] of messages.entries()) {
     if (used.has(index)) continue
     const calls = (message.toolCalls ?? []).map((call) => {
       const resultIndex = resultOf(messages, index, call.id)
       if (resultIndex !== -1) used.add(resultIndex)
-      return callItem(session, call, resultIndex)
+      return callItem(session, call, resultIndex, index === last && isUnderWay(session, message))
     })
     const at = message.metadata?.['at']
     items.push({
@@ -77,13 +78,27 @@ function resultOf(messages: readonly Message[], answer: number, id: string): num
   return -1
 }
 
-function callItem(session: Session, call: ToolCall, resultIndex: number): CallItem {
-  const result = session.thread.messages[resultIndex]
+/** Whether an answer, or the calls of it, are not at their end. */
+function isUnderWay({ status, run }: Session, { metadata }: Message): boolean {
+  if (status !== 'idle') return false
+  return run?.phase === 'tools' || (run?.phase === 'model' && metadata?.['partial'] === true)
+}
+
+function callItem(
+  session: Session,
+  call: ToolCall,
+  resultIndex: number,
+  isOpen: boolean,
+): CallItem {
+  const stored = session.thread.messages[resultIndex]
+  const state = callState(session, call, stored, isOpen)
+  // While a call is under way the thread has a stand-in, so that it can be sent at any moment.
+  const result = state === 'running' || state === 'not_started' ? undefined : stored
   const approved = result?.metadata?.['approvedArguments']
   const isAsked = session.pendingToolCallId === call.id
   return {
     call,
-    state: callState(session, call, result),
+    state,
     marks: result === undefined ? [] : resultMarks(result),
     ...(result !== undefined && { result, resultIndex }),
     ...(isObject(approved) && { approvedArguments: approved }),
@@ -91,9 +106,16 @@ function callItem(session: Session, call: ToolCall, resultIndex: number): CallIt
   }
 }
 
-function callState(session: Session, { id }: ToolCall, result: Message | undefined): CallState {
+function callState(
+  session: Session,
+  { id }: ToolCall,
+  result: Message | undefined,
+  isOpen: boolean,
+): CallState {
   const { pendingApprovals, pendingToolCalls, pendingToolCallId, moreQuestions = [], run } = session
-  if (pendingApprovals.some((call) => call.id === id)) return 'waiting_approval'
+  // While other calls of the answer run, what waits is known to the run only.
+  const asked = [...pendingApprovals, ...(run?.requested ?? [])]
+  if (asked.some((call) => call.id === id)) return 'waiting_approval'
   const isAsked = pendingToolCallId === id || moreQuestions.some((one) => one.toolCallId === id)
   if (isAsked) return 'waiting_answer'
   if (pendingToolCalls.some((call) => call.id === id)) return 'waiting_result'
@@ -102,9 +124,8 @@ function callState(session: Session, { id }: ToolCall, result: Message | undefin
   if (metadata['askUser'] === true) return 'waiting_answer'
   if (metadata['denied'] !== undefined) return 'denied'
   if (metadata['interrupted'] === true) {
-    const isOpen = session.status === 'idle' && run?.phase === 'tools'
     if (!isOpen) return 'interrupted'
-    return run.started.includes(id) ? 'running' : 'not_started'
+    return run?.started.includes(id) === true ? 'running' : 'not_started'
   }
   return metadata['isError'] === true ? 'failed' : 'done'
 }
@@ -141,10 +162,7 @@ function messageMarks({ role, metadata = {} }: Message): readonly Mark[] {
 
 function resultMarks({ metadata = {} }: Message): readonly Mark[] {
   const marks: Mark[] = []
-  const { denied, reason, answeredByUser, approvedArguments, pending, reported } = metadata
-  if (denied !== undefined && typeof reason === 'string' && reason !== '') {
-    marks.push({ label: `because: ${reason}`, tone: 'person' })
-  }
+  const { reason, answeredByUser, approvedArguments, pending, reported } = metadata
   const isInterrupted = metadata['interrupted'] === true
   if (isInterrupted && typeof reason === 'string' && reason !== 'interrupted') {
     marks.push({ label: `because: ${reason}`, tone: 'error' })
