@@ -1,4 +1,4 @@
-import { beforeCall, handoffIn, handoffs } from '../chat/handoff.ts'
+import { beforeCall, handoffIn, type Handoffs } from '../chat/handoff.ts'
 import type { Engine } from '../contracts/engine.ts'
 import type { CallOptions, EngineParts } from '../contracts/options.ts'
 import type { NeedsApproval, Tool } from '../contracts/tool.ts'
@@ -61,7 +61,6 @@ export function handoff<
   options: HandoffOptions<Schema, Name> = {},
 ): Tool<JsonObject, object, ToolTypes<Name, WrittenFor<Schema>, string>> {
   assertOptions('invalid_tool', options, optionKeys)
-  handoffs.by ??= { contextAfter, engineAfter, onlyOne }
   const { name, description, input, result = 'handed over', needsApproval } = options
   if (typeof engine !== 'function') engineParts(engine)
   assertValid('invalid_tool', within('result', resultText(result)))
@@ -81,7 +80,7 @@ export function handoff<
     },
   })
   // The options say what its name and its arguments are.
-  return defined<Tool>({ ...made, handoff: { engine: target } }) as Tool<
+  return defined<Tool>({ ...made, handoff: { engine: target, by } }) as Tool<
     JsonObject,
     object,
     ToolTypes<Name, WrittenFor<Schema>, string>
@@ -91,6 +90,8 @@ export function handoff<
 const resultText = /* @__PURE__ */ must('a text', (value) => typeof value === 'string')
 
 // Which engine goes on
+
+const by: Handoffs = { contextAfter, engineAfter, onlyOne }
 
 function contextAfter(entry: RunContext, messages: readonly Message[]): RunContext {
   const engine = lastEngine(entry.engine, entry.tools, messages)

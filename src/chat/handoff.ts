@@ -1,18 +1,18 @@
 import type { Engine } from '../contracts/engine.ts'
 import type { EngineParts } from '../contracts/options.ts'
+import type { Tool } from '../contracts/tool.ts'
 import { engineParts, type RunContext } from '../run/context.ts'
-import type { Judged } from '../tools/approval.ts'
+import { sortCalls, type Judged, type SortedCalls } from '../tools/approval.ts'
 import type { ToolRun } from '../tools/execute.ts'
 import type { Message, Thread } from '../types/message.ts'
 
 // Which engine goes on with a conversation. The thread itself says so (`metadata.handoff` of a result), so a run that is cut, saved, rewound
-// or resumed elsewhere finds the same engine. How it is found is in `agents/handoff.ts`.
+// or resumed elsewhere finds the same engine. How it is found is in `agents/handoff.ts`; the tool brings that code, so that a program
+// without handoffs does not carry it.
 
-/** What `handoff` puts in place, so that a program without one does not carry it. */
-export const handoffs: { by?: Handoffs } = {}
-
-interface Handoffs {
-  readonly contextAfter: typeof contextAfter
+/** What the tools of `handoff` bring. */
+export interface Handoffs {
+  readonly contextAfter: (entry: RunContext, messages: readonly Message[]) => RunContext
   readonly engineAfter: (engine: EngineParts, messages: readonly Message[]) => EngineParts
   /** Lets one call of an answer hand over at most, and refuses the others. `results` are the results that the answer has. */
   readonly onlyOne: (
@@ -22,14 +22,23 @@ interface Handoffs {
   ) => readonly Judged[]
 }
 
+/** A tool that `handoff` made. */
+interface HandoffTool extends Tool {
+  readonly handoff: { readonly engine: () => Engine; readonly by: Handoffs }
+}
+
+function isHandoffTool(tool: Tool | undefined): tool is HandoffTool {
+  return tool?.handoff !== undefined
+}
+
 /** The context of a run after these messages: that of the engine which the conversation was handed to last. */
 export function contextAfter(entry: RunContext, messages: readonly Message[]): RunContext {
-  return handoffs.by?.contextAfter(entry, messages) ?? entry
+  return entry.tools.find(isHandoffTool)?.handoff.by.contextAfter(entry, messages) ?? entry
 }
 
 /** The context of the run that asked for a call: the tools of that engine answer it, whichever engine goes on since. */
 export function contextOfCall(entry: RunContext, { messages }: Thread, callId: string): RunContext {
-  return handoffs.by?.contextAfter(entry, beforeCall(messages, callId)) ?? entry
+  return contextAfter(entry, beforeCall(messages, callId))
 }
 
 /** The messages before the last answer with this call; all of them if there is none. */
@@ -43,7 +52,20 @@ export function beforeCall(messages: readonly Message[], callId: unknown): reado
 /** The engine that answers after these messages. */
 export function engineAfter(engine: Engine, messages: readonly Message[]): EngineParts {
   const parts = engineParts(engine)
-  return handoffs.by?.engineAfter(parts, messages) ?? parts
+  return parts.tools.find(isHandoffTool)?.handoff.by.engineAfter(parts, messages) ?? parts
+}
+
+/** Sorts what became of the calls of an answer. At most one of them hands the conversation over. */
+export function sortedCalls(
+  judged: readonly Judged[],
+  results: readonly Message[],
+  tools: ToolRun,
+): SortedCalls {
+  const called = judged.map((one) =>
+    one === undefined || 'type' in one ? undefined : tools.tools.get(one.name),
+  )
+  const by = called.find(isHandoffTool)?.handoff.by
+  return sortCalls(by?.onlyOne(judged, results, tools) ?? judged)
 }
 
 /** The name of the tool that has handed the conversation over, if the message answers its call, at once or late. */

@@ -28,7 +28,6 @@ import {
   allOf,
   deniedEvent,
   judge,
-  sortCalls,
   unheardEvent,
   type Judged,
   type SortedCalls,
@@ -44,7 +43,7 @@ import type { ModelResponse } from '../types/response.ts'
 import type { ChatOutcome, HaltedReason, StepResult, ToolHalt } from '../types/results.ts'
 import type { CallDecision } from '../types/session.ts'
 import { changedArguments, eventCall, toLate, withChanges } from './decided-calls.ts'
-import { handoffs } from './handoff.ts'
+import { sortedCalls } from './handoff.ts'
 import {
   answersIn,
   applyChanges,
@@ -281,8 +280,7 @@ function settleCalls(loop: LoopState, answer: ModelResponse): SortedCalls | Prom
     }),
   )
   const sorted = (judged: readonly Judged[]): SortedCalls => {
-    const settled = handoffs.by?.onlyOne(judged, loop.state.toolMessages, tools) ?? judged
-    const { open, known } = sortCalls(settled)
+    const { open, known } = sortedCalls(judged, loop.state.toolMessages, tools)
     return { open: leavesAll ? [] : open, known }
   }
   return all instanceof Promise ? waitFor(loop, all).then(sorted) : sorted(all)

@@ -87,8 +87,8 @@ export interface Tool<
   readonly idempotent: boolean
   /** Set by `agentTool`: the engine that runs inside. A run that was cut goes on with the inner run where it was. */
   readonly agent?: { readonly engine: Engine }
-  /** Set by `handoff`: the engine that goes on with the conversation after a call of this tool. */
-  readonly handoff?: { readonly engine: () => Engine }
+  /** Set by `handoff`: the engine that goes on with the conversation after a call of this tool, and the code that finds it. */
+  readonly handoff?: { readonly engine: () => Engine; readonly by: object }
 }
 
 /** What the tools of a list need of the context, all together; `unknown` when that is nothing. */

@@ -1,6 +1,7 @@
+import { engineAfter } from '../chat/handoff.ts'
 import type { ChatAdapter } from '../contracts/adapter.ts'
 import type { Engine } from '../contracts/engine.ts'
-import type { CallDefaults, EngineOptions } from '../contracts/options.ts'
+import type { CallDefaults, EngineOptions, EngineParts } from '../contracts/options.ts'
 import type { Tool } from '../contracts/tool.ts'
 import type { Clock } from '../core/clock.ts'
 import { ValidationError } from '../errors/errors.ts'
@@ -16,7 +17,7 @@ import { outcomeOf } from '../testing/test-tools.ts'
 import { leaveToCaller } from '../tools/callers-calls.ts'
 import { assertNever, isObject } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
-import type { ToolCall } from '../types/message.ts'
+import type { Message, ToolCall } from '../types/message.ts'
 import type { ToolSpec } from '../types/request.ts'
 import type { ForkRequest } from './api.ts'
 import { toolsNamed } from './model-requests.ts'
@@ -29,6 +30,8 @@ export interface ForkParts {
   readonly recording: Recording
   /** The last event that the fork shares with its origin. */
   readonly event: number
+  /** The messages that the fork begins with: they say which engine goes on. */
+  readonly messages: readonly Message[]
   /** The engine of the origin, if it is known: its settings and the schemas of its tools. */
   readonly known: Engine | undefined
   /** The engine that forks may really run on. */
@@ -50,7 +53,7 @@ export function forkEngine(parts: ForkParts): Engine {
       return playedEngine(parts, replay(cassetteAfter(recording, event), { match: () => true }), [])
     case 'given':
       if (given === undefined) throw noEngine()
-      return givenEngine(given, request)
+      return givenEngine(given, parts)
     default:
       return assertNever(engine)
   }
@@ -62,12 +65,34 @@ function noEngine(): ValidationError {
   return new ValidationError('invalid_options', [{ path: 'engine.type', problem }])
 }
 
-function givenEngine(given: Engine, { changes, askBeforeTools = true }: ForkRequest): Engine {
+/** The given engine with the changes. It asks before each tool, and so do the agents inside and the engines that it hands over to. */
+function givenEngine(given: Engine, { request, messages }: ForkParts): Engine {
+  const { changes, askBeforeTools = true } = request
   const { model, instructions } = changes
-  return extendEngine(given, {
-    ...(model === undefined ? {} : { model }),
-    ...(instructions === undefined ? {} : { instructions }),
+  const answering = engineAfter(given, messages).defaults
+  return everywhere(given, ({ defaults }) => ({
+    ...(model === undefined || defaults !== answering ? {} : { model }),
+    ...(instructions === undefined || defaults !== answering ? {} : { instructions }),
     ...(askBeforeTools ? { approve: () => 'ask' } : {}),
+  }))
+}
+
+/** An engine with other options, and those that its tools lead to. */
+function everywhere(engine: Engine, change: (engine: EngineParts) => EngineOptions): Engine {
+  const parts = engineParts(engine)
+  return extendEngine(engine, {
+    ...change(parts),
+    tools: parts.tools.flatMap((own) => {
+      const { agent, handoff } = own
+      if (agent === undefined && handoff === undefined) return []
+      return {
+        ...own,
+        ...(agent && { agent: { engine: everywhere(agent.engine, change) } }),
+        ...(handoff && {
+          handoff: { ...handoff, engine: () => everywhere(handoff.engine(), change) },
+        }),
+      }
+    }),
   })
 }
 
@@ -89,10 +114,16 @@ function namesIn(script: JsonValue): readonly string[] {
   return entries.flatMap(namesIn)
 }
 
-function playedEngine(parts: ForkParts, adapter: ChatAdapter, names: readonly string[]): Engine {
-  const { recording, known, request, clock } = parts
-  const { model, instructions } = request.changes
-  const own = known === undefined ? undefined : engineParts(known)
+function playedEngine(
+  parts: ForkParts,
+  adapter: ChatAdapter,
+  names: readonly string[],
+  known = parts.known,
+): Engine {
+  const { recording, request, clock, messages } = parts
+  const own = known && engineParts(known)
+  const answering = parts.known && engineAfter(parts.known, messages)
+  const { model, instructions } = answering?.defaults === own?.defaults ? request.changes : {}
   const recorded = [...recording.tools.values()]
   const asked = new Set(recorded.flatMap(({ call, isAsked }) => (isAsked ? [call.name] : [])))
   return createEngine({
@@ -100,7 +131,12 @@ function playedEngine(parts: ForkParts, adapter: ChatAdapter, names: readonly st
     ...(instructions === undefined ? {} : { instructions }),
     adapter,
     model: model ?? own?.model,
-    tools: playedTools(recorded, own?.tools ?? [], names),
+    tools: playedTools(recorded, own?.tools ?? [], names).map((played) => {
+      const handoff = own?.tools.find(({ name }) => name === played.name)?.handoff
+      if (handoff === undefined) return played
+      const engine = (): Engine => playedEngine(parts, adapter, names, handoff.engine())
+      return { ...played, handoff: { ...handoff, engine } }
+    }),
     // A call that is known asks if it asked then, any other one if its tool has asked before.
     approve: ({ id, name }) => {
       const isAsked = recording.tools.get(id)?.isAsked ?? asked.has(name)

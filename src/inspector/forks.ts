@@ -118,7 +118,10 @@ export function createForks(options: ForksOptions): Forks {
       const at = event ?? eventAtMessage(recording, latest.session.thread, messages)
       const known = options.engine ?? (await engineOf(origin, session))
       const given = options.engine
-      const engine = forkEngine({ request, recording, event: at, known, given, clock })
+      const all = session.thread.messages
+      const kept = event === undefined ? all.slice(0, messages) : all
+      const forkParts = { request, recording, event: at, messages: kept, known, given, clock }
+      const engine = forkEngine(forkParts)
       const own = await unusedId(id)
       try {
         const forked = forkedSession(session, own, request)

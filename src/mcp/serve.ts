@@ -47,9 +47,10 @@ export function serveMcp(
   assertOptions('invalid_options', options, optionKeys)
   assertValid('invalid_tool', within('tools', callOptionChecks.tools(tools)))
   const { engine, toolExecutor = engine } = options
-  const manual = tools.find((tool) => tool.manual || (tool.handler ?? toolExecutor) === undefined)
-  if (manual !== undefined) {
-    throw refusal('invalid_tool', manual.name, 'cannot be served: it has no handler')
+  for (const { name, manual, handler, handoff } of tools) {
+    const hasCode = !manual && (handler ?? toolExecutor) !== undefined
+    const problem = hasCode ? handoff && 'it hands a conversation over' : 'it has no handler'
+    if (problem !== undefined) throw refusal('invalid_tool', name, `cannot be served: ${problem}`)
   }
   const peer = asPeer('server' in server ? server.server : server)
   peer.registerCapabilities?.({ tools: {} })

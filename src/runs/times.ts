@@ -24,7 +24,7 @@ export function timedEngine(engine: Engine, clock: Clock): Engine {
 function timedHandoff(tool: Tool, clock: Clock): readonly Tool[] {
   const { handoff } = tool
   if (handoff === undefined) return []
-  return [{ ...tool, handoff: { engine: () => timedEngine(handoff.engine(), clock) } }]
+  return [{ ...tool, handoff: { ...handoff, engine: () => timedEngine(handoff.engine(), clock) } }]
 }
 
 /** The engines that were made before. Most runs of a process have the same. */

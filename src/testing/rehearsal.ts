@@ -346,7 +346,9 @@ function counted(
   return {
     ...tool,
     ...(agent && { agent: { engine: countedEngine(agent.engine) } }),
-    ...(handoff && { handoff: { engine: () => countedEngine(handoff.engine()) } }),
+    ...(handoff && {
+      handoff: { ...handoff, engine: () => countedEngine(handoff.engine()) },
+    }),
     handler: (args, options) => {
       const { toolCall, answer, sessionId, idempotencyKey } = options
       const id = `${places.get(sessionId) ?? ''}${toolCall.id}`

@@ -37,7 +37,7 @@ const budgets = {
   openaiChat: 48_000,
   openaiResponses: 48_400,
   three: 68_000,
-  loop: 65_900,
+  loop: 66_100,
 }
 
 /** The folders that a program which only streams text does not use. */
@@ -148,8 +148,8 @@ test.each([
   ['ui', wholeUi, 9216],
   ['mcp', 'mcpTools', 4096],
   ['mcp', 'connectMcp', 4096],
-  ['mcp', 'serveMcp', 2048],
-  ['mcp', wholeMcp, 5800],
+  ['mcp', 'serveMcp', 2100],
+  ['mcp', wholeMcp, 5850],
 ] as const)('%s: the code of %s is within its byte budget', async (bridge, names, budget) => {
   const program = bridge === 'ui' ? serving : withTools
   expect(await ownBytes(program, bridge, names)).toBeLessThanOrEqual(budget)

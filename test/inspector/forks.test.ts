@@ -1,8 +1,18 @@
 import { expect, test } from 'vitest'
-import { createEngine, tool, type Session } from '../../src/index.ts'
+import {
+  agentTool,
+  createEngine,
+  handoff,
+  tool,
+  type Engine,
+  type JsonObject,
+  type ModelRequest,
+  type Session,
+  type Tool,
+} from '../../src/index.ts'
 import { createRuns } from '../../src/runs.ts'
 import { memoryStore } from '../../src/stores.ts'
-import { fake, virtualClock } from '../../src/testing.ts'
+import { fake, virtualClock, type Script } from '../../src/testing.ts'
 import { agent, effects, tools } from './agents.ts'
 import { desk, detailOf, followedOf, forked, listed, logOf, pathOf, type Desk } from './support.ts'
 
@@ -281,4 +291,90 @@ test('a fork that fails or runs out of answers says so', async () => {
     status: 'error',
     error: { reason: 'rate_limited' },
   })
+})
+
+/** A desk whose run was handed over: triage answers by its scripts, then billing, which has a tool and an agent. */
+async function handedOver(): Promise<{ own: Desk; given: Engine; acted: string[] }> {
+  const clock = virtualClock({ auto: true })
+  const acted: string[] = []
+  const act = (name: string): Tool =>
+    tool({
+      name,
+      description: name,
+      schema: { type: 'object' },
+      handler: () => {
+        acted.push(name)
+        return `${name} done`
+      },
+    })
+  const call = (id: string, name: string, args: JsonObject = {}): Script => [
+    ['tool_call', { id, name, arguments: args }],
+  ]
+  const after = (scripts: readonly Script[]) =>
+    fake({
+      script: ({ messages }: ModelRequest) =>
+        scripts[messages.filter(({ role }) => role === 'assistant').length] ?? [['text', 'over']],
+    })
+  const inner = createEngine({ adapter: after([call('i1', 'look')]), tools: [act('look')], clock })
+  const billing = createEngine({
+    adapter: after([[], call('c2', 'refund'), call('c3', 'clerk', { prompt: 'go' })]),
+    instructions: 'You are billing.',
+    model: 'billing-model',
+    tools: [act('refund'), agentTool({ name: 'clerk', description: 'A clerk.', engine: inner })],
+    clock,
+  })
+  const triage = createEngine({
+    adapter: after([call('c1', 'to_billing')]),
+    instructions: 'You are triage.',
+    model: 'triage-model',
+    tools: [handoff(billing, { name: 'to_billing' })],
+    clock,
+  })
+  const own = desk({ clock, runsEngine: triage, engine: triage })
+  await own.runs.send('trip', 'money')
+  await own.runs.wait('trip')
+  return { own, given: triage, acted }
+}
+
+test('a fork of a run that was handed over ends as its origin did, whatever it shares with it', async () => {
+  const { own, acted } = await handedOver()
+  const origin = await detailOf(own, 'trip')
+  expect(origin.session.thread.messages.at(-1)).toMatchObject({ content: 'over' })
+  expect(acted).toEqual(['refund', 'look'])
+  for (let event = 0; event <= origin.lastEventId; event++) {
+    const id = await forked(own, 'trip', { event, changes: {}, engine: { type: 'recorded' } })
+    const { session } = await detailOf(own, id)
+    expect([event, comparable(session)]).toEqual([event, comparable(origin.session)])
+  }
+  expect(acted).toEqual(['refund', 'look'])
+})
+
+test('a given engine asks before the tools of the engine that it hands over to, and of agents', async () => {
+  const { own, acted } = await handedOver()
+  acted.length = 0
+  const id = await forked(own, 'trip', { event: 0, changes: {}, engine: { type: 'given' } })
+  const asked: string[] = []
+  for (let turn = 0; turn < 6; turn++) {
+    const { session } = await detailOf(own, id)
+    const [first] = session.pendingApprovals
+    if (first === undefined) break
+    expect(acted).toHaveLength(Math.max(0, asked.length - (asked.includes('c3') ? 2 : 1)))
+    asked.push(first.id)
+    await own.post(pathOf(id, 'command'), { type: 'approve', toolCallId: first.id })
+    await followedOf(own, id)
+  }
+  expect(asked).toEqual(['c1', 'c2', 'c3', 'c3/i1'])
+  expect(acted).toEqual(['refund', 'look'])
+})
+
+test('requests are those of the engine that answers', async () => {
+  const { own } = await handedOver()
+  const { lastEventId } = await detailOf(own, 'trip')
+  const systemsAt = async (event: number): Promise<string> =>
+    JSON.stringify(await own.get(pathOf('trip', `request?at=${event}`)))
+  expect(await systemsAt(1)).toContain('You are triage.')
+  const last = await systemsAt(lastEventId)
+  expect(last).toContain('You are billing.')
+  expect(last).toContain('billing-model')
+  expect(last).not.toContain('You are triage.')
 })

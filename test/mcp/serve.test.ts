@@ -20,6 +20,7 @@ import {
   filePart,
   fileFromUrl,
   halt,
+  handoff,
   imageFromBase64,
   imagePart,
   textPart,
@@ -399,6 +400,9 @@ describe('what cannot be served is refused', () => {
     expect(() => serveMcp([bare], server())).toThrow('bare cannot be served: it has no handler')
     const manual = acting(() => 1, { manual: true })
     expect(() => serveMcp([manual], server())).toThrow('act cannot be served: it has no handler')
+    expect(() => serveMcp([handoff(createEngine())], server())).toThrow(
+      'handoff cannot be served: it hands a conversation over',
+    )
     const twice = [acting(() => 1), acting(() => 2)]
     expect(() => serveMcp(twice, server())).toThrow('tools[1].name is used twice')
     const odd = { toolTimeout: 5 } as ServeMcpOptions
