@@ -22,6 +22,7 @@ import {
   between,
   join,
   must,
+  refusal,
   within,
   anyFunction,
 } from '../schema/checks.ts'
@@ -36,19 +37,20 @@ import type { JsonObject, JsonValue } from '../types/json.ts'
 import { messageText, type MessagesInput } from '../types/message.ts'
 import type { Session } from '../types/session.ts'
 import type { NeedsJsonSchema } from '../types/standard-schema.ts'
-import type { ToolTypes } from '../types/tool-types.ts'
+import type { Inside, ToolTypes } from '../types/tool-types.ts'
 
 /** The options of `agentTool`. */
 export interface AgentToolOptions<
   Schema extends AnySchema = AnySchema,
   Name extends string = string,
+  Inner extends ToolTypes = ToolTypes,
 > {
   /** 1 to 64 letters, digits, `_` or `-`; not `auto`, `none` or `required`. */
   readonly name: Name
   /** What the agent does and when to use it, written for the model. */
   readonly description: string
   /** What the agent runs on: its model, its tools, its instructions. */
-  readonly engine: Engine
+  readonly engine: Engine<object, Inner>
   /** The schema of the arguments (`{ prompt: string }`). */
   readonly input?: (Schema & NeedsJsonSchema<Schema>) | undefined
   /** What the agent is told: a text, or messages. By default the `prompt` of the arguments, or with an `input` all of them as JSON. */
@@ -99,12 +101,13 @@ const promptSchema = {
  * to the outer session with ids like `outer/inner`, and what is answered there comes back to it. A stop stops it. A run that was cut goes
  * on inside of it where it was, and no inner tool that is not idempotent runs twice. To wait for somebody it needs a session outside.
  *
- * The result is the inner output, or its text; an inner run that ended early gives `{ halted, text }`, and one that failed is an error of the tool.
+ * The result is the inner output, or its text; an inner run that ended early gives `{ halted, text, result? }` with what a handler passed to `halt`, and one that failed is an error of the tool.
  */
 export function agentTool<
   const Schema extends AnySchema = typeof promptSchema,
   Name extends string = string,
->(options: AgentToolOptions<Schema, Name>): AgentTool<Schema, Name> {
+  Inner extends ToolTypes = ToolTypes,
+>(options: AgentToolOptions<Schema, Name, Inner>): AgentTool<Schema, Name, Inner> {
   assertOptions('invalid_tool', options, optionKeys)
   const { name, description, engine, input, prompt, maxTurns, instructions } = options
   const { timeoutMs, needsApproval, maxDepth = defaultMaxDepth } = options
@@ -136,16 +139,17 @@ export function agentTool<
     handler: (args, given) =>
       runAgent({ name, promptOf, maxTurns, instructions, maxDepth, engine }, args, given),
   })
+  const agent: Tool = { ...made, agent: { engine } }
   // The options say what its name and its arguments are.
-  return { ...made, agent: { engine } } as AgentTool<Schema, Name>
+  return agent as AgentTool<Schema, Name, Inner>
 }
 
-/** The tool of an agent. Its result is what the inner run gives. */
-type AgentTool<Schema, Name extends string> = Tool<
+/** The tool of an agent. Its result is what the inner run gives. The approvals and manual calls inside are those of the outer run too. */
+type AgentTool<Schema, Name extends string, Inner extends ToolTypes> = Tool<
   JsonObject,
   object,
-  ToolTypes<Name, WrittenFor<Schema>>
->
+  ToolTypes<Name, WrittenFor<Schema>> | Inside<Inner>
+> & { readonly name: Name }
 
 const depthLimit = /* @__PURE__ */ must(`a whole number from 1 to ${maxInnerDepth}`, (value) => {
   return Number.isInteger(value) && between(1, maxInnerDepth)(value).length === 0
@@ -172,12 +176,16 @@ async function runAgent(agent: Agent, args: JsonObject, options: HandlerOptions)
       `the agent ${agent.name} would be inside of ${channel.depth} others, and its maxDepth is ${agent.maxDepth}: set maxDepth of agentTool, or let the agents call each other less deeply`,
     )
   }
-  let { session } = channel
-  session ??= createSession({
-    // The same on every run of the call, and with it the idempotency keys of the inner calls.
-    id: options.idempotencyKey,
-    messages: await agent.promptOf(args),
-  })
+  const session =
+    channel.session ??
+    createSession({
+      // The same on every run of the call, and with it the idempotency keys of the inner calls.
+      id: options.idempotencyKey,
+      messages: await agent.promptOf(args),
+    })
+  if (session.thread.messages.length === 0) {
+    throw refusal('invalid_tool', 'prompt', 'must give a text or at least one message')
+  }
   // A session that rests has its outcome: only the event that tells it is missing.
   if (session.status !== 'idle') {
     await channel.tell?.('session', [session])
@@ -225,7 +233,9 @@ async function outcomeOf(
   }
   if (error !== undefined) return failed(errorFromJSON(error))
   const text = answerText(session)
-  if (status !== 'completed') return { halted: haltedReason ?? 'cancelled', text }
+  if (status !== 'completed') {
+    return defined({ halted: haltedReason ?? 'cancelled', text, result: session.run?.haltResult })
+  }
   const { defaults } = engineAfter(engine, session.thread.messages)
   const schema = outputSchema(defaults.responseFormat)
   if (schema === undefined) return text

@@ -10,11 +10,11 @@ import type { AnySchema } from '../schema/derive-schema.ts'
 import type { Judged } from '../tools/approval.ts'
 import type { ToolRun } from '../tools/execute.ts'
 import type { StreamEvent } from '../types/events.ts'
-import { defined, keysOf } from '../types/guards.ts'
+import { keysOf } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { Message, ToolCall } from '../types/message.ts'
 import type { NeedsJsonSchema } from '../types/standard-schema.ts'
-import type { ToolTypes } from '../types/tool-types.ts'
+import type { Inside, ToolTypes } from '../types/tool-types.ts'
 
 /** The options of `handoff`. */
 export interface HandoffOptions<
@@ -56,10 +56,11 @@ const noArguments = { type: 'object', properties: {}, additionalProperties: fals
 export function handoff<
   const Schema extends AnySchema = typeof noArguments,
   const Name extends string = 'handoff',
+  Next extends ToolTypes = ToolTypes,
 >(
-  engine: Engine | (() => Engine),
+  engine: Engine<object, Next> | (() => Engine<object, Next>),
   options: HandoffOptions<Schema, Name> = {},
-): Tool<JsonObject, object, ToolTypes<Name, WrittenFor<Schema>, string>> {
+): HandoffTool<Schema, Name, Next> {
   assertOptions('invalid_tool', options, optionKeys)
   const { name, description, input, result = 'handed over', needsApproval } = options
   if (typeof engine !== 'function') engineParts(engine)
@@ -80,12 +81,15 @@ export function handoff<
     },
   })
   // The options say what its name and its arguments are.
-  return defined<Tool>({ ...made, handoff: { engine: target, by } }) as Tool<
-    JsonObject,
-    object,
-    ToolTypes<Name, WrittenFor<Schema>, string>
-  >
+  return { ...made, handoff: { engine: target, by } } as HandoffTool<Schema, Name, Next>
 }
+
+/** A tool that hands over. The tools of the next engine are called in the same run. */
+type HandoffTool<Schema, Name extends string, Next extends ToolTypes> = Tool<
+  JsonObject,
+  object,
+  ToolTypes<Name, WrittenFor<Schema>, string> | Inside<Next>
+> & { readonly name: Name }
 
 const resultText = /* @__PURE__ */ must('a text', (value) => typeof value === 'string')
 

@@ -195,6 +195,7 @@ function runAt(depth: number): Check {
       requested: listOf(pendingApproval),
       results: listOf(storedResult),
       decisions: listOf(decision),
+      haltResult: json,
       late: listOf(validateMessage),
       inner: innerSessions(depth),
     },

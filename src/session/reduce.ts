@@ -242,7 +242,11 @@ function settled(base: Session, outcome: Outcome, run: RunProgress): Session {
   if (haltedReason === 'error' && error !== undefined) {
     return { ...next('error', failedRun(run.mode, response)), error }
   }
-  if (haltedReason !== 'completed') return { ...next('halted', restingRun(run.mode)), haltedReason }
+  if (haltedReason !== 'completed') {
+    const haltResult = outcome.halts.find(({ reason }) => reason === haltedReason)?.result
+    const stopped = defined<RunProgress>({ ...restingRun(run.mode), haltResult })
+    return { ...next('halted', stopped), haltedReason }
+  }
   if (rest.pendingApprovals.length > 0) return next('awaiting_approval', resting)
   if (rest.pendingToolCalls.length > 0) return next('awaiting_tools', resting)
   return run.usage === undefined && inner === undefined

@@ -90,6 +90,8 @@ export interface RunProgress {
   readonly results?: readonly StoredResult[]
   /** The calls that were settled while the run waited. */
   readonly decisions?: readonly CallDecision[]
+  /** What the handler passed to `halt` that stopped the run, for the call that an agent is in. */
+  readonly haltResult?: JsonValue
   /** Messages that are added to the thread when the calls of the answer are answered. */
   readonly late?: readonly Message[]
   /** The sessions of agents inside calls that have no result yet, by the call. */

@@ -17,13 +17,25 @@ export interface ToolTypes<
   Name extends string = string,
   Arguments extends JsonObject = JsonObject,
   Result extends JsonValue = JsonValue,
+  Choice extends string = Name,
 > {
   readonly name: Name
   /** The arguments as a model writes them: the input of the schema. */
   readonly arguments: Arguments
   /** What a call that did not fail gives, as JSON. */
   readonly result: Result
+  /** The name again, if the tool can be chosen. */
+  readonly choice: Choice
 }
+
+/**
+ * What is known about the tools of an engine that a tool leads to: those of an agent, whose approvals rise to the outer run, and those of
+ * an engine that is handed the conversation. They cannot be chosen. Where a name is known twice, both are possible.
+ */
+export type Inside<Types extends ToolTypes> =
+  Types extends ToolTypes<infer Name, infer Arguments, infer Result>
+    ? ToolTypes<Name, Arguments, Result, never>
+    : never
 
 /** Marks a name that is none of the known ones. No value has it. */
 declare const otherTool: unique symbol
@@ -50,9 +62,9 @@ export type WithTools<Types extends ToolTypes, Added extends ToolTypes> = [Added
   : Exclude<Types, { readonly name: Known<Added>['name'] }> | Added
 
 /** The names that may be chosen: those of the tools, or any if one of them is not known. */
-export type NameOf<Types extends ToolTypes> = string extends Types['name']
+export type NameOf<Types extends ToolTypes> = string extends Types['choice']
   ? string & {}
-  : Types['name']
+  : Types['choice']
 
 /** A call whose arguments were checked. It narrows by its name; the last member is a call of any other tool. */
 export type CallOf<Types extends ToolTypes> = CallOfKnown<Known<Types>>

@@ -470,7 +470,11 @@ describe('the end of an agent', () => {
   })
 
   test.each<[string, Plan, object]>([
-    ['a handler', { steps: [[call('x', 'quit')]] }, { halted: 'enough', text: 'step 0' }],
+    [
+      'a handler',
+      { steps: [[call('x', 'quit')]] },
+      { halted: 'enough', text: 'step 0', result: 'that was it' },
+    ],
     [
       'maxTurns',
       { steps: [[call('x', 'note')], [call('y', 'note')]] },
@@ -540,6 +544,12 @@ describe('what an agent gets', () => {
       'system: Be quick. | user: {"topic":"rain"}',
       'system: Be slow. | user: Hello. | user: rain',
     ])
+  })
+
+  test('must not be empty', async () => {
+    const empty = planned(plannedEngine(), { prompt: () => [] })
+    const batch = await runToolCalls([{ id: 'c1', name: 'agent', arguments: {} }], [empty])
+    expect(batch.messages.map(messageText)[0]).toContain('prompt must give a text')
   })
 
   test('is the context of the outer run with its own over it, and keys that stay the same', async () => {

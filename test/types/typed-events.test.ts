@@ -360,8 +360,24 @@ describe('agents and handoffs', () => {
     expectTypeOf<Extract<Completed['result'], { ok: unknown }>['ok']>().toEqualTypeOf<string>()
   })
 
+  test('approvals inside of them have the arguments of their tools, and a name that is known twice has both', () => {
+    type Approval = Extract<Outer, { type: 'approval_requested' }>
+    type ArgumentsOf<Name> = Extract<Approval, { toolName: Name }>['call']['arguments']
+    expectTypeOf<ArgumentsOf<'weather'>>().toEqualTypeOf<Written>()
+    const weatherOfMine = tool({
+      name: 'weather',
+      description: 'Another one.',
+      schema: { type: 'object', properties: { at: { type: 'number' } }, required: ['at'] },
+    })
+    const twice = createEngine({ tools: [weatherOfMine, search] })
+    type Twice = Extract<EventOf<typeof twice>, { type: 'approval_requested'; toolName: 'weather' }>
+    expectTypeOf<Twice['call']['arguments']>().toEqualTypeOf<Written | { readonly at: number }>()
+  })
+
   test('toolChoice takes their names, and no other', () => {
     expectTypeOf(chat).toBeCallableWith(outer, 'hi', { toolChoice: 'search' })
+    // @ts-expect-error a tool of the agent is not one of this engine
+    void (() => chat(outer, 'hi', { toolChoice: 'weather' }))
     // @ts-expect-error no tool has this name
     void (() => chat(outer, 'hi', { toolChoice: 'serch' }))
     expect(handoff(engine).name).toBe('handoff')
