@@ -5,6 +5,7 @@ import {
   compactMessages,
   createEngine,
   fail,
+  handoff,
   Session,
   tool,
   type Message,
@@ -112,6 +113,14 @@ test('every mark that the library sets on a message is listed, and every listed 
   session = (await Session.reply(long.engine, session, 'second')).session
   saw((await Session.reply(long.engine, session, 'third', { prepareStep })).session)
   for (const { request } of long.adapter.calls) look(request.messages)
+
+  // Another engine that goes on.
+  const next = engineOf(['I go on.']).engine
+  const handing = createEngine({
+    adapter: fake({ script: [call('c1', 'handoff')] }),
+    tools: [handoff(next)],
+  })
+  saw((await Session.start(handing, 'go')).session)
 
   const timed = Session.streamNext(engineOf(['ok']).engine, Session.create(), {
     type: 'send',

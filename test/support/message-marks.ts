@@ -12,6 +12,7 @@ export const messageMarks = [
   'pending',
   'askUser',
   'answeredByUser',
+  'handoff',
   'lateResultOf',
   'repair',
   'structuredFinalize',

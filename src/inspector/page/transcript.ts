@@ -162,7 +162,7 @@ function messageMarks({ role, metadata = {} }: Message): readonly Mark[] {
 
 function resultMarks({ metadata = {} }: Message): readonly Mark[] {
   const marks: Mark[] = []
-  const { reason, answeredByUser, approvedArguments, pending, reported } = metadata
+  const { reason, answeredByUser, approvedArguments, pending, reported, handoff } = metadata
   const isInterrupted = metadata['interrupted'] === true
   if (isInterrupted && typeof reason === 'string' && reason !== 'interrupted') {
     marks.push({ label: `because: ${reason}`, tone: 'error' })
@@ -173,6 +173,7 @@ function resultMarks({ metadata = {} }: Message): readonly Mark[] {
   }
   if (answeredByUser === true) marks.push({ label: 'answered by a person', tone: 'person' })
   if (pending === true) marks.push({ label: 'comes later', tone: 'quiet' })
+  if (handoff !== undefined) marks.push({ label: 'another engine goes on', tone: 'tool' })
   return marks
 }
 
