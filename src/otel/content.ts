@@ -40,7 +40,9 @@ export function contentAttributes(
   const { finalResponse = content as Answer } = content as Partial<ChatOutcome>
   const { message, finishReason } = finalResponse
   if (message === undefined || finishReason === undefined) return {}
-  const answer = list([message], (one) => ({ ...toMessage(one), finish_reason: finishReason }))
+  // The conventions have their own word for one of the reasons.
+  const reason = finishReason === 'tool_calls' ? 'tool_call' : finishReason
+  const answer = list([message], (one) => ({ ...toMessage(one), finish_reason: reason }))
   return { 'gen_ai.output.messages': answer }
 }
 
@@ -102,14 +104,16 @@ function toMessage(message: Message): JsonObject {
 }
 
 function toParts({ role, content, toolCalls = [], toolCallId: id = '' }: Message): JsonObject[] {
-  const parts = typeof content === 'string' ? [{ type: 'text', content }] : content.map(toPart)
+  const parts: JsonObject[] =
+    typeof content === 'string' ? [{ type: 'text', content }] : content.map(toPart)
   if (role === 'tool') {
     // A result that is JSON has fields, whose names may say that they are secret.
     const response = typeof content === 'string' ? (parseJson(content) ?? content) : parts
     return [{ type: 'tool_call_response', id, response: response as JsonValue }]
   }
   return [
-    ...parts,
+    // An answer of calls has no text.
+    ...(content === '' ? [] : parts),
     ...toolCalls.map(({ id, name, arguments: args }) => ({
       type: 'tool_call',
       id,

@@ -80,6 +80,8 @@ export function startAttributes(event: StartEvent, operation: Operation): OtelAt
 export function endAttributes(event: EndEvent): OtelAttributes {
   const { finishReason, timeToFirstChunkMs: firstMs, usage } = event
   return defined<OtelAttributes>({
+    // A fallback may have asked another one than the first.
+    'gen_ai.provider.name': providerName(event.provider),
     'gen_ai.response.id': event.responseId,
     'gen_ai.response.model': event.responseModel,
     'gen_ai.response.finish_reasons': finishReason === undefined ? undefined : [finishReason],
@@ -112,17 +114,34 @@ function commonAttributes(
   const url = server === undefined ? undefined : new URL(server)
   return {
     'gen_ai.operation.name': operation.name,
-    'gen_ai.provider.name': providers[provider ?? ''] ?? provider,
+    'gen_ai.provider.name': providerName(provider),
     'gen_ai.request.model': model,
     'server.address': url?.hostname,
     'server.port': url && Number(url.port || (url.protocol === 'http:' ? 80 : 443)),
   }
 }
 
-/** The providers whose names in the conventions are not those of the library. */
+/** The name of a provider in the conventions. Models of the AI SDK name their API behind a dot. */
+function providerName(provider: string | undefined): string | undefined {
+  const [company = '', service] = provider?.split('.') ?? []
+  return providers[`${company}.${service}`] ?? providers[company] ?? provider
+}
+
+/** The providers that the conventions name, by their names in the library and in the AI SDK. */
 const providers: Readonly<Record<string, string>> = {
+  'amazon-bedrock': 'aws.bedrock',
+  anthropic: 'anthropic',
   azure: 'azure.ai.openai',
+  cohere: 'cohere',
+  deepseek: 'deepseek',
   gemini: 'gcp.gemini',
+  google: 'gcp.gemini',
+  'google.vertex': 'gcp.vertex_ai',
+  groq: 'groq',
+  mistral: 'mistral_ai',
+  openai: 'openai',
+  perplexity: 'perplexity',
+  xai: 'x_ai',
 }
 
 /** Records the metrics of a model call that has ended. Other spans have none: their tokens are those of the calls in them. */

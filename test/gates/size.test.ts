@@ -180,7 +180,7 @@ console.log(${names})
  * options and what else it uses. Each has its figure and a small reserve, and the folders that it may bring.
  */
 test.each([
-  ['otel', 'otel', 7100, 'core errors otel schema types'],
+  ['otel', 'otel', 7200, 'core errors otel schema types'],
   ['ui', 'toUiMessageStream', 9800, 'errors run schema session types ui'],
   ['ui', 'toUiMessageResponse', 10_400, 'core errors run schema session types ui'],
   ['ui', 'toAgUi', 9500, 'errors run schema types ui'],

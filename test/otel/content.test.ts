@@ -98,6 +98,9 @@ test('messages, instructions, tools, arguments and results are told as the conve
       finish_reason: 'stop',
     },
   ])
+  expect(JSON.parse(String(chats[0]?.attributes['gen_ai.output.messages']))).toEqual([
+    { ...asks, finish_reason: 'tool_call' },
+  ])
   expect(read('gen_ai.tool.definitions')).toEqual([
     {
       type: 'function',

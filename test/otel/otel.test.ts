@@ -1,5 +1,6 @@
 import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import { AlwaysOffSampler, BasicTracerProvider } from '@opentelemetry/sdk-trace-base'
+import * as conventions from '@opentelemetry/semantic-conventions/incubating'
 import { describe, expect, test } from 'vitest'
 import {
   AdapterError,
@@ -538,6 +539,43 @@ test('what a middleware does is an event of its model call', async () => {
     name: 'fallback gemini',
     attributes: { 'error.type': 'provider_unavailable', 'http.response.status_code': 503 },
   })
+})
+
+test.each([
+  ['openai.responses', 'openai'],
+  ['anthropic.messages', 'anthropic'],
+  ['google.generative-ai', 'gcp.gemini'],
+  ['google.vertex.chat', 'gcp.vertex_ai'],
+  ['amazon-bedrock', 'aws.bedrock'],
+  ['mistral.chat', 'mistral_ai'],
+  ['xai.chat', 'x_ai'],
+  ['my.own', 'my.own'],
+])('the provider %s has the name %s of the conventions', async (provider, name) => {
+  bench.listen()
+  const adapter: ChatAdapter = {
+    provider,
+    async *stream() {
+      const message = { role: 'assistant', content: 'hi' } as const
+      yield [
+        { type: 'message_started', requestId: 'r', provider },
+        { type: 'message_completed', message, finishReason: 'stop' },
+      ]
+    },
+  }
+  await generate(createEngine({ adapter }), messages)
+  expect(bench.span('chat').attributes['gen_ai.provider.name']).toBe(name)
+  const known = Object.entries(conventions).flatMap(([key, value]) =>
+    key.startsWith('GEN_AI_PROVIDER_NAME_VALUE_') ? [value] : [],
+  )
+  if (provider !== name) expect(known).toContain(name)
+})
+
+test('the span of a call has the provider that answered', async () => {
+  bench.listen()
+  const failing: Script = [['preflight_error', 'provider_unavailable', {}]]
+  const adapter = fallback([fake({ scripts: [failing] }), complete])
+  await generate(createEngine({ adapter, clock: virtualClock() }), messages)
+  expect(bench.span('chat').attributes['gen_ai.provider.name']).toBe('gcp.gemini')
 })
 
 test('a handler that comes too late is an event of the span that is still open', async () => {
