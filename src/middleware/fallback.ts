@@ -180,7 +180,7 @@ interface Fallback extends FallbackOptions {
 
 async function* askInTurn(fallback: Fallback, call: WrappedCall): AsyncGenerator<ModelBatch, void> {
   const failures: Failure[] = []
-  // Whoever stops the call has an error of its own, and does not wait for this one.
+  // A caller that stops the call gets an error of its own, and does not wait for this one.
   const unlink = onAbort(call.options.signal, () => {
     const reason: unknown = call.options.signal.reason
     if (!isAllmError(reason) || reason.causes.length > 0) return
