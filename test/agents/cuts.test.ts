@@ -245,14 +245,15 @@ test('agents that a person stops at any event are resumed elsewhere, and nothing
     ],
   }
   const start = (): Session => Session.create({ id: 's', messages: words(plan) })
-  const { events } = await live(nested().outer, start())
-  for (let stopAt = 1; stopAt < events; stopAt++) {
+  const { events: count } = await live(nested().outer, start())
+  for (let stopAt = 1; stopAt < count; stopAt++) {
     const effects: Effects = []
     const { outer } = nested(effects)
     const control = new AbortController()
     const stream = Session.streamStart(outer, start(), { signal: control.signal })
     let seen = 0
-    for await (const _event of stream) if (++seen === stopAt) control.abort()
+    const events = stream[Symbol.asyncIterator]()
+    while ((await events.next()).done !== true) if (++seen === stopAt) control.abort()
     const at = `stopped after event ${stopAt}`
     // The last events of a piece have nothing to stop any more.
     const isStopped = stream.session.haltedReason === 'cancelled'
