@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { pathToFileURL } from 'node:url'
 import type { Browser, BrowserContextOptions } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createEngine, Session, tool, type StreamEvent } from '../../src/index.ts'
+import { createEngine, Session, tool, type Message, type StreamEvent } from '../../src/index.ts'
 import type { SessionItem } from '../../src/inspector/api.ts'
 import { makeInspector } from '../../src/inspector/inspector.ts'
 import { createRuns, toNodeHandler } from '../../src/runs.ts'
@@ -151,6 +151,39 @@ describe.skipIf(executablePath === undefined)(`the inspector in a browser (${whe
     await page.getByLabel('hide the pieces of answers').check()
     await expect.poll(() => rows.count()).toBe(3)
     expect(problems).toEqual([])
+  })
+
+  test('only panes are scrolled, however long a session or the list is, and heads stand above their columns', async () => {
+    await using fake = await fakeInspector(bundle.folder)
+    const calls = Array.from({ length: 150 }, (_, number): readonly Message[] => [
+      {
+        role: 'assistant',
+        content: '',
+        toolCalls: [{ id: `c${number}`, name: 'look', arguments: {} }],
+      },
+      { role: 'tool', toolCallId: `c${number}`, content: 'seen' },
+    ])
+    const messages: readonly Message[] = [{ role: 'user', content: 'look' }, ...calls.flat()]
+    add(fake, 'long', { session: Session.create({ id: 'long', messages }), turns: 150 })
+    for (let number = 0; number < 60; number++) add(fake, `s${number}`, { turns: number })
+    // With scrollbars that take room.
+    const own = await launch([], true)
+    try {
+      const { page } = await openPage(own, `${fake.url}#/s/long`, desk)
+      const heights = '[document.documentElement.scrollHeight, document.body.scrollHeight]'
+      await page.getByText('Edit and fork').first().waitFor({ state: 'attached' })
+      expect(await page.evaluate(heights)).toEqual([800, 800])
+      await page.goto(`${fake.url}#/`)
+      await page.locator('a.session').nth(40).waitFor({ state: 'attached' })
+      expect(await page.evaluate(heights)).toEqual([800, 800])
+      const edges = (row: string): string =>
+        `[...document.querySelector('${row}').children].map((one) => Math.round(one.getBoundingClientRect().right))`
+      expect(await page.evaluate(edges('.session-head'))).toEqual(
+        await page.evaluate(edges('a.session')),
+      )
+    } finally {
+      await own.close()
+    }
   })
 
   test('keys go through the events, and Escape to the end', async () => {

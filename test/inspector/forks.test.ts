@@ -235,22 +235,26 @@ test('a given engine that asks runs no handler unasked, whatever event it is for
     clock,
   })
   const own = desk({ clock, runsEngine: engine, engine })
-  await own.runs.send('trip', 'all of it')
-  await own.runs.wait('trip')
-  // The refund is approved, and told late: the user says something else first.
-  for (const words of ['12A', 'go on']) {
-    await own.runs.send('trip', words)
-    await own.runs.wait('trip')
-  }
-  await own.runs.approve('trip', 'refund')
-  await own.runs.wait('trip')
-  expect(new Set(ran)).toEqual(new Set(['look', 'refund', 'seat', 'inner_look']))
-  const { lastEventId } = await detailOf(own, 'trip')
-  for (let event = 0; event <= lastEventId; event++) {
+  // An approval after other words of the user is told late.
+  for (const [trip, words] of [
+    ['soon', ['12A']],
+    ['late', ['12A', 'go on']],
+  ] as const) {
     ran.length = 0
-    const id = await forked(own, 'trip', { event, changes: {}, engine: { type: 'given' } })
-    expect([event, ran]).toEqual([event, []])
-    expect((await detailOf(own, id)).session.status).not.toBe('error')
+    for (const said of ['all of it', ...words]) {
+      await own.runs.send(trip, said)
+      await own.runs.wait(trip)
+    }
+    await own.runs.approve(trip, 'refund')
+    await own.runs.wait(trip)
+    expect(new Set(ran)).toEqual(new Set(['look', 'refund', 'seat', 'inner_look']))
+    const { lastEventId } = await detailOf(own, trip)
+    for (let event = 0; event <= lastEventId; event++) {
+      ran.length = 0
+      const id = await forked(own, trip, { event, changes: {}, engine: { type: 'given' } })
+      expect([trip, event, ran]).toEqual([trip, event, []])
+      expect((await detailOf(own, id)).session.status).not.toBe('error')
+    }
   }
 })
 
