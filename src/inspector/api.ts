@@ -148,6 +148,8 @@ export interface SavedTest {
   readonly files: readonly { readonly path: string; readonly text: string }[]
   /** Whether they were written beside the sessions. If not, the page offers them as downloads. */
   readonly written: boolean
+  /** Whether the test runs the tools of the engine that the inspector was started with, or tools that answer what was recorded. */
+  readonly tools: 'engine' | 'recorded'
 }
 
 /** The body of a command. */

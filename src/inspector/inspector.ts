@@ -89,13 +89,15 @@ export interface InternalOptions {
   readonly pageFolder?: URL | undefined
   /** Nobody runs these sessions: they are copies in memory. */
   readonly unattended?: boolean | undefined
+  /** The module that exports the engine, as a file at this place imports it: saved tests run its tools. */
+  readonly engineModule?: ((file: string) => string) | undefined
 }
 
 /** An inspector, with what only the library and its tests set. */
 export function makeInspector(
   runs: Runs,
   options: InspectorOptions,
-  { pageFolder, unattended = false }: InternalOptions = {},
+  { pageFolder, unattended = false, engineModule }: InternalOptions = {},
 ): Inspector {
   assertValid('invalid_options', inspectorOptions(options))
   const { authorize, readOnly = false, prices, onError } = options
@@ -113,6 +115,7 @@ export function makeInspector(
     forks,
     engine: options.engine,
     testFolder: options.testFolder,
+    engineModule,
     summaries: summariesWith(prices),
     info: { ...infoOf(options), ...(unattended && { unattended }) },
     readOnly,
@@ -149,6 +152,7 @@ interface Service {
   readonly forks: Forks
   readonly engine: Engine | undefined
   readonly testFolder: string | undefined
+  readonly engineModule: InternalOptions['engineModule']
   readonly summaries: Summaries
   readonly info: InspectorInfo
   readonly readOnly: boolean
@@ -359,8 +363,8 @@ async function serve(
     }
     case 'test': {
       await bodyOf(service, request, noBody)
-      const own = place.name === 'forks' ? undefined : engine
-      return answer(200, await savedTest(place, id, { engine: own, folder: service.testFolder }))
+      const { testFolder: folder, engineModule } = service
+      return answer(200, await savedTest(place, id, { engine, folder, engineModule }))
     }
     default:
       return assertNever(ask)

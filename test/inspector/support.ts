@@ -42,6 +42,8 @@ export interface DeskOptions extends Partial<InspectorOptions> {
   readonly store?: RunStore
   readonly clock?: VirtualClock
   readonly execute?: boolean
+  /** What the module of the engine is called in saved tests. */
+  readonly engineModule?: (file: string) => string
   /** Stores of databases have their own clock, so that nothing may stand still beside them. */
   readonly systemTime?: boolean
 }
@@ -54,6 +56,7 @@ export function desk(options: DeskOptions = {}): Desk {
     execute,
     runsEngine,
     systemTime,
+    engineModule,
     ...rest
   } = options
   const clock = options.clock ?? virtualClock({ auto: true })
@@ -71,7 +74,7 @@ export function desk(options: DeskOptions = {}): Desk {
   const handle = makeInspector(
     runs,
     { authorize: withToken, ...inspectorOptions },
-    { pageFolder: new URL('page/', import.meta.url) },
+    { pageFolder: new URL('page/', import.meta.url), engineModule },
   )
   const ask = (path: string, init: RequestInit = {}): Promise<Response> => {
     const headers = { authorization: token, ...(init.headers as Record<string, string>) }
