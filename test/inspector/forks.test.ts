@@ -385,6 +385,15 @@ test('no worker of the store ever takes a fork, and what is saved of it is at re
     409,
     { error: { reason: 'fork_ended' } },
   ])
+  // It says so before anybody tries, and a stop is refused as well.
+  expect(await detailOf(later, waiting)).toMatchObject({ unattended: 'fork_ended' })
+  expect(await detailOf(own, waiting)).not.toHaveProperty('unattended')
+  expect(await detailOf(later, 'trip')).not.toHaveProperty('unattended')
+  const stopped = await later.post(pathOf(waiting, 'stop'), {})
+  expect([stopped.status, await stopped.text()]).toEqual([
+    409,
+    expect.stringContaining('does not run in this inspector: fork it again'),
+  ])
 })
 
 test('forks that are not saved leave nothing in the store', async () => {

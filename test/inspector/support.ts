@@ -6,6 +6,7 @@ import type {
   SessionDetail,
   SessionPage,
 } from '../../src/inspector.ts'
+import { idSegment } from '../../src/inspector/api.ts'
 import {
   makeInspector,
   type Inspector,
@@ -102,7 +103,7 @@ export function desk(options: DeskOptions = {}): Desk {
 }
 
 export function pathOf(id: string, action?: string): string {
-  const path = `api/sessions/${encodeURIComponent(id)}`
+  const path = `api/sessions/${idSegment(id)}`
   return action === undefined ? path : `${path}/${action}`
 }
 
