@@ -126,16 +126,14 @@ async function cassetteOf(
 /** The calls that led to the request of the first one, one for each answer in it. */
 function sharedCalls(first: CassetteCall | undefined): readonly CassetteCall[] {
   if (first === undefined) return []
-  const { messages } = first.request
-  return messages.flatMap((message, index) =>
-    message.role === 'assistant'
-      ? {
-          ...first,
-          request: { ...first.request, messages: messages.slice(0, index) },
-          script: scriptOfMessage(message),
-        }
-      : [],
-  )
+  const { request, script: _answer, ...facts } = first
+  const calls: CassetteCall[] = []
+  for (const [index, message] of request.messages.entries()) {
+    if (message.role !== 'assistant') continue
+    const asked = { ...request, messages: request.messages.slice(0, index) }
+    calls.push({ ...facts, request: asked, script: scriptOfMessage(message) })
+  }
+  return calls
 }
 
 function scriptOfMessage(message: Message): Script {

@@ -3,6 +3,7 @@ import {
   agentTool,
   askUser,
   createEngine,
+  messageText,
   tool,
   type Engine,
   type ModelRequest,
@@ -43,13 +44,14 @@ const others: readonly Tool[] = [
 function engineOf(clock: VirtualClock): Engine {
   const adapter = fake({
     script: ({ messages }: ModelRequest): Script => {
-      const name = messages.findLast(({ role }) => role === 'user')?.content
+      const said = messages.findLast(({ role }) => role === 'user')
+      const name = said === undefined ? '' : messageText(said)
       const answers = messages.filter(({ role }) => role === 'assistant').length
       if (answers === 0) return call('c0', 'look')
       if (answers === 1 && name === 'clerk') {
         return [['tool_call', { id: 'c1', name: 'clerk', arguments: { prompt: 'go' } }]]
       }
-      return answers === 1 ? call('c1', String(name)) : [['text', 'over']]
+      return answers === 1 ? call('c1', name) : [['text', 'over']]
     },
   })
   const inside = createEngine({
