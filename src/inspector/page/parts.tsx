@@ -225,8 +225,10 @@ export function Dialog({
     if (current !== null && !current.open) {
       current.showModal()
       // A form is begun, and not left.
-      const first = '[autofocus], form input:checked, form input, form textarea'
-      current.querySelector<HTMLElement>(first)?.focus()
+      const first =
+        current.querySelector<HTMLElement>('[autofocus]') ??
+        current.querySelector<HTMLElement>('form input:checked')
+      first?.focus()
     }
     return () => {
       current?.close()
