@@ -252,7 +252,7 @@ test('agents that a person stops at any event are resumed elsewhere, and nothing
     const control = new AbortController()
     const stream = Session.streamStart(outer, start(), { signal: control.signal })
     let seen = 0
-    for await (const _event of stream) if (++seen === stopAt) control.abort()
+    for await (const _ of stream) if (++seen === stopAt) control.abort()
     const at = `stopped after event ${stopAt}`
     // The last events of a piece have nothing to stop any more.
     const isStopped = stream.session.haltedReason === 'cancelled'

@@ -522,6 +522,40 @@ describe.skipIf(executablePath === undefined)(`the inspector in a browser (${whe
     expect(problems).toEqual([])
   })
 
+  test('a result that begins like JSON must be JSON, and at an event of an agent the request says whose it is', async () => {
+    await using fake = await fakeInspector(bundle.folder)
+    const call = { id: 'c1', name: 'office', arguments: {} }
+    const messages: readonly Message[] = [
+      { role: 'user', content: 'go' },
+      { role: 'assistant', content: '', toolCalls: [call] },
+    ]
+    const session: Session = {
+      ...Session.create({ id: 'm' }),
+      thread: { messages, metadata: {} },
+      status: 'awaiting_tools',
+      pendingToolCalls: [call],
+    }
+    const told = {
+      type: 'tool_progress',
+      id: 'c1',
+      name: 'office',
+      inner: 'event',
+      data: started,
+    } as unknown as StreamEvent
+    add(fake, 'm', { session, entries: logOf([0, send('go')], [5, started], [5, told]) })
+    const { page } = await open(fake, '#/s/m?tab=request')
+    const field = page.getByLabel('Result of office', { exact: true })
+    await field.fill('{"ok": tru')
+    await page.getByRole('button', { name: 'Hand in' }).click()
+    await page.getByText('hand it in as a text: in quotes').waitFor()
+    expect(fake.posts).toEqual([])
+    await field.fill(String.raw`"{\"ok\": tru"`)
+    await page.getByRole('button', { name: 'Hand in' }).click()
+    await expect.poll(() => fake.posts.length).toBe(1)
+    expect(fake.posts[0]?.body).toMatchObject({ content: '{"ok": tru' })
+    await page.getByText('The request is that of the outer run').waitFor()
+  })
+
   test('a fork that ended takes no commands, and a comparison says why it failed and which tool answered', async () => {
     await using fake = await fakeInspector(bundle.folder)
     const messages: readonly Message[] = [
@@ -532,7 +566,7 @@ describe.skipIf(executablePath === undefined)(`the inspector in a browser (${whe
     const session: Session = {
       ...Session.create({ id: 'f', messages }),
       status: 'error',
-      error: { kind: 'adapter', reason: 'rate_limited', message: 'too many' } as ErrorData,
+      error: { kind: 'adapter', reason: 'rate_limited', message: 'too many' },
     }
     add(fake, 'o', { session: Session.create({ id: 'o', messages }) })
     const fork = add(fake, 'f', { session, forkOf: { id: 'o', changes: [], engine: 'fake' } })
@@ -595,10 +629,12 @@ describe.skipIf(executablePath === undefined)(`the inspector in a browser (${whe
   test('a saved test is shown with its files', async () => {
     await using fake = await fakeInspector(bundle.folder)
     add(fake, 'run', { entries: longLog(3) })
-    fake.onPost = () => [200, { written: false, files: [{ path: 'run.test.ts', text: 'test()' }] }]
+    const files = [{ path: 'run.test.ts', text: 'test()' }]
+    fake.onPost = () => [200, { written: false, tools: 'recorded', files }]
     const { page } = await open(fake, '#/s/run')
     await page.getByRole('button', { name: 'Save as test' }).click()
-    await page.getByText('run.test.ts').click()
+    await page.getByText('Nothing was written. Download both files').waitFor()
+    await page.getByText('The tools of the test answer what was recorded.').waitFor()
     const download = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Download' }).click()
     expect((await download).suggestedFilename()).toBe('run.test.ts')

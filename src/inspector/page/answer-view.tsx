@@ -62,7 +62,7 @@ export function AnswerView({
 }
 
 /** The refused commands after which nothing was decided about their calls, by the calls. One that is about no call counts at the end only. */
-export function refusalsIn(entries: readonly LogEntry[]): ReadonlyMap<string, CommandEntry> {
+function refusalsIn(entries: readonly LogEntry[]): ReadonlyMap<string, CommandEntry> {
   const refusals = new Map<string, CommandEntry>()
   for (const [index, entry] of entries.entries()) {
     if ('event' in entry) continue
@@ -85,7 +85,7 @@ function Refused({ refused }: Pick<Answering, 'refused'>): JSX.Element | null {
 }
 
 /** The agent that a call is in, by the names of the calls that lead to it; nothing for a call of the session itself. */
-export function askedInside(session: Session, callId: string): string {
+function askedInside(session: Session, callId: string): string {
   const place = innerPlace(session, callId)
   if (place === undefined) return ''
   const name = callOf(session.thread, place.callId)?.name ?? place.callId

@@ -272,11 +272,7 @@ function editOf(message: Message | undefined): Edit {
  * How many messages an edit keeps, if it drops what follows: words of the user are the last, and so are the results of the answer that a
  * result belongs to.
  */
-export function keptBy(
-  edit: Edit,
-  messages: readonly Message[],
-  index: number,
-): number | undefined {
+function keptBy(edit: Edit, messages: readonly Message[], index: number): number | undefined {
   if (edit === 'message') return messages[index]?.role === 'user' ? index + 1 : undefined
   if (edit === 'nothing') return undefined
   const next = messages.findIndex(({ role }, at) => at > index && role !== 'tool')
