@@ -68,4 +68,4 @@ export {
   type RepeatOutcome,
   type RepeatReport,
 } from './testing/repeat.ts'
-export { recordedTools, toolsOf } from './testing/test-tools.ts'
+export { recordedTools, toolsOf, type RecordedToolsOptions } from './testing/test-tools.ts'

@@ -6,9 +6,15 @@ import { isObject } from '../types/guards.ts'
 import { usageError } from './command.ts'
 import { loadProblem } from './mcp-serve.ts'
 
+/** An engine, and where it comes from. */
+export interface EngineModule {
+  readonly engine: Engine
+  /** The module, with the name of the export after a `#`. */
+  readonly module: string
+}
+
 /** The engine that a module exports as `engine`, as its default, or under the name after a `#`. */
-export async function readEngine(module: string | undefined): Promise<Engine | undefined> {
-  if (module === undefined) return undefined
+export async function readEngine(module: string): Promise<EngineModule> {
   const [file = '', name] = module.split('#')
   let exported: unknown
   try {
@@ -17,12 +23,13 @@ export async function readEngine(module: string | undefined): Promise<Engine | u
     throw usageError(`${file} cannot be loaded (--engine): ${loadProblem(error)}`)
   }
   const members = isObject(exported) ? exported : {}
-  const found = name === undefined ? (members['engine'] ?? members['default']) : members[name]
+  const wanted =
+    name ?? (members['engine'] === undefined && 'default' in members ? 'default' : 'engine')
+  const found = members[wanted]
   try {
     engineParts(found as Engine) // It refuses any other value.
-    return found as Engine
+    return { engine: found as Engine, module: `${file}#${wanted}` }
   } catch {
-    const wanted = name ?? 'engine'
-    throw usageError(`${file} exports no ${wanted} made by createEngine (--engine)`)
+    throw usageError(`${file} exports no ${name ?? 'engine'} made by createEngine (--engine)`)
   }
 }

@@ -24,6 +24,7 @@ import { readEngine } from './engine-module.ts'
 import { readJsonFile } from './files.ts'
 import { openInspected } from './inspected.ts'
 import { say, type Io } from './io.ts'
+import { moduleOf } from './make-test.ts'
 import { listening, untilStopped } from './serve.ts'
 
 const options: OptionSpecs = {
@@ -65,10 +66,12 @@ async function run(call: CommandCall): Promise<number> {
   const { io } = call
   const port = integerOption(call, 'port', [0, 65_535]) ?? 0
   const prices = await readPrices(call)
-  const engine = await readEngine(call.text('engine'))
+  const module = call.text('engine')
+  const given = module === undefined ? undefined : await readEngine(module)
+  const engine = given?.engine
   const readOnly = call.flag('read-only')
   const inspected = await openInspected(call, engine)
-  const { runs, name, testFolder, unattended } = inspected
+  const { runs, name, testFolder, unattended, single } = inspected
   const token = randomBytes(32).toString('base64url')
   const inspectorOptions: InspectorOptions = {
     authorize: (request) => authorize(request, token),
@@ -79,7 +82,8 @@ async function run(call: CommandCall): Promise<number> {
     testFolder,
     onError: (error) => say(io.stderr, `allm: ${describeError(error, io.env)}\n`),
   }
-  const handle = makeInspector(runs, inspectorOptions, { unattended })
+  const engineModule = given && ((file: string): string => moduleOf(given.module, file))
+  const handle = makeInspector(runs, inspectorOptions, { unattended, single, engineModule })
   try {
     const server = await listening({ port }, () => serve(handle, port))
     const address = `http://127.0.0.1:${portOf(server)}/#token=${token}`

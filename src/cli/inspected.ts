@@ -27,6 +27,8 @@ export interface Inspected {
   readonly testFolder?: string
   /** Nobody runs these sessions: they are a recording, or the copy of a file without an engine. */
   readonly unattended?: boolean
+  /** The id of the only session of a file. */
+  readonly single?: string | undefined
   /** Ends the connection. */
   readonly close: () => Promise<void>
 }
@@ -79,14 +81,17 @@ async function openPath(
   if (isObject(value) && Array.isArray(value['calls'])) {
     const name = basename(path).replace(/(?:\.cassette)?\.json$/, '') || 'recording'
     const runs = await cassetteRuns(await readCassette(path, call.io), name)
-    return { runs, name: path, unattended: true, close: nothing }
+    const [first, second] = await runs.list({ limit: 2 })
+    const single = second === undefined ? first?.id : undefined
+    return { runs, name: path, unattended: true, single, close: nothing }
   }
   const session = await readSession(path)
   if (session === undefined) throw usageError(`${path} is gone`)
   const store = memoryStore()
   await store.save(session, { first: true })
   const runs = runsOn(store, engine)
-  return { runs, name: path, unattended: engine === undefined, close: nothing }
+  const unattended = engine === undefined
+  return { runs, name: path, unattended, single: session.id, close: nothing }
 }
 
 async function nothing(): Promise<void> {

@@ -39,7 +39,8 @@ async function run(call: CommandCall): Promise<number> {
   if (runner !== 'node' && runner !== 'vitest') {
     throw usageError(`--runner must be node or vitest, not ${runner}`)
   }
-  if (call.text('tools') !== undefined && call.text('engine') !== undefined) {
+  const [tools, engine] = [call.text('tools'), call.text('engine')]
+  if (tools !== undefined && engine !== undefined) {
     throw usageError('--engine has its own tools: leave out --tools')
   }
   const cassette = await readCassette(path, io)
@@ -50,8 +51,8 @@ async function run(call: CommandCall): Promise<number> {
   const options: CassetteTestOptions = {
     runner,
     file: path === '-' ? undefined : importOf(path, out),
-    tools: moduleOf(call.text('tools'), out),
-    engine: moduleOf(call.text('engine'), out),
+    tools: tools && moduleOf(tools, out),
+    engine: engine && moduleOf(engine, out),
   }
   for (const name of ['tools', 'engine']) await assertModule(call.text(name), name)
   const text = cassetteToTest(cassette, options)
@@ -76,8 +77,7 @@ async function run(call: CommandCall): Promise<number> {
 }
 
 /** A module as the test imports it: a file by its place beside the test, a package by its name. */
-function moduleOf(module: string | undefined, out: string): string | undefined {
-  if (module === undefined) return undefined
+export function moduleOf(module: string, out: string): string {
   const [path = '', name] = module.split('#')
   const found = isFile(path) ? importOf(path, out) : path
   return name === undefined ? found : `${found}#${name}`

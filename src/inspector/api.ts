@@ -5,13 +5,13 @@ import type { Session, SessionCommand, SessionStatus } from '../types/session.ts
 
 /**
  * What the page of the inspector asks for and gets: JSON, under the path where the inspector is mounted, each request with
- * `Authorization: Bearer <token>` (or whatever `authorize` wants). Ids in paths are encoded with `encodeURIComponent`. A refusal is
+ * `Authorization: Bearer <token>` (or whatever `authorize` wants). Ids in paths are written by `idSegment`. A refusal is
  * `{error: {reason, message}}` with its status.
  *
  * | route                              | gives                                                                 |
  * | ---------------------------------- | --------------------------------------------------------------------- |
  * | `GET api/info`                     | `InspectorInfo`                                                       |
- * | `GET api/sessions`                 | `SessionPage`; `?status=`, `?search=`, `?after=`, `?limit=`           |
+ * | `GET api/sessions`                 | `SessionPage`; `?status=` (or `running`), `?search=`, `?after=`, `?limit=` |
  * | `GET api/sessions/:id`             | `SessionDetail`                                                       |
  * | `GET api/sessions/:id/session`     | `SessionAt`; `?at=` is the number of an event                         |
  * | `GET api/sessions/:id/log`         | `LogPage`; `?after=`, `?afterCommand=`, `?limit=`                     |
@@ -30,6 +30,8 @@ export interface InspectorInfo {
   readonly engines: readonly ForkEngine['type'][]
   /** Nobody runs the sessions that are looked at, so that only forks can be answered. */
   readonly unattended?: true
+  /** The id of the only session of a file: it is what the page opens with. */
+  readonly single?: string
   /** The provider and the model of the engine that was given, if there is one. */
   readonly engine?: { readonly provider?: string; readonly model?: string }
 }
@@ -81,6 +83,8 @@ export interface SessionDetail {
   readonly instructions?: string
   readonly owner?: string
   readonly dueAt?: number
+  /** Why it takes no commands: nobody runs what is looked at, or it is a fork that does not run in this inspector. */
+  readonly unattended?: 'nobody' | 'fork_ended'
 }
 
 /** A session as of an event. What commands do is in no event, so that each run of the log has a base of its own. */
@@ -148,7 +152,20 @@ export interface SavedTest {
   readonly files: readonly { readonly path: string; readonly text: string }[]
   /** Whether they were written beside the sessions. If not, the page offers them as downloads. */
   readonly written: boolean
+  /** Whether the test runs the tools of the engine that the inspector was started with, or tools that answer what was recorded. */
+  readonly tools: 'engine' | 'recorded'
 }
 
 /** The body of a command. */
 export type CommandRequest = SessionCommand | (JsonObject & { readonly type: string })
+
+/** An id as a segment of a path. Dots alone would be a step in it: such an id gets a slash more, which reading takes away. */
+export function idSegment(id: string): string {
+  return encodeURIComponent(/^\/*\.{1,2}$/.test(id) ? `/${id}` : id)
+}
+
+/** The id that a segment stands for. Throws for a segment that is not valid UTF-8. */
+export function segmentId(segment: string): string {
+  const id = decodeURIComponent(segment)
+  return /^\/+\.{1,2}$/.test(id) ? id.slice(1) : id
+}

@@ -85,13 +85,9 @@ function everywhere(engine: Engine, change: (engine: EngineParts) => EngineOptio
     tools: parts.tools.flatMap((own) => {
       const { agent, handoff } = own
       if (agent === undefined && handoff === undefined) return []
-      return {
-        ...own,
-        ...(agent && { agent: { engine: everywhere(agent.engine, change) } }),
-        ...(handoff && {
-          handoff: { ...handoff, engine: () => everywhere(handoff.engine(), change) },
-        }),
-      }
+      const led = handoff && { engine: () => everywhere(handoff.engine(), change) }
+      const inside = agent && { agent: { engine: everywhere(agent.engine, change) } }
+      return Object.assign({}, own, inside, led && { handoff: Object.assign({}, handoff, led) })
     }),
   })
 }
@@ -135,7 +131,7 @@ function playedEngine(
       const handoff = own?.tools.find(({ name }) => name === played.name)?.handoff
       if (handoff === undefined) return played
       const engine = (): Engine => playedEngine(parts, adapter, names, handoff.engine())
-      return { ...played, handoff: { ...handoff, engine } }
+      return Object.assign({}, played, { handoff: Object.assign({}, handoff, { engine }) })
     }),
     // A call that is known asks if it asked then, any other one if its tool has asked before.
     approve: ({ id, name }) => {

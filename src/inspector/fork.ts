@@ -4,7 +4,7 @@ import { createSession, rewound } from '../session/changes.ts'
 import { defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { Message } from '../types/message.ts'
-import type { Session } from '../types/session.ts'
+import type { CallDecision, RunProgress, Session } from '../types/session.ts'
 import type { ForkChanges, ForkOrigin, ForkRequest } from './api.ts'
 
 /** A fork before it runs. */
@@ -33,6 +33,35 @@ export function forkedSession(
   })
   const metadata: JsonObject = { ...changed.metadata, forkOf: { ...from } }
   return { session: { ...untraced(changed), id, metadata }, origin: from }
+}
+
+/**
+ * The session in which no call may run without being asked about again: what was started or approved before is forgotten, so that every call
+ * is judged anew. Agents go on where they were, and inside of them the same holds.
+ */
+export function askingAgain(session: Session): Session {
+  const { run } = session
+  if (run === undefined) return session
+  const { decisions = [], inner, results = [], halts } = run
+  const runsNothing = ({ call, deny }: CallDecision): boolean =>
+    deny !== undefined ||
+    Object.hasOwn(inner ?? {}, call.id) ||
+    [...results, ...halts].some(({ toolCallId }) => toolCallId === call.id)
+  const kept = decisions.filter(runsNothing)
+  // The model knows already that these have no result yet: they wait, and the run goes on.
+  const late = decisions.filter((one) => one.late === true && !runsNothing(one))
+  return {
+    ...session,
+    pendingApprovals: [...session.pendingApprovals, ...late.map(({ call }) => call)],
+    run: defined<RunProgress>({
+      ...run,
+      started: [],
+      decisions: kept.length === 0 ? undefined : kept,
+      inner:
+        inner &&
+        Object.fromEntries(Object.entries(inner).map(([id, one]) => [id, askingAgain(one)])),
+    }),
+  }
 }
 
 /** A session that runs in another process is rewound like one that rests. */
@@ -137,4 +166,11 @@ function short(text: string): string {
 /** Whether a fork is changed in a way after which the recorded commands may not fit any more. */
 export function isChanged(changes: ForkChanges): boolean {
   return Object.values(changes).some((change) => change !== undefined)
+}
+
+/** Whether a change drops the messages after the one that is changed. */
+export function dropsWhatFollows({ thread }: Session, changes: ForkChanges): boolean {
+  const { message, toolResult } = changes
+  if (toolResult !== undefined) return true
+  return message !== undefined && thread.messages[message.index]?.role === 'user'
 }

@@ -1,6 +1,7 @@
 import type { Engine } from '../contracts/engine.ts'
 import type { Clock } from '../core/clock.ts'
 import { createEngine } from '../run/engine.ts'
+import { refused } from '../runs/handler.ts'
 import { createRuns } from '../runs/runs.ts'
 import { memoryStore } from '../stores/memory-store.ts'
 import type { RunStore, Snapshot } from '../stores/run-store.ts'
@@ -8,11 +9,11 @@ import type { StreamEvent } from '../types/events.ts'
 import type { Session, SessionCommand } from '../types/session.ts'
 import type { ForkRequest } from './api.ts'
 import { forkEngine } from './fork-engine.ts'
-import { forkedSession, isChanged } from './fork.ts'
-import { sessionAt } from './history.ts'
+import { askingAgain, dropsWhatFollows, forkedSession, isChanged } from './fork.ts'
+import { sessionAt, sessionBefore } from './history.ts'
 import { engineOf } from './model-requests.ts'
 import { placeOf, readAt, type Place } from './places.ts'
-import { eventAtMessage, readRecording } from './recording.ts'
+import { eventAtMessage, readRecording, type Recording } from './recording.ts'
 
 /**
  * The forks of an inspector. They run in this process, in a store of their own in memory, so that no worker of the inspected store can take one: a fork
@@ -110,29 +111,34 @@ export function createForks(options: ForksOptions): Forks {
   return {
     place,
     async fork(origin, id, request) {
-      const { event, messages = 0 } = request
+      const { event, askBeforeTools = true } = request
       const latest = await readAt(origin, id)
       const session =
         event === undefined ? latest.session : (await sessionAt(origin, id, event)).session
       const recording = await readRecording(origin, id, latest.session.thread)
-      const at = event ?? eventAtMessage(recording, latest.session.thread, messages)
-      const known = options.engine ?? (await engineOf(origin, session))
-      const given = options.engine
-      const all = session.thread.messages
-      const kept = event === undefined ? all.slice(0, messages) : all
-      const forkParts = { request, recording, event: at, messages: kept, known, given, clock }
-      const engine = forkEngine(forkParts)
       const own = await unusedId(id)
       try {
         const forked = forkedSession(session, own, request)
-        engines.set(own, engine)
+        const kept = forked.session.thread.messages
+        const isRecorded = request.engine.type === 'recorded'
+        const at =
+          event === undefined
+            ? eventAtMessage(recording, latest.session.thread, kept.length)
+            : isRecorded && dropsWhatFollows(session, request.changes)
+              ? await eventBefore(origin, id, recording, kept.length)
+              : event
+        const known = options.engine ?? (await engineOf(origin, session))
+        const given = options.engine
+        const forkParts = { request, recording, event: at, messages: kept, known, given, clock }
+        engines.set(own, forkEngine(forkParts))
+        const asks = request.engine.type === 'given' && askBeforeTools
         const isSame = event !== undefined && !isChanged(request.changes)
-        const isReplayed = request.engine.type === 'recorded' && isSame
+        const isReplayed = isRecorded && isSame
         // Commands before the first event are in the session.
         const commands = recording.commands.filter(({ after }) => after >= Math.max(1, at))
         await begin(
           memory,
-          forked.session,
+          asks ? askingAgain(forked.session) : forked.session,
           isReplayed ? commands.map(({ command }) => command) : [],
         )
       } catch (error) {
@@ -159,6 +165,35 @@ export function createForks(options: ForksOptions): Forks {
       await Promise.allSettled(work)
     },
   }
+}
+
+/**
+ * The last event before the first model call that was asked with so many messages: the answers after it are those to the last of them.
+ * Threads grow, so that half of the calls need not be looked at, again and again.
+ */
+async function eventBefore(
+  place: Place,
+  id: string,
+  { calls }: Recording,
+  length: number,
+): Promise<number> {
+  let low = 0
+  for (let high = calls.length; low < high;) {
+    const middle = Math.floor((low + high) / 2)
+    const before = await sessionBefore(place, id, calls[middle]?.first ?? 0)
+    if (before.thread.messages.length >= length) high = middle
+    else low = middle + 1
+  }
+  const next = calls[low]
+  const asked = next && (await sessionBefore(place, id, next.first)).thread.messages
+  // The log may begin later than the answer.
+  const isAnswered = asked?.slice(length).some(({ role }) => role === 'assistant') ?? true
+  if (next !== undefined && !isAnswered) return next.first - 1
+  throw refused(
+    409,
+    'nothing_recorded',
+    `the log of session ${id} has no answer to message ${length}: run the fork on something else`,
+  )
 }
 
 /** Puts a session into a store so that it is due, with commands that are applied one after the other when it rests. */

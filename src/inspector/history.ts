@@ -18,13 +18,16 @@ export async function sessionDetail(
   id: string,
   summaries: Summaries,
 ): Promise<SessionDetail> {
-  const item = await summaries.read(place, id)
-  const { session, lastEventId } = await readAt(place, id)
+  const [item, { session, lastEventId }, base] = await Promise.all([
+    summaries.read(place, id),
+    readAt(place, id),
+    oldestSnapshot(place, id),
+  ])
   return defined<SessionDetail>({
     item,
     session,
     lastEventId,
-    base: await oldestSnapshot(place, id),
+    base,
     instructions: await instructionsOf(place, session),
     owner: state.owner,
     dueAt: state.dueAt,

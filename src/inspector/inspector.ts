@@ -2,7 +2,7 @@ import type { Engine } from '../contracts/engine.ts'
 import type { Price } from '../make/cost.ts'
 import { engineParts } from '../run/context.ts'
 import type { Runs } from '../runs/contract.ts'
-import { jsonBody, numberOf, refused } from '../runs/handler.ts'
+import { jsonBody, refused } from '../runs/handler.ts'
 import {
   anyFunction,
   assertValid,
@@ -27,18 +27,32 @@ import {
   timeoutMs,
   type Check,
 } from '../schema/checks.ts'
+import type { RunState } from '../stores/run-store.ts'
 import { assertNever, defined, isObject } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
-import { sessionStatuses, type SessionCommand, type SessionStatus } from '../types/session.ts'
+import { sessionStatuses, type SessionCommand } from '../types/session.ts'
 import { answer, refusal, refusalOf, safeHeaders } from './answers.ts'
-import type { ForkChanges, ForkEngine, ForkRequest, InspectorInfo } from './api.ts'
+import {
+  segmentId,
+  type ForkChanges,
+  type ForkEngine,
+  type ForkRequest,
+  type InspectorInfo,
+  type SessionDetail,
+} from './api.ts'
 import { createForks, type Forks } from './forks.ts'
 import { followed, logPage, sessionAt, sessionDetail } from './history.ts'
 import { renderedRequests } from './model-requests.ts'
 import { isPageFile, pageFile } from './page-files.ts'
-import { findSession, placeOf, readAt, type Place, type Places } from './places.ts'
+import { findSession, placeOf, type Place, type Places } from './places.ts'
 import { savedTest } from './save-test.ts'
-import { forkOrigin, sessionPage, summariesWith, type Summaries } from './sessions.ts'
+import {
+  forkOrigin,
+  sessionPage,
+  summariesWith,
+  type ListQuery,
+  type Summaries,
+} from './sessions.ts'
 
 /** The options of `inspector`. */
 export interface InspectorOptions {
@@ -89,13 +103,17 @@ export interface InternalOptions {
   readonly pageFolder?: URL | undefined
   /** Nobody runs these sessions: they are copies in memory. */
   readonly unattended?: boolean | undefined
+  /** The id of the only session, if there can be no other. */
+  readonly single?: string | undefined
+  /** The module that exports the engine, as a file at this place imports it: saved tests run its tools. */
+  readonly engineModule?: ((file: string) => string) | undefined
 }
 
 /** An inspector, with what only the library and its tests set. */
 export function makeInspector(
   runs: Runs,
   options: InspectorOptions,
-  { pageFolder, unattended = false }: InternalOptions = {},
+  { pageFolder, unattended = false, single, engineModule }: InternalOptions = {},
 ): Inspector {
   assertValid('invalid_options', inspectorOptions(options))
   const { authorize, readOnly = false, prices, onError } = options
@@ -113,8 +131,13 @@ export function makeInspector(
     forks,
     engine: options.engine,
     testFolder: options.testFolder,
+    engineModule,
     summaries: summariesWith(prices),
-    info: { ...infoOf(options), ...(unattended && { unattended }) },
+    info: defined<InspectorInfo>({
+      ...infoOf(options),
+      single,
+      unattended: unattended ? true : undefined,
+    }),
     readOnly,
     heartbeatMs: options.heartbeatMs ?? 15_000,
     maxBodyBytes: options.maxBodyBytes ?? 8 * 1024 * 1024,
@@ -149,6 +172,7 @@ interface Service {
   readonly forks: Forks
   readonly engine: Engine | undefined
   readonly testFolder: string | undefined
+  readonly engineModule: InternalOptions['engineModule']
   readonly summaries: Summaries
   readonly info: InspectorInfo
   readonly readOnly: boolean
@@ -278,7 +302,7 @@ function isAction(word: string): word is Action {
 
 function decoded(segment: string): string {
   try {
-    return decodeURIComponent(segment)
+    return segmentId(segment)
   } catch {
     throw refused(400, 'invalid_path', 'the path is not valid UTF-8')
   }
@@ -313,7 +337,7 @@ async function serve(
   const { place, state } = await findSession(places, id)
   switch (ask) {
     case 'detail':
-      return answer(200, await sessionDetail(place, state, id, summaries))
+      return answer(200, await detailOf(service, place, state, id))
     case 'session':
       return answer(200, await sessionAt(place, id, numberIn(query, 'at') ?? state.lastEventId))
     case 'log': {
@@ -342,7 +366,7 @@ async function serve(
     }
     case 'command': {
       const command = await bodyOf(service, request, commandBody)
-      await commandable(service, place, id)
+      assertAttended(await detailOf(service, place, state, id))
       // `applyCommand` checks the members of a command.
       const given = command as unknown as SessionCommand
       await (place.name === 'forks' ? forks.give(id, given) : place.give(id, given))
@@ -350,6 +374,7 @@ async function serve(
     }
     case 'stop':
       await bodyOf(service, request, noBody)
+      assertAttended(await detailOf(service, place, state, id))
       await place.runs.stop(id)
       return answer(200, { ok: true })
     case 'fork': {
@@ -359,8 +384,8 @@ async function serve(
     }
     case 'test': {
       await bodyOf(service, request, noBody)
-      const own = place.name === 'forks' ? undefined : engine
-      return answer(200, await savedTest(place, id, { engine: own, folder: service.testFolder }))
+      const { testFolder: folder, engineModule } = service
+      return answer(200, await savedTest(place, id, { engine, folder, engineModule }))
     }
     default:
       return assertNever(ask)
@@ -374,28 +399,38 @@ async function bodyOf(
   check: Check,
 ): Promise<JsonValue> {
   if (readOnly) {
-    throw refused(403, 'read_only', 'this inspector only reads: start it without readOnly')
+    const words = 'this inspector only reads: start it without --read-only, or without readOnly'
+    throw refused(403, 'read_only', words)
   }
   return jsonBody(request, maxBodyBytes, check)
 }
 
-/** A session that nobody runs takes no commands. A fork that an earlier inspector saved has lost its engine: an answer would go to the engine of the store. */
-async function commandable({ info }: Service, place: Place, id: string): Promise<void> {
-  if (place.name === 'forks') return
-  if (info.unattended === true) {
-    throw refused(
-      409,
+/** What is known of a session, and whether it takes commands: a fork that an earlier inspector saved has lost its engine, and that of the store is another. */
+async function detailOf(
+  { info, summaries }: Service,
+  place: Place,
+  state: RunState,
+  id: string,
+): Promise<SessionDetail> {
+  const detail = await sessionDetail(place, state, id, summaries)
+  if (place.name === 'forks') return detail
+  if (forkOrigin(detail.session) !== undefined) return { ...detail, unattended: 'fork_ended' }
+  return info.unattended === true ? { ...detail, unattended: 'nobody' } : detail
+}
+
+function assertAttended({ unattended, item: { id } }: SessionDetail): void {
+  if (unattended === undefined) return
+  const [reason, message] = {
+    nobody: [
       'no_engine',
       `nobody runs ${id}: it is a recording, or a file that was opened without --engine. Fork it to go on`,
-    )
-  }
-  const { session } = await readAt(place, id)
-  if (forkOrigin(session) === undefined) return
-  throw refused(
-    409,
-    'fork_ended',
-    `${id} is a fork of an earlier inspector, which has ended: fork it again to go on`,
-  )
+    ] as const,
+    fork_ended: [
+      'fork_ended',
+      `the fork ${id} does not run in this inspector: fork it again to go on`,
+    ] as const,
+  }[unattended]
+  throw refused(409, reason, message)
 }
 
 const noBody = shape({}, {})
@@ -431,19 +466,18 @@ const forkBody: Check = (value) => {
   return isOne ? fine : [{ path: '', problem: 'must have either event or messages' }]
 }
 
+/** A number of the query: of an event or a command, or a limit. */
 function numberIn(query: URLSearchParams, name: string): number | undefined {
-  return numberOf(name, query.get(name) ?? undefined)
+  const given = query.get(name)
+  if (given === null) return undefined
+  if (/^\d{1,15}$/.test(given)) return Number(given)
+  throw refused(400, 'invalid_request', `${name} must be a whole number, not ${describe(given)}`)
 }
 
-function listQuery(query: URLSearchParams): {
-  readonly status: SessionStatus | undefined
-  readonly search: string | undefined
-  readonly after: string | undefined
-  readonly limit: number
-} {
+function listQuery(query: URLSearchParams): ListQuery {
   const status = query.get('status') ?? undefined
   if (status !== undefined && !isStatus(status)) {
-    const words = `status must be one of ${sessionStatuses.join(', ')}, not ${describe(status)}`
+    const words = `status must be one of ${listStatuses.join(', ')}, not ${describe(status)}`
     throw refused(400, 'invalid_request', words)
   }
   const limit = Math.min(numberIn(query, 'limit') ?? 50, 200) || 1
@@ -451,6 +485,8 @@ function listQuery(query: URLSearchParams): {
   return { status, search, after: query.get('after') ?? undefined, limit }
 }
 
-function isStatus(word: string): word is SessionStatus {
-  return sessionStatuses.some((status) => status === word)
+const listStatuses = ['running', ...sessionStatuses] as const
+
+function isStatus(word: string): word is (typeof listStatuses)[number] {
+  return listStatuses.some((status) => status === word)
 }

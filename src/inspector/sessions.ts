@@ -1,5 +1,7 @@
 import { SessionError } from '../errors/errors.ts'
 import { cost, type Price } from '../make/cost.ts'
+import { refused } from '../runs/handler.ts'
+import { describe } from '../schema/checks.ts'
 import type { RunState } from '../stores/run-store.ts'
 import type { SessionRow } from '../stores/session-store.ts'
 import { innerEvent, type StreamEvent } from '../types/events.ts'
@@ -13,7 +15,8 @@ import { readAt, type Place, type Places } from './places.ts'
 
 /** What a list asks for. */
 export interface ListQuery {
-  readonly status?: SessionStatus | undefined
+  /** `running` is no status: a session that runs has one, too. */
+  readonly status?: SessionStatus | 'running' | undefined
   /** Words in the id or in a message. */
   readonly search?: string | undefined
   /** `next` of the page before. */
@@ -38,8 +41,11 @@ export async function sessionPage(
   query: ListQuery,
 ): Promise<SessionPage> {
   const { status, search, limit } = query
-  const after = cursorOf(query.after)
-  const rows = (await allRows(places, status))
+  const after = query.after === undefined ? undefined : cursorOf(query.after)
+  const isRunning = status === 'running'
+  const rows = (await allRows(places, isRunning ? undefined : status))
+    // A row without the mark is of a store that does not know.
+    .filter(({ row }) => !isRunning || row.running !== false)
     .filter(({ row }) => after === undefined || isLater(row, after))
     .toSorted((left, right) => (isLater(right.row, left.row) ? -1 : 1))
   const words = search?.trim().toLowerCase() ?? ''
@@ -49,7 +55,7 @@ export async function sessionPage(
     const found = await Promise.all(some.map(({ place, row }) => summaries.find(place, row, words)))
     for (const [index, item] of found.entries()) {
       read++
-      if (item !== undefined) items.push(item)
+      if (item !== undefined && (!isRunning || item.running)) items.push(item)
       const isFull = items.length >= limit || (words !== '' && read >= mostSearched)
       const row = some[index]?.row
       if (isFull && row !== undefined && read < rows.length) {
@@ -85,9 +91,11 @@ async function allRows(
 
 type Cursor = Pick<SessionRow, 'updatedAt' | 'id'>
 
-function cursorOf(text: string | undefined): Cursor | undefined {
-  const [, time, id] = /^(\d{1,16})\.(.+)$/s.exec(text ?? '') ?? []
-  return time === undefined || id === undefined ? undefined : { updatedAt: Number(time), id }
+function cursorOf(text: string): Cursor {
+  const [, time, id] = /^(\d{1,16})\.(.+)$/s.exec(text) ?? []
+  if (time !== undefined && id !== undefined) return { updatedAt: Number(time), id }
+  const words = `after must be next of the page before, not ${describe(text)}`
+  throw refused(400, 'invalid_request', words)
 }
 
 /** Whether a row comes after a place of the list. */
@@ -125,9 +133,8 @@ export function summariesWith(prices: Readonly<Record<string, Price>> | undefine
   }
   return {
     read: async (place, id) => {
-      const found = await summary(place, id)
+      const [found, stored] = await Promise.all([summary(place, id), place.store.load(id)])
       if (found === undefined) throw unknownSession(id)
-      const stored = await place.store.load(id)
       return toItem(found, stored?.updatedAt ?? found.state.dueAt ?? 0, prices)
     },
     find: async (place, row, words) => {
@@ -160,9 +167,11 @@ async function summarize(
   state: RunState,
   known: Summary | undefined,
 ): Promise<Summary> {
-  const { session } = await readAt(place, id)
   const goesOn = known !== undefined && known.state.lastEventId <= state.lastEventId
-  const calls = await readCalls(place, id, goesOn ? known.calls : noCalls)
+  const [{ session }, calls] = await Promise.all([
+    readAt(place, id),
+    readCalls(place, id, goesOn ? known.calls : noCalls),
+  ])
   return { state, session, calls }
 }
 

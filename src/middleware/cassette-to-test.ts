@@ -33,12 +33,34 @@ export function cassetteToTest(
   options: CassetteTestOptions = {},
 ): string {
   assertValid('invalid_options', checkOptions(options))
-  const recording = parseCassette(cassette)
+  return testOfCassette(parseCassette(cassette), options)
+}
+
+/** The calls of the last answer of a recording that somebody has to settle, by what they wait for. A cassette does not say. */
+export interface WaitingCalls {
+  readonly approvals: readonly string[]
+  readonly manual: readonly string[]
+  /** The questions, by the ids of the calls that ask them. */
+  readonly questions: Readonly<Record<string, string>>
+}
+
+/** The text of a test, as `cassetteToTest` writes it. A run whose last calls wait ends as what they wait for. */
+export function testOfCassette(
+  recording: Cassette,
+  options: CassetteTestOptions,
+  waiting?: WaitingCalls,
+): string {
   const runs = recordedRuns(recording)
+  const last = recording.calls.length - 1
   const isSingle = runs.length <= 1
   const names = testNames(runs)
   const tests = runs.map((run, index) =>
-    testText(run, { ...options, name: names[index] ?? 'a run', isSingle }).join('\n'),
+    testText(run, {
+      ...options,
+      name: names[index] ?? 'a run',
+      isSingle,
+      waiting: isLastOf(run, last) ? waiting : undefined,
+    }).join('\n'),
   )
   const head = headLines(recording, options, isSingle).join('\n')
   return `${[head, ...tests].join('\n\n')}\n`
@@ -61,11 +83,18 @@ function isModule(value: unknown): boolean {
   return typeof value === 'string' && /^[^#]+(?:#[A-Za-z_$][\w$]*)?$/.test(value)
 }
 
+/** Whether the last call of a cassette is one of a run. */
+function isLastOf({ turns }: RecordedRun, last: number): boolean {
+  return turns.at(-1)?.calls.at(-1)?.index === last
+}
+
 /** A test under way. */
 interface TestFacts extends CassetteTestOptions {
   readonly name: string
   /** The cassette has only this run. */
   readonly isSingle: boolean
+  /** What the last calls of the run wait for. */
+  readonly waiting: WaitingCalls | undefined
 }
 
 function headLines(
@@ -111,10 +140,11 @@ function headLines(
 }
 
 function testText(run: RecordedRun, facts: TestFacts): readonly string[] {
-  const { name, isSingle, tools, engine } = facts
+  const { name, isSingle, tools, engine, waiting } = facts
   const calls = run.turns.flatMap((turn) => turn.calls)
   const recording = isSingle ? 'cassette' : 'recording'
-  const ownTools = tools === undefined ? `recordedTools(${recording})` : 'toolsOf(tools)'
+  const played = [recording, ...waitingText(waiting)].join(', ')
+  const ownTools = tools === undefined ? `recordedTools(${played})` : 'toolsOf(tools)'
   const options = 'adapter, clock: virtualClock()'
   const body = [
     ...(isSingle
@@ -125,11 +155,41 @@ function testText(run: RecordedRun, facts: TestFacts): readonly string[] {
     engine === undefined
       ? `const engine = createEngine({ ${options}, tools: ${ownTools} })`
       : `const engine = extendEngine(own, { ${options} })`,
-    ...run.turns.flatMap((turn, index) => turnText(turn, index, { ...facts, recording })),
+    ...run.turns.flatMap((turn, index) => {
+      const isLast = index === run.turns.length - 1
+      return turnText(turn, index, {
+        ...facts,
+        recording,
+        waiting: isLast ? waiting : undefined,
+      })
+    }),
     '',
     'adapter.assertDone()',
   ]
   return [`test(${quoted(name)}, async () => {`, ...body.map(indented), '})']
+}
+
+/** The calls that recorded tools leave to the caller, and the questions that they ask. */
+function waitingText(waiting: WaitingCalls | undefined): readonly string[] {
+  const { manual = [], questions = {} } = waiting ?? {}
+  const parts = [
+    ...(manual.length === 0 ? [] : [`manual: ${literal(manual)}`]),
+    ...(Object.keys(questions).length === 0 ? [] : [`questions: ${literal(questions)}`]),
+  ]
+  return parts.length === 0 ? [] : [`{ ${parts.join(', ')} }`]
+}
+
+/** How a run ends whose calls wait: as the loop says it. */
+function waitingEnd(
+  { message }: RecordedAnswer,
+  { approvals, manual, questions }: WaitingCalls,
+): string | undefined {
+  const ids = (message?.toolCalls ?? []).map(({ id }) => id)
+  const asks = ids.find((id) => Object.hasOwn(questions, id))
+  const needs = ids.find((id) => approvals.includes(id))
+  if (asks !== undefined) return 'ask_user'
+  if (needs !== undefined) return 'approval'
+  return ids.some((id) => manual.includes(id)) ? 'manual_tool_calls' : undefined
 }
 
 function turnText(
@@ -137,12 +197,14 @@ function turnText(
   index: number,
   facts: TestFacts & { readonly recording: string },
 ): readonly string[] {
-  const { recording, tools, engine } = facts
+  const { recording, tools, engine, waiting } = facts
   const own = tools !== undefined || engine !== undefined
   const answers = turn.calls.filter(({ isRefused }) => !isRefused)
   const last = turn.calls.at(-1)
   const open = (last?.message?.toolCalls ?? []).length > 0 && last?.failure === undefined
   const failed = last?.failure !== undefined
+  const isStopped = last?.failure === 'cancelled'
+  const rests = last && waiting && open ? waitingEnd(last, waiting) : undefined
   const result = index === 0 ? 'result' : `result${index + 1}`
   const before = index === 1 ? 'result' : `result${index}`
   const isInstructed = turn.messages.some(({ role }) => role === 'system')
@@ -154,25 +216,35 @@ function turnText(
       ? `${recording}.calls[0]?.request.messages${ownInstructions} ?? []`
       : `[...${before}.thread.messages, ${turn.messages.map(userText).join(', ')}]`
   const options = [
-    ...(own ? ["approve: () => 'run'"] : []),
-    ...(open || answers.length > 8 ? [`maxTurns: ${answers.length}`] : []),
+    ...approveText(own, waiting),
+    ...((open && rests === undefined) || answers.length > 8 ? [`maxTurns: ${answers.length}`] : []),
     ...retryText(turn),
   ]
   const call = `await chat(engine, ${input}${options.length === 0 ? '' : `, { ${options.join(', ')} }`})`
   const expected = [
     ...turn.calls.flatMap((answer) => callsText(answer, own)),
     ...textLines(answers),
-    `.toEndAs('${failed ? 'error' : open ? 'max_turns' : 'completed'}')`,
+    `.toEndAs('${isStopped ? 'cancelled' : failed ? 'error' : (rests ?? (open ? 'max_turns' : 'completed'))}')`,
   ]
   return [
     '',
-    ...(failed ? [`// The run failed: ${commentText(last.failure ?? '')}.`] : []),
+    ...(isStopped ? ['// The run was stopped here.'] : []),
+    ...(failed && !isStopped ? [`// The run failed: ${commentText(last.failure ?? '')}.`] : []),
     failed
       ? `const ${result} = ${call}.catch((error) => error.partial)`
       : `const ${result} = ${call}`,
     `expectTrajectory(${result})`,
     ...expected.map(indented),
   ]
+}
+
+/** Own tools run without being asked about, except those calls that wait for it. */
+function approveText(own: boolean, waiting: WaitingCalls | undefined): readonly string[] {
+  const { approvals = [] } = waiting ?? {}
+  if (approvals.length > 0) {
+    return [`approve: ({ id }) => (${literal(approvals)}.includes(id) ? 'ask' : 'run')`]
+  }
+  return own ? ["approve: () => 'run'"] : []
 }
 
 /** Words of the user, as the test writes them. */

@@ -430,7 +430,7 @@ async function upToEvent(entries: LogEntries): Promise<LogEntry[]> {
 }
 
 /** The number of an event in a request. */
-export function numberOf(name: string, given: string | undefined): number | undefined {
+function numberOf(name: string, given: string | undefined): number | undefined {
   if (given === undefined) return undefined
   if (/^\d{1,15}$/.test(given)) return Number(given)
   throw refused(

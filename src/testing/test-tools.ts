@@ -1,8 +1,9 @@
 import type { ResultPart, Tool } from '../contracts/tool.ts'
 import { isErrorResult } from '../make/tool-messages.ts'
-import { content, fail, tool } from '../make/tools.ts'
+import { askUser, content, fail, tool } from '../make/tools.ts'
 import { refusal } from '../schema/checks.ts'
 import { sameJson } from '../schema/json-schema.ts'
+import { leaveToCaller } from '../tools/callers-calls.ts'
 import { isObject, parseJson } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import type { Message, ToolCall } from '../types/message.ts'
@@ -10,22 +11,36 @@ import type { ToolSpec } from '../types/request.ts'
 import type { Cassette } from './cassette.ts'
 import { recordedRuns } from './recorded-runs.ts'
 
+/** Options of `recordedTools`, for the calls that were waiting when a recording ended. */
+export interface RecordedToolsOptions {
+  /** The ids of calls that the caller answers. */
+  readonly manual?: readonly string[] | undefined
+  /** Questions to the user, by the ids of the calls that ask them. */
+  readonly questions?: Readonly<Record<string, string>> | undefined
+}
+
 /**
  * The tools of a cassette: they answer what was recorded. A call that was not recorded fails.
  *
- * A call is known by its id, or by its name and arguments, and its answer is given once.
+ * A call is known by its id, or by its name and arguments, and its answer is given once. Calls whose ids are in `manual` are left to the
+ * caller, and those in `questions` ask the user.
  */
-export function recordedTools(cassette: Cassette): readonly Tool[] {
+export function recordedTools(
+  cassette: Cassette,
+  { manual = [], questions = {} }: RecordedToolsOptions = {},
+): readonly Tool[] {
   const specs = new Map<string, ToolSpec>()
   for (const { request } of cassette.calls)
     for (const spec of request.tools) specs.set(spec.name, spec)
   const left = recordedResults(cassette)
-  return Array.from(specs.values(), ({ name, description, schema }) =>
-    tool({
+  return Array.from(specs.values(), ({ name, description, schema }) => {
+    const played = tool({
       name,
       description,
       schema,
       handler(_args, { toolCall }) {
+        const { id } = toolCall
+        if (Object.hasOwn(questions, id)) return askUser(questions[id] ?? '')
         const at = resultFor(toolCall, left)
         const [found] = at === -1 ? [] : left.splice(at, 1)
         if (found === undefined) {
@@ -35,8 +50,9 @@ export function recordedTools(cassette: Cassette): readonly Tool[] {
         }
         return outcomeOf(found.result)
       },
-    }),
-  )
+    })
+    return leaveToCaller(played, ({ id }) => manual.includes(id))
+  })
 }
 
 interface RecordedResult {

@@ -929,7 +929,7 @@ describe.skipIf(!isThere)(`the inspector on real runs in a browser (${where})`, 
         await isGood('fork')
         await page.keyboard.press('Escape')
         await page.getByRole('button', { name: 'Save as test' }).click()
-        await page.getByRole('dialog', { name: 'Saved as a test' }).waitFor()
+        await page.getByRole('dialog', { name: 'A test of this session' }).waitFor()
         await isGood('saved')
         await page.keyboard.press('Escape')
         await page.keyboard.press('?')

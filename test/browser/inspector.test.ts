@@ -3,7 +3,14 @@ import type { AddressInfo } from 'node:net'
 import { pathToFileURL } from 'node:url'
 import type { Browser, BrowserContextOptions } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createEngine, Session, tool, type StreamEvent } from '../../src/index.ts'
+import {
+  createEngine,
+  Session,
+  tool,
+  type ErrorData,
+  type Message,
+  type StreamEvent,
+} from '../../src/index.ts'
 import type { SessionItem } from '../../src/inspector/api.ts'
 import { makeInspector } from '../../src/inspector/inspector.ts'
 import { createRuns, toNodeHandler } from '../../src/runs.ts'
@@ -119,7 +126,7 @@ describe.skipIf(executablePath === undefined)(`the inspector in a browser (${whe
     add(fake, 'long', { entries: longLog(10_000) })
     const { page, problems } = await open(fake, '#/s/long')
     const rows = page.locator('.rows [role=option]')
-    await page.locator('output', { hasText: '10003 / 10003' }).waitFor()
+    await page.locator('output', { hasText: '10002 / 10002' }).waitFor()
     const most = async (): Promise<void> => expect(await rows.count()).toBeLessThan(60)
     await most()
     expect(await page.locator('.bar').count()).toBeLessThan(20)
@@ -153,23 +160,56 @@ describe.skipIf(executablePath === undefined)(`the inspector in a browser (${whe
     expect(problems).toEqual([])
   })
 
+  test('only panes are scrolled, however long a session or the list is, and heads stand above their columns', async () => {
+    await using fake = await fakeInspector(bundle.folder)
+    const calls = Array.from({ length: 150 }, (_, number): readonly Message[] => [
+      {
+        role: 'assistant',
+        content: '',
+        toolCalls: [{ id: `c${number}`, name: 'look', arguments: {} }],
+      },
+      { role: 'tool', toolCallId: `c${number}`, content: 'seen' },
+    ])
+    const messages: readonly Message[] = [{ role: 'user', content: 'look' }, ...calls.flat()]
+    add(fake, 'long', { session: Session.create({ id: 'long', messages }), turns: 150 })
+    for (let number = 0; number < 60; number++) add(fake, `s${number}`, { turns: number })
+    // With scrollbars that take room.
+    const own = await launch([], true)
+    try {
+      const { page } = await openPage(own, `${fake.url}#/s/long`, desk)
+      const heights = '[document.documentElement.scrollHeight, document.body.scrollHeight]'
+      await page.getByText('Edit and fork').first().waitFor({ state: 'attached' })
+      expect(await page.evaluate(heights)).toEqual([800, 800])
+      await page.goto(`${fake.url}#/`)
+      await page.locator('a.session').nth(40).waitFor({ state: 'attached' })
+      expect(await page.evaluate(heights)).toEqual([800, 800])
+      const edges = (row: string): string =>
+        `[...document.querySelector('${row}').children].map((one) => Math.round(one.getBoundingClientRect().right))`
+      expect(await page.evaluate(edges('.session-head'))).toEqual(
+        await page.evaluate(edges('a.session')),
+      )
+    } finally {
+      await own.close()
+    }
+  })
+
   test('keys go through the events, and Escape to the end', async () => {
     await using fake = await fakeInspector(bundle.folder)
     add(fake, 'run', { entries: longLog(30) })
     const { page } = await open(fake, '#/s/run')
-    await page.locator('output', { hasText: '33 / 33' }).waitFor()
+    await page.locator('output', { hasText: '32 / 32' }).waitFor()
     await page.keyboard.press('k')
-    await page.locator('output', { hasText: '32 / 33' }).waitFor()
+    await page.locator('output', { hasText: '31 / 32' }).waitFor()
     await page.keyboard.press('g')
-    await page.locator('output', { hasText: '1 / 33' }).waitFor()
+    await page.locator('output', { hasText: '0 / 32' }).waitFor()
     await page.keyboard.press(']')
-    await page.locator('output', { hasText: '2 / 33' }).waitFor()
+    await page.locator('output', { hasText: '1 / 32' }).waitFor()
     await page.keyboard.press(']')
-    await page.locator('output', { hasText: '33 / 33' }).waitFor()
+    await page.locator('output', { hasText: '32 / 32' }).waitFor()
     await page.keyboard.press('[')
-    await page.locator('output', { hasText: '2 / 33' }).waitFor()
+    await page.locator('output', { hasText: '1 / 32' }).waitFor()
     await page.keyboard.press('Escape')
-    await page.locator('output', { hasText: '33 / 33' }).waitFor()
+    await page.locator('output', { hasText: '32 / 32' }).waitFor()
     await page.keyboard.press('?')
     await page.getByRole('dialog', { name: 'Keys' }).waitFor()
     await page.keyboard.press('Escape')
@@ -185,15 +225,15 @@ describe.skipIf(executablePath === undefined)(`the inspector in a browser (${whe
     await using fake = await fakeInspector(bundle.folder)
     add(fake, 'live', { entries: longLog(5).slice(0, 5), running: true })
     const { page } = await open(fake, '#/s/live')
-    await page.locator('output', { hasText: '5 / 5' }).waitFor()
+    await page.locator('output', { hasText: '4 / 4' }).waitFor()
     await page.getByRole('button', { name: 'Stop' }).waitFor()
     fake.grow('live', [event(5, { type: 'text_delta', delta: 'fresh ' })], false)
-    await page.locator('output', { hasText: '6 / 6' }).waitFor()
+    await page.locator('output', { hasText: '5 / 5' }).waitFor()
     await page.locator('.message.assistant', { hasText: 'fresh' }).waitFor()
     await page.keyboard.press('g')
-    await page.locator('output', { hasText: '1 / 6' }).waitFor()
+    await page.locator('output', { hasText: '0 / 5' }).waitFor()
     fake.grow('live', [event(6, { type: 'text_delta', delta: 'later ' })], false)
-    await page.locator('output', { hasText: '1 / 7' }).waitFor()
+    await page.locator('output', { hasText: '0 / 6' }).waitFor()
     await page.keyboard.press('Escape')
     await page.locator('.message.assistant', { hasText: 'later' }).waitFor()
     await page.getByRole('button', { name: 'Stop' }).click()
@@ -439,6 +479,142 @@ describe.skipIf(executablePath === undefined)(`the inspector in a browser (${whe
     }
   })
 
+  test('what a worker refused is shown beside the approval, with what was typed, and with the agent that asks', async () => {
+    await using fake = await fakeInspector(bundle.folder)
+    const asking = (id: string, callId: string, name: string): Session => {
+      const toolCalls = [{ id: callId, name, arguments: {} }]
+      const messages: readonly Message[] = [
+        { role: 'user', content: 'pay' },
+        { role: 'assistant', content: '', toolCalls },
+      ]
+      return { ...Session.create({ id }), thread: { messages, metadata: {} } }
+    }
+    const inside = asking('inside', 'i3', 'refund')
+    const waiting: Session = {
+      ...asking('w', 'g1', 'research'),
+      status: 'awaiting_approval',
+      pendingApprovals: [{ id: 'g1/i3', name: 'refund', arguments: { euros: 5 } }],
+      run: {
+        mode: 'auto',
+        turns: 1,
+        phase: 'waiting',
+        started: ['g1'],
+        halts: [],
+        inner: { g1: inside },
+      },
+    }
+    const error = { kind: 'tool', reason: 'invalid_arguments', message: 'euros must be a number' }
+    const refused: LogEntry = {
+      id: 2,
+      at: 1_000_900,
+      command: { type: 'approve', toolCallId: 'g1/i3', arguments: { euros: 'five' } },
+      refused: error as ErrorData,
+    }
+    add(fake, 'w', {
+      session: waiting,
+      entries: [...logOf([0, send('pay')], [5, started]), refused],
+    })
+    const { page, problems } = await open(fake, '#/s/w')
+    const card = page.getByRole('region', { name: 'Approve refund?' })
+    await card.getByText('refused: euros must be a number').waitFor()
+    expect(await card.textContent()).toContain('asked by research, inside of its call g1')
+    expect(await card.getByLabel('Arguments of refund').inputValue()).toContain('"five"')
+    expect(problems).toEqual([])
+  })
+
+  test('a result that begins like JSON must be JSON, and at an event of an agent the request says whose it is', async () => {
+    await using fake = await fakeInspector(bundle.folder)
+    const call = { id: 'c1', name: 'office', arguments: {} }
+    const messages: readonly Message[] = [
+      { role: 'user', content: 'go' },
+      { role: 'assistant', content: '', toolCalls: [call] },
+    ]
+    const session: Session = {
+      ...Session.create({ id: 'm' }),
+      thread: { messages, metadata: {} },
+      status: 'awaiting_tools',
+      pendingToolCalls: [call],
+    }
+    const told = {
+      type: 'tool_progress',
+      id: 'c1',
+      name: 'office',
+      inner: 'event',
+      data: started,
+    } as unknown as StreamEvent
+    add(fake, 'm', { session, entries: logOf([0, send('go')], [5, started], [5, told]) })
+    const { page } = await open(fake, '#/s/m?tab=request')
+    const field = page.getByLabel('Result of office', { exact: true })
+    await field.fill('{"ok": tru')
+    await page.getByRole('button', { name: 'Hand in' }).click()
+    await page.getByText('hand it in as a text: in quotes').waitFor()
+    expect(fake.posts).toEqual([])
+    await field.fill(String.raw`"{\"ok\": tru"`)
+    await page.getByRole('button', { name: 'Hand in' }).click()
+    await expect.poll(() => fake.posts.length).toBe(1)
+    expect(fake.posts[0]?.body).toMatchObject({ content: '{"ok": tru' })
+    await page.getByText('The request is that of the outer run').waitFor()
+  })
+
+  test('a fork that ended takes no commands, and a comparison says why it failed and which tool answered', async () => {
+    await using fake = await fakeInspector(bundle.folder)
+    const messages: readonly Message[] = [
+      { role: 'user', content: 'go' },
+      { role: 'assistant', content: '', toolCalls: [{ id: 'c1', name: 'look', arguments: {} }] },
+      { role: 'tool', toolCallId: 'c1', content: 'seen' },
+    ]
+    const session: Session = {
+      ...Session.create({ id: 'f', messages }),
+      status: 'error',
+      error: { kind: 'adapter', reason: 'rate_limited', message: 'too many' },
+    }
+    add(fake, 'o', { session: Session.create({ id: 'o', messages }) })
+    const fork = add(fake, 'f', { session, forkOf: { id: 'o', changes: [], engine: 'fake' } })
+    fork.detail = { ...fork.detail, unattended: 'fork_ended' }
+    const { page } = await open(fake, '#/s/f')
+    await page.getByText('This fork does not run in this inspector. Fork it again').waitFor()
+    expect(await page.getByRole('button', { name: /^(Send|Resume|Approve)/ }).count()).toBe(0)
+    await page.getByRole('link', { name: 'compare with o' }).click()
+    await page.locator('.side.head', { hasText: 'rate_limited too many' }).waitFor()
+    expect(await page.locator('.side.message.tool header').first().textContent()).toContain('look')
+  })
+
+  test('the fork dialog says what an edit goes on from, and offers recorded answers only where there are some', async () => {
+    await using fake = await fakeInspector(bundle.folder)
+    const base = Session.create({ id: 'a', messages: 'Tell me' })
+    const log = logOf([0, send('Tell me')], [200, started], [10, delta], [10, completed])
+    const end = Session.create({
+      id: 'a',
+      messages: [
+        { role: 'user', content: 'Tell me' },
+        { role: 'assistant', content: '', toolCalls: [{ id: 'c1', name: 'look', arguments: {} }] },
+        { role: 'tool', toolCallId: 'c1', content: 'seen' },
+      ],
+    })
+    const added = add(fake, 'a', { session: end, entries: log })
+    added.detail = { ...added.detail, lastEventId: 3, base: { session: base, lastEventId: 0 } }
+    fake.info = { ...fake.info, single: 'a' }
+    // The only session is opened at once.
+    const { page } = await open(fake, '')
+    await page.locator('output', { hasText: '3 / 3' }).waitFor()
+    expect(await page.getByRole('tab', { name: 'Events 3' }).count()).toBe(1)
+    await page.getByRole('button', { name: 'Edit and fork from message 1' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Fork' })
+    await dialog.getByText('from the edited message, message 1').waitFor()
+    expect(await page.evaluate('document.activeElement.ariaLabel')).toBe('Text of the message')
+    const recorded = dialog.getByRole('radio', { name: /recorded/ })
+    expect(await recorded.isEnabled()).toBe(true)
+    await dialog.getByRole('radio', { name: 'a tool result' }).check()
+    await dialog.getByText('from the edited result, message 3').waitFor()
+    expect(await dialog.getByLabel('Which result').textContent()).toContain(
+      '3 · result of look: seen',
+    )
+    expect(await recorded.isEnabled()).toBe(false)
+    await dialog.getByText('recorded after message 3: there are none').waitFor()
+    await dialog.getByRole('radio', { name: 'nothing in the conversation' }).check()
+    await dialog.getByText('recorded after this point: there are none').waitFor()
+  })
+
   test('what only looks changes nothing: no buttons that act', async () => {
     await using fake = await fakeInspector(bundle.folder)
     fake.info = { ...fake.info, readOnly: true }
@@ -453,10 +629,12 @@ describe.skipIf(executablePath === undefined)(`the inspector in a browser (${whe
   test('a saved test is shown with its files', async () => {
     await using fake = await fakeInspector(bundle.folder)
     add(fake, 'run', { entries: longLog(3) })
-    fake.onPost = () => [200, { written: false, files: [{ path: 'run.test.ts', text: 'test()' }] }]
+    const files = [{ path: 'run.test.ts', text: 'test()' }]
+    fake.onPost = () => [200, { written: false, tools: 'recorded', files }]
     const { page } = await open(fake, '#/s/run')
     await page.getByRole('button', { name: 'Save as test' }).click()
-    await page.getByText('run.test.ts').click()
+    await page.getByText('Nothing was written. Download both files').waitFor()
+    await page.getByText('The tools of the test answer what was recorded.').waitFor()
     const download = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Download' }).click()
     expect((await download).suggestedFilename()).toBe('run.test.ts')

@@ -7,10 +7,12 @@ import { findChromium } from './service.ts'
 export const where: string =
   findChromium() ?? 'skipped: no Chromium is installed, and CHROMIUM names none'
 
-export function launch(args: readonly string[] = []): Promise<Browser> {
+/** A browser. Its scrollbars take no room unless `scrollbars` is given. */
+export function launch(args: readonly string[] = [], scrollbars = false): Promise<Browser> {
   const quiet = ['--no-sandbox', '--disable-gpu', '--no-first-run']
   return chromium.launch({
     executablePath: where,
+    ...(scrollbars && { ignoreDefaultArgs: ['--hide-scrollbars'] }),
     args: [...quiet, '--disable-background-networking', ...args],
   })
 }

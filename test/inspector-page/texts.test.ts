@@ -227,6 +227,12 @@ describe('figures', () => {
     expect(choicesOf(undefined)).toEqual([])
   })
 
+  test('a row of an answer without words has no sign that waits for some', () => {
+    const message = { role: 'assistant', content: '' } as const
+    const event = { type: 'message_completed', finishReason: 'tool_calls', message } as const
+    expect(summaryOf({ id: 1, at: 0, event }).text).toBe('tool_calls')
+  })
+
   test('a row names a command and what it says', () => {
     const [entry] = logOf([0, send('Hello there')])
     if (entry === undefined) throw new Error('there is an entry')

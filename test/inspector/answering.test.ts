@@ -109,7 +109,7 @@ test('an inspector that only reads refuses whatever changes something', async ()
     expect([action, response.status, await response.json()]).toMatchObject([
       action,
       403,
-      { error: { reason: 'read_only' } },
+      { error: { reason: 'read_only', message: expect.stringContaining('--read-only') } },
     ])
   }
   expect(await own.get(pathOf('a', 'request?at=1'))).toHaveProperty('wires')

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import {
   agentTool,
+  askUser,
   createEngine,
+  halt,
   handoff,
   tool,
   type Engine,
@@ -184,6 +186,160 @@ test('a given engine runs its own tools, and asks before each unless told', asyn
   expect(ran).toEqual([careful, bold])
 })
 
+test('a given engine that asks runs no handler unasked, whatever event it is forked at', async () => {
+  const clock = virtualClock({ auto: true })
+  const ran: string[] = []
+  const again = (
+    name: string,
+    handler: (answer: unknown) => unknown,
+    more: Partial<Tool> = {},
+  ): Tool => ({
+    ...tool({
+      name,
+      description: name,
+      schema: { type: 'object' },
+      idempotent: true,
+      handler: (_args, { answer }) => {
+        ran.push(name)
+        return handler(answer)
+      },
+    }),
+    ...more,
+  })
+  const inner = createEngine({
+    adapter: fake({
+      script: ({ messages }) =>
+        messages.at(-1)?.role === 'tool'
+          ? ['inside']
+          : [['tool_call', { id: 'i1', name: 'inner_look', arguments: {} }]],
+    }),
+    tools: [again('inner_look', () => 'seen')],
+    clock,
+  })
+  const engine = createEngine({
+    adapter: fake({
+      script: ({ messages }): Script =>
+        messages.length === 1
+          ? ['look', 'refund', 'seat', 'clerk'].map((name) => [
+              'tool_call',
+              { id: name, name, arguments: name === 'clerk' ? { prompt: 'go' } : {} },
+            ])
+          : [['text', 'over']],
+    }),
+    tools: [
+      again('look', () => 'a tower'),
+      again('refund', () => 'paid', { needsApproval: true }),
+      again('seat', (answer) => answer ?? askUser('Which?', { resume: true })),
+      agentTool({ name: 'clerk', description: 'A clerk.', engine: inner }),
+    ],
+    clock,
+  })
+  const own = desk({ clock, runsEngine: engine, engine })
+  // An approval after other words of the user is told late.
+  for (const [trip, words] of [
+    ['soon', ['12A']],
+    ['late', ['12A', 'go on']],
+  ] as const) {
+    ran.length = 0
+    for (const said of ['all of it', ...words]) {
+      await own.runs.send(trip, said)
+      await own.runs.wait(trip)
+    }
+    await own.runs.approve(trip, 'refund')
+    await own.runs.wait(trip)
+    expect(new Set(ran)).toEqual(new Set(['look', 'refund', 'seat', 'inner_look']))
+    const { lastEventId } = await detailOf(own, trip)
+    for (let event = 0; event <= lastEventId; event++) {
+      ran.length = 0
+      const id = await forked(own, trip, { event, changes: {}, engine: { type: 'given' } })
+      expect([trip, event, ran]).toEqual([trip, event, []])
+      expect((await detailOf(own, id)).session.status).not.toBe('error')
+    }
+  }
+})
+
+test('a started call is asked about again, and runs once it is approved', async () => {
+  const clock = virtualClock({ auto: true })
+  const ran: string[] = []
+  const look = tool({
+    name: 'look',
+    description: 'Looks.',
+    schema: { type: 'object' },
+    idempotent: true,
+    handler: (_args, { sessionId }) => {
+      ran.push(`${sessionId}`)
+      return 'seen'
+    },
+  })
+  const script = ({ messages }: ModelRequest): Script =>
+    messages.at(-1)?.role === 'tool'
+      ? [['text', 'over']]
+      : [['tool_call', { id: 'c1', name: 'look', arguments: {} }]]
+  const engine = createEngine({ adapter: fake({ script }), tools: [look], clock })
+  const own = desk({ clock, runsEngine: engine, engine })
+  await own.runs.send('trip', 'look')
+  await own.runs.wait('trip')
+  const { entries } = await logOf(own, 'trip')
+  const begun = entries.find(
+    (entry) => 'event' in entry && entry.event.type === 'tool_execution_started',
+  )
+  const event = begun?.id ?? 0
+  const id = await forked(own, 'trip', { event, changes: {}, engine: { type: 'given' } })
+  expect((await detailOf(own, id)).session.pendingApprovals).toMatchObject([{ id: 'c1' }])
+  expect(ran).toEqual(['trip'])
+  await own.post(pathOf(id, 'command'), { type: 'approve', toolCallId: 'c1' })
+  await followedOf(own, id)
+  expect((await detailOf(own, id)).session.status).toBe('completed')
+  expect(ran).toEqual(['trip', id])
+})
+
+test('recorded answers after a change are those to the changed message, wherever the session is forked', async () => {
+  const own = await played()
+  const { lastEventId, session: origin } = await detailOf(own, 'trip')
+  const recorded = { type: 'recorded' } as const
+  // The words of the second turn: the answer to them asks for a seat.
+  const at = origin.thread.messages.findIndex(({ content }) => content === 'a seat, please')
+  const said = await forked(own, 'trip', {
+    event: lastEventId,
+    changes: { message: { index: at, text: 'a window seat' } },
+    engine: recorded,
+  })
+  const { session } = await detailOf(own, said)
+  expect(session.thread.messages[at]).toMatchObject({ content: 'a window seat' })
+  expect(session.thread.messages[at + 1]?.toolCalls).toMatchObject([{ name: 'seat' }, {}])
+  expect(session).toMatchObject({ status: 'awaiting_user', pendingQuestion: 'Which seat?' })
+  // A result of the first answer: the answer to it asks for the refund.
+  const result = await forked(own, 'trip', {
+    event: lastEventId,
+    changes: { toolResult: { toolCallId: 'call-1', text: '4' } },
+    engine: recorded,
+  })
+  expect((await detailOf(own, result)).session.pendingApprovals).toMatchObject([{ id: 'call-3' }])
+})
+
+test('recorded answers to a message that nothing has answered are refused before anything runs', async () => {
+  const own = desk({
+    scripts: [[['tool_call', { id: 'c1', name: 'end', arguments: {} }]]],
+    tools: [
+      tool({ name: 'end', description: 'Ends.', schema: {}, handler: () => halt('enough', 'so') }),
+    ],
+  })
+  await own.runs.send('trip', 'end it')
+  await own.runs.wait('trip')
+  const { lastEventId, session } = await detailOf(own, 'trip')
+  expect(session.status).toBe('halted')
+  const response = await own.post(pathOf('trip', 'fork'), {
+    event: lastEventId,
+    changes: { toolResult: { toolCallId: 'c1', text: 'no' } },
+    engine: { type: 'recorded' },
+  })
+  expect([response.status, await response.json()]).toMatchObject([
+    409,
+    { error: { reason: 'nothing_recorded' } },
+  ])
+  expect((await listed(own)).items).toHaveLength(1)
+})
+
 test('no worker of the store ever takes a fork, and what is saved of it is at rest', async () => {
   const clock = virtualClock({ auto: true })
   const store = memoryStore({ clock })
@@ -228,6 +384,15 @@ test('no worker of the store ever takes a fork, and what is saved of it is at re
   expect([refused.status, await refused.json()]).toMatchObject([
     409,
     { error: { reason: 'fork_ended' } },
+  ])
+  // It says so before anybody tries, and a stop is refused as well.
+  expect(await detailOf(later, waiting)).toMatchObject({ unattended: 'fork_ended' })
+  expect(await detailOf(own, waiting)).not.toHaveProperty('unattended')
+  expect(await detailOf(later, 'trip')).not.toHaveProperty('unattended')
+  const stopped = await later.post(pathOf(waiting, 'stop'), {})
+  expect([stopped.status, await stopped.text()]).toEqual([
+    409,
+    expect.stringContaining('does not run in this inspector: fork it again'),
   ])
 })
 

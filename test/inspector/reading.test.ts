@@ -172,7 +172,34 @@ test('the list is paged, searched and filtered', async () => {
   expect((await listed(own, '?status=idle&limit=200')).items).toHaveLength(25)
   const odd = await own.ask('api/sessions?status=asleep')
   expect([odd.status, await odd.text()]).toEqual([400, expect.stringContaining('status must be')])
-  expect((await own.ask('api/sessions?limit=-1')).status).toBe(400)
+  for (const [query, words] of [
+    ['limit=-5', 'limit must be a whole number, not \\"-5\\"'],
+    ['after=zzz', 'after must be next of the page before, not \\"zzz\\"'],
+  ] as const) {
+    const wrong = await own.ask(`api/sessions?${query}`)
+    expect([wrong.status, await wrong.text()]).toEqual([400, expect.stringContaining(words)])
+  }
+})
+
+test('the sessions that run are found, whatever their status is', async () => {
+  const clock = virtualClock()
+  const engine = createEngine({ adapter: fake({ script: ['a', ['delay', 60_000]] }), clock })
+  const own = desk({ clock, runsEngine: engine })
+  await own.store.save(Session.create({ id: 'rests', messages: 'hello' }))
+  await own.runs.send('runs', 'go')
+  expect((await listed(own, '?status=running')).items.map(({ id }) => id)).toEqual(['runs'])
+  await own.runs.stop('runs')
+  await own.runs.wait('runs')
+  expect((await listed(own, '?status=running')).items).toEqual([])
+})
+
+test('a session whose id is dots is opened like any other', async () => {
+  const own = desk()
+  for (const id of ['.', '..', '/.', '//..', '...', './.']) {
+    await own.store.save(Session.create({ id, messages: id }))
+    expect((await detailOf(own, id)).item).toMatchObject({ id, title: id })
+    expect(await logOf(own, id)).toEqual({ entries: [], more: false })
+  }
 })
 
 test('the session at any event is the fold of its base and the events', async () => {

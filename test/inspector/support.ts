@@ -6,6 +6,7 @@ import type {
   SessionDetail,
   SessionPage,
 } from '../../src/inspector.ts'
+import { idSegment } from '../../src/inspector/api.ts'
 import {
   makeInspector,
   type Inspector,
@@ -42,6 +43,8 @@ export interface DeskOptions extends Partial<InspectorOptions> {
   readonly store?: RunStore
   readonly clock?: VirtualClock
   readonly execute?: boolean
+  /** What the module of the engine is called in saved tests. */
+  readonly engineModule?: (file: string) => string
   /** Stores of databases have their own clock, so that nothing may stand still beside them. */
   readonly systemTime?: boolean
 }
@@ -54,6 +57,7 @@ export function desk(options: DeskOptions = {}): Desk {
     execute,
     runsEngine,
     systemTime,
+    engineModule,
     ...rest
   } = options
   const clock = options.clock ?? virtualClock({ auto: true })
@@ -71,7 +75,7 @@ export function desk(options: DeskOptions = {}): Desk {
   const handle = makeInspector(
     runs,
     { authorize: withToken, ...inspectorOptions },
-    { pageFolder: new URL('page/', import.meta.url) },
+    { pageFolder: new URL('page/', import.meta.url), engineModule },
   )
   const ask = (path: string, init: RequestInit = {}): Promise<Response> => {
     const headers = { authorization: token, ...(init.headers as Record<string, string>) }
@@ -99,7 +103,7 @@ export function desk(options: DeskOptions = {}): Desk {
 }
 
 export function pathOf(id: string, action?: string): string {
-  const path = `api/sessions/${encodeURIComponent(id)}`
+  const path = `api/sessions/${idSegment(id)}`
   return action === undefined ? path : `${path}/${action}`
 }
 

@@ -1,5 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
+import { callOf, innerPlace } from '../../session/inner.ts'
+import type { CommandEntry, LogEntry } from '../../stores/run-store.ts'
 import { isObject, parseJson } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { ToolCall } from '../../types/message.ts'
@@ -19,6 +21,8 @@ interface Answering {
   readonly client: Client
   /** Something was decided, so there is news. */
   readonly onDone: () => void
+  /** The command that was refused last, if it was about this. */
+  readonly refused?: CommandEntry | undefined
 }
 
 /** What a person can do now: answer, approve, hand in results, say something, stop, go on. */
@@ -27,22 +31,77 @@ export function AnswerView({
   session,
   client,
   isRunning,
+  entries,
   onDone,
-}: Answering & { isRunning: boolean }): JSX.Element {
+}: Answering & { isRunning: boolean; entries: readonly LogEntry[] }): JSX.Element {
   const common = { id, session, client, onDone }
+  const refusals = useMemo(() => refusalsIn(entries), [entries, entries.length])
+  /** A refusal makes a card anew, with what was refused. */
+  const about = (
+    callId: string,
+  ): { readonly key: string; readonly refused: CommandEntry | undefined } => {
+    const refused = refusals.get(callId)
+    return { key: `${callId} ${refused?.id ?? ''}`, refused }
+  }
   return (
     <section class="answer" aria-label="Answer">
       {session.pendingQuestion !== undefined && !isRunning && (
-        <Question {...common} key={session.pendingToolCallId} />
+        <Question {...common} {...about(session.pendingToolCallId ?? '')} />
       )}
       {!isRunning &&
-        session.pendingApprovals.map((call) => <Approval key={call.id} {...common} call={call} />)}
+        session.pendingApprovals.map((call) => (
+          <Approval {...common} {...about(call.id)} call={call} />
+        ))}
       {!isRunning &&
         session.pendingToolCalls.map((call) => (
-          <ManualResult key={call.id} {...common} call={call} />
+          <ManualResult {...common} {...about(call.id)} call={call} />
         ))}
-      <Composer {...common} isRunning={isRunning} />
+      <Composer {...common} refused={refusals.get('')} isRunning={isRunning} />
     </section>
+  )
+}
+
+/** The refused commands after which nothing was decided about their calls, by the calls. One that is about no call counts at the end only. */
+function refusalsIn(entries: readonly LogEntry[]): ReadonlyMap<string, CommandEntry> {
+  const refusals = new Map<string, CommandEntry>()
+  for (const [index, entry] of entries.entries()) {
+    if ('event' in entry) continue
+    const { command, refused } = entry
+    const callId = ('toolCallId' in command ? command.toolCallId : undefined) ?? ''
+    if (refused === undefined) refusals.delete(callId)
+    else if (callId !== '' || index === entries.length - 1) refusals.set(callId, entry)
+  }
+  return refusals
+}
+
+/** Why a worker did not take what was decided here. */
+function Refused({ refused }: Pick<Answering, 'refused'>): JSX.Element | null {
+  if (refused?.refused === undefined) return null
+  return (
+    <p class="failure" role="alert">
+      <span aria-hidden="true">×</span> refused: <Text text={refused.refused.message} />
+    </p>
+  )
+}
+
+/** The agent that a call is in, by the names of the calls that lead to it; nothing for a call of the session itself. */
+function askedInside(session: Session, callId: string): string {
+  const place = innerPlace(session, callId)
+  if (place === undefined) return ''
+  const name = callOf(session.thread, place.callId)?.name ?? place.callId
+  const deeper = askedInside(place.session, place.id)
+  return deeper === '' ? name : `${name} › ${deeper}`
+}
+
+/** Says which agent asks. */
+function Inside({ session, callId }: { session: Session; callId: string }): JSX.Element | null {
+  const name = askedInside(session, callId)
+  if (name === '') return null
+  return (
+    <p class="quiet-text">
+      asked by <code>{firstLine(name, 120)}</code>, inside of its call{' '}
+      <code>{firstLine(callId.slice(0, callId.lastIndexOf('/')), 80)}</code>
+    </p>
   )
 }
 
@@ -62,12 +121,16 @@ function Question(props: Answering): JSX.Element {
   const { session } = props
   const { pendingToolCallId: toolCallId, pendingQuestion = '', pendingQuestionOptions } = session
   const action = useCommand(props)
-  const [text, setText] = useDraft(`${props.id}/answer/${toolCallId ?? ''}`)
+  const [text, setText] = useDraft(
+    `${props.id}/answer/${toolCallId ?? ''}`,
+    refusedText(props.refused),
+  )
   const answer = async (content: string): Promise<void> => {
     if (await action.give({ type: 'send', content, toolCallId })) setText('')
   }
   return (
     <Card title="It asks" tone="person">
+      <Inside session={session} callId={toolCallId ?? ''} />
       <p class="text">
         <Text text={pendingQuestion} />
       </p>
@@ -100,6 +163,7 @@ function Question(props: Answering): JSX.Element {
           Answer
         </button>
       </form>
+      <Refused refused={props.refused} />
       <Failure action={action} />
     </Card>
   )
@@ -109,8 +173,14 @@ function Approval(props: Answering & { call: PendingApproval }): JSX.Element {
   const { call } = props
   const name = firstLine(call.name, 60)
   const action = useCommand(props)
-  const [edit, setEdit] = useState<'arguments' | 'deny' | undefined>(undefined)
-  const [args, setArgs] = useDraft(`${props.id}/arguments/${call.id}`, prettyJson(call.arguments))
+  const tried = refusedArguments(props.refused)
+  const [edit, setEdit] = useState<'arguments' | 'deny' | undefined>(
+    tried === undefined ? undefined : 'arguments',
+  )
+  const [args, setArgs] = useDraft(
+    `${props.id}/arguments/${call.id}`,
+    prettyJson(tried ?? call.arguments),
+  )
   const [reason, setReason] = useDraft(`${props.id}/reason/${call.id}`)
   const approveEdited = (): void => {
     const value = parseJson(args)
@@ -122,6 +192,7 @@ function Approval(props: Answering & { call: PendingApproval }): JSX.Element {
   const toggle = (what: 'arguments' | 'deny'): void => setEdit(edit === what ? undefined : what)
   return (
     <Card title={`Approve ${name}?`} tone="person">
+      <Inside session={props.session} callId={call.id} />
       {call.reason !== undefined && (
         <p class="quiet-text">
           <Text text={call.reason} />
@@ -192,6 +263,7 @@ function Approval(props: Answering & { call: PendingApproval }): JSX.Element {
           {edit === 'deny' ? 'Do not deny' : 'Deny…'}
         </button>
       </div>
+      <Refused refused={props.refused} />
       <Failure action={action} />
     </Card>
   )
@@ -201,11 +273,17 @@ function ManualResult(props: Answering & { call: ToolCall }): JSX.Element {
   const { call } = props
   const name = firstLine(call.name, 60)
   const action = useCommand(props)
-  const [text, setText] = useDraft(`${props.id}/result/${call.id}`)
+  const [text, setText] = useDraft(`${props.id}/result/${call.id}`, refusedText(props.refused))
   const [isError, setError] = useState(false)
   const submit = async (): Promise<void> => {
     // A text that is JSON is handed in as the value that it is.
     const parsed = parseJson(text) as JsonValue | undefined
+    if (parsed === undefined && /^\s*["[{]/.test(text)) {
+      action.fail(
+        'This begins like JSON and cannot be read as JSON. Mend it, or hand it in as a text: in quotes, with \\" for each quote in it.',
+      )
+      return
+    }
     const content = parsed === undefined ? text : parsed
     if (await action.give({ type: 'submitToolResult', toolCallId: call.id, content, isError })) {
       setText('')
@@ -213,6 +291,7 @@ function ManualResult(props: Answering & { call: ToolCall }): JSX.Element {
   }
   return (
     <Card title={`Result of ${name}?`} tone="tool">
+      <Inside session={props.session} callId={call.id} />
       <JsonView value={call.arguments} />
       <textarea
         class="code"
@@ -240,9 +319,22 @@ function ManualResult(props: Answering & { call: ToolCall }): JSX.Element {
           it failed
         </label>
       </div>
+      <Refused refused={props.refused} />
       <Failure action={action} />
     </Card>
   )
+}
+
+/** The arguments of a refused approval, if it had others. */
+function refusedArguments(refused: CommandEntry | undefined): JsonObject | undefined {
+  return refused?.command.type === 'approve' ? refused.command.arguments : undefined
+}
+
+/** What was typed for a command that was refused. */
+function refusedText(refused: CommandEntry | undefined): string {
+  const { command } = refused ?? {}
+  if (command?.type !== 'send' && command?.type !== 'submitToolResult') return ''
+  return typeof command.content === 'string' ? command.content : prettyJson(command.content)
 }
 
 function Composer(props: Answering & { isRunning: boolean }): JSX.Element {
@@ -300,6 +392,7 @@ function Composer(props: Answering & { isRunning: boolean }): JSX.Element {
           Stop
         </button>
       )}
+      <Refused refused={props.refused} />
       <Failure action={action} />
     </form>
   )

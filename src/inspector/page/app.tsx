@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useCallback, useEffect, useLayoutEffect, useState } from 'preact/hooks'
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { InspectorInfo } from '../api.ts'
 import { InspectorRefusal, type Client } from './client.ts'
 import { CompareView } from './compare-view.tsx'
@@ -23,15 +23,25 @@ export function App({
   const [failure, setFailure] = useState<unknown>(undefined)
   const [attempt, setAttempt] = useState(0)
   const [isHelp, setHelp] = useState(false)
+  const isKnown = useRef(false)
   useEffect(() => {
     client.info().then(
       (got) => {
         setInfo(got)
+        // The only session of a file is what one came for.
+        if (
+          got.single !== undefined &&
+          parseRoute(location.hash).view === 'list' &&
+          !isKnown.current
+        ) {
+          go({ view: 'run', id: got.single }, true)
+        }
+        isKnown.current = true
         setFailure(undefined)
       },
       (error: unknown) => setFailure(error),
     )
-  }, [client, attempt])
+  }, [client, attempt, go])
   useKeys((key) => {
     if (key !== '?') return false
     setHelp(true)
@@ -133,6 +143,12 @@ function Refused({
       <p class="failure" role="alert">
         {describe(failure)}
       </p>
+      {isUnknown && (
+        <p class="quiet-text">
+          Log in to the service that shows this page and load it again, or give the token: of{' '}
+          <code>allm inspect</code> it is in the address that was printed, and every tab needs it.
+        </p>
+      )}
       {isUnknown ? (
         <form
           class="line"
@@ -145,7 +161,7 @@ function Refused({
             type="password"
             value={token}
             aria-label="Token"
-            placeholder="The token that the inspector printed"
+            placeholder="Token"
             onInput={(event) => setToken(event.currentTarget.value)}
           />
           <button type="submit" class="primary">
@@ -200,7 +216,7 @@ const keys: readonly (readonly [string, string])[] = [
   ['g G', 'first event, and the end'],
   ['p', 'play'],
   ['f', 'fork here'],
-  ['1 to 5', 'the tabs of a run'],
+  ['1 2 3 4 5', 'the tabs of a run'],
   ['Esc', 'close, or go back to the end'],
   ['?', 'these keys'],
 ]

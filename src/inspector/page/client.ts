@@ -1,14 +1,15 @@
 import type { LogEntry } from '../../stores/run-store.ts'
 import { isObject, parseJson } from '../../types/guards.ts'
-import type {
-  CommandRequest,
-  ForkRequest,
-  InspectorInfo,
-  LogPage,
-  RenderedRequests,
-  SavedTest,
-  SessionDetail,
-  SessionPage,
+import {
+  idSegment,
+  type CommandRequest,
+  type ForkRequest,
+  type InspectorInfo,
+  type LogPage,
+  type RenderedRequests,
+  type SavedTest,
+  type SessionDetail,
+  type SessionPage,
 } from '../api.ts'
 
 /** What the page asks its server. Every refusal is an `InspectorRefusal`. */
@@ -104,7 +105,7 @@ export function createClient(
 }
 
 function pathOf(id: string): string {
-  return `api/sessions/${encodeURIComponent(id)}`
+  return `api/sessions/${idSegment(id)}`
 }
 
 async function refusalOf(response: Response): Promise<InspectorRefusal> {

@@ -25,6 +25,7 @@ export function CompareView({
   const two = b.state.detail
   const [from, to] = [messagesOf(a), messagesOf(b)]
   const pairs = useMemo(() => alignMessages(from, to), [from, to])
+  const names = useMemo(() => [from, to].map(toolNames), [from, to])
   const differing = pairs.filter(({ isSame }) => !isSame).length
   const changes = two?.item.forkOf?.changes ?? []
   return (
@@ -41,7 +42,7 @@ export function CompareView({
       </p>
       <ol class="pairs" aria-label="Messages side by side">
         {pairs.map((pair, index) => (
-          <Pair key={index} pair={pair} />
+          <Pair key={index} pair={pair} names={names} />
         ))}
       </ol>
     </main>
@@ -65,6 +66,7 @@ function useRun(client: Client, id: string): RunModel {
 
 function Head({ model, id, label }: { model: RunModel; id: string; label: string }): JSX.Element {
   const { detail, error } = model.state
+  const { error: failed, haltedReason: halted } = detail?.session ?? {}
   return (
     <div class="side head">
       <b>{label}</b> <a href={routeFragment({ view: 'run', id })}>{firstLine(id, 60)}</a>{' '}
@@ -78,11 +80,32 @@ function Head({ model, id, label }: { model: RunModel; id: string; label: string
         </>
       )}
       {error !== undefined && <span class="failure">{firstLine(error.message, 300)}</span>}
+      {failed !== undefined && (
+        <p class="failure">
+          <code>{firstLine(failed.reason, 60)}</code> <Text text={failed.message} length={600} />
+        </p>
+      )}
+      {halted !== undefined && <p class="quiet-text">stopped: {firstLine(halted, 120)}</p>}
     </div>
   )
 }
 
-function Pair({ pair: { left, right, isSame } }: { pair: AlignedPair }): JSX.Element {
+/** The names of the tools, by the ids of their calls. */
+type ToolNames = ReadonlyMap<string, string>
+
+function toolNames(messages: readonly Message[]): ToolNames {
+  return new Map(
+    messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id, name }) => [id, name] as const)),
+  )
+}
+
+function Pair({
+  pair: { left, right, isSame },
+  names: [ofLeft, ofRight],
+}: {
+  pair: AlignedPair
+  names: readonly ToolNames[]
+}): JSX.Element {
   const pieces = useMemo(
     () =>
       isSame || left === undefined || right === undefined
@@ -92,24 +115,33 @@ function Pair({ pair: { left, right, isSame } }: { pair: AlignedPair }): JSX.Ele
   )
   return (
     <li class={`pair${isSame ? ' same' : ' differs'}`}>
-      <Side message={left} pieces={pieces?.filter(({ type }) => type !== 'added')} />
-      <Side message={right} pieces={pieces?.filter(({ type }) => type !== 'removed')} />
+      <Side message={left} names={ofLeft} pieces={pieces?.filter(({ type }) => type !== 'added')} />
+      <Side
+        message={right}
+        names={ofRight}
+        pieces={pieces?.filter(({ type }) => type !== 'removed')}
+      />
     </li>
   )
 }
 
 function Side({
   message,
+  names,
   pieces,
 }: {
   message: Message | undefined
+  names: ToolNames | undefined
   pieces: readonly DiffPiece[] | undefined
 }): JSX.Element {
   if (message === undefined) return <div class="side absent" aria-label="no such message" />
   return (
     <article class={`side message ${message.role}`}>
       <header>
-        <b>{message.role === 'assistant' ? 'model' : message.role}</b>
+        <b>{message.role === 'assistant' ? 'model' : message.role}</b>{' '}
+        {message.toolCallId !== undefined && (
+          <code class="tool-name">{firstLine(names?.get(message.toolCallId) ?? '', 100)}</code>
+        )}
       </header>
       <p class="text">
         {pieces === undefined ? (

@@ -19,6 +19,7 @@ export function EventsView({
   steps,
   at,
   isAtEnd,
+  isLoading,
   onSelect,
 }: {
   entries: readonly LogEntry[]
@@ -29,6 +30,8 @@ export function EventsView({
   at: number
   /** The end is followed: new events are scrolled to. */
   isAtEnd: boolean
+  /** There may be more. */
+  isLoading: boolean
   onSelect: (index: number) => void
 }): JSX.Element {
   const [isShort, setShort] = useState(false)
@@ -52,7 +55,9 @@ export function EventsView({
           />{' '}
           hide the pieces of answers
         </label>
-        <span class="quiet-text">{rows} rows</span>
+        <span class="quiet-text">
+          {isLoading ? 'loading…' : rows === 1 ? '1 row' : `${rows} rows`}
+        </span>
       </div>
       <div
         class="rows"

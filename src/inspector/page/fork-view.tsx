@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { callOf } from '../../session/inner.ts'
 import { parseJson } from '../../types/guards.ts'
 import type { JsonValue } from '../../types/json.ts'
 import { messageText, type Message } from '../../types/message.ts'
@@ -32,6 +33,7 @@ type Edit = 'nothing' | 'message' | 'result'
 /** Asks what to change and what to run on, and forks. */
 export function ForkDialog({
   place,
+  isRecorded,
   info,
   client,
   instructions,
@@ -39,6 +41,8 @@ export function ForkDialog({
   onClose,
 }: {
   place: ForkPlace
+  /** Whether answers were recorded after this place; with a number of messages, answers to the last of them. */
+  isRecorded: (kept: number | undefined) => boolean
   info: InspectorInfo
   client: Client
   instructions: string | undefined
@@ -64,23 +68,26 @@ export function ForkDialog({
   const [engine, setEngine] = useState<ForkEngine['type']>(info.engines[0] ?? 'fake')
   const [script, setScript] = useDraft(`${id}/script`, firstScript)
   const [asks, setAsks] = useState(true)
+  const kept = keptBy(edit, messages, shownIndex)
+  const hasAnswers = isRecorded(kept)
+  const runsOnEngine = engine === 'recorded' && !hasAnswers ? 'fake' : engine
 
   const request = (): ForkRequest | undefined => {
     const changes = changesOf({ edit, index: shownIndex, text, message: original, model, words })
     let runsOn: ForkEngine
-    if (engine === 'fake') {
+    if (runsOnEngine === 'fake') {
       const parsed = parseJson(script) as JsonValue | undefined
       if (!Array.isArray(parsed)) {
         action.fail('The script must be a JSON list, such as [["text", "Hi"], ["finish", "stop"]].')
         return undefined
       }
       runsOn = { type: 'fake', script: parsed as JsonValue }
-    } else runsOn = { type: engine }
+    } else runsOn = { type: runsOnEngine }
     return {
       ...(event === undefined ? { messages: messages.length } : { event }),
       changes,
       engine: runsOn,
-      ...(engine === 'given' && { askBeforeTools: asks }),
+      ...(runsOnEngine === 'given' && { askBeforeTools: asks }),
     }
   }
   const submit = async (): Promise<void> => {
@@ -100,8 +107,10 @@ export function ForkDialog({
       >
         <p class="quiet-text">
           A new session goes on from{' '}
-          {event === undefined ? `message ${messages.length}` : `event ${event}`}
-          {messages.length > 0 && `, with ${messages.length} messages`}. This one stays as it is.
+          {kept === undefined
+            ? `${event === undefined ? `message ${messages.length}` : `event ${event}`}${countWords(messages.length)}`
+            : `the edited ${edit}, message ${shownIndex + 1}`}
+          . This one stays as it is.
         </p>
         <Fields title="Change">
           <Choice name="edit" value="nothing" now={edit} onChoose={setEdit}>
@@ -139,7 +148,7 @@ export function ForkDialog({
                 {messages.map((message, at) =>
                   (message.role === 'tool') === (edit === 'result') ? (
                     <option key={at} value={at}>
-                      {`${at + 1} · ${message.role}: ${firstLine(messageText(message), 60)}`}
+                      {`${at + 1} · ${whose(session, message)}: ${firstLine(messageText(message), 60)}`}
                     </option>
                   ) : null,
                 )}
@@ -147,6 +156,7 @@ export function ForkDialog({
               <textarea
                 rows={5}
                 value={text}
+                autofocus={chosen !== undefined}
                 aria-label={edit === 'message' ? 'Text of the message' : 'Text of the result'}
                 onInput={(typed) => setTexts({ ...texts, [shownIndex]: typed.currentTarget.value })}
               />
@@ -184,31 +194,45 @@ export function ForkDialog({
         </Fields>
         <Fields title="Run on">
           {info.engines.includes('fake') && (
-            <Choice name="engine" value="fake" now={engine} onChoose={setEngine}>
+            <Choice name="engine" value="fake" now={runsOnEngine} onChoose={setEngine}>
               a script: answers that you write
             </Choice>
           )}
-          {engine === 'fake' && (
-            <textarea
-              class="code"
-              rows={6}
-              value={script}
-              aria-label="Script"
-              spellcheck={false}
-              onInput={(typed) => setScript(typed.currentTarget.value)}
-            />
+          {runsOnEngine === 'fake' && (
+            <>
+              <textarea
+                class="code"
+                rows={6}
+                value={script}
+                aria-label="Script"
+                spellcheck={false}
+                onInput={(typed) => setScript(typed.currentTarget.value)}
+              />
+              <p class="quiet-text">
+                One answer is a list of entries. Several answers are a list of such lists, one for
+                each model call.
+              </p>
+            </>
           )}
           {info.engines.includes('recorded') && (
-            <Choice name="engine" value="recorded" now={engine} onChoose={setEngine}>
-              the answers that were recorded after this point
+            <Choice
+              name="engine"
+              value="recorded"
+              now={runsOnEngine}
+              onChoose={setEngine}
+              disabled={!hasAnswers}
+            >
+              the answers that were recorded after{' '}
+              {kept === undefined ? 'this point' : `message ${shownIndex + 1}`}
+              {!hasAnswers && ': there are none'}
             </Choice>
           )}
           {info.engines.includes('given') && (
-            <Choice name="engine" value="given" now={engine} onChoose={setEngine}>
+            <Choice name="engine" value="given" now={runsOnEngine} onChoose={setEngine}>
               the real engine {engineName(info)}
             </Choice>
           )}
-          {engine === 'given' && (
+          {runsOnEngine === 'given' && (
             <>
               <label class="check">
                 <input
@@ -242,6 +266,29 @@ export function ForkDialog({
 function editOf(message: Message | undefined): Edit {
   if (message === undefined) return 'nothing'
   return message.role === 'tool' ? 'result' : 'message'
+}
+
+/**
+ * How many messages an edit keeps, if it drops what follows: words of the user are the last, and so are the results of the answer that a
+ * result belongs to.
+ */
+function keptBy(edit: Edit, messages: readonly Message[], index: number): number | undefined {
+  if (edit === 'message') return messages[index]?.role === 'user' ? index + 1 : undefined
+  if (edit === 'nothing') return undefined
+  const next = messages.findIndex(({ role }, at) => at > index && role !== 'tool')
+  return next === -1 ? messages.length : next
+}
+
+function countWords(count: number): string {
+  if (count === 0) return ''
+  return count === 1 ? ', with 1 message' : `, with ${count} messages`
+}
+
+/** Whose message it is: a result is that of its tool. */
+function whose({ thread }: Session, { role, toolCallId }: Message): string {
+  const call = toolCallId === undefined ? undefined : callOf(thread, toolCallId)
+  if (role !== 'tool' || call === undefined) return role
+  return `result of ${firstLine(call.name, 60)}`
 }
 
 function lastUser(messages: readonly Message[]): number {

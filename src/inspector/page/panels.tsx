@@ -36,10 +36,13 @@ export function RequestsPanel({
   client,
   id,
   event,
+  isInner,
 }: {
   client: Client
   id: string
   event: number | undefined
+  /** The event is one of an agent inside of a call. */
+  isInner: boolean
 }): JSX.Element {
   const [wires, setWires] = useState<readonly RenderedRequest[] | undefined>(undefined)
   const [failure, setFailure] = useState<string | undefined>(undefined)
@@ -66,6 +69,11 @@ export function RequestsPanel({
   const shown = wires?.find((one) => one.wire === wire) ?? wires?.[0]
   return (
     <div class="requests">
+      {isInner && (
+        <p class="warning" role="note">
+          This event is one of an agent. The request is that of the outer run, which called it.
+        </p>
+      )}
       {failure !== undefined && (
         <p class="failure" role="alert">
           <Text text={failure} />

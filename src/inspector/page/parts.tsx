@@ -196,7 +196,12 @@ export function Tabs({
           onClick={() => onSelect(id)}
         >
           {name}
-          {number !== undefined && number > 0 && <span class="count">{count(number)}</span>}
+          {number !== undefined && number > 0 && (
+            <>
+              {' '}
+              <span class="count">{count(number)}</span>
+            </>
+          )}
         </button>
       ))}
     </div>
@@ -217,7 +222,14 @@ export function Dialog({
   useEffect(() => {
     const { current } = dialog
     const before = document.activeElement
-    if (current !== null && !current.open) current.showModal()
+    if (current !== null && !current.open) {
+      current.showModal()
+      // A form is begun, and not left.
+      const first =
+        current.querySelector<HTMLElement>('[autofocus]') ??
+        current.querySelector<HTMLElement>('form input:checked')
+      first?.focus()
+    }
     return () => {
       current?.close()
       if (before instanceof HTMLElement) before.focus()

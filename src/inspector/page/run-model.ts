@@ -19,6 +19,14 @@ export interface RunModel {
   /** The index of an event or a command by its number, or -1. */
   readonly indexOf: (kind: 'event' | 'command', id: number) => number
   readonly timeline: () => Timeline
+  readonly eventCount: () => number
+  /** The number of the last event; 0 without one. */
+  readonly lastEvent: () => number
+  /**
+   * Whether an answer was recorded after an event, or, with a number of messages, whether the log has an answer to the last of them: what a
+   * fork on recorded answers goes on with.
+   */
+  readonly isAnswered: (kept: number | undefined, event: number | undefined) => boolean
   /** Looks whether something has happened. */
   readonly refresh: () => void
   /** Looks who runs it and what it has used, without reading the log. */
@@ -113,8 +121,9 @@ export function openRun(client: Client, id: string): RunModel {
   /** Reads what there is, follows the run to its rest, and looks what it rests as. */
   const read = async (): Promise<void> => {
     let failures = 0
-    let detail = await readDetail()
-    await readLog()
+    let [detail] = await Promise.all([readDetail(), readLog()])
+    // What was written between the two.
+    if ((lastId(entries, true) ?? 0) < detail.lastEventId) await readLog()
     changed({ isLoading: false })
     while (detail.item.running && !signal.aborted) {
       changed({ isFollowing: true })
@@ -189,6 +198,17 @@ export function openRun(client: Client, id: string): RunModel {
         ? state.detail?.session
         : history.at(length),
     indexOf: (kind, number) => (kind === 'event' ? eventIndexes : commandIndexes).get(number) ?? -1,
+    eventCount: () => eventIndexes.size,
+    lastEvent: () => lastId(entries, true) ?? 0,
+    isAnswered(kept, event) {
+      if (kept === undefined) {
+        return entries.some((entry) => isAnswerEnd(entry) && entry.id > (event ?? 0))
+      }
+      // Threads grow: if the last call was not asked with so many messages, none was.
+      const last = entries.findLastIndex(isAnswerStart)
+      const asked = last === -1 ? undefined : history?.at(last)
+      return (asked?.thread.messages.length ?? -1) >= kept
+    },
     timeline() {
       if (drawn?.length === entries.length) return drawn.timeline
       const now = performance.now()
@@ -219,6 +239,19 @@ export function openRun(client: Client, id: string): RunModel {
 /** The number of the last event, or of the last command. */
 function lastId(entries: readonly LogEntry[], isEvent: boolean): number | undefined {
   return entries.findLast((entry) => 'event' in entry === isEvent)?.id
+}
+
+/** Whether a model call begins with an entry: one that was refused has only an error. */
+function isAnswerStart(entry: LogEntry): boolean {
+  return (
+    'event' in entry && (entry.event.type === 'message_started' || entry.event.type === 'error')
+  )
+}
+
+function isAnswerEnd(entry: LogEntry): boolean {
+  return (
+    'event' in entry && (entry.event.type === 'message_completed' || entry.event.type === 'error')
+  )
 }
 
 /** Whether an entry is a piece of something that another entry has as a whole. */

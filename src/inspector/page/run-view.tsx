@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { LogEntry } from '../../stores/run-store.ts'
 import type { InspectorInfo, SavedTest, SessionDetail } from '../api.ts'
 import { AnswerView } from './answer-view.tsx'
 import type { Client } from './client.ts'
@@ -13,6 +14,7 @@ import { RawPanel, RequestsPanel, UsagePanel } from './panels.tsx'
 import { CopyButton, Dialog, Failure, StatusBadge, Tabs, Text, type TabItem } from './parts.tsx'
 import { routeFragment, type Route } from './route.ts'
 import { openRun, type RunModel } from './run-model.ts'
+import { summaryOf } from './summary.ts'
 import { TimelineView } from './timeline-view.tsx'
 import { TranscriptView } from './transcript-view.tsx'
 
@@ -53,7 +55,7 @@ export function RunView({
 
   const tabs: readonly TabItem[] = [
     ...(isNarrow ? [{ id: 'transcript', label: 'Conversation' }] : []),
-    { id: 'events', label: 'Events', count: length },
+    { id: 'events', label: 'Events', count: model.eventCount() },
     { id: 'request', label: 'Request' },
     { id: 'usage', label: 'Usage' },
     { id: 'raw', label: 'JSON' },
@@ -103,7 +105,7 @@ export function RunView({
   const isNewest = isAtEnd && !isRunning && detail.lastEventId >= (place.event() ?? 0)
   const session = isNewest ? detail.session : (model.sessionAt(at + 1) ?? detail.session)
   const timeline = model.timeline()
-  const isUnattended = info.unattended === true && detail.item.forkOf === undefined
+  const { unattended } = detail
   const event = place.event()
   const saveTest = (): void => start(saving.run(async () => setTest(await client.saveTest(id))))
   const transcript = (
@@ -129,15 +131,20 @@ export function RunView({
           onFork={canChange ? (message) => setFork({ message }) : undefined}
         />
       </Scrolled>
-      {canChange && isAtEnd && isUnattended && (
-        <p class="quiet-text unattended">Nobody runs this session. Fork it to go on.</p>
+      {canChange && isAtEnd && unattended !== undefined && (
+        <p class="quiet-text unattended">
+          {unattended === 'nobody'
+            ? 'Nobody runs this session. Fork it to go on.'
+            : 'This fork does not run in this inspector. Fork it again to go on.'}
+        </p>
       )}
-      {canChange && isAtEnd && !isUnattended && (
+      {canChange && isAtEnd && unattended === undefined && (
         <AnswerView
           id={id}
           session={detail.session}
           client={client}
           isRunning={isRunning}
+          entries={model.entries}
           onDone={model.refresh}
         />
       )}
@@ -194,10 +201,18 @@ export function RunView({
                   steps={model.steps}
                   at={at}
                   isAtEnd={isAtEnd}
+                  isLoading={isLoading}
                   onSelect={select}
                 />
               )}
-              {tab === 'request' && <RequestsPanel client={client} id={id} event={event} />}
+              {tab === 'request' && (
+                <RequestsPanel
+                  client={client}
+                  id={id}
+                  event={event}
+                  isInner={isInnerEntry(model.entries[at])}
+                />
+              )}
               {tab === 'usage' && (
                 <UsagePanel
                   timeline={timeline}
@@ -216,6 +231,7 @@ export function RunView({
       {fork !== undefined && (
         <ForkDialog
           place={{ id, session, event, message: fork.message }}
+          isRecorded={(kept) => model.isAnswered(kept, event)}
           info={info}
           client={client}
           instructions={detail.instructions}
@@ -284,6 +300,11 @@ function waitingWords(
     return `attempt ${attempts} failed, the next one is due at ${clockTime(dueAt, now)}`
   }
   return 'waits for a worker of the store'
+}
+
+/** Whether an entry is told by an agent inside of a call. */
+function isInnerEntry(entry: LogEntry | undefined): boolean {
+  return entry !== undefined && summaryOf(entry).isInner
 }
 
 /** Keeps the end of a conversation in sight while it is followed, unless the reader has scrolled up. */
@@ -465,7 +486,7 @@ function Scrubber({ model, place }: { model: RunModel; place: Place }): JSX.Elem
         }}
       />
       <output>
-        {at + 1} / {length}
+        {number ?? 0} / {model.lastEvent()}
       </output>
     </div>
   )
@@ -502,29 +523,41 @@ function after(steps: readonly number[], index: number): number {
 
 function TestDialog({ test, onClose }: { test: SavedTest; onClose: () => void }): JSX.Element {
   return (
-    <Dialog title="Saved as a test" onClose={onClose}>
+    <Dialog title={test.written ? 'Saved as a test' : 'A test of this session'} onClose={onClose}>
       <p>
         {test.written
           ? 'These files were written beside the sessions.'
-          : 'These files make the test. Download them into your project.'}
+          : 'Nothing was written. Download both files into one folder of your project.'}
+      </p>
+      <p class="quiet-text">
+        {test.tools === 'engine'
+          ? 'The test runs the tools of the engine that the inspector was started with, and none of their calls may fail.'
+          : 'The tools of the test answer what was recorded. With allm test --engine it runs your own.'}
       </p>
       {test.files.map(({ path, text }) => (
-        <details key={path} class="saved-file">
-          <summary>
-            <code>{firstLine(path, 200)}</code>
-          </summary>
+        <div key={path} class="saved-file">
           <div class="bar-of-tools">
+            <code>{firstLine(path, 200)}</code>
+            <span class="space" />
             <CopyButton text={() => text} />
             {!test.written && (
-              <button type="button" class="small" onClick={() => download(path, text)}>
+              <button
+                type="button"
+                class="small primary"
+                aria-label={`Download ${firstLine(path, 200)}`}
+                onClick={() => download(path, text)}
+              >
                 Download
               </button>
             )}
           </div>
-          <pre>
-            <Text text={text} />
-          </pre>
-        </details>
+          <details>
+            <summary>show it</summary>
+            <pre>
+              <Text text={text} />
+            </pre>
+          </details>
+        </div>
       ))}
     </Dialog>
   )

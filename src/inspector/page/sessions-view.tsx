@@ -76,6 +76,7 @@ export function SessionsView({
           onChange={(event) => go({ status: event.currentTarget.value })}
         >
           <option value="">any status</option>
+          <option value="running">running</option>
           {sessionStatuses.map((name) => (
             <option key={name} value={name}>
               {statusWords[name].label}

@@ -101,7 +101,9 @@ function eventText(event: StreamEvent): string {
     case 'raw_chunk':
       return short(event.chunk)
     case 'message_completed':
-      return `${event.finishReason} · ${messageText(event.message).slice(0, 400)}`
+      return [event.finishReason, messageText(event.message).slice(0, 400)]
+        .filter((part) => part !== '')
+        .join(' · ')
     case 'error':
       return `${event.error.reason}: ${event.error.message}`
     case 'approval_requested':

@@ -171,6 +171,7 @@ function Times({ axis }: { axis: Axis }): JSX.Element {
     <div class="times" aria-hidden="true">
       {axis.ticks
         .filter(({ place }) => !isInFold(axis, place))
+        .filter(({ ms }, index, all) => duration(ms) !== duration(all[index - 1]?.ms ?? -1))
         .map(({ place, ms }) => (
           <span key={place} style={{ left: percent(place) }}>
             {duration(ms)}
