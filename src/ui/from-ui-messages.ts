@@ -258,6 +258,19 @@ export function toolParts({ parts }: Pick<UiMessageInput, 'parts'>): readonly Ui
   })
 }
 
+/** The parts of the last step of a message. */
+export function lastStep({ parts }: Pick<UiMessageInput, 'parts'>): readonly unknown[] {
+  const given: readonly unknown[] = Array.isArray(parts) ? parts : []
+  return given.slice(
+    given.findLastIndex((part) => isObject(part) && part['type'] === 'step-start') + 1,
+  )
+}
+
+/** Whether a call has an end in the page, or was decided there. */
+export function isSettled({ state, preliminary }: Fields): boolean {
+  return /^(output-|approval-responded)/.test(String(state)) && preliminary !== true
+}
+
 /** What the page decided about a call, if it did: by its approval, or as AI SDK 5 can say it, by an output `{ approved }`. */
 function approvalOf({ state, approval, output }: Fields): Decision | undefined {
   const given = state === 'approval-responded' || state === 'output-denied' ? approval : output

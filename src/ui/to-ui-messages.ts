@@ -4,7 +4,7 @@ import { isUsersOwn } from '../run/view-event.ts'
 import { assertValid, optionsOf } from '../schema/checks.ts'
 import { waitingEvents, waits } from '../session/inner.ts'
 import type { StreamEvent } from '../types/events.ts'
-import { defined, isObject } from '../types/guards.ts'
+import { defined, isObject, parseJson } from '../types/guards.ts'
 import { answersOf, messageParts, type Message, type ToolCall } from '../types/message.ts'
 import type { Session } from '../types/session.ts'
 import { toolParts } from './from-ui-messages.ts'
@@ -32,13 +32,15 @@ export function toUiMessages<Version extends AiSdkVersion = 6>(
   const { include = shownByDefault } = options
   const reasons = include.includes('tool_results') ? reasonsOf(conversation) : new Map()
   const messages: UiMessage<Version>[] = []
-  for (const turn of turnsOf(conversation)) {
+  const turns = turnsOf(conversation)
+  for (const turn of turns) {
     const { id, answerId, said } = turn
     if (said !== undefined) messages.push({ id, role: 'user', parts: wordsOf(said) })
     const chunks: UiMessageChunk[] = []
-    const fold = chunkFold(options, chunks)
+    const fold = chunkFold({ ...options, pending: pendingIn(conversation, turn) }, chunks)
     for (const event of answerEvents(conversation, turn)) fold.add(event)
     if (chunks.length === 0) continue
+    if (!isUnderWay(conversation) || turn !== turns.at(-1)) fold.end()
     messages.push({ id: answerId, role: 'assistant', parts: pageParts(chunks, reasons) })
   }
   return messages
@@ -109,6 +111,9 @@ function pageParts(
         })
         break
       }
+      case 'tool-input-delta':
+        set(chunk.toolCallId, { input: parseJson(chunk.inputTextDelta) })
+        break
       case 'tool-approval-request': {
         const { toolCallId: id, approvalId } = chunk
         set(id, { state: 'approval-requested', approval: { id: approvalId } })
@@ -206,9 +211,29 @@ export function knownTurn(
   return { turn, count, lacks: isDecided || count < turn.answers.length }
 }
 
-/** The calls of a conversation. */
+/** The calls of a conversation, and of the agents inside of them. */
 export function callsOf(conversation: Conversation): readonly ToolCall[] {
-  return messagesOf(conversation).flatMap(({ toolCalls = [] }) => toolCalls)
+  const inner = 'status' in conversation ? Object.entries(conversation.run?.inner ?? {}) : []
+  return [
+    ...messagesOf(conversation).flatMap(({ toolCalls = [] }) => toolCalls),
+    ...inner.flatMap(([callId, session]) =>
+      callsOf(session).map((call) => ({ ...call, id: `${callId}/${call.id}` })),
+    ),
+  ]
+}
+
+/** The calls of an answer that the page has to run. */
+export function pendingIn(conversation: Conversation, { answers }: Turn): readonly ToolCall[] {
+  const calls = answers.flatMap(({ toolCalls = [] }) => toolCalls)
+  const pending = 'status' in conversation ? conversation.pendingToolCalls : []
+  return pending.filter(({ id }) =>
+    calls.some((call) => call.id === id || id.startsWith(`${call.id}/`)),
+  )
+}
+
+/** Whether a run goes on with the conversation. */
+function isUnderWay(conversation: Conversation): boolean {
+  return 'status' in conversation && conversation.status === 'idle'
 }
 
 /** The events that give the answer to a turn as it is now. The run may go on where they end. Of the first `count` messages only the outcomes of calls are told. */
@@ -222,7 +247,7 @@ export function* answerEvents(
     messages.map((message) => [message.toolCallId ?? message.metadata?.['lateResultOf'], message]),
   )
   const session = 'status' in conversation ? conversation : undefined
-  const isUnderWay = session?.status === 'idle'
+  const goesOn = isUnderWay(conversation)
   const waiting = session && waits(session) ? session : undefined
   const asked = waiting ? waitingEvents(waiting) : []
   /** What came of a call, or what it or the agent in it waits for. One that runs, or that the page has to run, has nothing to tell. */
@@ -237,7 +262,7 @@ export function* answerEvents(
     // A late result is one like any other in a conversation that is read again.
     const { lateResultOf: _late, ...marks } = result?.metadata ?? {}
     const isAsked = marks['askUser'] === true
-    if (result === undefined || (isAsked && !isCut(session)) || (isUnderWay && isMark(result))) {
+    if (result === undefined || (isAsked && !isCut(session)) || (goesOn && isMark(result))) {
       return []
     }
     // A policy that denies is not told apart from a user.
@@ -248,7 +273,7 @@ export function* answerEvents(
     const { metadata, ...message } = answer
     const { toolCalls = [] } = message
     const isLast = answer === messages.findLast(({ role }) => role === 'assistant')
-    const isOpen = isUnderWay && isLast && metadata?.['partial'] === true
+    const isOpen = goesOn && isLast && metadata?.['partial'] === true
     if (index >= count) {
       yield { type: 'message_started', requestId: '', provider: '' }
       const finishReason = toolCalls.length > 0 ? 'tool_calls' : 'stop'

@@ -97,7 +97,7 @@ async function answered(
   const { messageId = () => answerIdOf(runs, id) } = page
   const events = followed(runs, id, after, keeps)
   return last?.role === 'assistant'
-    ? respond(events, page, { known: callsIn(last) }, last.id)
+    ? respond(events, page, { known: callsIn(messages, last) }, last.id)
     : uiResponse(events, page, { id: idOf(messageId, messages) })
 }
 
@@ -141,7 +141,7 @@ async function repeated(
   // A page that sends by itself would send for ever if it were answered with what it has.
   if (!(running && isLast) && !has.lacks) throw nothingNew()
   const events = isLast ? followed(runs, id, lastEventId) : noEvents()
-  return respond(events, page, { ...pastOf(session, has), known: callsIn(known) }, known.id)
+  return respond(events, page, { ...pastOf(session, has), known: callsIn(messages, known) }, known.id)
 }
 
 /** The response, under the id that the options give if they do. */
