@@ -8,6 +8,7 @@ export {
 } from './ui/ag-ui.ts'
 export {
   fromUiMessages,
+  sendWhenSettled,
   uiApprovals,
   uiCommands,
   type AcceptedFromUi,

@@ -17,6 +17,7 @@ import {
   type Check,
 } from '../schema/checks.ts'
 import { validateMessage } from '../schema/validate.ts'
+import { questionsOf } from '../session/inner.ts'
 import type { Issue } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
@@ -271,6 +272,45 @@ export function isSettled({ state, preliminary }: Fields): boolean {
   return /^(output-|approval-responded)/.test(String(state)) && preliminary !== true
 }
 
+/** Whether the last step of a message has calls, and all are settled. A page that sends by itself does so then. */
+export function isComplete(message: UiMessageInput): boolean {
+  const tools = toolParts({ parts: lastStep(message) as UiMessageInput['parts'] }) // It reads anything.
+  return tools.length > 0 && tools.every(({ part }) => isSettled(part))
+}
+
+/**
+ * For `sendAutomaticallyWhen` of `useChat`: whether the page has settled what an answer waits for, by decisions, outputs of calls that the page
+ * runs and outputs of calls that ask. Unlike the functions of `ai` it also looks at answers before the last one, which were open when the user went on.
+ */
+export function sendWhenSettled({
+  messages,
+}: {
+  readonly messages: readonly UiMessageInput[]
+}): boolean {
+  return messages.some((message, index) => {
+    const later = messages.slice(index + 1)
+    const asks = (id: string, { parts }: UiMessageInput): boolean =>
+      parts.some((part) => part.type === 'data-question' && part['id'] === id)
+    /** The user's words have answered the question of a call: the next one is asked again. */
+    const isAnswered = (id: string): boolean =>
+      asks(id, message) &&
+      later.some(({ role }) => role === 'user') &&
+      !later.some((other) => asks(id, other))
+    const isTold = (id: string): boolean =>
+      later.some((other) => toolParts(other).some((tool) => tool.id === id))
+    const tools = toolParts({ parts: lastStep(message) as UiMessageInput['parts'] }) // It reads anything.
+    const waiting = tools.filter(({ part }) => !isSettled(part))
+    if (message.role !== 'assistant' || !waiting.every(({ id }) => isAnswered(id))) return false
+    // The server leaves no step in which all calls have an end. Beside a question, only these are certainly of the page.
+    return tools.some(
+      ({ id, part }) =>
+        !waiting.some((tool) => tool.id === id) &&
+        !isTold(id) &&
+        (waiting.length === 0 || part['state'] === 'approval-responded' || asks(id, message)),
+    )
+  })
+}
+
 /** What the page decided about a call, if it did: by its approval, or as AI SDK 5 can say it, by an output `{ approved }`. */
 function approvalOf({ state, approval, output }: Fields): Decision | undefined {
   const given = state === 'approval-responded' || state === 'output-denied' ? approval : output
@@ -316,9 +356,21 @@ export function uiCommands(
 ): readonly SessionCommand[] {
   const accepts = acceptedBy(options)
   const checked = checkedMessages(messages)
-  const commands = checked
-    .filter(({ role }) => role === 'assistant')
-    .flatMap((message) => toolParts(message).flatMap((tool) => commandOf(tool, session) ?? []))
+  const tools = checked.flatMap((message) => (message.role === 'assistant' ? toolParts(message) : []))
+  const asked = session ? questionsOf(session).map(({ toolCallId }) => toolCallId) : []
+  const settled = new Map<string, SessionCommand>()
+  for (const tool of tools) {
+    // A call that is shown twice is settled once.
+    const command = settled.has(tool.id) ? undefined : commandOf(tool, session, asked)
+    if (command !== undefined) settled.set(tool.id, command)
+  }
+  const commands = [...settled.values()].filter(({ type }) => type !== 'send')
+  // Questions are answered in their order. Those behind one that has no answer wait.
+  for (const id of asked) {
+    const answer = settled.get(id)
+    if (answer === undefined) break
+    commands.push(answer)
+  }
   const last = checked.at(-1)
   if (last?.role === 'user') {
     const content = wordsOf(last, `messages[${checked.length - 1}]`, accepts)
@@ -330,6 +382,7 @@ export function uiCommands(
 function commandOf(
   { id: toolCallId, part }: UiToolPart,
   session: Session | undefined,
+  asked: readonly string[],
 ): SessionCommand | undefined {
   const { state, output = null, errorText, preliminary } = part
   const waits = ({ id }: ToolCall): boolean => id === toolCallId
@@ -340,12 +393,13 @@ function commandOf(
     return approved ? { type: 'approve', toolCallId } : { type: 'deny', toolCallId, reason }
   }
   const hasOutput = state === 'output-available' && preliminary !== true
-  if (session?.pendingToolCallId === toolCallId && hasOutput) {
-    return { type: 'send', content: written(output), toolCallId }
+  if (!hasOutput && state !== 'output-error') return undefined
+  if (asked.includes(toolCallId)) {
+    const content = hasOutput ? written(output) : `The user dismissed the question: ${errorText}`
+    return { type: 'send', content, toolCallId }
   }
   if (!session?.pendingToolCalls.some(waits)) return undefined
   const content = output as JsonValue // It is checked where the command is applied.
   if (hasOutput) return { type: 'submitToolResult', toolCallId, content }
-  if (state !== 'output-error') return undefined
   return { type: 'submitToolResult', toolCallId, content: String(errorText), isError: true }
 }
