@@ -1,3 +1,4 @@
+export { sendAgUi, type AgUiInput, type SendAgUiOptions } from './ui/ag-ui-runs.ts'
 export {
   toAgUi,
   toAgUiResponse,

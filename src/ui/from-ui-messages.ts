@@ -356,7 +356,9 @@ export function uiCommands(
 ): readonly SessionCommand[] {
   const accepts = acceptedBy(options)
   const checked = checkedMessages(messages)
-  const tools = checked.flatMap((message) => (message.role === 'assistant' ? toolParts(message) : []))
+  const tools = checked.flatMap((message) =>
+    message.role === 'assistant' ? toolParts(message) : [],
+  )
   const asked = session ? questionsOf(session).map(({ toolCallId }) => toolCallId) : []
   const settled = new Map<string, SessionCommand>()
   for (const tool of tools) {
@@ -365,18 +367,19 @@ export function uiCommands(
     if (command !== undefined) settled.set(tool.id, command)
   }
   const commands = [...settled.values()].filter(({ type }) => type !== 'send')
-  // Questions are answered in their order. Those behind one that has no answer wait.
+  const last = checked.at(-1)
+  const words: SessionCommand[] = []
+  if (last?.role === 'user') {
+    const content = wordsOf(last, `messages[${checked.length - 1}]`, accepts)
+    words.push({ type: 'send', content })
+  }
+  // Questions are answered in their order: the words answer the first one that has no output. Those behind the next one wait.
   for (const id of asked) {
-    const answer = settled.get(id)
+    const answer = settled.get(id) ?? words.pop()
     if (answer === undefined) break
     commands.push(answer)
   }
-  const last = checked.at(-1)
-  if (last?.role === 'user') {
-    const content = wordsOf(last, `messages[${checked.length - 1}]`, accepts)
-    return [...commands, { type: 'send', content }]
-  }
-  return commands
+  return [...commands, ...words]
 }
 
 function commandOf(

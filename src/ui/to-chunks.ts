@@ -315,13 +315,19 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
     open.set(id, () => repeat(call))
   }
   const ask = (id: string, name: string, question: string, questionOptions = {}): void => {
-    if (asked.has(id)) return
+    // An output that the page has given is taken when the questions before it are answered.
+    if (asked.has(id) || calls.get(id)?.isSettled) return
     asked.add(id)
     const call = { id, name, arguments: {} }
     // That of an agent is new to the page, which may answer by an output of the call.
     if (id.includes('/')) hand(call)
     else if (calls.has(id)) open.set(id, () => repeat(call))
-    const data = { toolCallId: id, toolName: name, question, options: viewQuestion(questionOptions) }
+    const data = {
+      toolCallId: id,
+      toolName: name,
+      question,
+      options: viewQuestion(questionOptions),
+    }
     emit({ type: 'data-question', id, data })
   }
 
@@ -380,6 +386,8 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
     enterStep()
     for (const show of open.values()) show()
     leaveStep()
+    // A page shows a step with the next chunk that changes the message.
+    chunks.push({ type: 'message-metadata', messageMetadata: {} })
   }
   const breakOff = (error: ErrorData, thrown: unknown = error): void => {
     cutStep()

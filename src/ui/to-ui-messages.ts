@@ -103,6 +103,8 @@ function pageParts(
       case 'tool-input-available': {
         const { toolCallId, toolName, dynamic } = chunk
         const isWhole = 'input' in chunk
+        // A call is shown again in another step.
+        if (!isWhole) known.delete(toolCallId)
         set(toolCallId, {
           ...(dynamic ? { type: 'dynamic-tool', toolName } : { type: `tool-${toolName}` }),
           toolCallId,

@@ -53,16 +53,15 @@ export async function sendUiMessages(
   messages: readonly UiMessageInput[],
   options: SendUiOptions = {},
 ): Promise<Response> {
-  try {
-    return await answered(runs, id, messages, options)
-  } catch (error) {
-    const isInvalid = error instanceof ValidationError && error.reason === 'invalid_message'
-    const { status, message } = isInvalid
-      ? { status: 400, message: error.message }
-      : problemOf(error)
-    if (status === 500) throw error
-    return new Response(message, { status })
-  }
+  return answered(runs, id, messages, options).catch(refused)
+}
+
+/** The response to what is refused. Rejects with any other failure. */
+export function refused(error: unknown): Response {
+  const isInvalid = error instanceof ValidationError && error.reason === 'invalid_message'
+  const { status, message } = isInvalid ? { status: 400, message: error.message } : problemOf(error)
+  if (status === 500) throw error
+  return new Response(message, { status })
 }
 
 async function answered(
@@ -78,28 +77,24 @@ async function answered(
   const goesOn = continued(messages, messageId)
   if (commands.length === 0) return repeated(runs, id, messages, goesOn, page)
   const last = messages.at(-1)
-  const words = last?.role === 'user' ? wordsOf(commands.at(-1)) : ''
+  const said = commands.findIndex(isWords)
+  const words = wordsOf(commands[said])
   // A page that was opened has the words under the ids of `toUiMessages`.
-  const isSaid = ({ id: turn, said }: Turn): boolean =>
-    turn === last?.id && said !== undefined && messageText(said) === words
-  const isKnown = before !== undefined && turnsOf(before.session).some(isSaid)
-  if (isKnown) commands.pop()
-  let sent: Sent | undefined
-  for (const command of commands) {
-    const idempotencyKey = keyOf(command, messages)
-    // The user's words follow what comes of the decisions before them.
-    if (sent !== undefined && isWords(command)) await runs.wait(id)
-    const next = await give(runs, id, command, { context, metadata, idempotencyKey })
-    sent ??= next
-  }
+  const isSaid = ({ id: turn, said: text }: Turn): boolean =>
+    turn === last?.id && text !== undefined && messageText(text) === words
+  const isKnown = said >= 0 && before !== undefined && turnsOf(before.session).some(isSaid)
+  if (isKnown) commands.splice(said, 1)
+  const sent = await giveAll(runs, id, commands, {
+    context,
+    metadata,
+    idempotencyKey: keyOf(last?.id),
+  })
   if (sent?.duplicate ?? isKnown) {
     const isRefused = await hasGoneOn(runs, id, words, trigger === 'regenerate-message')
     if (!isRefused) return resumeUiMessages(runs, id, page)
     return new Response(await noOtherAnswer(runs, id), { status: 409 })
   }
-  const after = sent?.lastEventId ?? 0
-  const keeps = ofCommands(commands, before?.running === true)
-  const events = followed(runs, id, after, keeps)
+  const events = comingOf(runs, id, commands, sent, before)
   const earlier = before && callsOf(before.session)
   if (goesOn === undefined) {
     const answerId = idOf(() => answerIdOf(runs, id), messages)
@@ -148,7 +143,7 @@ async function hasGoneOn(
 }
 
 /** Whether a command is what the user said, and not the output of a call that asks. */
-function isWords(command: SessionCommand): boolean {
+export function isWords(command: SessionCommand): boolean {
   return command.type === 'send' && command.toolCallId === undefined
 }
 
@@ -176,7 +171,12 @@ async function repeated(
   // A page that sends by itself gets a step without calls, and does not send again. Any other would send for ever if it were answered with what it has.
   if (!(running && isLast) && !has.lacks && !isComplete(known)) throw nothingNew()
   const events = isLast ? followed(runs, id, lastEventId) : noEvents()
-  return respond(events, page, { ...pastOf(session, has), known: callsIn(messages, known) }, known.id)
+  return respond(
+    events,
+    page,
+    { ...pastOf(session, has), known: callsIn(messages, known) },
+    known.id,
+  )
 }
 
 /** The response, under the id that the options give if they do. */
@@ -230,12 +230,40 @@ async function answerIdOf(runs: Runs, id: string): Promise<string | undefined> {
   return session && turnsOf(session).at(-1)?.answerId
 }
 
-/** The user's words have one effect, however often the page sends them. */
-function keyOf(command: SessionCommand, messages: readonly UiMessageInput[]): string | undefined {
+/** The user's words have one effect, however often the page sends them: the key that the id of their message gives. */
+export function keyOf(id: unknown): string | undefined {
   // A page may send anything.
-  const id: unknown = messages.at(-1)?.id
-  if (!isWords(command)) return undefined
   return typeof id === 'string' && id !== '' && id.length <= 256 ? `ui-${id}` : undefined
+}
+
+/** Gives commands to a session, in order. The key is that of the user's words. Returns what came of the first one. */
+export async function giveAll(
+  runs: Runs,
+  id: string,
+  commands: readonly SessionCommand[],
+  { idempotencyKey, ...options }: SendOptions,
+): Promise<Sent | undefined> {
+  let first: Sent | undefined
+  for (const command of commands) {
+    // The user's words follow what comes of the decisions before them, and answers wait their turn.
+    if (first !== undefined && command.type === 'send') await runs.wait(id)
+    const key = isWords(command) ? idempotencyKey : undefined
+    const sent = await give(runs, id, command, { ...options, idempotencyKey: key })
+    first ??= sent
+  }
+  return first
+}
+
+/** What comes of the commands of a post. */
+export function comingOf(
+  runs: Runs,
+  id: string,
+  commands: readonly SessionCommand[],
+  sent: Pick<Sent, 'lastEventId'> | undefined,
+  before: RunInfo | undefined,
+): RunEvents {
+  const keeps = ofCommands(commands, before?.running === true)
+  return followed(runs, id, sent?.lastEventId ?? 0, keeps)
 }
 
 function give(
