@@ -288,26 +288,32 @@ export function sendWhenSettled({
   readonly messages: readonly UiMessageInput[]
 }): boolean {
   return messages.some((message, index) => {
+    if (message.role !== 'assistant') return false
+    const tools = toolParts(message)
+    const last = lastStep(message)
     const later = messages.slice(index + 1)
     const asks = (id: string, { parts }: UiMessageInput): boolean =>
       parts.some((part) => part.type === 'data-question' && part['id'] === id)
-    /** The user's words have answered the question of a call: the next one is asked again. */
+    // The user's words have answered the first question. The next one was asked again.
     const isAnswered = (id: string): boolean =>
       asks(id, message) &&
       later.some(({ role }) => role === 'user') &&
       !later.some((other) => asks(id, other))
-    const isTold = (id: string): boolean =>
-      later.some((other) => toolParts(other).some((tool) => tool.id === id))
-    const tools = toolParts({ parts: lastStep(message) as UiMessageInput['parts'] }) // It reads anything.
-    const waiting = tools.filter(({ part }) => !isSettled(part))
-    if (message.role !== 'assistant' || !waiting.every(({ id }) => isAnswered(id))) return false
-    // The server leaves no step in which all calls have an end. Beside a question, only these are certainly of the page.
-    return tools.some(
-      ({ id, part }) =>
-        !waiting.some((tool) => tool.id === id) &&
-        !isTold(id) &&
-        (waiting.length === 0 || part['state'] === 'approval-responded' || asks(id, message)),
-    )
+    // The call of an agent waits for what is inside.
+    const isAgent = (id: string): boolean => tools.some((tool) => tool.id.startsWith(`${id}/`))
+    const waiting = tools.filter(({ id, part }) => !isSettled(part) && !isAgent(id))
+    if (!waiting.every(({ id }) => isAnswered(id))) return false
+    const ends = (id: string, { parts }: Pick<UiMessageInput, 'parts'>): boolean =>
+      toolParts({ parts }).some(
+        (tool) => tool.id === id && /^output-/.test(String(tool.part['state'])),
+      )
+    return tools.some(({ id, part }) => {
+      if (!isSettled(part) || later.some((other) => ends(id, other))) return false
+      if (part['state'] === 'approval-responded') return !ends(id, message)
+      // The server leaves no step in which all calls have an end. After the user's words, only the output of the question that is asked now is certainly new.
+      const isAsked = later.at(-1)?.parts.some((one) => one['id'] === id) === true
+      return last.includes(part) && (waiting.length === 0 || isAsked)
+    })
   })
 }
 

@@ -124,8 +124,9 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
   const calls = new Map<string, Call>()
   /** The approvals and questions of this run. */
   const asked = new Set<string>()
-  /** The calls that are open in other messages of the page. */
+  /** The calls in other messages of the page: those that are open there, and those that it has settled. */
   const elsewhere = new Set<string>()
+  const settledElsewhere = new Set<string>()
   /** The calls of this message that the page can settle, and what shows them in another step. */
   const open = new Map<string, () => void>()
   let count = 0
@@ -143,7 +144,7 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
   let isOver = false
   for (const { isElsewhere, ...call } of options.known ?? []) {
     if (!isElsewhere) calls.set(call.id, { ...call, isReady: true })
-    else if (!call.isSettled) elsewhere.add(call.id)
+    else (call.isSettled ? settledElsewhere : elsewhere).add(call.id)
   }
 
   const emit = (chunk: UiMessageChunk): void => {
@@ -336,7 +337,7 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
     if (event?.type === 'tool_progress') endInside(`${outer}/${event.id}`, innerEvent(event))
     if (event?.type !== 'tool_execution_completed' && event?.type !== 'tool_result_encoded') return
     const id = `${outer}/${event.id}`
-    if (calls.has(id)) fold({ ...event, id })
+    if (calls.has(id) || settledElsewhere.has(id)) fold({ ...event, id })
   }
 
   // Files and sources

@@ -18,6 +18,7 @@ import {
   type Tool,
 } from '../../src/index.ts'
 import { createRuns, type Runs } from '../../src/runs.ts'
+import { questionsOf } from '../../src/session/inner.ts'
 import { memoryStore } from '../../src/stores.ts'
 import { fake, type Script } from '../../src/testing.ts'
 import {
@@ -249,7 +250,12 @@ test('whatever a run waits for, in whatever order it is settled: a page never se
           else if (next.tool === 'stamp' || !(hasWords && next.byWords)) {
             await page.give(next.tool, next.id)
           } else {
-            // The user's words answer the first question, whichever that is.
+            // The user's words answer the first question that has no output, whichever that is.
+            const { session } = (await page.runs.get('ada')) ?? {}
+            const open = session ? questionsOf(session).map(({ toolCallId }) => toolCallId) : []
+            const first = open.find((id) => id === next.id || left.some((one) => one.id === id))
+            const at = left.findIndex(({ id }) => id === first)
+            if (at >= 0) left.splice(at, 1, next)
             said++
             await page.say('this one')
           }
