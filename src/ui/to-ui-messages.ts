@@ -1,4 +1,4 @@
-import { deniedReason } from '../make/tool-messages.ts'
+import { deniedReason, ownContent } from '../make/tool-messages.ts'
 import { isMark } from '../run/inner-runs.ts'
 import { isUsersOwn } from '../run/view-event.ts'
 import { assertValid, optionsOf } from '../schema/checks.ts'
@@ -269,18 +269,24 @@ export function* answerEvents(
     }
     // A policy that denies is not told apart from a user.
     const metadata = { ...marks, asked: true, ...(isAsked && { interrupted: true }) }
-    return [{ type: 'tool_result_encoded', id: toolCallId, content: result.content, metadata }]
+    return [{ type: 'tool_result_encoded', id: toolCallId, content: ownContent(result), metadata }]
+  }
+  /** A call with the arguments with which it was approved. */
+  const asRun = (call: ToolCall): ToolCall => {
+    const args = results.get(call.id)?.metadata?.['approvedArguments']
+    return isObject(args) ? { ...call, arguments: args as ToolCall['arguments'] } : call // A saved message is JSON.
   }
   for (const [index, answer] of answers.entries()) {
     const { metadata, ...message } = answer
     const { toolCalls = [] } = message
+    const run = { ...message, ...(message.toolCalls && { toolCalls: toolCalls.map(asRun) }) }
     const isLast = answer === messages.findLast(({ role }) => role === 'assistant')
     const isOpen = goesOn && isLast && metadata?.['partial'] === true
     if (index >= count) {
       yield { type: 'message_started', requestId: '', provider: '' }
       const finishReason = toolCalls.length > 0 ? 'tool_calls' : 'stop'
       // Without its marks it is complete.
-      yield { type: 'message_completed', message: isOpen ? answer : message, finishReason }
+      yield { type: 'message_completed', message: isOpen ? answer : run, finishReason }
     }
     yield* toolCalls.flatMap(isOpen ? openCall : outcomeOf)
   }

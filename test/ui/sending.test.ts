@@ -406,3 +406,18 @@ test('a page that is opened while a decision inside an agent waits for another c
   expect(page.chat.error).toBeUndefined()
   expect(await page.status()).toBe('completed')
 })
+
+test('a page that is opened shows the value of a late result, and the arguments with which a call was approved', async () => {
+  const page = openPage()
+  await page.say('pay:p')
+  await page.say('hello')
+  await page.approve('p')
+  await page.say('pay:r')
+  await page.runs.approve('ada', 'r', { arguments: { euros: 1 } })
+  const { session } = await page.runs.wait('ada')
+  const parts = toUiMessages(session).flatMap((message) => message.parts)
+  expect(parts.filter((part) => 'toolCallId' in part)).toMatchObject([
+    { toolCallId: 'p', output: { paid: 3 }, input: { prompt: '' } },
+    { toolCallId: 'r', output: { paid: 3 }, input: { euros: 1 } },
+  ])
+})
