@@ -128,7 +128,7 @@ console.log(askUser, content, fail, streamToolCalls)
 `
 
 const wholeUi =
-  'toUiMessageStream, toUiMessageResponse, toUiMessages, fromUiMessages, uiApprovals, uiCommands, sendUiMessages, resumeUiMessages, toAgUi, toAgUiResponse'
+  'toUiMessageStream, toUiMessageResponse, toUiMessages, fromUiMessages, uiApprovals, uiCommands, sendUiMessages, resumeUiMessages, sendWhenSettled, toAgUi, toAgUiResponse, sendAgUi'
 
 const wholeMcp = 'connectMcp, mcpTools, serveMcp'
 
