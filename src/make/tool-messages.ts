@@ -120,18 +120,18 @@ export function approvedContent(args: JsonObject, content: Message['content']): 
 
 /** The result in a message without what the model reads around it: that it came later, or with which arguments its call was approved. */
 export function ownContent({ content, metadata = {} }: Message): Message['content'] {
-  const { lateResultOf, approvedArguments } = metadata
-  if (typeof content !== 'string') {
-    const [first, ...others] = content
-    if (first?.type !== 'text' || !(lateResultOf || approvedArguments)) return content
-    const text = ownContent({ role: 'tool', content: first.text, metadata })
-    const isNote = lateResultOf === undefined || text === ''
-    return isNote ? others : [{ type: 'text', text: String(text) }, ...others]
-  }
-  if (lateResultOf) return /\n(`{3,})tool_output\n([^]*)\n\1$/.exec(content)?.[2] ?? content
-  if (!isObject(approvedArguments)) return content
-  const lead = String(approvedContent(approvedArguments as JsonObject, '')) // A saved message is JSON.
-  return content.startsWith(lead) ? content.slice(lead.length) : content
+  if (typeof content === 'string') return ownText(content, metadata)
+  const [first, ...others] = content
+  if (first?.type !== 'text') return content
+  const text = ownText(first.text, metadata)
+  return text === '' ? others : [{ type: 'text', text }, ...others]
+}
+
+function ownText(text: string, { lateResultOf, approvedArguments: args }: JsonObject): string {
+  if (lateResultOf !== undefined) return /\n(`{3,})tool_output\n([^]*)\n\1$/.exec(text)?.[2] ?? text
+  const lead = isObject(args) ? `${approvedNote(args)} Its result:` : undefined
+  if (lead === undefined || !text.startsWith(lead)) return text
+  return text.slice(lead.length + 1)
 }
 
 function approvedNote(args: JsonObject): string {

@@ -53,7 +53,10 @@ async function answered(
   const earlier = session && callsOf(session)
   const isNew = sent !== undefined && !sent.duplicate
   const missed = isNew ? answersOf(commands, session) : openIn(await runs.get(id))
-  const events = comingOf(runs, id, commands, sent ?? before, before)
+  const events = comingOf(runs, id, commands, {
+    after: (sent ?? before)?.lastEventId ?? 0,
+    isQueued: before?.running === true && sent !== undefined,
+  })
   return agUiResponse(events, input, page, { earlier, ...(missed.length > 0 && { missed }) })
 }
 

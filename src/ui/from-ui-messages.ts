@@ -292,8 +292,6 @@ export function sendWhenSettled({
     const tools = toolParts(message)
     const last = lastStep(message)
     const later = messages.slice(index + 1)
-    const asks = (id: string, { parts }: UiMessageInput): boolean =>
-      parts.some((part) => part.type === 'data-question' && part['id'] === id)
     // The user's words have answered the first question. The next one was asked again.
     const isAnswered = (id: string): boolean =>
       asks(id, message) &&
@@ -303,10 +301,6 @@ export function sendWhenSettled({
     const isAgent = (id: string): boolean => tools.some((tool) => tool.id.startsWith(`${id}/`))
     const waiting = tools.filter(({ id, part }) => !isSettled(part) && !isAgent(id))
     if (!waiting.every(({ id }) => isAnswered(id))) return false
-    const ends = (id: string, { parts }: Pick<UiMessageInput, 'parts'>): boolean =>
-      toolParts({ parts }).some(
-        (tool) => tool.id === id && /^output-/.test(String(tool.part['state'])),
-      )
     return tools.some(({ id, part }) => {
       if (!isSettled(part) || later.some((other) => ends(id, other))) return false
       if (part['state'] === 'approval-responded') return !ends(id, message)
@@ -315,6 +309,17 @@ export function sendWhenSettled({
       return last.includes(part) && (waiting.length === 0 || isAsked)
     })
   })
+}
+
+function asks(id: string, { parts }: UiMessageInput): boolean {
+  return parts.some((part) => part.type === 'data-question' && part['id'] === id)
+}
+
+/** Whether a message has the end of a call. */
+function ends(id: string, message: UiMessageInput): boolean {
+  return toolParts(message).some(
+    (tool) => tool.id === id && String(tool.part['state']).startsWith('output-'),
+  )
 }
 
 /** What the page decided about a call, if it did: by its approval, or as AI SDK 5 can say it, by an output `{ approved }`. */
@@ -404,7 +409,9 @@ function commandOf(
   const hasOutput = state === 'output-available' && preliminary !== true
   if (!hasOutput && state !== 'output-error') return undefined
   if (asked.includes(toolCallId)) {
-    const content = hasOutput ? written(output) : `The user dismissed the question: ${errorText}`
+    const content = hasOutput
+      ? written(output)
+      : `The user dismissed the question: ${String(errorText)}`
     return { type: 'send', content, toolCallId }
   }
   if (!session?.pendingToolCalls.some(waits)) return undefined

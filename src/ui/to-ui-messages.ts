@@ -219,7 +219,7 @@ export function callsOf(conversation: Conversation): readonly ToolCall[] {
   return [
     ...messagesOf(conversation).flatMap(({ toolCalls = [] }) => toolCalls),
     ...inner.flatMap(([callId, session]) =>
-      callsOf(session).map((call) => ({ ...call, id: `${callId}/${call.id}` })),
+      callsOf(session).map((call) => Object.assign({}, call, { id: `${callId}/${call.id}` })),
     ),
   ]
 }
@@ -274,7 +274,7 @@ export function* answerEvents(
   /** A call with the arguments with which it was approved. */
   const asRun = (call: ToolCall): ToolCall => {
     const args = results.get(call.id)?.metadata?.['approvedArguments']
-    return isObject(args) ? { ...call, arguments: args as ToolCall['arguments'] } : call // A saved message is JSON.
+    return isObject(args) ? { ...call, arguments: args } : call
   }
   for (const [index, answer] of answers.entries()) {
     const { metadata, ...message } = answer

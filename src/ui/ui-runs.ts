@@ -75,7 +75,7 @@ async function answered(
   const before = await runs.get(id)
   const commands = [...uiCommands(messages, before?.session, { accept })]
   const goesOn = continued(messages, messageId)
-  if (commands.length === 0) return repeated(runs, id, messages, goesOn, page)
+  if (commands.length === 0) return repeated(runs, id, { known: goesOn, messages }, page)
   const last = messages.at(-1)
   const said = commands.findIndex(isWords)
   const words = wordsOf(commands[said])
@@ -94,7 +94,10 @@ async function answered(
     if (!isRefused) return resumeUiMessages(runs, id, page)
     return new Response(await noOtherAnswer(runs, id), { status: 409 })
   }
-  const events = comingOf(runs, id, commands, sent, before)
+  const events = comingOf(runs, id, commands, {
+    after: sent?.lastEventId ?? 0,
+    isQueued: before?.running === true,
+  })
   const earlier = before && callsOf(before.session)
   if (goesOn === undefined) {
     const answerId = idOf(() => answerIdOf(runs, id), messages)
@@ -152,12 +155,17 @@ function wordsOf(command: SessionCommand | undefined): string {
   return command?.type === 'send' ? messageText({ role: 'user', content: command.content }) : ''
 }
 
+/** The messages of a page, and the one that it goes on with. */
+interface Posted {
+  readonly known: UiMessageInput | undefined
+  readonly messages: readonly UiMessageInput[]
+}
+
 /** Answers messages with nothing new, such as a decision that came before or that somebody else made: with what the page lacks of the answer. */
 async function repeated(
   runs: Runs,
   id: string,
-  messages: readonly UiMessageInput[],
-  known: UiMessageInput | undefined,
+  { known, messages }: Posted,
   page: ResumeUiOptions,
 ): Promise<Response> {
   const info = await begun(runs, id)
@@ -259,11 +267,9 @@ export function comingOf(
   runs: Runs,
   id: string,
   commands: readonly SessionCommand[],
-  sent: Pick<Sent, 'lastEventId'> | undefined,
-  before: RunInfo | undefined,
+  { after, isQueued }: { readonly after: number; readonly isQueued: boolean },
 ): RunEvents {
-  const keeps = ofCommands(commands, before?.running === true)
-  return followed(runs, id, sent?.lastEventId ?? 0, keeps)
+  return followed(runs, id, after, ofCommands(commands, isQueued))
 }
 
 function give(

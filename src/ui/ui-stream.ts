@@ -194,7 +194,7 @@ export function callsIn(
       approval: isObject(part['approval']),
       isSettled: isSettled(part),
       isElsewhere,
-      ...(last.includes(part) && { step: 0 }),
+      step: last.includes(part) ? 0 : undefined,
     }))
   })
 }

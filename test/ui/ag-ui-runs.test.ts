@@ -41,7 +41,7 @@ const adapter = fake({
 function open(): {
   readonly agent: HttpAgent
   readonly runs: Runs
-  say(text: string): Promise<void>
+  readonly say: (text: string) => Promise<void>
 } {
   const runs = createRuns({ engine: createEngine({ adapter, tools }), store: memoryStore() })
   const agent = new HttpAgent({
@@ -63,7 +63,7 @@ const statusOf = async (runs: Runs): Promise<string | undefined> =>
 
 function results({ messages }: HttpAgent): readonly string[] {
   return messages.flatMap((message) =>
-    message.role === 'tool' ? `${message.toolCallId} ${message.content}` : [],
+    message.role === 'tool' ? `${message.toolCallId} ${JSON.stringify(message.content)}` : [],
   )
 }
 
@@ -84,7 +84,10 @@ describe('sendAgUi', () => {
     })
     expect(await statusOf(runs)).toBe('completed')
     expect(agent.pendingInterrupts).toEqual([])
-    expect(results(agent).toSorted()).toEqual(['p paid', 'r {"error":"the call was denied"}'])
+    expect(results(agent).toSorted()).toEqual([
+      'p "paid"',
+      String.raw`r "{\"error\":\"the call was denied\"}"`,
+    ])
     expect(JSON.stringify((await runs.get('ada'))?.session.thread)).toContain('too dear')
   })
 
@@ -124,8 +127,8 @@ describe('sendAgUi', () => {
   })
 
   test.each([
-    ['resolved', 'red', 'q red'],
-    ['cancelled', undefined, 'q The user dismissed the question: cancelled'],
+    ['resolved', 'red', 'q "red"'],
+    ['cancelled', undefined, 'q "The user dismissed the question: cancelled"'],
   ] as const)(
     'answers a question, whose call has its result (%s)',
     async (status, payload, told) => {

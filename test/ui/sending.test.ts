@@ -100,7 +100,7 @@ function openPage(when: When = sendWhenSettled, maxTurns?: number): Page {
       fetch: async (_url, init) => {
         if (init?.method === 'GET') return resumeUiMessages(runs, 'ada')
         if (posts.length > 20) throw new Error('the page sends for ever')
-        const { messages, ...posted } = JSON.parse(String(init?.body)) as {
+        const { messages, ...posted } = (await new Request('http://localhost/', init).json()) as {
           readonly messages: readonly UiMessageInput[]
           readonly trigger?: string
           readonly messageId?: string
