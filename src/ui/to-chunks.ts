@@ -124,9 +124,8 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
   const calls = new Map<string, Call>()
   /** The approvals and questions of this run. */
   const asked = new Set<string>()
-  /** The calls in other messages of the page: those that are open there, and those that it has settled. */
-  const elsewhere = new Set<string>()
-  const settledElsewhere = new Set<string>()
+  /** The calls in other messages of the page, and whether they are open there. */
+  const elsewhere = new Map<string, boolean>()
   /** The calls of this message that the page can settle, and what shows them in another step. */
   const open = new Map<string, () => void>()
   let count = 0
@@ -144,7 +143,7 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
   let isOver = false
   for (const { isElsewhere, ...call } of options.known ?? []) {
     if (!isElsewhere) calls.set(call.id, { ...call, isReady: true })
-    else (call.isSettled ? settledElsewhere : elsewhere).add(call.id)
+    else elsewhere.set(call.id, !call.isSettled)
   }
 
   const emit = (chunk: UiMessageChunk): void => {
@@ -292,7 +291,7 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
   }
   const approve = (call: ToolCall): void => {
     const { id, name } = call
-    if (asked.has(id) || elsewhere.has(id)) return
+    if (asked.has(id) || elsewhere.get(id)) return
     asked.add(id)
     open.set(id, () => {
       repeat(call, true)
@@ -311,7 +310,7 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
   /** A call that the page has to settle by an output. */
   const hand = (call: ToolCall): void => {
     const { id } = call
-    if (elsewhere.has(id)) return
+    if (elsewhere.get(id)) return
     if (!calls.has(id)) complete(call)
     open.set(id, () => repeat(call))
   }
@@ -337,7 +336,7 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
     if (event?.type === 'tool_progress') endInside(`${outer}/${event.id}`, innerEvent(event))
     if (event?.type !== 'tool_execution_completed' && event?.type !== 'tool_result_encoded') return
     const id = `${outer}/${event.id}`
-    if (calls.has(id) || settledElsewhere.has(id)) fold({ ...event, id })
+    if (calls.has(id) || elsewhere.get(id) === false) fold({ ...event, id })
   }
 
   // Files and sources
