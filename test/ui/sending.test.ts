@@ -41,7 +41,16 @@ const stamp = tool({ name: 'stamp', description: '', schema, manual: true })
 const ask = tool({ name: 'ask', description: '', schema, handler: () => askUser('Which one?') })
 const look = tool({ name: 'look', description: '', schema, handler: () => 'seen' })
 const stop = tool({ name: 'stop', description: '', schema, handler: () => halt('done', { ok: 1 }) })
-const own = [pay, stamp, ask, look, stop]
+const hang = tool({
+  name: 'hang',
+  description: '',
+  schema,
+  handler: (_args, { signal }) =>
+    new Promise<string>((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(new Error('stopped')))
+    }),
+})
+const own = [hang, pay, stamp, ask, look, stop]
 
 /** The calls that words ask for: `pay:p stamp:g help:a=pay:i` is two calls, and an agent whose model makes one. */
 function callsOf(words: string): Script {
@@ -189,6 +198,20 @@ describe('a page that sends by itself', () => {
       await page.rest()
       expect(page.posts).toEqual([200])
     }
+  })
+
+  test('does not send when the run is stopped in a tool', async () => {
+    const page = openPage(withOutputs)
+    const saying = page.say('hang:h')
+    while (!JSON.stringify(page.chat.messages).includes('input-available')) {
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await page.runs.stop('ada')
+    await saying
+    expect(shown(page.chat.messages).at(-1)).toBe('assistant: h output-error')
+    expect(await page.status()).toBe('halted')
+    expect(page.posts).toEqual([200])
+    expect(page.chat.error).toBeUndefined()
   })
 
   test('is answered when it sends a step that is complete, and does not send it again', async () => {
