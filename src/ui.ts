@@ -1,3 +1,4 @@
+export { sendAgUi, type AgUiInput, type SendAgUiOptions } from './ui/ag-ui-runs.ts'
 export {
   toAgUi,
   toAgUiResponse,
@@ -8,6 +9,7 @@ export {
 } from './ui/ag-ui.ts'
 export {
   fromUiMessages,
+  sendWhenSettled,
   uiApprovals,
   uiCommands,
   type AcceptedFromUi,

@@ -29,6 +29,7 @@ interface Posted {
   readonly id: string
   readonly messages: readonly UiMessageInput[]
   readonly trigger?: string
+  readonly messageId?: string
 }
 
 async function chat(request: Request): Promise<Response> {
@@ -42,7 +43,8 @@ async function chat(request: Request): Promise<Response> {
   const id = body?.id ?? part ?? ''
   if (!isAllowed(request, id)) return new Response('not your conversation', { status: 403 })
   if (body !== undefined) {
-    return sendUiMessages(runs, id, body.messages, { trigger: body.trigger })
+    const { messages, trigger, messageId } = body
+    return sendUiMessages(runs, id, messages, { trigger, messageId })
   }
   if (action === 'stream') return resumeUiMessages(runs, id)
   if (action === 'stop') {

@@ -118,6 +118,22 @@ export function approvedContent(args: JsonObject, content: Message['content']): 
   return [{ type: 'text', text: note }, ...content]
 }
 
+/** The result in a message without what the model reads around it: that it came later, or with which arguments its call was approved. */
+export function ownContent({ content, metadata = {} }: Message): Message['content'] {
+  if (typeof content === 'string') return ownText(content, metadata)
+  const [first, ...others] = content
+  if (first?.type !== 'text') return content
+  const text = ownText(first.text, metadata)
+  return text === '' ? others : [{ type: 'text', text }, ...others]
+}
+
+function ownText(text: string, { lateResultOf, approvedArguments: args }: JsonObject): string {
+  if (lateResultOf !== undefined) return /\n(`{3,})tool_output\n([^]*)\n\1$/.exec(text)?.[2] ?? text
+  const lead = isObject(args) ? `${approvedNote(args)} Its result:` : undefined
+  if (lead === undefined || !text.startsWith(lead)) return text
+  return text.slice(lead.length + 1)
+}
+
 function approvedNote(args: JsonObject): string {
   return `The call was approved with other arguments than yours: ${JSON.stringify(args)}.`
 }

@@ -17,6 +17,7 @@ import {
   sessionOf,
   sseChecks,
   uiChunks,
+  type Beginning,
   type RunEvents,
   type SseOptions,
 } from './ui-stream.ts'
@@ -72,13 +73,33 @@ export function toAgUiResponse(
   ids: AgUiIds,
   options: AgUiResponseOptions = {},
 ): Response {
+  assertAgUiOptions(options)
+  return agUiResponse(events, ids, options)
+}
+
+/** Refuses unknown options of a response, and values of the wrong kind. */
+export function assertAgUiOptions(options: AgUiResponseOptions): void {
   assertValid('invalid_options', optionsOf({ ...agUiChecks(), ...sseChecks() })(options))
-  const [chunks, show] = agUiParts(events, ids, options)
+}
+
+/** A response that begins in its own way. */
+export function agUiResponse(
+  events: RunEvents,
+  ids: AgUiIds,
+  options: AgUiResponseOptions,
+  beginning?: Beginning,
+): Response {
+  const [chunks, show] = agUiParts(events, ids, options, beginning)
   return pacedResponse(chunks, show, options)
 }
 
 /** The chunks of a run, and what makes events of them. */
-function agUiParts(events: RunEvents, ids: AgUiIds, { include, onError }: AgUiOptions): AgUiParts {
+function agUiParts(
+  events: RunEvents,
+  ids: AgUiIds,
+  { include, onError }: AgUiOptions,
+  beginning?: Beginning,
+): AgUiParts {
   const problems = (['threadId', 'runId'] as const).flatMap((key) =>
     within(key, someText(isObject(ids) ? ids[key] : undefined)),
   )
@@ -87,8 +108,9 @@ function agUiParts(events: RunEvents, ids: AgUiIds, { include, onError }: AgUiOp
   const options = { version: 7, include, onError } as const
   const session = sessionOf(events)
   const known = (ids.messages ?? []).flatMap(knownCalls)
-  const chunks = uiChunks(events, options, { known, earlier: session && callsOf(session) })
-  const fold = agUiFold(ids)
+  const earlier = session && callsOf(session)
+  const chunks = uiChunks(events, options, { known, earlier, ...beginning })
+  const fold = agUiFold(ids, known)
   return [chunks, (some) => some.flatMap(fold)]
 }
 
@@ -118,7 +140,10 @@ interface Interrupt {
 }
 
 /** Makes the events of one chunk after the other. */
-function agUiFold({ threadId, runId }: AgUiIds): (chunk: UiMessageChunk) => readonly AgUiEvent[] {
+function agUiFold(
+  { threadId, runId }: AgUiIds,
+  known: readonly KnownCall[],
+): (chunk: UiMessageChunk) => readonly AgUiEvent[] {
   let events: AgUiEvent[] = []
   const run = { threadId, runId }
   let step = 0
@@ -127,9 +152,11 @@ function agUiFold({ threadId, runId }: AgUiIds): (chunk: UiMessageChunk) => read
   /** How many texts are open. */
   let texts = 0
   /** The calls that were begun, and those whose arguments may still grow. */
-  const calls = new Map<string, { readonly name: string; input?: unknown; hasArgs?: true }>()
+  const calls = new Map<string, { readonly name: string; input?: unknown; hasArgs?: true }>(
+    known.map(({ id, name }) => [id, { name }]),
+  )
   const open = new Set<string>()
-  const interrupts: object[] = []
+  const interrupts = new Map<string, object>()
   let isOver = false
 
   const emit = (type: string, members: object): void => {
@@ -160,7 +187,7 @@ function agUiFold({ threadId, runId }: AgUiIds): (chunk: UiMessageChunk) => read
   }
 
   const wait = (toolCallId: string, interrupt: Interrupt): void => {
-    interrupts.push({ id: toolCallId, toolCallId, ...interrupt })
+    interrupts.set(toolCallId, { id: toolCallId, toolCallId, ...interrupt })
   }
 
   const fold = (chunk: UiMessageChunk): void => {
@@ -249,7 +276,9 @@ function agUiFold({ threadId, runId }: AgUiIds): (chunk: UiMessageChunk) => read
         open.forEach(endCall)
         const { finishReason, messageMetadata } = chunk
         const isStopped = finishReason === 'interrupted'
-        const waiting = interrupts.length > 0 && { outcome: { type: 'interrupt', interrupts } }
+        const waiting = interrupts.size > 0 && {
+          outcome: { type: 'interrupt', interrupts: [...interrupts.values()] },
+        }
         const outcome = isStopped ? { outcome: { type: 'cancelled' } } : waiting
         return emit('RUN_FINISHED', { ...run, ...outcome, ...usageOf(messageMetadata) })
       }

@@ -17,6 +17,7 @@ import {
   type Check,
 } from '../schema/checks.ts'
 import { validateMessage } from '../schema/validate.ts'
+import { questionsOf } from '../session/inner.ts'
 import type { Issue } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
@@ -258,6 +259,69 @@ export function toolParts({ parts }: Pick<UiMessageInput, 'parts'>): readonly Ui
   })
 }
 
+/** The parts of the last step of a message. */
+export function lastStep({ parts }: Pick<UiMessageInput, 'parts'>): readonly unknown[] {
+  const given: readonly unknown[] = Array.isArray(parts) ? parts : []
+  return given.slice(
+    given.findLastIndex((part) => isObject(part) && part['type'] === 'step-start') + 1,
+  )
+}
+
+/** Whether a call has an end in the page, or was decided there. */
+export function isSettled({ state, preliminary }: Fields): boolean {
+  return /^(output-|approval-responded)/.test(String(state)) && preliminary !== true
+}
+
+/** Whether the last step of a message has calls, and all are settled. A page that sends by itself does so then. */
+export function isComplete(message: UiMessageInput): boolean {
+  const tools = toolParts({ parts: lastStep(message) as UiMessageInput['parts'] }) // It reads anything.
+  return tools.length > 0 && tools.every(({ part }) => isSettled(part))
+}
+
+/**
+ * For `sendAutomaticallyWhen` of `useChat`: whether the page has settled what an answer waits for, by decisions, outputs of calls that the page
+ * runs and outputs of calls that ask. Unlike the functions of `ai` it also looks at answers before the last one, which were open when the user went on.
+ */
+export function sendWhenSettled({
+  messages,
+}: {
+  readonly messages: readonly UiMessageInput[]
+}): boolean {
+  return messages.some((message, index) => {
+    if (message.role !== 'assistant') return false
+    const tools = toolParts(message)
+    const last = lastStep(message)
+    const later = messages.slice(index + 1)
+    // The user's words have answered the first question. The next one was asked again.
+    const isAnswered = (id: string): boolean =>
+      asks(id, message) &&
+      later.some(({ role }) => role === 'user') &&
+      !later.some((other) => asks(id, other))
+    // The call of an agent waits for what is inside.
+    const isAgent = (id: string): boolean => tools.some((tool) => tool.id.startsWith(`${id}/`))
+    const waiting = tools.filter(({ id, part }) => !isSettled(part) && !isAgent(id))
+    if (!waiting.every(({ id }) => isAnswered(id))) return false
+    return tools.some(({ id, part }) => {
+      if (!isSettled(part) || later.some((other) => ends(id, other))) return false
+      if (part['state'] === 'approval-responded') return !ends(id, message)
+      // The server leaves no step in which all calls have an end. After the user's words, only the output of the question that is asked now is certainly new.
+      const isAsked = later.at(-1)?.parts.some((one) => one['id'] === id) === true
+      return last.includes(part) && (waiting.length === 0 || isAsked)
+    })
+  })
+}
+
+function asks(id: string, { parts }: UiMessageInput): boolean {
+  return parts.some((part) => part.type === 'data-question' && part['id'] === id)
+}
+
+/** Whether a message has the end of a call. */
+function ends(id: string, message: UiMessageInput): boolean {
+  return toolParts(message).some(
+    (tool) => tool.id === id && String(tool.part['state']).startsWith('output-'),
+  )
+}
+
 /** What the page decided about a call, if it did: by its approval, or as AI SDK 5 can say it, by an output `{ approved }`. */
 function approvalOf({ state, approval, output }: Fields): Decision | undefined {
   const given = state === 'approval-responded' || state === 'output-denied' ? approval : output
@@ -303,20 +367,36 @@ export function uiCommands(
 ): readonly SessionCommand[] {
   const accepts = acceptedBy(options)
   const checked = checkedMessages(messages)
-  const commands = checked
-    .filter(({ role }) => role === 'assistant')
-    .flatMap((message) => toolParts(message).flatMap((tool) => commandOf(tool, session) ?? []))
+  const tools = checked.flatMap((message) =>
+    message.role === 'assistant' ? toolParts(message) : [],
+  )
+  const asked = session ? questionsOf(session).map(({ toolCallId }) => toolCallId) : []
+  const settled = new Map<string, SessionCommand>()
+  for (const tool of tools) {
+    // A call that is shown twice is settled once.
+    const command = settled.has(tool.id) ? undefined : commandOf(tool, session, asked)
+    if (command !== undefined) settled.set(tool.id, command)
+  }
+  const commands = [...settled.values()].filter(({ type }) => type !== 'send')
   const last = checked.at(-1)
+  const words: SessionCommand[] = []
   if (last?.role === 'user') {
     const content = wordsOf(last, `messages[${checked.length - 1}]`, accepts)
-    return [...commands, { type: 'send', content }]
+    words.push({ type: 'send', content })
   }
-  return commands
+  // Questions are answered in their order: the words answer the first one that has no output. Those behind the next one wait.
+  for (const id of asked) {
+    const answer = settled.get(id) ?? words.pop()
+    if (answer === undefined) break
+    commands.push(answer)
+  }
+  return [...commands, ...words]
 }
 
 function commandOf(
   { id: toolCallId, part }: UiToolPart,
   session: Session | undefined,
+  asked: readonly string[],
 ): SessionCommand | undefined {
   const { state, output = null, errorText, preliminary } = part
   const waits = ({ id }: ToolCall): boolean => id === toolCallId
@@ -327,12 +407,15 @@ function commandOf(
     return approved ? { type: 'approve', toolCallId } : { type: 'deny', toolCallId, reason }
   }
   const hasOutput = state === 'output-available' && preliminary !== true
-  if (session?.pendingToolCallId === toolCallId && hasOutput) {
-    return { type: 'send', content: written(output), toolCallId }
+  if (!hasOutput && state !== 'output-error') return undefined
+  if (asked.includes(toolCallId)) {
+    const content = hasOutput
+      ? written(output)
+      : `The user dismissed the question: ${String(errorText)}`
+    return { type: 'send', content, toolCallId }
   }
   if (!session?.pendingToolCalls.some(waits)) return undefined
   const content = output as JsonValue // It is checked where the command is applied.
   if (hasOutput) return { type: 'submitToolResult', toolCallId, content }
-  if (state !== 'output-error') return undefined
   return { type: 'submitToolResult', toolCallId, content: String(errorText), isError: true }
 }

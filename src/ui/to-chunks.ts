@@ -57,6 +57,8 @@ export interface ChunkOptions extends PageOptions {
   readonly known?: Iterable<KnownCall> | undefined
   /** The calls of the conversation, which may still get a result. */
   readonly earlier?: readonly ToolCall[] | undefined
+  /** The calls that the page has to run, for events whose end does not tell them. */
+  readonly pending?: readonly ToolCall[] | undefined
   /** Told about a failure: an error, or one as data. A text that it returns is shown. */
   readonly onError?: ((error: unknown) => unknown) | undefined
   /** Metadata of the message after an event. By default the last event gives `{ haltedReason, usage }`. */
@@ -71,6 +73,12 @@ export interface KnownCall {
   readonly dynamic?: boolean
   /** Its approval was asked for. */
   readonly approval?: boolean
+  /** It is in the last step of its message. */
+  readonly step?: 0 | undefined
+  /** It has an end in the page, or was decided there. */
+  readonly isSettled?: boolean
+  /** It is in another message than the one that goes on. If it is open there, it is not shown again. */
+  readonly isElsewhere?: boolean
 }
 
 /** Makes the chunks of a run. Every chunk refers to something that was begun before, whatever the events are. */
@@ -94,12 +102,13 @@ interface Block {
 
 /** A call that the page has. */
 interface Call extends Pick<KnownCall, 'name' | 'dynamic'> {
-  /** The step that it belongs to; absent if it was there before. */
-  readonly step?: number
+  /** The step that it belongs to; absent if it is in an earlier step of a message that goes on. */
+  readonly step?: number | undefined
   approval?: boolean
   /** Its arguments are complete. */
   readonly isReady: boolean
   hasEnded?: boolean
+  isSettled?: boolean
 }
 
 /** How a call ended. */
@@ -115,6 +124,10 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
   const calls = new Map<string, Call>()
   /** The approvals and questions of this run. */
   const asked = new Set<string>()
+  /** The calls in other messages of the page, and whether they are open there. */
+  const elsewhere = new Map<string, boolean>()
+  /** The calls of this message that the page can settle, and what shows them in another step. */
+  const open = new Map<string, () => void>()
   let count = 0
   let step = 0
   let isInStep = false
@@ -128,8 +141,9 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
   let shown = { ...nothing }
   let finishReason: FinishReason | 'interrupted' | undefined
   let isOver = false
-  for (const call of options.known ?? []) {
-    calls.set(call.id, { ...call, isReady: true })
+  for (const { isElsewhere, ...call } of options.known ?? []) {
+    if (!isElsewhere) calls.set(call.id, { ...call, isReady: true })
+    else elsewhere.set(call.id, !call.isSettled)
   }
 
   const emit = (chunk: UiMessageChunk): void => {
@@ -160,7 +174,9 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
   }
   /** The step ends before its calls did. */
   const cutStep = (): void => {
-    for (const [id, call] of calls) if (call.step === step && !call.hasEnded) fail(id, interrupted)
+    for (const [id, call] of calls) {
+      if (step > 0 && call.step === step && !call.hasEnded) fail(id, interrupted)
+    }
     leaveStep()
   }
   /** The answer is asked for again, because its process died: what it gave is taken back. */
@@ -215,12 +231,18 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
 
   const flags = dynamic && { dynamic }
   const meet = (id: string, name: string, isReady: boolean): void => {
-    calls.set(id, { ...calls.get(id), name, dynamic, step, isReady })
+    calls.set(id, { ...calls.get(id), name, dynamic, step, isReady, isSettled: false })
   }
   const start = (id: string, name: string): void => {
-    if (calls.has(id)) return
     meet(id, name, false)
     emit({ type: 'tool-input-start', toolCallId: id, toolName: name, ...flags })
+  }
+  const growInput = (toolCallId: string, inputTextDelta: string): void =>
+    emit({ type: 'tool-input-delta', toolCallId, inputTextDelta })
+  /** Shows a call in this step that the page has elsewhere. Unlike complete arguments, that does not ask the page to run it. */
+  const repeat = ({ id, name, arguments: args }: ToolCall, isWhole = false): void => {
+    start(id, name)
+    if (isWhole || shows('tool_arguments')) growInput(id, JSON.stringify(args))
   }
   /** The call of an agent waits for what is asked inside. A page goes on when all calls of its last step are settled, so that is another step. */
   const enterAgent = (id: string): void => {
@@ -234,16 +256,19 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
     meet(id, name, true)
     emit({ type: 'tool-input-available', toolCallId: id, toolName: name, input, ...flags })
   }
+  const earlierCall = (toolCallId: string): ToolCall | undefined =>
+    options.earlier?.findLast(({ id }) => id === toolCallId)
   /** A call that the page has, or gets now. Nothing is known about any other, so it cannot be shown. */
   const callOf = (id: string): Call | undefined => {
-    const earlier = calls.has(id) ? undefined : options.earlier?.findLast((call) => call.id === id)
-    if (earlier !== undefined) complete(earlier)
+    const earlier = calls.has(id) ? undefined : earlierCall(id)
+    if (earlier !== undefined) repeat(earlier)
     return calls.get(id)
   }
   const settle = (id: string, end: CallEnd): void => {
     const call = callOf(id)
     if (call === undefined) return
     call.hasEnded = true
+    open.delete(id)
     emit({ toolCallId: id, ...end, ...(call.dynamic && { dynamic: true }) })
   }
   const output = (id: string, value: JsonValue): void =>
@@ -251,7 +276,7 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
   const fail = (id: string, safe: string, whole = safe): void =>
     settle(id, { type: 'tool-output-error', errorText: shows('errors') ? whole : safe })
   const request = (id: string): void => {
-    Object.assign(calls.get(id) ?? {}, { approval: true })
+    Object.assign(calls.get(id) ?? {}, { approval: true, isSettled: false })
     emit({ type: 'tool-approval-request', approvalId: id, toolCallId: id })
   }
   const deny = (id: string, wasAsked: boolean): void => {
@@ -261,24 +286,48 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
     // A page that comes back has not seen that it was asked for.
     if (!call.approval) request(id)
     call.hasEnded = true
+    open.delete(id)
     emit({ type: 'tool-output-denied', toolCallId: id })
   }
   const approve = (call: ToolCall): void => {
     const { id, name } = call
-    if (asked.has(id)) return
+    if (asked.has(id) || elsewhere.get(id)) return
     asked.add(id)
+    open.set(id, () => {
+      repeat(call, true)
+      if (version !== 5) request(id)
+    })
+    const { approval, isSettled, isReady, step: place = 0 } = calls.get(id) ?? {}
+    // The page has been asked before.
+    if (approval && !isSettled) return
     // Somebody has to decide about the arguments.
-    complete(call, true)
+    if (!isReady || place === 0 || !shows('tool_arguments')) complete(call, true)
     if (version === 5) {
       const data = { toolCallId: id, toolName: name, input: call.arguments }
       emit({ type: 'data-approval', id, data })
     } else request(id)
   }
-  const ask = (id: string, toolName: string, question: string, options = {}): void => {
-    if (asked.has(id)) return
+  /** A call that the page has to settle by an output. */
+  const hand = (call: ToolCall): void => {
+    const { id } = call
+    if (elsewhere.get(id)) return
+    if (!calls.has(id)) complete(call)
+    open.set(id, () => repeat(call))
+  }
+  const ask = (id: string, name: string, question: string, questionOptions = {}): void => {
+    // An output that the page has given is taken when the questions before it are answered.
+    if (asked.has(id) || calls.get(id)?.isSettled) return
     asked.add(id)
-    enterAgent(id)
-    const data = { toolCallId: id, toolName, question, options: viewQuestion(options) }
+    const call = { id, name, arguments: {} }
+    // That of an agent is new to the page, which may answer by an output of the call.
+    if (id.includes('/')) hand(call)
+    else if (calls.has(id)) open.set(id, () => repeat(call))
+    const data = {
+      toolCallId: id,
+      toolName: name,
+      question,
+      options: viewQuestion(questionOptions),
+    }
     emit({ type: 'data-question', id, data })
   }
 
@@ -287,7 +336,7 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
     if (event?.type === 'tool_progress') endInside(`${outer}/${event.id}`, innerEvent(event))
     if (event?.type !== 'tool_execution_completed' && event?.type !== 'tool_result_encoded') return
     const id = `${outer}/${event.id}`
-    if (calls.has(id)) fold({ ...event, id })
+    if (calls.has(id) || elsewhere.get(id) === false) fold({ ...event, id })
   }
 
   // Files and sources
@@ -322,9 +371,23 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
     }
     message.sources?.slice(shown.sources).forEach(cite)
   }
+  /**
+   * The run rests. A page that sends by itself does so when all calls of its last step are settled. So that it does when it has settled what is
+   * open, and not before, what is open is in the last step, and no other call that has no end. Without anything open, the last step has no calls.
+   */
   const finish = (): void => {
     leaveStep()
     isOver = true
+    const last = [...calls].filter(([, call]) => call.step === step)
+    const others = last.filter(([id, call]) => call.isSettled || !open.has(id))
+    const isClear = others.every(([, { hasEnded, isSettled }]) => hasEnded || isSettled)
+    const isOpen = others.length < last.length
+    if (isClear ? isOpen || open.size + last.length === 0 : open.size === 0) return
+    enterStep()
+    for (const show of open.values()) show()
+    leaveStep()
+    // A page shows a step with the next chunk that changes the message.
+    chunks.push({ type: 'message-metadata', messageMetadata: {} })
   }
   const breakOff = (error: ErrorData, thrown: unknown = error): void => {
     cutStep()
@@ -372,12 +435,12 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
       case 'reasoning_completed':
         return close('reasoning', event.index, event.text)
       case 'tool_call_started':
-        return start(event.id, event.name)
+        if (!calls.has(event.id)) start(event.id, event.name)
+        return
       case 'tool_call_delta': {
         const call = calls.get(event.id)
         if (!shows('tool_arguments') || call === undefined || call.isReady) return
-        const inputTextDelta = event.argumentsDelta
-        return emit({ type: 'tool-input-delta', toolCallId: event.id, inputTextDelta })
+        return growInput(event.id, event.argumentsDelta)
       }
       case 'tool_call_completed':
         return complete(event.call)
@@ -440,10 +503,10 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
           pendingQuestionOptions,
         } = event.result
         pendingApprovals.forEach(approve)
-        // Those of an agent are new to the page.
-        for (const call of manualToolCalls) if (!calls.has(call.id)) complete(call)
+        manualToolCalls.forEach(hand)
         if (asking !== undefined) {
-          ask(asking, callOf(asking)?.name ?? '', pendingQuestion, pendingQuestionOptions)
+          const { name = '' } = calls.get(asking) ?? earlierCall(asking) ?? {}
+          ask(asking, name, pendingQuestion, pendingQuestionOptions)
         }
         const waits = asking ?? pendingApprovals[0] ?? manualToolCalls[0]
         return error === undefined || waits !== undefined ? finish() : breakOff(error)
@@ -463,6 +526,7 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
       tell(metadataOf(event))
     },
     end() {
+      options.pending?.forEach(hand)
       finish()
       tell()
     },

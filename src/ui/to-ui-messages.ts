@@ -1,10 +1,10 @@
-import { deniedReason } from '../make/tool-messages.ts'
+import { deniedReason, ownContent } from '../make/tool-messages.ts'
 import { isMark } from '../run/inner-runs.ts'
 import { isUsersOwn } from '../run/view-event.ts'
 import { assertValid, optionsOf } from '../schema/checks.ts'
 import { waitingEvents, waits } from '../session/inner.ts'
 import type { StreamEvent } from '../types/events.ts'
-import { defined, isObject } from '../types/guards.ts'
+import { defined, isObject, parseJson } from '../types/guards.ts'
 import { answersOf, messageParts, type Message, type ToolCall } from '../types/message.ts'
 import type { Session } from '../types/session.ts'
 import { toolParts } from './from-ui-messages.ts'
@@ -32,13 +32,15 @@ export function toUiMessages<Version extends AiSdkVersion = 6>(
   const { include = shownByDefault } = options
   const reasons = include.includes('tool_results') ? reasonsOf(conversation) : new Map()
   const messages: UiMessage<Version>[] = []
-  for (const turn of turnsOf(conversation)) {
+  const turns = turnsOf(conversation)
+  for (const turn of turns) {
     const { id, answerId, said } = turn
     if (said !== undefined) messages.push({ id, role: 'user', parts: wordsOf(said) })
     const chunks: UiMessageChunk[] = []
-    const fold = chunkFold(options, chunks)
+    const fold = chunkFold({ ...options, pending: pendingIn(conversation, turn) }, chunks)
     for (const event of answerEvents(conversation, turn)) fold.add(event)
     if (chunks.length === 0) continue
+    if (!isUnderWay(conversation) || turn !== turns.at(-1)) fold.end()
     messages.push({ id: answerId, role: 'assistant', parts: pageParts(chunks, reasons) })
   }
   return messages
@@ -101,6 +103,8 @@ function pageParts(
       case 'tool-input-available': {
         const { toolCallId, toolName, dynamic } = chunk
         const isWhole = 'input' in chunk
+        // A call is shown again in another step.
+        if (!isWhole) known.delete(toolCallId)
         set(toolCallId, {
           ...(dynamic ? { type: 'dynamic-tool', toolName } : { type: `tool-${toolName}` }),
           toolCallId,
@@ -109,6 +113,9 @@ function pageParts(
         })
         break
       }
+      case 'tool-input-delta':
+        set(chunk.toolCallId, { input: parseJson(chunk.inputTextDelta) })
+        break
       case 'tool-approval-request': {
         const { toolCallId: id, approvalId } = chunk
         set(id, { state: 'approval-requested', approval: { id: approvalId } })
@@ -206,9 +213,29 @@ export function knownTurn(
   return { turn, count, lacks: isDecided || count < turn.answers.length }
 }
 
-/** The calls of a conversation. */
+/** The calls of a conversation, and of the agents inside of them. */
 export function callsOf(conversation: Conversation): readonly ToolCall[] {
-  return messagesOf(conversation).flatMap(({ toolCalls = [] }) => toolCalls)
+  const inner = 'status' in conversation ? Object.entries(conversation.run?.inner ?? {}) : []
+  return [
+    ...messagesOf(conversation).flatMap(({ toolCalls = [] }) => toolCalls),
+    ...inner.flatMap(([callId, session]) =>
+      callsOf(session).map((call) => Object.assign({}, call, { id: `${callId}/${call.id}` })),
+    ),
+  ]
+}
+
+/** The calls of an answer that the page has to run. */
+export function pendingIn(conversation: Conversation, { answers }: Turn): readonly ToolCall[] {
+  const calls = answers.flatMap(({ toolCalls = [] }) => toolCalls)
+  const pending = 'status' in conversation ? conversation.pendingToolCalls : []
+  return pending.filter(({ id }) =>
+    calls.some((call) => call.id === id || id.startsWith(`${call.id}/`)),
+  )
+}
+
+/** Whether a run goes on with the conversation. */
+function isUnderWay(conversation: Conversation): boolean {
+  return 'status' in conversation && conversation.status === 'idle'
 }
 
 /** The events that give the answer to a turn as it is now. The run may go on where they end. Of the first `count` messages only the outcomes of calls are told. */
@@ -222,7 +249,7 @@ export function* answerEvents(
     messages.map((message) => [message.toolCallId ?? message.metadata?.['lateResultOf'], message]),
   )
   const session = 'status' in conversation ? conversation : undefined
-  const isUnderWay = session?.status === 'idle'
+  const goesOn = isUnderWay(conversation)
   const waiting = session && waits(session) ? session : undefined
   const asked = waiting ? waitingEvents(waiting) : []
   /** What came of a call, or what it or the agent in it waits for. One that runs, or that the page has to run, has nothing to tell. */
@@ -237,23 +264,29 @@ export function* answerEvents(
     // A late result is one like any other in a conversation that is read again.
     const { lateResultOf: _late, ...marks } = result?.metadata ?? {}
     const isAsked = marks['askUser'] === true
-    if (result === undefined || (isAsked && !isCut(session)) || (isUnderWay && isMark(result))) {
+    if (result === undefined || (isAsked && !isCut(session)) || (goesOn && isMark(result))) {
       return []
     }
     // A policy that denies is not told apart from a user.
     const metadata = { ...marks, asked: true, ...(isAsked && { interrupted: true }) }
-    return [{ type: 'tool_result_encoded', id: toolCallId, content: result.content, metadata }]
+    return [{ type: 'tool_result_encoded', id: toolCallId, content: ownContent(result), metadata }]
+  }
+  /** A call with the arguments with which it was approved. */
+  const asRun = (call: ToolCall): ToolCall => {
+    const args = results.get(call.id)?.metadata?.['approvedArguments']
+    return isObject(args) ? { ...call, arguments: args } : call
   }
   for (const [index, answer] of answers.entries()) {
     const { metadata, ...message } = answer
     const { toolCalls = [] } = message
+    const run = { ...message, ...(message.toolCalls && { toolCalls: toolCalls.map(asRun) }) }
     const isLast = answer === messages.findLast(({ role }) => role === 'assistant')
-    const isOpen = isUnderWay && isLast && metadata?.['partial'] === true
+    const isOpen = goesOn && isLast && metadata?.['partial'] === true
     if (index >= count) {
       yield { type: 'message_started', requestId: '', provider: '' }
       const finishReason = toolCalls.length > 0 ? 'tool_calls' : 'stop'
       // Without its marks it is complete.
-      yield { type: 'message_completed', message: isOpen ? answer : message, finishReason }
+      yield { type: 'message_completed', message: isOpen ? answer : run, finishReason }
     }
     yield* toolCalls.flatMap(isOpen ? openCall : outcomeOf)
   }

@@ -3,13 +3,14 @@ import { over } from '../run/run-stream.ts'
 import type { RunInfo, Runs, SendOptions, Sent } from '../runs/contract.ts'
 import { problemOf } from '../runs/handler.ts'
 import { refusal } from '../schema/checks.ts'
+import { waits } from '../session/inner.ts'
 import type { LogEntry } from '../stores/run-store.ts'
 import { assertNever } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import { messageText } from '../types/message.ts'
 import type { SessionCommand } from '../types/session.ts'
-import { uiCommands, type FromUiOptions } from './from-ui-messages.ts'
-import { knownTurn, turnsOf, type Turn } from './to-ui-messages.ts'
+import { isComplete, toolParts, uiCommands, type FromUiOptions } from './from-ui-messages.ts'
+import { callsOf, knownTurn, turnsOf, type Turn } from './to-ui-messages.ts'
 import {
   assertResponseOptions,
   callsIn,
@@ -25,11 +26,13 @@ import type { UiMessageInput } from './ui-types.ts'
 /** The options of `sendUiMessages`. */
 export interface SendUiOptions
   extends
-    Omit<UiResponseOptions, 'originalMessages' | 'session'>,
+    Omit<UiResponseOptions, 'originalMessages' | 'session' | 'messageId'>,
     FromUiOptions,
     Pick<SendOptions, 'context' | 'metadata'> {
   /** The `trigger` that the page posted. With `regenerate-message` an answer that is complete is refused (409), and not sent again. */
   readonly trigger?: string | undefined
+  /** The `messageId` that the page posted: the answer that it goes on with, which need not be the last one. */
+  readonly messageId?: string | undefined
 }
 
 /** The options of `resumeUiMessages`. */
@@ -50,16 +53,15 @@ export async function sendUiMessages(
   messages: readonly UiMessageInput[],
   options: SendUiOptions = {},
 ): Promise<Response> {
-  try {
-    return await answered(runs, id, messages, options)
-  } catch (error) {
-    const isInvalid = error instanceof ValidationError && error.reason === 'invalid_message'
-    const { status, message } = isInvalid
-      ? { status: 400, message: error.message }
-      : problemOf(error)
-    if (status === 500) throw error
-    return new Response(message, { status })
-  }
+  return answered(runs, id, messages, options).catch(refused)
+}
+
+/** The response to what is refused. Rejects with any other failure. */
+export function refused(error: unknown): Response {
+  const isInvalid = error instanceof ValidationError && error.reason === 'invalid_message'
+  const { status, message } = isInvalid ? { status: 400, message: error.message } : problemOf(error)
+  if (status === 500) throw error
+  return new Response(message, { status })
 }
 
 async function answered(
@@ -68,37 +70,63 @@ async function answered(
   messages: readonly UiMessageInput[],
   options: SendUiOptions,
 ): Promise<Response> {
-  const { accept, context, metadata, trigger, ...page } = options
+  const { accept, context, metadata, trigger, messageId, ...page } = options
   assertResponseOptions(page)
   const before = await runs.get(id)
   const commands = [...uiCommands(messages, before?.session, { accept })]
-  if (commands.length === 0) return repeated(runs, id, messages, page)
+  const goesOn = continued(messages, messageId)
+  if (commands.length === 0) return repeated(runs, id, { known: goesOn, messages }, page)
   const last = messages.at(-1)
-  const words = last?.role === 'user' ? wordsOf(commands.at(-1)) : ''
+  const said = commands.findIndex(isWords)
+  const words = wordsOf(commands[said])
   // A page that was opened has the words under the ids of `toUiMessages`.
-  const isSaid = ({ id: turn, said }: Turn): boolean =>
-    turn === last?.id && said !== undefined && messageText(said) === words
-  const isKnown = before !== undefined && turnsOf(before.session).some(isSaid)
-  if (isKnown) commands.pop()
-  let sent: Sent | undefined
-  for (const command of commands) {
-    const idempotencyKey = keyOf(command, messages)
-    const next = await give(runs, id, command, { context, metadata, idempotencyKey })
-    sent ??= next
-  }
+  const isSaid = ({ id: turn, said: text }: Turn): boolean =>
+    turn === last?.id && text !== undefined && messageText(text) === words
+  const isKnown = said >= 0 && before !== undefined && turnsOf(before.session).some(isSaid)
+  if (isKnown) commands.splice(said, 1)
+  const sent = await giveAll(runs, id, commands, {
+    context,
+    metadata,
+    idempotencyKey: keyOf(last?.id),
+  })
   if (sent?.duplicate ?? isKnown) {
     const isRefused = await hasGoneOn(runs, id, words, trigger === 'regenerate-message')
     if (!isRefused) return resumeUiMessages(runs, id, page)
-    const problem = 'the message has an answer, and a run does not go back: send a new message'
-    return new Response(problem, { status: 409 })
+    return new Response(await noOtherAnswer(runs, id), { status: 409 })
   }
-  const after = sent?.lastEventId ?? 0
-  const keeps = ofCommands(commands, before?.running === true)
-  const { messageId = () => answerIdOf(runs, id) } = page
-  const events = followed(runs, id, after, keeps)
-  return last?.role === 'assistant'
-    ? respond(events, page, { known: callsIn(last) }, last.id)
-    : uiResponse(events, page, { id: idOf(messageId, messages) })
+  const events = comingOf(runs, id, commands, {
+    after: sent?.lastEventId ?? 0,
+    isQueued: before?.running === true,
+  })
+  const earlier = before && callsOf(before.session)
+  if (goesOn === undefined) {
+    const answerId = idOf(() => answerIdOf(runs, id), messages)
+    return uiResponse(events, page, { id: answerId, known: callsIn(messages, undefined), earlier })
+  }
+  // A page that does not say with which message it goes on may do so with one that has a call which it settled.
+  const has = new Set(toolParts(goesOn).map((part) => part.id))
+  const isSure = messageId !== undefined || commands.every((one) => has.has(callIdOf(one) ?? ''))
+  const known = callsIn(messages, isSure ? goesOn : undefined)
+  return uiResponse(events, page, { id: idOf(isSure ? goesOn.id : undefined), known, earlier })
+}
+
+/** The answer that a page goes on with, if it does not begin another one. */
+function continued(
+  messages: readonly UiMessageInput[],
+  messageId: string | undefined,
+): UiMessageInput | undefined {
+  const last = messages.at(-1)
+  const named = messages.findLast(({ id, role }) => id === messageId && role === 'assistant')
+  return named ?? (last?.role === 'assistant' ? last : undefined)
+}
+
+/** Why there is no other answer to words that the session has. */
+async function noOtherAnswer(runs: Runs, id: string): Promise<string> {
+  const { session } = (await runs.get(id)) ?? {}
+  if (session === undefined || !waits(session)) {
+    return 'the message has an answer, and a run does not go back: send a new message'
+  }
+  return 'the answer waits for somebody, and a run does not go back: settle what it waits for, which resumeStream() shows again'
 }
 
 /** Whether words that the session has cannot be answered any more: others have followed, or their answer is complete. A run that failed or was stopped goes on. */
@@ -117,20 +145,30 @@ async function hasGoneOn(
   return false
 }
 
+/** Whether a command is what the user said, and not the output of a call that asks. */
+export function isWords(command: SessionCommand): boolean {
+  return command.type === 'send' && command.toolCallId === undefined
+}
+
 /** The text of the user's words. */
 function wordsOf(command: SessionCommand | undefined): string {
   return command?.type === 'send' ? messageText({ role: 'user', content: command.content }) : ''
+}
+
+/** The messages of a page, and the one that it goes on with. */
+interface Posted {
+  readonly known: UiMessageInput | undefined
+  readonly messages: readonly UiMessageInput[]
 }
 
 /** Answers messages with nothing new, such as a decision that came before or that somebody else made: with what the page lacks of the answer. */
 async function repeated(
   runs: Runs,
   id: string,
-  messages: readonly UiMessageInput[],
+  { known, messages }: Posted,
   page: ResumeUiOptions,
 ): Promise<Response> {
   const info = await begun(runs, id)
-  const known = messages.at(-1)
   const has = info && known && knownTurn(info.session, known)
   if (info === undefined || known === undefined || has === undefined) {
     if (info?.running === true) return resumeUiMessages(runs, id, page)
@@ -138,10 +176,15 @@ async function repeated(
   }
   const { session, running, lastEventId } = info
   const isLast = has.turn.id === turnsOf(session).at(-1)?.id
-  // A page that sends by itself would send for ever if it were answered with what it has.
-  if (!(running && isLast) && !has.lacks) throw nothingNew()
+  // A page that sends by itself gets a step without calls, and does not send again. Any other would send for ever if it were answered with what it has.
+  if (!(running && isLast) && !has.lacks && !isComplete(known)) throw nothingNew()
   const events = isLast ? followed(runs, id, lastEventId) : noEvents()
-  return respond(events, page, { ...pastOf(session, has), known: callsIn(known) }, known.id)
+  return respond(
+    events,
+    page,
+    { ...pastOf(session, has), known: callsIn(messages, known) },
+    known.id,
+  )
 }
 
 /** The response, under the id that the options give if they do. */
@@ -195,12 +238,38 @@ async function answerIdOf(runs: Runs, id: string): Promise<string | undefined> {
   return session && turnsOf(session).at(-1)?.answerId
 }
 
-/** The user's words have one effect, however often the page sends them. */
-function keyOf(command: SessionCommand, messages: readonly UiMessageInput[]): string | undefined {
+/** The user's words have one effect, however often the page sends them: the key that the id of their message gives. */
+export function keyOf(id: unknown): string | undefined {
   // A page may send anything.
-  const id: unknown = messages.at(-1)?.id
-  if (command.type !== 'send' || command.toolCallId !== undefined) return undefined
   return typeof id === 'string' && id !== '' && id.length <= 256 ? `ui-${id}` : undefined
+}
+
+/** Gives commands to a session, in order. The key is that of the user's words. Returns what came of the first one. */
+export async function giveAll(
+  runs: Runs,
+  id: string,
+  commands: readonly SessionCommand[],
+  { idempotencyKey, ...options }: SendOptions,
+): Promise<Sent | undefined> {
+  let first: Sent | undefined
+  for (const command of commands) {
+    // The user's words follow what comes of the decisions before them, and answers wait their turn.
+    if (first !== undefined && command.type === 'send') await runs.wait(id)
+    const key = isWords(command) ? idempotencyKey : undefined
+    const sent = await give(runs, id, command, { ...options, idempotencyKey: key })
+    first ??= sent
+  }
+  return first
+}
+
+/** What comes of the commands of a post. */
+export function comingOf(
+  runs: Runs,
+  id: string,
+  commands: readonly SessionCommand[],
+  { after, isQueued }: { readonly after: number; readonly isQueued: boolean },
+): RunEvents {
+  return followed(runs, id, after, ofCommands(commands, isQueued))
 }
 
 function give(
@@ -259,17 +328,18 @@ function followed(
  * others. A rest between two of them is none: the page has settled what it waits for.
  */
 function ofCommands(
-  [first, ...others]: readonly SessionCommand[],
+  commands: readonly SessionCommand[],
   isQueued: boolean,
 ): (entry: LogEntry) => boolean {
-  const last = others.at(-1)
+  const coming = [...commands]
   let isOurs = !isQueued
-  let isResting = last === undefined
   return (entry) => {
+    const isResting = coming.length === 0 || commands.length === 1
     const isKept = isOurs && (isResting || !isRest(entry))
-    if ('command' in entry) {
-      isOurs ||= entry.command.type === first?.type
-      isResting ||= last !== undefined && isSame(entry.command, last)
+    const [next] = coming
+    if ('command' in entry && next !== undefined && isSame(entry.command, next)) {
+      isOurs = true
+      coming.shift()
     }
     return isKept
   }
@@ -284,7 +354,7 @@ function isRest(entry: LogEntry): boolean {
 }
 
 function isSame(one: SessionCommand, other: SessionCommand): boolean {
-  return one.type === other.type && callIdOf(one) === callIdOf(other)
+  return one.type === other.type && (one.type === 'send' || callIdOf(one) === callIdOf(other))
 }
 
 function callIdOf(command: SessionCommand): string | undefined {

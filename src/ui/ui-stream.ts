@@ -14,7 +14,7 @@ import type { LogEntry } from '../stores/run-store.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined, isObject } from '../types/guards.ts'
 import type { Session } from '../types/session.ts'
-import { toolParts } from './from-ui-messages.ts'
+import { isSettled, lastStep, toolParts } from './from-ui-messages.ts'
 import {
   chunkFold,
   pageChecks,
@@ -22,7 +22,7 @@ import {
   type KnownCall,
   type PageOptions,
 } from './to-chunks.ts'
-import { answerEvents, callsOf, turnsOf, type KnownTurn } from './to-ui-messages.ts'
+import { answerEvents, callsOf, pendingIn, turnsOf, type KnownTurn } from './to-ui-messages.ts'
 import type { AiSdkVersion, UiMessageChunk, UiMessageInput } from './ui-types.ts'
 
 /** The events of a run: a stream of the library, or the entries of `runs.follow`. */
@@ -123,7 +123,7 @@ export function uiResponse(
 const asTheyAre = (chunks: readonly UiMessageChunk[]): readonly UiMessageChunk[] => chunks
 
 /** What is known before the events. */
-export interface Beginning extends Pick<ChunkOptions, 'known' | 'earlier'> {
+export interface Beginning extends Pick<ChunkOptions, 'known' | 'earlier' | 'pending'> {
   /** Gives the id of the message. */
   readonly id?: (() => Promise<MaybeId>) | undefined
   /** What a page that comes back has missed. It is sent without waiting for an event. */
@@ -145,8 +145,9 @@ function beginningOf(
   const past = current && pastOf(current)
   return {
     earlier: past?.earlier,
+    pending: session && past?.pending,
     missed: session && past?.missed,
-    known: known && callsIn(known),
+    known: callsIn(others ?? [], known),
     id: idOf(messageId ?? known?.id ?? past?.answerId, known ? [] : others),
   }
 }
@@ -174,17 +175,28 @@ export function pastOf(session: Session, has?: KnownTurn): Past {
   const { error } = session
   const missed = turn ? [...answerEvents(session, turn, count)] : []
   if (error !== undefined) missed.push({ type: 'error', error })
-  return { answerId: turn?.answerId, earlier: callsOf(session), missed }
+  const pending = turn && pendingIn(session, turn)
+  return { answerId: turn?.answerId, earlier: callsOf(session), pending, missed }
 }
 
-/** The calls in a message that goes on. */
-export function callsIn(message: UiMessageInput): readonly KnownCall[] {
-  return toolParts(message).map(({ id, name, part: { type, approval } }) => ({
-    id,
-    name,
-    dynamic: type === 'dynamic-tool',
-    approval: isObject(approval),
-  }))
+/** The calls that a page has: in the message that goes on, and in others. */
+export function callsIn(
+  messages: readonly UiMessageInput[],
+  goesOn: UiMessageInput | undefined,
+): readonly KnownCall[] {
+  return messages.flatMap((message): readonly KnownCall[] => {
+    const isElsewhere = message !== goesOn
+    const last = lastStep(message)
+    return toolParts(message).map(({ id, name, part }) => ({
+      id,
+      name,
+      dynamic: part.type === 'dynamic-tool',
+      approval: isObject(part['approval']),
+      isSettled: isSettled(part),
+      isElsewhere,
+      step: last.includes(part) ? 0 : undefined,
+    }))
+  })
 }
 
 /** The session that a stream of the library has, the user's words included. */

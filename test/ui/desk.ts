@@ -17,6 +17,7 @@ interface Posted {
   readonly id: string
   readonly messages: readonly UiMessageInput[]
   readonly trigger?: string
+  readonly messageId?: string
 }
 
 /** Serves `useChat` by the given answer to its posts, and a page that comes back by `resume`. */
@@ -62,7 +63,8 @@ export async function openDesk(
 /** Serves `useChat` from runs, as a user's server does. */
 export function openRunsDesk(runs: Runs, version: 5 | 6 | 7 = 6): Promise<Desk> {
   return openDesk(
-    ({ id, messages, trigger }) => sendUiMessages(runs, id, messages, { version, trigger }),
+    ({ id, messages, trigger, messageId }) =>
+      sendUiMessages(runs, id, messages, { version, trigger, messageId }),
     (id) => resumeUiMessages(runs, id, { version }),
   )
 }
