@@ -49,7 +49,7 @@ const noArguments = { type: 'object', properties: {}, additionalProperties: fals
  *
  * Who goes on is in the thread (`metadata.handoff` of the result), so it holds after a crash and for later replies; always pass the engine that
  * the conversation began with. Of the options of a call, those that say what the model is hold for the first engine only. Of several
- * handoffs in one answer, the first one counts.
+ * handoffs in one answer, the first one that may run counts.
  *
  * An engine can be given as a function, for two engines that hand over to each other.
  */

@@ -148,6 +148,7 @@ async function* runLoop(loop: LoopState, spans: LoopSpans): AsyncGenerator<Batch
       spans.endStep(step)
       yield batch
       if (loop.kind === 'step' || state.error !== undefined || state.result !== undefined) return
+      // From here on another engine may answer.
       handOver(loop, closed.newMessages)
     }
     // The loop ends between two steps.

@@ -204,7 +204,7 @@ async function turnOf(limiter: Limiter, call: WrappedCall): Promise<Entry> {
   }
 }
 
-/** A timeout that ends a wait for a place says so: whoever made it cannot know. */
+/** A timeout that ends a wait for a place says so: its caller cannot know. */
 function explainTimeout({ provider, clock, start }: WrappedCall, error: unknown): void {
   if (!isAllmError(error) || error.kind !== 'adapter' || error.reason !== 'timeout') return
   const message = `${provider} was not called: the call waited ${clock.now() - start} ms for a place in its limit, as long as requestTimeoutMs allows`

@@ -30,7 +30,7 @@ export function bullmqQueue(queue: BullmqQueue, options: BullmqQueueOptions = {}
  * The function of a BullMQ `Worker`: advances the session of a job.
  *
  * The job is completed when the session rests. While somebody else owns the session (`busy`), or after it was taken over (`lost`), the job is delayed
- * by half of `leaseMs`: whoever has it may die. A session that waits for another attempt of its model call (`wakeInMs`) is a delayed job and holds no
+ * by half of `leaseMs`: its owner may die. A session that waits for another attempt of its model call (`wakeInMs`) is a delayed job and holds no
  * worker. A run that was saved for another owner (`drained`) is due again at once. An error of the store fails the attempt, and the job is tried again.
  */
 export function bullmqProcessor(

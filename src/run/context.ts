@@ -34,7 +34,7 @@ export interface RunContext {
   /** The engine's tools, with the call's added; a tool of the same name is replaced. */
   readonly tools: readonly Tool[]
   /**
-   * The engine's context, with the session's and the call's merged over it. It is a new record each time, so whoever gets it may
+   * The engine's context, with the session's and the call's merged over it. It is a new record each time, so a handler or hook may
    * write to it. Members of the engine and the call are the caller's own objects; those of the session are copies, because they are saved.
    */
   readonly context: () => EngineContext

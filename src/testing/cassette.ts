@@ -215,7 +215,7 @@ const named: Check = must(
   (value) => isObject(value) && typeof value['name'] === 'string',
 )
 
-/** The types of the fields. What a model takes is the business of whoever sent it. */
+/** The types of the fields. What a model takes is for its sender to know. */
 const savedRequest: Check = shapeOf<SavedCall['request']>(
   { messages: listOf(message) },
   {
