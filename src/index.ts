@@ -276,4 +276,4 @@ export {
   generateImage,
   imageVariations,
   type ImageCallOptions,
-} from './images/images.ts'
+} from './models/images.ts'

@@ -258,6 +258,11 @@ function sampleOptions(signal: AbortSignal = new AbortController().signal): Hand
       provider: undefined,
       model: 'a-model',
       imageModel: undefined,
+      embeddingModel: undefined,
+      moderationModel: undefined,
+      speechModel: undefined,
+      transcriptionModel: undefined,
+      rerankModel: undefined,
       context: {},
     },
   }

@@ -2,10 +2,23 @@ import type { Clock } from '../core/clock.ts'
 import type { NewId } from '../core/ids.ts'
 import type { KeyNeed, KeySource } from '../core/keys.ts'
 import type { ModelEvent } from '../types/events.ts'
+import { keysOf } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { ImageOperation, ImageRequest, ImageResponse } from '../types/media.ts'
+import type {
+  EmbeddingRequest,
+  EmbeddingResponse,
+  ModerationRequest,
+  ModerationResponse,
+  RerankRequest,
+  RerankResponse,
+  SpeechRequest,
+  TranscriptionRequest,
+  TranscriptionResponse,
+} from '../types/models.ts'
 import type { ModelRequest } from '../types/request.ts'
-import type { ModelResponse } from '../types/response.ts'
+import type { ModelResponse, Usage } from '../types/response.ts'
+import type { Warning } from '../types/warning.ts'
 
 /**
  * The contract that every provider meets. `allm-ts/conformance` proves it.
@@ -57,20 +70,130 @@ export interface ChatAdapter {
   generate?(request: ModelRequest, options?: AdapterOptions): Promise<ModelResponse>
 }
 
+/** What the adapters of all models have that are not chat. */
+export interface ModelAdapter {
+  /** The provider's name: the key namespace, and `provider` in responses and errors. */
+  readonly provider: string
+  /** The model that the adapter was made with: the default of an engine, and of a request that goes to the adapter directly. */
+  readonly model?: string | undefined
+  /** Whether a request without a model fails with `missing_model` before the adapter is called. */
+  readonly needsModel?: boolean
+  /** Whether a key has to be found before the adapter is called. Absent: no key is looked up. */
+  readonly key?: KeyNeed
+  /** The scheme, host and port that it calls, for telemetry. */
+  readonly server?: string | undefined
+}
+
 /**
  * The contract of a provider that makes images.
  *
  * An operation outside `supportedOperations()` fails with `unsupported_operation` before any I/O. Every
  * failure rejects with an `ImageAdapterError`. The request's metadata is on the response.
  */
-export interface ImageAdapter {
-  readonly provider: string
-  readonly needsModel?: boolean
-  readonly key?: KeyNeed
-  readonly server?: string | undefined
+export interface ImageAdapter extends ModelAdapter {
   supportedOperations(): readonly ImageOperation[]
   generate(request: ImageRequest, options?: AdapterOptions): Promise<ImageResponse>
 }
+
+/**
+ * The contract of a provider that makes embeddings.
+ *
+ * One call to `embed` is one call to the provider: the engine has split the texts by `limits`, and a request beyond them fails with
+ * `invalid_request` before any I/O. The response has a vector for each text, in their order, all of one length and of finite
+ * numbers; what the provider sent otherwise is `malformed_response`. Every failure rejects with an `AdapterError`, a cancellation with
+ * `StreamError` `cancelled`. The request's metadata is on the response.
+ */
+export interface EmbeddingAdapter extends ModelAdapter {
+  readonly limits: EmbeddingLimits
+  embed(request: EmbeddingRequest, options?: AdapterOptions): Promise<EmbeddingResponse>
+}
+
+/** What one embedding call may have. */
+export interface EmbeddingLimits {
+  readonly maxTexts: number
+  /** Of all texts together. Texts are measured by an estimate that is never too low, so that no call is refused. */
+  readonly maxTokens?: number | undefined
+}
+
+/**
+ * The contract of a provider that judges content. One call has a result for each text, in their order, or one for all parts together.
+ * A verdict that the provider did not give is `malformed_response`, never "not flagged". Failures and metadata as those of embeddings.
+ */
+export interface ModerationAdapter extends ModelAdapter {
+  /** The most texts of one call. A request beyond it fails with `invalid_request` before any I/O. */
+  readonly maxTexts: number
+  moderate(request: ModerationRequest, options?: AdapterOptions): Promise<ModerationResponse>
+}
+
+/**
+ * The contract of a provider that speaks.
+ *
+ * Lazy as a chat stream: the first `next()` sends the call. `speech_started` comes first, with the first bytes; then come the bytes as they
+ * arrive, each piece with at least one; `speech_completed` ends it. A failure throws from `next()`: an `AdapterError`, or a `StreamError` when
+ * the transport broke or the call was cancelled. `return()` and the signal close the connection. All bytes together are one file of
+ * the type that `speech_started` names; an answer without any is `malformed_response`.
+ */
+export interface SpeechAdapter extends ModelAdapter {
+  speak(request: SpeechRequest, options?: AdapterOptions): AsyncIterable<SpeechEvent>
+}
+
+/** Something that a speech adapter has received. */
+export type SpeechEvent =
+  | {
+      readonly type: 'speech_started'
+      /** Of the audio that follows, as the provider names it: `audio/mpeg`. */
+      readonly mimeType: string
+      readonly id?: string | undefined
+      readonly model?: string | undefined
+      readonly warnings: readonly Warning[]
+    }
+  | { readonly type: 'audio_delta'; readonly bytes: Uint8Array }
+  | { readonly type: 'speech_completed'; readonly usage: Usage }
+
+/**
+ * The contract of a provider that writes down what is said. A file that is larger than the provider takes fails with `invalid_request`, and the
+ * limit in the message, before any I/O. Failures and metadata as those of embeddings.
+ */
+export interface TranscriptionAdapter extends ModelAdapter {
+  transcribe(
+    request: TranscriptionRequest,
+    options?: AdapterOptions,
+  ): Promise<TranscriptionResponse>
+}
+
+/**
+ * The contract of a provider that ranks documents by a query. The results are sorted, the best first, and each names a document of the
+ * request once. Failures and metadata as those of embeddings.
+ */
+export interface RerankAdapter extends ModelAdapter {
+  rerank(request: RerankRequest, options?: AdapterOptions): Promise<RerankResponse>
+}
+
+/** The adapters of the models that are not chat, by the name of their slots in an engine: `imageAdapter` and `imageModel`. */
+export interface ModelAdapters {
+  readonly image: ImageAdapter
+  readonly embedding: EmbeddingAdapter
+  readonly moderation: ModerationAdapter
+  readonly speech: SpeechAdapter
+  readonly transcription: TranscriptionAdapter
+  readonly rerank: RerankAdapter
+}
+
+/** The name of a slot. */
+export type ModelSlot = keyof ModelAdapters
+
+/** The method that tells the adapter of a slot. */
+export const slotMethods: { readonly [Slot in ModelSlot]: keyof ModelAdapters[Slot] & string } = {
+  image: 'generate',
+  embedding: 'embed',
+  moderation: 'moderate',
+  speech: 'speak',
+  transcription: 'transcribe',
+  rerank: 'rerank',
+}
+
+/** Every slot. */
+export const modelSlots: readonly ModelSlot[] = keysOf(slotMethods)
 
 /**
  * The options of an adapter call. All are optional, so that an adapter can be called directly.

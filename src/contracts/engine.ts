@@ -1,5 +1,6 @@
 import type { StreamEvent, TypedEvent } from '../types/events.ts'
 import type { ToolTypes } from '../types/tool-types.ts'
+import type { ModelSlot } from './adapter.ts'
 
 /** Tells an engine from any other object, also across copies of the package. */
 export const engineBrand: unique symbol = Symbol.for('allm-ts.engine')
@@ -19,16 +20,21 @@ export declare const toolTypes: unique symbol
  * Its other fields are internal. `extendEngine` makes a changed copy. `Context` is what the context is known to have, and `Types` what is
  * known about the tools; of a plain `Engine` nothing is known, so nothing is checked. Every engine is a plain `Engine`.
  */
-export interface Engine<Context extends object = object, Types extends ToolTypes = ToolTypes> {
+export interface Engine<
+  Context extends object = object,
+  Types extends ToolTypes = ToolTypes,
+> extends ModelNames {
   readonly [engineBrand]: true
   readonly [contextType]?: Context
   readonly [toolTypes]?: Types
   /** The provider of the adapter, if there is one. */
   readonly provider: string | undefined
   readonly model: string | undefined
-  readonly imageModel: string | undefined
   readonly context: EngineContext
 }
+
+/** The models of an engine that are not for chat: `imageModel`, `embeddingModel` and so on. */
+export type ModelNames = { readonly [Slot in ModelSlot as `${Slot}Model`]: string | undefined }
 
 /**
  * The events of an engine's runs: `function show(event: EventOf<typeof engine>)`. Those about tool calls narrow by the name of the

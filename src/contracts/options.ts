@@ -9,7 +9,17 @@ import type { ProviderOptions } from '../types/provider-options.ts'
 import type { FormatOption, PromptCache, ReasoningOptions, ToolChoice } from '../types/request.ts'
 import type { ChatStep, StepResult } from '../types/results.ts'
 import type { NameOf, ToolTypes } from '../types/tool-types.ts'
-import type { ChatAdapter, ImageAdapter } from './adapter.ts'
+import type {
+  ChatAdapter,
+  EmbeddingAdapter,
+  ImageAdapter,
+  ModelAdapters,
+  ModelSlot,
+  ModerationAdapter,
+  RerankAdapter,
+  SpeechAdapter,
+  TranscriptionAdapter,
+} from './adapter.ts'
 import type { Engine, EngineContext } from './engine.ts'
 import type { NeedsOf, Tool, ToolExecutor, ToolResultEncoder, TypesOf } from './tool.ts'
 
@@ -268,8 +278,23 @@ interface EngineSettings {
   readonly model?: string | undefined
   /** For `generateImage`, `editImage` and `imageVariations`. */
   readonly imageAdapter?: ImageAdapter | undefined
-  /** The model of image calls. It does not fall back to `model`. */
+  /** The model of image calls. It does not fall back to `model`; nor do those below. */
   readonly imageModel?: string | undefined
+  /** For `embed`. */
+  readonly embeddingAdapter?: EmbeddingAdapter | undefined
+  readonly embeddingModel?: string | undefined
+  /** For `moderate`. */
+  readonly moderationAdapter?: ModerationAdapter | undefined
+  readonly moderationModel?: string | undefined
+  /** For `speak` and `streamSpeech`. */
+  readonly speechAdapter?: SpeechAdapter | undefined
+  readonly speechModel?: string | undefined
+  /** For `transcribe`. */
+  readonly transcriptionAdapter?: TranscriptionAdapter | undefined
+  readonly transcriptionModel?: string | undefined
+  /** For `rerank`. */
+  readonly rerankAdapter?: RerankAdapter | undefined
+  readonly rerankModel?: string | undefined
   /** When calls are retried: three attempts by default; `false` turns retries off. */
   readonly retry?: RetryOption | undefined
   /** A function, for many tenants, or a record. Neither is visible on the engine. */
@@ -333,19 +358,22 @@ interface TypedOptions<Tools extends readonly Tool[], Context, Types extends Too
   readonly toolChoice?: ChoiceOf<NoInfer<Types | TypesOf<Tools>>> | undefined
 }
 
+/** The adapters and the models of an engine that are not for chat. */
+export type ModelSlots = {
+  readonly [Slot in ModelSlot as `${Slot}Adapter`]?: ModelAdapters[Slot] | undefined
+} & { readonly [Slot in ModelSlot as `${Slot}Model`]?: string | undefined }
+
 /** The inside of an engine. Only the library reads it. */
 export interface EngineParts extends Engine {
   readonly adapter: ChatAdapter | undefined
   readonly tools: readonly Tool[]
-  readonly imageAdapter: ImageAdapter | undefined
-  readonly retry: RetryOption | undefined
   readonly keys: KeySource | undefined
   readonly clock: Clock
   readonly newId: NewId
-  readonly toolExecutor: ToolExecutor | undefined
-  readonly toolResultEncoder: ToolResultEncoder | undefined
-  /** The defaults of call options. */
-  readonly defaults: CallDefaults
+  /** The options that are kept as they are given: defaults of call options, the adapters and models that are not for chat, and a few more. */
+  readonly defaults: CallDefaults &
+    ModelSlots &
+    Pick<EngineSettings, 'retry' | 'toolExecutor' | 'toolResultEncoder'>
   /** The telemetry span that runs of the engine are part of: only in the copy that a handler or a worker gets while somebody listens. */
   readonly parentSpanId?: string | undefined
   /** How many agents the runs of the engine are inside of: only in the copy that an agent runs on. */

@@ -3,7 +3,7 @@ import { defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { PartialResult } from '../types/results.ts'
 import { redact, redactJson } from './redact.ts'
-import { toJsonValue } from './to-json-value.ts'
+import { thrownText, toJsonValue } from './to-json-value.ts'
 
 /** Marks our errors across duplicate copies of the package, where `instanceof` does not work. */
 const brand: unique symbol = Symbol.for('allm-ts.error')
@@ -99,8 +99,8 @@ export function isAllmError(value: unknown): value is AnyAllmError {
   }
 }
 
-/** Every reason of an `AdapterError`. */
-export const adapterErrorReasons = [
+/** Why any call to a provider may fail. */
+const callErrorReasons = [
   'authentication_failed',
   'rate_limited',
   'invalid_request',
@@ -111,12 +111,19 @@ export const adapterErrorReasons = [
   'network_error',
   'malformed_response',
   'unsupported_feature',
-  'no_scripted_response',
   'unknown',
 ] as const
 
+type CallErrorReason = (typeof callErrorReasons)[number]
+
 /** Why a provider call failed. Closed. */
-export type AdapterErrorReason = (typeof adapterErrorReasons)[number]
+export type AdapterErrorReason = CallErrorReason | 'no_scripted_response'
+
+/** Every reason of an `AdapterError`. */
+export const adapterErrorReasons: readonly AdapterErrorReason[] = [
+  ...callErrorReasons,
+  'no_scripted_response',
+]
 
 /** What each HTTP status of a refusal means, the same for every provider. A provider's own words may say more. */
 const reasonByStatus: Readonly<Record<number, AdapterErrorReason>> = {
@@ -141,22 +148,13 @@ export function reasonOfStatus(status: number): AdapterErrorReason {
   return reasonByStatus[status] ?? (status >= 500 ? 'provider_unavailable' : 'unknown')
 }
 
-/** Whether another attempt may succeed, by reason. */
-const isTransient: Readonly<Record<AdapterErrorReason | ImageAdapterErrorReason, boolean>> = {
-  authentication_failed: false,
-  rate_limited: true,
-  invalid_request: false,
-  content_filter: false,
-  context_length_exceeded: false,
-  provider_unavailable: true,
-  timeout: true,
-  network_error: true,
-  malformed_response: false,
-  unsupported_feature: false,
-  no_scripted_response: false,
-  unknown: false,
-  unsupported_operation: false,
-}
+/** The reasons of failures after which another attempt may succeed. All others are final. */
+export const transientReasons: readonly AdapterErrorReason[] = [
+  'rate_limited',
+  'provider_unavailable',
+  'timeout',
+  'network_error',
+]
 
 /** What is known about a failed provider call. */
 export interface AdapterErrorDetails extends ErrorDetails {
@@ -170,7 +168,9 @@ export interface AdapterErrorDetails extends ErrorDetails {
 }
 
 /** A failed call to a provider, for chat or for images. */
-abstract class CallError<Reason extends keyof typeof isTransient> extends AllmError {
+abstract class CallError<
+  Reason extends AdapterErrorReason | ImageAdapterErrorReason,
+> extends AllmError {
   readonly reason: Reason
   readonly provider: string | undefined
   readonly status: number | undefined
@@ -183,7 +183,7 @@ abstract class CallError<Reason extends keyof typeof isTransient> extends AllmEr
     this.provider = details.provider
     this.status = Number.isInteger(details.status) ? count(details.status) : undefined
     this.retryAfterMs = count(details.retryAfterMs)
-    this.retryable = details.retryable ?? isTransient[reason]
+    this.retryable = details.retryable ?? transientReasons.some((known) => known === reason)
   }
 }
 
@@ -198,16 +198,12 @@ export class AdapterError extends CallError<AdapterErrorReason> {
   readonly kind = 'adapter'
 }
 
-/**
- * Why an image call failed: the adapter reasons, and an operation that the provider does not support. Closed.
- */
-export type ImageAdapterErrorReason =
-  | Exclude<AdapterErrorReason, 'no_scripted_response'>
-  | 'unsupported_operation'
+/** Why an image call failed: the adapter reasons, and an operation that the provider does not support. Closed. */
+export type ImageAdapterErrorReason = CallErrorReason | 'unsupported_operation'
 
 /** Every reason of an `ImageAdapterError`. */
 export const imageAdapterErrorReasons: readonly ImageAdapterErrorReason[] = [
-  ...adapterErrorReasons.filter((reason) => reason !== 'no_scripted_response'),
+  ...callErrorReasons,
   'unsupported_operation',
 ]
 
@@ -264,6 +260,17 @@ export function cancelledCall(call: {
   const { provider, requestId, signal } = call
   const message = `the call to ${provider} was cancelled`
   return new StreamError('cancelled', message, { provider, requestId, cause: signal?.reason })
+}
+
+/** The error of a call that failed: one of ours as it is, and anything else as `unknown`. */
+export function failedCall(
+  error: unknown,
+  call: { readonly provider: string; readonly requestId?: string | undefined },
+): AnyAllmError {
+  if (isAllmError(error)) return error
+  const { provider, requestId } = call
+  const message = `${provider} failed: ${thrownText(error)}`
+  return new AdapterError('unknown', message, { provider, requestId, cause: error })
 }
 
 /** The error of a call that waited too long: for its first content, or in a silence after it. */

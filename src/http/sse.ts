@@ -10,6 +10,8 @@ export interface BodySplitter {
   end(onEvent: OnEvent): void
   /** Whether the body is one document instead of a stream of events. */
   readonly isDocument?: boolean
+  /** What the server is asked for, if not `text/event-stream`. */
+  readonly accept?: string
 }
 
 const lineFeed = 10

@@ -1,10 +1,16 @@
-import { engineBrand, type Engine, type EngineContext } from '../contracts/engine.ts'
+import { modelSlots } from '../contracts/adapter.ts'
+import {
+  engineBrand,
+  type Engine,
+  type EngineContext,
+  type ModelNames,
+} from '../contracts/engine.ts'
 import type {
-  CallDefaults,
   EngineOptions,
   EngineOptionsFor,
   EngineParts,
   Merged,
+  ModelSlots,
   OverridesFor,
 } from '../contracts/options.ts'
 import type { NeedsOf, Tool, TypesOf } from '../contracts/tool.ts'
@@ -29,45 +35,37 @@ export function createEngine<
 >(options?: EngineOptionsFor<Tools, Context>): Engine<Context, TypesOf<Tools>>
 export function createEngine(options: EngineOptions = {}): Engine {
   assertValid('invalid_options', validateEngineOptions(options))
-  const {
-    adapter,
-    model,
-    tools,
-    imageAdapter,
-    imageModel,
-    context,
-    retry,
-    keys,
-    clock,
-    newId,
-    toolExecutor,
-    toolResultEncoder,
-    ...defaults
-  } = options
+  const { adapter, model, tools, context, keys, clock, newId, ...defaults } = options
   const parts: EngineParts = {
     [engineBrand]: true,
     provider: adapter?.provider,
     adapter,
     model: model ?? adapter?.model,
     tools: Object.freeze([...(tools ?? [])]),
-    imageAdapter,
-    imageModel,
+    ...modelNames(defaults),
     context: { ...context },
-    retry,
     keys: keySource(keys),
     clock: clock ?? systemClock,
     newId: newId ?? randomId,
-    toolExecutor,
-    toolResultEncoder,
-    defaults: Object.freeze(defaults satisfies CallDefaults),
+    defaults: Object.freeze(defaults),
   }
   return Object.freeze(withoutInside(parts))
 }
 
+/** The model of each slot: the one that is given, or that its adapter was made with. */
+function modelNames(slots: ModelSlots): ModelNames {
+  const names: Partial<Record<keyof ModelNames, string | undefined>> = {}
+  for (const slot of modelSlots) {
+    names[`${slot}Model`] = slots[`${slot}Model`] ?? slots[`${slot}Adapter`]?.model
+  }
+  // Every slot has been named.
+  return names as ModelNames
+}
+
 /** What an engine shows when it is printed or serialised: its names. Adapters, tools, context and defaults may hold secrets. */
 function withoutInside(parts: EngineParts): EngineParts {
-  const { adapter, model, imageModel } = parts
-  const toJSON = { value: () => defined({ provider: adapter?.provider, model, imageModel }) }
+  const { provider, model, defaults } = parts
+  const toJSON = { value: () => defined({ provider, model, ...modelNames(defaults) }) }
   return Object.defineProperties(parts, {
     toJSON,
     [Symbol.for('nodejs.util.inspect.custom')]: toJSON,
@@ -91,11 +89,16 @@ export function extendEngine<
 ): Engine<Merged<Has, Context>, WithTools<Types, TypesOf<Tools>>>
 export function extendEngine(engine: Engine, overrides: EngineOptions): Engine {
   assertValid('invalid_options', validateEngineOptions(overrides))
-  const { defaults, tools, context, parentSpanId, depth, ...parts } = engineParts(engine)
+  const { defaults, parentSpanId, depth, ...parts } = engineParts(engine)
+  const { adapter, model, tools, context, keys, clock, newId } = parts
   // A model that came with the adapter goes with it.
-  const leaves = overrides.adapter !== undefined && parts.model === parts.adapter?.model
+  const leaves = overrides.adapter !== undefined && model === adapter?.model
   const extended = createEngine({
-    ...optionsOf(leaves ? { ...parts, model: undefined } : parts),
+    adapter,
+    model: leaves ? undefined : model,
+    keys,
+    clock,
+    newId,
     ...defaults,
     ...overrides,
     tools: overrides.tools === undefined ? tools : mergeByName(tools, overrides.tools),
@@ -123,14 +126,6 @@ export function innerEngine(engine: Engine, { depth, parentSpanId, context }: Pl
   const parts = engineParts(engine)
   const merged = { ...context, ...parts.context }
   return Object.freeze(withoutInside({ ...parts, depth, parentSpanId, context: merged }))
-}
-
-/** The parts that are also options: all except the brand and the provider, which is the adapter's. */
-function optionsOf(
-  parts: Omit<EngineParts, 'defaults' | 'tools' | 'context' | 'parentSpanId' | 'depth'>,
-): EngineOptions {
-  const { [engineBrand]: _brand, provider: _provider, ...options } = parts
-  return options
 }
 
 /** A record of keys becomes a function, so that a printed or serialised engine does not show keys. */

@@ -151,7 +151,7 @@ function settleCall(context: RunContext, request: ModelRequest, thread: Thread):
     signal: call.signal,
     requestTimeoutMs: several ? Infinity : requestTimeoutMs,
     streamTimeoutMs: several ? Infinity : streamTimeoutMs,
-    retry: call.retry ?? engine.retry,
+    retry: call.retry ?? engine.defaults.retry,
     onEvent: optionOf(context, 'onEvent'),
   }
 }

@@ -2,7 +2,7 @@ import type { RetryOption, RetryPolicy } from '../contracts/options.ts'
 import type { Clock } from '../core/clock.ts'
 import type { RetryPlan } from '../core/retry.ts'
 import { withoutPartial, type Span } from '../core/telemetry.ts'
-import { AdapterError, ImageAdapterError, isAllmError } from '../errors/errors.ts'
+import { AdapterError, ImageAdapterError, isAllmError, transientReasons } from '../errors/errors.ts'
 import type { JsonObject } from '../types/json.ts'
 
 /** Three attempts, with waits from half a second doubling to thirty, for transient failures. */
@@ -11,7 +11,7 @@ export const defaultRetryPolicy: RetryPolicy = {
   baseDelayMs: 500,
   maxDelayMs: 30_000,
   jitterMs: 250,
-  retryOn: ['rate_limited', 'provider_unavailable', 'timeout', 'network_error'],
+  retryOn: transientReasons,
   respectRetryAfter: true,
 }
 
@@ -23,7 +23,7 @@ interface RetryContext {
   readonly onRetry?: RetryPlan['onRetry']
 }
 
-/** The plan of a retry option, for `retry` of `core`. Which failures are retried is decided here, and by `retryable` of the error (see `isTransient` in `errors`). */
+/** The plan of a retry option, for `retry` of `core`. Which failures are retried is decided here, and by `retryable` of the error (see `transientReasons`). */
 export function retryPlan(option: RetryOption | undefined, context: RetryContext): RetryPlan {
   const policy = settlePolicy(option)
   return {

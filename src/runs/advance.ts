@@ -50,7 +50,7 @@ const maxRetryAfterMs = 24 * 3_600_000
 
 /** The retry policy of an engine, for calls whose longer waits hold nobody. */
 function retryOf(engine: Engine): RetryPolicy {
-  const { retry } = engineParts(engine)
+  const { retry } = engineParts(engine).defaults
   const policy = settlePolicy(retry)
   const hasLimit = typeof retry === 'object' && retry.maxDelayMs !== undefined
   const most = policy.maxRetryAfterMs ?? (hasLimit ? policy.maxDelayMs : maxRetryAfterMs)

@@ -1,5 +1,12 @@
-import type { CallOptions, EngineOptions, RetryPolicy, StepChanges } from '../contracts/options.ts'
-import { adapterErrorReasons, imageAdapterErrorReasons } from '../errors/errors.ts'
+import { modelSlots, slotMethods } from '../contracts/adapter.ts'
+import type {
+  CallOptions,
+  EngineOptions,
+  ModelSlots,
+  RetryPolicy,
+  StepChanges,
+} from '../contracts/options.ts'
+import { adapterErrorReasons } from '../errors/errors.ts'
 import type { Issue } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
 import { isStandardSchema } from '../types/standard-schema.ts'
@@ -151,10 +158,11 @@ export function validateEngineOptions(value: unknown): readonly Issue[] {
 }
 
 /** The option that a value belongs to when it is an adapter instead of options. */
-function slotOf(value: unknown): 'adapter' | 'imageAdapter' | undefined {
+function slotOf(value: unknown): string | undefined {
   if (!isObject(value) || typeof value['provider'] !== 'string') return undefined
   if (typeof value['stream'] === 'function') return 'adapter'
-  return typeof value['supportedOperations'] === 'function' ? 'imageAdapter' : undefined
+  const slot = modelSlots.find((name) => typeof value[slotMethods[name]] === 'function')
+  return slot && `${slot}Adapter`
 }
 
 /** A plain object or class instance that has these methods. */
@@ -189,14 +197,23 @@ const engineOptions = optionsOf({
     { path: '', problem: 'is not an option of an engine; use keys: { provider: key }' },
   ],
   adapter: chatAdapter,
-  imageAdapter: withMethods('an image adapter', 'generate', 'supportedOperations'),
-  imageModel: someText,
+  ...slotChecks(),
   keys,
   clock: withMethods('a clock', 'now', 'sleep'),
   newId: anyFunction,
   toolExecutor: anyFunction,
   toolResultEncoder: anyFunction,
 } satisfies Readonly<Record<keyof EngineOptions | 'apiKey', Check>>)
+
+/** The checks of the adapters and models that are not for chat. */
+function slotChecks(): Readonly<Record<keyof ModelSlots, Check>> {
+  const checks = modelSlots.flatMap((slot) => [
+    [`${slot}Adapter`, withMethods(`an adapter for ${slot}`, slotMethods[slot])],
+    [`${slot}Model`, someText],
+  ])
+  // Every slot has both.
+  return Object.fromEntries(checks) as Readonly<Record<keyof ModelSlots, Check>>
+}
 
 const listOfTools = listOf(validateTool)
 
@@ -207,7 +224,7 @@ const policy = optionsOf({
   baseDelayMs: delayMs,
   maxDelayMs: delayMs,
   jitterMs: delayMs,
-  retryOn: listOf(oneOf([...new Set([...adapterErrorReasons, ...imageAdapterErrorReasons])])),
+  retryOn: listOf(oneOf([...adapterErrorReasons, 'unsupported_operation'])),
   respectRetryAfter: flag,
   maxRetryAfterMs: delayMs,
   longestWaitMs: delayMs,

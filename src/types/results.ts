@@ -1,6 +1,7 @@
 import type { ErrorData } from './error-data.ts'
 import type { JsonObject, JsonValue } from './json.ts'
 import type { Message, Thread, ToolCall } from './message.ts'
+import type { PartialEmbeddings } from './models.ts'
 import type { ModelResponse, Usage } from './response.ts'
 
 /** Why a batch of tools stopped the loop. */
@@ -116,10 +117,11 @@ export interface ChatResult<
 }
 
 /**
- * The part of a result that was received before a failure: a response of `generate`, the result of a step, or that of a chat.
+ * The part of a result that was received before a failure: a response of `generate`, the result of a step or of a chat, or the vectors of an `embed`.
  * `outputText` and `usage` can be read of each; those of a step are in its `response`.
  */
 export type PartialResult =
   | ModelResponse
   | (StepResult & { readonly outputText?: undefined; readonly usage?: undefined })
   | ChatResult
+  | PartialEmbeddings

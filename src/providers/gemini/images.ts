@@ -1,5 +1,4 @@
 import type { ImageAdapter } from '../../contracts/adapter.ts'
-import { randomId } from '../../core/ids.ts'
 import {
   AdapterError,
   ImageAdapterError,
@@ -7,8 +6,7 @@ import {
 } from '../../errors/errors.ts'
 import { guardCall } from '../../http/call.ts'
 import { transportFailure } from '../../http/failure.ts'
-import { postForJson, type JsonAnswer } from '../../http/post.ts'
-import { secretsOf } from '../../http/secrets.ts'
+import type { JsonAnswer } from '../../http/post.ts'
 import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
 import { assertValid, within } from '../../schema/checks.ts'
 import { defined } from '../../types/guards.ts'
@@ -30,7 +28,13 @@ import {
 } from '../../vision/load-images.ts'
 import { madeImage } from '../../vision/made-image.ts'
 import { imageFailure } from '../../vision/resolve-images.ts'
-import { unsentCall, urlOf, type Connection, type UnsentCall } from '../shared/call.ts'
+import type { UnsentCall } from '../shared/call.ts'
+import {
+  modelCaller,
+  responseFields,
+  type AnswerContext,
+  type CallOrigin,
+} from '../shared/model-caller.ts'
 import { finishReasonOf, parseUsage, type WireAnswer, type WirePart } from './decode.ts'
 import { blockedPrompt, parseFailure, reportedError } from './failure.ts'
 import { imageLimits, keyHeader, methodPath, settle, type GeminiOptions } from './gemini.ts'
@@ -46,14 +50,25 @@ export function geminiImages(options: GeminiImagesOptions = {}): ImageAdapter {
   const { fetchImages, ...connecting } = options
   assertValid('invalid_options', within('fetchImages', fetchImagesIssues(fetchImages)))
   const connection = settle(connecting)
-  const { provider, key, server } = connection
+  const { provider, model, key, server } = connection
   return {
     provider,
+    model,
     needsModel: true,
     key,
     server,
     supportedOperations: () => ['generate', 'edit'],
-    generate: imageCaller(connection, fetchImages),
+    generate: modelCaller({
+      connection,
+      keyHeader,
+      parseFailure,
+      refuse: assertSupported,
+      path: (request) => [methodPath(provider, request.model, false)],
+      body: async (request, call) =>
+        imageBody(request, await inputImages(request, call, fetchImages), provider),
+      read: parseImages,
+      failure: imageFailure,
+    }),
   }
 }
 
@@ -66,33 +81,8 @@ export interface GeminiImagesOptions extends GeminiOptions {
   readonly fetchImages?: FetchImages | undefined
 }
 
-/** Makes the calls of an adapter. An unsupported request is refused before a key is looked up. */
-function imageCaller(
-  connection: Connection,
-  fetchImages: FetchImages | undefined,
-): ImageAdapter['generate'] {
-  return async (request, options = {}) => {
-    const { provider } = connection
-    const requestId = options.requestId ?? (options.newId ?? randomId)('request')
-    assertSupported(request, { provider, requestId })
-    const url = urlOf(connection, methodPath(provider, request.model, false))
-    const wire = { connection, keyHeader, parseFailure }
-    const call = await unsentCall(wire, url, { ...options, requestId, stream: false })
-    try {
-      const images = await inputImages(request, call, fetchImages)
-      const body = imageBody(request, images, provider)
-      return parseImages(await postForJson({ ...call, body }), request, call)
-    } catch (error) {
-      throw secretsOf(call).cleanError(imageFailure(error, call))
-    }
-  }
-}
-
 /** Throws if Gemini does not support something in a request. */
-function assertSupported(
-  request: ImageRequest,
-  call: { readonly provider: string; readonly requestId: string },
-): void {
+function assertSupported(request: ImageRequest, call: CallOrigin): void {
   const refusal = refusalOf(request)
   if (refusal === undefined) return
   const { reason, message, metadata } = refusal
@@ -251,11 +241,8 @@ function nearestRatio(wanted: number): JsonObject | undefined {
 }
 
 /** Reads a response: the images of all candidates in their order, without the drafts that belong to a thought. */
-function parseImages(
-  { value }: JsonAnswer,
-  request: ImageRequest,
-  call: UnsentCall,
-): ImageResponse {
+function parseImages({ value }: JsonAnswer, context: AnswerContext<ImageRequest>): ImageResponse {
+  const { request, call } = context
   // Parsed from JSON; every member is checked where it is read.
   const answer = (value ?? {}) as WireAnswer
   const parts = list(answer.candidates).flatMap(({ content }) => list(content?.parts))
@@ -263,20 +250,14 @@ function parseImages(
   const images = shown.flatMap(imageOf)
   const outputText = shown.map(({ text }) => (typeof text === 'string' ? text : '')).join('')
   if (images.length === 0) throw noImage(answer, outputText, call)
-  const { provider, requestId } = call
-  return defined<ImageResponse>({
-    requestId,
-    id: answer.responseId,
-    model: answer.modelVersion ?? request.model,
-    provider,
+  const { responseId: id, modelVersion: model } = answer
+  const metadata = outputText === '' ? {} : { outputText }
+  return {
+    ...responseFields(context, { id, model, metadata }),
     images,
     usage: usageOf(answer, images.length),
     warnings: warningsOf(request),
-    metadata: {
-      ...(outputText === '' ? {} : { outputText }),
-      ...request.metadata,
-    },
-  })
+  }
 }
 
 /** The settings that were left out, because Gemini has no parameter for them. */

@@ -1,5 +1,4 @@
-import type { AdapterOptions, ImageAdapter } from '../../contracts/adapter.ts'
-import { randomId } from '../../core/ids.ts'
+import type { ImageAdapter } from '../../contracts/adapter.ts'
 import {
   AdapterError,
   ImageAdapterError,
@@ -7,8 +6,7 @@ import {
 } from '../../errors/errors.ts'
 import { guardCall } from '../../http/call.ts'
 import { transportFailure } from '../../http/failure.ts'
-import { postForJson, type JsonAnswer } from '../../http/post.ts'
-import { secretsOf } from '../../http/secrets.ts'
+import type { JsonAnswer } from '../../http/post.ts'
 import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
 import { assertValid, within } from '../../schema/checks.ts'
 import { defined } from '../../types/guards.ts'
@@ -22,7 +20,7 @@ import type {
   ImageUsage,
   RemoteImage,
 } from '../../types/media.ts'
-import type { Warn, Warning } from '../../types/warning.ts'
+import type { Warn } from '../../types/warning.ts'
 import {
   fetchImagesIssues,
   type Download,
@@ -39,11 +37,17 @@ import {
 import { madeImage, type MadeImageFacts } from '../../vision/made-image.ts'
 import { pngHeader, type PngHeader } from '../../vision/png-header.ts'
 import { imageFailure } from '../../vision/resolve-images.ts'
-import { unsentCall, urlOf, warningList, type UnsentCall } from '../shared/call.ts'
+import type { UnsentCall } from '../shared/call.ts'
+import {
+  modelCaller,
+  responseFields,
+  type AnswerContext,
+  type CallOrigin,
+} from '../shared/model-caller.ts'
 import { asCount, asList, asObject, asText } from '../shared/read-json.ts'
 import { failureParser, judgeFailure, readFailure } from '../shared/reported-failure.ts'
 import { requestBody } from '../shared/request-body.ts'
-import { settleOptions, type OpenAiOptions, type OpenAiSettings } from './openai.ts'
+import { settleOptions, type OpenAiOptions } from './openai.ts'
 
 /**
  * An adapter for OpenAI's images API, and for compatible servers: `generate`, and `edit` with several images and a mask.
@@ -56,15 +60,25 @@ import { settleOptions, type OpenAiOptions, type OpenAiSettings } from './openai
 export function openaiImages(options: OpenAiImagesOptions = {}): ImageAdapter {
   const { fetchImages, ...connecting } = options
   assertValid('invalid_options', within('fetchImages', fetchImagesIssues(fetchImages)))
-  const settings = settleOptions(connecting)
-  const { provider, key, server } = settings.connection
+  const { connection, headers } = settleOptions(connecting)
+  const { provider, model, key, server } = connection
   return {
     provider,
+    model,
     needsModel: true,
     key,
     server,
     supportedOperations: () => ['generate', 'edit'],
-    generate: imageCaller(settings, fetchImages),
+    generate: modelCaller({
+      connection,
+      headers,
+      parseFailure: failureParser(provider),
+      refuse: assertPossible,
+      path: ({ operation }) => [operation === 'edit' ? '/images/edits' : '/images/generations'],
+      body: (request, call, warn) => imageBody(request, { ...call, fetchImages }, warn),
+      read: parseImages,
+      failure: imageFailure,
+    }),
   }
 }
 
@@ -77,53 +91,9 @@ export interface OpenAiImagesOptions extends OpenAiOptions {
   readonly fetchImages?: FetchImages | undefined
 }
 
-/** Makes the calls of an adapter. A request that the model cannot answer is refused before the key is looked up. */
-function imageCaller(
-  settings: OpenAiSettings,
-  fetchImages: FetchImages | undefined,
-): ImageAdapter['generate'] {
-  return async (request, options = {}) => {
-    const { provider } = settings.connection
-    const requestId = options.requestId ?? (options.newId ?? randomId)('request')
-    const family = imageFamily(request.model)
-    assertPossible(request, family, { provider, requestId })
-    const call = await imageCall(settings, request.operation, { ...options, requestId })
-    try {
-      const { warnings, warn } = warningList()
-      const body = await imageBody(request, family, { ...call, fetchImages }, warn)
-      return parseImages(await postForJson({ ...call, body }), { request, call, warnings })
-    } catch (error) {
-      throw secretsOf(call).cleanError(imageFailure(error, call))
-    }
-  }
-}
-
-/** Where and how an operation is sent. A missing key that is required is an `EngineError`. */
-async function imageCall(
-  settings: OpenAiSettings,
-  operation: ImageOperation,
-  options: AdapterOptions & { readonly requestId: string },
-): Promise<UnsentCall> {
-  const { connection } = settings
-  const { provider } = connection
-  const edit = operation === 'edit'
-  const url = urlOf(connection, edit ? '/images/edits' : '/images/generations')
-  const call = await unsentCall({ ...settings, parseFailure: failureParser(provider) }, url, {
-    ...options,
-    stream: false,
-  })
-  // The platform sets the content type of a form, with its boundary.
-  const { 'content-type': _type, ...formHeaders } = call.headers ?? {}
-  return edit ? { ...call, headers: formHeaders } : call
-}
-
 /** Throws if the model cannot answer the request. */
-function assertPossible(
-  request: ImageRequest,
-  family: ImageFamily,
-  call: { readonly provider: string; readonly requestId: string },
-): void {
-  const refusal = refusalOf(request, family)
+function assertPossible(request: ImageRequest, call: CallOrigin): void {
+  const refusal = refusalOf(request, imageFamily(request.model))
   if (refusal === undefined) return
   const { reason, message, metadata } = refusal
   throw new ImageAdapterError(reason, message, { ...call, metadata })
@@ -232,11 +202,11 @@ function imageFamily(model: string | undefined): ImageFamily {
 /** The body of a request: JSON for `generate`, a form with the images for `edit`. */
 async function imageBody(
   request: ImageRequest,
-  family: ImageFamily,
   call: UnsentCall & Pick<Download, 'fetchImages'>,
   warn: Warn,
 ): Promise<string | FormData> {
   const { provider, requestId } = call
+  const family = imageFamily(request.model)
   const fields = renderFields(request, family, provider, warn)
   if (request.operation !== 'edit') return JSON.stringify(fields)
   const inputs = await load(request, family, call)
@@ -351,37 +321,18 @@ function dimensions({ width, height }: PngHeader): string {
   return `${width}x${height}`
 }
 
-/** What is known of the call whose answer is read. */
-interface AnswerContext {
-  readonly request: ImageRequest
-  readonly call: UnsentCall
-  readonly warnings: readonly Warning[]
-}
-
 /** Reads an answer of the images API. Items without data and URL, which a filter leaves behind, are ignored. */
 function parseImages(
   { value, status, headers }: JsonAnswer,
-  { request, call, warnings }: AnswerContext,
+  context: AnswerContext<ImageRequest>,
 ): ImageResponse {
-  const { provider, requestId } = call
+  const { request, call } = context
   const body = asObject(value) ?? {}
   const items = asList(body['data'])
   const images = items.flatMap((item) => parseImage(item, body, request.responseFormat) ?? [])
   if (images.length === 0) throw noImage(body, call, status)
-  const providerRequestId = headers.get('x-request-id')
-  const { clean } = secretsOf(call)
-  return defined<ImageResponse>({
-    requestId,
-    model: request.model,
-    provider,
-    images,
-    usage: parseUsage(body, images.length),
-    warnings,
-    metadata: {
-      ...(providerRequestId === null ? {} : { providerRequestId: clean(providerRequestId) }),
-      ...request.metadata,
-    },
-  })
+  const usage = parseUsage(body, images.length)
+  return { ...responseFields(context, { headers }), images, usage }
 }
 
 /** The image in the requested form, or in the form that the answer has: some models know only one. */

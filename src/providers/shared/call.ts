@@ -5,9 +5,7 @@ import { AdapterError, EngineError, isAllmError } from '../../errors/errors.ts'
 import { thrownText } from '../../errors/to-json-value.ts'
 import { attributed } from '../../http/answer.ts'
 import type { Fetch, HttpCall } from '../../http/call.ts'
-import { ndjsonSplitter } from '../../http/ndjson.ts'
 import { streamHttp, type MakeDecoder } from '../../http/stream-http.ts'
-import { wholeBody } from '../../http/whole-body.ts'
 import type { AnswerForms } from '../../make/answer-text.ts'
 import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
 import { collectEventsSync } from '../../run/read-stream.ts'
@@ -244,8 +242,7 @@ export interface ProviderWire {
   /** Reads what only this API says in a refusal. */
   readonly parseFailure?: HttpCall['parseFailure']
   /**
-   * How the body is split: server-sent events by default. The `accept` header follows from it (`application/x-ndjson` for
-   * `ndjsonSplitter`, `application/json` for `wholeBody`), unless `headers` has one.
+   * How the body is split: server-sent events by default. Its `accept` is sent as that header, unless `headers` has one.
    */
   readonly splitter?: HttpCall['splitter']
   /**
@@ -412,20 +409,13 @@ export async function unsentCall(
     secrets: key === undefined ? [] : [key],
     headers: {
       'content-type': 'application/json',
-      accept: acceptOf(stream, splitter),
+      accept: stream ? (splitter?.(0).accept ?? 'text/event-stream') : 'application/json',
       ...Object.fromEntries(layers.flatMap((layer) => Object.entries(layer))),
       ...(listHeader === undefined ? {} : joined(listHeader, layers)),
     },
     parseFailure,
     fetch: connection.fetch,
   }
-}
-
-/** What is accepted as an answer. `headers: { accept }` of the wire overrides it. */
-function acceptOf(stream: boolean, splitter: HttpCall['splitter']): string {
-  if (!stream || splitter === wholeBody) return 'application/json'
-  // Servers name JSON lines in several ways.
-  return splitter === ndjsonSplitter ? 'application/x-ndjson, */*;q=0.5' : 'text/event-stream'
 }
 
 function bearer(key: string): CallHeaders {

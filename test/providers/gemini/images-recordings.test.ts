@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { geminiImages } from '../../../src/gemini.ts'
 import type { ImageRequest } from '../../../src/types/media.ts'
-import { inline, request, sentJson, shared, stubFetch } from '../../images/support.ts'
+import { inline, request, sentJson, shared, stubFetch } from '../../models/support.ts'
 import { makePng } from '../../vision/make-png.ts'
 
 const recording = shared('fixtures/open/gemini/gemini-image-output-01')

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { geminiImages } from '../../../src/gemini.ts'
 import type { ImageRequest } from '../../../src/types/media.ts'
-import { inline, json, request, sentJson, stubFetch } from '../../images/support.ts'
+import { inline, json, request, sentJson, stubFetch } from '../../models/support.ts'
 import { makePng } from '../../vision/make-png.ts'
 
 const png = makePng({ width: 3, height: 2 })

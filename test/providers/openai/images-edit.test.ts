@@ -12,7 +12,7 @@ import {
   textFields,
   type FormPart,
   type SentCall,
-} from '../../images/support.ts'
+} from '../../models/support.ts'
 import { makePng } from '../../vision/make-png.ts'
 
 const cat = makePng({ width: 3, height: 2 })

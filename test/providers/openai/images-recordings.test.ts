@@ -12,7 +12,7 @@ import {
   stubFetch,
   textFields,
   type SentCall,
-} from '../../images/support.ts'
+} from '../../models/support.ts'
 import { makePng } from '../../vision/make-png.ts'
 
 interface Meta {

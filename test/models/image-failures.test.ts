@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { onTelemetry } from '../../src/core/on-telemetry.ts'
 import type { TelemetryEvent } from '../../src/core/telemetry.ts'
 import { AdapterError, ImageAdapterError } from '../../src/errors/errors.ts'
-import { editImage, generateImage } from '../../src/images/images.ts'
+import { editImage, generateImage } from '../../src/models/images.ts'
 import { createEngine } from '../../src/run/engine.ts'
 import { fakeImages } from '../../src/testing/fake-images.ts'
 import { virtualClock } from '../../src/testing/virtual-clock.ts'
@@ -108,7 +108,7 @@ describe('an adapter that does not answer', () => {
     await expect(generateImage(engine, 'a')).rejects.toMatchObject({
       name: 'ImageAdapterError',
       reason: 'timeout',
-      message: 'test took longer than 60000 ms',
+      message: 'test took longer than 60000 ms (requestTimeoutMs)',
     })
     expect(clock.now()).toBe(120_500)
     await expect(generateImage(engine, 'a', { requestTimeoutMs: 5, retry: false })).rejects.toThrow(

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { geminiImages } from '../../src/gemini.ts'
-import { editImage, generateImage, imageVariations } from '../../src/images/images.ts'
+import { editImage, generateImage, imageVariations } from '../../src/models/images.ts'
 import { openaiImages } from '../../src/openai.ts'
 import { createEngine } from '../../src/run/engine.ts'
 import { fakeImages } from '../../src/testing/fake-images.ts'

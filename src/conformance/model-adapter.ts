@@ -1,0 +1,333 @@
+import type { AdapterOptions, ModelAdapter } from '../contracts/adapter.ts'
+import { isAllmError, type AdapterErrorReason } from '../errors/errors.ts'
+import { json } from '../schema/checks.ts'
+import { sameJson } from '../schema/json-schema.ts'
+import type { ErrorData, ErrorKind } from '../types/error-data.ts'
+import { defined } from '../types/guards.ts'
+import type { JsonObject } from '../types/json.ts'
+import { demandCancelled, echoedKey, plainKey } from './adapter-demands.ts'
+import type { ConformanceCase, Declares } from './cases.ts'
+import {
+  ConformanceFailure,
+  defaultPatienceMs,
+  demand,
+  within,
+  type ContractName,
+} from './demands.ts'
+import { runId } from './harness.ts'
+import { demandNoKey } from './invariants.ts'
+
+/** Starts an adapter whose calls are answered by a script of the matching fake. */
+export interface ModelHarness<
+  Adapter,
+  Entry,
+  Capability extends string,
+> extends Declares<Capability> {
+  /** The model that requests name (`conformance-model`). */
+  readonly model?: string | undefined
+  /** How long a case waits in real time before it reports that a call hangs (30 000). */
+  readonly patienceMs?: number | undefined
+  /** Makes a new adapter whose calls play the entries, one after the other. */
+  start(
+    script: readonly Entry[],
+  ): StartedModelAdapter<Adapter> | Promise<StartedModelAdapter<Adapter>>
+}
+
+/** An adapter, and a view of its requests. */
+export interface StartedModelAdapter<Adapter> {
+  readonly adapter: Adapter
+  /** The requests so far, as JSON: URLs and bodies, without the headers that contain the key. */
+  requests?(): readonly unknown[]
+  /** Closes everything that is still open. Called once, after the case. */
+  close?(): unknown
+}
+
+/** The capabilities that the harness of every such model may declare. */
+export type SharedModelCapability = 'requests' | 'error_origin' | 'retry_after' | 'detailed_errors'
+
+/** How the cases of one kind of model make their calls. */
+export interface ModelPlay<Adapter, Request, Response> {
+  /** What a call is called in the names of cases: `an image call`. */
+  readonly call: string
+  /** What a response must be. */
+  readonly contract: ContractName
+  /** What a failure must be. */
+  readonly failureContract: ContractName
+  /** The kind of the errors. */
+  readonly failureKind: ErrorKind
+  readonly errorName: string
+  request(model: string, fields: Partial<Request> | undefined): Request
+  send(adapter: Adapter, request: Request, options: AdapterOptions): Promise<Response>
+}
+
+/** What a case works with. */
+export interface ModelFixture<Adapter, Request, Response> {
+  readonly adapter: Adapter
+  requests(): readonly unknown[]
+  /** A request with the fields that it needs. */
+  request(fields?: Partial<Request>): Request
+  /** Makes a call and returns how it ended. */
+  call(request: Request, options?: AdapterOptions): Promise<ModelOutcome<Response>>
+  /** Makes a call that must not fail. */
+  succeed(fields?: Partial<Request>, options?: AdapterOptions): Promise<Response>
+}
+
+/** How a call ended. */
+export interface ModelOutcome<Response> {
+  readonly response?: Response
+  readonly failure?: { readonly thrown: unknown }
+}
+
+/** Starts an adapter for a script, runs `act`, and closes the adapter in any case. */
+export async function playModel<Adapter, Entry, Request, Response>(
+  harness: ModelHarness<Adapter, Entry, string>,
+  play: ModelPlay<Adapter, Request, Response>,
+  script: readonly Entry[],
+  act: (fixture: ModelFixture<Adapter, Request, Response>) => Promise<void>,
+): Promise<void> {
+  const started = await harness.start(script)
+  try {
+    await act(fixtureOf(harness, play, started))
+  } finally {
+    await started.close?.()
+  }
+}
+
+function fixtureOf<Adapter, Entry, Request, Response>(
+  harness: ModelHarness<Adapter, Entry, string>,
+  play: ModelPlay<Adapter, Request, Response>,
+  started: StartedModelAdapter<Adapter>,
+): ModelFixture<Adapter, Request, Response> {
+  type Fixture = ModelFixture<Adapter, Request, Response>
+  const { adapter } = started
+  const { contract } = play
+  const { model = 'conformance-model', patienceMs = defaultPatienceMs } = harness
+  const wait = { ms: patienceMs, expected: 'the call to be settled', contract } as const
+  const request: Fixture['request'] = (fields) => play.request(model, fields)
+  const call: Fixture['call'] = async (asked, options) => {
+    try {
+      const given = play.send(adapter, asked, { requestId: runId, ...options })
+      return { response: await within(given, wait) }
+    } catch (thrown) {
+      if (thrown instanceof ConformanceFailure) throw thrown
+      return { failure: { thrown } }
+    }
+  }
+  return {
+    adapter,
+    request,
+    call,
+    async succeed(fields, options) {
+      const { response, failure } = await call(request(fields), options)
+      if (response !== undefined) return response
+      throw new ConformanceFailure({
+        expected: 'a response',
+        received: failure?.thrown,
+        contract,
+      })
+    },
+    requests() {
+      const shown = started.requests?.()
+      if (shown !== undefined) return shown
+      const expected = 'the harness, which declares requests, to return requests() from start'
+      throw new ConformanceFailure({ expected, received: undefined, contract: 'harness' })
+    },
+  }
+}
+
+/** The fields of responses and requests that the shared cases look at. */
+interface AnyResponse {
+  readonly requestId: string
+  readonly provider: string
+  readonly metadata: JsonObject
+}
+
+/** The entries of the shared cases: one that is answered, and one that fails. */
+export interface ModelCaseScript<Entry> {
+  readonly ok: Entry
+  error(data: ErrorData): Entry
+}
+
+/**
+ * The cases that every model has: what its responses say, and how its calls fail.
+ */
+export function sharedModelCases<
+  Adapter extends ModelAdapter,
+  Entry,
+  Request extends { readonly metadata: JsonObject },
+  Response extends AnyResponse,
+>(
+  play: ModelPlay<Adapter, Request, Response>,
+  script: ModelCaseScript<Entry>,
+): {
+  readonly responses: readonly ConformanceCase<
+    ModelHarness<Adapter, Entry, string>,
+    SharedModelCapability
+  >[]
+  readonly failures: readonly ConformanceCase<
+    ModelHarness<Adapter, Entry, string>,
+    SharedModelCapability
+  >[]
+} {
+  type Case = ConformanceCase<ModelHarness<Adapter, Entry, string>, SharedModelCapability>
+  type Act = (fixture: ModelFixture<Adapter, Request, Response>) => Promise<void>
+  const { call, contract, failureKind } = play
+  const answered =
+    (act: Act): Case['run'] =>
+    (harness) =>
+      playModel(harness, play, [script.ok], act)
+  const failing =
+    (data: ErrorData, act: Act): Case['run'] =>
+    (harness) =>
+      playModel(harness, play, [script.error(data)], act)
+  const failure = (reason: AdapterErrorReason, facts: Partial<ErrorData>): ErrorData => ({
+    kind: failureKind,
+    reason,
+    message: 'scripted error',
+    ...facts,
+  })
+  // A request of any kind has metadata, and may be given some.
+  const withMetadata = (metadata: JsonObject): Partial<Request> =>
+    ({ metadata }) as Partial<Request>
+  const responses: readonly Case[] = [
+    {
+      name: 'a response has the id of its run and the name of its provider',
+      run: answered(async (fixture) => {
+        const { requestId, provider } = await fixture.succeed()
+        demand(requestId === runId && provider === fixture.adapter.provider, {
+          expected: `requestId ${runId} and provider ${fixture.adapter.provider}`,
+          received: { requestId, provider },
+          contract,
+        })
+      }),
+    },
+    {
+      name: 'the metadata of a request is on its response',
+      run: answered(async (fixture) => {
+        const asked: JsonObject = { trace: 'trace-1', user: { name: 'Ada' } }
+        const { metadata } = await fixture.succeed(withMetadata(asked))
+        const kept = Object.keys(asked).every((key) => sameJson(metadata[key], asked[key]))
+        demand(kept, {
+          expected: `metadata with ${JSON.stringify(asked)}`,
+          received: metadata,
+          contract,
+        })
+      }),
+    },
+    {
+      name: 'a response is plain JSON',
+      run: answered(async (fixture) => {
+        const issues = json(await fixture.succeed())
+        demand(issues.length === 0, {
+          expected: 'a response of plain JSON',
+          received: issues.map(({ path, problem }) => `${path} ${problem}`.trim()).join('; '),
+          contract: 'plainData',
+        })
+      }),
+    },
+    {
+      name: `${call} does not change the request`,
+      run: answered(async (fixture) => {
+        const request = fixture.request(withMetadata({ trace: 'trace-1' }))
+        const before = structuredClone(request)
+        await fixture.call(request)
+        demand(sameJson(request, before), {
+          expected: 'the request as it was before the call',
+          received: request,
+          contract: 'isolated',
+        })
+      }),
+    },
+    {
+      name: 'the key is in no response',
+      run: answered(async (fixture) => {
+        const { response, failure: ended } = await fixture.call(fixture.request(), {
+          apiKey: plainKey,
+        })
+        demandNoKey(plainKey, [response, ended?.thrown])
+      }),
+    },
+  ]
+  const failures: readonly Case[] = [
+    ...refusals.map(([reason, status, capability]) =>
+      defined<Case>({
+        name: `${call} that fails with ${reason} rejects with it`,
+        capability,
+        run: failing(failure(reason, { status }), async (fixture) => {
+          const outcome = await fixture.call(fixture.request())
+          const error = errorOf(outcome)
+          demand(error?.kind === failureKind && error.reason === reason, {
+            expected: `a rejection with ${play.errorName} ${reason}`,
+            received: error ?? outcome.failure?.thrown ?? outcome.response,
+            contract: play.failureContract,
+          })
+        }),
+      }),
+    ),
+    {
+      name: `a failed ${call.replace(/^an? /, '')} says how long to wait`,
+      capability: 'retry_after',
+      run: failing(
+        failure('rate_limited', { status: 429, retryAfterMs: 2000 }),
+        async (fixture) => {
+          const error = errorOf(await fixture.call(fixture.request()))
+          demand(error?.retryAfterMs === 2000, {
+            expected: 'a rejection with retryAfterMs 2000',
+            received: error,
+            contract: 'errorFacts',
+          })
+        },
+      ),
+    },
+    {
+      name: `a failed ${call.replace(/^an? /, '')} names its provider and its run`,
+      capability: 'error_origin',
+      run: failing(failure('rate_limited', { status: 429, requestId: runId }), async (fixture) => {
+        const error = errorOf(await fixture.call(fixture.request()))
+        demand(error?.provider === fixture.adapter.provider && error.requestId === runId, {
+          expected: `an error with provider ${fixture.adapter.provider} and requestId ${runId}`,
+          received: error,
+          contract: 'errorFacts',
+        })
+      }),
+    },
+    {
+      name: `a signal that is aborted already rejects ${call} with cancelled`,
+      run: answered(async (fixture) => {
+        const { failure: ended } = await fixture.call(fixture.request(), {
+          signal: AbortSignal.abort(),
+        })
+        demandCancelled(ended ?? 'a response')
+      }),
+    },
+    {
+      name: `a key that the provider echoes is taken out of the error of ${call}`,
+      run: failing(
+        {
+          ...failure('authentication_failed', { status: 401 }),
+          message: `Incorrect API key provided: ${echoedKey}.`,
+        },
+        async (fixture) => {
+          const { response, failure: ended } = await fixture.call(fixture.request(), {
+            apiKey: echoedKey,
+          })
+          demandNoKey(echoedKey, [response, ended?.thrown])
+        },
+      ),
+    },
+  ]
+  return { responses, failures }
+}
+
+const refusals: readonly (readonly [AdapterErrorReason, number, SharedModelCapability?])[] = [
+  ['authentication_failed', 401],
+  ['rate_limited', 429],
+  ['invalid_request', 400],
+  ['provider_unavailable', 503],
+  ['content_filter', 400, 'detailed_errors'],
+]
+
+/** The error that a call rejected with, as data, if it is one of ours. */
+export function errorOf<Response>({ failure }: ModelOutcome<Response>): ErrorData | undefined {
+  return isAllmError(failure?.thrown) ? failure.thrown.toJSON() : undefined
+}

@@ -1,0 +1,286 @@
+import type { AdapterOptions } from '../contracts/adapter.ts'
+import { errorFromJSON } from '../errors/error-json.ts'
+import {
+  AdapterError,
+  adapterErrorReasons,
+  isAllmError,
+  ValidationError,
+  type AdapterErrorDetails,
+  type AllmError,
+} from '../errors/errors.ts'
+import {
+  assertValid,
+  fine,
+  isPlainObject,
+  join,
+  jsonObject,
+  listOf,
+  must,
+  optionsOf,
+  positiveInteger,
+  refuse,
+  shape,
+  someText,
+  text,
+  within,
+  type Check,
+  type Checks,
+} from '../schema/checks.ts'
+import type { ErrorData, ErrorKind, Issue } from '../types/error-data.ts'
+import type { JsonObject } from '../types/json.ts'
+import type { Warning } from '../types/warning.ts'
+import { callLog, plainCopy, withoutKey, type RecordedCall } from './fake.ts'
+import { stoppedBy } from './interpret.ts'
+import { createScriptCursor, isScriptCursor, type ScriptCursor } from './script.ts'
+
+/** One entry of the script of a model that is not chat: what one call is answered with. */
+export type ModelScriptEntry<Value, Facts, Failure = AdapterError> =
+  | readonly ['ok', Value]
+  | readonly ['ok', Value, Facts]
+  /** The error that the call rejects with, or its JSON. */
+  | readonly ['error', Failure | ErrorData]
+  /** The first n−1 calls fail with `rate_limited`; the n-th takes the next entry. */
+  | readonly ['retry_until_call', number]
+
+/** The facts of a scripted answer that every model has. Without them, they are those of the request. */
+export interface ScriptedFacts {
+  readonly requestId?: string
+  readonly id?: string
+  readonly model?: string
+  readonly warnings?: readonly Warning[]
+  readonly metadata?: JsonObject
+}
+
+/** The checks of `ScriptedFacts`, for a table of all facts. */
+export const scriptedFactChecks: Readonly<Record<keyof ScriptedFacts, Check>> = {
+  requestId: someText,
+  id: text,
+  model: text,
+  warnings: listOf(shape({ setting: text, problem: text })),
+  metadata: jsonObject,
+}
+
+/** The options of a fake for such a model. All of them are checked when the fake is made. */
+export interface ScriptedModelOptions<Entry, Request> {
+  /** One entry per call, in order. */
+  readonly script?: readonly Entry[] | undefined
+  /** A cursor to share with other fakes, or to read. Without one the fake has its own. */
+  readonly scriptCursor?: ScriptCursor | undefined
+  /** Called for every call, also for one that is refused. The options come without `apiKey`. */
+  readonly capture?:
+    | ((call: { readonly request: Request; readonly options: AdapterOptions }) => void)
+    | undefined
+}
+
+/** What every fake of such a model shows of its calls. It needs no model and no key. */
+export interface ScriptedModel<Request> {
+  readonly provider: 'fake'
+  /** The calls so far, in order, as frozen plain data without key, signal and clock. */
+  readonly calls: readonly RecordedCall<Request>[]
+  /** The number of entries that were not played. */
+  readonly remaining: number
+  /** Throws a `ValidationError` if there are entries that were not played. */
+  assertDone(): void
+}
+
+/** How a fake reads its script. */
+export interface ModelGrammar<Value, Facts, Request> {
+  /** What an answer is: `images`. */
+  readonly value: string
+  /** The check of an answer. */
+  readonly check: Check
+  /** The checks of the facts beside `ScriptedFacts`. */
+  readonly facts: Checks
+  /** Whatever is refused before the script is read throws. */
+  readonly refuse?: (request: Request, requestId: string) => void
+  /** The answer of a fake that was made without a script. Otherwise such a call fails. */
+  readonly unscripted?: (request: Request) => readonly [Value, (Facts | undefined)?]
+  /** The errors of the fake, if they are not `AdapterError`. */
+  readonly failures?: ModelFailures
+}
+
+/** How the errors of a fake are made and checked. */
+export interface ModelFailures {
+  readonly kind: ErrorKind
+  readonly name: string
+  readonly reasons: readonly string[]
+  rateLimited(message: string, details: AdapterErrorDetails): AllmError
+  exhausted(message: string, details: AdapterErrorDetails): AllmError
+}
+
+const adapterFailures: ModelFailures = {
+  kind: 'adapter',
+  name: 'an AdapterError',
+  reasons: adapterErrorReasons,
+  rateLimited: (message, details) => new AdapterError('rate_limited', message, details),
+  exhausted: (message, details) => new AdapterError('no_scripted_response', message, details),
+}
+
+/** What a call is answered with. */
+export interface PlayedAnswer<Value, Facts> {
+  readonly value: Value
+  readonly facts: Facts | undefined
+  readonly requestId: string
+}
+
+/**
+ * Makes the part of a fake that all models share: it captures a call, refuses what it must, and answers with the next entry of the script.
+ *
+ * A call after the last entry fails. `play` returns the answer or throws.
+ */
+export function scriptedModel<Value, Facts, Request, Failure>(
+  options: ScriptedModelOptions<
+    ModelScriptEntry<NoInfer<Value>, NoInfer<Facts>, Failure>,
+    NoInfer<Request>
+  >,
+  grammar: ModelGrammar<Value, Facts, Request>,
+): {
+  readonly shown: ScriptedModel<Request>
+  play(request: Request, callOptions: AdapterOptions): PlayedAnswer<Value, Facts>
+} {
+  checkOptions(options, grammar)
+  const { scriptCursor = createScriptCursor(), capture } = options
+  const entries = plainCopy(options.script)
+  const log = callLog<Request>()
+  const remaining = (): number => Math.max(0, (entries?.length ?? 0) - scriptCursor.index)
+  const shown: ScriptedModel<Request> = {
+    provider: 'fake',
+    get calls() {
+      return log.list()
+    },
+    get remaining() {
+      return remaining()
+    },
+    assertDone() {
+      const left = remaining()
+      if (left === 0) return
+      const unplayed = left === 1 ? '1 entry was' : `${left} entries were`
+      throw new ValidationError('invalid_script', [
+        { path: 'script', problem: `${unplayed} not played` },
+      ])
+    },
+  }
+  return {
+    shown,
+    play(request, callOptions) {
+      log.add({ ...request }, callOptions)
+      capture?.({ request, options: withoutKey(callOptions) })
+      const { signal, newId } = callOptions
+      const requestId = callOptions.requestId ?? newId?.('request') ?? `fake-request-${log.count}`
+      grammar.refuse?.(request, requestId)
+      if (signal?.aborted === true) throw stoppedBy(signal, { provider: 'fake', requestId }, 0)
+      const [value, facts] =
+        (entries === undefined ? grammar.unscripted?.(request) : undefined) ??
+        takeAnswer({ entries: entries ?? [], cursor: scriptCursor }, grammar, requestId)
+      return { value, facts, requestId }
+    },
+  }
+}
+
+/** Takes the next answer of a script, or throws the error in it. */
+function takeAnswer<Value, Facts, Failure>(
+  script: {
+    readonly entries: readonly ModelScriptEntry<Value, Facts, Failure>[]
+    readonly cursor: ScriptCursor
+  },
+  {
+    value,
+    failures = adapterFailures,
+  }: Pick<ModelGrammar<Value, Facts, never>, 'value' | 'failures'>,
+  requestId: string,
+): readonly [Value, (Facts | undefined)?] {
+  const { entries, cursor } = script
+  const facts = { provider: 'fake', requestId }
+  for (;;) {
+    const entry = entries[cursor.index]
+    if (entry === undefined) {
+      const all = entries.length === 1 ? '1 entry' : `${entries.length} entries`
+      const message = `no scripted ${value}: the script has ${all} and all were played`
+      throw failures.exhausted(message, facts)
+    }
+    if (entry[0] === 'retry_until_call' && cursor.stay() < entry[1]) {
+      const message = `a scripted rate limit: the next entry is played from call ${entry[1]} on`
+      throw failures.rateLimited(message, { ...facts, retryAfterMs: 0 })
+    }
+    cursor.advance()
+    // An instance is thrown as it is. JSON makes a new instance for each call.
+    if (entry[0] === 'error') throw isErrorData(entry[1]) ? errorFromJSON(entry[1]) : entry[1]
+    if (entry[0] === 'ok') return [entry[1], entry[2]]
+  }
+}
+
+function isErrorData(value: unknown): value is ErrorData {
+  return !isAllmError(value)
+}
+
+/** Refuses an invalid script, with the path of every problem, and unknown options. */
+function checkOptions<Value, Facts, Request>(
+  options: unknown,
+  grammar: ModelGrammar<Value, Facts, Request>,
+): void {
+  const script = isPlainObject(options) ? (options['script'] ?? []) : []
+  assertValid('invalid_script', within('script', checkScript(script, grammar)))
+  assertValid('invalid_options', optionChecks(options))
+}
+
+const optionChecks: Check = optionsOf({
+  script: () => fine,
+  scriptCursor: must('made by createScriptCursor()', isScriptCursor),
+  capture: must('a function', (value) => typeof value === 'function'),
+})
+
+type AnyGrammar = Pick<ModelGrammar<never, never, never>, 'value' | 'check' | 'facts' | 'failures'>
+
+/** The problems of a script, each with its path. */
+function checkScript(value: unknown, grammar: AnyGrammar): readonly Issue[] {
+  if (!Array.isArray(value)) return refuse('a list of entries', value)
+  let issues = fine
+  for (const [index, entry] of value.entries()) {
+    issues = join(issues, within(index, checkEntry(entry, grammar)))
+  }
+  return issues
+}
+
+function checkEntry(entry: unknown, grammar: AnyGrammar): readonly Issue[] {
+  const { value: word, check, failures = adapterFailures } = grammar
+  if (!Array.isArray(entry)) return refuse(`an entry, such as ["ok", ${word}]`, entry)
+  const items: readonly unknown[] = entry
+  const [tag, first, facts] = items
+  switch (tag) {
+    case 'ok': {
+      const allFacts = shape({}, { ...scriptedFactChecks, ...grammar.facts })
+      return join(
+        join(arity(items, 2, 3), within(1, check(first))),
+        items.length > 2 ? within(2, allFacts(facts)) : fine,
+      )
+    }
+    case 'error':
+      return join(arity(items, 2, 2), within(1, checkError(first, failures)))
+    case 'retry_until_call':
+      return join(arity(items, 2, 2), within(1, positiveInteger(first)))
+    default: {
+      const known = `such scripts have ["ok", ${word}], ["ok", ${word}, {usage}], ["error", error] and ["retry_until_call", n]`
+      return [{ path: '', problem: `has the unknown tag ${JSON.stringify(tag)}; ${known}` }]
+    }
+  }
+}
+
+function arity(entry: readonly unknown[], least: number, most: number): readonly Issue[] {
+  if (entry.length >= least && entry.length <= most) return fine
+  const wanted = least === most ? `${most}` : `${least} or ${most}`
+  return [{ path: '', problem: `must have ${wanted} elements, not ${entry.length}` }]
+}
+
+function checkError(value: unknown, { kind, name, reasons }: ModelFailures): readonly Issue[] {
+  if (isAllmError(value)) return value.kind === kind ? fine : refuse(name, value)
+  if (!isPlainObject(value) || value['kind'] !== kind) return refuse(`${name} or its JSON`, value)
+  const { reason } = value
+  const known = reasons.some((word) => word === reason)
+  return known ? fine : within('reason', refuse(reasons.join(', '), reason))
+}
+
+/** A count of a scripted usage. */
+export const amount: Check = must(
+  'a number, 0 or more',
+  (value) => typeof value === 'number' && Number.isFinite(value) && value >= 0,
+)
