@@ -101,8 +101,8 @@ const changes: readonly Change[] = [
   {
     title: 'a reason of an error',
     name: 'out_of_credit',
-    edits: [['errors/errors.ts', 'export const adapterErrorReasons = [', "'out_of_credit',"]],
-    places: ['errors/errors.ts', 'conformance/adapter-demands.ts', 'server/wire-failure.ts'],
+    edits: [['errors/errors.ts', 'const callErrorReasons = [', "'out_of_credit',"]],
+    places: ['conformance/adapter-demands.ts', 'server/wire-failure.ts'],
   },
   {
     title: 'a status of a session',

@@ -81,9 +81,21 @@ function isErrorData(error: unknown): error is ErrorData {
 
 /**
  * The kinds of spans. They nest: `advance` (of `allm-ts/runs`), `chat`, `step`, `stream` (one model call, with its retries), and `tool`
- * inside a step. A single call is a `generate` with a `stream` for each answer.
+ * inside a step. A single call is a `generate` with a `stream` for each answer. The calls of models that are not chat are spans of their own.
  */
-export type SpanName = 'generate' | 'stream' | 'step' | 'chat' | 'tool' | 'image' | 'advance'
+export type SpanName =
+  | 'generate'
+  | 'stream'
+  | 'step'
+  | 'chat'
+  | 'tool'
+  | 'image'
+  | 'embed'
+  | 'moderate'
+  | 'speak'
+  | 'transcribe'
+  | 'rerank'
+  | 'advance'
 
 /** What is known when a span starts. Never content, never a key. */
 export interface SpanFacts {
@@ -138,6 +150,13 @@ export interface SpanOutcome {
   /** From the start of the attempt that succeeded to its first content. */
   readonly timeToFirstChunkMs?: number | undefined
   readonly images?: number | undefined
+  /** The number of vectors that were made, and of the calls that it took. */
+  readonly embeddings?: number | undefined
+  readonly batches?: number | undefined
+  /** Whether anything was flagged. */
+  readonly flagged?: boolean | undefined
+  /** The size of the audio that was made or sent. */
+  readonly audioBytes?: number | undefined
   /** In which status `advance` left its session, or `busy`, `lost` or `drained`. */
   readonly status?: string | undefined
   /** The result itself; only for listeners that asked for content. */

@@ -91,6 +91,20 @@ export interface ModelCallKind<Slot extends ModelSlot, Request, Response> {
   readonly outcome: (response: Response) => SpanOutcome
 }
 
+/** A kind of call that is one call to the provider. */
+export interface SingleCallKind<Slot extends ModelSlot, Request, Response> extends ModelCallKind<
+  Slot,
+  Request,
+  Response
+> {
+  /** Makes one attempt. Adapters are also written by others, so their response is checked here. */
+  readonly send: (
+    adapter: ModelAdapters[Slot],
+    request: Request,
+    options: AdapterOptions,
+  ) => Promise<Response>
+}
+
 /** Where an error comes from. */
 interface CallOrigin {
   readonly provider: string
@@ -115,22 +129,17 @@ export interface ModelCall<Adapter, Request> extends CallOrigin {
 /**
  * Makes one call: settles it, then sends it, with retries, a timeout for each attempt, cancellation and telemetry.
  *
- * `make` gets the fields that all requests have, from the options and the engine. `send` makes one attempt with the options that it gets.
+ * `make` gets the fields that all requests have, from the options and the engine.
  */
 export async function callModel<Slot extends ModelSlot, Request extends ModelCallRequest, Response>(
   engine: Engine,
-  kind: ModelCallKind<Slot, Request, Response>,
+  kind: SingleCallKind<Slot, Request, Response>,
   options: ModelCallOptions,
   make: (fields: ModelCallRequest) => Request,
-  send: (
-    adapter: ModelAdapters[Slot],
-    request: Request,
-    options: AdapterOptions,
-  ) => Promise<Response>,
 ): Promise<Response> {
   const call = settleModelCall(engine, kind, options, make)
   return tracedCall(call, kind, (attempt) =>
-    attempt((given) => send(call.adapter, call.request, given)),
+    attempt((given) => kind.send(call.adapter, call.request, given)),
   )
 }
 

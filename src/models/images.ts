@@ -7,7 +7,7 @@ import { validateImageRequest } from '../schema/validate-images.ts'
 import { defined, isObject } from '../types/guards.ts'
 import type { Image, ImageRequest, ImageResponse } from '../types/media.ts'
 import { imageFailure } from '../vision/resolve-images.ts'
-import { callModel, modelCallOptions, type ModelCallKind, type ModelCallOptions } from './call.ts'
+import { callModel, modelCallOptions, type ModelCallOptions, type SingleCallKind } from './call.ts'
 
 /**
  * Makes images from a prompt, or from a whole request of any operation.
@@ -81,10 +81,6 @@ function dispatchImage(
     // A caller without types may pass anything; the validator reports it.
     (fields) =>
       isObject(request) ? { ...request, ...withOptions(request, options, fields) } : request,
-    async (adapter, settled, given) => {
-      const response = await adapter.generate(settled, given)
-      return conforming(response, adapter, given.requestId)
-    },
   )
 }
 
@@ -121,7 +117,7 @@ const blankRequest: Pick<
 /** For options that become fields of the request, which is checked later. */
 const later: Check = () => fine
 
-const imageCalls: ModelCallKind<'image', ImageRequest, ImageResponse> = {
+const imageCalls: SingleCallKind<'image', ImageRequest, ImageResponse> = {
   slot: 'image',
   span: 'image',
   options: modelCallOptions({
@@ -137,6 +133,9 @@ const imageCalls: ModelCallKind<'image', ImageRequest, ImageResponse> = {
   invalid: 'invalid_image_request',
   isPossible: (adapter, { operation }) => adapter.supportedOperations().includes(operation),
   failure: imageFailure,
+  async send(adapter, request, given) {
+    return conforming(await adapter.generate(request, given), adapter, given.requestId)
+  },
   outcome: ({ images, id, model, usage }) => ({
     images: images.length,
     responseId: id,
@@ -145,7 +144,7 @@ const imageCalls: ModelCallKind<'image', ImageRequest, ImageResponse> = {
   }),
 }
 
-/** Adapters are also written by others, so their response is checked. */
+/** The response, if it is one. */
 function conforming(
   response: ImageResponse,
   { provider }: ImageAdapter,

@@ -29,6 +29,11 @@ const operations: Readonly<Record<SpanName, Operation | undefined>> = {
   stream: { name: 'chat', kind: 2 },
   tool: { name: 'execute_tool', kind: 0 },
   image: { name: 'generate_content', kind: 2 },
+  embed: { name: 'embeddings', kind: 2 },
+  speak: { name: 'generate_content', kind: 2 },
+  transcribe: { name: 'generate_content', kind: 2 },
+  moderate: { kind: 2 },
+  rerank: { kind: 2 },
   advance: { kind: 0 },
   generate: undefined,
 }
@@ -52,6 +57,13 @@ export function spanName(
   return [name ?? event.name, subject].filter(Boolean).join(' ')
 }
 
+/** What comes out of spans that are not chat. */
+const outputTypes: Partial<Readonly<Record<SpanName, string>>> = {
+  image: 'image',
+  speak: 'speech',
+  transcribe: 'text',
+}
+
 /** What is known of a span when it starts. */
 export function startAttributes(event: StartEvent, operation: Operation): OtelAttributes {
   const { name, settings = {} } = event
@@ -59,7 +71,7 @@ export function startAttributes(event: StartEvent, operation: Operation): OtelAt
   return defined<OtelAttributes>({
     ...commonAttributes(event, operation),
     'gen_ai.conversation.id': event.sessionId,
-    'gen_ai.output.type': name === 'image' ? name : format && (format === 'text' ? format : 'json'),
+    'gen_ai.output.type': outputTypes[name] ?? (format && (format === 'text' ? format : 'json')),
     'gen_ai.request.stream': name === 'stream' ? true : undefined,
     'gen_ai.request.temperature': settings.temperature,
     'gen_ai.request.top_p': settings.topP,

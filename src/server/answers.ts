@@ -1,7 +1,5 @@
-import type { ImageAdapter } from '../contracts/adapter.ts'
-import { isAllmError, type AdapterErrorReason } from '../errors/errors.ts'
+import type { AdapterErrorReason } from '../errors/errors.ts'
 import { validateScript } from '../testing/check-script.ts'
-import { fakeImages, type ImageScriptEntry } from '../testing/fake-images.ts'
 import {
   createScriptCursor,
   toScript,
@@ -11,14 +9,14 @@ import {
 } from '../testing/script.ts'
 import { assertNever, defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
-import type { ImageRequest } from '../types/media.ts'
 import type { RequestProblem } from './check-params.ts'
 import { applyFault, type Fault } from './faults.ts'
-import { planFailure, refusedPlan, type PlanFailure } from './plan.ts'
+import { serveModel, type ModelScripts } from './models.ts'
+import { refusedPlan, type PlanFailure } from './plan.ts'
 import type { Provider, ServedRequest } from './request.ts'
 import { prepareAnswer, type PreparedAnswer } from './send-answer.ts'
+import type { ServedKind, ServedModel } from './served-model.ts'
 import { wireEpoch, type WireAnswer, type WireChunking, type WireFormat } from './wire-format.ts'
-import { renderImages, type ImageOutcome } from './wire-images.ts'
 import { rechunk, renderPlan, renderWire } from './wire.ts'
 
 /** The request's wishes about its answer. */
@@ -69,40 +67,6 @@ function render({ script, index }: TakenScript, ask: ChatAsk): WireAnswer {
   return renderWire(format, script, { ...options, id: String(index + 1) })
 }
 
-/** The answer of the next image entry, in the format of the provider. */
-export async function imageAnswer(
-  provider: 'openai' | 'gemini',
-  drawer: ImageAdapter,
-  call: { readonly model: string; readonly requestId: string },
-): Promise<WireAnswer> {
-  const facts = { ...call, id: `fake-${call.requestId}`, created: wireEpoch }
-  return renderImages(provider, await outcomeOf(drawer, call.requestId), facts)
-}
-
-/** The answer of an image script does not depend on the request. */
-const anyRequest: ImageRequest = {
-  operation: 'generate',
-  n: 1,
-  responseFormat: 'base64',
-  inputImages: [],
-  providerOptions: {},
-  metadata: {},
-}
-
-async function outcomeOf(drawer: ImageAdapter, requestId: string): Promise<ImageOutcome> {
-  try {
-    const { images, usage } = await drawer.generate(anyRequest, { requestId })
-    return { images, usage }
-  } catch (error) {
-    if (!isAllmError(error)) throw error
-    const { reason, message, metadata, ...facts } = error.toJSON()
-    if (metadata?.['cause'] === 'no_scripted_image')
-      return { failure: { reason: 'no_scripted_response', message } }
-    const known = reason === 'unsupported_operation' ? 'invalid_request' : reason
-    return { failure: planFailure({ ...facts, reason: known, message }) }
-  }
-}
-
 /**
  * Makes the script of a call from its request, so that calls that come at the same time get their own answers. `call` counts
  * from 1.
@@ -122,8 +86,8 @@ interface TakenScript {
 export interface ScriptSource {
   /** Takes the script of the next call. Returns `undefined` when all were played. */
   take(key: string | undefined, request: () => ServedRequest): TakenScript | undefined
-  /** The fake that plays the image script for a caller. */
-  imagesOf(key: string | undefined): ImageAdapter
+  /** The model of a kind that plays its script for a caller. */
+  modelOf(kind: ServedKind, key: string | undefined): ServedModel
   /** The number of scripts for each caller. */
   readonly size: number
   /** The number of scripts that were not played: by any caller, or by the caller with the most left. */
@@ -133,7 +97,7 @@ export interface ScriptSource {
 interface SourceOptions {
   /** One script per call, or a function that makes the script of each. */
   readonly scripts: readonly ScriptInput[] | ServerScriptFunction
-  readonly images: readonly ImageScriptEntry[]
+  readonly models: ModelScripts
   readonly repeat: boolean
   readonly perKey: boolean
 }
@@ -141,7 +105,7 @@ interface SourceOptions {
 /** Makes a source with one position in the scripts for all callers, or with one per API key. */
 export function scriptSource({
   scripts: given,
-  images,
+  models,
   repeat,
   perKey,
 }: SourceOptions): ScriptSource {
@@ -149,7 +113,7 @@ export function scriptSource({
   const scripts = typeof given === 'function' ? [] : given.map(toScript)
   let made = 0
   const cursors = new Map<string, ScriptCursor>()
-  const drawers = new Map<string, ImageAdapter>()
+  const served = new Map<string, ServedModel>()
   const nameOf = (key: string | undefined): string => (perKey ? (key ?? '') : '')
   return {
     size: scripts.length,
@@ -166,7 +130,8 @@ export function scriptSource({
       const script = scripts[index]
       return script === undefined ? undefined : { script, index }
     },
-    imagesOf: (key) => valueOf(drawers, nameOf(key), () => fakeImages({ script: images })),
+    modelOf: (kind, key) =>
+      valueOf(served, `${kind} ${nameOf(key)}`, () => serveModel[kind](models)),
     get remaining() {
       const played = Array.from(cursors.values(), ({ index }) => index)
       const least = played.length === 0 ? 0 : Math.min(...played)

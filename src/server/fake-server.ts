@@ -21,9 +21,9 @@ import {
   type Check,
 } from '../schema/checks.ts'
 import { validateScript } from '../testing/check-script.ts'
-import { fakeImages } from '../testing/fake-images.ts'
 import { chatAnswers, scriptSource, type ScriptSource } from './answers.ts'
 import type { Fault, SeededFailures } from './faults.ts'
+import { serveModel } from './models.ts'
 import {
   requestHandler,
   type FakeServerOptions,
@@ -69,7 +69,7 @@ export async function createFakeServer(options: FakeServerOptions = {}): Promise
   const { script, scripts = [] } = options
   const source = scriptSource({
     scripts: script === undefined || typeof script === 'function' ? (script ?? scripts) : [script],
-    images: options.images ?? [],
+    models: options,
     repeat: options.repeat ?? false,
     perKey: options.cursor === 'per_key',
   })
@@ -162,12 +162,12 @@ async function shutDown(
   await over
 }
 
-/** Throws a `ValidationError` with every problem of the scripts, of the image script, or of the options. */
+/** Throws a `ValidationError` with every problem of the scripts, of those of other models, or of the options. */
 function checkFakeServerOptions(options: FakeServerOptions): void {
   const { script, scripts } = options
   // What a function returns is checked at each call.
   validateScript({ script: typeof script === 'function' ? () => [] : script, scripts })
-  fakeImages({ script: options.images })
+  for (const make of Object.values(serveModel)) make(options)
   assertValid('invalid_options', check(options))
 }
 

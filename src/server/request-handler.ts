@@ -1,11 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../core/clock.ts'
-import type { ImageScriptEntry } from '../testing/fake-images.ts'
 import type { ScriptInput } from '../testing/script.ts'
 import { assertNever, defined, isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import {
-  imageAnswer,
   modelsAnswer,
   refuse,
   refuseAddress,
@@ -17,10 +15,10 @@ import {
   type ScriptSource,
   type ServerScriptFunction,
 } from './answers.ts'
-import { checkOpenaiImages } from './check-openai.ts'
 import { objectOf } from './check-params.ts'
 import { checkRequest, unreadable } from './check-request.ts'
 import { applyFault, faultOf, type Fault, type SeededFailures } from './faults.ts'
+import type { ModelScripts } from './models.ts'
 import {
   apiKeyOf,
   headersWithoutKeys,
@@ -35,6 +33,7 @@ import {
   type ServedRequest,
 } from './request.ts'
 import { prepareAnswer, sendAnswer, type PreparedAnswer, type SendOptions } from './send-answer.ts'
+import type { ModelRoute } from './served-model.ts'
 import type { WireAnswer, WireChunking, WireFormat } from './wire-format.ts'
 
 /** Records and answers requests. */
@@ -125,8 +124,8 @@ async function answerRequest(
   switch (route.type) {
     case 'chat':
       return answerChat(state, route, incoming, bytes)
-    case 'images':
-      return answerImages(state, route, incoming, bytes)
+    case 'model':
+      return answerModel(state, route, incoming, bytes)
     case 'models':
       return { answer: modelsAnswer(provider, route.model, state.options.models, requestId) }
     default:
@@ -177,8 +176,9 @@ async function playChat(
   if (status !== undefined) return refuseByFault(provider, { ...fault, status }, requestId)
   const model = route.model ?? text(body['model'])
   if (drawsImages(route, body) && state.options.images !== undefined) {
-    const call = { model, requestId }
-    return applyFault(await imageAnswer('gemini', state.source.imagesOf(key), call), fault)
+    const images = { type: 'model', provider: 'gemini', kind: 'images' } as const
+    const drawer = state.source.modelOf('images', key)
+    return applyFault(await drawer.answer(images, { model, requestId, body }), fault)
   }
   const taken = state.source.take(key, () => ({ ...shown(incoming), body, format }))
   if (taken === undefined) return refuseExhausted(provider, state.source.size, requestId)
@@ -204,43 +204,43 @@ function text(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-type ImagesRoute = Extract<Route, { type: 'images' }>
-
-/** Answers a call of OpenAI's images endpoints: a JSON body, or a form with files. */
-async function answerImages(
+/** Answers a call of a model that is not chat: a JSON body, or a form with files. */
+async function answerModel(
   state: ServerState,
-  route: ImagesRoute,
+  route: ModelRoute,
   incoming: Incoming,
   bytes: Buffer,
 ): Promise<Decision> {
-  const { requestId, headers } = incoming
+  const { requestId, headers, key } = incoming
+  const { provider } = route
   const contentType = headers['content-type'] ?? ''
   const body = contentType.startsWith('multipart/form-data')
     ? await parseForm(bytes, contentType)
     : parseJson(bytes)
   if (!isObject(body)) {
     const message = 'We could not parse the body of your request.'
-    return { answer: refuseRequest('openai', { message }, requestId) }
+    return { answer: refuseRequest(provider, { message }, requestId) }
   }
-  const problem =
-    state.options.validateRequests === false ? undefined : checkOpenaiImages(route.operation, body)
+  const model = state.source.modelOf(route.kind, key)
+  const problem = state.options.validateRequests === false ? undefined : model.check(route, body)
   const answer =
     problem === undefined
-      ? await playImages(state, incoming, body)
-      : refuseRequest('openai', problem, requestId)
+      ? await playModel(state, route, incoming, body)
+      : refuseRequest(provider, problem, requestId)
   return { answer, body }
 }
 
-async function playImages(
+async function playModel(
   state: ServerState,
+  route: ModelRoute,
   { key, requestId }: Incoming,
   body: JsonObject,
 ): Promise<Answer> {
   const fault = nextFault(state)
   const { status } = fault ?? {}
-  if (status !== undefined) return refuseByFault('openai', { ...fault, status }, requestId)
-  const call = { model: text(body['model']), requestId }
-  return applyFault(await imageAnswer('openai', state.source.imagesOf(key), call), fault)
+  if (status !== undefined) return refuseByFault(route.provider, { ...fault, status }, requestId)
+  const call = { model: route.model ?? text(body['model']), requestId, body }
+  return applyFault(await state.source.modelOf(route.kind, key).answer(route, call), fault)
 }
 
 /** The state of a server between requests. */
@@ -282,13 +282,11 @@ function nextFault(state: ServerState): Fault | undefined {
 }
 
 /** Options of `createFakeServer`. Everything but functions and `clock` is JSON, and all of it is checked when the server is made. */
-export interface FakeServerOptions {
+export interface FakeServerOptions extends ModelScripts {
   /** The script of a single call, as that of `fake`, or a function that makes the script of each call from its request. */
   readonly script?: ScriptInput | ServerScriptFunction | undefined
   /** One script per call. */
   readonly scripts?: readonly ScriptInput[] | undefined
-  /** One entry per image call. */
-  readonly images?: readonly ImageScriptEntry[] | undefined
   /** Start again after the last script instead of failing (false). */
   readonly repeat?: boolean | undefined
   /** One position in the scripts for all (`shared`), or one per API key, so that parallel tests do not affect each other. */

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { assertNever } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { ImageOperation } from '../types/media.ts'
+import type { ModelRoute } from './served-model.ts'
 import type { WireFormat } from './wire-format.ts'
 
 /** The provider whose API a request is for. */
@@ -18,7 +19,7 @@ export type Route =
       readonly stream?: boolean
       readonly framing: 'sse' | 'json_array'
     }
-  | { readonly type: 'images'; readonly provider: 'openai'; readonly operation: ImageOperation }
+  | ModelRoute
   | { readonly type: 'models'; readonly provider: Provider; readonly model?: string }
   | { readonly type: 'unknown'; readonly provider: Provider; readonly status: 404 | 405 }
 
@@ -36,9 +37,13 @@ const posts: Readonly<Record<string, Route>> = {
     framing: 'sse',
   },
   '/v1/messages': { type: 'chat', provider: 'anthropic', format: 'anthropic', framing: 'sse' },
-  '/v1/images/generations': { type: 'images', provider: 'openai', operation: 'generate' },
-  '/v1/images/edits': { type: 'images', provider: 'openai', operation: 'edit' },
-  '/v1/images/variations': { type: 'images', provider: 'openai', operation: 'variation' },
+  '/v1/images/generations': images('generate'),
+  '/v1/images/edits': images('edit'),
+  '/v1/images/variations': images('variation'),
+}
+
+function images(operation: ImageOperation): ModelRoute {
+  return { type: 'model', provider: 'openai', kind: 'images', operation }
 }
 
 /** Finds the route of a request. A path or method that no provider has is `unknown`, with the status of the refusal. */

@@ -1,10 +1,13 @@
+import { fakeImages, type ImageScriptEntry } from '../testing/fake-images.ts'
 import { defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
-import type { Image, ImageUsage } from '../types/media.ts'
+import type { Image, ImageRequest, ImageUsage } from '../types/media.ts'
 import type { Usage } from '../types/response.ts'
+import { checkOpenaiImages } from './check-openai.ts'
 import { refusedPlan, type PlanFailure, type WirePlan } from './plan.ts'
+import { outcomeOf, type ServedModel } from './served-model.ts'
 import { openaiHeaders } from './wire-failure.ts'
-import type { WireAnswer } from './wire-format.ts'
+import { wireEpoch, type WireAnswer } from './wire-format.ts'
 import { renderPlan, type PlanOptions } from './wire.ts'
 
 /** The images of a call. */
@@ -14,7 +17,30 @@ interface DrawnImages {
 }
 
 /** The outcome of one image call: images, or the provider's refusal. */
-export type ImageOutcome = DrawnImages | { readonly failure: PlanFailure }
+export type ImageOutcome = { readonly answer: DrawnImages } | { readonly failure: PlanFailure }
+
+/** The images endpoints of OpenAI, and the Gemini models that make images. */
+export function servedImages(script: readonly ImageScriptEntry[]): ServedModel {
+  const drawer = fakeImages({ script })
+  return {
+    check: ({ operation = 'generate' }, body) => checkOpenaiImages(operation, body),
+    async answer({ provider }, { model, requestId }) {
+      const outcome = await outcomeOf(drawer.generate(anyRequest, { requestId }))
+      const options = { id: `fake-${requestId}`, model, requestId, created: wireEpoch }
+      return renderImages(provider, outcome, options)
+    },
+  }
+}
+
+/** The answer of an image script does not depend on the request. */
+const anyRequest: ImageRequest = {
+  operation: 'generate',
+  n: 1,
+  responseFormat: 'base64',
+  inputImages: [],
+  providerOptions: {},
+  metadata: {},
+}
 
 /** Renders an image call as the answer of OpenAI's images endpoints, or of a Gemini image model. */
 export function renderImages(
@@ -23,8 +49,9 @@ export function renderImages(
   options: Pick<PlanOptions, 'id' | 'model' | 'requestId' | 'created'>,
 ): WireAnswer {
   const settled: PlanOptions = { ...options, stream: false, includeUsage: true, framing: 'sse' }
-  if (provider === 'openai' && 'images' in outcome) return openaiImages(outcome, settled)
-  const plan: WirePlan = 'images' in outcome ? imagePlan(outcome) : refusedPlan(outcome.failure)
+  if (provider === 'openai' && 'answer' in outcome) return openaiImages(outcome.answer, settled)
+  const plan: WirePlan =
+    'answer' in outcome ? imagePlan(outcome.answer) : refusedPlan(outcome.failure)
   return renderPlan(provider === 'openai' ? 'openai_chat' : 'gemini', plan, settled)
 }
 

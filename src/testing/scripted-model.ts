@@ -34,7 +34,7 @@ import { stoppedBy } from './interpret.ts'
 import { createScriptCursor, isScriptCursor, type ScriptCursor } from './script.ts'
 
 /** One entry of the script of a model that is not chat: what one call is answered with. */
-export type ModelScriptEntry<Value, Facts, Failure = AdapterError> =
+export type ModelScriptEntry<Value, Facts, Failure extends AllmError = AdapterError> =
   | readonly ['ok', Value]
   | readonly ['ok', Value, Facts]
   /** The error that the call rejects with, or its JSON. */
@@ -128,7 +128,7 @@ export interface PlayedAnswer<Value, Facts> {
  *
  * A call after the last entry fails. `play` returns the answer or throws.
  */
-export function scriptedModel<Value, Facts, Request, Failure>(
+export function scriptedModel<Value, Facts, Request, Failure extends AllmError>(
   options: ScriptedModelOptions<
     ModelScriptEntry<NoInfer<Value>, NoInfer<Facts>, Failure>,
     NoInfer<Request>
@@ -136,7 +136,7 @@ export function scriptedModel<Value, Facts, Request, Failure>(
   grammar: ModelGrammar<Value, Facts, Request>,
 ): {
   readonly shown: ScriptedModel<Request>
-  play(request: Request, callOptions: AdapterOptions): PlayedAnswer<Value, Facts>
+  readonly play: (request: Request, callOptions: AdapterOptions) => PlayedAnswer<Value, Facts>
 } {
   checkOptions(options, grammar)
   const { scriptCursor = createScriptCursor(), capture } = options
@@ -178,7 +178,7 @@ export function scriptedModel<Value, Facts, Request, Failure>(
 }
 
 /** Takes the next answer of a script, or throws the error in it. */
-function takeAnswer<Value, Facts, Failure>(
+function takeAnswer<Value, Facts, Failure extends AllmError>(
   script: {
     readonly entries: readonly ModelScriptEntry<Value, Facts, Failure>[]
     readonly cursor: ScriptCursor
@@ -204,13 +204,13 @@ function takeAnswer<Value, Facts, Failure>(
     }
     cursor.advance()
     // An instance is thrown as it is. JSON makes a new instance for each call.
-    if (entry[0] === 'error') throw isErrorData(entry[1]) ? errorFromJSON(entry[1]) : entry[1]
+    if (entry[0] === 'error') throw scriptedError(entry[1])
     if (entry[0] === 'ok') return [entry[1], entry[2]]
   }
 }
 
-function isErrorData(value: unknown): value is ErrorData {
-  return !isAllmError(value)
+function scriptedError(error: AllmError | ErrorData): AllmError {
+  return error instanceof Error ? error : errorFromJSON(error)
 }
 
 /** Refuses an invalid script, with the path of every problem, and unknown options. */

@@ -17,7 +17,7 @@ test('OpenAI gives bytes, or an address, and what the prompt became', () => {
     { ...png, revisedPrompt: 'a red kestrel', width: 8, height: 4 },
     { type: 'url', url: 'https://example.com/a.png' },
   ]
-  expect(rendered('openai', { images }).body).toEqual({
+  expect(rendered('openai', { answer: { images } }).body).toEqual({
     created: 5,
     data: [
       { b64_json: 'iVBORw0KGgo=', revised_prompt: 'a red kestrel' },
@@ -30,7 +30,7 @@ test('OpenAI gives bytes, or an address, and what the prompt became', () => {
 
 test('OpenAI counts tokens', () => {
   const usage = { images: 1, inputTokens: 3, outputTokens: 9, size: '16x16', quality: 'low' }
-  expect(rendered('openai', { images: [png], usage }).body).toMatchObject({
+  expect(rendered('openai', { answer: { images: [png], usage } }).body).toMatchObject({
     size: '16x16',
     quality: 'low',
     usage: { input_tokens: 3, output_tokens: 9, total_tokens: 12 },
@@ -39,7 +39,7 @@ test('OpenAI counts tokens', () => {
 
 test('Gemini gives parts with inline data', () => {
   const usage = { images: 1, inputTokens: 3, outputTokens: 9 }
-  expect(rendered('gemini', { images: [png], usage }).body).toMatchObject({
+  expect(rendered('gemini', { answer: { images: [png], usage } }).body).toMatchObject({
     candidates: [
       { content: { parts: [{ inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } }] } },
     ],
@@ -60,6 +60,9 @@ test.skipIf(!hasOracles)('what OpenAI sends is legal by ../shared/oracles', asyn
   const errorsOf = await loadOracle('default')
   const usage = { images: 1, inputTokens: 3, outputTokens: 9, size: '1024x1024', quality: 'low' }
   expect(
-    errorsOf('openai.images.response', rendered('openai', { images: [png], usage }).body),
+    errorsOf(
+      'openai.images.response',
+      rendered('openai', { answer: { images: [png], usage } }).body,
+    ),
   ).toEqual([])
 })
