@@ -10,7 +10,7 @@ import {
 } from '../schema/checks.ts'
 import { assertNever, isObject } from '../types/guards.ts'
 import type { Usage } from '../types/response.ts'
-import type { KnownCall } from './to-chunks.ts'
+import type { PageCall } from './to-chunks.ts'
 import { callsOf } from './to-ui-messages.ts'
 import {
   pacedResponse,
@@ -119,15 +119,17 @@ type AgUiParts = [
   show: (chunks: readonly UiMessageChunk[]) => readonly AgUiEvent[],
 ]
 
+type KnownCall = readonly [id: string, call: PageCall]
+
 /** The calls in a message that a client has. It may send anything. */
 function knownCalls(message: unknown): readonly KnownCall[] {
   const calls = isObject(message) ? message['toolCalls'] : undefined
   if (!Array.isArray(calls)) return []
-  return calls.flatMap((call: unknown) => {
+  return calls.flatMap((call: unknown): readonly KnownCall[] => {
     const { id, function: called } = isObject(call) ? call : {}
     const name = isObject(called) ? called['name'] : undefined
     if (typeof id !== 'string' || typeof name !== 'string') return []
-    return { id, name }
+    return [[id, { name, isReady: true }]]
   })
 }
 
@@ -153,7 +155,7 @@ function agUiFold(
   let texts = 0
   /** The calls that were begun, and those whose arguments may still grow. */
   const calls = new Map<string, { readonly name: string; input?: unknown; hasArgs?: true }>(
-    known.map(({ id, name }) => [id, { name }]),
+    known.map(([id, { name }]) => [id, { name }]),
   )
   const open = new Set<string>()
   const interrupts = new Map<string, object>()

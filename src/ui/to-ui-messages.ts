@@ -8,7 +8,14 @@ import { defined, isObject, parseJson } from '../types/guards.ts'
 import { answersOf, messageParts, type Message, type ToolCall } from '../types/message.ts'
 import type { Session } from '../types/session.ts'
 import { toolParts } from './from-ui-messages.ts'
-import { chunkFold, pageChecks, shownByDefault, uiFile, type PageOptions } from './to-chunks.ts'
+import {
+  chunkFold,
+  pageChecks,
+  restStep,
+  shownByDefault,
+  uiFile,
+  type PageOptions,
+} from './to-chunks.ts'
 import type {
   AiSdkVersion,
   UiFile,
@@ -37,7 +44,7 @@ export function toUiMessages<Version extends AiSdkVersion = 6>(
     const { id, answerId, said } = turn
     if (said !== undefined) messages.push({ id, role: 'user', parts: wordsOf(said) })
     const chunks: UiMessageChunk[] = []
-    const fold = chunkFold({ ...options, pending: pendingIn(conversation, turn) }, chunks)
+    const fold = chunkFold({ ...options, restStep, pending: pendingIn(conversation, turn) }, chunks)
     for (const event of answerEvents(conversation, turn)) fold.add(event)
     if (chunks.length === 0) continue
     if (!isUnderWay(conversation) || turn !== turns.at(-1)) fold.end()

@@ -101,13 +101,13 @@ async function answered(
   const earlier = before && callsOf(before.session)
   if (goesOn === undefined) {
     const answerId = idOf(() => answerIdOf(runs, id), messages)
-    return uiResponse(events, page, { id: answerId, known: callsIn(messages, undefined), earlier })
+    return uiResponse(events, page, { id: answerId, ...callsIn(messages, undefined), earlier })
   }
   // A page that does not say with which message it goes on may do so with one that has a call which it settled.
   const has = new Set(toolParts(goesOn).map((part) => part.id))
   const isSure = messageId !== undefined || commands.every((one) => has.has(callIdOf(one) ?? ''))
   const known = callsIn(messages, isSure ? goesOn : undefined)
-  return uiResponse(events, page, { id: idOf(isSure ? goesOn.id : undefined), known, earlier })
+  return uiResponse(events, page, { id: idOf(isSure ? goesOn.id : undefined), ...known, earlier })
 }
 
 /** The answer that a page goes on with, if it does not begin another one. */
@@ -179,12 +179,7 @@ async function repeated(
   // A page that sends by itself gets a step without calls, and does not send again. Any other would send for ever if it were answered with what it has.
   if (!(running && isLast) && !has.lacks && !isComplete(known)) throw nothingNew()
   const events = isLast ? followed(runs, id, lastEventId) : noEvents()
-  return respond(
-    events,
-    page,
-    { ...pastOf(session, has), known: callsIn(messages, known) },
-    known.id,
-  )
+  return respond(events, page, { ...pastOf(session, has), ...callsIn(messages, known) }, known.id)
 }
 
 /** The response, under the id that the options give if they do. */

@@ -18,8 +18,9 @@ import { isSettled, lastStep, toolParts } from './from-ui-messages.ts'
 import {
   chunkFold,
   pageChecks,
+  restStep,
   type ChunkOptions,
-  type KnownCall,
+  type PageCall,
   type PageOptions,
 } from './to-chunks.ts'
 import { answerEvents, callsOf, pendingIn, turnsOf, type KnownTurn } from './to-ui-messages.ts'
@@ -92,7 +93,7 @@ export function toUiMessageStream<Version extends AiSdkVersion = 6>(
   options: UiStreamOptions<Version> = {},
 ): ReadableStream<UiMessageChunk<Version>> {
   assertValid('invalid_options', optionsOf(streamChecks())(options))
-  const chunks = uiChunks(events, options, beginningOf(events, options))
+  const chunks = pageChunks(events, options, beginningOf(events, options))
   // The fold makes the chunks of this version.
   return webStream(chunks, asTheyAre) as ReadableStream<UiMessageChunk<Version>>
 }
@@ -114,7 +115,7 @@ export function uiResponse(
   options: UiResponseOptions,
   beginning: Beginning,
 ): Response {
-  const chunks = uiChunks(events, options, beginning)
+  const chunks = pageChunks(events, options, beginning)
   const response = pacedResponse(chunks, asTheyAre, options, 'data: [DONE]\n\n')
   response.headers.set('x-vercel-ai-ui-message-stream', 'v1')
   return response
@@ -123,7 +124,10 @@ export function uiResponse(
 const asTheyAre = (chunks: readonly UiMessageChunk[]): readonly UiMessageChunk[] => chunks
 
 /** What is known before the events. */
-export interface Beginning extends Pick<ChunkOptions, 'known' | 'earlier' | 'pending'> {
+export interface Beginning extends Pick<
+  ChunkOptions,
+  'known' | 'elsewhere' | 'earlier' | 'pending'
+> {
   /** Gives the id of the message. */
   readonly id?: (() => Promise<MaybeId>) | undefined
   /** What a page that comes back has missed. It is sent without waiting for an event. */
@@ -147,7 +151,7 @@ function beginningOf(
     earlier: past?.earlier,
     pending: session && past?.pending,
     missed: session && past?.missed,
-    known: callsIn(others ?? [], known),
+    ...callsIn(others ?? [], known),
     id: idOf(messageId ?? known?.id ?? past?.answerId, known ? [] : others),
   }
 }
@@ -183,20 +187,26 @@ export function pastOf(session: Session, has?: KnownTurn): Past {
 export function callsIn(
   messages: readonly UiMessageInput[],
   goesOn: UiMessageInput | undefined,
-): readonly KnownCall[] {
-  return messages.flatMap((message): readonly KnownCall[] => {
-    const isElsewhere = message !== goesOn
+): Pick<Beginning, 'known' | 'elsewhere'> {
+  const known = new Map<string, PageCall>()
+  const elsewhere = new Map<string, boolean>()
+  for (const message of messages) {
     const last = lastStep(message)
-    return toolParts(message).map(({ id, name, part }) => ({
-      id,
-      name,
-      dynamic: part.type === 'dynamic-tool',
-      approval: isObject(part['approval']),
-      isSettled: isSettled(part),
-      isElsewhere,
-      step: last.includes(part) ? 0 : undefined,
-    }))
-  })
+    for (const { id, name, part } of toolParts(message)) {
+      if (message !== goesOn) elsewhere.set(id, !isSettled(part))
+      else {
+        known.set(id, {
+          name,
+          dynamic: part.type === 'dynamic-tool',
+          step: last.includes(part) ? 0 : undefined,
+          isReady: true,
+          approval: isObject(part['approval']),
+          isSettled: isSettled(part),
+        })
+      }
+    }
+  }
+  return { known, elsewhere }
 }
 
 /** The session that a stream of the library has, the user's words included. */
@@ -204,12 +214,19 @@ export function sessionOf(events: RunEvents): Session | undefined {
   return (events as { session?: Session }).session
 }
 
+/** The chunks of events for a page of `useChat`. */
+function pageChunks(events: RunEvents, options: UiStreamOptions, beginning: Beginning): UiChunks {
+  return uiChunks(events, { ...options, restStep }, beginning)
+}
+
+type UiChunks = AsyncIterator<readonly UiMessageChunk[], void>
+
 /** The chunks of events, at least one at a time. It does not reject. */
 export function uiChunks(
   events: RunEvents,
   options: ChunkOptions,
   { id, missed, ...page }: Beginning,
-): AsyncIterator<readonly UiMessageChunk[], void> {
+): UiChunks {
   const chunks: UiMessageChunk[] = []
   const fold = chunkFold({ ...options, ...page }, chunks)
   const iterator = events[Symbol.asyncIterator]()
