@@ -53,11 +53,12 @@ async function answered(
   const earlier = session && callsOf(session)
   const isNew = sent !== undefined && !sent.duplicate
   const missed = isNew ? answersOf(commands, session) : openIn(await runs.get(id))
-  const events = comingOf(runs, id, commands, {
+  const { events, ...following } = comingOf(runs, id, commands, {
     after: (sent ?? before)?.lastEventId ?? 0,
     isQueued: before?.running === true && sent !== undefined,
   })
-  return agUiResponse(events, input, page, { earlier, ...(missed.length > 0 && { missed }) })
+  const beginning = { earlier, ...following, ...(missed.length > 0 && { missed }) }
+  return agUiResponse(events, input, page, beginning)
 }
 
 /** What a client says, as a page of `useChat` says it: an answer with calls that it settled, and the user's words. */

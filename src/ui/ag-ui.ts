@@ -15,8 +15,8 @@ import { callsOf } from './to-ui-messages.ts'
 import {
   pacedResponse,
   sessionOf,
+  shown,
   sseChecks,
-  uiChunks,
   type Beginning,
   type RunEvents,
   type SseOptions,
@@ -63,8 +63,7 @@ export function toAgUi(
   options: AgUiOptions = {},
 ): ReadableStream<AgUiEvent> {
   assertValid('invalid_options', optionsOf(agUiChecks())(options))
-  const [chunks, show] = agUiParts(events, ids, options)
-  return webStream(chunks, show)
+  return webStream(agUiEvents(events, ids, options), (some) => some)
 }
 
 /** `toAgUi` as a response of server-sent events, which `HttpAgent` reads. */
@@ -89,35 +88,26 @@ export function agUiResponse(
   options: AgUiResponseOptions,
   beginning?: Beginning,
 ): Response {
-  const [chunks, show] = agUiParts(events, ids, options, beginning)
-  return pacedResponse(chunks, show, options)
+  return pacedResponse(agUiEvents(events, ids, options, beginning), options)
 }
 
-/** The chunks of a run, and what makes events of them. */
-function agUiParts(
+function agUiEvents(
   events: RunEvents,
   ids: AgUiIds,
   { include, onError }: AgUiOptions,
   beginning?: Beginning,
-): AgUiParts {
+): ReturnType<typeof shown<AgUiEvent>> {
   const problems = (['threadId', 'runId'] as const).flatMap((key) =>
     within(key, someText(isObject(ids) ? ids[key] : undefined)),
   )
   assertValid('invalid_options', within('ids', problems))
-  // The chunks of this version tell the most.
-  const options = { version: 7, include, onError } as const
   const session = sessionOf(events)
   const known = (ids.messages ?? []).flatMap(knownCalls)
   const earlier = session && callsOf(session)
-  const chunks = uiChunks(events, options, { known, earlier, ...beginning })
-  const fold = agUiFold(ids, known)
-  return [chunks, (some) => some.flatMap(fold)]
+  // The chunks of this version tell the most.
+  const options = { version: 7, include, onError } as const
+  return shown(events, options, { known, earlier, ...beginning }, agUiFold(ids, known))
 }
-
-type AgUiParts = [
-  chunks: ReturnType<typeof uiChunks>,
-  show: (chunks: readonly UiMessageChunk[]) => readonly AgUiEvent[],
-]
 
 type KnownCall = readonly [id: string, call: PageCall]
 

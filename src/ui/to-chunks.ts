@@ -118,17 +118,20 @@ type CallEnd =
   | { readonly type: 'tool-output-error'; readonly errorText: string }
 
 /**
- * Folds the events of a run into the chunks of one UI message, which are pushed onto `chunks`. The table `folds` at its end says what is made of
+ * Folds the events of a run into the chunks of one UI message. The table `folds` at its end says what is made of
  * each event; what stands before it writes the parts of the message: steps, texts, calls, what is open, files, and the end.
  */
-export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): ChunkFold {
+export function chunkFold(
+  options: ChunkOptions,
+  write: (chunk: UiMessageChunk) => void,
+): ChunkFold {
   const { version = 6, dynamicTools: dynamic = false, include = shownByDefault } = options
   const shows = showsOf({ include })
   /** The answer has given chunks. */
   let hasContent = false
   const emit = (chunk: UiMessageChunk): void => {
     hasContent = true
-    chunks.push(chunk)
+    write(chunk)
   }
   /** Numbers the ids of texts and sources. */
   let count = 0
@@ -384,7 +387,7 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
     for (const show of again) show()
     leaveStep()
     // A page shows a step with the next chunk that changes the message.
-    chunks.push({ type: 'message-metadata', messageMetadata: {} })
+    write({ type: 'message-metadata', messageMetadata: {} })
   }
   const breakOff = (error: ErrorData, thrown: unknown = error): void => {
     cutStep()
@@ -412,7 +415,7 @@ export function chunkFold(options: ChunkOptions, chunks: UiMessageChunk[]): Chun
       const reason = finishReason?.replace('_', '-') as UiFinishReason | undefined
       emit(defined<UiMessageChunk>({ type: 'finish', finishReason: reason, messageMetadata }))
     } else if (messageMetadata !== undefined) {
-      chunks.push({ type: 'message-metadata', messageMetadata })
+      write({ type: 'message-metadata', messageMetadata })
     }
   }
 

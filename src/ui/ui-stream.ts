@@ -23,7 +23,7 @@ import {
   type PageCall,
   type PageOptions,
 } from './to-chunks.ts'
-import { answerEvents, callsOf, pendingIn, turnsOf, type KnownTurn } from './to-ui-messages.ts'
+import { callsOf, turnsOf, type UiPast } from './to-ui-messages.ts'
 import type { AiSdkVersion, UiMessageChunk, UiMessageInput } from './ui-types.ts'
 
 /** The events of a run: a stream of the library, or the entries of `runs.follow`. */
@@ -39,10 +39,10 @@ export interface UiStreamOptions<
    */
   readonly originalMessages?: readonly UiMessageInput[] | undefined
   /**
-   * The session that the events follow. The answer that it has so far is sent first, for a page that comes back; `events` go on from there,
-   * such as `runs.follow(id, { after: lastEventId })`. Not with a message that goes on: `sendUiMessages` sends what such a message lacks.
+   * What `uiPast(session)` returned, for a page that comes back: the answer that the session has so far is sent first, and `events` go on from
+   * there, such as `runs.follow(id, { after: lastEventId })`. Not with a message that goes on: `sendUiMessages` sends what such a message lacks.
    */
-  readonly session?: Session | undefined
+  readonly past?: UiPast | undefined
   /** The id of the message, or a function that is called when the first event has come. By default it is that of `toUiMessages`, if the session is known. */
   readonly messageId?: string | (() => MaybeId | Promise<MaybeId>) | undefined
   /** Metadata of the message, asked for after every event. By default the last event gives `{ haltedReason, usage }`. */
@@ -64,20 +64,27 @@ export interface SseOptions extends ResponseInit {
 /** The options of `toUiMessageResponse`. */
 export interface UiResponseOptions extends UiStreamOptions, SseOptions {}
 
-/** The checks of a stream's options. */
-function streamChecks(): Readonly<Record<keyof UiStreamOptions, Check>> {
+/** The checks of what all streams for `useChat` take. */
+function streamChecks(): Checks<Omit<UiStreamOptions, keyof BeginningOptions>> {
   return {
     ...pageChecks(),
-    originalMessages: must('a list', Array.isArray),
-    session: must('a session', isObject),
     messageId: must('a string or a function', (value) => /string|function/.test(typeof value)),
     messageMetadata: anyFunction,
     onError: anyFunction,
   }
 }
 
+function beginningChecks(): Checks<BeginningOptions> {
+  const past = must('what uiPast returned', isObject)
+  return { originalMessages: must('a list', Array.isArray), past }
+}
+
+type BeginningOptions = Pick<UiStreamOptions, 'originalMessages' | 'past'>
+
+type Checks<Options> = Readonly<Record<keyof Options, Check>>
+
 /** The checks of a response's options. */
-export function sseChecks(): Readonly<Record<keyof SseOptions, Check>> {
+export function sseChecks(): Checks<SseOptions> {
   return { ...responseChecks, heartbeatMs: timeoutMs, clock: anyClock }
 }
 
@@ -92,7 +99,7 @@ export function toUiMessageStream<Version extends AiSdkVersion = 6>(
   events: RunEvents,
   options: UiStreamOptions<Version> = {},
 ): ReadableStream<UiMessageChunk<Version>> {
-  assertValid('invalid_options', optionsOf(streamChecks())(options))
+  assertValid('invalid_options', optionsOf({ ...streamChecks(), ...beginningChecks() })(options))
   const chunks = pageChunks(events, options, beginningOf(events, options))
   // The fold makes the chunks of this version.
   return webStream(chunks, asTheyAre) as ReadableStream<UiMessageChunk<Version>>
@@ -100,13 +107,16 @@ export function toUiMessageStream<Version extends AiSdkVersion = 6>(
 
 /** `toUiMessageStream` as a response of server-sent events, which `DefaultChatTransport` reads. A failure is told in it, with status 200. */
 export function toUiMessageResponse(events: RunEvents, options: UiResponseOptions = {}): Response {
-  assertResponseOptions(options)
+  assertPageOptions(options, beginningChecks())
   return uiResponse(events, options, beginningOf(events, options))
 }
 
 /** Refuses unknown options of a response, and values of the wrong kind. */
-export function assertResponseOptions(options: UiResponseOptions): void {
-  assertValid('invalid_options', optionsOf({ ...streamChecks(), ...sseChecks() })(options))
+export function assertPageOptions(
+  options: UiResponseOptions,
+  more?: Checks<BeginningOptions>,
+): void {
+  assertValid('invalid_options', optionsOf({ ...streamChecks(), ...sseChecks(), ...more })(options))
 }
 
 /** A response that begins in its own way. */
@@ -116,71 +126,59 @@ export function uiResponse(
   beginning: Beginning,
 ): Response {
   const chunks = pageChunks(events, options, beginning)
-  const response = pacedResponse(chunks, asTheyAre, options, 'data: [DONE]\n\n')
+  const response = pacedResponse(chunks, options, 'data: [DONE]\n\n')
   response.headers.set('x-vercel-ai-ui-message-stream', 'v1')
   return response
 }
 
-const asTheyAre = (chunks: readonly UiMessageChunk[]): readonly UiMessageChunk[] => chunks
+const asTheyAre = <Item>(items: readonly Item[]): readonly Item[] => items
 
 /** What is known before the events. */
 export interface Beginning extends Pick<
   ChunkOptions,
   'known' | 'elsewhere' | 'earlier' | 'pending'
 > {
-  /** Gives the id of the message. */
-  readonly id?: (() => Promise<MaybeId>) | undefined
+  /** The id of the message, or what gives it. */
+  readonly id?: UiStreamOptions['messageId']
   /** What a page that comes back has missed. It is sent without waiting for an event. */
   readonly missed?: readonly StreamEvent[] | undefined
+  /** Whether an entry of a log is told. */
+  readonly keeps?: ((entry: StreamEvent | LogEntry) => boolean) | undefined
+  /** Ends the source at once when its reader leaves. */
+  readonly stop?: AbortController | undefined
 }
 
 /** What the options say. */
 function beginningOf(
   events: RunEvents,
-  { originalMessages: others, session, messageId }: UiStreamOptions,
+  { originalMessages: others = [], past, messageId }: UiStreamOptions,
 ): Beginning {
-  const last = others?.at(-1)
+  const last = others.at(-1)
   const known = last?.role === 'assistant' ? last : undefined
-  if (known && session) {
+  if (known && past) {
     const problem = 'needs sendUiMessages to go on with an answer'
-    throw refusal('invalid_options', 'session', problem)
+    throw refusal('invalid_options', 'past', problem)
   }
-  const current = session ?? sessionOf(events)
-  const past = current && pastOf(current)
-  return {
-    earlier: past?.earlier,
-    pending: session && past?.pending,
-    missed: session && past?.missed,
-    ...callsIn(others ?? [], known),
-    id: idOf(messageId ?? known?.id ?? past?.answerId, known ? [] : others),
-  }
+  const session = sessionOf(events)
+  const present =
+    past ?? (session && { id: turnsOf(session).at(-1)?.answerId, earlier: callsOf(session) })
+  const id = messageId ?? known?.id ?? present?.id
+  return { ...present, ...callsIn(others, known), id: known ? id : freeId(id, others) }
 }
 
 /** Gives an id, unless another message has it: a page that has this message, and begins another one, would replace it. */
-export function idOf(
-  id: UiStreamOptions['messageId'],
-  others: readonly UiMessageInput[] = [],
-): Beginning['id'] {
+export function freeId(
+  id: Beginning['id'],
+  others: readonly UiMessageInput[],
+): () => Promise<MaybeId> {
   return async () => {
-    const given = typeof id === 'function' ? await id() : id
+    const given = await idOf(id)
     return others.some((message) => message.id === given) ? undefined : given
   }
 }
 
-/** What a session says. */
-interface Past extends Omit<Beginning, 'id'> {
-  readonly answerId: MaybeId
-  readonly missed: readonly StreamEvent[]
-}
-
-/** What a session says: its last answer as it is now, or what a page that has some of an answer lacks of it. */
-export function pastOf(session: Session, has?: KnownTurn): Past {
-  const { turn = turnsOf(session).at(-1), count } = has ?? {}
-  const { error } = session
-  const missed = turn ? [...answerEvents(session, turn, count)] : []
-  if (error !== undefined) missed.push({ type: 'error', error })
-  const pending = turn && pendingIn(session, turn)
-  return { answerId: turn?.answerId, earlier: callsOf(session), pending, missed }
+function idOf(id: Beginning['id']): MaybeId | Promise<MaybeId> {
+  return typeof id === 'function' ? id() : id
 }
 
 /** The calls that a page has: in the message that goes on, and in others. */
@@ -215,33 +213,41 @@ export function sessionOf(events: RunEvents): Session | undefined {
 }
 
 /** The chunks of events for a page of `useChat`. */
-function pageChunks(events: RunEvents, options: UiStreamOptions, beginning: Beginning): UiChunks {
-  return uiChunks(events, { ...options, restStep }, beginning)
+function pageChunks(
+  events: RunEvents,
+  options: UiStreamOptions,
+  beginning: Beginning,
+): Shown<UiMessageChunk> {
+  return shown(events, { ...options, restStep }, beginning, (chunk) => [chunk])
 }
 
-type UiChunks = AsyncIterator<readonly UiMessageChunk[], void>
+/** What a reader is sent, at least one thing at a time. It does not reject. */
+type Shown<Item> = AsyncIterator<readonly Item[], void>
 
-/** The chunks of events, at least one at a time. It does not reject. */
-export function uiChunks(
+/** What `show` makes of the chunks of events. */
+export function shown<Item>(
   events: RunEvents,
   options: ChunkOptions,
-  { id, missed, ...page }: Beginning,
-): UiChunks {
-  const chunks: UiMessageChunk[] = []
-  const fold = chunkFold({ ...options, ...page }, chunks)
+  { id, missed, keeps, stop, ...page }: Beginning,
+  show: (chunk: UiMessageChunk) => readonly Item[],
+): Shown<Item> {
+  const items: Item[] = []
+  const write = (chunk: UiMessageChunk): void => void items.push(...show(chunk))
+  const fold = chunkFold({ ...options, ...page }, write)
   const iterator = events[Symbol.asyncIterator]()
   let isStarted = false
   const begin = (messageId?: string): void => {
     isStarted = true
-    chunks.push(defined<UiMessageChunk>({ type: 'start', messageId }))
+    write(defined<UiMessageChunk>({ type: 'start', messageId }))
   }
   /** The beginning of the message, and what a page that comes back has missed. */
   const start = async (): Promise<void> => {
     if (isStarted) return
-    begin(await id?.())
-    for (const event of missed ?? []) fold.add(event)
+    begin(await idOf(id))
+    missed?.forEach(fold.add)
   }
   const leave = async (): Promise<IteratorResult<never, void>> => {
+    stop?.abort()
     await iterator.return?.()
     return over
   }
@@ -250,10 +256,10 @@ export function uiChunks(
       if (fold.isOver) return over
       try {
         if (missed !== undefined) await start()
-        while (chunks.length === 0) {
+        while (items.length === 0) {
           const step = await iterator.next()
           const item = step.done === true ? undefined : step.value
-          if (item !== undefined && 'command' in item) continue
+          if (item && (keeps?.(item) === false || 'command' in item)) continue
           await start()
           if (item === undefined) fold.end()
           else fold.add('event' in item ? item.event : item)
@@ -264,23 +270,19 @@ export function uiChunks(
       }
       // Nothing more belongs to this message.
       if (fold.isOver) leave().catch(() => undefined)
-      return { done: false, value: chunks.splice(0) }
+      return { done: false, value: items.splice(0) }
     },
     return: leave,
   }
 }
 
-/** What `show` makes of items as a response of server-sent events, with signs of life and `ending` at its end. */
-export function pacedResponse<Item>(
-  items: AsyncIterator<Item, void>,
-  show: (item: Item) => readonly object[],
+/** A response of server-sent events, with signs of life and `ending` at its end. */
+export function pacedResponse(
+  items: Shown<object>,
   options: SseOptions,
   ending?: string,
 ): Response {
-  const write = (item: Item | undefined): string => {
-    if (item === undefined) return ':\n\n'
-    const lines = show(item).map((one) => `data: ${JSON.stringify(one)}\n\n`)
-    return lines.join('')
-  }
+  const write = (some: readonly object[] | undefined): string =>
+    some?.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('') ?? ':\n\n'
   return sseResponse(paced(items, options.clock, options.heartbeatMs), write, options, ending)
 }

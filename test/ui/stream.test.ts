@@ -20,6 +20,7 @@ import {
   toUiMessageResponse,
   toUiMessages,
   toUiMessageStream,
+  uiPast,
   type AgUiIds,
 } from '../../src/ui.ts'
 import { service, serviceEngine } from '../runs/service.ts'
@@ -548,8 +549,9 @@ describe('the stream', () => {
     const engine = engineOf([['text', 'One.']])
     const { session } = await Session.start(engine, 'first')
     const original = [{ id: 'a', role: 'assistant', parts: [] }]
-    expect(() => toUiMessageStream(from([]), { session, originalMessages: original })).toThrow(
-      'session needs sendUiMessages to go on with an answer',
+    const past = uiPast(session)
+    expect(() => toUiMessageStream(from([]), { past, originalMessages: original })).toThrow(
+      'past needs sendUiMessages to go on with an answer',
     )
   })
 })
