@@ -5,7 +5,6 @@ import { isObject } from '../types/guards.ts'
 import type { Session, SessionCommand } from '../types/session.ts'
 import { agUiResponse, assertAgUiOptions, type AgUiIds, type AgUiResponseOptions } from './ag-ui.ts'
 import { uiCommands } from './from-ui-messages.ts'
-import { callsOf } from './to-ui-messages.ts'
 import { comingOf, giveAll, isWords, keyOf, refused } from './ui-runs.ts'
 import type { UiMessageInput } from './ui-types.ts'
 
@@ -50,15 +49,14 @@ async function answered(
   const commands = uiCommands(messages, session)
   const idempotencyKey = keyOf(messages.at(-1)?.id)
   const sent = await giveAll(runs, id, commands, { context, metadata, idempotencyKey })
-  const earlier = session && callsOf(session)
   const isNew = sent !== undefined && !sent.duplicate
   const missed = isNew ? answersOf(commands, session) : openIn(await runs.get(id))
-  const { events, ...following } = comingOf(runs, id, commands, {
+  const coming = comingOf(runs, id, commands, {
     after: (sent ?? before)?.lastEventId ?? 0,
     isQueued: before?.running === true && sent !== undefined,
   })
-  const beginning = { earlier, ...following, ...(missed.length > 0 && { missed }) }
-  return agUiResponse(events, input, page, beginning)
+  const beginning = { session, ...coming, ...(missed.length > 0 && { missed }) }
+  return agUiResponse(coming.events, input, page, beginning)
 }
 
 /** What a client says, as a page of `useChat` says it: an answer with calls that it settled, and the user's words. */

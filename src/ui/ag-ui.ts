@@ -8,10 +8,9 @@ import {
   within,
   type Check,
 } from '../schema/checks.ts'
-import { assertNever, isObject } from '../types/guards.ts'
+import { isObject } from '../types/guards.ts'
 import type { Usage } from '../types/response.ts'
-import type { PageCall } from './to-chunks.ts'
-import { callsOf } from './to-ui-messages.ts'
+import { endMetadata, type PageCall } from './to-chunks.ts'
 import {
   pacedResponse,
   sessionOf,
@@ -86,7 +85,7 @@ export function agUiResponse(
   events: RunEvents,
   ids: AgUiIds,
   options: AgUiResponseOptions,
-  beginning?: Beginning,
+  beginning?: Partial<Beginning>,
 ): Response {
   return pacedResponse(agUiEvents(events, ids, options, beginning), options)
 }
@@ -95,7 +94,7 @@ function agUiEvents(
   events: RunEvents,
   ids: AgUiIds,
   { include, onError }: AgUiOptions,
-  beginning?: Beginning,
+  beginning?: Partial<Beginning>,
 ): ReturnType<typeof shown<AgUiEvent>> {
   const problems = (['threadId', 'runId'] as const).flatMap((key) =>
     within(key, someText(isObject(ids) ? ids[key] : undefined)),
@@ -103,10 +102,14 @@ function agUiEvents(
   assertValid('invalid_options', within('ids', problems))
   const session = sessionOf(events)
   const known = (ids.messages ?? []).flatMap(knownCalls)
-  const earlier = session && callsOf(session)
   // The chunks of this version tell the most.
-  const options = { version: 7, include, onError } as const
-  return shown(events, options, { known, earlier, ...beginning }, agUiFold(ids, known))
+  const options = {
+    version: 7,
+    include,
+    onError,
+    messageMetadata: endMetadata({ include }),
+  } as const
+  return shown(options, { events, known, session, ...beginning }, agUiFold(ids, known))
 }
 
 type KnownCall = readonly [id: string, call: PageCall]
@@ -123,12 +126,11 @@ function knownCalls(message: unknown): readonly KnownCall[] {
   })
 }
 
-/** Something that the run waits for. */
-interface Interrupt {
-  readonly reason: 'approval' | 'question'
-  readonly message: string
-  readonly responseSchema: object
-  readonly metadata: object
+/** What is made of each chunk. */
+type Shows = {
+  readonly [Type in UiMessageChunk['type']]: (
+    chunk: UiMessageChunk & { readonly type: Type },
+  ) => void
 }
 
 /** Makes the events of one chunk after the other. */
@@ -143,11 +145,12 @@ function agUiFold(
   let messageId = `${runId}-0`
   /** How many texts are open. */
   let texts = 0
-  /** The calls that were begun, and those whose arguments may still grow. */
-  const calls = new Map<string, { readonly name: string; input?: unknown; hasArgs?: true }>(
-    known.map(([id, { name }]) => [id, { name }]),
+  /** The calls that the client has. */
+  const calls = new Map<string, { readonly toolName: string; readonly input?: unknown }>(
+    known.map(([id, { name }]) => [id, { toolName: name }]),
   )
-  const open = new Set<string>()
+  /** The calls whose arguments may still grow, and whether they have some. */
+  const open = new Map<string, boolean>()
   const interrupts = new Map<string, object>()
   let isOver = false
 
@@ -156,20 +159,22 @@ function agUiFold(
   }
   const custom = (name: string, value: object): void => emit('CUSTOM', { name, value })
   const thoughtId = (id: string): string => `${runId}-${id}`
-  const startCall = (toolCallId: string, toolCallName: string): void => {
+  const startCall = (toolCallId: string, toolName: string): void => {
     if (calls.has(toolCallId)) return
-    calls.set(toolCallId, { name: toolCallName })
-    open.add(toolCallId)
-    emit('TOOL_CALL_START', { toolCallId, toolCallName, parentMessageId: messageId })
+    calls.set(toolCallId, { toolName })
+    open.set(toolCallId, false)
+    emit('TOOL_CALL_START', { toolCallId, toolCallName: toolName, parentMessageId: messageId })
   }
   const growCall = (toolCallId: string, delta: string): void => {
-    const call = calls.get(toolCallId)
-    if (call === undefined || !open.has(toolCallId) || delta === '') return
-    call.hasArgs = true
+    if (!open.has(toolCallId) || delta === '') return
+    open.set(toolCallId, true)
     emit('TOOL_CALL_ARGS', { toolCallId, delta })
   }
   const endCall = (toolCallId: string): void => {
     if (open.delete(toolCallId)) emit('TOOL_CALL_END', { toolCallId })
+  }
+  const endCalls = (): void => {
+    for (const id of open.keys()) endCall(id)
   }
   const result = (toolCallId: string, value: unknown): void => {
     endCall(toolCallId)
@@ -177,116 +182,98 @@ function agUiFold(
     const message = { messageId: `${toolCallId}-result`, toolCallId, content, role: 'tool' }
     emit('TOOL_CALL_RESULT', message)
   }
-
-  const wait = (toolCallId: string, interrupt: Interrupt): void => {
-    interrupts.set(toolCallId, { id: toolCallId, toolCallId, ...interrupt })
+  /** The run waits for an answer that has the form of a schema. */
+  const wait = (
+    reason: 'approval' | 'question',
+    toolCallId: string,
+    message: string,
+    responseSchema: object,
+    metadata: object,
+  ): void => {
+    const interrupt = { id: toolCallId, toolCallId, reason, message, responseSchema, metadata }
+    interrupts.set(toolCallId, interrupt)
   }
+  const show = (chunk: { readonly type: string }): void =>
+    custom(chunk.type, { ...chunk, messageId })
+  const ignore = (): void => undefined
 
-  const fold = (chunk: UiMessageChunk): void => {
-    switch (chunk.type) {
-      case 'start':
-        return emit('RUN_STARTED', run)
-      case 'start-step':
-        messageId = `${runId}-${++step}`
-        return emit('STEP_STARTED', { stepName: `step-${step}` })
-      case 'finish-step':
-        open.forEach(endCall)
-        return emit('STEP_FINISHED', { stepName: `step-${step}` })
-      case 'reset-step':
-        open.forEach(endCall)
-        custom('restart', { messageId })
-        messageId += '-again'
-        return
-      case 'text-start':
-        if (texts++ === 0) emit('TEXT_MESSAGE_START', { messageId, role: 'assistant' })
-        return
-      case 'text-delta':
-        return emit('TEXT_MESSAGE_CONTENT', { messageId, delta: chunk.delta })
-      case 'text-end':
-        if (--texts === 0) emit('TEXT_MESSAGE_END', { messageId })
-        return
-      case 'reasoning-start': {
-        const id = thoughtId(chunk.id)
-        emit('REASONING_START', { messageId: id })
-        return emit('REASONING_MESSAGE_START', { messageId: id, role: 'reasoning' })
+  const shows: Readonly<Record<UiMessageChunk['type'], (chunk: never) => void>> = {
+    start: () => emit('RUN_STARTED', run),
+    'start-step'() {
+      messageId = `${runId}-${++step}`
+      emit('STEP_STARTED', { stepName: `step-${step}` })
+    },
+    'finish-step'() {
+      endCalls()
+      emit('STEP_FINISHED', { stepName: `step-${step}` })
+    },
+    'reset-step'() {
+      endCalls()
+      custom('restart', { messageId })
+      messageId += '-again'
+    },
+    'text-start'() {
+      if (texts++ === 0) emit('TEXT_MESSAGE_START', { messageId, role: 'assistant' })
+    },
+    'text-delta': ({ delta }) => emit('TEXT_MESSAGE_CONTENT', { messageId, delta }),
+    'text-end'() {
+      if (--texts === 0) emit('TEXT_MESSAGE_END', { messageId })
+    },
+    'reasoning-start'({ id }) {
+      emit('REASONING_START', { messageId: thoughtId(id) })
+      emit('REASONING_MESSAGE_START', { messageId: thoughtId(id), role: 'reasoning' })
+    },
+    'reasoning-delta': ({ id, delta }) =>
+      emit('REASONING_MESSAGE_CONTENT', { messageId: thoughtId(id), delta }),
+    'reasoning-end'({ id }) {
+      emit('REASONING_MESSAGE_END', { messageId: thoughtId(id) })
+      emit('REASONING_END', { messageId: thoughtId(id) })
+    },
+    'tool-input-start': ({ toolCallId, toolName }) => startCall(toolCallId, toolName),
+    'tool-input-delta': ({ toolCallId, inputTextDelta }) => growCall(toolCallId, inputTextDelta),
+    'tool-input-available'({ toolCallId, toolName, input }) {
+      startCall(toolCallId, toolName)
+      calls.set(toolCallId, { toolName, input })
+      if (open.get(toolCallId) === false) growCall(toolCallId, JSON.stringify(input))
+      endCall(toolCallId)
+    },
+    'tool-output-available': ({ toolCallId, output }) => result(toolCallId, output),
+    'tool-output-error': ({ toolCallId, errorText }) => result(toolCallId, { error: errorText }),
+    'tool-output-denied': ({ toolCallId }) => result(toolCallId, { error: 'the call was denied' }),
+    'tool-approval-request'({ toolCallId }) {
+      const call = calls.get(toolCallId) ?? { toolName: '' }
+      wait('approval', toolCallId, `Run ${call.toolName}?`, approvalSchema, call)
+    },
+    'data-question'({ data: { toolCallId, toolName, question, options } }) {
+      wait('question', toolCallId, question, { type: 'string' }, { toolName, options })
+    },
+    'data-progress': ({ data }) => custom('progress', data),
+    'source-url': show,
+    'source-document': show,
+    file: show,
+    error({ errorText }) {
+      endCalls()
+      isOver = true
+      emit('RUN_ERROR', { message: errorText })
+    },
+    finish({ finishReason, messageMetadata }) {
+      endCalls()
+      const waiting = interrupts.size > 0 && {
+        outcome: { type: 'interrupt', interrupts: [...interrupts.values()] },
       }
-      case 'reasoning-delta': {
-        const { id, delta } = chunk
-        return emit('REASONING_MESSAGE_CONTENT', { messageId: thoughtId(id), delta })
-      }
-      case 'reasoning-end':
-        emit('REASONING_MESSAGE_END', { messageId: thoughtId(chunk.id) })
-        return emit('REASONING_END', { messageId: thoughtId(chunk.id) })
-      case 'tool-input-start':
-        return startCall(chunk.toolCallId, chunk.toolName)
-      case 'tool-input-delta':
-        return growCall(chunk.toolCallId, chunk.inputTextDelta)
-      case 'tool-input-available': {
-        const { toolCallId, toolName, input } = chunk
-        startCall(toolCallId, toolName)
-        const call = calls.get(toolCallId)
-        if (call !== undefined) call.input = input
-        if (call?.hasArgs !== true) growCall(toolCallId, JSON.stringify(input))
-        return endCall(toolCallId)
-      }
-      case 'tool-output-available':
-        return result(chunk.toolCallId, chunk.output)
-      case 'tool-output-error':
-        return result(chunk.toolCallId, { error: chunk.errorText })
-      case 'tool-output-denied':
-        return result(chunk.toolCallId, { error: 'the call was denied' })
-      case 'tool-approval-request': {
-        const { toolCallId } = chunk
-        const { name = '', input } = calls.get(toolCallId) ?? {}
-        return wait(toolCallId, {
-          reason: 'approval',
-          message: `Run ${name}?`,
-          responseSchema: approvalSchema,
-          metadata: { toolName: name, input },
-        })
-      }
-      case 'data-question': {
-        const { toolCallId, toolName, question, options } = chunk.data
-        return wait(toolCallId, {
-          reason: 'question',
-          message: question,
-          responseSchema: { type: 'string' },
-          metadata: { toolName, options },
-        })
-      }
-      case 'data-progress':
-        return custom('progress', chunk.data)
-      case 'source-url':
-      case 'source-document':
-      case 'file':
-        return custom(chunk.type, { ...chunk, messageId })
-      case 'error':
-        open.forEach(endCall)
-        isOver = true
-        return emit('RUN_ERROR', { message: chunk.errorText })
-      case 'finish': {
-        open.forEach(endCall)
-        const { finishReason, messageMetadata } = chunk
-        const isStopped = finishReason === 'interrupted'
-        const waiting = interrupts.size > 0 && {
-          outcome: { type: 'interrupt', interrupts: [...interrupts.values()] },
-        }
-        const outcome = isStopped ? { outcome: { type: 'cancelled' } } : waiting
-        return emit('RUN_FINISHED', { ...run, ...outcome, ...usageOf(messageMetadata) })
-      }
-      case 'abort':
-      case 'message-metadata':
-      case 'data-approval':
-      case 'data-restart':
-        return
-      default:
-        assertNever(chunk)
-    }
-  }
+      const isStopped = finishReason === 'interrupted'
+      const outcome = isStopped ? { outcome: { type: 'cancelled' } } : waiting
+      emit('RUN_FINISHED', { ...run, ...outcome, ...usageOf(messageMetadata) })
+    },
+    abort: ignore,
+    'message-metadata': ignore,
+    'data-approval': ignore,
+    'data-restart': ignore,
+  } satisfies Shows
   return (chunk) => {
     events = []
     // Nothing may follow a failure.
-    if (!isOver) fold(chunk)
+    if (!isOver) shows[chunk.type](chunk as never) // The entry of its type takes it.
     return events
   }
 }

@@ -11,6 +11,7 @@ import {
   type ViewOptions,
 } from '../run/view-event.ts'
 import { flag, must, type Check } from '../schema/checks.ts'
+import { sessionCall } from '../session/inner.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import { innerEvent, isModelEvent, type StreamEvent } from '../types/events.ts'
 import { defined, parseJson } from '../types/guards.ts'
@@ -24,6 +25,7 @@ import {
   type ToolCall,
 } from '../types/message.ts'
 import type { FinishReason } from '../types/response.ts'
+import type { Session } from '../types/session.ts'
 import type { AiSdkVersion, BlockKind, UiFile, UiFinishReason, UiMessageChunk } from './ui-types.ts'
 
 /** What a page is shown, and in which form. */
@@ -57,15 +59,15 @@ export interface ChunkOptions extends PageOptions {
   readonly known?: Iterable<readonly [id: string, call: PageCall]> | undefined
   /** The calls in other messages of the page, by their ids, and whether they are open there. If so, they are not shown again. */
   readonly elsewhere?: ReadonlyMap<string, boolean> | undefined
-  /** The calls of the conversation, which may still get a result. */
-  readonly earlier?: readonly ToolCall[] | undefined
+  /** The session before the events, whose calls may still get a result. */
+  readonly session?: Session | undefined
   /** The calls that the page has to run, for events whose end does not tell them. */
   readonly pending?: readonly ToolCall[] | undefined
-  /** What the last step of a run that rests must have, by the calls of the message and its last step. Without it, nothing is added. */
+  /** What a run that rests shows again in a last step of its own, by the calls of the message and the number of its last step. Without it, nothing. */
   readonly restStep?: typeof restStep | undefined
   /** Told about a failure: an error, or one as data. A text that it returns is shown. */
   readonly onError?: ((error: unknown) => unknown) | undefined
-  /** Metadata of the message after an event. By default the last event gives `{ haltedReason, usage }`. */
+  /** Metadata of the message after an event. */
   readonly messageMetadata?: ((event: StreamEvent) => unknown) | undefined
 }
 
@@ -87,6 +89,9 @@ export interface PageCall {
   /** Its end was told. */
   hasEnded?: boolean
 }
+
+/** Takes the next chunk. */
+export type Write = (chunk: UiMessageChunk) => void
 
 /** Makes the chunks of a run. Every chunk refers to something that was begun before, whatever the events are. */
 export interface ChunkFold {
@@ -121,15 +126,12 @@ type CallEnd =
  * Folds the events of a run into the chunks of one UI message. The table `folds` at its end says what is made of
  * each event; what stands before it writes the parts of the message: steps, texts, calls, what is open, files, and the end.
  */
-export function chunkFold(
-  options: ChunkOptions,
-  write: (chunk: UiMessageChunk) => void,
-): ChunkFold {
+export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
   const { version = 6, dynamicTools: dynamic = false, include = shownByDefault } = options
   const shows = showsOf({ include })
   /** The answer has given chunks. */
   let hasContent = false
-  const emit = (chunk: UiMessageChunk): void => {
+  const emit: Write = (chunk) => {
     hasContent = true
     write(chunk)
   }
@@ -171,7 +173,7 @@ export function chunkFold(
     if (delta === '' || (kind === 'reasoning' && !shows(kind))) return
     const key = keyOf(kind, index)
     let block = blocks.get(key)
-    if (block === undefined) {
+    if (!block) {
       block = { id: `${kind}-${++count}`, kind, text: '' }
       blocks.set(key, block)
       emit({ type: `${kind}-start`, id: block.id })
@@ -187,7 +189,7 @@ export function chunkFold(
   }
   const closeBlock = (key: string): void => {
     const block = blocks.get(key)
-    if (block !== undefined) emit({ type: `${block.kind}-end`, id: block.id })
+    if (block) emit({ type: `${block.kind}-end`, id: block.id })
     blocks.delete(key)
   }
   const closeBlocks = (): void => {
@@ -223,12 +225,12 @@ export function chunkFold(
     start(id, name)
     growInput(id, JSON.stringify(args), isShown)
   }
-  const earlierCall = (toolCallId: string): ToolCall | undefined =>
-    options.earlier?.findLast(({ id }) => id === toolCallId)
+  const earlierCall = (id: string): ToolCall | undefined =>
+    options.session && sessionCall(options.session, id)
   /** A call that the page has, or gets now. Nothing is known about any other, so it cannot be shown. */
   const callOf = (id: string): PageCall | undefined => {
-    const earlier = calls.has(id) ? undefined : earlierCall(id)
-    if (earlier !== undefined) repeat(earlier)
+    const earlier = !calls.has(id) && earlierCall(id)
+    if (earlier) repeat(earlier)
     return calls.get(id)
   }
   const note = (id: string, marks: Partial<PageCall>): void => {
@@ -236,7 +238,7 @@ export function chunkFold(
   }
   const settle = (id: string, end: CallEnd): void => {
     const call = callOf(id)
-    if (call === undefined) return
+    if (!call) return
     note(id, settled)
     emit({ toolCallId: id, ...end, ...(call.dynamic && { dynamic: true }) })
   }
@@ -246,10 +248,10 @@ export function chunkFold(
     settle(id, { type: 'tool-output-error', errorText: shows('errors') ? whole : safe })
   const deny = (id: string, wasAsked: boolean): void => {
     const call = callOf(id)
-    if (call === undefined) return
+    if (!call) return
     if (version === 5 || !(call.approval || wasAsked)) return fail(id, 'the call was denied')
     // A page that comes back has not seen that it was asked for.
-    if (!call.approval) request(id)
+    if (!call.approval) request({ id, name: call.name, arguments: {} })
     note(id, settled)
     emit({ type: 'tool-output-denied', toolCallId: id })
   }
@@ -267,12 +269,13 @@ export function chunkFold(
     agentStep = step
   }
   const isOpenElsewhere = (id: string): boolean => options.elsewhere?.get(id) === true
-  const request = (id: string): void => {
+  const request = ({ id, name: toolName, arguments: input }: ToolCall): void => {
     note(id, { approval: true, isSettled: false })
-    emit({ type: 'tool-approval-request', approvalId: id, toolCallId: id })
+    if (version !== 5) emit({ type: 'tool-approval-request', approvalId: id, toolCallId: id })
+    else emit({ type: 'data-approval', id, data: { toolCallId: id, toolName, input } })
   }
   const approve = (call: ToolCall): void => {
-    const { id, name, arguments: input } = call
+    const { id } = call
     if (asked.has(id) || isOpenElsewhere(id)) return
     asked.add(id)
     const { approval, isSettled, isReady, step: place } = calls.get(id) ?? {}
@@ -280,12 +283,11 @@ export function chunkFold(
     if (!approval || isSettled) {
       // Somebody has to decide about the arguments.
       if (!isReady || !place || !shows('tool_arguments')) complete(call, true)
-      if (version !== 5) request(id)
-      else emit({ type: 'data-approval', id, data: { toolCallId: id, toolName: name, input } })
+      request(call)
     }
     const open = (): void => {
       repeat(call, true)
-      if (version !== 5) request(id)
+      request(call)
     }
     note(id, { open })
   }
@@ -382,7 +384,7 @@ export function chunkFold(
     leaveStep()
     isOver = true
     const again = options.restStep?.([...calls.values()], step)
-    if (again === undefined) return
+    if (!again) return
     enterStep()
     for (const show of again) show()
     leaveStep()
@@ -402,12 +404,6 @@ export function chunkFold(
     }
     finish()
   }
-  const endMetadata = (event: StreamEvent): unknown => {
-    if (event.type !== 'chat_completed') return undefined
-    const { haltedReason, usage } = event.result
-    return { haltedReason, ...(shows('usage') && { usage }) }
-  }
-  const { messageMetadata: metadataOf = endMetadata } = options
   /** The metadata of the message, and its end. */
   const tell = (messageMetadata?: unknown): void => {
     if (isOver) {
@@ -446,8 +442,8 @@ export function chunkFold(
     raw_chunk: () => undefined,
     approval_requested: ({ call }) => approve(call),
     tool_execution_started(event) {
-      if (callOf(event.id) === undefined) complete(event)
-      else note(event.id, { hasEnded: false })
+      if (callOf(event.id)) note(event.id, { hasEnded: false })
+      else complete(event)
     },
     tool_progress(event) {
       endInside(event.id, innerEvent(event))
@@ -481,13 +477,13 @@ export function chunkFold(
       const { error, pendingApprovals, manualToolCalls, pendingToolCallId: asking } = result
       pendingApprovals.forEach(approve)
       manualToolCalls.forEach(hand)
-      if (asking !== undefined) {
+      if (asking) {
         const { name = '' } = calls.get(asking) ?? earlierCall(asking) ?? {}
         ask(asking, name, result.pendingQuestion ?? '', result.pendingQuestionOptions)
       }
       const waits = asking ?? pendingApprovals[0] ?? manualToolCalls[0]
-      if (error === undefined || waits !== undefined) finish()
-      else breakOff(error)
+      if (error && !waits) breakOff(error)
+      else finish()
     },
     error: ({ error }) => breakOff(error),
   }
@@ -507,7 +503,7 @@ export function chunkFold(
   return {
     add(event) {
       fold(event)
-      tell(metadataOf(event))
+      tell(options.messageMetadata?.(event))
     },
     end() {
       options.pending?.forEach(hand)
@@ -521,6 +517,17 @@ export function chunkFold(
     get isOver() {
       return isOver
     },
+  }
+}
+
+/** The metadata that the last event gives. */
+export function endMetadata({
+  include = shownByDefault,
+}: ViewOptions): (event: StreamEvent) => object | undefined {
+  return (event) => {
+    if (event.type !== 'chat_completed') return undefined
+    const { haltedReason, usage } = event.result
+    return { haltedReason, ...(include.includes('usage') && { usage }) }
   }
 }
 

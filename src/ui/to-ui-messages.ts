@@ -157,8 +157,10 @@ function pageParts(
       case 'source-document':
       case 'file':
       case 'data-question':
-      case 'data-approval':
         parts.push(chunk)
+        break
+      case 'data-approval':
+        set(`${chunk.type}-${chunk.id}`, chunk)
         break
       default:
       // Nothing else is made of a saved answer, or is a part.
@@ -227,17 +229,6 @@ export function knownTurn(session: Session, message: UiMessageInput): KnownTurn 
   return { turn, count, lacks: isDecided || count < turn.answers.length }
 }
 
-/** The calls of a session, and of the agents inside of them. */
-export function callsOf({ thread, run }: Session): readonly ToolCall[] {
-  const inner = Object.entries(run?.inner ?? {})
-  return [
-    ...thread.messages.flatMap(({ toolCalls = [] }) => toolCalls),
-    ...inner.flatMap(([callId, session]) =>
-      callsOf(session).map((call) => Object.assign({}, call, { id: `${callId}/${call.id}` })),
-    ),
-  ]
-}
-
 /** An answer as a session has it. */
 export interface SavedAnswer {
   /** The events that give the answer as it is now. The run may go on where they end. */
@@ -303,8 +294,7 @@ export function isCut({ status }: Pick<Session, 'status'>): boolean {
 export interface UiPast extends SavedAnswer {
   /** The id that `toUiMessages` gives to the answer. */
   readonly id: string | undefined
-  /** The calls of the session, which may still get a result. */
-  readonly earlier: readonly ToolCall[]
+  readonly session: Session
 }
 
 /**
@@ -321,5 +311,5 @@ export function pastOf(session: Session, has?: KnownTurn): UiPast {
   const { error } = session
   const answer = turn ? answerOf(session, turn, count) : { missed: [], pending: [] }
   if (error !== undefined) answer.missed.push({ type: 'error', error })
-  return { id: turn?.answerId, earlier: callsOf(session), ...answer }
+  return { id: turn?.answerId, session, ...answer }
 }

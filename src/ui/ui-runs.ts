@@ -10,14 +10,13 @@ import type { JsonValue } from '../types/json.ts'
 import { messageText } from '../types/message.ts'
 import type { SessionCommand } from '../types/session.ts'
 import { isComplete, toolParts, uiCommands, type FromUiOptions } from './from-ui-messages.ts'
-import { callsOf, isCut, knownTurn, pastOf, turnsOf, type Turn } from './to-ui-messages.ts'
+import { isCut, knownTurn, pastOf, turnsOf, type Turn } from './to-ui-messages.ts'
 import {
   assertPageOptions,
   callsIn,
   freeId,
   uiResponse,
   type Beginning,
-  type RunEvents,
   type UiResponseOptions,
 } from './ui-stream.ts'
 import type { UiMessageInput } from './ui-types.ts'
@@ -97,16 +96,16 @@ async function answered(
     after: sent?.lastEventId ?? 0,
     isQueued: before?.running === true,
   })
-  const earlier = before && callsOf(before.session)
+  const session = before?.session
   if (goesOn === undefined) {
     const answerId = freeId(() => answerIdOf(runs, id), messages)
-    return respond(coming, page, { id: answerId, ...callsIn(messages, undefined), earlier })
+    return uiResponse(page, { ...coming, id: answerId, ...callsIn(messages, undefined), session })
   }
   // A page that does not say with which message it goes on may do so with one that has a call which it settled.
   const has = new Set(toolParts(goesOn).map((part) => part.id))
   const isSure = messageId !== undefined || commands.every((one) => has.has(callIdOf(one) ?? ''))
   const known = callsIn(messages, isSure ? goesOn : undefined)
-  return respond(coming, page, { id: isSure ? goesOn.id : undefined, ...known, earlier })
+  return uiResponse(page, { ...coming, id: isSure ? goesOn.id : undefined, ...known, session })
 }
 
 /** The answer that a page goes on with, if it does not begin another one. */
@@ -178,9 +177,9 @@ async function repeated(
   // A page that sends by itself gets a step without calls, and does not send again. Any other would send for ever if it were answered with what it has.
   if (!(running && isLast) && !has.lacks && !isComplete(known)) throw nothingNew()
   const following = isLast ? followed(runs, id, lastEventId) : { events: noEvents() }
+  const { messageId = known.id } = page
   const past = pastOf(session, has)
-  const messageId = page.messageId ?? known.id
-  return respond(following, page, { ...past, ...callsIn(messages, known), id: messageId })
+  return uiResponse(page, { ...following, ...past, ...callsIn(messages, known), id: messageId })
 }
 
 function nothingNew(): ValidationError {
@@ -202,25 +201,10 @@ export async function resumeUiMessages(
 ): Promise<Response> {
   assertPageOptions(options)
   const info = await begun(runs, id)
-  if (info === undefined) return new Response(null, { status: 204 })
-  const { session, running, lastEventId } = info
-  const past = pastOf(session)
-  if (!running && past.missed.length === 0) return new Response(null, { status: 204 })
+  const past = info && pastOf(info.session)
+  if (!past || !(info.running || past.missed.length > 0)) return new Response(null, { status: 204 })
   const { messageId = past.id } = options
-  return respond(followed(runs, id, lastEventId), options, { ...past, id: messageId })
-}
-
-/** The events of a run, and what is told of them. */
-export interface Following extends Pick<Beginning, 'keeps' | 'stop'> {
-  readonly events: RunEvents
-}
-
-function respond(
-  { events, ...following }: Following,
-  options: ResumeUiOptions,
-  beginning: Beginning,
-): Response {
-  return uiResponse(events, options, { ...beginning, ...following })
+  return uiResponse(options, { ...followed(runs, id, info.lastEventId), ...past, id: messageId })
 }
 
 /** A session. If a command waits, its first event is waited for: it decides which answer is the last one. */
@@ -295,6 +279,9 @@ function give(
       return assertNever(command)
   }
 }
+
+/** The events of a run, and what is told of them. */
+export type Following = Pick<Beginning, 'events' | 'keeps' | 'stop'>
 
 /** The entries after a number. `runs.follow` ends at once when it is stopped, and not when its reader leaves. */
 function followed(runs: Runs, id: string, after: number): Following {

@@ -17,13 +17,15 @@ import type { Session } from '../types/session.ts'
 import { isSettled, lastStep, toolParts } from './from-ui-messages.ts'
 import {
   chunkFold,
+  endMetadata,
   pageChecks,
   restStep,
   type ChunkOptions,
   type PageCall,
   type PageOptions,
+  type Write,
 } from './to-chunks.ts'
-import { callsOf, turnsOf, type UiPast } from './to-ui-messages.ts'
+import { turnsOf, type UiPast } from './to-ui-messages.ts'
 import type { AiSdkVersion, UiMessageChunk, UiMessageInput } from './ui-types.ts'
 
 /** The events of a run: a stream of the library, or the entries of `runs.follow`. */
@@ -100,7 +102,7 @@ export function toUiMessageStream<Version extends AiSdkVersion = 6>(
   options: UiStreamOptions<Version> = {},
 ): ReadableStream<UiMessageChunk<Version>> {
   assertValid('invalid_options', optionsOf({ ...streamChecks(), ...beginningChecks() })(options))
-  const chunks = pageChunks(events, options, beginningOf(events, options))
+  const chunks = pageChunks(options, beginningOf(events, options))
   // The fold makes the chunks of this version.
   return webStream(chunks, asTheyAre) as ReadableStream<UiMessageChunk<Version>>
 }
@@ -108,7 +110,7 @@ export function toUiMessageStream<Version extends AiSdkVersion = 6>(
 /** `toUiMessageStream` as a response of server-sent events, which `DefaultChatTransport` reads. A failure is told in it, with status 200. */
 export function toUiMessageResponse(events: RunEvents, options: UiResponseOptions = {}): Response {
   assertPageOptions(options, beginningChecks())
-  return uiResponse(events, options, beginningOf(events, options))
+  return uiResponse(options, beginningOf(events, options))
 }
 
 /** Refuses unknown options of a response, and values of the wrong kind. */
@@ -120,12 +122,8 @@ export function assertPageOptions(
 }
 
 /** A response that begins in its own way. */
-export function uiResponse(
-  events: RunEvents,
-  options: UiResponseOptions,
-  beginning: Beginning,
-): Response {
-  const chunks = pageChunks(events, options, beginning)
+export function uiResponse(options: UiResponseOptions, beginning: Beginning): Response {
+  const chunks = pageChunks(options, beginning)
   const response = pacedResponse(chunks, options, 'data: [DONE]\n\n')
   response.headers.set('x-vercel-ai-ui-message-stream', 'v1')
   return response
@@ -133,11 +131,12 @@ export function uiResponse(
 
 const asTheyAre = <Item>(items: readonly Item[]): readonly Item[] => items
 
-/** What is known before the events. */
+/** The events, and what is known before them. */
 export interface Beginning extends Pick<
   ChunkOptions,
-  'known' | 'elsewhere' | 'earlier' | 'pending'
+  'known' | 'elsewhere' | 'session' | 'pending'
 > {
+  readonly events: RunEvents
   /** The id of the message, or what gives it. */
   readonly id?: UiStreamOptions['messageId']
   /** What a page that comes back has missed. It is sent without waiting for an event. */
@@ -160,10 +159,10 @@ function beginningOf(
     throw refusal('invalid_options', 'past', problem)
   }
   const session = sessionOf(events)
-  const present =
-    past ?? (session && { id: turnsOf(session).at(-1)?.answerId, earlier: callsOf(session) })
+  const present = past ?? (session && { id: turnsOf(session).at(-1)?.answerId, session })
   const id = messageId ?? known?.id ?? present?.id
-  return { ...present, ...callsIn(others, known), id: known ? id : freeId(id, others) }
+  const messageOf = known ? id : freeId(id, others)
+  return { events, ...present, ...callsIn(others, known), id: messageOf }
 }
 
 /** Gives an id, unless another message has it: a page that has this message, and begins another one, would replace it. */
@@ -213,12 +212,10 @@ export function sessionOf(events: RunEvents): Session | undefined {
 }
 
 /** The chunks of events for a page of `useChat`. */
-function pageChunks(
-  events: RunEvents,
-  options: UiStreamOptions,
-  beginning: Beginning,
-): Shown<UiMessageChunk> {
-  return shown(events, { ...options, restStep }, beginning, (chunk) => [chunk])
+function pageChunks(options: UiStreamOptions, beginning: Beginning): Shown<UiMessageChunk> {
+  const { messageMetadata = endMetadata(options) } = options
+  const page = { ...options, restStep, messageMetadata }
+  return shown(page, beginning, (chunk) => [chunk])
 }
 
 /** What a reader is sent, at least one thing at a time. It does not reject. */
@@ -226,13 +223,12 @@ type Shown<Item> = AsyncIterator<readonly Item[], void>
 
 /** What `show` makes of the chunks of events. */
 export function shown<Item>(
-  events: RunEvents,
   options: ChunkOptions,
-  { id, missed, keeps, stop, ...page }: Beginning,
+  { events, id, missed, keeps, stop, ...page }: Beginning,
   show: (chunk: UiMessageChunk) => readonly Item[],
 ): Shown<Item> {
   const items: Item[] = []
-  const write = (chunk: UiMessageChunk): void => void items.push(...show(chunk))
+  const write: Write = (chunk) => void items.push(...show(chunk))
   const fold = chunkFold({ ...options, ...page }, write)
   const iterator = events[Symbol.asyncIterator]()
   let isStarted = false
@@ -255,14 +251,14 @@ export function shown<Item>(
     async next() {
       if (fold.isOver) return over
       try {
-        if (missed !== undefined) await start()
+        if (missed) await start()
         while (items.length === 0) {
           const step = await iterator.next()
-          const item = step.done === true ? undefined : step.value
+          const item = step.done ? undefined : step.value
           if (item && (keeps?.(item) === false || 'command' in item)) continue
           await start()
-          if (item === undefined) fold.end()
-          else fold.add('event' in item ? item.event : item)
+          if (item) fold.add('event' in item ? item.event : item)
+          else fold.end()
         }
       } catch (error) {
         if (!isStarted) begin()
