@@ -6,6 +6,7 @@ import type { Session, SessionCommand } from '../types/session.ts'
 import { agUiResponse, assertAgUiOptions, type AgUiIds, type AgUiResponseOptions } from './ag-ui.ts'
 import { uiCommands } from './from-ui-messages.ts'
 import { comingOf, giveAll, isWords, keyOf, refused } from './ui-runs.ts'
+import { sseChecks } from './ui-stream.ts'
 import type { UiMessageInput } from './ui-types.ts'
 
 /** What an AG-UI client posts: its `RunAgentInput`. Nothing about it is trusted but the ids, which the caller checks. */
@@ -42,7 +43,7 @@ async function answered(
   options: SendAgUiOptions,
 ): Promise<Response> {
   const { context, metadata, ...page } = options
-  assertAgUiOptions(page)
+  assertAgUiOptions(page, sseChecks())
   const before = await runs.get(id)
   const session = before?.session
   const messages = uiMessages(input, session)

@@ -1,22 +1,15 @@
 import { webStream } from '../run/run-stream.ts'
 import { viewChecks, type ViewOptions } from '../run/view-event.ts'
-import {
-  anyFunction,
-  assertValid,
-  optionsOf,
-  someText,
-  within,
-  type Check,
-} from '../schema/checks.ts'
-import { isObject } from '../types/guards.ts'
-import type { Usage } from '../types/response.ts'
-import { endMetadata, type PageCall } from './to-chunks.ts'
+import { anyFunction, assertValid, optionsOf, someText, within } from '../schema/checks.ts'
+import type { StreamEvent } from '../types/events.ts'
+import { shownByDefault, type PageCall } from './to-chunks.ts'
 import {
   pacedResponse,
   sessionOf,
   shown,
   sseChecks,
   type Beginning,
+  type Checks,
   type RunEvents,
   type SseOptions,
 } from './ui-stream.ts'
@@ -45,10 +38,6 @@ export interface AgUiEvent {
   readonly [member: string]: unknown
 }
 
-function agUiChecks(): Readonly<Record<keyof AgUiOptions, Check>> {
-  return { onError: anyFunction, ...viewChecks }
-}
-
 /**
  * A run as events of the AG-UI protocol 1.0, in the order that its clients check: every message, call and step is begun before it goes on and
  * ended before the run is. The events come from a stream of the library or from `runs.follow`.
@@ -61,7 +50,7 @@ export function toAgUi(
   ids: AgUiIds,
   options: AgUiOptions = {},
 ): ReadableStream<AgUiEvent> {
-  assertValid('invalid_options', optionsOf(agUiChecks())(options))
+  assertAgUiOptions(options)
   return webStream(agUiEvents(events, ids, options), (some) => some)
 }
 
@@ -71,13 +60,14 @@ export function toAgUiResponse(
   ids: AgUiIds,
   options: AgUiResponseOptions = {},
 ): Response {
-  assertAgUiOptions(options)
+  assertAgUiOptions(options, sseChecks())
   return agUiResponse(events, ids, options)
 }
 
-/** Refuses unknown options of a response, and values of the wrong kind. */
-export function assertAgUiOptions(options: AgUiResponseOptions): void {
-  assertValid('invalid_options', optionsOf({ ...agUiChecks(), ...sseChecks() })(options))
+/** Refuses unknown options, and values of the wrong kind. `more` are the checks of a response. */
+export function assertAgUiOptions(options: AgUiResponseOptions, more?: Checks<SseOptions>): void {
+  const own: Checks<AgUiOptions> = { onError: anyFunction, ...viewChecks }
+  assertValid('invalid_options', optionsOf({ ...own, ...more })(options))
 }
 
 /** A response that begins in its own way. */
@@ -97,40 +87,59 @@ function agUiEvents(
   beginning?: Partial<Beginning>,
 ): ReturnType<typeof shown<AgUiEvent>> {
   const problems = (['threadId', 'runId'] as const).flatMap((key) =>
-    within(key, someText(isObject(ids) ? ids[key] : undefined)),
+    within(key, someText(ids?.[key])),
   )
   assertValid('invalid_options', within('ids', problems))
   const session = sessionOf(events)
-  const known = (ids.messages ?? []).flatMap(knownCalls)
+  const known = knownCalls(ids.messages)
   // The chunks of this version tell the most.
   const options = {
     version: 7,
     include,
     onError,
-    messageMetadata: endMetadata({ include }),
+    messageMetadata: usageOf(include),
   } as const
   return shown(options, { events, known, session, ...beginning }, agUiFold(ids, known))
 }
 
 type KnownCall = readonly [id: string, call: PageCall]
 
-/** The calls in a message that a client has. It may send anything. */
-function knownCalls(message: unknown): readonly KnownCall[] {
-  const calls = isObject(message) ? message['toolCalls'] : undefined
-  if (!Array.isArray(calls)) return []
-  return calls.flatMap((call: unknown): readonly KnownCall[] => {
-    const { id, function: called } = isObject(call) ? call : {}
-    const name = isObject(called) ? called['name'] : undefined
-    if (typeof id !== 'string' || typeof name !== 'string') return []
-    return [[id, { name, isReady: true }]]
+/** A message of a client, of which nothing is certain. */
+interface ClientMessage {
+  readonly toolCalls?: readonly ({
+    readonly id?: unknown
+    readonly function?: { readonly name?: unknown }
+  } | null)[]
+}
+
+/** The calls in the messages that a client has. */
+function knownCalls(messages: readonly (ClientMessage | null)[] = []): readonly KnownCall[] {
+  const calls = messages.flatMap((message) => message?.toolCalls ?? [])
+  return calls.flatMap((call): readonly KnownCall[] => {
+    const id = call?.id
+    const name = call?.function?.name
+    const isCall = typeof id === 'string' && typeof name === 'string'
+    return isCall ? [[id, { name, isReady: true }]] : []
   })
 }
 
+/** What AG-UI has no events for, or this version of the chunks does not have. */
+type Ignored = 'abort' | 'message-metadata' | 'data-approval' | 'data-restart'
+
 /** What is made of each chunk. */
 type Shows = {
-  readonly [Type in UiMessageChunk['type']]: (
+  readonly [Type in Exclude<UiMessageChunk['type'], Ignored>]: (
     chunk: UiMessageChunk & { readonly type: Type },
   ) => void
+}
+
+/** Something that the run waits for. */
+interface Interrupt {
+  readonly reason: 'approval' | 'question'
+  readonly message: string
+  /** The form of the answer. */
+  readonly responseSchema: object
+  readonly metadata: object
 }
 
 /** Makes the events of one chunk after the other. */
@@ -139,7 +148,6 @@ function agUiFold(
   known: readonly KnownCall[],
 ): (chunk: UiMessageChunk) => readonly AgUiEvent[] {
   let events: AgUiEvent[] = []
-  const run = { threadId, runId }
   let step = 0
   /** All texts and calls of a step are one message. */
   let messageId = `${runId}-0`
@@ -166,39 +174,35 @@ function agUiFold(
     emit('TOOL_CALL_START', { toolCallId, toolCallName: toolName, parentMessageId: messageId })
   }
   const growCall = (toolCallId: string, delta: string): void => {
-    if (!open.has(toolCallId) || delta === '') return
-    open.set(toolCallId, true)
-    emit('TOOL_CALL_ARGS', { toolCallId, delta })
+    if (open.has(toolCallId) && delta) {
+      open.set(toolCallId, true)
+      emit('TOOL_CALL_ARGS', { toolCallId, delta })
+    }
   }
   const endCall = (toolCallId: string): void => {
     if (open.delete(toolCallId)) emit('TOOL_CALL_END', { toolCallId })
   }
   const endCalls = (): void => {
-    for (const id of open.keys()) endCall(id)
+    open.forEach((_, id) => endCall(id))
   }
   const result = (toolCallId: string, value: unknown): void => {
     endCall(toolCallId)
     const content = typeof value === 'string' ? value : JSON.stringify(value)
-    const message = { messageId: `${toolCallId}-result`, toolCallId, content, role: 'tool' }
-    emit('TOOL_CALL_RESULT', message)
+    emit('TOOL_CALL_RESULT', {
+      messageId: `${toolCallId}-result`,
+      toolCallId,
+      content,
+      role: 'tool',
+    })
   }
-  /** The run waits for an answer that has the form of a schema. */
-  const wait = (
-    reason: 'approval' | 'question',
-    toolCallId: string,
-    message: string,
-    responseSchema: object,
-    metadata: object,
-  ): void => {
-    const interrupt = { id: toolCallId, toolCallId, reason, message, responseSchema, metadata }
-    interrupts.set(toolCallId, interrupt)
+  const wait = (toolCallId: string, interrupt: Interrupt): void => {
+    interrupts.set(toolCallId, { id: toolCallId, toolCallId, ...interrupt })
   }
   const show = (chunk: { readonly type: string }): void =>
     custom(chunk.type, { ...chunk, messageId })
-  const ignore = (): void => undefined
 
-  const shows: Readonly<Record<UiMessageChunk['type'], (chunk: never) => void>> = {
-    start: () => emit('RUN_STARTED', run),
+  const shows: Readonly<Partial<Record<UiMessageChunk['type'], (chunk: never) => void>>> = {
+    start: () => emit('RUN_STARTED', { threadId, runId }),
     'start-step'() {
       messageId = `${runId}-${++step}`
       emit('STEP_STARTED', { stepName: `step-${step}` })
@@ -234,18 +238,28 @@ function agUiFold(
     'tool-input-available'({ toolCallId, toolName, input }) {
       startCall(toolCallId, toolName)
       calls.set(toolCallId, { toolName, input })
-      if (open.get(toolCallId) === false) growCall(toolCallId, JSON.stringify(input))
+      if (!open.get(toolCallId)) growCall(toolCallId, JSON.stringify(input))
       endCall(toolCallId)
     },
     'tool-output-available': ({ toolCallId, output }) => result(toolCallId, output),
     'tool-output-error': ({ toolCallId, errorText }) => result(toolCallId, { error: errorText }),
     'tool-output-denied': ({ toolCallId }) => result(toolCallId, { error: 'the call was denied' }),
     'tool-approval-request'({ toolCallId }) {
-      const call = calls.get(toolCallId) ?? { toolName: '' }
-      wait('approval', toolCallId, `Run ${call.toolName}?`, approvalSchema, call)
+      const metadata = calls.get(toolCallId) ?? { toolName: '' }
+      wait(toolCallId, {
+        reason: 'approval',
+        message: `Run ${metadata.toolName}?`,
+        responseSchema: approvalSchema,
+        metadata,
+      })
     },
     'data-question'({ data: { toolCallId, toolName, question, options } }) {
-      wait('question', toolCallId, question, { type: 'string' }, { toolName, options })
+      wait(toolCallId, {
+        reason: 'question',
+        message: question,
+        responseSchema: { type: 'string' },
+        metadata: { toolName, options },
+      })
     },
     'data-progress': ({ data }) => custom('progress', data),
     'source-url': show,
@@ -263,17 +277,19 @@ function agUiFold(
       }
       const isStopped = finishReason === 'interrupted'
       const outcome = isStopped ? { outcome: { type: 'cancelled' } } : waiting
-      emit('RUN_FINISHED', { ...run, ...outcome, ...usageOf(messageMetadata) })
+      // It is what `usageOf` gave.
+      emit('RUN_FINISHED', {
+        threadId,
+        runId,
+        ...outcome,
+        ...(messageMetadata as object | undefined),
+      })
     },
-    abort: ignore,
-    'message-metadata': ignore,
-    'data-approval': ignore,
-    'data-restart': ignore,
   } satisfies Shows
   return (chunk) => {
     events = []
     // Nothing may follow a failure.
-    if (!isOver) shows[chunk.type](chunk as never) // The entry of its type takes it.
+    if (!isOver) shows[chunk.type]?.(chunk as never) // The entry of its type takes it.
     return events
   }
 }
@@ -284,10 +300,13 @@ const approvalSchema = {
   required: ['approved'],
 }
 
-/** The tokens of a run, if its end tells them. */
-function usageOf(metadata: unknown): object {
-  // The default of `messageMetadata` has made it.
-  const { usage = {} } = (metadata ?? {}) as { readonly usage?: Usage }
-  const { extra: _extra, ...counts } = usage
-  return Object.keys(counts).length === 0 ? {} : { usage: [counts] }
+/** Gives the tokens of a run, if its last event tells them. */
+function usageOf(
+  include: ViewOptions['include'] = shownByDefault,
+): (event: StreamEvent) => unknown {
+  return (event) => {
+    if (event.type !== 'chat_completed' || !include.includes('usage')) return undefined
+    const { extra: _extra, ...counts } = event.result.usage
+    return Object.keys(counts).length > 0 ? { usage: [counts] } : undefined
+  }
 }

@@ -75,7 +75,7 @@ export interface ChunkOptions extends PageOptions {
 export interface PageCall {
   readonly name: string
   /** Its part is `dynamic-tool`. */
-  readonly dynamic?: boolean
+  readonly dynamic?: boolean | undefined
   /** The step that it is in: 0 is the last one before this run, and without a number it is in an earlier one. */
   readonly step?: number | undefined
   /** Its arguments are complete. */
@@ -96,19 +96,21 @@ export type Write = (chunk: UiMessageChunk) => void
 /** Makes the chunks of a run. Every chunk refers to something that was begun before, whatever the events are. */
 export interface ChunkFold {
   /** Emits the chunks of one more event. */
-  add(event: StreamEvent): void
+  readonly add: (event: StreamEvent) => void
   /** Emits the chunks of a source that ends here. */
-  end(): void
+  readonly end: () => void
   /** Emits the chunks of a source that threw. */
-  fail(thrown: unknown): void
+  readonly fail: (thrown: unknown) => void
   /** The run has ended: nothing may follow. */
   readonly isOver: boolean
 }
 
-/** What is made of each event. */
+/** What is made of each event. Raw chunks are not shown. */
 type Folds = {
-  readonly [Type in StreamEvent['type']]: (event: Extract<StreamEvent, { type: Type }>) => void
-}
+  readonly [Type in Exclude<StreamEvent['type'], 'raw_chunk'>]: (
+    event: Extract<StreamEvent, { type: Type }>,
+  ) => void
+} & { readonly raw_chunk?: never }
 
 /** Text or reasoning that is being written. */
 interface Block {
@@ -117,9 +119,12 @@ interface Block {
   text: string
 }
 
+/** What a tool asks the user. */
+type Question = Omit<Extract<StreamEvent, { type: 'ask_user_requested' }>, 'type'>
+
 /** How a call ended. */
 type CallEnd =
-  | { readonly type: 'tool-output-available'; readonly output: JsonValue }
+  | { readonly type: 'tool-output-available'; readonly output: unknown }
   | { readonly type: 'tool-output-error'; readonly errorText: string }
 
 /**
@@ -127,7 +132,7 @@ type CallEnd =
  * each event; what stands before it writes the parts of the message: steps, texts, calls, what is open, files, and the end.
  */
 export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
-  const { version = 6, dynamicTools: dynamic = false, include = shownByDefault } = options
+  const { version, dynamicTools: dynamic, include = shownByDefault } = options
   const shows = showsOf({ include })
   /** The answer has given chunks. */
   let hasContent = false
@@ -166,11 +171,11 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
   const blocks = new Map<string, Block>()
   /** A block without a number goes on with any: a saved answer does not know the numbers of its blocks. */
   const keyOf = (kind: BlockKind, index: number | undefined): string => {
-    const key = `${kind}${index ?? ''}`
+    const key = kind + (index ?? '')
     return blocks.has(key) || !blocks.has(kind) ? key : kind
   }
   const grow = (kind: BlockKind, index: number | undefined, delta: string): void => {
-    if (delta === '' || (kind === 'reasoning' && !shows(kind))) return
+    if (!delta || (kind !== 'text' && !shows(kind))) return
     const key = keyOf(kind, index)
     let block = blocks.get(key)
     if (!block) {
@@ -221,9 +226,9 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
     emit({ type: 'tool-input-available', toolCallId, toolName, input, ...flags })
   }
   /** Shows a call in this step that the page has in another one. It does not ask the page to run it. */
-  const repeat = ({ id, name, arguments: args }: ToolCall, isShown?: boolean): void => {
-    start(id, name)
-    growInput(id, JSON.stringify(args), isShown)
+  const repeat = (call: ToolCall, isShown?: boolean): void => {
+    start(call.id, call.name)
+    growInput(call.id, JSON.stringify(call.arguments), isShown)
   }
   const earlierCall = (id: string): ToolCall | undefined =>
     options.session && sessionCall(options.session, id)
@@ -236,23 +241,24 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
   const note = (id: string, marks: Partial<PageCall>): void => {
     Object.assign(calls.get(id) ?? {}, marks)
   }
-  const settle = (id: string, end: CallEnd): void => {
+  /** Tells the end of a call: a value, or why there is none. `whole` may repeat what nobody should read, `safe` does not. */
+  const end = (id: string, end: CallEnd): void => {
     const call = callOf(id)
     if (!call) return
-    note(id, settled)
+    note(id, { hasEnded: true, open: undefined })
     emit({ toolCallId: id, ...end, ...(call.dynamic && { dynamic: true }) })
   }
-  const output = (id: string, value: JsonValue): void =>
-    settle(id, { type: 'tool-output-available', output: shows('tool_results') ? value : null })
+  const settle = (id: string, value: JsonValue): void =>
+    end(id, { type: 'tool-output-available', output: shows('tool_results') ? value : null })
   const fail = (id: string, safe: string, whole = safe): void =>
-    settle(id, { type: 'tool-output-error', errorText: shows('errors') ? whole : safe })
-  const deny = (id: string, wasAsked: boolean): void => {
+    end(id, { type: 'tool-output-error', errorText: shows('errors') ? whole : safe })
+  const deny = (id: string, wasAsked: unknown): void => {
     const call = callOf(id)
     if (!call) return
     if (version === 5 || !(call.approval || wasAsked)) return fail(id, 'the call was denied')
     // A page that comes back has not seen that it was asked for.
     if (!call.approval) request({ id, name: call.name, arguments: {} })
-    note(id, settled)
+    note(id, { hasEnded: true, open: undefined })
     emit({ type: 'tool-output-denied', toolCallId: id })
   }
 
@@ -268,21 +274,20 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
     if (agentStep !== step) enterStep()
     agentStep = step
   }
-  const isOpenElsewhere = (id: string): boolean => options.elsewhere?.get(id) === true
   const request = ({ id, name: toolName, arguments: input }: ToolCall): void => {
-    note(id, { approval: true, isSettled: false })
+    note(id, { approval: true })
     if (version !== 5) emit({ type: 'tool-approval-request', approvalId: id, toolCallId: id })
     else emit({ type: 'data-approval', id, data: { toolCallId: id, toolName, input } })
   }
   const approve = (call: ToolCall): void => {
     const { id } = call
-    if (asked.has(id) || isOpenElsewhere(id)) return
+    if (asked.has(id) || options.elsewhere?.get(id)) return
     asked.add(id)
-    const { approval, isSettled, isReady, step: place } = calls.get(id) ?? {}
+    const known = calls.get(id)
     // If the page has not been asked before.
-    if (!approval || isSettled) {
+    if (!known?.approval || known.isSettled) {
       // Somebody has to decide about the arguments.
-      if (!isReady || !place || !shows('tool_arguments')) complete(call, true)
+      if (!known?.isReady || !known.step || !shows('tool_arguments')) complete(call, true)
       request(call)
     }
     const open = (): void => {
@@ -294,36 +299,38 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
   /** A call that the page has to settle by an output. */
   const hand = (call: ToolCall): void => {
     const { id } = call
-    if (isOpenElsewhere(id)) return
+    if (options.elsewhere?.get(id)) return
     if (!calls.has(id)) complete(call)
     note(id, { open: () => repeat(call) })
   }
-  const ask = (id: string, name: string, question: string, questionOptions = {}): void => {
+  const ask = ({ toolCallId: id, toolName, question, options: choices }: Question): void => {
     // An output that the page has given is taken when the questions before it are answered.
     if (asked.has(id) || calls.get(id)?.isSettled) return
     asked.add(id)
-    const call = { id, name, arguments: {} }
+    const call = { id, name: toolName, arguments: {} }
     // That of an agent is new to the page, which may answer by an output of the call.
     if (id.includes('/')) hand(call)
     else note(id, { open: () => repeat(call) })
-    const data = {
-      toolCallId: id,
-      toolName: name,
-      question,
-      options: viewQuestion(questionOptions),
-    }
-    emit({ type: 'data-question', id, data })
+    emit({
+      type: 'data-question',
+      id,
+      data: { toolCallId: id, toolName, question, options: viewQuestion(choices) },
+    })
   }
 
   // Files and sources
 
   const file = (data: Image | MediaFile, otherwise?: string): void =>
     uiFile(data, otherwise).forEach(emit)
-  const cite = ({ type, url, title = url ?? 'document', text, start: from, end }: Source): void => {
+  const cite = (cited: Source): void => {
     told.sources++
-    const providerMetadata = { allm: defined<object>({ text, start: from, end }) }
-    const source = { sourceId: `source-${++count}`, title, providerMetadata }
-    if (type === 'file') emit({ type: 'source-document', mediaType: unknownType, ...source })
+    const { url, text, start: from, end } = cited
+    const source = {
+      sourceId: `source-${++count}`,
+      title: cited.title ?? url ?? 'document',
+      providerMetadata: { allm: defined<object>({ text, start: from, end }) },
+    }
+    if (cited.type === 'file') emit({ type: 'source-document', mediaType: unknownType, ...source })
     else if (url !== undefined) emit({ type: 'source-url', url, ...source })
   }
 
@@ -332,15 +339,15 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
   /** An answer is being written. */
   let isAnswering = false
   /** What the answer has given so far. */
-  let told = { ...nothing }
+  let told = { text: '', sources: 0, images: 0 }
   let finishReason: FinishReason | 'interrupted' | undefined
   /** An answer begins, or begins again. */
   const begin = (): void => {
     if (isAnswering && hasContent) takeBack()
-    if (!isAnswering || !isInStep) enterStep()
+    if (!(isAnswering && isInStep)) enterStep()
     isAnswering = true
     hasContent = false
-    told = { ...nothing }
+    told = { text: '', sources: 0, images: 0 }
   }
   /** The answer is asked for again, because its process died: what it gave is taken back. */
   const takeBack = (): void => {
@@ -361,8 +368,8 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
     if (!isNew) grow('text', undefined, restOf(messageText(message), told.text))
     for (const part of messageParts(message)) {
       if (part.type === 'file') file(part.file)
-      if (part.type === 'image' && told.images === 0) file(part.image, 'image/*')
-      if (isNew && (part.type === 'text' || part.type === 'reasoning')) {
+      else if (part.type === 'image' && !told.images) file(part.image, 'image/*')
+      else if (isNew && (part.type === 'text' || part.type === 'reasoning')) {
         closeBlocks()
         grow(part.type, undefined, part.text)
       }
@@ -380,16 +387,22 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
   // The end
 
   let isOver = false
+  /** The metadata that the event gives. */
+  let messageMetadata: unknown
   const finish = (): void => {
     leaveStep()
-    isOver = true
     const again = options.restStep?.([...calls.values()], step)
-    if (!again) return
-    enterStep()
-    for (const show of again) show()
-    leaveStep()
-    // A page shows a step with the next chunk that changes the message.
-    write({ type: 'message-metadata', messageMetadata: {} })
+    if (again) {
+      enterStep()
+      for (const show of again) show()
+      leaveStep()
+      // A page shows a step with the next chunk that changes the message.
+      write({ type: 'message-metadata', messageMetadata: {} })
+    }
+    isOver = true
+    // The words of the AI SDK have hyphens.
+    const reason = finishReason?.replace('_', '-') as UiFinishReason | undefined
+    write(defined<UiMessageChunk>({ type: 'finish', finishReason: reason, messageMetadata }))
   }
   const breakOff = (error: ErrorData, thrown: unknown = error): void => {
     cutStep()
@@ -398,49 +411,39 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
       finishReason = version === 7 ? 'interrupted' : undefined
     } else {
       const text = options.onError?.(thrown)
-      const { message } = viewError(error, shows)
-      emit({ type: 'error', errorText: typeof text === 'string' ? text : message })
+      emit({
+        type: 'error',
+        errorText: typeof text === 'string' ? text : viewError(error, shows).message,
+      })
       finishReason = 'error'
     }
     finish()
   }
-  /** The metadata of the message, and its end. */
-  const tell = (messageMetadata?: unknown): void => {
-    if (isOver) {
-      // The words of the AI SDK have hyphens.
-      const reason = finishReason?.replace('_', '-') as UiFinishReason | undefined
-      emit(defined<UiMessageChunk>({ type: 'finish', finishReason: reason, messageMetadata }))
-    } else if (messageMetadata !== undefined) {
-      write({ type: 'message-metadata', messageMetadata })
-    }
-  }
-
   // Events
 
   const folds: Folds = {
     message_started: begin,
-    text_delta: ({ index, delta }) => grow('text', index, delta),
-    text_completed({ index, text, sources }) {
-      close('text', index, text)
-      sources?.forEach(cite)
+    text_delta: (event) => grow('text', event.index, event.delta),
+    text_completed(event) {
+      close('text', event.index, event.text)
+      event.sources?.forEach(cite)
     },
-    reasoning_delta: ({ index, delta }) => grow('reasoning', index, delta),
-    reasoning_completed: ({ index, text }) => close('reasoning', index, text),
-    tool_call_started({ id, name }) {
-      if (!calls.has(id)) start(id, name)
+    reasoning_delta: (event) => grow('reasoning', event.index, event.delta),
+    reasoning_completed: (event) => close('reasoning', event.index, event.text),
+    tool_call_started(event) {
+      if (!calls.has(event.id)) start(event.id, event.name)
     },
-    tool_call_delta: ({ id, argumentsDelta }) => growInput(id, argumentsDelta),
-    tool_call_completed: ({ call }) => complete(call),
-    image_completed({ image }) {
+    tool_call_delta: (event) => growInput(event.id, event.argumentsDelta),
+    tool_call_completed: (event) => complete(event.call),
+    image_completed(event) {
       told.images++
-      file(image, 'image/*')
+      file(event.image, 'image/*')
     },
     message_completed(event) {
       endAnswer(event.message)
       finishReason = event.finishReason
     },
-    raw_chunk: () => undefined,
-    approval_requested: ({ call }) => approve(call),
+    approval_requested: (event) => approve(event.call),
     tool_execution_started(event) {
       if (callOf(event.id)) note(event.id, { hasEnded: false })
       else complete(event)
@@ -449,48 +452,50 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
       endInside(event.id, innerEvent(event))
       const shown = shownEvent(event, { include })
       if (shown?.type !== 'tool_progress') return
-      const { type: _type, id, name: toolName, ...rest } = shown
+      const { type: _type, name: toolName, id, ...rest } = shown
       emit({ type: 'data-progress', id, data: { toolCallId: id, toolName, ...rest } })
     },
     tool_execution_completed({ id, result, outcome }) {
       // What follows tells the question, or the result of the halt.
-      if (outcome !== undefined) return
-      if ('ok' in result) return output(id, result.ok)
-      const { reason, message } = result.error
-      fail(id, `${failed} with ${reason}`, message)
+      if (outcome) return
+      if ('ok' in result) settle(id, result.ok)
+      else fail(id, `${failed} with ${result.error.reason}`, result.error.message)
     },
     tool_result_encoded({ id, content, metadata = {}, interrupted: wasCut }) {
-      const { pending, lateResultOf, asked: wasAsked } = metadata
-      const { denied, interrupted: isCut, ok } = toolEnd(metadata, wasCut)
+      const end = toolEnd(metadata, wasCut)
       // The result of a call that ran is told already. A late one is written for the model.
-      if (calls.get(id)?.hasEnded || pending === true || lateResultOf === id) return
-      if (denied) deny(id, wasAsked === true)
-      else if (isCut) fail(id, interrupted)
-      else if (ok) output(id, valueOf(content))
+      if (calls.get(id)?.hasEnded || metadata['pending'] || metadata['lateResultOf'] === id) return
+      if (end.denied) deny(id, metadata['asked'])
+      else if (end.interrupted) fail(id, interrupted)
+      else if (end.ok) settle(id, valueOf(content))
       else fail(id, failed, messageText({ role: 'tool', content }))
     },
-    ask_user_requested: ({ toolCallId, toolName, question, options: choices }) =>
-      ask(toolCallId, toolName, question, choices),
-    tool_halt: ({ toolCallId, result }) => output(toolCallId, result),
+    ask_user_requested: ask,
+    tool_halt: ({ toolCallId, result }) => settle(toolCallId, result),
     step_completed: leaveStep,
     chat_completed({ result }) {
-      const { error, pendingApprovals, manualToolCalls, pendingToolCallId: asking } = result
-      pendingApprovals.forEach(approve)
-      manualToolCalls.forEach(hand)
+      const asking = result.pendingToolCallId
+      result.pendingApprovals.forEach(approve)
+      result.manualToolCalls.forEach(hand)
       if (asking) {
-        const { name = '' } = calls.get(asking) ?? earlierCall(asking) ?? {}
-        ask(asking, name, result.pendingQuestion ?? '', result.pendingQuestionOptions)
+        const toolName = (calls.get(asking) ?? earlierCall(asking))?.name ?? ''
+        ask({
+          toolCallId: asking,
+          toolName,
+          question: result.pendingQuestion ?? '',
+          options: result.pendingQuestionOptions ?? {},
+        })
       }
-      const waits = asking ?? pendingApprovals[0] ?? manualToolCalls[0]
-      if (error && !waits) breakOff(error)
+      const waits = asking ?? result.pendingApprovals[0] ?? result.manualToolCalls[0]
+      if (result.error && !waits) breakOff(result.error)
       else finish()
     },
-    error: ({ error }) => breakOff(error),
+    error: (event) => breakOff(event.error),
   }
   const fold = (event: StreamEvent): void => {
     // The beginning of an answer may be before the events that are here.
     if (!isAnswering && isModelEvent(event) && event.type !== 'error') begin()
-    folds[event.type](event as never) // The entry of its type takes it.
+    folds[event.type]?.(event as never) // The entry of its type takes it.
   }
   /** The end of a call inside an agent is shown if the page has the call, because it was asked about. */
   const endInside = (outer: string, event: StreamEvent | undefined): void => {
@@ -502,17 +507,18 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
 
   return {
     add(event) {
+      messageMetadata = options.messageMetadata?.(event)
       fold(event)
-      tell(options.messageMetadata?.(event))
+      if (!isOver && messageMetadata !== undefined)
+        write({ type: 'message-metadata', messageMetadata })
+      messageMetadata = undefined
     },
     end() {
       options.pending?.forEach(hand)
       finish()
-      tell()
     },
     fail(thrown) {
       breakOff(errorToJSON(thrown), thrown)
-      tell()
     },
     get isOver() {
       return isOver
@@ -543,7 +549,7 @@ export function restStep(
 ): readonly (() => void)[] | undefined {
   const open = calls.flatMap((call) => call.open ?? [])
   const last = calls.filter((call) => call.step === step)
-  const isStuck = last.some((call) => !(call.open || call.hasEnded || call.isSettled))
+  const isStuck = last.some((call) => !call.open && !call.hasEnded && !call.isSettled)
   const hasOpen = last.some((call) => call.open && !call.isSettled)
   const isRight = isStuck || last.length === 0 ? open.length === 0 : hasOpen
   return isRight ? undefined : open
@@ -565,12 +571,6 @@ export function uiFile(
 const interrupted = 'the run ended before the call had a result'
 
 const failed = 'the tool failed'
-
-/** What is noted of a call when its end is told. */
-const settled = { hasEnded: true, open: undefined }
-
-/** What an answer has given at its beginning. */
-const nothing = { text: '', sources: 0, images: 0 }
 
 /** What is to be told of a text of which a part was. If it is another text, nothing is. */
 function restOf(whole: string, told = ''): string {

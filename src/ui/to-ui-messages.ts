@@ -43,7 +43,7 @@ export function toUiMessages<Version extends AiSdkVersion = 6>(
   const turns = turnsOf(session)
   for (const turn of turns) {
     const { id, answerId, said } = turn
-    if (said !== undefined) messages.push({ id, role: 'user', parts: wordsOf(said) })
+    if (said) messages.push({ id, role: 'user', parts: wordsOf(said) })
     const chunks: UiMessageChunk[] = []
     const { missed, pending } = answerOf(session, turn)
     const fold = chunkFold({ ...options, restStep, pending }, (chunk) => chunks.push(chunk))
@@ -82,7 +82,7 @@ function reasonsOf({ thread }: Session): ReadonlyMap<string, string> {
   return new Map(
     thread.messages.flatMap((message): [string, string][] => {
       const { metadata, toolCallId: id = metadata?.['lateResultOf'] } = message
-      const reason = metadata?.['denied'] === true ? deniedReason(message) : undefined
+      const reason = metadata?.['denied'] ? deniedReason(message) : undefined
       return reason === undefined || typeof id !== 'string' ? [] : [[id, reason]]
     }),
   )
@@ -175,7 +175,7 @@ export interface Turn {
   readonly id: string
   readonly answerId: string
   /** The user's words; absent if the conversation begins with an answer. */
-  readonly said?: Message
+  readonly said?: Message | undefined
   /** The messages of the assistant. */
   readonly answers: readonly Message[]
 }
@@ -184,7 +184,7 @@ export interface Turn {
 export function turnsOf({ thread }: Session): readonly Turn[] {
   const turns: (Turn & { readonly answers: Message[] })[] = []
   const begin = (id: string, said?: Message): void => {
-    turns.push({ id, answerId: `${id}-answer`, ...(said && { said }), answers: [] })
+    turns.push({ id, answerId: `${id}-answer`, said, answers: [] })
   }
   thread.messages.forEach((message, index) => {
     const { role, toolCallId, metadata } = message
@@ -262,7 +262,7 @@ export function answerOf(session: Session, { answers }: Turn, count = 0): SavedA
     const isAsked = marks['askUser'] === true
     // What a run that was stopped or failed asked is not asked until it goes on.
     const isOpen = isAsked ? !isCut(session) : isUnderWay && result && isMark(result)
-    if (result === undefined || isOpen) return
+    if (!result || isOpen) return
     // A policy that denies is not told apart from a user.
     const metadata = { ...marks, asked: true, ...(isAsked && { interrupted: true }) }
     const content = ownContent(result)
@@ -278,7 +278,7 @@ export function answerOf(session: Session, { answers }: Turn, count = 0): SavedA
     const isLast = answer === messages.findLast(({ role }) => role === 'assistant')
     const partial = isUnderWay && isLast && answer.metadata?.['partial'] === true
     const message = { ...answer, toolCalls: toolCalls.map(asRun), metadata: { partial } }
-    const finishReason = toolCalls.length > 0 ? 'tool_calls' : 'stop'
+    const finishReason = toolCalls[0] ? 'tool_calls' : 'stop'
     if (index >= count) missed.push({ type: 'message_completed', message, finishReason })
     if (!partial) toolCalls.forEach(tellOutcome)
   })
@@ -310,6 +310,6 @@ export function pastOf(session: Session, has?: KnownTurn): UiPast {
   const { turn = turnsOf(session).at(-1), count } = has ?? {}
   const { error } = session
   const answer = turn ? answerOf(session, turn, count) : { missed: [], pending: [] }
-  if (error !== undefined) answer.missed.push({ type: 'error', error })
+  if (error) answer.missed.push({ type: 'error', error })
   return { id: turn?.answerId, session, ...answer }
 }

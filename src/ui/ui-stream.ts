@@ -83,7 +83,8 @@ function beginningChecks(): Checks<BeginningOptions> {
 
 type BeginningOptions = Pick<UiStreamOptions, 'originalMessages' | 'past'>
 
-type Checks<Options> = Readonly<Record<keyof Options, Check>>
+/** A check for each option. */
+export type Checks<Options> = Readonly<Record<keyof Options, Check>>
 
 /** The checks of a response's options. */
 export function sseChecks(): Checks<SseOptions> {
@@ -171,13 +172,9 @@ export function freeId(
   others: readonly UiMessageInput[],
 ): () => Promise<MaybeId> {
   return async () => {
-    const given = await idOf(id)
+    const given = typeof id === 'function' ? await id() : id
     return others.some((message) => message.id === given) ? undefined : given
   }
-}
-
-function idOf(id: Beginning['id']): MaybeId | Promise<MaybeId> {
-  return typeof id === 'function' ? id() : id
 }
 
 /** The calls that a page has: in the message that goes on, and in others. */
@@ -239,7 +236,7 @@ export function shown<Item>(
   /** The beginning of the message, and what a page that comes back has missed. */
   const start = async (): Promise<void> => {
     if (isStarted) return
-    begin(await idOf(id))
+    begin(typeof id === 'function' ? await id() : id)
     missed?.forEach(fold.add)
   }
   const leave = async (): Promise<IteratorResult<never, void>> => {
@@ -254,11 +251,10 @@ export function shown<Item>(
         if (missed) await start()
         while (items.length === 0) {
           const step = await iterator.next()
-          const item = step.done ? undefined : step.value
-          if (item && (keeps?.(item) === false || 'command' in item)) continue
+          if (!step.done && (keeps?.(step.value) === false || 'command' in step.value)) continue
           await start()
-          if (item) fold.add('event' in item ? item.event : item)
-          else fold.end()
+          if (step.done) fold.end()
+          else fold.add(eventOf(step.value))
         }
       } catch (error) {
         if (!isStarted) begin()
@@ -272,13 +268,20 @@ export function shown<Item>(
   }
 }
 
+/** The event of an entry of a log, or an event itself. Commands are none, and left out before. */
+function eventOf(item: StreamEvent | LogEntry): StreamEvent {
+  return 'event' in item ? item.event : (item as StreamEvent)
+}
+
 /** A response of server-sent events, with signs of life and `ending` at its end. */
 export function pacedResponse(
   items: Shown<object>,
   options: SseOptions,
   ending?: string,
 ): Response {
-  const write = (some: readonly object[] | undefined): string =>
-    some?.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('') ?? ':\n\n'
-  return sseResponse(paced(items, options.clock, options.heartbeatMs), write, options, ending)
+  return sseResponse(paced(items, options.clock, options.heartbeatMs), sseText, options, ending)
+}
+
+function sseText(some: readonly object[] | undefined): string {
+  return some?.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('') ?? ':\n\n'
 }
