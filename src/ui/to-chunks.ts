@@ -241,17 +241,17 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
   const note = (id: string, marks: Partial<PageCall>): void => {
     Object.assign(calls.get(id) ?? {}, marks)
   }
-  /** Tells the end of a call: a value, or why there is none. `whole` may repeat what nobody should read, `safe` does not. */
-  const end = (id: string, end: CallEnd): void => {
+  const settle = (id: string, end: CallEnd): void => {
     const call = callOf(id)
     if (!call) return
     note(id, { hasEnded: true, open: undefined })
     emit({ toolCallId: id, ...end, ...(call.dynamic && { dynamic: true }) })
   }
-  const settle = (id: string, value: JsonValue): void =>
-    end(id, { type: 'tool-output-available', output: shows('tool_results') ? value : null })
+  const output = (id: string, value: JsonValue): void =>
+    settle(id, { type: 'tool-output-available', output: shows('tool_results') ? value : null })
+  /** `whole` may repeat what a provider or a handler said. */
   const fail = (id: string, safe: string, whole = safe): void =>
-    end(id, { type: 'tool-output-error', errorText: shows('errors') ? whole : safe })
+    settle(id, { type: 'tool-output-error', errorText: shows('errors') ? whole : safe })
   const deny = (id: string, wasAsked: unknown): void => {
     const call = callOf(id)
     if (!call) return
@@ -284,8 +284,8 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
     if (asked.has(id) || options.elsewhere?.get(id)) return
     asked.add(id)
     const known = calls.get(id)
-    // If the page has not been asked before.
-    if (!known?.approval || known.isSettled) {
+    const wasAsked = known?.approval && !known.isSettled
+    if (!wasAsked) {
       // Somebody has to decide about the arguments.
       if (!known?.isReady || !known.step || !shows('tool_arguments')) complete(call, true)
       request(call)
@@ -361,7 +361,10 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
     }
     for (const [id, call] of calls) if (call.step === step) calls.delete(id)
   }
-  /** The answer is complete, or it is a saved one that is still being written. Tells what its events did not: an adapter may give the message alone, and a saved one has no events. */
+  /**
+   * The answer is complete, or it is a saved one that is still being written. Tells what its events did not: an adapter may give the message
+   * alone, and a saved one has no events.
+   */
   const endAnswer = (message: Message): void => {
     isAnswering = message.metadata?.['partial'] === true
     const isNew = !hasContent
@@ -419,6 +422,7 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
     }
     finish()
   }
+
   // Events
 
   const folds: Folds = {
@@ -458,7 +462,7 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
     tool_execution_completed({ id, result, outcome }) {
       // What follows tells the question, or the result of the halt.
       if (outcome) return
-      if ('ok' in result) settle(id, result.ok)
+      if ('ok' in result) output(id, result.ok)
       else fail(id, `${failed} with ${result.error.reason}`, result.error.message)
     },
     tool_result_encoded({ id, content, metadata = {}, interrupted: wasCut }) {
@@ -467,11 +471,11 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
       if (calls.get(id)?.hasEnded || metadata['pending'] || metadata['lateResultOf'] === id) return
       if (end.denied) deny(id, metadata['asked'])
       else if (end.interrupted) fail(id, interrupted)
-      else if (end.ok) settle(id, valueOf(content))
+      else if (end.ok) output(id, valueOf(content))
       else fail(id, failed, messageText({ role: 'tool', content }))
     },
     ask_user_requested: ask,
-    tool_halt: ({ toolCallId, result }) => settle(toolCallId, result),
+    tool_halt: ({ toolCallId, result }) => output(toolCallId, result),
     step_completed: leaveStep,
     chat_completed({ result }) {
       const asking = result.pendingToolCallId
