@@ -238,7 +238,7 @@ export interface SavedAnswer {
 }
 
 /** The answer to a turn. Of the first `count` messages only the outcomes of calls are told. */
-export function answerOf(session: Session, { answers }: Turn, count = 0): SavedAnswer {
+function answerOf(session: Session, { answers }: Turn, count = 0): SavedAnswer {
   const missed: StreamEvent[] = []
   const pending: ToolCall[] = []
   const { messages } = session.thread

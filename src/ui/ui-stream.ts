@@ -77,8 +77,10 @@ function streamChecks(): Checks<Omit<UiStreamOptions, keyof BeginningOptions>> {
 }
 
 function beginningChecks(): Checks<BeginningOptions> {
-  const past = must('what uiPast returned', isObject)
-  return { originalMessages: must('a list', Array.isArray), past }
+  return {
+    originalMessages: must('a list', Array.isArray),
+    past: must('what uiPast(session) gave', (value) => isObject(value) && 'missed' in value),
+  }
 }
 
 type BeginningOptions = Pick<UiStreamOptions, 'originalMessages' | 'past'>
@@ -161,9 +163,9 @@ function beginningOf(
   }
   const session = sessionOf(events)
   const present = past ?? (session && { id: turnsOf(session).at(-1)?.answerId, session })
-  const id = messageId ?? known?.id ?? present?.id
-  const messageOf = known ? id : freeId(id, others)
-  return { events, ...present, ...callsIn(others, known), id: messageOf }
+  const given = messageId ?? known?.id ?? present?.id
+  const id = known ? given : freeId(given, others)
+  return { events, ...present, ...callsIn(others, known), id }
 }
 
 /** Gives an id, unless another message has it: a page that has this message, and begins another one, would replace it. */

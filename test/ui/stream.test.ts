@@ -543,6 +543,8 @@ describe('the stream', () => {
       /version must be 5, 6 or 7/,
     )
     expect(() => toUiMessageStream(run, { session: {} } as object)).toThrow(/unknown key session/)
+    const past = Session.create({ id: 'ada' })
+    expect(() => toUiMessageStream(run, { past } as object)).toThrow(/past must be what uiPast/)
     expect(() => toAgUi(run, {} as AgUiIds)).toThrow(/threadId/)
   })
 
