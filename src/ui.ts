@@ -16,7 +16,7 @@ export {
   type FromUiOptions,
 } from './ui/from-ui-messages.ts'
 export type { PageOptions } from './ui/to-chunks.ts'
-export { toUiMessages, type Conversation } from './ui/to-ui-messages.ts'
+export { toUiMessages, uiPast, type Conversation, type UiPast } from './ui/to-ui-messages.ts'
 export {
   resumeUiMessages,
   sendUiMessages,

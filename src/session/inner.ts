@@ -100,7 +100,7 @@ export function waitingEvents(session: Session, prefix: string = ''): readonly W
     ...questionsOf(session).map(({ toolCallId, question = '', options = {} }): WaitingEvent => ({
       type: 'ask_user_requested',
       toolCallId: prefix + toolCallId,
-      toolName: askingTool(session, toolCallId),
+      toolName: sessionCall(session, toolCallId)?.name ?? '',
       question,
       options,
     })),
@@ -118,11 +118,11 @@ export function waitingEvents(session: Session, prefix: string = ''): readonly W
 
 type WaitingEvent = Extract<ToolEvent, { type: 'ask_user_requested' | 'approval_requested' }>
 
-/** The name of the tool that asks, in the session or in an agent of it. */
-function askingTool(session: Session, toolCallId: string): string {
-  const place = innerPlace(session, toolCallId)
-  if (place !== undefined) return askingTool(place.session, place.id)
-  return callOf(session.thread, toolCallId)?.name ?? ''
+/** The last call with this id, in the session or in an agent of it. */
+export function sessionCall(session: Session, id: string): ToolCall | undefined {
+  const place = innerPlace(session, id)
+  const call = place ? sessionCall(place.session, place.id) : callOf(session.thread, id)
+  return call && { ...call, id }
 }
 
 /** The session with these open questions. */

@@ -5,8 +5,8 @@ import { isObject } from '../types/guards.ts'
 import type { Session, SessionCommand } from '../types/session.ts'
 import { agUiResponse, assertAgUiOptions, type AgUiIds, type AgUiResponseOptions } from './ag-ui.ts'
 import { uiCommands } from './from-ui-messages.ts'
-import { callsOf } from './to-ui-messages.ts'
 import { comingOf, giveAll, isWords, keyOf, refused } from './ui-runs.ts'
+import { sseChecks } from './ui-stream.ts'
 import type { UiMessageInput } from './ui-types.ts'
 
 /** What an AG-UI client posts: its `RunAgentInput`. Nothing about it is trusted but the ids, which the caller checks. */
@@ -43,21 +43,21 @@ async function answered(
   options: SendAgUiOptions,
 ): Promise<Response> {
   const { context, metadata, ...page } = options
-  assertAgUiOptions(page)
+  assertAgUiOptions(page, sseChecks())
   const before = await runs.get(id)
   const session = before?.session
   const messages = uiMessages(input, session)
   const commands = uiCommands(messages, session)
   const idempotencyKey = keyOf(messages.at(-1)?.id)
   const sent = await giveAll(runs, id, commands, { context, metadata, idempotencyKey })
-  const earlier = session && callsOf(session)
   const isNew = sent !== undefined && !sent.duplicate
   const missed = isNew ? answersOf(commands, session) : openIn(await runs.get(id))
-  const events = comingOf(runs, id, commands, {
+  const coming = comingOf(runs, id, commands, {
     after: (sent ?? before)?.lastEventId ?? 0,
     isQueued: before?.running === true && sent !== undefined,
   })
-  return agUiResponse(events, input, page, { earlier, ...(missed.length > 0 && { missed }) })
+  const beginning = { session, ...coming, ...(missed.length > 0 && { missed }) }
+  return agUiResponse(coming.events, input, page, beginning)
 }
 
 /** What a client says, as a page of `useChat` says it: an answer with calls that it settled, and the user's words. */

@@ -1,23 +1,15 @@
 import { webStream } from '../run/run-stream.ts'
 import { viewChecks, type ViewOptions } from '../run/view-event.ts'
-import {
-  anyFunction,
-  assertValid,
-  optionsOf,
-  someText,
-  within,
-  type Check,
-} from '../schema/checks.ts'
-import { assertNever, isObject } from '../types/guards.ts'
-import type { Usage } from '../types/response.ts'
-import type { KnownCall } from './to-chunks.ts'
-import { callsOf } from './to-ui-messages.ts'
+import { anyFunction, assertValid, optionsOf, someText, within } from '../schema/checks.ts'
+import type { StreamEvent } from '../types/events.ts'
+import { shownByDefault, type PageCall } from './to-chunks.ts'
 import {
   pacedResponse,
   sessionOf,
+  shown,
   sseChecks,
-  uiChunks,
   type Beginning,
+  type Checks,
   type RunEvents,
   type SseOptions,
 } from './ui-stream.ts'
@@ -46,10 +38,6 @@ export interface AgUiEvent {
   readonly [member: string]: unknown
 }
 
-function agUiChecks(): Readonly<Record<keyof AgUiOptions, Check>> {
-  return { onError: anyFunction, ...viewChecks }
-}
-
 /**
  * A run as events of the AG-UI protocol 1.0, in the order that its clients check: every message, call and step is begun before it goes on and
  * ended before the run is. The events come from a stream of the library or from `runs.follow`.
@@ -62,9 +50,8 @@ export function toAgUi(
   ids: AgUiIds,
   options: AgUiOptions = {},
 ): ReadableStream<AgUiEvent> {
-  assertValid('invalid_options', optionsOf(agUiChecks())(options))
-  const [chunks, show] = agUiParts(events, ids, options)
-  return webStream(chunks, show)
+  assertAgUiOptions(options)
+  return webStream(agUiEvents(events, ids, options), (some) => some)
 }
 
 /** `toAgUi` as a response of server-sent events, which `HttpAgent` reads. */
@@ -73,13 +60,14 @@ export function toAgUiResponse(
   ids: AgUiIds,
   options: AgUiResponseOptions = {},
 ): Response {
-  assertAgUiOptions(options)
+  assertAgUiOptions(options, sseChecks())
   return agUiResponse(events, ids, options)
 }
 
-/** Refuses unknown options of a response, and values of the wrong kind. */
-export function assertAgUiOptions(options: AgUiResponseOptions): void {
-  assertValid('invalid_options', optionsOf({ ...agUiChecks(), ...sseChecks() })(options))
+/** Refuses unknown options, and values of the wrong kind. `more` are the checks of a response. */
+export function assertAgUiOptions(options: AgUiResponseOptions, more?: Checks<SseOptions>): void {
+  const own: Checks<AgUiOptions> = { onError: anyFunction, ...viewChecks }
+  assertValid('invalid_options', optionsOf({ ...own, ...more })(options))
 }
 
 /** A response that begins in its own way. */
@@ -87,54 +75,69 @@ export function agUiResponse(
   events: RunEvents,
   ids: AgUiIds,
   options: AgUiResponseOptions,
-  beginning?: Beginning,
+  beginning?: Partial<Beginning>,
 ): Response {
-  const [chunks, show] = agUiParts(events, ids, options, beginning)
-  return pacedResponse(chunks, show, options)
+  return pacedResponse(agUiEvents(events, ids, options, beginning), options)
 }
 
-/** The chunks of a run, and what makes events of them. */
-function agUiParts(
+function agUiEvents(
   events: RunEvents,
   ids: AgUiIds,
   { include, onError }: AgUiOptions,
-  beginning?: Beginning,
-): AgUiParts {
+  beginning?: Partial<Beginning>,
+): ReturnType<typeof shown<AgUiEvent>> {
   const problems = (['threadId', 'runId'] as const).flatMap((key) =>
-    within(key, someText(isObject(ids) ? ids[key] : undefined)),
+    within(key, someText(ids?.[key])),
   )
   assertValid('invalid_options', within('ids', problems))
-  // The chunks of this version tell the most.
-  const options = { version: 7, include, onError } as const
   const session = sessionOf(events)
-  const known = (ids.messages ?? []).flatMap(knownCalls)
-  const earlier = session && callsOf(session)
-  const chunks = uiChunks(events, options, { known, earlier, ...beginning })
-  const fold = agUiFold(ids, known)
-  return [chunks, (some) => some.flatMap(fold)]
+  const known = knownCalls(ids.messages)
+  // The chunks of this version tell the most.
+  const options = {
+    version: 7,
+    include,
+    onError,
+    messageMetadata: usageOf(include),
+  } as const
+  return shown(options, { events, known, session, ...beginning }, agUiFold(ids, known))
 }
 
-type AgUiParts = [
-  chunks: ReturnType<typeof uiChunks>,
-  show: (chunks: readonly UiMessageChunk[]) => readonly AgUiEvent[],
-]
+type KnownCall = readonly [id: string, call: PageCall]
 
-/** The calls in a message that a client has. It may send anything. */
-function knownCalls(message: unknown): readonly KnownCall[] {
-  const calls = isObject(message) ? message['toolCalls'] : undefined
-  if (!Array.isArray(calls)) return []
-  return calls.flatMap((call: unknown) => {
-    const { id, function: called } = isObject(call) ? call : {}
-    const name = isObject(called) ? called['name'] : undefined
-    if (typeof id !== 'string' || typeof name !== 'string') return []
-    return { id, name }
+/** A message of a client, of which nothing is certain. */
+interface ClientMessage {
+  readonly toolCalls?: readonly ({
+    readonly id?: unknown
+    readonly function?: { readonly name?: unknown }
+  } | null)[]
+}
+
+/** The calls in the messages that a client has. */
+function knownCalls(messages: readonly (ClientMessage | null)[] = []): readonly KnownCall[] {
+  const calls = messages.flatMap((message) => message?.toolCalls ?? [])
+  return calls.flatMap((call): readonly KnownCall[] => {
+    const id = call?.id
+    const name = call?.function?.name
+    const isCall = typeof id === 'string' && typeof name === 'string'
+    return isCall ? [[id, { name, isReady: true }]] : []
   })
+}
+
+/** What AG-UI has no events for, or this version of the chunks does not have. */
+type Ignored = 'abort' | 'message-metadata' | 'data-approval' | 'data-restart'
+
+/** What is made of each chunk. */
+type Shows = {
+  readonly [Type in Exclude<UiMessageChunk['type'], Ignored>]: (
+    chunk: UiMessageChunk & { readonly type: Type },
+  ) => void
 }
 
 /** Something that the run waits for. */
 interface Interrupt {
   readonly reason: 'approval' | 'question'
   readonly message: string
+  /** The form of the answer. */
   readonly responseSchema: object
   readonly metadata: object
 }
@@ -145,17 +148,17 @@ function agUiFold(
   known: readonly KnownCall[],
 ): (chunk: UiMessageChunk) => readonly AgUiEvent[] {
   let events: AgUiEvent[] = []
-  const run = { threadId, runId }
   let step = 0
   /** All texts and calls of a step are one message. */
   let messageId = `${runId}-0`
   /** How many texts are open. */
   let texts = 0
-  /** The calls that were begun, and those whose arguments may still grow. */
-  const calls = new Map<string, { readonly name: string; input?: unknown; hasArgs?: true }>(
-    known.map(({ id, name }) => [id, { name }]),
+  /** The calls that the client has. */
+  const calls = new Map<string, { readonly toolName: string; readonly input?: unknown }>(
+    known.map(([id, { name }]) => [id, { toolName: name }]),
   )
-  const open = new Set<string>()
+  /** The calls whose arguments may still grow, and whether they have some. */
+  const open = new Map<string, boolean>()
   const interrupts = new Map<string, object>()
   let isOver = false
 
@@ -164,137 +167,129 @@ function agUiFold(
   }
   const custom = (name: string, value: object): void => emit('CUSTOM', { name, value })
   const thoughtId = (id: string): string => `${runId}-${id}`
-  const startCall = (toolCallId: string, toolCallName: string): void => {
+  const startCall = (toolCallId: string, toolName: string): void => {
     if (calls.has(toolCallId)) return
-    calls.set(toolCallId, { name: toolCallName })
-    open.add(toolCallId)
-    emit('TOOL_CALL_START', { toolCallId, toolCallName, parentMessageId: messageId })
+    calls.set(toolCallId, { toolName })
+    open.set(toolCallId, false)
+    emit('TOOL_CALL_START', { toolCallId, toolCallName: toolName, parentMessageId: messageId })
   }
   const growCall = (toolCallId: string, delta: string): void => {
-    const call = calls.get(toolCallId)
-    if (call === undefined || !open.has(toolCallId) || delta === '') return
-    call.hasArgs = true
-    emit('TOOL_CALL_ARGS', { toolCallId, delta })
+    if (open.has(toolCallId) && delta) {
+      open.set(toolCallId, true)
+      emit('TOOL_CALL_ARGS', { toolCallId, delta })
+    }
   }
   const endCall = (toolCallId: string): void => {
     if (open.delete(toolCallId)) emit('TOOL_CALL_END', { toolCallId })
   }
+  const endCalls = (): void => {
+    open.forEach((_, id) => endCall(id))
+  }
   const result = (toolCallId: string, value: unknown): void => {
     endCall(toolCallId)
     const content = typeof value === 'string' ? value : JSON.stringify(value)
-    const message = { messageId: `${toolCallId}-result`, toolCallId, content, role: 'tool' }
-    emit('TOOL_CALL_RESULT', message)
+    emit('TOOL_CALL_RESULT', {
+      messageId: `${toolCallId}-result`,
+      toolCallId,
+      content,
+      role: 'tool',
+    })
   }
-
   const wait = (toolCallId: string, interrupt: Interrupt): void => {
     interrupts.set(toolCallId, { id: toolCallId, toolCallId, ...interrupt })
   }
+  const show = (chunk: { readonly type: string }): void =>
+    custom(chunk.type, { ...chunk, messageId })
 
-  const fold = (chunk: UiMessageChunk): void => {
-    switch (chunk.type) {
-      case 'start':
-        return emit('RUN_STARTED', run)
-      case 'start-step':
-        messageId = `${runId}-${++step}`
-        return emit('STEP_STARTED', { stepName: `step-${step}` })
-      case 'finish-step':
-        open.forEach(endCall)
-        return emit('STEP_FINISHED', { stepName: `step-${step}` })
-      case 'reset-step':
-        open.forEach(endCall)
-        custom('restart', { messageId })
-        messageId += '-again'
-        return
-      case 'text-start':
-        if (texts++ === 0) emit('TEXT_MESSAGE_START', { messageId, role: 'assistant' })
-        return
-      case 'text-delta':
-        return emit('TEXT_MESSAGE_CONTENT', { messageId, delta: chunk.delta })
-      case 'text-end':
-        if (--texts === 0) emit('TEXT_MESSAGE_END', { messageId })
-        return
-      case 'reasoning-start': {
-        const id = thoughtId(chunk.id)
-        emit('REASONING_START', { messageId: id })
-        return emit('REASONING_MESSAGE_START', { messageId: id, role: 'reasoning' })
+  const shows: Readonly<Partial<Record<UiMessageChunk['type'], (chunk: never) => void>>> = {
+    start: () => emit('RUN_STARTED', { threadId, runId }),
+    'start-step'() {
+      messageId = `${runId}-${++step}`
+      emit('STEP_STARTED', { stepName: `step-${step}` })
+    },
+    'finish-step'() {
+      endCalls()
+      emit('STEP_FINISHED', { stepName: `step-${step}` })
+    },
+    'reset-step'() {
+      endCalls()
+      custom('restart', { messageId })
+      messageId += '-again'
+    },
+    'text-start'() {
+      if (texts++ === 0) emit('TEXT_MESSAGE_START', { messageId, role: 'assistant' })
+    },
+    'text-delta': ({ delta }) => emit('TEXT_MESSAGE_CONTENT', { messageId, delta }),
+    'text-end'() {
+      if (--texts === 0) emit('TEXT_MESSAGE_END', { messageId })
+    },
+    'reasoning-start'({ id }) {
+      emit('REASONING_START', { messageId: thoughtId(id) })
+      emit('REASONING_MESSAGE_START', { messageId: thoughtId(id), role: 'reasoning' })
+    },
+    'reasoning-delta': ({ id, delta }) =>
+      emit('REASONING_MESSAGE_CONTENT', { messageId: thoughtId(id), delta }),
+    'reasoning-end'({ id }) {
+      emit('REASONING_MESSAGE_END', { messageId: thoughtId(id) })
+      emit('REASONING_END', { messageId: thoughtId(id) })
+    },
+    'tool-input-start': ({ toolCallId, toolName }) => startCall(toolCallId, toolName),
+    'tool-input-delta': ({ toolCallId, inputTextDelta }) => growCall(toolCallId, inputTextDelta),
+    'tool-input-available'({ toolCallId, toolName, input }) {
+      startCall(toolCallId, toolName)
+      calls.set(toolCallId, { toolName, input })
+      if (!open.get(toolCallId)) growCall(toolCallId, JSON.stringify(input))
+      endCall(toolCallId)
+    },
+    'tool-output-available': ({ toolCallId, output }) => result(toolCallId, output),
+    'tool-output-error': ({ toolCallId, errorText }) => result(toolCallId, { error: errorText }),
+    'tool-output-denied': ({ toolCallId }) => result(toolCallId, { error: 'the call was denied' }),
+    'tool-approval-request'({ toolCallId }) {
+      const metadata = calls.get(toolCallId) ?? { toolName: '' }
+      wait(toolCallId, {
+        reason: 'approval',
+        message: `Run ${metadata.toolName}?`,
+        responseSchema: approvalSchema,
+        metadata,
+      })
+    },
+    'data-question'({ data: { toolCallId, toolName, question, options } }) {
+      wait(toolCallId, {
+        reason: 'question',
+        message: question,
+        responseSchema: { type: 'string' },
+        metadata: { toolName, options },
+      })
+    },
+    'data-progress': ({ data }) => custom('progress', data),
+    'source-url': show,
+    'source-document': show,
+    file: show,
+    error({ errorText }) {
+      endCalls()
+      isOver = true
+      emit('RUN_ERROR', { message: errorText })
+    },
+    finish({ finishReason, messageMetadata }) {
+      endCalls()
+      const waiting = interrupts.size > 0 && {
+        outcome: { type: 'interrupt', interrupts: [...interrupts.values()] },
       }
-      case 'reasoning-delta': {
-        const { id, delta } = chunk
-        return emit('REASONING_MESSAGE_CONTENT', { messageId: thoughtId(id), delta })
-      }
-      case 'reasoning-end':
-        emit('REASONING_MESSAGE_END', { messageId: thoughtId(chunk.id) })
-        return emit('REASONING_END', { messageId: thoughtId(chunk.id) })
-      case 'tool-input-start':
-        return startCall(chunk.toolCallId, chunk.toolName)
-      case 'tool-input-delta':
-        return growCall(chunk.toolCallId, chunk.inputTextDelta)
-      case 'tool-input-available': {
-        const { toolCallId, toolName, input } = chunk
-        startCall(toolCallId, toolName)
-        const call = calls.get(toolCallId)
-        if (call !== undefined) call.input = input
-        if (call?.hasArgs !== true) growCall(toolCallId, JSON.stringify(input))
-        return endCall(toolCallId)
-      }
-      case 'tool-output-available':
-        return result(chunk.toolCallId, chunk.output)
-      case 'tool-output-error':
-        return result(chunk.toolCallId, { error: chunk.errorText })
-      case 'tool-output-denied':
-        return result(chunk.toolCallId, { error: 'the call was denied' })
-      case 'tool-approval-request': {
-        const { toolCallId } = chunk
-        const { name = '', input } = calls.get(toolCallId) ?? {}
-        return wait(toolCallId, {
-          reason: 'approval',
-          message: `Run ${name}?`,
-          responseSchema: approvalSchema,
-          metadata: { toolName: name, input },
-        })
-      }
-      case 'data-question': {
-        const { toolCallId, toolName, question, options } = chunk.data
-        return wait(toolCallId, {
-          reason: 'question',
-          message: question,
-          responseSchema: { type: 'string' },
-          metadata: { toolName, options },
-        })
-      }
-      case 'data-progress':
-        return custom('progress', chunk.data)
-      case 'source-url':
-      case 'source-document':
-      case 'file':
-        return custom(chunk.type, { ...chunk, messageId })
-      case 'error':
-        open.forEach(endCall)
-        isOver = true
-        return emit('RUN_ERROR', { message: chunk.errorText })
-      case 'finish': {
-        open.forEach(endCall)
-        const { finishReason, messageMetadata } = chunk
-        const isStopped = finishReason === 'interrupted'
-        const waiting = interrupts.size > 0 && {
-          outcome: { type: 'interrupt', interrupts: [...interrupts.values()] },
-        }
-        const outcome = isStopped ? { outcome: { type: 'cancelled' } } : waiting
-        return emit('RUN_FINISHED', { ...run, ...outcome, ...usageOf(messageMetadata) })
-      }
-      case 'abort':
-      case 'message-metadata':
-      case 'data-approval':
-      case 'data-restart':
-        return
-      default:
-        assertNever(chunk)
-    }
-  }
+      const isStopped = finishReason === 'interrupted'
+      const outcome = isStopped ? { outcome: { type: 'cancelled' } } : waiting
+      // It is what `usageOf` gave.
+      emit('RUN_FINISHED', {
+        threadId,
+        runId,
+        ...outcome,
+        ...(messageMetadata as object | undefined),
+      })
+    },
+  } satisfies Shows
   return (chunk) => {
     events = []
     // Nothing may follow a failure.
-    if (!isOver) fold(chunk)
+    if (!isOver) shows[chunk.type]?.(chunk as never) // The entry of its type takes it.
     return events
   }
 }
@@ -305,10 +300,13 @@ const approvalSchema = {
   required: ['approved'],
 }
 
-/** The tokens of a run, if its end tells them. */
-function usageOf(metadata: unknown): object {
-  // The default of `messageMetadata` has made it.
-  const { usage = {} } = (metadata ?? {}) as { readonly usage?: Usage }
-  const { extra: _extra, ...counts } = usage
-  return Object.keys(counts).length === 0 ? {} : { usage: [counts] }
+/** Gives the tokens of a run, if its last event tells them. */
+function usageOf(
+  include: ViewOptions['include'] = shownByDefault,
+): (event: StreamEvent) => unknown {
+  return (event) => {
+    if (event.type !== 'chat_completed' || !include.includes('usage')) return undefined
+    const { extra: _extra, ...counts } = event.result.usage
+    return Object.keys(counts).length > 0 ? { usage: [counts] } : undefined
+  }
 }

@@ -8,7 +8,14 @@ import { defined, isObject, parseJson } from '../types/guards.ts'
 import { answersOf, messageParts, type Message, type ToolCall } from '../types/message.ts'
 import type { Session } from '../types/session.ts'
 import { toolParts } from './from-ui-messages.ts'
-import { chunkFold, pageChecks, shownByDefault, uiFile, type PageOptions } from './to-chunks.ts'
+import {
+  chunkFold,
+  pageChecks,
+  restStep,
+  shownByDefault,
+  uiFile,
+  type PageOptions,
+} from './to-chunks.ts'
 import type {
   AiSdkVersion,
   UiFile,
@@ -29,21 +36,34 @@ export function toUiMessages<Version extends AiSdkVersion = 6>(
   options: PageOptions<Version> = {},
 ): UiMessage<Version>[] {
   assertValid('invalid_options', optionsOf(pageChecks())(options))
+  const session = sessionOf(conversation)
   const { include = shownByDefault } = options
-  const reasons = include.includes('tool_results') ? reasonsOf(conversation) : new Map()
+  const reasons = include.includes('tool_results') ? reasonsOf(session) : new Map()
   const messages: UiMessage<Version>[] = []
-  const turns = turnsOf(conversation)
+  const turns = turnsOf(session)
   for (const turn of turns) {
     const { id, answerId, said } = turn
-    if (said !== undefined) messages.push({ id, role: 'user', parts: wordsOf(said) })
+    if (said) messages.push({ id, role: 'user', parts: wordsOf(said) })
     const chunks: UiMessageChunk[] = []
-    const fold = chunkFold({ ...options, pending: pendingIn(conversation, turn) }, chunks)
-    for (const event of answerEvents(conversation, turn)) fold.add(event)
+    const { missed, pending } = answerOf(session, turn)
+    const fold = chunkFold({ ...options, restStep, pending }, (chunk) => chunks.push(chunk))
+    missed.forEach(fold.add)
     if (chunks.length === 0) continue
-    if (!isUnderWay(conversation) || turn !== turns.at(-1)) fold.end()
+    if (session.status !== 'idle' || turn !== turns.at(-1)) fold.end()
     messages.push({ id: answerId, role: 'assistant', parts: pageParts(chunks, reasons) })
   }
   return messages
+}
+
+/** What is shown of a conversation: a session, or messages alone. */
+export type Conversation = Session | readonly Message[]
+
+/** Messages alone are a session that is complete. */
+function sessionOf(conversation: Conversation): Session {
+  if ('status' in conversation) return conversation
+  const thread = { messages: conversation, metadata: {} }
+  const pending = { pendingToolCalls: [], pendingApprovals: [] }
+  return { version: 1, id: '', status: 'completed', thread, ...pending, context: {}, metadata: {} }
 }
 
 function wordsOf(message: Message): UiMessagePart[] {
@@ -58,11 +78,11 @@ function wordsOf(message: Message): UiMessagePart[] {
 }
 
 /** Why calls were denied, by their ids. Chunks do not tell it: the page that denied them knows. */
-function reasonsOf(conversation: Conversation): ReadonlyMap<string, string> {
+function reasonsOf({ thread }: Session): ReadonlyMap<string, string> {
   return new Map(
-    messagesOf(conversation).flatMap((message): [string, string][] => {
+    thread.messages.flatMap((message): [string, string][] => {
       const { metadata, toolCallId: id = metadata?.['lateResultOf'] } = message
-      const reason = metadata?.['denied'] === true ? deniedReason(message) : undefined
+      const reason = metadata?.['denied'] ? deniedReason(message) : undefined
       return reason === undefined || typeof id !== 'string' ? [] : [[id, reason]]
     }),
   )
@@ -137,8 +157,10 @@ function pageParts(
       case 'source-document':
       case 'file':
       case 'data-question':
-      case 'data-approval':
         parts.push(chunk)
+        break
+      case 'data-approval':
+        set(`${chunk.type}-${chunk.id}`, chunk)
         break
       default:
       // Nothing else is made of a saved answer, or is a part.
@@ -147,27 +169,24 @@ function pageParts(
   return parts as UiMessagePart[] // The members are those of the parts.
 }
 
-/** What is shown of a conversation: a session, or messages alone. */
-export type Conversation = Session | readonly Message[]
-
 /** The user's words and the answer to them. An answer is everything up to the next words: it may have many steps and runs. */
 export interface Turn {
   /** The id of the user's words. It is the same for as long as they are there. */
   readonly id: string
   readonly answerId: string
   /** The user's words; absent if the conversation begins with an answer. */
-  readonly said?: Message
+  readonly said?: Message | undefined
   /** The messages of the assistant. */
   readonly answers: readonly Message[]
 }
 
-/** The turns of a conversation. The answer to a question is the user's words, too. */
-export function turnsOf(conversation: Conversation): readonly Turn[] {
+/** The turns of a session. The answer to a question is the user's words, too. */
+export function turnsOf({ thread }: Session): readonly Turn[] {
   const turns: (Turn & { readonly answers: Message[] })[] = []
   const begin = (id: string, said?: Message): void => {
-    turns.push({ id, answerId: `${id}-answer`, ...(said && { said }), answers: [] })
+    turns.push({ id, answerId: `${id}-answer`, said, answers: [] })
   }
-  messagesOf(conversation).forEach((message, index) => {
+  thread.messages.forEach((message, index) => {
     const { role, toolCallId, metadata } = message
     const isAnswer = role === 'tool' && metadata?.['answeredByUser'] === true
     const id = isAnswer ? `answer-${toolCallId}` : `m${index}`
@@ -192,15 +211,12 @@ export interface KnownTurn {
 }
 
 /** The turn that a message of the assistant in a page belongs to, by its calls; `undefined` if there is none. */
-export function knownTurn(
-  conversation: Conversation,
-  message: UiMessageInput,
-): KnownTurn | undefined {
+export function knownTurn(session: Session, message: UiMessageInput): KnownTurn | undefined {
   if (message.role !== 'assistant') return undefined
   const tools = toolParts(message)
   const ids = new Set(tools.map(({ id }) => id))
   const isKnown = ({ toolCalls = [] }: Message): boolean => toolCalls.some(({ id }) => ids.has(id))
-  const turn = turnsOf(conversation).findLast(({ answers }) => answers.some(isKnown))
+  const turn = turnsOf(session).findLast(({ answers }) => answers.some(isKnown))
   if (turn === undefined) return undefined
   const types = message.parts.map((part) => (isObject(part) ? part.type : ''))
   const lastCall = types.findLastIndex((type) => /^(tool-|dynamic-tool$)/.test(type))
@@ -213,103 +229,87 @@ export function knownTurn(
   return { turn, count, lacks: isDecided || count < turn.answers.length }
 }
 
-/** The calls of a conversation, and of the agents inside of them. */
-export function callsOf(conversation: Conversation): readonly ToolCall[] {
-  const inner = 'status' in conversation ? Object.entries(conversation.run?.inner ?? {}) : []
-  return [
-    ...messagesOf(conversation).flatMap(({ toolCalls = [] }) => toolCalls),
-    ...inner.flatMap(([callId, session]) =>
-      callsOf(session).map((call) => Object.assign({}, call, { id: `${callId}/${call.id}` })),
-    ),
-  ]
+/** An answer as a session has it. */
+export interface SavedAnswer {
+  /** The events that give the answer as it is now. The run may go on where they end. */
+  readonly missed: StreamEvent[]
+  /** The calls that the page has to run. */
+  readonly pending: ToolCall[]
 }
 
-/** The calls of an answer that the page has to run. */
-export function pendingIn(conversation: Conversation, { answers }: Turn): readonly ToolCall[] {
-  const calls = answers.flatMap(({ toolCalls = [] }) => toolCalls)
-  const pending = 'status' in conversation ? conversation.pendingToolCalls : []
-  return pending.filter(({ id }) =>
-    calls.some((call) => call.id === id || id.startsWith(`${call.id}/`)),
-  )
-}
-
-/** Whether a run goes on with the conversation. */
-function isUnderWay(conversation: Conversation): boolean {
-  return 'status' in conversation && conversation.status === 'idle'
-}
-
-/** The events that give the answer to a turn as it is now. The run may go on where they end. Of the first `count` messages only the outcomes of calls are told. */
-export function* answerEvents(
-  conversation: Conversation,
-  { answers }: Turn,
-  count = 0,
-): Generator<StreamEvent, void> {
-  const messages = messagesOf(conversation)
+/** The answer to a turn. Of the first `count` messages only the outcomes of calls are told. */
+function answerOf(session: Session, { answers }: Turn, count = 0): SavedAnswer {
+  const missed: StreamEvent[] = []
+  const pending: ToolCall[] = []
+  const { messages } = session.thread
+  const isUnderWay = session.status === 'idle'
+  const isWaiting = waits(session)
+  const asked = isWaiting ? waitingEvents(session) : []
   const results = new Map(
     messages.map((message) => [message.toolCallId ?? message.metadata?.['lateResultOf'], message]),
   )
-  const session = 'status' in conversation ? conversation : undefined
-  const goesOn = isUnderWay(conversation)
-  const waiting = session && waits(session) ? session : undefined
-  const asked = waiting ? waitingEvents(waiting) : []
   /** What came of a call, or what it or the agent in it waits for. One that runs, or that the page has to run, has nothing to tell. */
-  const outcomeOf = ({ id: toolCallId }: ToolCall): readonly StreamEvent[] => {
-    const isInside = (id: string): boolean => id.startsWith(`${toolCallId}/`)
-    const own = asked.filter(({ toolCallId: id }) => id === toolCallId || isInside(id))
-    const given = waiting?.pendingToolCalls.filter(({ id }) => isInside(id)) ?? []
-    if (own.length + given.length > 0) {
-      return [...own, ...given.map(startedEvent)]
-    }
-    const result = results.get(toolCallId)
+  const tellOutcome = (call: ToolCall): void => {
+    const isOf = (id: string): boolean => id === call.id || id.startsWith(`${call.id}/`)
+    const own = asked.filter(({ toolCallId }) => isOf(toolCallId))
+    const given = session.pendingToolCalls.filter(({ id }) => isOf(id))
+    missed.push(...own)
+    pending.push(...given)
+    if (isWaiting && own.length + given.length > 0) return
+    const result = results.get(call.id)
     // A late result is one like any other in a conversation that is read again.
     const { lateResultOf: _late, ...marks } = result?.metadata ?? {}
     const isAsked = marks['askUser'] === true
-    if (result === undefined || (isAsked && !isCut(session)) || (goesOn && isMark(result))) {
-      return []
-    }
+    // What a run that was stopped or failed asked is not asked until it goes on.
+    const isOpen = isAsked ? !isCut(session) : isUnderWay && result && isMark(result)
+    if (!result || isOpen) return
     // A policy that denies is not told apart from a user.
     const metadata = { ...marks, asked: true, ...(isAsked && { interrupted: true }) }
-    return [{ type: 'tool_result_encoded', id: toolCallId, content: ownContent(result), metadata }]
+    const content = ownContent(result)
+    missed.push({ type: 'tool_result_encoded', id: call.id, content, metadata })
   }
   /** A call with the arguments with which it was approved. */
   const asRun = (call: ToolCall): ToolCall => {
     const args = results.get(call.id)?.metadata?.['approvedArguments']
     return isObject(args) ? { ...call, arguments: args } : call
   }
-  for (const [index, answer] of answers.entries()) {
-    const { metadata, ...message } = answer
-    const { toolCalls = [] } = message
-    const run = { ...message, ...(message.toolCalls && { toolCalls: toolCalls.map(asRun) }) }
+  answers.forEach((answer, index) => {
+    const { toolCalls = [] } = answer
     const isLast = answer === messages.findLast(({ role }) => role === 'assistant')
-    const isOpen = goesOn && isLast && metadata?.['partial'] === true
-    if (index >= count) {
-      yield { type: 'message_started', requestId: '', provider: '' }
-      const finishReason = toolCalls.length > 0 ? 'tool_calls' : 'stop'
-      // Without its marks it is complete.
-      yield { type: 'message_completed', message: isOpen ? answer : run, finishReason }
-    }
-    yield* toolCalls.flatMap(isOpen ? openCall : outcomeOf)
-  }
+    const partial = isUnderWay && isLast && answer.metadata?.['partial'] === true
+    const message = { ...answer, toolCalls: toolCalls.map(asRun), metadata: { partial } }
+    const finishReason = toolCalls[0] ? 'tool_calls' : 'stop'
+    if (index >= count) missed.push({ type: 'message_completed', message, finishReason })
+    if (!partial) toolCalls.forEach(tellOutcome)
+  })
+  return { missed, pending }
 }
 
-/** A call that the page has to run. */
-function startedEvent({ id, name, arguments: args }: ToolCall): StreamEvent {
-  return { type: 'tool_execution_started', id, name, arguments: args }
+/** Whether the run was stopped or failed. */
+export function isCut({ status }: Pick<Session, 'status'>): boolean {
+  return status === 'halted' || status === 'error'
 }
 
-/** A call that is being written. */
-function openCall({ id, name, rawArguments = '' }: ToolCall): readonly StreamEvent[] {
-  return [
-    { type: 'tool_call_started', id, name },
-    { type: 'tool_call_delta', id, argumentsDelta: rawArguments },
-  ]
+/** What a page that comes back has missed. The option `past` of `toUiMessageStream` takes it. */
+export interface UiPast extends SavedAnswer {
+  /** The id that `toUiMessages` gives to the answer. */
+  readonly id: string | undefined
+  readonly session: Session
 }
 
-/** Whether the run was stopped or failed. What it asked is not asked until it goes on. */
-function isCut(session: Session | undefined): boolean {
-  return session?.status === 'halted' || session?.status === 'error'
+/**
+ * The last answer of a session as it is now, for a stream that goes on with it: `toUiMessageStream(events, { past: uiPast(session) })`.
+ * `resumeUiMessages` does so for runs.
+ */
+export function uiPast(session: Session): UiPast {
+  return pastOf(session)
 }
 
-function messagesOf(conversation: Conversation): readonly Message[] {
-  return 'status' in conversation ? conversation.thread.messages : conversation
+/** The last answer of a session, or what a page that has some of an answer lacks of it. */
+export function pastOf(session: Session, has?: KnownTurn): UiPast {
+  const { turn = turnsOf(session).at(-1), count } = has ?? {}
+  const { error } = session
+  const answer = turn ? answerOf(session, turn, count) : { missed: [], pending: [] }
+  if (error) answer.missed.push({ type: 'error', error })
+  return { id: turn?.answerId, session, ...answer }
 }

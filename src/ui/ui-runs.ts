@@ -1,24 +1,22 @@
 import { ValidationError } from '../errors/errors.ts'
-import { over } from '../run/run-stream.ts'
 import type { RunInfo, Runs, SendOptions, Sent } from '../runs/contract.ts'
 import { problemOf } from '../runs/handler.ts'
 import { refusal } from '../schema/checks.ts'
 import { waits } from '../session/inner.ts'
 import type { LogEntry } from '../stores/run-store.ts'
+import type { StreamEvent } from '../types/events.ts'
 import { assertNever } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import { messageText } from '../types/message.ts'
 import type { SessionCommand } from '../types/session.ts'
 import { isComplete, toolParts, uiCommands, type FromUiOptions } from './from-ui-messages.ts'
-import { callsOf, knownTurn, turnsOf, type Turn } from './to-ui-messages.ts'
+import { isCut, knownTurn, pastOf, turnsOf, type Turn } from './to-ui-messages.ts'
 import {
-  assertResponseOptions,
+  assertPageOptions,
   callsIn,
-  idOf,
-  pastOf,
+  freeId,
   uiResponse,
   type Beginning,
-  type RunEvents,
   type UiResponseOptions,
 } from './ui-stream.ts'
 import type { UiMessageInput } from './ui-types.ts'
@@ -26,7 +24,7 @@ import type { UiMessageInput } from './ui-types.ts'
 /** The options of `sendUiMessages`. */
 export interface SendUiOptions
   extends
-    Omit<UiResponseOptions, 'originalMessages' | 'session' | 'messageId'>,
+    Omit<UiResponseOptions, 'originalMessages' | 'past' | 'messageId'>,
     FromUiOptions,
     Pick<SendOptions, 'context' | 'metadata'> {
   /** The `trigger` that the page posted. With `regenerate-message` an answer that is complete is refused (409), and not sent again. */
@@ -36,7 +34,7 @@ export interface SendUiOptions
 }
 
 /** The options of `resumeUiMessages`. */
-export interface ResumeUiOptions extends Omit<UiResponseOptions, 'originalMessages' | 'session'> {}
+export interface ResumeUiOptions extends Omit<UiResponseOptions, 'originalMessages' | 'past'> {}
 
 /**
  * Answers `POST /api/chat` of `useChat`: gives what is new in the messages to a session, and streams what comes of it. The run goes on when the page
@@ -71,7 +69,7 @@ async function answered(
   options: SendUiOptions,
 ): Promise<Response> {
   const { accept, context, metadata, trigger, messageId, ...page } = options
-  assertResponseOptions(page)
+  assertPageOptions(page)
   const before = await runs.get(id)
   const commands = [...uiCommands(messages, before?.session, { accept })]
   const goesOn = continued(messages, messageId)
@@ -94,20 +92,20 @@ async function answered(
     if (!isRefused) return resumeUiMessages(runs, id, page)
     return new Response(await noOtherAnswer(runs, id), { status: 409 })
   }
-  const events = comingOf(runs, id, commands, {
+  const coming = comingOf(runs, id, commands, {
     after: sent?.lastEventId ?? 0,
     isQueued: before?.running === true,
   })
-  const earlier = before && callsOf(before.session)
+  const session = before?.session
   if (goesOn === undefined) {
-    const answerId = idOf(() => answerIdOf(runs, id), messages)
-    return uiResponse(events, page, { id: answerId, known: callsIn(messages, undefined), earlier })
+    const answerId = freeId(() => answerIdOf(runs, id), messages)
+    return uiResponse(page, { ...coming, id: answerId, ...callsIn(messages, undefined), session })
   }
   // A page that does not say with which message it goes on may do so with one that has a call which it settled.
   const has = new Set(toolParts(goesOn).map((part) => part.id))
   const isSure = messageId !== undefined || commands.every((one) => has.has(callIdOf(one) ?? ''))
   const known = callsIn(messages, isSure ? goesOn : undefined)
-  return uiResponse(events, page, { id: idOf(isSure ? goesOn.id : undefined), known, earlier })
+  return uiResponse(page, { ...coming, id: isSure ? goesOn.id : undefined, ...known, session })
 }
 
 /** The answer that a page goes on with, if it does not begin another one. */
@@ -138,10 +136,10 @@ async function hasGoneOn(
 ): Promise<boolean> {
   const { session, running } = (await runs.get(id)) ?? {}
   if (session === undefined || running === true) return false
-  const isCut = session.status === 'error' || session.status === 'halted'
   const { said } = turnsOf(session).at(-1) ?? {}
-  if (said === undefined || messageText(said) !== words || (wantsAnother && !isCut)) return true
-  if (isCut) await runs.resume(id)
+  const wasCut = isCut(session)
+  if (said === undefined || messageText(said) !== words || (wantsAnother && !wasCut)) return true
+  if (wasCut) await runs.resume(id)
   return false
 }
 
@@ -178,24 +176,10 @@ async function repeated(
   const isLast = has.turn.id === turnsOf(session).at(-1)?.id
   // A page that sends by itself gets a step without calls, and does not send again. Any other would send for ever if it were answered with what it has.
   if (!(running && isLast) && !has.lacks && !isComplete(known)) throw nothingNew()
-  const events = isLast ? followed(runs, id, lastEventId) : noEvents()
-  return respond(
-    events,
-    page,
-    { ...pastOf(session, has), known: callsIn(messages, known) },
-    known.id,
-  )
-}
-
-/** The response, under the id that the options give if they do. */
-function respond(
-  events: RunEvents,
-  options: ResumeUiOptions,
-  beginning: Beginning,
-  id: string | undefined,
-): Response {
-  const { messageId = id } = options
-  return uiResponse(events, options, { ...beginning, id: idOf(messageId) })
+  const following = isLast ? followed(runs, id, lastEventId) : { events: noEvents() }
+  const { messageId = known.id } = page
+  const past = pastOf(session, has)
+  return uiResponse(page, { ...following, ...past, ...callsIn(messages, known), id: messageId })
 }
 
 function nothingNew(): ValidationError {
@@ -215,13 +199,12 @@ export async function resumeUiMessages(
   id: string,
   options: ResumeUiOptions = {},
 ): Promise<Response> {
-  assertResponseOptions(options)
+  assertPageOptions(options)
   const info = await begun(runs, id)
-  if (info === undefined) return new Response(null, { status: 204 })
-  const { session, running, lastEventId } = info
-  const past = pastOf(session)
-  if (!running && past.missed.length === 0) return new Response(null, { status: 204 })
-  return respond(followed(runs, id, lastEventId), options, past, past.answerId)
+  const past = info && pastOf(info.session)
+  if (!past || !(info.running || past.missed.length > 0)) return new Response(null, { status: 204 })
+  const { messageId = past.id } = options
+  return uiResponse(options, { ...followed(runs, id, info.lastEventId), ...past, id: messageId })
 }
 
 /** A session. If a command waits, its first event is waited for: it decides which answer is the last one. */
@@ -268,8 +251,8 @@ export function comingOf(
   id: string,
   commands: readonly SessionCommand[],
   { after, isQueued }: { readonly after: number; readonly isQueued: boolean },
-): RunEvents {
-  return followed(runs, id, after, ofCommands(commands, isQueued))
+): Following {
+  return { ...followed(runs, id, after), keeps: ofCommands(commands, isQueued) }
 }
 
 function give(
@@ -297,30 +280,13 @@ function give(
   }
 }
 
-/**
- * The entries after a number that are kept. Unlike those of `runs.follow` they end at once when their reader leaves.
- */
-function followed(
-  runs: Runs,
-  id: string,
-  after: number,
-  keeps: (entry: LogEntry) => boolean = () => true,
-): RunEvents {
+/** The events of a run, and what is told of them. */
+export type Following = Pick<Beginning, 'events' | 'keeps' | 'stop'>
+
+/** The entries after a number. `runs.follow` ends at once when it is stopped, and not when its reader leaves. */
+function followed(runs: Runs, id: string, after: number): Following {
   const stop = new AbortController()
-  const log = runs.follow(id, { after, commands: true, signal: stop.signal })
-  const entries = log[Symbol.asyncIterator]()
-  const next = async (): Promise<IteratorResult<LogEntry, void>> => {
-    for (;;) {
-      const step = await entries.next()
-      if (step.done === true || keeps(step.value)) return step
-    }
-  }
-  const leave = async (): Promise<IteratorResult<LogEntry, void>> => {
-    stop.abort()
-    await entries.return?.()
-    return over
-  }
-  return { [Symbol.asyncIterator]: () => ({ next, return: leave }) }
+  return { events: runs.follow(id, { after, commands: true, signal: stop.signal }), stop }
 }
 
 /**
@@ -330,7 +296,7 @@ function followed(
 function ofCommands(
   commands: readonly SessionCommand[],
   isQueued: boolean,
-): (entry: LogEntry) => boolean {
+): (entry: StreamEvent | LogEntry) => boolean {
   const coming = [...commands]
   let isOurs = !isQueued
   return (entry) => {
@@ -346,7 +312,7 @@ function ofCommands(
 }
 
 /** Whether an entry is of a run that has come to rest, and not failed. */
-function isRest(entry: LogEntry): boolean {
+function isRest(entry: StreamEvent | LogEntry): boolean {
   if (!('event' in entry)) return false
   const { event } = entry
   if (event.type === 'chat_completed') return event.result.error === undefined

@@ -17,12 +17,15 @@ import type { Session } from '../types/session.ts'
 import { isSettled, lastStep, toolParts } from './from-ui-messages.ts'
 import {
   chunkFold,
+  endMetadata,
   pageChecks,
+  restStep,
   type ChunkOptions,
-  type KnownCall,
+  type PageCall,
   type PageOptions,
+  type Write,
 } from './to-chunks.ts'
-import { answerEvents, callsOf, pendingIn, turnsOf, type KnownTurn } from './to-ui-messages.ts'
+import { turnsOf, type UiPast } from './to-ui-messages.ts'
 import type { AiSdkVersion, UiMessageChunk, UiMessageInput } from './ui-types.ts'
 
 /** The events of a run: a stream of the library, or the entries of `runs.follow`. */
@@ -38,10 +41,10 @@ export interface UiStreamOptions<
    */
   readonly originalMessages?: readonly UiMessageInput[] | undefined
   /**
-   * The session that the events follow. The answer that it has so far is sent first, for a page that comes back; `events` go on from there,
-   * such as `runs.follow(id, { after: lastEventId })`. Not with a message that goes on: `sendUiMessages` sends what such a message lacks.
+   * What `uiPast(session)` returned, for a page that comes back: the answer that the session has so far is sent first, and `events` go on from
+   * there, such as `runs.follow(id, { after: lastEventId })`. Not with a message that goes on: `sendUiMessages` sends what such a message lacks.
    */
-  readonly session?: Session | undefined
+  readonly past?: UiPast | undefined
   /** The id of the message, or a function that is called when the first event has come. By default it is that of `toUiMessages`, if the session is known. */
   readonly messageId?: string | (() => MaybeId | Promise<MaybeId>) | undefined
   /** Metadata of the message, asked for after every event. By default the last event gives `{ haltedReason, usage }`. */
@@ -63,20 +66,30 @@ export interface SseOptions extends ResponseInit {
 /** The options of `toUiMessageResponse`. */
 export interface UiResponseOptions extends UiStreamOptions, SseOptions {}
 
-/** The checks of a stream's options. */
-function streamChecks(): Readonly<Record<keyof UiStreamOptions, Check>> {
+/** The checks of what all streams for `useChat` take. */
+function streamChecks(): Checks<Omit<UiStreamOptions, keyof BeginningOptions>> {
   return {
     ...pageChecks(),
-    originalMessages: must('a list', Array.isArray),
-    session: must('a session', isObject),
     messageId: must('a string or a function', (value) => /string|function/.test(typeof value)),
     messageMetadata: anyFunction,
     onError: anyFunction,
   }
 }
 
+function beginningChecks(): Checks<BeginningOptions> {
+  return {
+    originalMessages: must('a list', Array.isArray),
+    past: must('what uiPast(session) gave', (value) => isObject(value) && 'missed' in value),
+  }
+}
+
+type BeginningOptions = Pick<UiStreamOptions, 'originalMessages' | 'past'>
+
+/** A check for each option. */
+export type Checks<Options> = Readonly<Record<keyof Options, Check>>
+
 /** The checks of a response's options. */
-export function sseChecks(): Readonly<Record<keyof SseOptions, Check>> {
+export function sseChecks(): Checks<SseOptions> {
   return { ...responseChecks, heartbeatMs: timeoutMs, clock: anyClock }
 }
 
@@ -91,112 +104,105 @@ export function toUiMessageStream<Version extends AiSdkVersion = 6>(
   events: RunEvents,
   options: UiStreamOptions<Version> = {},
 ): ReadableStream<UiMessageChunk<Version>> {
-  assertValid('invalid_options', optionsOf(streamChecks())(options))
-  const chunks = uiChunks(events, options, beginningOf(events, options))
+  assertValid('invalid_options', optionsOf({ ...streamChecks(), ...beginningChecks() })(options))
+  const chunks = pageChunks(options, beginningOf(events, options))
   // The fold makes the chunks of this version.
   return webStream(chunks, asTheyAre) as ReadableStream<UiMessageChunk<Version>>
 }
 
 /** `toUiMessageStream` as a response of server-sent events, which `DefaultChatTransport` reads. A failure is told in it, with status 200. */
 export function toUiMessageResponse(events: RunEvents, options: UiResponseOptions = {}): Response {
-  assertResponseOptions(options)
-  return uiResponse(events, options, beginningOf(events, options))
+  assertPageOptions(options, beginningChecks())
+  return uiResponse(options, beginningOf(events, options))
 }
 
 /** Refuses unknown options of a response, and values of the wrong kind. */
-export function assertResponseOptions(options: UiResponseOptions): void {
-  assertValid('invalid_options', optionsOf({ ...streamChecks(), ...sseChecks() })(options))
+export function assertPageOptions(
+  options: UiResponseOptions,
+  more?: Checks<BeginningOptions>,
+): void {
+  assertValid('invalid_options', optionsOf({ ...streamChecks(), ...sseChecks(), ...more })(options))
 }
 
 /** A response that begins in its own way. */
-export function uiResponse(
-  events: RunEvents,
-  options: UiResponseOptions,
-  beginning: Beginning,
-): Response {
-  const chunks = uiChunks(events, options, beginning)
-  const response = pacedResponse(chunks, asTheyAre, options, 'data: [DONE]\n\n')
+export function uiResponse(options: UiResponseOptions, beginning: Beginning): Response {
+  const chunks = pageChunks(options, beginning)
+  const response = pacedResponse(chunks, options, 'data: [DONE]\n\n')
   response.headers.set('x-vercel-ai-ui-message-stream', 'v1')
   return response
 }
 
-const asTheyAre = (chunks: readonly UiMessageChunk[]): readonly UiMessageChunk[] => chunks
+const asTheyAre = <Item>(items: readonly Item[]): readonly Item[] => items
 
-/** What is known before the events. */
-export interface Beginning extends Pick<ChunkOptions, 'known' | 'earlier' | 'pending'> {
-  /** Gives the id of the message. */
-  readonly id?: (() => Promise<MaybeId>) | undefined
+/** The events, and what is known before them. */
+export interface Beginning extends Pick<
+  ChunkOptions,
+  'known' | 'elsewhere' | 'session' | 'pending'
+> {
+  readonly events: RunEvents
+  /** The id of the message, or what gives it. */
+  readonly id?: UiStreamOptions['messageId']
   /** What a page that comes back has missed. It is sent without waiting for an event. */
   readonly missed?: readonly StreamEvent[] | undefined
+  /** Whether an entry of a log is told. */
+  readonly keeps?: ((entry: StreamEvent | LogEntry) => boolean) | undefined
+  /** Ends the source at once when its reader leaves. */
+  readonly stop?: AbortController | undefined
 }
 
 /** What the options say. */
 function beginningOf(
   events: RunEvents,
-  { originalMessages: others, session, messageId }: UiStreamOptions,
+  { originalMessages: others = [], past, messageId }: UiStreamOptions,
 ): Beginning {
-  const last = others?.at(-1)
+  const last = others.at(-1)
   const known = last?.role === 'assistant' ? last : undefined
-  if (known && session) {
+  if (known && past) {
     const problem = 'needs sendUiMessages to go on with an answer'
-    throw refusal('invalid_options', 'session', problem)
+    throw refusal('invalid_options', 'past', problem)
   }
-  const current = session ?? sessionOf(events)
-  const past = current && pastOf(current)
-  return {
-    earlier: past?.earlier,
-    pending: session && past?.pending,
-    missed: session && past?.missed,
-    known: callsIn(others ?? [], known),
-    id: idOf(messageId ?? known?.id ?? past?.answerId, known ? [] : others),
-  }
+  const session = sessionOf(events)
+  const present = past ?? (session && { id: turnsOf(session).at(-1)?.answerId, session })
+  const given = messageId ?? known?.id ?? present?.id
+  const id = known ? given : freeId(given, others)
+  return { events, ...present, ...callsIn(others, known), id }
 }
 
 /** Gives an id, unless another message has it: a page that has this message, and begins another one, would replace it. */
-export function idOf(
-  id: UiStreamOptions['messageId'],
-  others: readonly UiMessageInput[] = [],
-): Beginning['id'] {
+export function freeId(
+  id: Beginning['id'],
+  others: readonly UiMessageInput[],
+): () => Promise<MaybeId> {
   return async () => {
     const given = typeof id === 'function' ? await id() : id
     return others.some((message) => message.id === given) ? undefined : given
   }
 }
 
-/** What a session says. */
-interface Past extends Omit<Beginning, 'id'> {
-  readonly answerId: MaybeId
-  readonly missed: readonly StreamEvent[]
-}
-
-/** What a session says: its last answer as it is now, or what a page that has some of an answer lacks of it. */
-export function pastOf(session: Session, has?: KnownTurn): Past {
-  const { turn = turnsOf(session).at(-1), count } = has ?? {}
-  const { error } = session
-  const missed = turn ? [...answerEvents(session, turn, count)] : []
-  if (error !== undefined) missed.push({ type: 'error', error })
-  const pending = turn && pendingIn(session, turn)
-  return { answerId: turn?.answerId, earlier: callsOf(session), pending, missed }
-}
-
 /** The calls that a page has: in the message that goes on, and in others. */
 export function callsIn(
   messages: readonly UiMessageInput[],
   goesOn: UiMessageInput | undefined,
-): readonly KnownCall[] {
-  return messages.flatMap((message): readonly KnownCall[] => {
-    const isElsewhere = message !== goesOn
+): Pick<Beginning, 'known' | 'elsewhere'> {
+  const known = new Map<string, PageCall>()
+  const elsewhere = new Map<string, boolean>()
+  for (const message of messages) {
     const last = lastStep(message)
-    return toolParts(message).map(({ id, name, part }) => ({
-      id,
-      name,
-      dynamic: part.type === 'dynamic-tool',
-      approval: isObject(part['approval']),
-      isSettled: isSettled(part),
-      isElsewhere,
-      step: last.includes(part) ? 0 : undefined,
-    }))
-  })
+    for (const { id, name, part } of toolParts(message)) {
+      if (message !== goesOn) elsewhere.set(id, !isSettled(part))
+      else {
+        known.set(id, {
+          name,
+          dynamic: part.type === 'dynamic-tool',
+          step: last.includes(part) ? 0 : undefined,
+          isReady: true,
+          approval: isObject(part['approval']),
+          isSettled: isSettled(part),
+        })
+      }
+    }
+  }
+  return { known, elsewhere }
 }
 
 /** The session that a stream of the library has, the user's words included. */
@@ -204,27 +210,39 @@ export function sessionOf(events: RunEvents): Session | undefined {
   return (events as { session?: Session }).session
 }
 
-/** The chunks of events, at least one at a time. It does not reject. */
-export function uiChunks(
-  events: RunEvents,
+/** The chunks of events for a page of `useChat`. */
+function pageChunks(options: UiStreamOptions, beginning: Beginning): Shown<UiMessageChunk> {
+  const { messageMetadata = endMetadata(options) } = options
+  const page = { ...options, restStep, messageMetadata }
+  return shown(page, beginning, (chunk) => [chunk])
+}
+
+/** What a reader is sent, at least one thing at a time. It does not reject. */
+type Shown<Item> = AsyncIterator<readonly Item[], void>
+
+/** What `show` makes of the chunks of events. */
+export function shown<Item>(
   options: ChunkOptions,
-  { id, missed, ...page }: Beginning,
-): AsyncIterator<readonly UiMessageChunk[], void> {
-  const chunks: UiMessageChunk[] = []
-  const fold = chunkFold({ ...options, ...page }, chunks)
+  { events, id, missed, keeps, stop, ...page }: Beginning,
+  show: (chunk: UiMessageChunk) => readonly Item[],
+): Shown<Item> {
+  const items: Item[] = []
+  const write: Write = (chunk) => void items.push(...show(chunk))
+  const fold = chunkFold({ ...options, ...page }, write)
   const iterator = events[Symbol.asyncIterator]()
   let isStarted = false
   const begin = (messageId?: string): void => {
     isStarted = true
-    chunks.push(defined<UiMessageChunk>({ type: 'start', messageId }))
+    write(defined<UiMessageChunk>({ type: 'start', messageId }))
   }
   /** The beginning of the message, and what a page that comes back has missed. */
   const start = async (): Promise<void> => {
     if (isStarted) return
-    begin(await id?.())
-    for (const event of missed ?? []) fold.add(event)
+    begin(typeof id === 'function' ? await id() : id)
+    missed?.forEach(fold.add)
   }
   const leave = async (): Promise<IteratorResult<never, void>> => {
+    stop?.abort()
     await iterator.return?.()
     return over
   }
@@ -232,14 +250,13 @@ export function uiChunks(
     async next() {
       if (fold.isOver) return over
       try {
-        if (missed !== undefined) await start()
-        while (chunks.length === 0) {
+        if (missed) await start()
+        while (items.length === 0) {
           const step = await iterator.next()
-          const item = step.done === true ? undefined : step.value
-          if (item !== undefined && 'command' in item) continue
+          if (!step.done && (keeps?.(step.value) === false || 'command' in step.value)) continue
           await start()
-          if (item === undefined) fold.end()
-          else fold.add('event' in item ? item.event : item)
+          if (step.done) fold.end()
+          else fold.add(eventOf(step.value))
         }
       } catch (error) {
         if (!isStarted) begin()
@@ -247,23 +264,26 @@ export function uiChunks(
       }
       // Nothing more belongs to this message.
       if (fold.isOver) leave().catch(() => undefined)
-      return { done: false, value: chunks.splice(0) }
+      return { done: false, value: items.splice(0) }
     },
     return: leave,
   }
 }
 
-/** What `show` makes of items as a response of server-sent events, with signs of life and `ending` at its end. */
-export function pacedResponse<Item>(
-  items: AsyncIterator<Item, void>,
-  show: (item: Item) => readonly object[],
+/** The event of an entry of a log, or an event itself. Commands are none, and left out before. */
+function eventOf(item: StreamEvent | LogEntry): StreamEvent {
+  return 'event' in item ? item.event : (item as StreamEvent)
+}
+
+/** A response of server-sent events, with signs of life and `ending` at its end. */
+export function pacedResponse(
+  items: Shown<object>,
   options: SseOptions,
   ending?: string,
 ): Response {
-  const write = (item: Item | undefined): string => {
-    if (item === undefined) return ':\n\n'
-    const lines = show(item).map((one) => `data: ${JSON.stringify(one)}\n\n`)
-    return lines.join('')
-  }
-  return sseResponse(paced(items, options.clock, options.heartbeatMs), write, options, ending)
+  return sseResponse(paced(items, options.clock, options.heartbeatMs), sseText, options, ending)
+}
+
+function sseText(some: readonly object[] | undefined): string {
+  return some?.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('') ?? ':\n\n'
 }

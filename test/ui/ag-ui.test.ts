@@ -90,6 +90,22 @@ describe('read by HttpAgent of @ag-ui/client', () => {
     ])
   })
 
+  test('a run that is stopped in a tool has no step beside that of its answer: only pages of useChat need one', async () => {
+    const stopping = new AbortController()
+    const halting = serviceEngine(async () => {
+      stopping.abort()
+      return 'seen'
+    })
+    const seen = await read(streamChat(halting, 'slow', { signal: stopping.signal }))
+    expect(seen.error).toBeUndefined()
+    expect(seen.types.filter((type) => /RUN|STEP/.test(type))).toEqual([
+      'RUN_STARTED',
+      'STEP_STARTED',
+      'STEP_FINISHED',
+      'RUN_FINISHED',
+    ])
+  })
+
   test('arguments that stream are those of the call', async () => {
     const adapter = fake({
       scripts: [

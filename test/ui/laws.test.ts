@@ -18,6 +18,7 @@ import {
   toUiMessageStream,
   uiApprovals,
   uiCommands,
+  uiPast,
 } from '../../src/ui.ts'
 import { turnsOf } from '../../src/ui/to-ui-messages.ts'
 import { commandFor, engineOf, isEnd, plan, untilEnd, type Plan } from '../client/plans.ts'
@@ -286,7 +287,7 @@ async function read(
   const message = before && ({ ...before, role: 'assistant' } as unknown as UIMessage)
   const stream = toUiMessageStream(from(events), {
     ...(message && { originalMessages: [message] }),
-    session,
+    past: session && uiPast(session),
   })
   const { errors, message: next } = await readBy(6, stream, message)
   expect(errors.filter((error) => !legalErrors.test(error))).toEqual([])

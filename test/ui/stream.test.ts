@@ -20,6 +20,7 @@ import {
   toUiMessageResponse,
   toUiMessages,
   toUiMessageStream,
+  uiPast,
   type AgUiIds,
 } from '../../src/ui.ts'
 import { service, serviceEngine } from '../runs/service.ts'
@@ -541,15 +542,37 @@ describe('the stream', () => {
     expect(() => toUiMessageResponse(run, { version: 4 } as object)).toThrow(
       /version must be 5, 6 or 7/,
     )
+    expect(() => toUiMessageStream(run, { session: {} } as object)).toThrow(/unknown key session/)
+    const past = Session.create({ id: 'ada' })
+    expect(() => toUiMessageStream(run, { past } as object)).toThrow(/past must be what uiPast/)
     expect(() => toAgUi(run, {} as AgUiIds)).toThrow(/threadId/)
+  })
+
+  test('with the past of a session sends its answer first, and goes on with the events after it', async () => {
+    const { runs, open } = service()
+    const followed = runs.follow('ada')
+    await runs.send('ada', 'slow')
+    for await (const entry of followed) {
+      if ('event' in entry && entry.event.type === 'tool_execution_started') break
+    }
+    const info = await runs.get('ada')
+    const events = runs.follow('ada', { after: info?.lastEventId })
+    open()
+    const past = info && uiPast(info.session)
+    const reading = await readBy(6, toUiMessageStream(events, { past }))
+    expect(reading.errors).toEqual([])
+    expect(reading.message?.id).toBe('m0-answer')
+    expect(shownText(reading)).toBe('Let me see.Done.')
+    expect(partsOf(reading, 'tool-slow')).toMatchObject([{ state: 'output-available' }])
   })
 
   test('does not send the answer of a session again into a message that has some of it', async () => {
     const engine = engineOf([['text', 'One.']])
     const { session } = await Session.start(engine, 'first')
     const original = [{ id: 'a', role: 'assistant', parts: [] }]
-    expect(() => toUiMessageStream(from([]), { session, originalMessages: original })).toThrow(
-      'session needs sendUiMessages to go on with an answer',
+    const past = uiPast(session)
+    expect(() => toUiMessageStream(from([]), { past, originalMessages: original })).toThrow(
+      'past needs sendUiMessages to go on with an answer',
     )
   })
 })
