@@ -10,6 +10,13 @@ export interface BodySplitter {
   end(onEvent: OnEvent): void
   /** Whether the body is one document instead of a stream of events. */
   readonly isDocument?: boolean
+  /** Makes the text of the bytes, for a body that is not text by itself. By default the bytes are UTF-8. */
+  readonly decoder?: BytesDecoder
+}
+
+/** Makes text of bytes that come in pieces, as a `TextDecoder` does. Without bytes, it is the end. */
+export interface BytesDecoder {
+  decode(bytes?: Uint8Array, options?: { readonly stream?: boolean }): string
 }
 
 const lineFeed = 10
