@@ -26,7 +26,7 @@ export function eventStreamSplitter(
   const state: FrameState = { pieces: [], size: 0, needed: preludeLength, table: crcTable() }
   const text = new TextDecoder()
   let isOther: boolean | undefined
-  let problem: unknown
+  let problem: Error | undefined
   const decode = (bytes: Uint8Array): string => {
     let lines = ''
     try {
@@ -37,7 +37,7 @@ export function eventStreamSplitter(
       })
     } catch (error) {
       // The events before it are split first.
-      problem = error
+      problem = error instanceof Error ? error : new Error(String(error))
     }
     return lines
   }

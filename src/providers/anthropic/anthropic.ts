@@ -98,9 +98,10 @@ export interface AnthropicVertexOptions extends ClaudeOptions {
   readonly platform: 'vertex'
   /** The id of the project in Google Cloud. */
   readonly project: string
-  /** A region, such as `us-east5`, or `global`, `us`, `eu`. */
-  readonly region: string
-  readonly sign?: undefined
+  /** A region of Google Cloud, such as `us-east5`, or `global`, `us`, `eu`. Default: `global`. */
+  readonly region?: string | undefined
+  /** Returns headers that depend on the request, as on Bedrock. */
+  readonly sign?: SignRequest | undefined
 }
 
 /**
@@ -136,7 +137,8 @@ const checks = {
 
 function settle(options: AnyOptions): Connection {
   const api = 'anthropic'
-  return options.platform === undefined
+  // Options that are no object are refused there.
+  return options?.platform === undefined
     ? settleConnection(options, {
         provider: api,
         baseUrl: 'https://api.anthropic.com/v1',

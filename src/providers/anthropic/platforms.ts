@@ -34,7 +34,7 @@ interface AdapterParts {
 /**
  * A call of the Messages API as a platform takes it: at another path, without the model and with the version in its body.
  *
- * On Bedrock the beta features are in the body too, the stream has the binary framing of AWS, and `sign` gets what is sent.
+ * On Bedrock the beta features are in the body too, and the stream has the binary framing of AWS. `sign` gets what is sent.
  */
 export function toPlatform(
   call: UnsentCall,
@@ -42,12 +42,16 @@ export function toPlatform(
   parts: AdapterParts,
 ): HttpCall | Promise<HttpCall> {
   const { model, stream, cache_control, ...rest } = objectOf(call.json)
-  const name = encodeURIComponent(textOf(model))
-  const isStream = stream === true
-  const body = withCacheMark(rest, cache_control)
-  return options.platform === 'vertex'
-    ? vertexCall(call, { name, isStream, body }, options, parts)
-    : bedrockCall(call, { name, isStream, body }, options, parts)
+  const { 'anthropic-version': _inBody, ...headers } = call.headers ?? {}
+  const pieces = {
+    name: encodeURIComponent(textOf(model)),
+    isStream: stream === true,
+    body: withCacheMark(rest, cache_control),
+    headers,
+  }
+  const change = options.platform === 'vertex' ? vertexCall : bedrockCall
+  const sent = { ...call, ...change(call, pieces, options, parts) }
+  return options.sign === undefined ? sent : signed(sent, options.sign, parts)
 }
 
 /** A request, taken to pieces. */
@@ -56,20 +60,22 @@ interface Pieces {
   readonly name: string
   readonly isStream: boolean
   readonly body: JsonObject
+  readonly headers: CallHeaders
 }
 
+/** What a platform changes in a call. */
+type PlacedCall = Required<Pick<HttpCall, 'url' | 'headers' | 'json' | 'splitter' | 'parseFailure'>>
+
 function vertexCall(
-  call: UnsentCall,
-  { name, isStream, body }: Pieces,
+  { url }: UnsentCall,
+  { name, isStream, body, headers }: Pieces,
   { version = 'vertex-2023-10-16' }: PlatformOptions,
   { sniffedBody, parseFailure }: AdapterParts,
-): HttpCall {
-  const { 'anthropic-version': _inBody, ...headers } = call.headers ?? {}
+): PlacedCall {
   const method = isStream ? 'streamRawPredict' : 'rawPredict'
   return {
-    ...call,
     // A version of a model is written with an @, which is legal in a path.
-    url: atPath(call.url, `/models/${name.replaceAll('%40', '@')}:${method}`),
+    url: atPath(url, `/models/${name.replaceAll('%40', '@')}:${method}`),
     headers,
     json: { anthropic_version: version, ...body, stream: isStream },
     splitter: (limit) => withGoogleErrors(sniffedBody(limit)),
@@ -77,32 +83,34 @@ function vertexCall(
   }
 }
 
-async function bedrockCall(
-  call: UnsentCall,
-  { name, isStream, body }: Pieces,
-  { version = 'bedrock-2023-05-31', sign }: PlatformOptions,
-  { headersOf, sniffedBody, parseFailure }: AdapterParts,
-): Promise<HttpCall> {
-  const { provider, requestId } = call
-  const { 'anthropic-version': _inBody, 'anthropic-beta': beta, ...given } = call.headers ?? {}
-  const headers = { ...given, accept: 'application/json' }
-  const url = atPath(call.url, `/model/${name}/invoke${isStream ? '-with-response-stream' : ''}`)
-  const json = { anthropic_version: version, ...withBetas(body, beta) }
-  const sent: HttpCall = {
-    ...call,
-    url,
-    headers,
-    json,
+function bedrockCall(
+  { url }: UnsentCall,
+  { name, isStream, body, headers }: Pieces,
+  { version = 'bedrock-2023-05-31' }: PlatformOptions,
+  { sniffedBody, parseFailure }: AdapterParts,
+): PlacedCall {
+  const { 'anthropic-beta': beta, ...rest } = headers
+  return {
+    url: atPath(url, `/model/${name}/invoke${isStream ? '-with-response-stream' : ''}`),
+    headers: { ...rest, accept: 'application/json' },
+    json: { anthropic_version: version, ...withBetas(body, beta) },
     splitter: (limit) =>
       isStream ? eventStreamSplitter(limit, readMessage, sniffedBody(limit)) : sniffedBody(limit),
     parseFailure: (refusal) => bedrockFailure(refusal, parseFailure),
   }
-  if (sign === undefined) return sent
-  // The text that is signed is the text that is sent.
-  const text = JSON.stringify(json)
-  const request = { method: 'POST', url, headers, body: text } as const
-  const added = await headersOf(() => sign(request), { provider, requestId }, ['authorization'])
-  return { ...sent, json: undefined, body: text, headers: { ...headers, ...added } }
+}
+
+/** A call with the headers of its signature. The text that is signed is the text that is sent. */
+async function signed(
+  call: HttpCall,
+  sign: SignRequest,
+  { headersOf }: AdapterParts,
+): Promise<HttpCall> {
+  const { provider, requestId = '', url, headers = {} } = call
+  const body = JSON.stringify(call.json)
+  const make = (): ReturnType<SignRequest> => sign({ method: 'POST', url, headers, body })
+  const added = await headersOf(make, { provider, requestId }, ['authorization'])
+  return { ...call, json: undefined, body, headers: { ...headers, ...added } }
 }
 
 /** The address with another path in place of that of the Messages API. */
@@ -173,10 +181,6 @@ const typesOfGoogle: Readonly<Record<string, string>> = {
 
 /** Reads an error of Google inside a stream as one of Anthropic. */
 function withGoogleErrors(splitter: BodySplitter): BodySplitter {
-  const translated =
-    (onEvent: OnEvent): OnEvent =>
-    (data, event) =>
-      onEvent(data.includes('"error"') ? withType(data) : data, event)
   return {
     get isDocument() {
       return splitter.isDocument === true
@@ -184,6 +188,10 @@ function withGoogleErrors(splitter: BodySplitter): BodySplitter {
     feed: (chunk, onEvent) => splitter.feed(chunk, translated(onEvent)),
     end: (onEvent) => splitter.end(translated(onEvent)),
   }
+}
+
+function translated(onEvent: OnEvent): OnEvent {
+  return (data, event) => onEvent(data.includes('"error"') ? withType(data) : data, event)
 }
 
 function withType(data: string): string {
@@ -230,8 +238,8 @@ function bedrockFailure(refusal: Refusal, parseFailure: AdapterParts['parseFailu
   const message = body['message'] ?? body['Message']
   const read = parseFailure({
     ...refusal,
-    // A status that says nothing leaves it to the type.
-    status: type === undefined ? status : 0,
+    // A status that says nothing leaves it to the type. A timeout has a status of its own.
+    status: type === undefined || status === 408 ? status : 0,
     ...(type === undefined ? {} : { json: { error: { type, message } } }),
   })
   const requestId = headers.get('x-amzn-requestid')

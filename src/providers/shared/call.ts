@@ -294,6 +294,9 @@ export function chatAdapter(wire: ProviderWire): ChatAdapter {
   }
 }
 
+/** Replaced when a call is rendered, which is before an answer can come. */
+const notRendered: MakeDecoder = () => ({ push: () => undefined })
+
 function decodedStream(
   wire: ProviderWire,
   asked: ModelRequest,
@@ -303,8 +306,7 @@ function decodedStream(
   const { provider, api } = wire.connection
   const requestId = options.requestId ?? (options.newId ?? randomId)('request')
   const { warnings, warn } = warningList()
-  // That of the call, which is rendered before an answer can come.
-  let decoder: MakeDecoder = () => ({ push: () => undefined })
+  let decoder = notRendered
   const makeCall = async (): Promise<HttpCall> => {
     const request = namedRequest(checkedMedia(withoutEmpty(asked), wire), wire)
     const { sessionId, newId } = options

@@ -51,7 +51,7 @@ export function settlePlaced(
 /** A part of an address. */
 const name: Check = must(
   'a name of letters, digits, dots and hyphens',
-  (value) => typeof value === 'string' && /^[\w.-]+$/.test(value),
+  (value) => typeof value === 'string' && /^\w[\w.-]*$/.test(value),
 )
 
 /** `global` and the two continents have hosts of their own. */
