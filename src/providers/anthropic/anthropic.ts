@@ -1,17 +1,16 @@
 import type { ChatAdapter } from '../../contracts/adapter.ts'
 import { sniffedBody } from '../../http/whole-body.ts'
-import { anyFunction, listOf, oneOf, someText, type Checks } from '../../schema/checks.ts'
+import { anyFunction, listOf, oneOf, someText } from '../../schema/checks.ts'
 import {
   chatAdapter,
   headersOf,
-  settleConnection,
-  type Connection,
+  type ConnectionDefaults,
   type ConnectionOptions,
 } from '../shared/call.ts'
 import { settlePlaced } from '../shared/platform.ts'
 import { messageDecoder } from './decode.ts'
 import { parseFailure } from './failure.ts'
-import type { PlatformOptions, SignRequest } from './platforms.ts'
+import type { SignRequest } from './platforms.ts'
 import { renderRequest } from './render-request.ts'
 
 /**
@@ -26,20 +25,19 @@ export function anthropic(
   given: AnthropicOptions | AnthropicVertexOptions | AnthropicBedrockOptions | string = {},
 ): ChatAdapter {
   const options = typeof given === 'string' ? { model: given } : given
-  const connection = settle(options)
+  const connection = settlePlaced(options, 'anthropic', defaults, { sign: anyFunction })
   const { platform, version = '2023-06-01', beta = [] } = options
   return chatAdapter({
     connection,
-    ...(platform && {
-      identity: { platform },
-      // Loaded when it is used: a program without a platform does not have it.
-      prepare: async (call) =>
+    // Loaded when it is used: a program without a platform does not have it.
+    prepare:
+      platform &&
+      (async (call) =>
         (await import('./platforms.ts')).toPlatform(call, options, {
           headersOf,
           sniffedBody,
           parseFailure,
-        }),
-    }),
+        })),
     media: { maxBytes: maxImageBytes, maxFileBytes, mimeTypes },
     headers: {
       'anthropic-version': version,
@@ -122,32 +120,17 @@ export interface AnthropicBedrockOptions extends ClaudeOptions {
   readonly project?: undefined
 }
 
-/** The options of all places. Which of them belong together is checked. */
-interface AnyOptions extends ClaudeOptions, PlatformOptions {
-  readonly version?: string | undefined
-  readonly project?: string | undefined
-  readonly region?: string | undefined
-}
-
-const checks = {
-  version: someText,
-  beta: listOf(someText),
-  platform: oneOf(['vertex', 'bedrock']),
-} satisfies Checks
-
-function settle(options: AnyOptions): Connection {
-  const api = 'anthropic'
-  // Options that are no object are refused there.
-  return options?.platform === undefined
-    ? settleConnection(options, {
-        provider: api,
-        baseUrl: 'https://api.anthropic.com/v1',
-        baseUrlVariable: 'ANTHROPIC_BASE_URL',
-        versionPath: '/v1',
-        keyHeaders: ['x-api-key', 'authorization'],
-        checks,
-      })
-    : settlePlaced(options, api, api, { ...checks, sign: anyFunction })
+const defaults: ConnectionDefaults = {
+  provider: 'anthropic',
+  baseUrl: 'https://api.anthropic.com/v1',
+  baseUrlVariable: 'ANTHROPIC_BASE_URL',
+  versionPath: '/v1',
+  keyHeaders: ['x-api-key', 'authorization'],
+  checks: {
+    version: someText,
+    beta: listOf(someText),
+    platform: oneOf(['vertex', 'bedrock']),
+  },
 }
 
 /** The API takes up to 10 MiB of base64 for an image. */

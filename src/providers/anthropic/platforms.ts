@@ -91,7 +91,7 @@ function bedrockCall(
 ): PlacedCall {
   const { 'anthropic-beta': beta, ...rest } = headers
   return {
-    url: atPath(url, `/model/${name}/invoke${isStream ? '-with-response-stream' : ''}`),
+    url: atPath(url, `/${name}/invoke${isStream ? '-with-response-stream' : ''}`),
     headers: { ...rest, accept: 'application/json' },
     json: { anthropic_version: version, ...withBetas(body, beta) },
     splitter: (limit) =>

@@ -1,10 +1,9 @@
 import type { ChatAdapter } from '../../contracts/adapter.ts'
 import { EngineError } from '../../errors/errors.ts'
-import { oneOf, someText, type Checks } from '../../schema/checks.ts'
+import { oneOf, someText } from '../../schema/checks.ts'
 import type { MediaLimits } from '../../vision/resolve-images.ts'
 import {
   chatAdapter,
-  settleConnection,
   type Connection,
   type ConnectionOptions,
   type ProviderWire,
@@ -68,22 +67,17 @@ type AnyOptions = Omit<GeminiVertexOptions, 'platform'> & {
   readonly platform?: 'vertex' | undefined
 }
 
-const checks = { apiVersion: someText, platform: oneOf(['vertex']) } satisfies Checks
-
 /** Checks the options and settles them. An unknown key is refused by name, with the nearest legal one. */
 export function settle(options: AnyOptions): Connection {
   const { apiVersion = 'v1beta' } = options
-  const api = 'gemini'
-  return options.platform === undefined
-    ? settleConnection(options, {
-        provider: api,
-        baseUrl: `https://generativelanguage.googleapis.com/${apiVersion}`,
-        baseUrlVariable: 'GOOGLE_GEMINI_BASE_URL',
-        versionPath: `/${apiVersion}`,
-        keyHeaders: ['x-goog-api-key', 'authorization'],
-        checks,
-      })
-    : settlePlaced(options, api, 'google', checks)
+  return settlePlaced(options, 'google', {
+    provider: 'gemini',
+    baseUrl: `https://generativelanguage.googleapis.com/${apiVersion}`,
+    baseUrlVariable: 'GOOGLE_GEMINI_BASE_URL',
+    versionPath: `/${apiVersion}`,
+    keyHeaders: ['x-goog-api-key', 'authorization'],
+    checks: { apiVersion: someText, platform: oneOf(['vertex']) },
+  })
 }
 
 /** The header that carries the key. */

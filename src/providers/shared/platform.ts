@@ -1,5 +1,11 @@
 import { must, type Check, type Checks } from '../../schema/checks.ts'
-import { settleConnection, urlOf, type Connection, type ConnectionOptions } from './call.ts'
+import {
+  settleConnection,
+  urlOf,
+  type Connection,
+  type ConnectionDefaults,
+  type ConnectionOptions,
+} from './call.ts'
 
 /** The options of an adapter whose models run on a platform of another company. */
 interface PlacedOptions extends ConnectionOptions {
@@ -11,7 +17,8 @@ interface PlacedOptions extends ConnectionOptions {
 }
 
 /**
- * Checks the options of an adapter on a platform and settles them. `publisher` is the maker of the models, in the words of Vertex AI.
+ * Checks the options of an adapter that may be on a platform and settles them. `publisher` is the maker of the models, in the words
+ * of Vertex AI; without a platform, `plain` is what holds.
  *
  * A platform has its own name, address and keys: a key that is found by the name of the API must not be sent there, so that name is
  * refused. What is missing, or is not of the platform, is refused by name. Google's models also have an express mode without a
@@ -19,10 +26,13 @@ interface PlacedOptions extends ConnectionOptions {
  */
 export function settlePlaced(
   options: PlacedOptions,
-  api: string,
   publisher: string,
-  checks: Checks,
+  plain: ConnectionDefaults,
+  placed: Checks = {},
 ): Connection {
+  // Options that are no object are refused there.
+  if (options?.platform === undefined) return settleConnection(options, plain)
+  const { provider: api, checks } = plain
   const { platform, region: given, apiVersion = 'v1' } = options
   const isVertex = platform === 'vertex'
   const region = given ?? (isVertex ? 'global' : '')
@@ -38,14 +48,15 @@ export function settlePlaced(
     needsKey: options.sign === undefined,
     checks: {
       ...checks,
+      ...placed,
       provider: must(`a name other than ${api}`, (value) => value !== api),
       region: name,
       ...(isVertex && { project: name }),
     },
   })
-  if (!isVertex) return connection
   const place = project === undefined ? '' : `/projects/${project}/locations/${region}`
-  return { ...connection, baseUrl: urlOf(connection, `${place}/publishers/${publisher}`) }
+  const path = isVertex ? `${place}/publishers/${publisher}` : '/model'
+  return { ...connection, baseUrl: urlOf(connection, path) }
 }
 
 /** A part of an address. */
