@@ -601,7 +601,10 @@ describe('the stream of Bedrock', () => {
       region: 'us-east-1',
       apiKey: 'k',
       fetch: async () => {
-        const headers = { 'content-type': 'application/vnd.amazon.eventstream' }
+        const headers = {
+          'content-type': 'application/vnd.amazon.eventstream',
+          'x-amzn-requestid': 'r-7',
+        }
         let at = 0
         const stream = new ReadableStream<Uint8Array>({
           pull(controller) {
@@ -652,7 +655,10 @@ describe('the stream of Bedrock', () => {
 
   test('gives the same events wherever it is cut', async () => {
     const whole = await events([body])
-    expect(whole.at(-1)).toMatchObject({ type: 'message_completed' })
+    expect(whole.at(-1)).toMatchObject({
+      type: 'message_completed',
+      metadata: { providerRequestId: 'r-7' },
+    })
     expect(whole.flatMap((event) => (event.type === 'text_delta' ? [event['delta']] : []))).toEqual(
       ['Hello', ', wörld'],
     )
