@@ -150,9 +150,11 @@ const valueLengths: readonly number[] = [0, 0, 1, 2, 4, 8, -1, -1, 8, 16]
 
 const textType = 7
 
+/** One for all: every name and value is decoded whole. */
+const utf8 = new TextDecoder()
+
 function headersOf(bytes: Uint8Array): ReadonlyMap<string, string> {
   const view = viewOf(bytes)
-  const decoder = new TextDecoder()
   const headers = new Map<string, string>()
   let at = 0
   const take = (length: number): Uint8Array => {
@@ -167,7 +169,7 @@ function headersOf(bytes: Uint8Array): ReadonlyMap<string, string> {
     return length === 1 ? view.getUint8(from) : view.getUint16(from)
   }
   while (at < bytes.length) {
-    const name = decoder.decode(take(number(1)))
+    const name = utf8.decode(take(number(1)))
     const type = number(1)
     const known = valueLengths[type]
     if (known === undefined) throw new Error(`a header of a message has the unknown type ${type}`)
@@ -175,7 +177,7 @@ function headersOf(bytes: Uint8Array): ReadonlyMap<string, string> {
     if (headers.has(name)) throw new Error(`a message has the header ${name.slice(0, 64)} twice`)
     headers.set(
       name,
-      type < 2 ? String(type === 0) : type === textType ? decoder.decode(value) : value.join(),
+      type < 2 ? String(type === 0) : type === textType ? utf8.decode(value) : value.join(),
     )
   }
   return headers
@@ -196,6 +198,8 @@ function crcTable(): Uint32Array {
 
 function checksum(bytes: Uint8Array, table: Uint32Array): number {
   let value = 0xffffffff
-  for (const byte of bytes) value = (value >>> 8) ^ (table[(value ^ byte) & 255] ?? 0)
+  for (let at = 0; at < bytes.length; at++) {
+    value = (value >>> 8) ^ (table[(value ^ (bytes[at] ?? 0)) & 255] ?? 0)
+  }
   return (value ^ 0xffffffff) >>> 0
 }

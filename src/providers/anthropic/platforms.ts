@@ -89,10 +89,11 @@ function bedrockCall(
   { version = 'bedrock-2023-05-31' }: PlatformOptions,
   { sniffedBody, parseFailure }: AdapterParts,
 ): PlacedCall {
-  const { 'anthropic-beta': beta, ...rest } = headers
+  const { 'anthropic-beta': beta, accept = '', ...rest } = headers
   return {
     url: atPath(url, `/${name}/invoke${isStream ? '-with-response-stream' : ''}`),
-    headers: { ...rest, accept: 'application/json' },
+    // The type of what is inside of the framing.
+    headers: { ...rest, accept: accept.replace('text/event-stream', 'application/json') },
     json: { anthropic_version: version, ...withBetas(body, beta) },
     splitter: (limit) =>
       isStream ? eventStreamSplitter(limit, readMessage, sniffedBody(limit)) : sniffedBody(limit),
@@ -255,9 +256,12 @@ function bedrockFailure(refusal: Refusal, parseFailure: AdapterParts['parseFailu
   }
 }
 
+/** One for all: every text is decoded whole. */
+const utf8 = new TextDecoder()
+
 /** One message of Bedrock's stream: a chunk that holds an event of the Messages API as base64, or a failure. */
 function readMessage({ headers, payload }: StreamMessage): string | undefined {
-  const body = objectOf(parsed(new TextDecoder().decode(payload)))
+  const body = objectOf(parsed(utf8.decode(payload)))
   switch (headers.get(':message-type')) {
     case 'event': {
       if (headers.get(':event-type') !== 'chunk') return undefined
@@ -281,7 +285,9 @@ function fromBase64(text: string): string {
   } catch {
     throw new Error('the bytes of a chunk are not base64')
   }
-  return new TextDecoder().decode(Uint8Array.from(binary, (byte) => byte.charCodeAt(0)))
+  const bytes = new Uint8Array(binary.length)
+  for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at)
+  return utf8.decode(bytes)
 }
 
 /** A failure inside a stream, as Anthropic writes one. */
