@@ -1,3 +1,9 @@
 export type { Fetch } from './http/call.ts'
-export { anthropic, type AnthropicOptions } from './providers/anthropic/anthropic.ts'
+export {
+  anthropic,
+  type AnthropicBedrockOptions,
+  type AnthropicOptions,
+  type AnthropicVertexOptions,
+} from './providers/anthropic/anthropic.ts'
+export type { SignRequest, UnsignedRequest } from './providers/anthropic/platforms.ts'
 export type { AnthropicProviderOptions } from './types/provider-options.ts'

@@ -23,6 +23,7 @@ export type {
   WireFormat,
   WireFrame,
   WireOptions,
+  WirePlatform,
 } from './server/wire-format.ts'
 export {
   createRecordingProxy,

@@ -12,6 +12,13 @@ export interface BodySplitter {
   readonly isDocument?: boolean
   /** What the server is asked for, if not `text/event-stream`. */
   readonly accept?: string
+  /** Makes the text of the bytes, for a body that is not text by itself. By default the bytes are UTF-8. */
+  readonly decoder?: BytesDecoder
+}
+
+/** Makes text of bytes that come in pieces, as a `TextDecoder` does. Without bytes, it is the end. */
+export interface BytesDecoder {
+  decode(bytes?: Uint8Array, options?: { readonly stream?: boolean }): string
 }
 
 const lineFeed = 10

@@ -14,7 +14,7 @@ import { guardCall, type GuardedCall, type HttpCall } from './call.ts'
 import { beginning, transportFailure } from './failure.ts'
 import { foreignPage, post } from './post.ts'
 import { secretsOf, type Secrets } from './secrets.ts'
-import { sseSplitter, type BodySplitter } from './sse.ts'
+import { sseSplitter, type BodySplitter, type BytesDecoder } from './sse.ts'
 
 /** A call, or a function that makes it when the first batch is read. */
 export type CallSource = HttpCall | (() => HttpCall | Promise<HttpCall>)
@@ -195,7 +195,7 @@ export function bodyDecoder(
   splitter: BodySplitter,
   { answer, secrets }: { readonly answer: OpenAnswer; readonly secrets: Secrets },
 ): BodyDecoder {
-  const text = new TextDecoder()
+  const text: BytesDecoder = splitter.decoder ?? new TextDecoder()
   const filter = secrets.bodyFilter()
   let seen = 0
   let isJson = false
@@ -244,7 +244,8 @@ export function bodyDecoder(
         decode(chunk, broken)
         return undefined
       } catch (problem) {
-        return { problem }
+        // Nothing after the end of an answer counts, wherever the chunks are cut.
+        return answer.done ? undefined : { problem }
       }
     },
   }

@@ -143,10 +143,13 @@ function providerName(provider: string | undefined): string | undefined {
 const providers: Readonly<Record<string, string>> = {
   'amazon-bedrock': 'aws.bedrock',
   anthropic: 'anthropic',
+  'anthropic-bedrock': 'aws.bedrock',
+  'anthropic-vertex': 'gcp.vertex_ai',
   azure: 'azure.ai.openai',
   cohere: 'cohere',
   deepseek: 'deepseek',
   gemini: 'gcp.gemini',
+  'gemini-vertex': 'gcp.vertex_ai',
   google: 'gcp.gemini',
   'google.vertex': 'gcp.vertex_ai',
   groq: 'groq',

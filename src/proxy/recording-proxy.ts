@@ -232,15 +232,17 @@ async function handle(
   const path = url.replace(/\?.*$/s, '')
   const note: Note = (type, reason) => proxy.options.onNote?.({ type, method, path, reason })
   const route = routeOf(method, versioned(url), request.headers)
-  const base = proxy.upstream[route.provider]
+  // The credentials of a platform must not reach the provider itself.
+  const platform = 'platform' in route ? route.platform : undefined
+  const base = platform === undefined ? proxy.upstream[route.provider] : undefined
   // A target that is no path, as a proxy of the network is sent, would name another host.
   if (base === undefined || !url.startsWith('/')) {
     note(
       'refused',
-      `nothing is passed on to ${url.startsWith('/') ? route.provider : 'another host'}`,
+      `nothing is passed on to ${url.startsWith('/') ? (platform ?? route.provider) : 'another host'}`,
     )
     request.resume()
-    await send(proxy, response, refuseAddress(route.provider, 404, `${method} ${path}`, 'proxy'))
+    await send(proxy, response, refuseAddress(route, 404, `${method} ${path}`, 'proxy'))
     return
   }
   const passing = { request, response, method, target: targetOf(base, url) }
@@ -291,20 +293,18 @@ async function passChat(
       status: 413,
       message: 'Request too large',
     } as const
-    await send(proxy, response, refuse(provider, failure, 'proxy'))
+    await send(proxy, response, refuse(route, failure, 'proxy'))
     return
   }
   const limit = maxRecordedBytes ?? defaultMaxResponseBytes
   const body = await jsonOf(bytes, request.headers, limit)
   const asked = model === undefined || provider !== 'openai' ? body : { ...body, model }
   const problem =
-    asked === undefined
-      ? unreadable(format)
-      : checkRequest(format, asked, request.headers, route.model)
+    asked === undefined ? unreadable(format) : checkRequest(route, asked, request.headers)
   let answer: PassedAnswer
   if (validateRequests && problem !== undefined) {
     note('refused', `${provider} would refuse it: ${problem.message}`)
-    const refusal = refuseRequest(provider, problem, 'proxy')
+    const refusal = refuseRequest(route, problem, 'proxy')
     answer = refusedAnswer(refusal)
     await send(proxy, response, refusal)
   } else {
@@ -500,7 +500,7 @@ async function recordedCall(
       if (kind !== 'validation') note('inexact', message)
     },
   })
-  const apiKey = apiKeyOf(provider, headers, url)
+  const apiKey = apiKeyOf({ provider }, headers, url)
   try {
     for await (const batch of recorder.stream(request, { headers, apiKey })) void batch
   } catch (error) {

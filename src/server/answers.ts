@@ -13,10 +13,16 @@ import type { RequestProblem } from './check-params.ts'
 import { applyFault, type Fault } from './faults.ts'
 import { serveModel, type ModelScripts } from './models.ts'
 import { refusedPlan, type PlanFailure } from './plan.ts'
-import type { Provider, ServedRequest } from './request.ts'
+import type { Origin, Provider, ServedRequest } from './request.ts'
 import { prepareAnswer, type PreparedAnswer } from './send-answer.ts'
 import type { ServedKind, ServedModel } from './served-model.ts'
-import { wireEpoch, type WireAnswer, type WireChunking, type WireFormat } from './wire-format.ts'
+import {
+  wireEpoch,
+  type WireAnswer,
+  type WireChunking,
+  type WireFormat,
+  type WirePlatform,
+} from './wire-format.ts'
 import { rechunk, renderPlan, renderWire } from './wire.ts'
 
 /** The request's wishes about its answer. */
@@ -24,6 +30,7 @@ interface ChatAsk {
   readonly format: WireFormat
   readonly stream: boolean
   readonly framing: 'sse' | 'json_array'
+  readonly platform: WirePlatform | undefined
   readonly includeUsage: boolean
   readonly model: string
   readonly requestId: string
@@ -43,12 +50,12 @@ export function chatAnswers(chunking: WireChunking | undefined): ChatAnswers {
   const places = new WeakMap<Script, number>()
   return {
     answer({ script, index }, ask, fault) {
-      const { format, stream, framing, includeUsage, model } = ask
+      const { format, stream, framing, platform, includeUsage, model } = ask
       // A script that is in the list several times is rendered once, with the ids of its first place.
       const place = places.get(script) ?? index
       places.set(script, place)
       const taken = { script, index: place }
-      const key = `${place} ${format} ${stream} ${framing} ${includeUsage} ${model}`
+      const key = `${place} ${format} ${stream} ${framing} ${platform} ${includeUsage} ${model}`
       const known = fault === undefined ? kept.get(key) : undefined
       if (known !== undefined) return known
       const answer = applyFault(render(taken, ask), fault)
@@ -154,7 +161,11 @@ const formats: Readonly<Record<Provider, WireFormat>> = {
 }
 
 /** A refusal in the provider's own shape. */
-export function refuse(provider: Provider, failure: PlanFailure, requestId: string): WireAnswer {
+export function refuse(
+  { provider, platform }: Origin,
+  failure: PlanFailure,
+  requestId: string,
+): WireAnswer {
   return renderPlan(formats[provider], refusedPlan(failure), {
     id: '',
     model: '',
@@ -163,65 +174,66 @@ export function refuse(provider: Provider, failure: PlanFailure, requestId: stri
     stream: false,
     includeUsage: false,
     framing: 'sse',
+    platform,
   })
 }
 
 /** The refusal of an invalid request. OpenAI also names the parameter and a code. */
 export function refuseRequest(
-  provider: Provider,
+  origin: Origin,
   { message, param, code }: RequestProblem,
   requestId: string,
 ): WireAnswer {
-  const answer = refuse(provider, { reason: 'invalid_request', message, status: 400 }, requestId)
-  if (provider !== 'openai') return answer
+  const answer = refuse(origin, { reason: 'invalid_request', message, status: 400 }, requestId)
+  if (origin.provider !== 'openai') return answer
   const error = { message, type: 'invalid_request_error', param: param ?? null, code: code ?? null }
   return { ...answer, frames: [{ bytes: jsonBytes({ error }) }] }
 }
 
 /** The refusal of a request without a key. */
-export function refuseWithoutKey(provider: Provider, requestId: string): WireAnswer {
+export function refuseWithoutKey(origin: Origin, requestId: string): WireAnswer {
   const message = {
     openai:
       "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY).",
     anthropic: 'x-api-key header is required',
     gemini: 'Request is missing required authentication credential.',
-  }[provider]
-  return refuse(provider, { reason: 'authentication_failed', message, status: 401 }, requestId)
+  }[origin.platform === undefined ? origin.provider : 'gemini']
+  return refuse(origin, { reason: 'authentication_failed', message, status: 401 }, requestId)
 }
 
 /** The refusal of an unknown path, or of a method that the path does not allow. */
 export function refuseAddress(
-  provider: Provider,
+  origin: Origin,
   status: 404 | 405,
   address: string,
   requestId: string,
 ): WireAnswer {
   const message =
     status === 404 ? `Invalid URL (${address})` : `Method not allowed for this URL (${address})`
-  return refuse(provider, { reason: 'invalid_request', message, status }, requestId)
+  return refuse(origin, { reason: 'invalid_request', message, status }, requestId)
 }
 
 /** The refusal of a call after the last script. Its message begins with the error reason of this library. */
 export function refuseExhausted(
-  provider: Provider,
+  origin: Origin,
   scriptCount: number,
   requestId: string,
 ): WireAnswer {
   const scripts = scriptCount === 1 ? '1 script' : `${scriptCount} scripts`
   const message = `no_scripted_response: no scripted response is left; the server has ${scripts} and all were played`
-  return refuse(provider, { reason: 'no_scripted_response', message }, requestId)
+  return refuse(origin, { reason: 'no_scripted_response', message }, requestId)
 }
 
 /** The refusal of an injected fault. */
 export function refuseByFault(
-  provider: Provider,
+  origin: Origin,
   fault: { status: number; message?: string | undefined; retryAfterMs?: number | undefined },
   requestId: string,
 ): WireAnswer {
   const { status, message, retryAfterMs } = fault
   const reason = reasonOf(status)
   const failure = defined<PlanFailure>({ reason, status, message, retryAfterMs })
-  return refuse(provider, failure, requestId)
+  return refuse(origin, failure, requestId)
 }
 
 function reasonOf(status: number): AdapterErrorReason {
@@ -246,7 +258,7 @@ export function modelsAnswer(
   if (listed === undefined || listed.includes(model)) return jsonAnswer(modelEntry(provider, model))
   const message =
     provider === 'anthropic' ? `model: ${model}` : `The model '${model}' does not exist`
-  return refuse(provider, { reason: 'invalid_request', status: 404, message }, requestId)
+  return refuse({ provider }, { reason: 'invalid_request', status: 404, message }, requestId)
 }
 
 function jsonAnswer(body: JsonObject): WireAnswer {

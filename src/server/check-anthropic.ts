@@ -11,6 +11,7 @@ import {
   type ParamWords,
   type RequestProblem,
 } from './check-params.ts'
+import type { WirePlatform } from './wire-format.ts'
 
 const table: ParamTable = {
   model: ['string'],
@@ -69,6 +70,28 @@ export function checkAnthropic(body: JsonObject, beta = false): RequestProblem |
     choiceProblem(body['tool_choice'], tools) ??
     settingsProblem(body) ??
     cacheProblem(body)
+  )
+}
+
+/**
+ * Checks a Messages request as a platform takes it: the version is in the body, the model is not, and neither platform finds the place of
+ * a cache mark by itself. Bedrock also has the beta features in the body, and the kind of answer in the path only.
+ */
+export function checkPlacedAnthropic(
+  body: JsonObject,
+  platform: WirePlatform,
+  beta: boolean,
+): RequestProblem | undefined {
+  const { anthropic_version, anthropic_beta, ...rest } = body
+  const isBedrock = platform === 'bedrock'
+  const foreign = ['model', 'cache_control', ...(isBedrock ? ['stream'] : ['anthropic_beta'])]
+  const hasBeta = isBedrock ? anthropic_beta !== undefined : beta
+  return (
+    (typeof anthropic_version === 'string' ? undefined : required('anthropic_version')) ??
+    firstProblem(foreign, (name) =>
+      body[name] === undefined ? undefined : anthropicWords.unknown(name),
+    ) ??
+    checkAnthropic({ ...rest, model: platform }, hasBeta)
   )
 }
 

@@ -52,7 +52,11 @@ const configNames = geminiNames({
  * Checks a generateContent request: unknown names, wrong kinds, invalid functions and schemas, the order of turns, and what the
  * model does not take.
  */
-export function checkGemini(body: JsonObject, model = ''): RequestProblem | undefined {
+export function checkGemini(
+  body: JsonObject,
+  model = '',
+  onVertex = false,
+): RequestProblem | undefined {
   const config = objectOf(either(body, 'generationConfig', 'generation_config'))
   const tools = listOf(body['tools'])
   return (
@@ -66,6 +70,7 @@ export function checkGemini(body: JsonObject, model = ''): RequestProblem | unde
       unknown: (name) => unknownName(name, 'generation_config'),
       wrongKind: (name, _, actual) => wrongKind(`generation_config.${name}`, actual),
     }) ??
+    (onVertex ? vertexProblem(body) : undefined) ??
     geminiTurnsProblem(listOf(body['contents'])) ??
     firstProblem(tools, toolProblem) ??
     duplicateProblem(tools) ??
@@ -75,6 +80,18 @@ export function checkGemini(body: JsonObject, model = ''): RequestProblem | unde
       'generation_config.response_schema',
     ) ??
     rangeProblem(config)
+  )
+}
+
+/** What Vertex AI does not have, or demands: names of the Gemini API alone, and the role of each turn. */
+function vertexProblem(body: JsonObject): RequestProblem | undefined {
+  const toolConfig = objectOf(either(body, 'toolConfig', 'tool_config'))
+  const invocations = 'includeServerSideToolInvocations'
+  const foreign = ['model', 'serviceTier', 'service_tier', 'store'].find((name) => name in body)
+  if (foreign !== undefined) return unknownName(foreign)
+  if (invocations in toolConfig) return unknownName(invocations, 'tool_config')
+  return firstProblem(listOf(body['contents']), ({ role }) =>
+    typeof role === 'string' ? undefined : { message: 'Please use a valid role: user, model.' },
   )
 }
 

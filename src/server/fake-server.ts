@@ -45,6 +45,10 @@ export interface FakeServer {
   readonly azureBaseUrl: string
   /** For the Gemini adapter of this library: with `/v1beta`. Google's own package takes `url`. */
   readonly geminiBaseUrl: string
+  /** For adapters of this library with `platform: 'vertex'`: with `/v1`. Anthropic's own package takes it too; Google's takes `url`. */
+  readonly vertexBaseUrl: string
+  /** For the Anthropic adapter of this library with `platform: 'bedrock'`, and for Anthropic's own package. */
+  readonly bedrockBaseUrl: string
   /** The requests so far, oldest first, without keys. */
   readonly requests: readonly RecordedRequest[]
   /** The number of answers that are being written: streams that wait, stall, or are not read. */
@@ -59,7 +63,8 @@ export interface FakeServer {
 }
 
 /**
- * Starts an HTTP server that answers from scripts, on the paths of OpenAI, Azure, Anthropic and Gemini at once.
+ * Starts an HTTP server that answers from scripts, on the paths of OpenAI, Azure, Anthropic and Gemini at once, and on those of Vertex AI
+ * and Amazon Bedrock.
  *
  * Rejects with a `ValidationError` if the options or the scripts are invalid, and with the system's error if the port is taken.
  * Call `close` at the end, or declare the server with `await using`.
@@ -113,6 +118,8 @@ function fakeServer(server: Server, { handler, log, source, closing }: ServerPar
     anthropicBaseUrl: `${url}/v1`,
     azureBaseUrl: `${url}/openai/v1`,
     geminiBaseUrl: `${url}/v1beta`,
+    vertexBaseUrl: `${url}/v1`,
+    bedrockBaseUrl: url,
     requests: log.requests,
     get openAnswers() {
       return handler.open.size

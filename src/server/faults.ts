@@ -1,3 +1,4 @@
+import { eventStreamType } from './wire-event-stream.ts'
 import type { WireAnswer, WireFrame } from './wire-format.ts'
 import { seededRandom } from './wire.ts'
 
@@ -105,7 +106,14 @@ export function cutAfterEvents(answer: WireAnswer, events: number): WireAnswer {
 export function malformEvent(answer: WireAnswer, index: number): WireAnswer {
   const { frames } = answer
   const at = frames.length === 1 ? 0 : index
-  return { ...answer, frames: frames.map((frame, i) => (i === at ? malformed(frame) : frame)) }
+  const spoil = answer.headers['content-type'] === eventStreamType ? wrongChecksum : malformed
+  return { ...answer, frames: frames.map((frame, i) => (i === at ? spoil(frame) : frame)) }
+}
+
+/** A message of a binary stream with another checksum at its end. */
+function wrongChecksum(frame: WireFrame): WireFrame {
+  const last = frame.bytes.length - 1
+  return { ...frame, bytes: frame.bytes.map((byte, at) => (at === last ? byte ^ 255 : byte)) }
 }
 
 /** Returns the answer with a delay before it, its status included. */

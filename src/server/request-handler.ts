@@ -73,7 +73,7 @@ export function requestHandler(
       const number = ++count
       const { method = 'GET', url = '/', headers } = request
       const route = routeOf(method, url, headers)
-      const key = apiKeyOf(route.provider, headers, url)
+      const key = apiKeyOf(route, headers, url)
       const requestId = `req_fake_${number}`
       readBody(request, route.provider, (bytes) => {
         const incoming = { number, method, url, headers, bytes, key, requestId }
@@ -99,7 +99,7 @@ async function decide(state: ServerState, route: Route, incoming: Incoming): Pro
   } catch (error) {
     const message = `the fake server failed: ${error instanceof Error ? error.message : String(error)}`
     const failure = { reason: 'no_scripted_response', status: 500, message } as const
-    return { answer: refuse(route.provider, failure, incoming.requestId) }
+    return { answer: refuse(route, failure, incoming.requestId) }
   }
 }
 
@@ -112,14 +112,14 @@ async function answerRequest(
   const { provider } = route
   if (route.type === 'unknown') {
     const path = url.replace(/\?.*$/, '')
-    return { answer: refuseAddress(provider, route.status, `${method} ${path}`, requestId) }
+    return { answer: refuseAddress(route, route.status, `${method} ${path}`, requestId) }
   }
   if (key === undefined && state.options.requireKey !== false)
-    return { answer: refuseWithoutKey(provider, requestId) }
+    return { answer: refuseWithoutKey(route, requestId) }
   if (bytes === undefined) {
     const message = 'Request too large'
     const failure = { reason: 'invalid_request', status: 413, message } as const
-    return { answer: refuse(provider, failure, requestId) }
+    return { answer: refuse(route, failure, requestId) }
   }
   switch (route.type) {
     case 'chat':
@@ -146,20 +146,18 @@ async function answerChat(
   const { requestId, headers } = incoming
   const body = parseJson(bytes)
   if (!isObject(body)) {
-    const answer = refuseRequest(provider, unreadable(format), requestId)
+    const answer = refuseRequest(route, unreadable(format), requestId)
     return defined<Decision>({ answer, format, body })
   }
   // A deployment in the path is the model of the request, whatever the body says.
   const asked =
     provider === 'openai' && route.model !== undefined ? { ...body, model: route.model } : body
   const problem =
-    state.options.validateRequests === false
-      ? undefined
-      : checkRequest(format, asked, headers, route.model)
+    state.options.validateRequests === false ? undefined : checkRequest(route, asked, headers)
   const answer =
     problem === undefined
       ? await playChat(state, route, incoming, body)
-      : refuseRequest(provider, problem, requestId)
+      : refuseRequest(route, problem, requestId)
   return { answer, format, body }
 }
 
@@ -170,10 +168,10 @@ async function playChat(
   body: JsonObject,
 ): Promise<Answer> {
   const { key, requestId } = incoming
-  const { format, provider, framing } = route
+  const { format, framing } = route
   const fault = nextFault(state)
   const { status } = fault ?? {}
-  if (status !== undefined) return refuseByFault(provider, { ...fault, status }, requestId)
+  if (status !== undefined) return refuseByFault(route, { ...fault, status }, requestId)
   const model = route.model ?? text(body['model'])
   if (drawsImages(route, body) && state.options.images !== undefined) {
     const images = { type: 'model', provider: 'gemini', kind: 'images' } as const
@@ -181,10 +179,11 @@ async function playChat(
     return applyFault(await drawer.answer(images, { model, requestId, body }), fault)
   }
   const taken = state.source.take(key, () => ({ ...shown(incoming), body, format }))
-  if (taken === undefined) return refuseExhausted(provider, state.source.size, requestId)
+  if (taken === undefined) return refuseExhausted(route, state.source.size, requestId)
   const ask = {
     format,
     framing,
+    platform: route.platform,
     model,
     requestId,
     stream: route.stream ?? body['stream'] === true,
@@ -212,21 +211,20 @@ async function answerModel(
   bytes: Buffer,
 ): Promise<Decision> {
   const { requestId, headers, key } = incoming
-  const { provider } = route
   const contentType = headers['content-type'] ?? ''
   const body = contentType.startsWith('multipart/form-data')
     ? await parseForm(bytes, contentType)
     : parseJson(bytes)
   if (!isObject(body)) {
     const message = 'We could not parse the body of your request.'
-    return { answer: refuseRequest(provider, { message }, requestId) }
+    return { answer: refuseRequest(route, { message }, requestId) }
   }
   const model = state.source.modelOf(route.kind, key)
   const problem = state.options.validateRequests === false ? undefined : model.check(route, body)
   const answer =
     problem === undefined
       ? await playModel(state, route, incoming, body)
-      : refuseRequest(provider, problem, requestId)
+      : refuseRequest(route, problem, requestId)
   return { answer, body }
 }
 
@@ -238,7 +236,7 @@ async function playModel(
 ): Promise<Answer> {
   const fault = nextFault(state)
   const { status } = fault ?? {}
-  if (status !== undefined) return refuseByFault(route.provider, { ...fault, status }, requestId)
+  if (status !== undefined) return refuseByFault(route, { ...fault, status }, requestId)
   const call = { model: route.model ?? text(body['model']), requestId, body }
   return applyFault(await state.source.modelOf(route.kind, key).answer(route, call), fault)
 }

@@ -3,16 +3,23 @@ import { assertNever } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { ImageOperation } from '../types/media.ts'
 import type { ModelRoute } from './served-model.ts'
-import type { WireFormat } from './wire-format.ts'
+import type { WireFormat, WirePlatform } from './wire-format.ts'
 
 /** The provider whose API a request is for. */
 export type Provider = 'openai' | 'anthropic' | 'gemini'
+
+/** Whose answer a request gets: that of a provider, or of a platform on which its models run. */
+export interface Origin {
+  readonly provider: Provider
+  readonly platform?: WirePlatform
+}
 
 /** The kind of a request, by its method and path. */
 export type Route =
   | {
       readonly type: 'chat'
       readonly provider: Provider
+      readonly platform?: WirePlatform
       readonly format: WireFormat
       /** Gemini has the model and the kind of answer in the path, and Azure may have the deployment there. */
       readonly model?: string
@@ -21,7 +28,12 @@ export type Route =
     }
   | ModelRoute
   | { readonly type: 'models'; readonly provider: Provider; readonly model?: string }
-  | { readonly type: 'unknown'; readonly provider: Provider; readonly status: 404 | 405 }
+  | {
+      readonly type: 'unknown'
+      readonly provider: Provider
+      readonly platform?: WirePlatform
+      readonly status: 404 | 405
+    }
 
 const posts: Readonly<Record<string, Route>> = {
   '/v1/chat/completions': {
@@ -56,6 +68,7 @@ export function routeOf(method: string, url: string, headers: IncomingHttpHeader
   const known = Object.hasOwn(posts, path) ? posts[path] : undefined
   if (known !== undefined) return method === 'POST' ? known : refusedMethod(known.provider)
   return (
+    platformRoute(method, path, query === -1 ? '' : url.slice(query)) ??
     geminiRoute(method, path, query === -1 ? '' : url.slice(query)) ??
     modelsRoute(method, path, headers) ?? {
       type: 'unknown',
@@ -89,10 +102,39 @@ function azureRoute(
     : route
 }
 
+const vertex =
+  /^\/v1(?:beta1)?\/(?:projects\/[^/]+\/locations\/[^/]+\/)?publishers\/(anthropic|google)\/models\/([^/]+):(\w+)$/
+
+const bedrock = /^\/model\/([^/]+)\/(invoke|invoke-with-response-stream)$/
+
+/** A path of Vertex AI or Bedrock. Claude on Vertex AI is asked for a stream in the body, as well as by the method. */
+function platformRoute(method: string, path: string, query: string): Route | undefined {
+  const [, publisher, onVertex, action = ''] = vertex.exec(path) ?? []
+  if (publisher === 'google') {
+    const route = geminiRoute(method, `/v1/models/${onVertex}:${action}`, query)
+    return route && { ...route, platform: 'vertex' }
+  }
+  const isClaude = action === 'rawPredict' || action === 'streamRawPredict'
+  const [, onBedrock, invoke] = bedrock.exec(path) ?? []
+  const model = isClaude ? onVertex : onBedrock
+  if (model === undefined) return undefined
+  const platform = isClaude ? 'vertex' : 'bedrock'
+  if (method !== 'POST') return { ...refusedMethod('anthropic'), platform }
+  return {
+    type: 'chat',
+    provider: 'anthropic',
+    platform,
+    format: 'anthropic',
+    model: decode(model),
+    ...(isClaude ? {} : { stream: invoke !== 'invoke' }),
+    framing: 'sse',
+  }
+}
+
 const generate =
   /^\/v1(?:beta|alpha)?\/(?:models|tunedModels)\/(.+):(generateContent|streamGenerateContent)$/
 
-function geminiRoute(method: string, path: string, query: string): Route | undefined {
+function geminiRoute(method: string, path: string, query: string): PlacedRoute | undefined {
   const [, model, action] = generate.exec(path) ?? []
   if (model === undefined) return undefined
   if (method !== 'POST') return refusedMethod('gemini')
@@ -126,7 +168,10 @@ function providerOf(path: string, headers: IncomingHttpHeaders): Provider {
   return 'anthropic-version' in headers || 'x-api-key' in headers ? 'anthropic' : 'openai'
 }
 
-function refusedMethod(provider: Provider): Route {
+/** A route that a platform may have. */
+type PlacedRoute = Extract<Route, { type: 'chat' | 'unknown' }>
+
+function refusedMethod(provider: Provider): PlacedRoute {
   return { type: 'unknown', provider, status: 405 }
 }
 
@@ -206,13 +251,14 @@ export async function parseForm(
   return fields
 }
 
-/** The API key of a request, from the place where its provider expects it. */
+/** The API key of a request, from the place where its provider expects it. On a platform a signature counts as one. */
 export function apiKeyOf(
-  provider: Provider,
+  { provider, platform }: Origin,
   headers: IncomingHttpHeaders,
   url: string,
 ): string | undefined {
   const [, bearer] = /^Bearer\s+(\S+)/i.exec(headers.authorization ?? '') ?? []
+  if (platform !== undefined && provider === 'anthropic') return bearer ?? headers.authorization
   switch (provider) {
     case 'openai':
       // Azure has its own header.
@@ -239,6 +285,7 @@ const keyHeaders = new Set([
   'x-api-key',
   'x-goog-api-key',
   'api-key',
+  'x-amz-security-token',
   'cookie',
 ])
 

@@ -2,7 +2,7 @@ import type { AdapterErrorReason } from '../errors/errors.ts'
 import { assertNever } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { PlanFailure } from './plan.ts'
-import type { WireFormat } from './wire-format.ts'
+import type { RenderContext, WireFormat } from './wire-format.ts'
 
 /** A provider's refusal: status, body and headers. */
 interface RenderedFailure {
@@ -11,12 +11,16 @@ interface RenderedFailure {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Renders a failure as the provider's own error body. `requestId` is the id in the answer's header. */
+/** Renders a failure as the error body of the provider, or of its platform. `requestId` is the id in the answer's header. */
 export function renderFailure(
   format: WireFormat,
   failure: PlanFailure,
-  requestId: string,
+  { requestId, platform }: Pick<RenderContext, 'requestId' | 'platform'>,
 ): RenderedFailure {
+  if (platform === 'bedrock') return awsFailure(failure)
+  if (platform === 'vertex' && (format === 'gemini' || reportedByGoogle.has(failure.reason))) {
+    return vertexFailure(failure)
+  }
   const words = wordsOf(format, failure)
   const headers = failureHeaders(format, failure)
   switch (format) {
@@ -33,6 +37,39 @@ export function renderFailure(
       return { status: words.status, headers, body: { error: geminiError(words, failure) } }
     default:
       return assertNever(format)
+  }
+}
+
+/** What Vertex AI reports itself for a model of another maker. The rest comes from the maker. */
+const reportedByGoogle: ReadonlySet<AdapterErrorReason> = new Set([
+  'authentication_failed',
+  'rate_limited',
+  'provider_unavailable',
+])
+
+/** A refusal of Vertex AI: Google's words, but a credential that is refused is no wrong key. */
+function vertexFailure(given: PlanFailure): RenderedFailure {
+  const isKey = given.reason === 'authentication_failed' && given.status === undefined
+  const message = 'Request had invalid authentication credentials.'
+  const failure = isKey ? { message, ...given, status: 401 } : given
+  const words = wordsOf('gemini', failure)
+  const headers = failureHeaders('gemini', failure)
+  return { status: words.status, headers, body: { error: geminiError(words, failure) } }
+}
+
+/** A refusal of AWS: its name is in a header. */
+function awsFailure(failure: PlanFailure): RenderedFailure {
+  const { reason, message, status } = failure
+  const usual = awsFailures[reason]
+  return {
+    status: status ?? usual.status,
+    headers: {
+      ...failureHeaders('anthropic', failure),
+      ...(usual.word === null || status !== undefined
+        ? {}
+        : { 'x-amzn-errortype': `${usual.word}:http://internal.amazon.com/coral/` }),
+    },
+    body: { message: messageOf(usual, message) },
   }
 }
 
@@ -284,6 +321,48 @@ const geminiFailures: FailureTable = {
   },
   no_scripted_response: { status: 501, word: 'UNIMPLEMENTED', message: 'no scripted response' },
   unknown: { status: 418, word: 'UNKNOWN', message: 'scripted error' },
+}
+
+/** AWS: the name of the error. */
+const awsFailures: FailureTable = {
+  authentication_failed: {
+    status: 403,
+    word: 'UnrecognizedClientException',
+    message: 'The security token included in the request is invalid.',
+  },
+  rate_limited: {
+    status: 429,
+    word: 'ThrottlingException',
+    message: 'Too many requests, please wait before trying again.',
+  },
+  invalid_request: { status: 400, word: 'ValidationException', message: 'The request is invalid.' },
+  content_filter: {
+    status: 400,
+    word: 'ValidationException',
+    message: 'Output blocked by content filtering policy',
+    toldByMessage: true,
+  },
+  context_length_exceeded: {
+    status: 400,
+    word: 'ValidationException',
+    message: 'Input is too long for requested model.',
+    toldByMessage: true,
+  },
+  provider_unavailable: {
+    status: 503,
+    word: 'ServiceUnavailableException',
+    message: 'The service is not available.',
+  },
+  timeout: { status: 408, word: 'ModelTimeoutException', message: 'The model took too long.' },
+  network_error: { status: 502, word: null, message: 'Bad gateway.' },
+  malformed_response: { status: 200, word: null, message: 'The answer cannot be parsed.' },
+  unsupported_feature: {
+    status: 400,
+    word: 'ValidationException',
+    message: 'The feature is not supported.',
+  },
+  no_scripted_response: { status: 501, word: null, message: 'no scripted response' },
+  unknown: { status: 418, word: null, message: 'scripted error' },
 }
 
 const failureTables: Readonly<Record<WireFormat, FailureTable>> = {

@@ -8,6 +8,12 @@ export const wireFormats = ['openai_chat', 'openai_responses', 'anthropic', 'gem
 /** The formats of the providers that a script can be rendered in. */
 export type WireFormat = (typeof wireFormats)[number]
 
+/** The platforms on which the models of Anthropic and Google run beside their own APIs. */
+export const wirePlatforms = ['vertex', 'bedrock'] as const
+
+/** A platform: Vertex AI for the formats of Anthropic and Gemini, Amazon Bedrock for that of Anthropic. */
+export type WirePlatform = (typeof wirePlatforms)[number]
+
 /** Bytes that are sent together. */
 export interface WireFrame {
   readonly bytes: Uint8Array
@@ -49,6 +55,8 @@ export interface WireOptions {
   readonly includeUsage?: boolean | undefined
   /** Gemini: server-sent events, or the JSON array of a request without `alt=sse` (`sse`). */
   readonly framing?: 'sse' | 'json_array' | undefined
+  /** Where the model runs, if not at its maker: Bedrock has a binary framing, and both report failures in their own words. */
+  readonly platform?: WirePlatform | undefined
   readonly chunking?: WireChunking | undefined
 }
 
@@ -64,6 +72,7 @@ export interface RenderContext {
   readonly created: number
   readonly includeUsage: boolean
   readonly framing: 'sse' | 'json_array'
+  readonly platform?: WirePlatform | undefined
 }
 
 /** Renders plans in the format of one provider. */

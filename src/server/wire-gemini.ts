@@ -76,7 +76,7 @@ export const gemini: WireRenderer = {
       finish: () => emit({ text: '' }, finishWord(plan)),
       fail(failure) {
         begin()
-        writer.event(renderFailure('gemini', failure, context.requestId).body)
+        writer.event(renderFailure('gemini', failure, context).body)
       },
     }
   },

@@ -5,6 +5,7 @@ import { assertNever } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import { planScript, type PlanFailure, type PlanStep, type WirePlan } from './plan.ts'
 import { anthropic } from './wire-anthropic.ts'
+import { eventStreamType, eventStreamWriter } from './wire-event-stream.ts'
 import { renderFailure } from './wire-failure.ts'
 import {
   frameWriter,
@@ -17,6 +18,7 @@ import {
   type WireFormat,
   type WireFrame,
   type WireOptions,
+  type WirePlatform,
   type WireRenderer,
   type WireStream,
 } from './wire-format.ts'
@@ -46,6 +48,7 @@ export function renderWire(
     requestId: options.requestId ?? `req_${id}`,
     includeUsage: options.includeUsage ?? true,
     framing: options.framing ?? 'sse',
+    platform: options.platform,
   })
   const { chunking } = options
   return chunking === undefined ? answer : { ...answer, frames: rechunk(answer.frames, chunking) }
@@ -67,7 +70,7 @@ export interface PlanOptions extends RenderContext {
 /** Renders a plan as a refusal, a body or a stream, depending on its end and on the options. */
 export function renderPlan(format: WireFormat, plan: WirePlan, options: PlanOptions): WireAnswer {
   const { end } = plan
-  if (end.type === 'refused') return refusal(format, plan, end.failure, options.requestId)
+  if (end.type === 'refused') return refusal(format, plan, end.failure, options)
   return options.stream ? streamed(format, plan, options) : whole(format, plan, options)
 }
 
@@ -78,7 +81,7 @@ function refusal(
   format: WireFormat,
   plan: WirePlan,
   failure: PlanFailure,
-  requestId: string,
+  { requestId, platform }: RenderContext,
 ): WireAnswer {
   const writer = waitedWriter(plan)
   if (failure.status === undefined) {
@@ -95,12 +98,12 @@ function refusal(
     }
   }
   const id = failure.requestId ?? requestId
-  const { status, body, headers } = renderFailure(format, failure, id)
+  const { status, body, headers } = renderFailure(format, failure, { requestId: id, platform })
   writer.text(JSON.stringify(body))
   return {
     status,
     headers: {
-      ...renderers[format].headers(id),
+      ...headersOf(format, id, platform),
       'content-type': jsonType(format),
       ...headers,
       ...(failure.location === undefined ? {} : { location: failure.location }),
@@ -117,14 +120,14 @@ function silence(end: 'cut' | 'stall'): WireAnswer {
 /** One JSON body. A failure in the middle of a stream becomes an HTTP error response here. */
 function whole(format: WireFormat, plan: WirePlan, options: PlanOptions): WireAnswer {
   const { end } = plan
-  if (end.type === 'failed') return refusal(format, plan, end.failure, options.requestId)
+  if (end.type === 'failed') return refusal(format, plan, end.failure, options)
   if (end.type === 'broken' && end.how === 'stall') return silence('stall')
   const writer = waitedWriter(plan)
   const text = JSON.stringify(renderers[format].body(plan, options))
   // Half a body cannot be parsed, whether or not the connection is closed after it.
   writer.text(end.type === 'broken' ? text.slice(0, text.length / 2) : text)
   const headers = {
-    ...renderers[format].headers(options.requestId),
+    ...headersOf(format, options.requestId, options.platform),
     'content-type': jsonType(format),
   }
   const cut = end.type === 'broken' && end.how === 'cut'
@@ -132,8 +135,13 @@ function whole(format: WireFormat, plan: WirePlan, options: PlanOptions): WireAn
 }
 
 function streamed(format: WireFormat, plan: WirePlan, options: PlanOptions): WireAnswer {
-  const array = options.framing === 'json_array'
-  const writer = array ? jsonArrayWriter() : frameWriter()
+  const { requestId, platform, framing } = options
+  const [contentType, writer] =
+    platform === 'bedrock'
+      ? [eventStreamType, eventStreamWriter()]
+      : framing === 'json_array'
+        ? [jsonType(format), jsonArrayWriter()]
+        : ['text/event-stream; charset=utf-8', frameWriter()]
   const renderer = renderers[format]
   // A leading wait delays the whole answer, its first event included; after `headers`, all but the status and the headers.
   const first = plan.steps.findIndex(({ type }) => type !== 'wait' && type !== 'headers')
@@ -147,10 +155,7 @@ function streamed(format: WireFormat, plan: WirePlan, options: PlanOptions): Wir
   const end = endStream(plan, stream, writer)
   return {
     status: 200,
-    headers: {
-      ...renderer.headers(options.requestId),
-      'content-type': array ? jsonType(format) : 'text/event-stream; charset=utf-8',
-    },
+    headers: { ...headersOf(format, requestId, platform), 'content-type': contentType },
     frames: writer.frames,
     end,
   }
@@ -212,6 +217,17 @@ function waitedWriter(plan: WirePlan): FrameWriter {
   const writer = frameWriter()
   for (const step of plan.steps) if (step.type === 'wait') writer.wait(step.ms)
   return writer
+}
+
+/** The headers of every answer. Bedrock has its own name for the id of a request. */
+function headersOf(
+  format: WireFormat,
+  requestId: string,
+  platform: WirePlatform | undefined,
+): Readonly<Record<string, string>> {
+  return platform === 'bedrock'
+    ? { 'x-amzn-requestid': requestId }
+    : renderers[format].headers(requestId)
 }
 
 function jsonType(format: WireFormat): string {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { adapterCases, register, streamAdapterCases } from '../../src/conformance.ts'
 import { wireFormats } from '../../src/server/wire-format.ts'
 import { wireLimits } from '../../src/server/wire-limits.ts'
-import { fakeHarness, httpHarness } from './harnesses.ts'
+import { fakeHarness, httpHarness, platformWires } from './harnesses.ts'
 
 const cases = [...streamAdapterCases, ...adapterCases]
 
@@ -12,6 +12,15 @@ describe('the fake', () => {
 
 describe.each(wireFormats)('%s over HTTP', (format) => {
   register(cases, httpHarness(format), test)
+})
+
+describe.each(platformWires)('%s over HTTP', (wire) => {
+  register(cases, httpHarness(wire), test)
+
+  test('declares what the adapter of the provider itself declares', () => {
+    const plain = wire === 'gemini_vertex' ? 'gemini' : 'anthropic'
+    expect(httpHarness(wire).capabilities).toEqual(httpHarness(plain).capabilities)
+  })
 })
 
 describe('what a provider does not declare', () => {

@@ -80,8 +80,28 @@ interface Provider {
 
 const apiKey = 'plain words as a key'
 
+/** The formats of a provider as a platform has them. */
+export const platformWires = ['anthropic_vertex', 'anthropic_bedrock', 'gemini_vertex'] as const
+
+type Wire = WireFormat | (typeof platformWires)[number]
+
+const claude = except('unsupported_feature', 'stream_retry_after', 'images')
+
+const geminis = except(
+  'unsupported_feature',
+  'streamed_tools',
+  'interleaved_tools',
+  'raw_arguments',
+  'cache_write_usage',
+  'part_options',
+  // Its answers end with their body.
+  'stays_open',
+)
+
+const place = { project: 'demo-project', region: 'europe-west1' }
+
 /** What is missing is what a format has no place for; `wireLimits` says the same as data. */
-const providers: Readonly<Record<WireFormat, Provider>> = {
+const providers: Readonly<Record<Wire, Provider>> = {
   openai_chat: {
     adapter: ({ openaiBaseUrl: baseUrl }, fetch) => openai({ baseUrl, apiKey, fetch, api: 'chat' }),
     capabilities: except(
@@ -99,20 +119,26 @@ const providers: Readonly<Record<WireFormat, Provider>> = {
   },
   anthropic: {
     adapter: ({ anthropicBaseUrl: baseUrl }, fetch) => anthropic({ baseUrl, apiKey, fetch }),
-    capabilities: except('unsupported_feature', 'stream_retry_after', 'images'),
+    capabilities: claude,
+  },
+  anthropic_vertex: {
+    adapter: ({ vertexBaseUrl: baseUrl }, fetch) =>
+      anthropic({ platform: 'vertex', ...place, baseUrl, apiKey, fetch }),
+    capabilities: claude,
+  },
+  anthropic_bedrock: {
+    adapter: ({ bedrockBaseUrl: baseUrl }, fetch) =>
+      anthropic({ platform: 'bedrock', region: 'us-east-1', baseUrl, apiKey, fetch }),
+    capabilities: claude,
   },
   gemini: {
     adapter: ({ geminiBaseUrl: baseUrl }, fetch) => gemini({ baseUrl, apiKey, fetch }),
-    capabilities: except(
-      'unsupported_feature',
-      'streamed_tools',
-      'interleaved_tools',
-      'raw_arguments',
-      'cache_write_usage',
-      'part_options',
-      // Its answers end with their body.
-      'stays_open',
-    ),
+    capabilities: geminis,
+  },
+  gemini_vertex: {
+    adapter: ({ vertexBaseUrl: baseUrl }, fetch) =>
+      gemini({ platform: 'vertex', ...place, baseUrl, apiKey, fetch }),
+    capabilities: geminis,
   },
 }
 
@@ -123,7 +149,7 @@ export interface Breaks {
 }
 
 /** The harness of a provider's adapter. */
-export function httpHarness(format: WireFormat, { change, fetch }: Breaks = {}): ChatHarness {
+export function httpHarness(format: Wire, { change, fetch }: Breaks = {}): ChatHarness {
   const { adapter, capabilities } = providers[format]
   return {
     patienceMs,

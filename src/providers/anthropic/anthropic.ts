@@ -1,38 +1,50 @@
 import type { ChatAdapter } from '../../contracts/adapter.ts'
 import { sniffedBody } from '../../http/whole-body.ts'
-import { listOf, someText, type Check } from '../../schema/checks.ts'
-import { chatAdapter, settleConnection, type ConnectionOptions } from '../shared/call.ts'
+import { anyFunction, listOf, oneOf, someText } from '../../schema/checks.ts'
+import {
+  chatAdapter,
+  headersOf,
+  type ConnectionDefaults,
+  type ConnectionOptions,
+} from '../shared/call.ts'
+import { settlePlaced } from '../shared/platform.ts'
 import { messageDecoder } from './decode.ts'
 import { parseFailure } from './failure.ts'
+import type { SignRequest } from './platforms.ts'
 import { renderRequest } from './render-request.ts'
 
 /**
- * An adapter for Anthropic's Messages API, and for servers that speak it. A text is the name of the model.
+ * An adapter for Anthropic's Messages API, and for servers that speak it. A text is the name of the model. With `platform`, it
+ * is for Claude on Vertex AI or Amazon Bedrock.
  *
  * `maxTokens`, which the API requires, defaults to the longest answer of the model. A setting that a model does not take as
  * it is (a temperature, a forced tool, a kind of thinking) is left out or replaced by the nearest one, and named in the
  * response's `warnings`. Reasoning is sent back with its signatures; reasoning of other providers is not sent.
  */
-export function anthropic(given: AnthropicOptions | string = {}): ChatAdapter {
-  const options: AnthropicOptions = typeof given === 'string' ? { model: given } : given
-  const connection = settleConnection(options, {
-    provider: 'anthropic',
-    baseUrl: 'https://api.anthropic.com/v1',
-    baseUrlVariable: 'ANTHROPIC_BASE_URL',
-    versionPath: '/v1',
-    keyHeaders: ['x-api-key', 'authorization'],
-    checks: ownChecks,
-  })
-  const { version = '2023-06-01', beta = [] } = options
+export function anthropic(
+  given: AnthropicOptions | AnthropicVertexOptions | AnthropicBedrockOptions | string = {},
+): ChatAdapter {
+  const options = typeof given === 'string' ? { model: given } : given
+  const connection = settlePlaced(options, 'anthropic', defaults, { sign: anyFunction })
+  const { platform, version = '2023-06-01', beta = [] } = options
   return chatAdapter({
     connection,
+    // Loaded when it is used: a program without a platform does not have it.
+    prepare:
+      platform &&
+      (async (call) =>
+        (await import('./platforms.ts')).toPlatform(call, options, {
+          headersOf,
+          sniffedBody,
+          parseFailure,
+        })),
     media: { maxBytes: maxImageBytes, maxFileBytes, mimeTypes },
     headers: {
       'anthropic-version': version,
       ...(beta.length === 0 ? {} : { 'anthropic-beta': beta.join(',') }),
     },
     listHeader: 'anthropic-beta',
-    keyHeader: (key) => ({ 'x-api-key': key }),
+    keyHeader: platform === undefined ? (key) => ({ 'x-api-key': key }) : undefined,
     parseFailure,
     splitter: sniffedBody,
     whole: true,
@@ -56,16 +68,70 @@ export function anthropic(given: AnthropicOptions | string = {}): ChatAdapter {
  * one. Set `provider` (`anthropic`) for another server that speaks the protocol.
  */
 export interface AnthropicOptions extends ConnectionOptions {
-  /** The `anthropic-version` header (`2023-06-01`). From `2026-10-21` on the API takes no `temperature`, and none is sent. */
+  /**
+   * The `anthropic-version` header (`2023-06-01`). From `2026-10-21` on the API takes no `temperature`, and none is sent. On a platform
+   * it is in the body (`vertex-2023-10-16`, `bedrock-2023-05-31`).
+   */
   readonly version?: string | undefined
   /** The features to turn on, for the `anthropic-beta` header. Those of a call's own header are added. */
   readonly beta?: readonly string[] | undefined
+  /** Where Claude runs, if not at Anthropic: `vertex` or `bedrock`. */
+  readonly platform?: undefined
+  readonly project?: undefined
+  readonly region?: undefined
+  readonly sign?: undefined
 }
 
-const ownChecks = {
-  version: someText,
-  beta: listOf(someText),
-} satisfies Readonly<Record<Exclude<keyof AnthropicOptions, keyof ConnectionOptions>, Check>>
+/** The options that all of Claude's places have. */
+type ClaudeOptions = Omit<AnthropicOptions, 'platform' | 'project' | 'region' | 'sign'>
+
+/**
+ * Claude on Vertex AI.
+ *
+ * The default `baseUrl` is Vertex AI's address in the region, with `/v1`; the project and the region are in the path below it. Put the access token into
+ * `headers`, as a function that renews it: `headers: async () => ({ authorization: … })`. A key (`apiKey`, or one found under the name
+ * `anthropic-vertex`) is sent as a bearer token too. A key of Anthropic is never looked up for it.
+ */
+export interface AnthropicVertexOptions extends ClaudeOptions {
+  readonly platform: 'vertex'
+  /** The id of the project in Google Cloud. */
+  readonly project: string
+  /** A region of Google Cloud, such as `us-east5`, or `global`, `us`, `eu`. Default: `global`. */
+  readonly region?: string | undefined
+  /** Returns headers that depend on the request, as on Bedrock. */
+  readonly sign?: SignRequest | undefined
+}
+
+/**
+ * Claude on Amazon Bedrock, by its `InvokeModel` API. The model is an id of Bedrock (`anthropic.claude-…`), an inference profile or an ARN.
+ *
+ * The default `baseUrl` is Bedrock's address in the region. A Bedrock API key (`apiKey`, or one found under the name
+ * `anthropic-bedrock`) is sent as a bearer token; `sign` is for credentials of AWS. A key of Anthropic is never looked up for it.
+ */
+export interface AnthropicBedrockOptions extends ClaudeOptions {
+  readonly platform: 'bedrock'
+  /** A region of AWS, such as `us-east-1`. */
+  readonly region: string
+  /**
+   * Signs a request (Signature Version 4): returns the headers to add. It is called for each attempt, and what it is given is what
+   * is sent. If it fails, the call is `authentication_failed`.
+   */
+  readonly sign?: SignRequest | undefined
+  readonly project?: undefined
+}
+
+const defaults: ConnectionDefaults = {
+  provider: 'anthropic',
+  baseUrl: 'https://api.anthropic.com/v1',
+  baseUrlVariable: 'ANTHROPIC_BASE_URL',
+  versionPath: '/v1',
+  keyHeaders: ['x-api-key', 'authorization'],
+  checks: {
+    version: someText,
+    beta: listOf(someText),
+    platform: oneOf(['vertex', 'bedrock']),
+  },
+}
 
 /** The API takes up to 10 MiB of base64 for an image. */
 const maxImageBytes = (10 * 1024 * 1024 * 3) / 4

@@ -117,8 +117,13 @@ function decodeWhole(state: DecoderState, message: WireMessage): void {
 function streamError(sink: CallSink, event: WireEvent | WireMessage): AdapterError {
   const error = readError(event.error ?? event.message)
   const { reason, message } = parseStreamError(error)
-  const metadata = errorFacts(error, sink.headers.get('request-id') ?? event.request_id)
+  const metadata = errorFacts(error, requestIdIn(sink) ?? event.request_id)
   return new AdapterError(reason, message, { metadata })
+}
+
+/** The id of the request at the provider, under Anthropic's or AWS's name. */
+function requestIdIn({ headers }: CallSink): string | undefined {
+  return headers.get('request-id') ?? headers.get('x-amzn-requestid') ?? undefined
 }
 
 /** The message begins. A second beginning, which some proxies send, is ignored. */
@@ -202,7 +207,7 @@ function responseMetadata({ sink, metadata, citations }: DecoderState): JsonObje
   return defined<JsonObject>({
     ...metadata,
     citations: citations.length === 0 ? undefined : citations,
-    providerRequestId: sink.headers.get('request-id') ?? undefined,
+    providerRequestId: requestIdIn(sink),
   })
 }
 

@@ -1,14 +1,14 @@
 import type { ChatAdapter } from '../../contracts/adapter.ts'
 import { EngineError } from '../../errors/errors.ts'
-import { someText, type Check } from '../../schema/checks.ts'
+import { oneOf, someText } from '../../schema/checks.ts'
 import type { MediaLimits } from '../../vision/resolve-images.ts'
 import {
   chatAdapter,
-  settleConnection,
   type Connection,
   type ConnectionOptions,
   type ProviderWire,
 } from '../shared/call.ts'
+import { settlePlaced } from '../shared/platform.ts'
 import { answerDecoder } from './decode.ts'
 import { parseFailure } from './failure.ts'
 import { renderRequest } from './render-request.ts'
@@ -17,12 +17,13 @@ import { bodySplitter } from './split-body.ts'
 /**
  * A chat adapter for Gemini's `generateContent`. A text is the name of the model.
  *
- * It works with the Gemini API, with Vertex AI (pass its `baseUrl`, and its token in `headers`) and with compatible servers.
+ * It works with the Gemini API, with Vertex AI (`platform: 'vertex'`) and with compatible servers.
  * Nothing is sent before the stream is read. Its messages carry Gemini's thought signatures, which are sent back on the parts
  * that they came with; reasoning of other providers is not sent.
  */
-export function gemini(options: GeminiOptions | string = {}): ChatAdapter {
-  return chatAdapter(geminiWire(settle(typeof options === 'string' ? { model: options } : options)))
+export function gemini(given: GeminiOptions | GeminiVertexOptions | string = {}): ChatAdapter {
+  const options = typeof given === 'string' ? { model: given } : given
+  return chatAdapter(geminiWire(settle(options), options.project))
 }
 
 /** The options of a Gemini adapter. All are optional. */
@@ -36,22 +37,46 @@ export interface GeminiOptions extends ConnectionOptions {
   readonly apiVersion?: string | undefined
   /** The name of the provider in events, errors and key look-ups. Default: `gemini`. */
   readonly provider?: string | undefined
+  /** Where Gemini runs, if not at the Gemini API: `vertex`. */
+  readonly platform?: undefined
+  readonly project?: undefined
+  readonly region?: undefined
 }
 
-const ownChecks = { apiVersion: someText } satisfies Readonly<
-  Record<Exclude<keyof GeminiOptions, keyof ConnectionOptions>, Check>
->
+/**
+ * Gemini on Vertex AI.
+ *
+ * With a `project`, put the access token into `headers`, as a function that renews it:
+ * `headers: async () => ({ authorization: … })`; a key (`apiKey`, or one found under the name `gemini-vertex`) is sent as a bearer
+ * token too. Without a project it is the express mode, which takes an API key. A key of the Gemini API is never looked up for it. The default
+ * `baseUrl` is Vertex AI's address in the region, with its version (`v1`); the project and the region are in the path below it.
+ */
+export interface GeminiVertexOptions extends Omit<
+  GeminiOptions,
+  'platform' | 'project' | 'region'
+> {
+  readonly platform: 'vertex'
+  /** The id of the project in Google Cloud. */
+  readonly project?: string | undefined
+  /** A location of Google Cloud, such as `us-central1`, or `global`, `us`, `eu`. Default: `global`. It needs a project. */
+  readonly region?: string | undefined
+}
+
+/** The options of both places. Which of them belong together is checked. */
+type AnyOptions = Omit<GeminiVertexOptions, 'platform'> & {
+  readonly platform?: 'vertex' | undefined
+}
 
 /** Checks the options and settles them. An unknown key is refused by name, with the nearest legal one. */
-export function settle(options: GeminiOptions): Connection {
+export function settle(options: AnyOptions): Connection {
   const { apiVersion = 'v1beta' } = options
-  return settleConnection(options, {
+  return settlePlaced(options, 'google', {
     provider: 'gemini',
     baseUrl: `https://generativelanguage.googleapis.com/${apiVersion}`,
     baseUrlVariable: 'GOOGLE_GEMINI_BASE_URL',
     versionPath: `/${apiVersion}`,
     keyHeaders: ['x-goog-api-key', 'authorization'],
-    checks: ownChecks,
+    checks: { apiVersion: someText, platform: oneOf(['vertex']) },
   })
 }
 
@@ -68,11 +93,12 @@ export const imageLimits: Omit<MediaLimits, 'provider'> = {
   mimeTypes: ['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif'],
 }
 
-function geminiWire(connection: Connection): ProviderWire {
+/** With a project, the key is an access token. */
+function geminiWire(connection: Connection, project: string | undefined): ProviderWire {
   return {
     connection,
     media: imageLimits,
-    keyHeader,
+    keyHeader: project === undefined ? keyHeader : undefined,
     parseFailure,
     splitter: bodySplitter,
     whole: true,

@@ -105,7 +105,7 @@ export function renderRequest(
   const ownToolConfig =
     tools.length === 0 || toolChoice === undefined ? undefined : renderToolChoice(toolChoice)
   // Together with functions, calls of hosted tools have to be in the answer, to be sent back. Vertex AI has no such field.
-  const mixed = hosted && hasTools && !options.baseUrl?.includes('aiplatform')
+  const mixed = hosted && hasTools && !options.baseUrl?.includes('/publishers/')
   const toolConfig = structured?.toolConfig ?? ownToolConfig
   const body = defined<JsonObject>({
     systemInstruction: system.length === 0 ? undefined : { parts: system },

@@ -154,7 +154,7 @@ function addressInEnvironment({
  * The headers of one call. A function that fails is a failed authentication: it brings a token. So is a header for a key
  * that has none, as `Bearer ${token}` of a token that is not there.
  */
-async function headersOf(
+export async function headersOf(
   headers: NonNullable<ConnectionOptions['headers']>,
   facts: { readonly provider: string; readonly requestId: string },
   keyHeaders: readonly string[],
@@ -250,6 +250,11 @@ export interface ProviderWire {
    * unless the caller named one.
    */
   readonly needsModel?: boolean | undefined
+  /**
+   * Changes a call before it is sent: it has its address, its headers with the key and its body by then. For a platform that
+   * takes the requests of the API in another form, or signs them.
+   */
+  readonly prepare?: ((call: UnsentCall) => HttpCall | Promise<HttpCall>) | undefined
   /** What makes the answers of two adapters of this API differ, beside their address and `headers`. No key. */
   readonly identity?: JsonObject | undefined
   /** The API gives a whole answer where `stream` is false, and the decoder reads it: `generate` asks for one. */
@@ -286,6 +291,9 @@ export function chatAdapter(wire: ProviderWire): ChatAdapter {
   }
 }
 
+/** Replaced when a call is rendered, which is before an answer can come. */
+const notRendered: MakeDecoder = () => ({ push: () => undefined })
+
 function decodedStream(
   wire: ProviderWire,
   asked: ModelRequest,
@@ -295,7 +303,7 @@ function decodedStream(
   const { provider, api } = wire.connection
   const requestId = options.requestId ?? (options.newId ?? randomId)('request')
   const { warnings, warn } = warningList()
-  let decoder: MakeDecoder | undefined
+  let decoder = notRendered
   const makeCall = async (): Promise<HttpCall> => {
     const request = namedRequest(checkedMedia(withoutEmpty(asked), wire), wire)
     const { sessionId, newId } = options
@@ -308,14 +316,14 @@ function decodedStream(
     const body = isMerged === true ? rendered.body : mergeOptions(rendered.body, over)
     const url = urlOf(wire.connection, path, query)
     const call = await unsentCall(wire, url, { ...options, requestId, stream })
-    return {
+    const made = {
       ...call,
       json: body,
-      splitter: wire.splitter,
       history: request.messages,
       warnings,
       forms,
     }
+    return wire.prepare?.(made) ?? made
   }
   // Whatever is wrong with a request names the provider and the run.
   const named = (error: unknown): never => {
@@ -323,11 +331,7 @@ function decodedStream(
   }
   return streamHttp(
     () => makeCall().catch(named),
-    (sink) => {
-      // It was made with the call.
-      if (decoder === undefined) throw new TypeError('the call was not rendered')
-      return decoder(sink)
-    },
+    (sink) => decoder(sink),
   )
 }
 
@@ -380,7 +384,7 @@ async function renderedCall(
   }
 }
 
-/** An HTTP call without its body. */
+/** An HTTP call that was not sent. */
 export type UnsentCall = HttpCall & { readonly requestId: string }
 
 /** The call to an address: its headers with the key, its limits, and how its failures are read. */
@@ -392,8 +396,8 @@ export async function unsentCall(
   url: string,
   options: AdapterOptions & { readonly requestId: string; readonly stream: boolean },
 ): Promise<UnsentCall> {
-  const { connection, parseFailure, headers: own = {}, listHeader, keyHeader = bearer } = wire
-  const { splitter } = wire
+  const { connection, headers: own = {}, listHeader, keyHeader = bearer } = wire
+  const { parseFailure, splitter } = wire
   const { headers, apiKey, stream, ...rest } = options
   const key = keyOf(connection, apiKey, rest.requestId)
   const layers = [
@@ -414,6 +418,7 @@ export async function unsentCall(
       ...(listHeader === undefined ? {} : joined(listHeader, layers)),
     },
     parseFailure,
+    splitter,
     fetch: connection.fetch,
   }
 }

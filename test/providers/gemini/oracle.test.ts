@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { renderRequest } from '../../../src/providers/gemini/render-request.ts'
+import { checkGemini } from '../../../src/server/check-gemini.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
 import type { Message } from '../../../src/types/message.ts'
 import type { ModelRequest } from '../../../src/types/request.ts'
@@ -154,6 +155,52 @@ describe.skipIf(!existsSync(oracle))('the published description (../shared/oracl
       fc.property(transcript, tools, fc.constantFrom(...models), (messages, specs, model) => {
         const described = specs.map((spec) => ({ ...spec, schema }))
         check(renderRequest(request({ model, messages, tools: described })).body)
+      }),
+      { numRuns: 200 },
+    )
+  })
+})
+
+describe.skipIf(!existsSync(oracle))('the description of Vertex AI (../shared/oracles)', () => {
+  const baseUrl =
+    'https://us-central1-aiplatform.googleapis.com/v1/projects/p/locations/us-central1/publishers/google'
+  let validate: Validate
+
+  beforeAll(async () => {
+    const module: { validate: Validate } = await import(oracle)
+    validate = module.validate
+  })
+
+  const check = (asked: ModelRequest): void => {
+    const { body } = renderRequest(asked, { provider: 'gemini-vertex', baseUrl })
+    const how = { strict: true, mode: 'exact' } as const
+    expect(validate('vertex.generate.request', body, how)).toEqual({ ok: true })
+    expect(checkGemini(body, asked.model, true)).toBeUndefined()
+  }
+
+  const legal = rows.filter(({ name, model }) => name !== hosted || model.startsWith('gemini-3'))
+  test.each(legal)('$name for $model matches it, with nothing taken out', ({ name, model }) => {
+    check(request({ model, ...matrix[name] }))
+  })
+
+  test('a member that only the Gemini API has is refused by it', () => {
+    const { body } = renderRequest(request())
+    const how = { strict: true, mode: 'exact' } as const
+    for (const more of [
+      { store: true },
+      { toolConfig: { includeServerSideToolInvocations: true } },
+    ]) {
+      expect(validate('vertex.generate.request', { ...body, ...more }, how).ok).toBe(false)
+      expect(checkGemini({ ...body, ...more }, undefined, true)).toBeDefined()
+    }
+  })
+
+  test('every conversation matches it', () => {
+    const tools = fc.uniqueArray(toolSpec, { maxLength: 2, selector: ({ name }) => name })
+    fc.assert(
+      fc.property(transcript, tools, fc.constantFrom(...models), (messages, specs, model) => {
+        const described = specs.map((spec) => ({ ...spec, schema }))
+        check(request({ model, messages, tools: described }))
       }),
       { numRuns: 200 },
     )

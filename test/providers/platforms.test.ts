@@ -1,0 +1,909 @@
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { anthropic, type SignRequest, type UnsignedRequest } from '../../src/anthropic.ts'
+import type { ChatAdapter } from '../../src/contracts/adapter.ts'
+import { gemini } from '../../src/gemini.ts'
+import {
+  createEngine,
+  generate,
+  modelRequest,
+  onTelemetry,
+  streamGenerate,
+  user,
+} from '../../src/index.ts'
+import { cache, record, replay } from '../../src/middleware.ts'
+import { createFakeServer, renderWire, wireResponse, type WireOptions } from '../../src/server.ts'
+import { encodeMessage } from '../../src/server/wire-event-stream.ts'
+import type { Script } from '../../src/testing.ts'
+import { virtualClock } from '../../src/testing.ts'
+import type { JsonObject } from '../../src/types/json.ts'
+import type { ModelRequest } from '../../src/types/request.ts'
+
+const project = 'demo-project'
+
+/** What an adapter sends for a request, and the answer that it gets. */
+interface Sent {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: JsonObject
+  readonly text: string
+}
+
+type Make = (fetch: (url: string, init: RequestInit) => Promise<Response>) => ChatAdapter
+
+const hello: Script = [
+  ['text', 'Hello'],
+  ['finish', 'stop'],
+]
+
+async function sent(
+  make: Make,
+  request: Partial<ModelRequest> = {},
+  options: { readonly whole?: boolean; readonly wire?: WireOptions } = {},
+): Promise<Sent> {
+  const seen: Sent[] = []
+  const adapter = make((url, { body, headers }) => {
+    const text = typeof body === 'string' ? body : ''
+    seen.push({
+      url,
+      headers: Object.fromEntries(new Headers(headers)),
+      body: JSON.parse(text) as JsonObject,
+      text,
+    })
+    const format = adapter.provider.startsWith('gemini') ? 'gemini' : 'anthropic'
+    const platform = adapter.provider.endsWith('bedrock') ? 'bedrock' : 'vertex'
+    const wire = { stream: options.whole !== true, platform, ...options.wire } as const
+    return wireResponse(renderWire(format, hello, wire))
+  })
+  const engine = createEngine({ adapter, model: 'claude-sonnet-4-6', retry: false })
+  const { messages = [user('hi')], ...rest } = request
+  const asked = modelRequest(messages, rest)
+  if (options.whole === true) await adapter.generate?.({ model: 'claude-sonnet-4-6', ...asked })
+  else for await (const event of streamGenerate(engine, asked)) void event
+  const [only] = seen
+  if (only === undefined) throw new Error('nothing was sent')
+  return only
+}
+
+const token = { headers: () => ({ authorization: 'Bearer ya29.token' }) }
+
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
+
+describe('addresses', () => {
+  test.each([
+    ['us-east5', 'https://us-east5-aiplatform.googleapis.com'],
+    ['global', 'https://aiplatform.googleapis.com'],
+    [undefined, 'https://aiplatform.googleapis.com'],
+    ['us', 'https://aiplatform.us.rep.googleapis.com'],
+    ['eu', 'https://aiplatform.eu.rep.googleapis.com'],
+  ])('Vertex AI in %s', async (region, host) => {
+    const model = 'claude-sonnet-4-5@20250929'
+    const adapters: readonly ChatAdapter[] = [
+      anthropic({ platform: 'vertex', project, region }),
+      gemini({ platform: 'vertex', project, region }),
+    ]
+    expect(adapters.map(({ server }) => server)).toEqual([host, host])
+    const place = `${host}/v1/projects/${project}/locations/${region ?? 'global'}/publishers`
+    const claude: Make = (fetch) =>
+      anthropic({ platform: 'vertex', project, region, fetch, ...token })
+    expect((await sent(claude, { model })).url).toBe(
+      `${place}/anthropic/models/${model}:streamRawPredict`,
+    )
+    expect((await sent(claude, { model }, { whole: true })).url).toBe(
+      `${place}/anthropic/models/${model}:rawPredict`,
+    )
+    const google: Make = (fetch) => gemini({ platform: 'vertex', project, region, fetch, ...token })
+    expect((await sent(google, { model: 'gemini-2.5-flash' })).url).toBe(
+      `${place}/google/models/gemini-2.5-flash:streamGenerateContent?alt=sse`,
+    )
+    expect((await sent(google, { model: 'gemini-2.5-flash' }, { whole: true })).url).toBe(
+      `${place}/google/models/gemini-2.5-flash:generateContent`,
+    )
+  })
+
+  test('the express mode of Vertex AI has no project, and takes a key', async () => {
+    const { url, headers } = await sent(
+      (fetch) => gemini({ platform: 'vertex', apiKey: 'express', fetch }),
+      { model: 'gemini-2.5-flash' },
+    )
+    expect(url).toBe(
+      'https://aiplatform.googleapis.com/v1/publishers/google/models/gemini-2.5-flash:streamGenerateContent?alt=sse',
+    )
+    expect(headers).toMatchObject({ 'x-goog-api-key': 'express' })
+    expect(headers).not.toHaveProperty('authorization')
+  })
+
+  test.each([
+    ['anthropic.claude-sonnet-4-5-20250929-v1:0', 'anthropic.claude-sonnet-4-5-20250929-v1%3A0'],
+    [
+      'arn:aws:bedrock:us-east-1:1:application-inference-profile/abc',
+      'arn%3Aaws%3Abedrock%3Aus-east-1%3A1%3Aapplication-inference-profile%2Fabc',
+    ],
+  ])('Bedrock has the model %s in the path', async (model, encoded) => {
+    const make: Make = (fetch) =>
+      anthropic({ platform: 'bedrock', region: 'us-east-1', apiKey: 'k', fetch })
+    const base = `https://bedrock-runtime.us-east-1.amazonaws.com/model/${encoded}`
+    expect((await sent(make, { model })).url).toBe(`${base}/invoke-with-response-stream`)
+    expect((await sent(make, { model }, { whole: true })).url).toBe(`${base}/invoke`)
+  })
+
+  test('an address of your own has the project below it, and keeps its query', async () => {
+    const baseUrl = 'https://proxy.example/vertex/v1?tenant=7'
+    const { url } = await sent((fetch) =>
+      anthropic({ platform: 'vertex', project, baseUrl, fetch, ...token }),
+    )
+    expect(url).toBe(
+      `https://proxy.example/vertex/v1/projects/${project}/locations/global/publishers/anthropic/models/claude-sonnet-4-6:streamRawPredict?tenant=7`,
+    )
+  })
+})
+
+describe('bodies and headers', () => {
+  const vertex: Make = (fetch) =>
+    anthropic({ platform: 'vertex', project, fetch, ...token, beta: ['one'] })
+  const bedrock: Make = (fetch) =>
+    anthropic({ platform: 'bedrock', region: 'us-east-1', apiKey: 'k', fetch, beta: ['one'] })
+
+  test('on Vertex AI the version is in the body, the model is not, and betas are a header', async () => {
+    const { body, headers } = await sent(vertex)
+    expect(body).toMatchObject({ anthropic_version: 'vertex-2023-10-16', stream: true })
+    expect(body).not.toHaveProperty('model')
+    expect(headers).toMatchObject({ 'anthropic-beta': 'one', authorization: 'Bearer ya29.token' })
+    expect(headers).not.toHaveProperty('anthropic-version')
+    expect(headers).not.toHaveProperty('x-api-key')
+  })
+
+  test('on Bedrock the betas are in the body too, and there is no stream', async () => {
+    const request = { providerOptions: { anthropic: { anthropic_beta: ['two', 'one'] } } }
+    const { body, headers } = await sent(bedrock, request)
+    expect(body).toMatchObject({
+      anthropic_version: 'bedrock-2023-05-31',
+      anthropic_beta: ['two', 'one'],
+    })
+    expect(Object.keys(body)).not.toEqual(expect.arrayContaining(['model']))
+    expect(body).not.toHaveProperty('stream')
+    expect(headers).toMatchObject({ authorization: 'Bearer k', accept: 'application/json' })
+    expect(headers).not.toHaveProperty('anthropic-beta')
+    expect(headers).not.toHaveProperty('anthropic-version')
+  })
+
+  test('a version of your own is sent, and decides about the temperature', async () => {
+    const version = '2026-10-21'
+    const { body } = await sent(
+      (fetch) => anthropic({ platform: 'vertex', project, fetch, ...token, version }),
+      { model: 'claude-sonnet-4-5', temperature: 0.5 },
+    )
+    expect(body).toMatchObject({ anthropic_version: version })
+    expect(body).not.toHaveProperty('temperature')
+    const plain = await sent(vertex, { model: 'claude-sonnet-4-5', temperature: 0.5 })
+    expect(plain.body).toMatchObject({ temperature: 0.5 })
+  })
+
+  test.each([
+    ['vertex', vertex],
+    ['bedrock', bedrock],
+  ] as const)(
+    '%s: the mark of a cached prompt is on the last block that can be cached',
+    async (_name, make) => {
+      const mark = { type: 'ephemeral', ttl: '1h' }
+      const one = await sent(make, { promptCache: { retention: 'long' } })
+      expect(one.body).not.toHaveProperty('cache_control')
+      expect(one.body['messages']).toEqual([
+        { role: 'user', content: [{ type: 'text', text: 'hi', cache_control: mark }] },
+      ])
+      const own = { providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } } }
+      const two = await sent(make, {
+        promptCache: { retention: 'long' },
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: 'a' },
+              { type: 'text', text: 'b', ...own },
+            ],
+          },
+        ],
+      })
+      expect(two.body['messages']).toEqual([
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'a' },
+            { type: 'text', text: 'b', cache_control: { type: 'ephemeral' } },
+          ],
+        },
+      ])
+      const three = await sent(make)
+      expect(JSON.stringify(three.body)).not.toContain('cache_control')
+    },
+  )
+
+  test('Gemini on Vertex AI takes JSON Schema, and no field that only the Gemini API has', async () => {
+    const make: Make = (fetch) => gemini({ platform: 'vertex', project, fetch, ...token })
+    const schema = { type: 'object', properties: { city: { type: 'string' } } } as const
+    const { body } = await sent(make, {
+      model: 'gemini-3-pro-preview',
+      tools: [{ name: 'weather', description: 'Weather.', schema }],
+      providerOptions: { gemini: { tools: [{ googleSearch: {} }] } },
+    })
+    expect(JSON.stringify(body['tools'])).toContain('parametersJsonSchema')
+    expect(JSON.stringify(body)).not.toContain('includeServerSideToolInvocations')
+  })
+})
+
+describe('options', () => {
+  const refused = (given: object, make: (options: never) => ChatAdapter = anthropic): unknown => {
+    try {
+      // The wrong combinations do not compile.
+      return make(given as never)
+    } catch (error) {
+      return error
+    }
+  }
+
+  test.each([
+    [{ platform: 'bedrock' }, 'region must be'],
+    [{ platform: 'vertex', region: 'us-east5' }, 'project must be'],
+    [{ platform: 'vertex', project: '../x' }, 'project must be'],
+    [{ platform: 'vertex', project: '..' }, 'project must be'],
+    [{ platform: 'vertex', project, region: 'evil.example/#' }, 'region must be'],
+    [{ platform: 'bedrock', region: 'us-east-1@evil.example' }, 'region must be'],
+    [{ platform: 'azure', region: 'x' }, 'platform must be one of vertex, bedrock'],
+    [{ region: 'us-east5' }, 'unknown key region'],
+    [{ project }, 'unknown key project'],
+    [{ sign: () => ({}) }, 'unknown key sign'],
+    [{ platform: 'bedrock', region: 'us-east-1', project }, 'unknown key project'],
+    [{ platform: 'bedrock', region: 'us-east-1', sign: 'me' }, 'sign must be a function'],
+    [{ platform: 'bedrock', region: 'us-east-1', provider: 'anthropic' }, 'other than anthropic'],
+  ])('of Claude: %j is refused', (given, words) => {
+    expect(refused(given)).toMatchObject({ name: 'ValidationError', reason: 'invalid_options' })
+    expect(refused(given)).toMatchObject({ message: expect.stringContaining(words) })
+  })
+
+  test.each([
+    [{ platform: 'bedrock' }, 'platform must be one of vertex'],
+    [{ platform: 'vertex', region: 'us-east5' }, 'project must be'],
+    [{ project }, 'unknown key project'],
+    [{ platform: 'vertex', project, sign: () => ({}) }, 'unknown key sign'],
+    [{ platform: 'vertex', project, provider: 'gemini' }, 'other than gemini'],
+  ])('of Gemini: %j is refused', (given, words) => {
+    expect(refused(given, gemini)).toMatchObject({ message: expect.stringContaining(words) })
+  })
+
+  test('that do not belong together do not compile', () => {
+    // @ts-expect-error Bedrock has regions.
+    expect(() => anthropic({ platform: 'bedrock' })).toThrow('region')
+    // @ts-expect-error Vertex AI has projects.
+    expect(() => anthropic({ platform: 'vertex' })).toThrow('project')
+    // @ts-expect-error Only platforms have regions.
+    expect(() => anthropic({ region: 'us-east5' })).toThrow('region')
+    // @ts-expect-error Gemini is not on Bedrock.
+    expect(() => gemini({ platform: 'bedrock' })).toThrow('platform')
+    // @ts-expect-error Only platforms have projects.
+    expect(() => gemini({ project })).toThrow('project')
+  })
+
+  test('make another name and identity than those of the provider itself', () => {
+    const baseUrl = 'https://proxy.example/v1'
+    const adapters = [
+      anthropic({ baseUrl }),
+      anthropic({ baseUrl, platform: 'vertex', project }),
+      anthropic({ baseUrl, platform: 'vertex', project: 'other' }),
+      anthropic({ baseUrl, platform: 'bedrock', region: 'us-east-1' }),
+      gemini({ baseUrl }),
+      gemini({ baseUrl, platform: 'vertex', project }),
+      gemini({ baseUrl, platform: 'vertex' }),
+    ]
+    const identities = adapters.map((adapter) => JSON.stringify(adapter.identity?.()))
+    expect(new Set(identities).size).toBe(adapters.length)
+    expect([...new Set(adapters.map(({ provider }) => provider))]).toEqual([
+      'anthropic',
+      'anthropic-vertex',
+      'anthropic-bedrock',
+      'gemini',
+      'gemini-vertex',
+    ])
+  })
+})
+
+describe('keys', () => {
+  const makers: Readonly<Record<string, Make>> = {
+    'anthropic-vertex': (fetch) => anthropic({ platform: 'vertex', project, fetch }),
+    'anthropic-bedrock': (fetch) => anthropic({ platform: 'bedrock', region: 'us-east-1', fetch }),
+    'gemini-vertex': (fetch) => gemini({ platform: 'vertex', project, fetch }),
+  }
+
+  test.each(Object.keys(makers))(
+    '%s does not take the key or the address of the provider itself',
+    async (name) => {
+      vi.stubEnv('ANTHROPIC_API_KEY', 'sk-ant-never')
+      vi.stubEnv('GEMINI_API_KEY', 'AIza-never')
+      vi.stubEnv('GOOGLE_API_KEY', 'AIza-never')
+      vi.stubEnv('ANTHROPIC_BASE_URL', 'https://never.example')
+      vi.stubEnv('GOOGLE_GEMINI_BASE_URL', 'https://never.example')
+      const make = makers[name] ?? (() => anthropic())
+      await expect(sent(make)).rejects.toMatchObject({ reason: 'missing_key', provider: name })
+      vi.stubEnv(`${name.toUpperCase().replace('-', '_')}_API_KEY`, 'own-token')
+      const { url, headers } = await sent(make)
+      expect(url).not.toContain('never')
+      expect(headers).toMatchObject({ authorization: 'Bearer own-token' })
+      expect(JSON.stringify(headers)).not.toContain('never')
+    },
+  )
+
+  test('a token function is called for each call, and one that fails is authentication_failed', async () => {
+    let count = 0
+    const make: Make = (fetch) =>
+      anthropic({
+        platform: 'vertex',
+        project,
+        fetch,
+        headers: async () => {
+          if (++count === 2) throw new Error('no metadata server')
+          return { Authorization: `Bearer token-${count}` }
+        },
+      })
+    expect((await sent(make)).headers).toMatchObject({ authorization: 'Bearer token-1' })
+    await expect(sent(make)).rejects.toMatchObject({
+      reason: 'authentication_failed',
+      provider: 'anthropic-vertex',
+      message: expect.stringContaining('no metadata server'),
+    })
+  })
+})
+
+describe('sign', () => {
+  const signing =
+    (sign: SignRequest): Make =>
+    (fetch) =>
+      anthropic({ platform: 'bedrock', region: 'us-east-1', sign, fetch, beta: ['one'] })
+
+  test('gets what is sent, and its headers are added', async () => {
+    const seen: UnsignedRequest[] = []
+    const { url, headers, text } = await sent(
+      signing(async (request) => {
+        seen.push(request)
+        return { Authorization: 'AWS4-HMAC-SHA256 Credential=x', 'X-Amz-Date': '20260101T000000Z' }
+      }),
+    )
+    const { authorization, 'x-amz-date': date, ...rest } = headers
+    expect([authorization, date]).toEqual(['AWS4-HMAC-SHA256 Credential=x', '20260101T000000Z'])
+    expect(seen).toEqual([{ method: 'POST', url, headers: rest, body: text }])
+    expect(JSON.parse(text)).toMatchObject({ anthropic_beta: ['one'] })
+  })
+
+  test('works on Vertex AI as well', async () => {
+    const { headers } = await sent((fetch) =>
+      anthropic({
+        platform: 'vertex',
+        project,
+        fetch,
+        sign: () => ({ authorization: 'Bearer x1' }),
+      }),
+    )
+    expect(headers).toMatchObject({ authorization: 'Bearer x1' })
+  })
+
+  test.each([
+    [
+      'throws',
+      () => {
+        throw new Error('credentials expired')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('credentials expired'))],
+    ['returns an empty authorization', () => ({ authorization: '' })],
+  ] as const)('that %s is authentication_failed, and nothing is sent', async (_name, sign) => {
+    const fetch = vi.fn<() => Promise<Response>>()
+    await expect(sent(() => signing(sign)(fetch))).rejects.toMatchObject({
+      reason: 'authentication_failed',
+      provider: 'anthropic-bedrock',
+    })
+    expect(fetch).not.toHaveBeenCalled()
+  })
+
+  test('is called again at every attempt', async () => {
+    const clock = virtualClock()
+    await using server = await createFakeServer({
+      script: [
+        ['text', 'late'],
+        ['finish', 'stop'],
+      ],
+      faults: [{ status: 429, retryAfterMs: 1000 }, { status: 503 }],
+    })
+    const dates: string[] = []
+    const adapter = anthropic({
+      platform: 'bedrock',
+      region: 'us-east-1',
+      baseUrl: server.bedrockBaseUrl,
+      sign({ url, body }) {
+        dates.push(new Date(clock.now()).toISOString())
+        expect(url).toContain('/invoke')
+        expect(body).toContain('bedrock-2023-05-31')
+        return { authorization: `AWS4-HMAC-SHA256 ${dates.length}` }
+      },
+    })
+    const engine = createEngine({ adapter, model: 'claude-sonnet-4-6', clock })
+    expect((await generate(engine, [user('hi')])).outputText).toBe('late')
+    expect(dates).toHaveLength(3)
+    expect(new Set(dates).size).toBe(3)
+  })
+})
+
+describe('failures', () => {
+  const bedrock = (response: () => Response): ChatAdapter =>
+    anthropic({
+      platform: 'bedrock',
+      region: 'us-east-1',
+      sign: () => ({
+        authorization: 'AWS4 secret-signature',
+        'x-amz-security-token': 'FwoGZXIvYXdzEXAMPLEtoken',
+      }),
+      fetch: async () => response(),
+    })
+  const vertex = (response: () => Response): ChatAdapter =>
+    anthropic({ platform: 'vertex', project, ...token, fetch: async () => response() })
+
+  async function failure(adapter: ChatAdapter): Promise<unknown> {
+    const engine = createEngine({ adapter, model: 'claude-sonnet-4-6', retry: false })
+    return generate(engine, [user('hi')]).catch((error: unknown) => error)
+  }
+
+  const aws = (status: number, type: string, message: string) => () =>
+    Response.json(
+      { message },
+      {
+        status,
+        headers: type === '' ? {} : { 'x-amzn-errortype': type, 'x-amzn-requestid': 'r-1' },
+      },
+    )
+
+  test.each([
+    [
+      429,
+      'ThrottlingException:http://internal.amazon.com/coral/',
+      'Too many tokens',
+      'rate_limited',
+      true,
+    ],
+    [400, 'ServiceQuotaExceededException', 'The quota is used up', 'rate_limited', false],
+    [403, 'AccessDeniedException', 'no access to the model', 'authentication_failed', false],
+    [403, 'ExpiredTokenException', 'The security token is expired', 'authentication_failed', false],
+    [400, 'ExpiredTokenException', 'The security token is expired', 'authentication_failed', false],
+    [
+      403,
+      'InvalidSignatureException',
+      'The signature does not match',
+      'authentication_failed',
+      false,
+    ],
+    [403, '', 'Bearer token is expired', 'authentication_failed', false],
+    [400, 'ValidationException', 'max_tokens: Field required', 'invalid_request', false],
+    [
+      400,
+      'ValidationException',
+      'Input is too long for requested model.',
+      'context_length_exceeded',
+      false,
+    ],
+    [400, 'ValidationException', 'prompt is too long: 3 > 2', 'context_length_exceeded', false],
+    [404, 'ResourceNotFoundException', 'no such model', 'invalid_request', false],
+    [408, 'ModelTimeoutException', 'took too long', 'timeout', true],
+    [424, 'ModelErrorException', 'the model failed', 'provider_unavailable', true],
+    [424, 'ModelStreamErrorException', 'the stream failed', 'provider_unavailable', true],
+    [429, 'ModelNotReadyException', 'not ready', 'provider_unavailable', true],
+    [500, 'InternalServerException', 'oops', 'provider_unavailable', true],
+    [503, 'ServiceUnavailableException', 'away', 'provider_unavailable', true],
+    [529, '', 'overloaded', 'provider_unavailable', true],
+  ] as const)('Bedrock: %i %s "%s" is %s', async (status, type, message, reason, retryable) => {
+    const error = await failure(bedrock(aws(status, type, message)))
+    expect(error).toMatchObject({ name: 'AdapterError', reason, message, status, retryable })
+    if (type !== '') {
+      expect(error).toMatchObject({
+        metadata: { type: type.split(':')[0], providerRequestId: 'r-1' },
+      })
+    }
+  })
+
+  test('Bedrock: the name of an error may be in the body, and the message in capitals', async () => {
+    const body = { __type: 'com.amazon.coral.service#UnrecognizedClientException', Message: 'who?' }
+    expect(await failure(bedrock(() => Response.json(body, { status: 400 })))).toMatchObject({
+      reason: 'authentication_failed',
+      message: 'who?',
+    })
+  })
+
+  test('no part of a signature is in an error', async () => {
+    const message =
+      'The canonical string should have been x-amz-security-token:FwoGZXIvYXdzEXAMPLEtoken'
+    const error = await failure(bedrock(aws(403, 'InvalidSignatureException', message)))
+    expect(JSON.stringify(error)).not.toContain('FwoGZXIvYXdzEXAMPLEtoken')
+    expect(String(error)).toContain('[redacted]')
+  })
+
+  const google = (code: number, status: string, message: string) => ({
+    error: { code, status, message },
+  })
+
+  test.each([
+    [401, google(401, 'UNAUTHENTICATED', 'no credentials'), 'authentication_failed'],
+    [403, google(403, 'PERMISSION_DENIED', 'no permission'), 'authentication_failed'],
+    [404, google(404, 'NOT_FOUND', 'no such model'), 'invalid_request'],
+    [429, [google(429, 'RESOURCE_EXHAUSTED', 'quota')], 'rate_limited'],
+    [503, google(503, 'UNAVAILABLE', 'away'), 'provider_unavailable'],
+    [
+      529,
+      { type: 'error', error: { type: 'overloaded_error', message: 'busy' } },
+      'provider_unavailable',
+    ],
+    [
+      400,
+      { type: 'error', error: { type: 'invalid_request_error', message: 'prompt is too long' } },
+      'context_length_exceeded',
+    ],
+  ] as const)('Claude on Vertex AI: %i %j is %s', async (status, body, reason) => {
+    const error = await failure(vertex(() => Response.json(body, { status })))
+    expect(error).toMatchObject({
+      name: 'AdapterError',
+      reason,
+      status,
+      provider: 'anthropic-vertex',
+    })
+    expect(JSON.stringify(body)).toContain((error as Error).message)
+  })
+
+  test('the time that Google asks to wait is read', async () => {
+    const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '2.5s' }]
+    const body = { error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'quota', details } }
+    expect(await failure(vertex(() => Response.json(body, { status: 429 })))).toMatchObject({
+      retryAfterMs: 2500,
+      metadata: { googleStatus: 'RESOURCE_EXHAUSTED' },
+    })
+  })
+
+  test('an error of Google inside a stream has a reason', async () => {
+    const head =
+      'event: message_start\ndata: {"type":"message_start","message":{"id":"m","content":[]}}\n\n'
+    const event = `data: ${JSON.stringify(google(503, 'UNAVAILABLE', 'away'))}\n\n`
+    const adapter = vertex(
+      () => new Response(head + event, { headers: { 'content-type': 'text/event-stream' } }),
+    )
+    const engine = createEngine({ adapter, model: 'claude-sonnet-4-6', retry: false })
+    await expect(generate(engine, [user('hi')])).rejects.toMatchObject({
+      reason: 'provider_unavailable',
+      message: 'away',
+      metadata: { code: 'UNAVAILABLE' },
+    })
+  })
+})
+
+describe('the stream of Bedrock', () => {
+  const answer = renderWire(
+    'anthropic',
+    [
+      ['text', 'Hello'],
+      ['text', ', wörld'],
+      ['finish', 'stop'],
+    ],
+    {
+      stream: true,
+      platform: 'bedrock',
+    },
+  )
+  const frames = answer.frames.map(({ bytes }) => bytes)
+  const body = new Uint8Array(Buffer.concat(frames))
+
+  /** The events of a body, cut into these chunks. What fails before the first event is the only item. */
+  async function events(chunks: readonly Uint8Array[], maxResponseBytes?: number) {
+    const adapter = anthropic({
+      platform: 'bedrock',
+      region: 'us-east-1',
+      apiKey: 'k',
+      fetch: async () => {
+        const headers = {
+          'content-type': 'application/vnd.amazon.eventstream',
+          'x-amzn-requestid': 'r-7',
+        }
+        let at = 0
+        const stream = new ReadableStream<Uint8Array>({
+          pull(controller) {
+            const chunk = chunks[at++]
+            if (chunk === undefined) controller.close()
+            else controller.enqueue(chunk.slice())
+          },
+        })
+        return new Response(stream, { headers })
+      },
+    })
+    const seen: { readonly type: string; readonly [name: string]: unknown }[] = []
+    const request = {
+      model: 'claude-sonnet-4-6',
+      messages: [user('hi')],
+      tools: [],
+      providerOptions: {},
+      metadata: {},
+    }
+    try {
+      for await (const batch of adapter.stream(request, {
+        requestId: 'r',
+        ...(maxResponseBytes === undefined ? {} : { maxResponseBytes }),
+      })) {
+        seen.push(...batch.map((event) => ({ ...event })))
+      }
+    } catch (error) {
+      seen.push({ type: 'thrown', error })
+    }
+    return seen
+  }
+
+  const chunk = (payload: string, headers: Readonly<Record<string, string>> = {}): Uint8Array =>
+    encodeMessage(
+      {
+        ':event-type': 'chunk',
+        ':content-type': 'application/json',
+        ':message-type': 'event',
+        ...headers,
+      },
+      Buffer.from(payload),
+    )
+
+  const ofEvent = (event: unknown): Uint8Array =>
+    chunk(
+      JSON.stringify({ bytes: Buffer.from(JSON.stringify(event)).toString('base64'), p: 'abc' }),
+    )
+
+  test('gives the same events wherever it is cut', async () => {
+    const whole = await events([body])
+    expect(whole.at(-1)).toMatchObject({
+      type: 'message_completed',
+      metadata: { providerRequestId: 'r-7' },
+    })
+    expect(whole.flatMap((event) => (event.type === 'text_delta' ? [event['delta']] : []))).toEqual(
+      ['Hello', ', wörld'],
+    )
+    for (let at = 1; at < body.length; at += 7) {
+      expect(await events([body.subarray(0, at), body.subarray(at)])).toEqual(whole)
+    }
+    expect(await events(Array.from(body, (byte) => Uint8Array.of(byte)))).toEqual(whole)
+  })
+
+  test('that ends anywhere is truncated, with what came before', async () => {
+    const whole = await events([body])
+    for (let at = 0; at < body.length - 1; at += 11) {
+      const seen = await events([body.subarray(0, at)])
+      const last = seen.at(-1)
+      expect(seen.slice(0, -1)).toEqual(whole.slice(0, seen.length - 1))
+      const error = last?.['error']
+      expect(error).toMatchObject({
+        reason:
+          seen.length === 1 ? expect.stringMatching(/truncated|malformed_response/) : 'truncated',
+      })
+    }
+  })
+
+  const begun = frames.slice(0, 4)
+
+  test.each([
+    [
+      'a wrong checksum',
+      begun[1]?.map((byte, at, all) => (at === all.length - 1 ? byte ^ 1 : byte)),
+      /checksum of a message is wrong/,
+    ],
+    ['bytes that are not base64', chunk('{"bytes":"%%%"}'), /not base64/],
+    ['a payload that is not JSON', chunk('nonsense'), /has no bytes/],
+    ['a chunk without bytes', chunk('{}'), /has no bytes/],
+    [
+      'a chunk whose bytes are not JSON',
+      chunk(JSON.stringify({ bytes: btoa('{"type":') })),
+      /not JSON/,
+    ],
+    [
+      'a message of no kind',
+      encodeMessage({ ':message-type': 'other' }, new Uint8Array(0)),
+      /neither an event nor an error/,
+    ],
+    [
+      'trailing garbage',
+      new TextEncoder().encode('garbage, garbage, garbage'),
+      /checksum of a message head/,
+    ],
+  ])(
+    '%s in the middle is malformed_event, and what came before is kept',
+    async (_name, bad, words) => {
+      const bytes = bad ?? new Uint8Array(0)
+      const before = await events(begun)
+      const kept = before.slice(0, -1)
+      for (const chunks of [
+        [...begun, bytes, ...frames.slice(4)],
+        [new Uint8Array(Buffer.concat([...begun, bytes]))],
+      ]) {
+        const seen = await events(chunks)
+        expect(seen.slice(0, -1)).toEqual(kept)
+        expect(seen.at(-1)).toMatchObject({
+          type: 'error',
+          error: {
+            kind: 'stream',
+            reason: 'malformed_event',
+            message: expect.stringMatching(words),
+            provider: 'anthropic-bedrock',
+          },
+        })
+      }
+      const [alone] = await events([bytes])
+      expect(alone).toMatchObject({ type: 'thrown', error: { reason: 'malformed_response' } })
+    },
+  )
+
+  test('a message that is longer than the answer may be is too_large', async () => {
+    const long = ofEvent({ type: 'ping', filler: 'x'.repeat(5000) })
+    const seen = await events([...begun, long.subarray(0, 100)], 4000)
+    expect(seen.at(-1)).toMatchObject({ type: 'error', error: { reason: 'too_large' } })
+  })
+
+  test('garbage after the end is not read, wherever the chunks are cut', async () => {
+    const garbage = new TextEncoder().encode('garbage, garbage, garbage')
+    const whole = await events([body])
+    expect(await events([new Uint8Array(Buffer.concat([body, garbage]))])).toEqual(whole)
+    expect(await events([body, garbage])).toEqual(whole)
+  })
+
+  test('unknown events, padding and pings are passed over', async () => {
+    const unknown = chunk('{"any":1}', { ':event-type': 'metadata' })
+    const seen = await events([...begun, unknown, ofEvent({ type: 'ping' }), ...frames.slice(4)])
+    expect(seen).toEqual(await events(frames))
+  })
+
+  test.each([
+    ['throttlingException', 'rate_limited', true],
+    ['validationException', 'invalid_request', false],
+    ['internalServerException', 'provider_unavailable', true],
+    ['modelStreamErrorException', 'provider_unavailable', true],
+    ['modelTimeoutException', 'provider_unavailable', true],
+    ['serviceUnavailableException', 'provider_unavailable', true],
+    ['somethingNewException', 'unknown', false],
+  ] as const)('%s in the middle is %s', async (name, reason, retryable) => {
+    const headers = { ':exception-type': name, ':message-type': 'exception' }
+    const exception = encodeMessage(headers, Buffer.from('{"message":"what it says"}'))
+    const seen = await events([...begun, exception])
+    expect(seen.at(-1)).toMatchObject({
+      type: 'error',
+      error: {
+        kind: 'adapter',
+        reason,
+        retryable,
+        message: 'what it says',
+        metadata: { code: name },
+      },
+    })
+    const [first] = await events([exception])
+    expect(first).toMatchObject({ type: 'thrown', error: { reason } })
+  })
+
+  test('an error that is not an exception is read from its headers', async () => {
+    const headers = {
+      ':message-type': 'error',
+      ':error-code': 'InternalServerError',
+      ':error-message': 'oh',
+    }
+    expect(
+      (await events([...begun, encodeMessage(headers, new Uint8Array(0))])).at(-1),
+    ).toMatchObject({
+      error: { reason: 'provider_unavailable', message: 'oh' },
+    })
+  })
+
+  test('a gateway that answers with a document is read', async () => {
+    const whole = renderWire('anthropic', hello, { platform: 'bedrock' })
+    const seen = await events(whole.frames.map(({ bytes }) => bytes))
+    expect(seen.at(-1)).toMatchObject({ type: 'message_completed' })
+  })
+
+  test('an abort is seen by the server', async () => {
+    await using server = await createFakeServer({
+      script: [
+        ['text', 'one'],
+        ['delay', 60_000],
+        ['text', 'two'],
+        ['finish', 'stop'],
+      ],
+    })
+    const stop = new AbortController()
+    const adapter = anthropic({
+      platform: 'bedrock',
+      region: 'us-east-1',
+      apiKey: 'k',
+      baseUrl: server.bedrockBaseUrl,
+    })
+    const engine = createEngine({ adapter, model: 'claude-sonnet-4-6' })
+    const reading = (async () => {
+      for await (const event of streamGenerate(engine, [user('hi')], { signal: stop.signal })) {
+        if (event.type === 'text_delta') stop.abort()
+      }
+    })()
+    await reading.catch(() => undefined)
+    await server.idle()
+    expect(server.openAnswers).toBe(0)
+  })
+
+  test('silence is a timeout', async () => {
+    const clock = virtualClock()
+    await using server = await createFakeServer({
+      script: [
+        ['text', 'one'],
+        ['delay', 600_000],
+        ['finish', 'stop'],
+      ],
+      clock,
+    })
+    const adapter = anthropic({
+      platform: 'bedrock',
+      region: 'us-east-1',
+      apiKey: 'k',
+      baseUrl: server.bedrockBaseUrl,
+    })
+    const engine = createEngine({
+      adapter,
+      model: 'claude-sonnet-4-6',
+      clock,
+      retry: false,
+      streamTimeoutMs: 1000,
+    })
+    const events: string[] = []
+    const reading = (async () => {
+      for await (const event of streamGenerate(engine, [user('hi')]))
+        events.push(JSON.stringify(event))
+    })()
+    await reading
+    expect(events.at(-1)).toContain('timeout')
+  })
+})
+
+describe('middleware', () => {
+  test.each(['vertex', 'bedrock'] as const)(
+    '%s: calls are recorded without tokens, replayed and cached',
+    async (platform) => {
+      await using server = await createFakeServer({ scripts: [hello, hello] })
+      const adapter = anthropic({
+        ...(platform === 'vertex'
+          ? { platform, project, baseUrl: server.vertexBaseUrl }
+          : { platform, region: 'us-east-1', baseUrl: server.bedrockBaseUrl }),
+        sign: () => ({
+          authorization: 'AWS4-HMAC-SHA256 sign-me-12345678',
+          'x-amz-security-token': 'FwoGZXIvYXdz12345678',
+        }),
+      })
+      const recorder = record(adapter)
+      const model = 'claude-sonnet-4-6'
+      const asked = await generate(createEngine({ adapter: recorder, model }), [user('hi')])
+      const tape = JSON.stringify(recorder.cassette)
+      expect(tape).not.toMatch(/sign-me|FwoGZXIvYXdz/)
+      const again = await generate(createEngine({ adapter: replay(recorder.cassette), model }), [
+        user('hi'),
+      ])
+      expect(again.outputText).toBe(asked.outputText)
+      const engine = createEngine({
+        adapter: cache(adapter, { store: new Map<string, string>() }),
+        model,
+      })
+      await generate(engine, [user('hi')])
+      await generate(engine, [user('hi')])
+      expect(server.requests).toHaveLength(2)
+    },
+  )
+
+  test('telemetry names the host of the platform', async () => {
+    const servers: unknown[] = []
+    const stop = onTelemetry((event) => {
+      if ('server' in event) servers.push(event.server)
+    })
+    try {
+      await sent((fetch) =>
+        anthropic({ platform: 'bedrock', region: 'us-east-1', apiKey: 'k', fetch }),
+      )
+    } finally {
+      stop()
+    }
+    expect(new Set(servers)).toEqual(new Set(['https://bedrock-runtime.us-east-1.amazonaws.com']))
+  })
+})
