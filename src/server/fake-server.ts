@@ -213,6 +213,7 @@ const check: Check = optionsOf({
   script: anything,
   scripts: anything,
   images: anything,
+  moderation: anything,
   repeat: flag,
   cursor: oneOf(['shared', 'per_key']),
   requireKey: flag,
