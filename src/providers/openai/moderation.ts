@@ -88,7 +88,7 @@ function partProblems(
     const { problem } =
       part.image.type === 'id'
         ? { problem: 'is named by an id, and moderation takes none: pass its bytes' }
-        : resolveImage(part.image, { provider, ...imageLimits })
+        : resolveImage(part.image, { provider, ...imageLimits }, false)
     return problem === undefined ? [] : [`input[${at}] ${problem}`]
   })
   return [...tooMany(images, maxImages, 'images'), ...problems]
@@ -126,7 +126,7 @@ function renderParts(
 /** The address of an image, or its bytes as one. They were checked by then. */
 function addressOf({ image }: ImagePart, provider: string): string {
   if (image.type === 'url') return image.url
-  const outcome = resolveImage(image, { provider, ...imageLimits })
+  const outcome = resolveImage(image, { provider, ...imageLimits }, false)
   return imageToDataUri(outcome.problem === undefined ? outcome.image : image)
 }
 
