@@ -31,12 +31,14 @@ import { assertNever, defined, isObject } from '../types/guards.ts'
 import type { MediaFile } from '../types/media.ts'
 import {
   messageParts,
+  messageText,
   roles,
   type ImagePart,
   type Message,
   type Part,
   type Role,
   type TextPart,
+  type ToolCall,
 } from '../types/message.ts'
 import type { ModerationRequest, ModerationResult } from '../types/models.ts'
 import type { ModelRequest } from '../types/request.ts'
@@ -189,48 +191,46 @@ function modelIssues(value: unknown): readonly Issue[] {
   return [{ path: '', problem: `needs a model: make the adapter of ${value.provider} with one` }]
 }
 
-const ruleChecks = {
-  check: judge,
-  flagged: anyFunction,
-  failOpen: must(
-    'true, false or a function of an error',
-    (value) => typeof value === 'boolean' || typeof value === 'function',
-  ),
-  timeoutMs,
-} satisfies Readonly<Record<keyof GuardRule, Check>>
-
 /** A judge, or a rule that has one. */
 function ruleIssues(own: Checks): Check {
-  const rule = optionsOf({ ...ruleChecks, ...own })
+  const rule = optionsOf({
+    ...own,
+    ...({
+      check: judge,
+      flagged: anyFunction,
+      failOpen: must(
+        'true, false or a function of an error',
+        (value) => typeof value === 'boolean' || typeof value === 'function',
+      ),
+      timeoutMs,
+    } satisfies Readonly<Record<keyof GuardRule, Check>>),
+  })
   return (value) => {
     if (!isObject(value) || isModerationAdapter(value)) return judge(value)
-    const issues = rule({ check: undefined, ...value })
+    const issues = rule(value)
     if (issues.length > 0) return issues
-    if (value['check'] === undefined) return within('check', judge(undefined))
-    return typeof value['check'] === 'function' && value['flagged'] !== undefined
-      ? [
-          {
-            path: 'flagged',
-            problem: 'is for a moderation adapter; the function decides by itself',
-          },
-        ]
-      : fine
+    const { check, flagged } = value
+    if (check === undefined) return within('check', judge(check))
+    if (typeof check !== 'function' || flagged === undefined) return fine
+    const problem = 'is for a moderation adapter; the function decides by itself'
+    return [{ path: 'flagged', problem }]
   }
 }
 
-const guardOptions: Check = /* @__PURE__ */ optionsOf({
-  input: /* @__PURE__ */ ruleIssues({
-    roles: listOf(oneOf(roles)),
-    history: flag,
-  } satisfies Readonly<Record<Exclude<keyof InputGuard, keyof GuardRule>, Check>>),
-  output: /* @__PURE__ */ ruleIssues({
-    every: must(
-      'a positive integer, or Infinity',
-      (value) => value === Infinity || (Number.isSafeInteger(value) && Number(value) > 0),
-    ),
-    hold: flag,
-  } satisfies Readonly<Record<Exclude<keyof OutputGuard, keyof GuardRule>, Check>>),
-} satisfies Readonly<Record<keyof GuardOptions, Check>>)
+/** A function, so that a bundle without `guard` does not have it. */
+const guardOptions: Check = (options) =>
+  optionsOf({
+    input: ruleIssues({ roles: listOf(oneOf(roles)), history: flag } satisfies Readonly<
+      Record<Exclude<keyof InputGuard, keyof GuardRule>, Check>
+    >),
+    output: ruleIssues({
+      every: must(
+        'a positive integer, or Infinity',
+        (value) => value === Infinity || (Number.isSafeInteger(value) && Number(value) > 0),
+      ),
+      hold: flag,
+    } satisfies Readonly<Record<Exclude<keyof OutputGuard, keyof GuardRule>, Check>>),
+  } satisfies Readonly<Record<keyof GuardOptions, Check>>)(options)
 
 function ruleOf<Rule extends GuardRule>(given: GuardJudge | Rule): Rule | GuardRule {
   return typeof given === 'function' || isModerationAdapter(given) ? { check: given } : given
@@ -408,47 +408,63 @@ interface Passage {
 
 /** A text that grows: that of the answer, of its reasoning, or of the arguments of a call. */
 interface Growing {
-  readonly type: 'text' | 'reasoning'
+  /** What has been judged, as far as the next passage is judged with it. */
   before: string
   fresh: string
+  /** All of it, since the answer has begun. */
+  said: string
 }
 
 /** How much of a text a passage is judged with, at least. */
 const contextLength = 400
 
 function newPassage({ every = 400 }: OutputGuard): Passage {
-  const context = every === Infinity ? 0 : Math.max(every, contextLength)
+  const context = Math.max(every, contextLength)
   const texts = new Map<string, Growing>()
   let images: ImagePart[] = []
   let characters = 0
-  const grow = (key: string, delta: string, type: Growing['type'] = 'text'): void => {
-    const text = texts.get(key) ?? { type, before: '', fresh: '' }
+  const grow = (key: string, delta: string): void => {
+    const text = texts.get(key) ?? { before: '', fresh: '', said: '' }
     texts.set(key, text)
     text.fresh += delta
+    text.said += delta
     characters += delta.length
+  }
+  /** A text that is complete. It has come in pieces, or it is judged now. */
+  const complete = (key: string, whole: string): void => {
+    if (texts.get(key)?.said.endsWith(whole) !== true) grow(key, whole)
+  }
+  const completeCall = ({ id, arguments: given, rawArguments = '' }: ToolCall): void => {
+    complete(`call ${id}`, rawArguments)
+    // A text may be written in many ways in JSON. This is the one that a tool will read.
+    complete(`call ${id}`, JSON.stringify(given) ?? '')
   }
   const addEvent = (event: ModelEvent): void => {
     switch (event.type) {
+      case 'message_started':
+        // It replaces an answer that had begun.
+        for (const text of texts.values()) text.said = ''
+        return undefined
       case 'text_delta':
         return grow('text', event.delta)
+      case 'text_completed':
+        return complete('text', event.text)
       case 'reasoning_delta':
-        return grow('reasoning', event.delta, 'reasoning')
+        return grow('reasoning', event.delta)
+      case 'reasoning_completed':
+        return complete('reasoning', event.text)
       case 'tool_call_delta':
         return grow(`call ${event.id}`, event.argumentsDelta)
-      case 'tool_call_completed': {
-        const { id, arguments: given, rawArguments = JSON.stringify(given) } = event.call
-        // Most were streamed.
-        return texts.has(`call ${id}`) ? undefined : grow(`call ${id}`, rawArguments)
-      }
+      case 'tool_call_completed':
+        return completeCall(event.call)
       case 'image_completed':
         images.push({ type: 'image', image: event.image })
         return undefined
-      case 'message_started':
-      case 'tool_call_started':
-      case 'text_completed':
-      case 'reasoning_completed':
-      case 'raw_chunk':
       case 'message_completed':
+        complete('text', messageText(event.message))
+        return event.message.toolCalls?.forEach(completeCall)
+      case 'tool_call_started':
+      case 'raw_chunk':
       case 'error':
         return undefined
       default:
@@ -464,11 +480,12 @@ function newPassage({ every = 400 }: OutputGuard): Passage {
     },
     take() {
       const contents = images.map((image) => contentOf('assistant', [image]))
-      for (const text of texts.values()) {
+      for (const [key, text] of texts) {
         if (text.fresh === '') continue
         const words = text.before + text.fresh
-        contents.push(contentOf('assistant', [{ type: text.type, text: words }]))
-        text.before = context === 0 ? '' : words.slice(-context)
+        const type = key === 'reasoning' ? 'reasoning' : 'text'
+        contents.push(contentOf('assistant', [{ type, text: words }]))
+        text.before = words.slice(-context)
         text.fresh = ''
       }
       images = []

@@ -21,6 +21,7 @@ import {
   ValidationError,
   type ChatAdapter,
   type Message,
+  type ModelEvent,
   type ModerationAdapter,
   type StreamEvent,
   type TelemetryEvent,
@@ -576,6 +577,74 @@ describe('the output', () => {
         })
         const { engine } = guarded({ output: { check, hold } }, { script })
         expect(await failure(generate(engine, 'hi'))).toMatchObject({ reason: 'content_filter' })
+      }
+    }
+  })
+
+  test('is judged as it is in the end, whatever came in pieces', async () => {
+    const call = { id: 'c1', name: 'send', arguments: { text: 'rude' } }
+    const start: ModelEvent = { type: 'message_started', requestId: 'r', provider: 'own' }
+    const end = (message: Message): ModelEvent => ({
+      type: 'message_completed',
+      message,
+      finishReason: 'stop',
+    })
+    const kind = end({ role: 'assistant', content: 'kind' })
+    const answers: readonly (readonly ModelEvent[])[] = [
+      [start, { type: 'text_completed', text: 'rude' }, kind],
+      [start, { type: 'reasoning_completed', text: 'rude' }, kind],
+      [start, { type: 'text_delta', delta: 'kind' }, end({ role: 'assistant', content: 'rude' })],
+      [start, end({ role: 'assistant', content: '', toolCalls: [call] })],
+      // A text may be written in many ways.
+      [
+        start,
+        { type: 'tool_call_started', id: 'c1', name: 'send' },
+        { type: 'tool_call_delta', id: 'c1', argumentsDelta: '{"text":"\\u0072ude"}' },
+        {
+          type: 'tool_call_completed',
+          call: { ...call, rawArguments: '{"text":"\\u0072ude"}' },
+        },
+        kind,
+      ],
+      // Two calls with one id.
+      [
+        start,
+        { type: 'tool_call_completed', call: { ...call, arguments: { text: 'kind' } } },
+        { type: 'tool_call_completed', call },
+        kind,
+      ],
+      // An answer that replaces another one, with the same id.
+      [
+        start,
+        { type: 'tool_call_completed', call: { ...call, arguments: {} } },
+        start,
+        { type: 'tool_call_completed', call },
+        kind,
+      ],
+      // Two blocks at once.
+      [
+        start,
+        { type: 'text_delta', delta: 'ru', index: 0 },
+        { type: 'text_delta', delta: 'x', index: 1 },
+        { type: 'text_delta', delta: 'de', index: 0 },
+        { type: 'text_completed', text: 'rude', index: 0 },
+        kind,
+      ],
+    ]
+    for (const events of answers) {
+      for (const hold of [true, false]) {
+        const own: ChatAdapter = {
+          provider: 'own',
+          async *stream() {
+            for (const event of events) yield [event]
+          },
+        }
+        const adapter = guard(own, { output: { check: fakeModeration({ flag: rude }), hold } })
+        const { types, last, error } = await shown(
+          streamGenerate(createEngine({ adapter, retry: false }), 'hi'),
+        )
+        expect(types).not.toContain('message_completed')
+        expect(last?.type === 'error' ? last.error.reason : error?.reason).toBe('content_filter')
       }
     }
   })
