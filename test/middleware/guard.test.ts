@@ -290,7 +290,7 @@ describe('a check that fails', () => {
     expect(inner.calls).toEqual([])
   })
 
-  test('passes what it should judge, if that is wanted, and judges it the next time', async () => {
+  test('lets everything pass, if that is wanted, and judges it the next time', async () => {
     const script = [
       ['error', new AdapterError('provider_unavailable', 'down')],
       ['ok', [moderationResult('hate')]],
