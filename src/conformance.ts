@@ -2,6 +2,7 @@ export {
   type ChatCapability,
   type EncoderCapability,
   type ImageCapability,
+  type ModerationCapability,
   type RunStoreCapability,
   type StoreCapability,
   type ConformanceCase,
@@ -31,6 +32,12 @@ export {
   type ImageHarness,
   type StartedImageAdapter,
 } from './conformance/image-adapter.ts'
+export {
+  moderationAdapterCases,
+  type ModerationCase,
+  type ModerationHarness,
+  type StartedModerationAdapter,
+} from './conformance/moderation-adapter.ts'
 export {
   runStoreCases,
   type RunStoreCase,

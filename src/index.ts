@@ -105,6 +105,7 @@ export {
   validateTool,
 } from './schema/validate.ts'
 export { validateImageRequest } from './schema/validate-images.ts'
+export { validateModerationRequest } from './schema/validate-moderation.ts'
 export { validateSession } from './schema/validate-session.ts'
 export {
   AdapterError,
@@ -163,6 +164,7 @@ export type {
   AdapterOptions,
   ChatAdapter,
   ImageAdapter,
+  ModerationAdapter,
   RateLimit,
   RateLimits,
 } from './contracts/adapter.ts'
@@ -227,6 +229,7 @@ export type {
   ImageResponse,
   ImageUsage,
 } from './types/media.ts'
+export type { ModerationRequest, ModerationResponse, ModerationResult } from './types/models.ts'
 export type { FromSchema } from './types/infer-schema.ts'
 export type { JsonObject, JsonValue } from './types/json.ts'
 export type { ProviderOptions, ProviderParameters } from './types/provider-options.ts'
@@ -271,6 +274,7 @@ export {
   type ToolCallsOptions,
   type ToolCallsResult,
 } from './tools/run-tools.ts'
+export { moderate, type ModerationCallOptions, type ModerationInput } from './models/moderate.ts'
 export {
   editImage,
   generateImage,

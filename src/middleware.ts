@@ -19,6 +19,17 @@ export {
   type FallbackOptions,
   type FallbackReason,
 } from './middleware/fallback.ts'
+export {
+  guard,
+  type GuardCheck,
+  type GuardContext,
+  type GuardedContent,
+  type GuardJudge,
+  type GuardOptions,
+  type GuardVerdict,
+  type InputGuard,
+  type OutputGuard,
+} from './middleware/guard.ts'
 export { limit, type LimitOptions } from './middleware/limit.ts'
 export type { AdapterFacts } from './middleware/around.ts'
 export { redactCassette, stringifyCassette } from './middleware/cassette.ts'

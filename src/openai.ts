@@ -1,5 +1,6 @@
 export type { Fetch } from './http/call.ts'
 export { openaiImages, type OpenAiImagesOptions } from './providers/openai/images.ts'
+export { openaiModeration } from './providers/openai/moderation.ts'
 export {
   azure,
   openai,

@@ -31,6 +31,14 @@ export {
   type ImageScriptEntry,
   type ScriptedImageFacts,
 } from './testing/fake-images.ts'
+export {
+  fakeModeration,
+  moderationResult,
+  type FakeModeration,
+  type FakeModerationOptions,
+  type ModerationScriptEntry,
+  type ScriptedModerationFacts,
+} from './testing/fake-moderation.ts'
 export { foldToResponse, type FoldOptions, interpret } from './testing/interpret.ts'
 export { currentEngine, setEngine, unsetEngine, withEngine } from './run/current-engine.ts'
 export { validateScript } from './testing/check-script.ts'

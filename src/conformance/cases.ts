@@ -79,6 +79,19 @@ const imageCapabilities = {
 /** A capability of an image harness. */
 export type ImageCapability = keyof typeof imageCapabilities
 
+/** The capabilities of a moderation harness, and what each means. */
+const moderationCapabilities = {
+  requests: 'the harness shows the requests that were sent',
+  image_parts: 'images are judged',
+  error_origin: 'a failure names its provider and its run',
+  retry_after: 'a refusal says how long to wait',
+  detailed_errors:
+    'a prompt that is filtered or too long is distinguished from other refused requests',
+} as const
+
+/** A capability of a moderation harness. */
+export type ModerationCapability = keyof typeof moderationCapabilities
+
 /** The capabilities of an encoder harness, and what each means. */
 const encoderCapabilities = {
   plain_text: 'strings are written as they are',
@@ -112,6 +125,7 @@ export type RunStoreCapability = keyof typeof runStoreCapabilities
 export const everyCapability: Readonly<Record<string, string>> = {
   ...chatCapabilities,
   ...imageCapabilities,
+  ...moderationCapabilities,
   ...encoderCapabilities,
   ...storeCapabilities,
   ...runStoreCapabilities,

@@ -230,6 +230,13 @@ export const contract = {
   imageResponse:
     'An image response has the images, the `requestId`, the `provider`, the metadata of the request, and in `usage.images` their number.',
   imageFailure: 'Every failure of an image call rejects with an `ImageAdapterError`.',
+  moderationResponse:
+    'A moderation response has a result for each text, in their order, or one for all parts together; `flagged` is true if any of them is. It has the `requestId`, the `provider` and the metadata of the request.',
+  moderationVerdict:
+    'A verdict that the provider did not give is `malformed_response`, never "not flagged".',
+  moderationLimit:
+    'A request of more texts than `maxTexts`, or more images than `maxImages`, fails with invalid_request before anything is sent.',
+  moderationFailure: 'Every failure of a moderation call rejects with an `AdapterError`.',
   executor:
     'An executor runs the handler of a tool once, with the given arguments and options, and passes on the result of the handler: its value, its outcome, or its error.',
   encoder:

@@ -120,8 +120,10 @@ export interface EmbeddingLimits {
  * A verdict that the provider did not give is `malformed_response`, never "not flagged". Failures and metadata as those of embeddings.
  */
 export interface ModerationAdapter extends ModelAdapter {
-  /** The most texts of one call. A request beyond it fails with `invalid_request` before any I/O. */
+  /** The most texts of one call. A request beyond it fails with `invalid_request` before any I/O; `moderate` splits longer lists. */
   readonly maxTexts: number
+  /** The most images of one call; any number without it. A request beyond it fails likewise; `moderate` judges each with all of the text. */
+  readonly maxImages?: number | undefined
   moderate(request: ModerationRequest, options?: AdapterOptions): Promise<ModerationResponse>
 }
 

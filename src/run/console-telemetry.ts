@@ -88,6 +88,7 @@ function happened(event: Exclude<TelemetryEvent, { phase: string }>): string {
     case 'fallback':
     case 'breaker':
     case 'cache':
+    case 'guard':
       return event.from === undefined ? event.to : `${event.from} → ${event.to}`
     default:
       return assertNever(event)

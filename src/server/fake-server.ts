@@ -220,6 +220,7 @@ const check: Check = optionsOf({
   script: anything,
   scripts: anything,
   images: anything,
+  moderation: anything,
   repeat: flag,
   cursor: oneOf(['shared', 'per_key']),
   requireKey: flag,

@@ -52,6 +52,7 @@ const posts: Readonly<Record<string, Route>> = {
   '/v1/images/generations': images('generate'),
   '/v1/images/edits': images('edit'),
   '/v1/images/variations': images('variation'),
+  '/v1/moderations': { type: 'model', provider: 'openai', kind: 'moderation' },
 }
 
 function images(operation: ImageOperation): ModelRoute {

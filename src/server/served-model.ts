@@ -12,7 +12,7 @@ export interface ServedModel {
 }
 
 /** The kinds of models that are not chat, by the option of the server that has their script. */
-export type ServedKind = 'images'
+export type ServedKind = 'images' | 'moderation'
 
 /** A path of a model that is not chat. */
 export interface ModelRoute {

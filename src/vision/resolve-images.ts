@@ -125,7 +125,7 @@ type ImageOutcome =
   | { readonly problem: string }
 
 /** Checks one image. An inline image is returned unchanged unless its type had to be found. */
-function resolveImage(image: Image, limits: ImageLimits, isOwn: boolean): ImageOutcome {
+export function resolveImage(image: Image, limits: ImageLimits, isOwn: boolean): ImageOutcome {
   switch (image.type) {
     case 'base64': {
       const type = checkInlineImage(image, limits, isOwn)

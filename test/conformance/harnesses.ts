@@ -1,11 +1,16 @@
 import { anthropic } from '../../src/anthropic.ts'
-import type { ChatCapability, ChatHarness, ImageHarness } from '../../src/conformance.ts'
+import type {
+  ChatCapability,
+  ChatHarness,
+  ImageHarness,
+  ModerationHarness,
+} from '../../src/conformance.ts'
 import type { ChatAdapter } from '../../src/contracts/adapter.ts'
 import { gemini, geminiImages } from '../../src/gemini.ts'
 import type { Fetch } from '../../src/http/call.ts'
-import { openai, openaiImages } from '../../src/openai.ts'
+import { openai, openaiImages, openaiModeration } from '../../src/openai.ts'
 import { createFakeServer, type FakeServer, type WireFormat } from '../../src/server.ts'
-import { fake, fakeImages } from '../../src/testing.ts'
+import { fake, fakeImages, fakeModeration } from '../../src/testing.ts'
 
 const everything: readonly ChatCapability[] = [
   'requests',
@@ -222,4 +227,28 @@ export function httpImagesHarness(provider: 'openai' | 'gemini'): ImageHarness {
       }
     },
   }
+}
+
+/** A fake throws a scripted error as it is. */
+export const fakeModerationHarness: ModerationHarness = {
+  patienceMs,
+  capabilities: ['requests', 'image_parts', 'retry_after', 'detailed_errors'],
+  start(script) {
+    const adapter = fakeModeration({ script })
+    return { adapter, requests: () => adapter.calls }
+  },
+}
+
+/** The harness of OpenAI's moderation, over real HTTP. */
+export const httpModerationHarness: ModerationHarness = {
+  patienceMs,
+  capabilities: ['requests', 'image_parts', 'retry_after', 'detailed_errors', 'error_origin'],
+  async start(script) {
+    const server = await createFakeServer({ moderation: script })
+    return {
+      adapter: openaiModeration({ baseUrl: server.openaiBaseUrl, apiKey }),
+      requests: () => server.requests,
+      close: () => server.close(),
+    }
+  },
 }

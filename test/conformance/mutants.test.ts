@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import {
   adapterCases,
   imageAdapterCases,
+  moderationAdapterCases,
   runCases,
   runStoreCases,
   sessionStoreCases,
@@ -16,6 +17,7 @@ import { encoderMutants, executorMutants } from './mutants/executor-mutants.ts'
 import { failingMutants } from './mutants/failing-mutants.ts'
 import { generateMutants } from './mutants/generate-mutants.ts'
 import { imageMutants } from './mutants/image-mutants.ts'
+import { moderationMutants } from './mutants/moderation-mutants.ts'
 import type { Mutant } from './mutants/mutant.ts'
 import { requestMutants } from './mutants/request-mutants.ts'
 import { runStoreMutants } from './mutants/run-store-mutants.ts'
@@ -39,6 +41,7 @@ const streamMutants = [
 describe('a chat adapter in which', () => hunt(streamAdapterCases, streamMutants))
 describe('a chat adapter whose generate is wrong:', () => hunt(adapterCases, generateMutants))
 describe('an image adapter in which', () => hunt(imageAdapterCases, imageMutants))
+describe('a moderation adapter in which', () => hunt(moderationAdapterCases, moderationMutants))
 describe('a tool executor in which', () => hunt(toolExecutorCases, executorMutants))
 describe('an encoder in which', () => hunt(toolResultEncoderCases, encoderMutants))
 describe('a session store in which', () => hunt(sessionStoreCases, storeMutants))
@@ -62,6 +65,7 @@ test('every case for chat adapters is failed by some defect', () => {
 
 test.each([
   ['image adapters', imageAdapterCases, imageMutants],
+  ['moderation adapters', moderationAdapterCases, moderationMutants],
   ['tool executors', toolExecutorCases, executorMutants],
   ['encoders', toolResultEncoderCases, encoderMutants],
 ] as const)('every case for %s is failed by some defect', (_, cases, mutants) => {

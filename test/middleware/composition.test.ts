@@ -12,8 +12,14 @@ import {
   type ChatAdapter,
   type StreamEvent,
 } from '../../src/index.ts'
-import { cache, circuitBreaker, fallback, limit, memoryCache } from '../../src/middleware.ts'
-import { collectEvents, fake, virtualClock, type Script } from '../../src/testing.ts'
+import { cache, circuitBreaker, fallback, guard, limit, memoryCache } from '../../src/middleware.ts'
+import {
+  collectEvents,
+  fake,
+  fakeModeration,
+  virtualClock,
+  type Script,
+} from '../../src/testing.ts'
 import { nextTurn } from '../../src/testing/virtual-clock.ts'
 import { registerAroundFake, type Wrap } from './harnesses.ts'
 import { renamed } from './renamed.ts'
@@ -24,6 +30,7 @@ const wraps: Readonly<Record<string, Wrap>> = {
   limit: (adapter) =>
     limit(adapter, { concurrency: 2, requestsPerMinute: 100, tokensPerMinute: 100_000 }),
   cache: (adapter) => cache(adapter, { store: memoryCache() }),
+  guard: (adapter) => guard(adapter, { input: fakeModeration(), output: fakeModeration() }),
 }
 
 /** Every order of some names. */
@@ -34,7 +41,7 @@ function orders(names: readonly string[]): readonly (readonly string[])[] {
   )
 }
 
-/** All four around an adapter, the last of the names innermost. */
+/** All of them around an adapter, the last of the names innermost. */
 function stacked(names: readonly string[], adapter: ChatAdapter): ChatAdapter {
   return names.reduceRight((inner, name) => wraps[name]?.(inner) ?? inner, adapter)
 }
@@ -233,6 +240,7 @@ const scenario = fc.record({
   retries: fc.boolean(),
   concurrency: fc.integer({ min: 1, max: 3 }),
   requestsPerMinute: fc.option(fc.integer({ min: 3, max: 20 }), { nil: undefined }),
+  guarded: fc.constantFrom('not', 'held', 'watched'),
 })
 
 /** The script of one call; its texts say whose they are and where they belong. */
@@ -264,7 +272,7 @@ function scriptOf({ deltas, end }: Fault, name: string): Script {
 test('whatever fails and whoever leaves, no event is lost, doubled or out of order, and no place is', async () => {
   await fc.assert(
     fc.asyncProperty(scenario, async ({ faults, callers, ...options }) => {
-      const { concurrency, requestsPerMinute, afterFirstEvent, retries } = options
+      const { concurrency, requestsPerMinute, afterFirstEvent, retries, guarded } = options
       const clock = virtualClock()
       const played = new Map<string, Fault>()
       const members = faults.map((calls, at) => {
@@ -280,10 +288,17 @@ test('whatever fails and whoever leaves, no event is lost, doubled or out of ord
         const breaker = circuitBreaker(limited, { failures: 3, windowMs: 1000, coolDownMs: 500 })
         return { inner, limited, breaker }
       })
-      const adapter = fallback(
+      const any = fallback(
         members.map(({ breaker }) => breaker),
         { afterFirstEvent, retryEach: retries ? { maxAttempts: 2, baseDelayMs: 50 } : false },
       )
+      /** A check that passes everything, after a while. */
+      const check = async (): Promise<boolean> => {
+        await clock.sleep(20)
+        return false
+      }
+      const output = { check, every: 10, hold: guarded === 'held' }
+      const adapter = guarded === 'not' ? any : guard(any, { input: check, output })
       const engine = createEngine({
         adapter,
         clock,

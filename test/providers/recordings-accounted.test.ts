@@ -10,6 +10,7 @@ const called: ReadonlySet<string> = new Set([
   'streamGenerateContent',
   'images/generations',
   'images/edits',
+  'moderations',
 ])
 
 /** Why the recordings of the other endpoints are not read. */
@@ -20,7 +21,6 @@ const unread: Readonly<Record<string, string>> = {
   'audio/speech': 'the library has no speech',
   'audio/transcriptions': 'the library has no transcription',
   'audio/translations': 'the library has no transcription',
-  moderations: 'the library has no moderation',
   models: 'the library lists no models',
   'messages/count_tokens': 'the library counts no tokens ahead',
   countTokens: 'the library counts no tokens ahead',

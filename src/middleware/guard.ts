@@ -1,0 +1,711 @@
+import type { ChatAdapter, ModerationAdapter } from '../contracts/adapter.ts'
+import { linkedAbort, unlessStopped, type LinkedAbort } from '../core/abort.ts'
+import { reasonOf, startTimer } from '../core/clock.ts'
+import { keyFor } from '../core/keys.ts'
+import { AdapterError, causeData, isAllmError, type AnyAllmError } from '../errors/errors.ts'
+import { base64ToBytes } from '../make/media.ts'
+import { judgeRequest } from '../make/moderation.ts'
+import { hookFailure } from '../run/context.ts'
+import {
+  anyFunction,
+  assertValid,
+  describe,
+  fine,
+  flag,
+  join,
+  listOf,
+  must,
+  oneOf,
+  optionsOf,
+  refusal,
+  refuse,
+  timeoutMs,
+  within,
+  type Check,
+  type Checks,
+} from '../schema/checks.ts'
+import { chatAdapter } from '../schema/options.ts'
+import type { Issue } from '../types/error-data.ts'
+import type { ModelEvent } from '../types/events.ts'
+import { assertNever, defined, isObject } from '../types/guards.ts'
+import type { MediaFile } from '../types/media.ts'
+import {
+  messageParts,
+  messageText,
+  roles,
+  type ImagePart,
+  type Message,
+  type Part,
+  type Role,
+  type TextPart,
+  type ToolCall,
+} from '../types/message.ts'
+import type { ModerationRequest, ModerationResult } from '../types/models.ts'
+import type { ModelRequest } from '../types/request.ts'
+import {
+  around,
+  batchesOf,
+  factsOf,
+  failureOf,
+  isOver,
+  optionsAfterWait,
+  tell,
+  waitFor,
+  type AdapterFacts,
+  type ModelBatch,
+  type WrappedCall,
+} from './around.ts'
+import { fallback } from './fallback.ts'
+
+/** The options of `guard`: who judges what goes to the model, and what comes from it. At least one of them. */
+export interface GuardOptions {
+  /** Judges what the model is asked, before it is asked. */
+  readonly input?: GuardJudge | InputGuard | undefined
+  /** Judges what the model answers: its text, its reasoning, the arguments of its calls, and its images. */
+  readonly output?: GuardJudge | OutputGuard | undefined
+}
+
+/** Who judges: a moderation adapter, such as `openaiModeration()`, or a function of your own. */
+export type GuardJudge = ModerationAdapter | GuardCheck
+
+/** Judges a piece of a conversation. What it throws or rejects with fails the call, unless `failOpen` says otherwise. */
+export type GuardCheck = (
+  content: GuardedContent,
+  context: GuardContext,
+) => GuardVerdict | Promise<GuardVerdict>
+
+/** A piece of a conversation: a message of the input, or a passage of the answer. */
+export interface GuardedContent {
+  readonly role: Role
+  /** The text of all parts. */
+  readonly text: string
+  readonly parts: readonly Part[]
+}
+
+/** The call in which a piece is judged. */
+export interface GuardContext {
+  readonly where: 'input' | 'output'
+  readonly request: ModelRequest
+  readonly requestId: string
+  /** Aborted when nobody waits for the verdict any more. */
+  readonly signal: AbortSignal
+}
+
+/** Whether a piece is refused: `true` if it is. A result of `moderate` is a verdict, too. */
+export type GuardVerdict =
+  | boolean
+  | {
+      readonly flagged: boolean
+      readonly categories?: Readonly<Record<string, boolean>> | undefined
+    }
+
+/** What the guards of both directions have. */
+interface GuardRule {
+  readonly check: GuardJudge
+  /** For a moderation adapter: whether a result is refused. By default, what the provider has flagged. */
+  readonly flagged?: ((result: ModerationResult) => boolean) | undefined
+  /**
+   * What happens if the check itself fails: the call fails with that error (`false`), or the piece passes unjudged (`true`). A function decides by
+   * the error. What cannot be judged, such as a PDF by a moderation adapter, fails with `unsupported_feature`.
+   */
+  readonly failOpen?: boolean | ((error: AnyAllmError) => boolean) | undefined
+  /** How long one check may take (10 000). Beyond it, it has failed with `timeout`. */
+  readonly timeoutMs?: number | undefined
+}
+
+/** How the input is judged. */
+export interface InputGuard extends GuardRule {
+  /** Whose messages are judged: those of the user and the results of tools, unless it is set. */
+  readonly roles?: readonly Role[] | undefined
+  /**
+   * Judge all messages, not only those since the last answer (false). For applications whose clients send the whole conversation: what they
+   * say has been answered before may never have been judged.
+   */
+  readonly history?: boolean | undefined
+}
+
+/** How the output is judged. */
+export interface OutputGuard extends GuardRule {
+  /**
+   * After how many characters a passage is judged (400), each with so many characters before it, and at least 400. `Infinity`: the whole
+   * answer at its end.
+   */
+  readonly every?: number | undefined
+  /**
+   * Hold every event back until its passage was judged (false), so that nothing that is refused is ever shown. Otherwise events pass at
+   * once, and the stream is cut when a passage is refused; only the end of the answer waits for the last verdict.
+   */
+  readonly hold?: boolean | undefined
+}
+
+/**
+ * Refuses what is harmful, on its way to a model and back, with an `AdapterError` `content_filter`. `metadata.guard` is `input` or `output`, and
+ * `metadata.categories` are those that apply.
+ *
+ * The input is judged before the model is asked: the messages since the last answer, each once, so that a loop with tools does not pay
+ * for the whole conversation at each step. The output is judged in passages while it comes; the error is the last event of the
+ * stream, or it is thrown if nothing was emitted yet. No answer is complete before all of it was judged. A check that fails fails the call.
+ *
+ * The key of a moderation adapter is found as an engine finds it; the `apiKey` of a call is used only if the adapter is at the same address of the
+ * same provider as the guarded one. Verdicts are told to telemetry as `guard`.
+ */
+export function guard(adapter: ChatAdapter, options: GuardOptions): ChatAdapter {
+  assertValid(
+    'invalid_options',
+    join(within('adapter', chatAdapter(adapter)), guardIssues(options)),
+  )
+  // A fallback of one finds the key of its adapter, and keeps its time: a check must not count as a silence of the provider.
+  const inner = adapter.providers === undefined ? fallback([adapter]) : adapter
+  const settled: Guard = {
+    adapter: inner,
+    place: adapter,
+    input: options.input && ruleOf<InputGuard>(options.input),
+    output: options.output && ruleOf<OutputGuard>(options.output),
+    passed: new WeakSet(),
+  }
+  return around(factsAround(settled), (call) => guardedCall(settled, call))
+}
+
+/** A guard without a judge is none. */
+const guardIssues: Check = (options) => {
+  const issues = guardOptions(options)
+  if (issues.length > 0 || !isObject(options)) return issues
+  const { input, output } = options
+  return input === undefined && output === undefined ? refuse('{ input } or { output }', {}) : fine
+}
+
+const judge: Check = (value) =>
+  typeof value === 'function' || isModerationAdapter(value)
+    ? modelIssues(value)
+    : refuse('a moderation adapter, a function, or an object with check', value)
+
+function isModerationAdapter(value: unknown): value is ModerationAdapter {
+  return isObject(value) && typeof value['moderate'] === 'function'
+}
+
+/** There is no engine that could name a model. */
+function modelIssues(value: unknown): readonly Issue[] {
+  if (!isModerationAdapter(value) || value.needsModel !== true || value.model !== undefined) {
+    return fine
+  }
+  return [{ path: '', problem: `needs a model: make the adapter of ${value.provider} with one` }]
+}
+
+/** A judge, or a rule that has one. */
+function ruleIssues(own: Checks): Check {
+  const rule = optionsOf({
+    ...own,
+    ...({
+      check: judge,
+      flagged: anyFunction,
+      failOpen: must(
+        'true, false or a function of an error',
+        (value) => typeof value === 'boolean' || typeof value === 'function',
+      ),
+      timeoutMs,
+    } satisfies Readonly<Record<keyof GuardRule, Check>>),
+  })
+  return (value) => {
+    if (!isObject(value) || isModerationAdapter(value)) return judge(value)
+    const issues = rule(value)
+    if (issues.length > 0) return issues
+    const { check, flagged } = value
+    if (check === undefined) return within('check', judge(check))
+    if (typeof check !== 'function' || flagged === undefined) return fine
+    const problem = 'is for a moderation adapter; the function decides by itself'
+    return [{ path: 'flagged', problem }]
+  }
+}
+
+/** A function, so that a bundle without `guard` does not have it. */
+const guardOptions: Check = (options) =>
+  optionsOf({
+    input: ruleIssues({ roles: listOf(oneOf(roles)), history: flag } satisfies Readonly<
+      Record<Exclude<keyof InputGuard, keyof GuardRule>, Check>
+    >),
+    output: ruleIssues({
+      every: must(
+        'a positive integer, or Infinity',
+        (value) => value === Infinity || (Number.isSafeInteger(value) && Number(value) > 0),
+      ),
+      hold: flag,
+    } satisfies Readonly<Record<Exclude<keyof OutputGuard, keyof GuardRule>, Check>>),
+  } satisfies Readonly<Record<keyof GuardOptions, Check>>)(options)
+
+function ruleOf<Rule extends GuardRule>(given: GuardJudge | Rule): Rule | GuardRule {
+  return typeof given === 'function' || isModerationAdapter(given) ? { check: given } : given
+}
+
+interface Guard {
+  readonly adapter: ChatAdapter
+  /** The adapter that was given: where its calls go. */
+  readonly place: ChatAdapter
+  readonly input: InputGuard | undefined
+  readonly output: OutputGuard | undefined
+  /** The messages that have passed. A retry, or a step with the same messages, does not judge them again. */
+  readonly passed: WeakSet<Message>
+}
+
+function factsAround({ adapter, place, input, output }: Guard): AdapterFacts {
+  const facts = factsOf(adapter)
+  const judges = [input, output].flatMap((rule) =>
+    isModerationAdapter(rule?.check) ? [rule.check.provider] : [],
+  )
+  return defined<AdapterFacts>({
+    ...facts,
+    providers: [...new Set([...(facts.providers ?? []), ...judges])],
+    server: place.server,
+    identity: () => ({
+      ...facts.identity?.(),
+      guard: { input: input !== undefined, output: output !== undefined },
+    }),
+  })
+}
+
+async function* guardedCall(guard: Guard, call: WrappedCall): AsyncGenerator<ModelBatch, void> {
+  const { adapter, output } = guard
+  await judgeInput(guard, call)
+  const options = optionsAfterWait(call)
+  if (output === undefined) {
+    yield* batchesOf(adapter, call.request, options)
+    return
+  }
+  const abort = linkedAbort(options.signal)
+  const inner = batchesOf(adapter, call.request, { ...options, signal: abort.signal })
+  const answer: Answer = { guard, rule: output, call, abort, passage: newPassage(output) }
+  try {
+    yield* output.hold === true ? heldBatches(answer, inner) : watchedBatches(answer, inner)
+  } finally {
+    // A verdict that nobody waits for is not worth its price.
+    abort.abort(new Error('the stream is over'))
+    abort.unlink()
+  }
+}
+
+// The input
+
+/** Judges the messages that are new. Throws if one is refused. */
+async function judgeInput({ input: rule, ...guard }: Guard, call: WrappedCall): Promise<void> {
+  if (rule === undefined) return
+  const { passed } = guard
+  const messages = messagesFor(rule, call.request).filter((message) => !passed.has(message))
+  const contents = messages.map((message) => contentOf(message.role, messageParts(message)))
+  const abort = linkedAbort(call.options.signal)
+  const judged: Judged = { rule, place: guard.place, call, where: 'input', signal: abort.signal }
+  try {
+    const isJudged = await waitFor(judgeContents(judged, contents), call)
+    if (isJudged) for (const message of messages) passed.add(message)
+  } finally {
+    abort.abort(new Error('the input was judged'))
+    abort.unlink()
+  }
+}
+
+/** The messages that are judged: those since the last answer. An answer at the end is one that the model has to continue. */
+function messagesFor(
+  { roles: wanted = ['user', 'tool'], history = false }: InputGuard,
+  { messages }: ModelRequest,
+): readonly Message[] {
+  const end = messages.findLastIndex(({ role }) => role !== 'assistant') + 1
+  const start = messages.slice(0, end).findLastIndex(({ role }) => role === 'assistant') + 1
+  return messages.slice(history ? 0 : start).filter(({ role }) => wanted.includes(role))
+}
+
+/** The text of a part that has one. */
+function partText(part: Part): string {
+  return part.type === 'text' || part.type === 'reasoning' ? part.text : ''
+}
+
+function contentOf(role: Role, parts: readonly Part[]): GuardedContent {
+  return { role, text: parts.map(partText).join(''), parts }
+}
+
+// The output
+
+/** An answer that is judged while it comes. */
+interface Answer {
+  readonly guard: Guard
+  readonly rule: OutputGuard
+  readonly call: WrappedCall
+  /** Ends the answer, with the reason. */
+  readonly abort: LinkedAbort
+  readonly passage: Passage
+}
+
+/** Nothing passes before it was judged. */
+async function* heldBatches(
+  answer: Answer,
+  inner: AsyncIterable<ModelBatch>,
+): AsyncGenerator<ModelBatch, void> {
+  const { passage, abort } = answer
+  let held: ModelEvent[] = []
+  /** What is held, once it was judged. Whatever is refused, or could not be judged, is lost. */
+  const release = async (): Promise<ModelBatch> => {
+    const events = held
+    held = []
+    await judgePassage(answer)
+    return events
+  }
+  try {
+    for await (const batch of inner) {
+      held.push(...batch)
+      passage.add(batch)
+      if (passage.isDue || isOver(batch)) yield await release()
+    }
+  } catch (error) {
+    // What came before a failure of the provider is not lost, if it may be shown.
+    if (held.length > 0 && !abort.signal.aborted) yield await release()
+    throw error
+  }
+  if (held.length > 0) yield await release()
+}
+
+/** Everything passes at once but the end. A passage that is refused ends the answer, also while it is waited for more of it. */
+async function* watchedBatches(
+  answer: Answer,
+  inner: AsyncIterable<ModelBatch>,
+): AsyncGenerator<ModelBatch, void> {
+  const { passage, abort } = answer
+  let judging: Promise<void> | undefined
+  let isComplete = false
+  const start = (): void => {
+    judging ??= judgePassage(answer).then(
+      () => {
+        judging = undefined
+        if (passage.isDue && !isComplete) start()
+      },
+      (error: unknown) => abort.abort(error instanceof Error ? error : new Error(String(error))),
+    )
+  }
+  for await (const batch of inner) {
+    passage.add(batch)
+    if (batch.at(-1)?.type === 'message_completed') {
+      isComplete = true
+      await judging
+      if (abort.signal.aborted) throw reasonOf(abort.signal)
+      await judgePassage(answer)
+    } else if (passage.isDue) {
+      start()
+    }
+    yield batch
+  }
+}
+
+async function judgePassage({ guard, rule, call, abort, passage }: Answer): Promise<void> {
+  const { signal } = abort
+  const { place } = guard
+  await judgeContents({ rule, place, call, where: 'output', signal }, passage.take())
+}
+
+/** What an answer has said since it was judged last. */
+interface Passage {
+  add(batch: ModelBatch): void
+  /** Whether there is enough to judge. */
+  readonly isDue: boolean
+  /** What has to be judged: each new text with what came before it, so that what stands across the cut is seen whole. */
+  take(): readonly GuardedContent[]
+}
+
+/** A text that grows: that of the answer, of its reasoning, or of the arguments of a call. */
+interface Growing {
+  /** What has been judged, as far as the next passage is judged with it. */
+  before: string
+  fresh: string
+  /** All of it, since the answer has begun. */
+  said: string
+}
+
+/** How much of a text a passage is judged with, at least. */
+const contextLength = 400
+
+function newPassage({ every = 400 }: OutputGuard): Passage {
+  const context = Math.max(every, contextLength)
+  const texts = new Map<string, Growing>()
+  let images: ImagePart[] = []
+  let characters = 0
+  const grow = (key: string, delta: string): void => {
+    const text = texts.get(key) ?? { before: '', fresh: '', said: '' }
+    texts.set(key, text)
+    text.fresh += delta
+    text.said += delta
+    characters += delta.length
+  }
+  /** A text that is complete. It has come in pieces, or it is judged now. */
+  const complete = (key: string, whole: string): void => {
+    if (texts.get(key)?.said.endsWith(whole) !== true) grow(key, whole)
+  }
+  const completeCall = ({ id, arguments: given, rawArguments = '' }: ToolCall): void => {
+    complete(`call ${id}`, rawArguments)
+    // A text may be written in many ways in JSON. This is the one that a tool will read.
+    complete(`call ${id}`, JSON.stringify(given) ?? '')
+  }
+  const addEvent = (event: ModelEvent): void => {
+    switch (event.type) {
+      case 'message_started':
+        // It replaces an answer that had begun.
+        for (const text of texts.values()) text.said = ''
+        return undefined
+      case 'text_delta':
+        return grow('text', event.delta)
+      case 'text_completed':
+        return complete('text', event.text)
+      case 'reasoning_delta':
+        return grow('reasoning', event.delta)
+      case 'reasoning_completed':
+        return complete('reasoning', event.text)
+      case 'tool_call_delta':
+        return grow(`call ${event.id}`, event.argumentsDelta)
+      case 'tool_call_completed':
+        return completeCall(event.call)
+      case 'image_completed':
+        images.push({ type: 'image', image: event.image })
+        return undefined
+      case 'message_completed':
+        complete('text', messageText(event.message))
+        return event.message.toolCalls?.forEach(completeCall)
+      case 'tool_call_started':
+      case 'raw_chunk':
+      case 'error':
+        return undefined
+      default:
+        return assertNever(event)
+    }
+  }
+  return {
+    add(batch) {
+      for (const event of batch) addEvent(event)
+    },
+    get isDue() {
+      return characters >= every || images.length > 0
+    },
+    take() {
+      const contents = images.map((image) => contentOf('assistant', [image]))
+      for (const [key, text] of texts) {
+        if (text.fresh === '') continue
+        const words = text.before + text.fresh
+        const type = key === 'reasoning' ? 'reasoning' : 'text'
+        contents.push(contentOf('assistant', [{ type, text: words }]))
+        text.before = words.slice(-context)
+        text.fresh = ''
+      }
+      images = []
+      characters = 0
+      return contents
+    },
+  }
+}
+
+// The verdict
+
+/** Whom to ask, in which call. */
+interface Judged {
+  readonly rule: GuardRule
+  readonly place: ChatAdapter
+  readonly call: WrappedCall
+  readonly where: GuardContext['where']
+  readonly signal: AbortSignal
+}
+
+/** Throws if one of the contents is refused, or if that could not be found out. Returns whether all of them were judged. */
+async function judgeContents(
+  judged: Judged,
+  contents: readonly GuardedContent[],
+): Promise<boolean> {
+  const some = contents.filter(({ parts }) => parts.some(hasContent))
+  if (some.length === 0) return true
+  const { call, where, signal } = judged
+  let finding: Finding | undefined
+  try {
+    finding = await askInTime(judged, some)
+  } catch (error) {
+    if (signal.aborted) throw reasonOf(signal)
+    const failure = failedCheck(judged, error)
+    tell(call, call, { name: 'guard', from: where, to: 'failed', error: causeData(failure) })
+    if (mayPass(judged, failure)) return false
+    throw failure
+  }
+  tell(call, call, { name: 'guard', from: where, to: finding === undefined ? 'passed' : 'flagged' })
+  if (finding !== undefined) throw refusedBy(judged, finding)
+  return true
+}
+
+function hasContent(part: Part): boolean {
+  return part.type === 'text' || part.type === 'reasoning' ? part.text !== '' : true
+}
+
+/** A content that is refused, and why. */
+interface Finding {
+  readonly content: GuardedContent
+  readonly categories: readonly string[]
+}
+
+function refusedBy({ call, where }: Judged, { content, categories }: Finding): AdapterError {
+  const { provider, options } = call
+  const why = categories.length === 0 ? '' : `: ${categories.join(', ')}`
+  return new AdapterError('content_filter', `the guard has refused the ${where}${why}`, {
+    provider,
+    requestId: options.requestId,
+    metadata: { guard: where, role: content.role, categories },
+  })
+}
+
+/** The failure of a check, which says so. */
+function failedCheck({ rule, call, where, signal }: Judged, error: unknown): AnyAllmError {
+  const { provider } = isModerationAdapter(rule.check) ? rule.check : call
+  const { requestId } = call.options
+  const failure = failureOf(isAllmError(error) ? error : hookFailure(`${where}.check`, error), {
+    provider,
+    requestId,
+    signal,
+  })
+  return Object.assign(failure, { metadata: { ...failure.metadata, guard: where } })
+}
+
+function mayPass({ rule: { failOpen = false }, where }: Judged, error: AnyAllmError): boolean {
+  if (typeof failOpen === 'boolean') return failOpen
+  try {
+    return failOpen(error)
+  } catch (thrown) {
+    throw hookFailure(`${where}.failOpen`, thrown)
+  }
+}
+
+/** Asks the judge, for no longer than it may take. */
+async function askInTime(
+  judged: Judged,
+  contents: readonly GuardedContent[],
+): Promise<Finding | undefined> {
+  const { rule, call, where } = judged
+  const { timeoutMs: ms = 10_000 } = rule
+  const abort = linkedAbort(judged.signal)
+  const { signal } = abort
+  const cancel = startTimer(call.clock, ms, () => {
+    const message = `the check of the ${where} took longer than ${ms} ms (timeoutMs)`
+    abort.abort(new AdapterError('timeout', message))
+  })
+  try {
+    const asked = { ...judged, signal }
+    const { check } = rule
+    const verdict = isModerationAdapter(check)
+      ? askAdapter(asked, check, contents)
+      : askFunction(asked, check, contents)
+    return await unlessStopped(verdict, signal)
+  } catch (error) {
+    // What a judge makes of its signal is not what happened.
+    throw signal.aborted && isAllmError(signal.reason) ? signal.reason : error
+  } finally {
+    cancel()
+    abort.unlink()
+  }
+}
+
+async function askFunction(
+  { call, where, signal }: Judged,
+  check: GuardCheck,
+  contents: readonly GuardedContent[],
+): Promise<Finding | undefined> {
+  const { request, options } = call
+  const context: GuardContext = { where, request, requestId: options.requestId, signal }
+  for (const content of contents) {
+    const verdict: unknown = await check(content, context)
+    const flagged: unknown = isObject(verdict) ? verdict['flagged'] : verdict
+    if (typeof flagged !== 'boolean') {
+      const problem = `must return true, false or an object with flagged, not ${describe(verdict)}`
+      throw refusal('invalid_options', `${where}.check`, problem)
+    }
+    if (flagged) return { content, categories: namesOf(verdict) }
+  }
+  return undefined
+}
+
+/** The categories of a verdict that apply. */
+function namesOf(verdict: unknown): readonly string[] {
+  const categories = isObject(verdict) ? verdict['categories'] : undefined
+  if (!isObject(categories)) return []
+  return Object.keys(categories).filter((name) => categories[name] === true)
+}
+
+/** Asks a moderation adapter: about all texts in one call, and about each content that has images by itself. */
+async function askAdapter(
+  judged: Judged,
+  adapter: ModerationAdapter,
+  contents: readonly GuardedContent[],
+): Promise<Finding | undefined> {
+  const judgeable = contents.map((content) => ({
+    content,
+    input: content.parts.flatMap((part) => judgedPart(part, adapter)),
+  }))
+  const apiKey = await keyOf(judged, adapter)
+  const ask = async (input: ModerationRequest['input']): Promise<readonly ModerationResult[]> => {
+    const { requestId, newId, spanId } = judged.call.options
+    const { signal } = judged
+    const options = { requestId, newId, spanId, signal, apiKey, clock: judged.call.clock }
+    const request: ModerationRequest = { input, providerOptions: {}, metadata: {} }
+    const send = (one: ModerationRequest) => adapter.moderate(one, options)
+    return (await judgeRequest(adapter, request, send, requestId)).results
+  }
+  const seen = judgeable.filter(({ input }) => input.some(({ type }) => type === 'image'))
+  const read = judgeable.filter((one) => one.input.length > 0 && !seen.includes(one))
+  const texts = read.map(({ input }) => input.map(partText).join(''))
+  const verdicts = texts.length === 0 ? [] : await ask(texts)
+  const results = read.flatMap(({ content }, at) => {
+    const result = verdicts[at]
+    return result === undefined ? [] : [{ content, result }]
+  })
+  for (const { content, input } of seen) {
+    for (const result of await ask(input)) results.push({ content, result })
+  }
+  const refused = results.find(({ result }) => isRefused(judged, result))
+  return refused && { content: refused.content, categories: namesOf(refused.result) }
+}
+
+/** A part as a moderation adapter can judge it: as text, or as an image. An item of a provider is not shown to anybody. */
+function judgedPart(
+  part: Part,
+  { provider }: ModerationAdapter,
+): readonly (TextPart | ImagePart)[] {
+  switch (part.type) {
+    case 'text':
+    case 'reasoning':
+      return part.text === '' ? [] : [{ type: 'text', text: part.text }]
+    case 'image':
+      return [{ type: 'image', image: part.image }]
+    case 'file':
+      return [{ type: 'text', text: fileText(part.file, provider) }]
+    case 'provider_item':
+      return []
+    default:
+      return assertNever(part)
+  }
+}
+
+/** The text of a file, if it holds one. */
+function fileText(file: MediaFile, provider: string): string {
+  if (file.type === 'base64' && /^text\/|^application\/json$/.test(file.mimeType)) {
+    return new TextDecoder().decode(base64ToBytes(file.base64))
+  }
+  const what = file.mimeType ?? 'a file'
+  const message = `${provider} cannot judge ${what}: leave it out, judge it by a function, or let it pass with failOpen`
+  throw new AdapterError('unsupported_feature', message, { provider })
+}
+
+function isRefused({ rule, where }: Judged, result: ModerationResult): boolean {
+  if (rule.flagged === undefined) return result.flagged
+  const refused: unknown = rule.flagged(result)
+  if (typeof refused === 'boolean') return refused
+  const problem = `must return true or false, not ${describe(refused)}`
+  throw refusal('invalid_options', `${where}.flagged`, problem)
+}
+
+/** The key of a moderation adapter. That of the call is for the provider of the guarded adapter, and for its address. */
+function keyOf(
+  { call, place }: Judged,
+  adapter: ModerationAdapter,
+): string | undefined | Promise<string | undefined> {
+  const { apiKey, keys } = call.options
+  const isSamePlace =
+    place.providers === undefined &&
+    place.provider === adapter.provider &&
+    place.server === adapter.server
+  return keyFor(adapter, { apiKey: isSamePlace ? apiKey : undefined, keys })
+}

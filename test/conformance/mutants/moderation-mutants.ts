@@ -1,0 +1,223 @@
+import type { ModerationHarness } from '../../../src/conformance.ts'
+import type { ModerationAdapter } from '../../../src/contracts/adapter.ts'
+import { AdapterError, ImageAdapterError, type ModerationResponse } from '../../../src/index.ts'
+import { moderationResult } from '../../../src/testing.ts'
+import { fakeModerationHarness, httpModerationHarness } from '../harnesses.ts'
+import type { Mutant } from './mutant.ts'
+
+type Judge = ModerationAdapter['moderate']
+type Change = (adapter: ModerationAdapter) => ModerationAdapter
+
+/** Moderation adapters with one defect each. */
+export const moderationMutants = [
+  judged(
+    'a category is made up',
+    'a clean text is not flagged',
+    giving((response) => ({ ...response, results: [moderationResult('hate')] })),
+  ),
+  judged(
+    'scores are rounded',
+    'a flagged text has its categories and their scores',
+    giving((response) => ({
+      ...response,
+      results: response.results.map(({ scores, ...result }) => ({
+        ...result,
+        scores: Object.fromEntries(
+          Object.entries(scores).map(([name, score]) => [name, Math.round(score)]),
+        ),
+      })),
+    })),
+  ),
+  judged(
+    'results come in another order',
+    'several texts have a result each, in their order',
+    giving((response) => ({
+      ...response,
+      results: response.results.toSorted((a, b) => Number(b.flagged) - Number(a.flagged)),
+    })),
+  ),
+  judged(
+    'parts are judged one by one',
+    'the parts of a message have one result',
+    calling((judge) => async (request, options) => {
+      const response = await judge(request, options)
+      const [first = moderationResult()] = response.results
+      return { ...response, results: request.input.map(() => first) }
+    }),
+  ),
+  ...[
+    '1 results for two texts are no verdict',
+    '3 results for two texts are no verdict',
+    '0 results for two texts are no verdict',
+  ].map((caught) =>
+    judged(
+      'what is missing is clean',
+      caught,
+      calling((judge) => async (request, options) => {
+        const [first = moderationResult()] = await judge(request, options).then(
+          ({ results }) => results,
+          () => [],
+        )
+        const { metadata } = request
+        const results = request.input.map(() => first)
+        const facts = { requestId: 'r', provider: 'fake', usage: {}, warnings: [], metadata }
+        return { ...facts, flagged: false, results }
+      }),
+    ),
+  ),
+  onTheWire(
+    'only the first text is sent',
+    'every text is sent',
+    calling((judge) => async (request, options) => {
+      const response = await judge({ ...request, input: ['something', 'else'] }, options)
+      return response
+    }),
+  ),
+  onTheWire(
+    'images are left out',
+    'an image is sent with its text',
+    calling(
+      (judge) => (request, options) =>
+        judge({ ...request, input: [{ type: 'text', text: 'an owl on a bicycle' }] }, options),
+    ),
+  ),
+  judged(
+    'a longer list is cut',
+    'more texts than maxTexts are refused before anything is sent',
+    calling((judge) => (request, options) => judge({ ...request, input: ['a'] }, options)),
+  ),
+  judged(
+    'the other images are left out',
+    'more images than maxImages are refused before anything is sent',
+    calling(
+      (judge) => (request, options) =>
+        judge({ ...request, input: [{ type: 'text', text: 'a' }] }, options),
+    ),
+  ),
+  judged(
+    'the id of the run is lost',
+    'a response has the id of its run and the name of its provider',
+    giving((response) => ({ ...response, requestId: 'another' })),
+  ),
+  judged(
+    'metadata is lost',
+    'the metadata of a request is on its response',
+    giving((response) => ({ ...response, metadata: {} })),
+  ),
+  judged(
+    'a response holds a date',
+    'a response is plain JSON',
+    giving((response) => Object.assign({ at: new Date(0) }, response)),
+  ),
+  judged(
+    'the request is written to',
+    'a moderation call does not change the request',
+    calling((judge) => (request, options) => {
+      Object.assign(request.metadata, { seen: true })
+      return judge(request, options)
+    }),
+  ),
+  judged(
+    'the key is in the metadata of a response',
+    'the key is in no response',
+    calling((judge) => async (request, options) => {
+      const response = await judge(request, options)
+      const key = options?.apiKey
+      return key === undefined ? response : { ...response, metadata: { ...response.metadata, key } }
+    }),
+  ),
+  ...(
+    [
+      'authentication_failed',
+      'rate_limited',
+      'invalid_request',
+      'provider_unavailable',
+      'content_filter',
+    ] as const
+  ).map((reason) =>
+    judged(
+      `${reason} is an error of image adapters`,
+      `a moderation call that fails with ${reason} rejects with it`,
+      failing(({ message, status }) => new ImageAdapterError(reason, message, { status })),
+    ),
+  ),
+  judged(
+    'Retry-After is lost',
+    'a failed moderation call says how long to wait',
+    failing(({ reason, message }) => new AdapterError(reason, message)),
+  ),
+  onTheWire(
+    'a failure does not say where it happened',
+    'a failed moderation call names its provider and its run',
+    failing(({ reason, message, status }) => new AdapterError(reason, message, { status })),
+  ),
+  judged(
+    'a signal is not looked at',
+    'a signal that is aborted already rejects a moderation call with cancelled',
+    calling(
+      (judge) =>
+        (request, { signal: _signal, ...options } = {}) =>
+          judge(request, options),
+    ),
+  ),
+  judged(
+    'what the provider says is told as it is',
+    'a key that the provider echoes is taken out of the error of a moderation call',
+    failing((error) =>
+      Object.defineProperty(error, 'message', { value: 'sk-conformance0123456789abcdef is wrong' }),
+    ),
+  ),
+]
+
+function judged(defect: string, caught: string, change: Change): Mutant<ModerationHarness> {
+  return changed(defect, caught, fakeModerationHarness, change)
+}
+
+/** A defect of an adapter that sends something. */
+function onTheWire(defect: string, caught: string, change: Change): Mutant<ModerationHarness> {
+  return changed(defect, caught, httpModerationHarness, change)
+}
+
+function changed(
+  defect: string,
+  caught: string,
+  right: ModerationHarness,
+  change: Change,
+): Mutant<ModerationHarness> {
+  const harness: ModerationHarness = {
+    ...right,
+    patienceMs: 5000,
+    async start(script) {
+      const started = await right.start(script)
+      return { ...started, adapter: change(started.adapter) }
+    },
+  }
+  return { defect, caught, harness }
+}
+
+function calling(change: (judge: Judge) => Judge): Change {
+  return (adapter) => ({
+    provider: adapter.provider,
+    maxTexts: adapter.maxTexts,
+    maxImages: adapter.maxImages,
+    moderate: change((...call) => adapter.moderate(...call)),
+  })
+}
+
+function giving(change: (response: ModerationResponse) => ModerationResponse): Change {
+  return calling(
+    (judge) =>
+      async (...call) =>
+        change(await judge(...call)),
+  )
+}
+
+function failing(change: (error: AdapterError) => Error): Change {
+  return calling(
+    (judge) =>
+      (...call) =>
+        judge(...call).catch((error: unknown) => {
+          throw error instanceof AdapterError ? change(error) : error
+        }),
+  )
+}
