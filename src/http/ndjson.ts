@@ -12,6 +12,8 @@ export function ndjsonSplitter(limit: number = defaultMaxResponseBytes): BodySpl
   let rest = ''
   let atStart = true
   return {
+    // Servers name JSON lines in several ways.
+    accept: 'application/x-ndjson, */*;q=0.5',
     feed(chunk, onEvent) {
       let from = atStart && chunk.startsWith('\uFEFF') ? 1 : 0
       if (chunk !== '') atStart = false

@@ -10,6 +10,8 @@ export interface BodySplitter {
   end(onEvent: OnEvent): void
   /** Whether the body is one document instead of a stream of events. */
   readonly isDocument?: boolean
+  /** What is asked for in the header `accept` of a call whose body it splits: server-sent events by default. */
+  readonly accept?: string
 }
 
 const lineFeed = 10

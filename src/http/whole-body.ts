@@ -34,6 +34,7 @@ export function wholeBody(limit: number = defaultMaxResponseBytes): BodySplitter
   let text = ''
   return {
     isDocument: true,
+    accept: 'application/json',
     feed(chunk) {
       text += chunk
       if (text.length > limit) throw new RangeError(`the body is longer than ${limit} characters`)

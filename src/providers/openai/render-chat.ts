@@ -104,7 +104,7 @@ function renderChatMessages(
   messages: readonly Message[],
   options: RenderOptions,
 ): readonly JsonObject[] {
-  const ids = callIds()
+  const ids = callIds(options)
   const rendered: JsonObject[] = []
   let attached: JsonObject[] = []
   for (const message of messages) {

@@ -5,9 +5,7 @@ import { AdapterError, EngineError, isAllmError } from '../../errors/errors.ts'
 import { thrownText } from '../../errors/to-json-value.ts'
 import { attributed } from '../../http/answer.ts'
 import type { Fetch, HttpCall } from '../../http/call.ts'
-import { ndjsonSplitter } from '../../http/ndjson.ts'
 import { streamHttp, type MakeDecoder } from '../../http/stream-http.ts'
-import { wholeBody } from '../../http/whole-body.ts'
 import type { AnswerForms } from '../../make/answer-text.ts'
 import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
 import { collectEventsSync } from '../../run/read-stream.ts'
@@ -271,6 +269,33 @@ export interface ProviderWire {
  * with a request is reported before a missing key.
  */
 export function chatAdapter(wire: ProviderWire): ChatAdapter {
+  const { connection, media } = wire
+  return leanAdapter({
+    ...wire,
+    join: joined,
+    async render(request, context) {
+      const { provider, warn } = context
+      if (media === undefined && hasMedia(request)) refuseMedia(provider, request)
+      const schemas = requestSchemas(provider, warn)
+      const rendered = await wire.render(request, { ...context, schemas })
+      const over = optionsFor(connection.api, provider, request.providerOptions)
+      const { body, isMerged, forms = schemas.forms } = rendered
+      return { ...rendered, forms, body: isMerged === true ? body : mergeOptions(body, over) }
+    },
+  })
+}
+
+/** A wire that lowers its schemas and merges the `providerOptions` by itself, and takes media. */
+export interface LeanWire extends Omit<ProviderWire, 'render'> {
+  /** Joins the values of `listHeader`. */
+  readonly join?: typeof joined
+  render(request: NamedRequest, context: LeanContext): RenderedCall | Promise<RenderedCall>
+}
+
+type LeanContext = Omit<RenderContext, 'schemas'>
+
+/** `chatAdapter` without what only some APIs need: a program with no other adapter does not have the code of it. */
+export function leanAdapter(wire: LeanWire): ChatAdapter {
   const { provider, key, model, baseUrl, server } = wire.connection
   return {
     provider,
@@ -290,25 +315,21 @@ export function chatAdapter(wire: ProviderWire): ChatAdapter {
 }
 
 function decodedStream(
-  wire: ProviderWire,
+  wire: LeanWire,
   asked: ModelRequest,
   options: AdapterOptions,
   stream: boolean,
 ): AsyncGenerator<readonly ModelEvent[], void> {
-  const { provider, api } = wire.connection
+  const { provider } = wire.connection
   const requestId = options.requestId ?? (options.newId ?? randomId)('request')
   const { warnings, warn } = warningList()
   let decoder: MakeDecoder | undefined
   const makeCall = async (): Promise<HttpCall> => {
     const request = namedRequest(checkedMedia(withoutEmpty(asked), wire), wire)
     const { sessionId, newId } = options
-    const schemas = requestSchemas(provider, warn)
-    const context = { provider, stream, warn, schemas, sessionId, newId }
-    const rendered = await renderedCall(wire, request, context)
-    const { path, query, isMerged, forms = schemas.forms } = rendered
+    const context = { provider, stream, warn, sessionId, newId }
+    const { path, query, body, forms, ...rendered } = await renderedCall(wire, request, context)
     decoder = rendered.decoder
-    const over = optionsFor(api, provider, request.providerOptions)
-    const body = isMerged === true ? rendered.body : mergeOptions(rendered.body, over)
     const url = urlOf(wire.connection, path, query)
     const call = await unsentCall(wire, url, { ...options, requestId, stream })
     return {
@@ -337,19 +358,18 @@ function decodedStream(
 /** The request with its model, or that of the adapter. */
 function namedRequest(
   request: ModelRequest,
-  { connection: { provider, model }, needsModel = true }: ProviderWire,
+  { connection: { provider, model }, needsModel = true }: LeanWire,
 ): NamedRequest {
   const named = request.model ?? model ?? ''
   if (named !== '' || !needsModel) return { ...request, model: named }
   throw new EngineError('missing_model', `${provider} needs a model`, { provider })
 }
 
-function checkedMedia(request: ModelRequest, { connection, media }: ProviderWire): ModelRequest {
+function checkedMedia(request: ModelRequest, { connection, media }: LeanWire): ModelRequest {
   const { provider } = connection
-  if (!hasMedia(request)) return request
-  return media === undefined
-    ? refuseMedia(provider, request)
-    : resolveMedia(request, { provider, ...media })
+  return media !== undefined && hasMedia(request)
+    ? resolveMedia(request, { provider, ...media })
+    : request
 }
 
 /** An empty list of stop sequences says nothing, and some APIs refuse it. */
@@ -372,9 +392,9 @@ export function warningList(): { readonly warnings: readonly Warning[]; readonly
 }
 
 async function renderedCall(
-  wire: ProviderWire,
+  wire: LeanWire,
   request: NamedRequest,
-  context: RenderContext,
+  context: LeanContext,
 ): Promise<RenderedCall> {
   try {
     return await wire.render(request, context)
@@ -389,14 +409,14 @@ export type UnsentCall = HttpCall & { readonly requestId: string }
 /** The call to an address: its headers with the key, its limits, and how its failures are read. */
 export async function unsentCall(
   wire: Pick<
-    ProviderWire,
-    'connection' | 'headers' | 'listHeader' | 'keyHeader' | 'parseFailure' | 'splitter'
+    LeanWire,
+    'connection' | 'headers' | 'listHeader' | 'join' | 'keyHeader' | 'parseFailure' | 'splitter'
   >,
   url: string,
   options: AdapterOptions & { readonly requestId: string; readonly stream: boolean },
 ): Promise<UnsentCall> {
   const { connection, parseFailure, headers: own = {}, listHeader, keyHeader = bearer } = wire
-  const { splitter } = wire
+  const { splitter, join } = wire
   const { headers, apiKey, stream, ...rest } = options
   const key = keyOf(connection, apiKey, rest.requestId)
   const layers = [
@@ -414,18 +434,16 @@ export async function unsentCall(
       'content-type': 'application/json',
       accept: acceptOf(stream, splitter),
       ...Object.fromEntries(layers.flatMap((layer) => Object.entries(layer))),
-      ...(listHeader === undefined ? {} : joined(listHeader, layers)),
+      ...(listHeader && join?.(listHeader, layers)),
     },
     parseFailure,
     fetch: connection.fetch,
   }
 }
 
-/** What is accepted as an answer. `headers: { accept }` of the wire overrides it. */
+/** What is accepted as an answer: what the splitter of a stream says. `headers: { accept }` of the wire overrides it. */
 function acceptOf(stream: boolean, splitter: HttpCall['splitter']): string {
-  if (!stream || splitter === wholeBody) return 'application/json'
-  // Servers name JSON lines in several ways.
-  return splitter === ndjsonSplitter ? 'application/x-ndjson, */*;q=0.5' : 'text/event-stream'
+  return stream ? (splitter?.(1).accept ?? 'text/event-stream') : 'application/json'
 }
 
 function bearer(key: string): CallHeaders {

@@ -112,50 +112,35 @@ function isQuota(word: string | undefined): boolean {
   return word === 'insufficient_quota' || word === 'billing_hard_limit_reached'
 }
 
-/** The codes and types of OpenAI, of compatible servers, and of other APIs that are reached through one. */
-const reasonByWord: Readonly<Record<string, AdapterErrorReason>> = {
-  context_length_exceeded: 'context_length_exceeded',
-  exceed_context_size_error: 'context_length_exceeded',
-  string_above_max_length: 'context_length_exceeded',
-  content_filter: 'content_filter',
-  content_policy_violation: 'content_filter',
-  image_content_policy_violation: 'content_filter',
-  bio_policy: 'content_filter',
-  moderation_blocked: 'content_filter',
-  ResponsibleAIPolicyViolation: 'content_filter',
-  invalid_api_key: 'authentication_failed',
-  authentication_error: 'authentication_failed',
-  permission_error: 'authentication_failed',
-  rate_limit_exceeded: 'rate_limited',
-  rate_limit_error: 'rate_limited',
-  insufficient_quota: 'rate_limited',
-  billing_hard_limit_reached: 'rate_limited',
-  tokens: 'rate_limited',
-  requests: 'rate_limited',
-  server_error: 'provider_unavailable',
-  internal_error: 'provider_unavailable',
-  overloaded_error: 'provider_unavailable',
-  api_error: 'provider_unavailable',
-  timeout_error: 'provider_unavailable',
-  service_unavailable: 'provider_unavailable',
-  vector_store_timeout: 'timeout',
-  timeout: 'timeout',
-  invalid_request_error: 'invalid_request',
-  invalid_prompt: 'invalid_request',
-  model_not_found: 'invalid_request',
-}
-
-/** The reasons that override a status. The others are used only without a status. */
-const strongerThanStatus: ReadonlySet<AdapterErrorReason> = new Set([
-  'context_length_exceeded',
-  'content_filter',
-])
+/** The codes and types of OpenAI, of compatible servers, and of other APIs that are reached through one, after what they mean. */
+const words: readonly (readonly [AdapterErrorReason, string])[] = [
+  [
+    'context_length_exceeded',
+    'context_length_exceeded exceed_context_size_error string_above_max_length',
+  ],
+  [
+    'content_filter',
+    'content_filter content_policy_violation image_content_policy_violation bio_policy moderation_blocked ResponsibleAIPolicyViolation',
+  ],
+  ['authentication_failed', 'invalid_api_key authentication_error permission_error'],
+  [
+    'rate_limited',
+    'rate_limit_exceeded rate_limit_error insufficient_quota billing_hard_limit_reached tokens requests',
+  ],
+  [
+    'provider_unavailable',
+    'server_error internal_error overloaded_error api_error timeout_error service_unavailable',
+  ],
+  ['timeout', 'vector_store_timeout timeout'],
+  ['invalid_request', 'invalid_request_error invalid_prompt model_not_found'],
+]
 
 function reasonOf(failure: ReportedFailure, status: number | undefined): AdapterErrorReason {
   const { code = '', type = '', message = '' } = failure
   const byWord = wordReason(code) ?? wordReason(type)
   const byText = status === undefined || status < 500 ? textReason(message) : undefined
-  if (byWord !== undefined && strongerThanStatus.has(byWord)) return byWord
+  // These override a status. The others are used only without one.
+  if (byWord === 'context_length_exceeded' || byWord === 'content_filter') return byWord
   if (status === undefined) return wordReason(code) ?? byText ?? byWord ?? 'unknown'
   if (status === 400 || status === 413 || status === 422) {
     return wordReason(code) === 'authentication_failed'
@@ -166,7 +151,7 @@ function reasonOf(failure: ReportedFailure, status: number | undefined): Adapter
 }
 
 function wordReason(word: string): AdapterErrorReason | undefined {
-  return Object.hasOwn(reasonByWord, word) ? reasonByWord[word] : undefined
+  return words.find(([, list]) => list.split(' ').includes(word))?.[0]
 }
 
 /** Messages of servers that send no code. */
