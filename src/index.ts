@@ -33,7 +33,17 @@ export {
 export { sniffMimeType } from './make/sniff.ts'
 export { modelRequest, jsonSchema, imageRequest } from './make/requests.ts'
 export { tool, askUser, content, fail, halt } from './make/tools.ts'
-export { cost, type Price } from './make/cost.ts'
+export {
+  budget,
+  cost,
+  costOf,
+  priceOf,
+  type BudgetOptions,
+  type Cost,
+  type Price,
+  type Priced,
+  type PriceTable,
+} from './make/cost.ts'
 export {
   appendMessages,
   thread,
@@ -52,7 +62,13 @@ export {
   type Thread,
   type ToolCall,
 } from './types/message.ts'
-export { addUsage, type FinishReason, type ModelResponse, type Usage } from './types/response.ts'
+export {
+  addUsage,
+  type AnswerUsage,
+  type FinishReason,
+  type ModelResponse,
+  type Usage,
+} from './types/response.ts'
 export { assertNever } from './types/guards.ts'
 export {
   collect,
@@ -208,6 +224,7 @@ export type {
   HaltedReason,
   PartialResult,
   PendingApproval,
+  RunUsage,
   StepResult,
   ToolHalt,
 } from './types/results.ts'

@@ -1,5 +1,5 @@
 import { SessionError } from '../errors/errors.ts'
-import { cost, type Price } from '../make/cost.ts'
+import { cost, priceOf, type PriceTable } from '../make/cost.ts'
 import { refused } from '../runs/handler.ts'
 import { describe } from '../schema/checks.ts'
 import type { RunState } from '../stores/run-store.ts'
@@ -116,7 +116,7 @@ export interface Summaries {
 const mostKept = 2000
 
 /** Summaries with these prices, by the names of models. */
-export function summariesWith(prices: Readonly<Record<string, Price>> | undefined): Summaries {
+export function summariesWith(prices: PriceTable | undefined): Summaries {
   const kept = new Map<string, Summary>()
   const summary = async (place: Place, id: string): Promise<Summary | undefined> => {
     const state = await place.store.look(id)
@@ -191,7 +191,7 @@ function matches(session: Session, words: string): boolean {
 function toItem(
   { state, session, calls }: Summary,
   updatedAt: number,
-  prices: Readonly<Record<string, Price>> | undefined,
+  prices: PriceTable | undefined,
 ): SessionItem {
   const { messages } = session.thread
   const named = [...calls.byModel.keys()].filter((model) => model !== '')
@@ -281,27 +281,15 @@ async function readCalls({ store }: Place, id: string, from: CallFacts): Promise
 }
 
 /** What the calls cost. `undefined` if a price or a count is not known. */
-function costOf(
-  { byModel }: CallFacts,
-  prices: Readonly<Record<string, Price>> | undefined,
-): number | undefined {
+function costOf({ byModel }: CallFacts, prices: PriceTable | undefined): number | undefined {
   if (prices === undefined || byModel.size === 0) return undefined
   let sum = 0
   for (const [model, { usage, isWhole }] of byModel) {
-    const own = isWhole ? cost(usage, priceOf(model, prices)) : undefined
+    const own = isWhole ? cost(usage, priceOf(prices, { model })) : undefined
     if (own === undefined) return undefined
     sum += own
   }
   return sum
-}
-
-/** The price of a model by its name, or by the longest name that it begins with: `gpt-5-mini` is also the price of `gpt-5-mini-2025-08-07`. */
-function priceOf(model: string, prices: Readonly<Record<string, Price>>): Price | undefined {
-  if (Object.hasOwn(prices, model)) return prices[model]
-  const [name] = Object.keys(prices)
-    .filter((known) => model.startsWith(known) && /^[-@:]\d/.test(model.slice(known.length)))
-    .toSorted((left, right) => right.length - left.length)
-  return name === undefined ? undefined : prices[name]
 }
 
 /** Where a session says that it was forked. Saved data is not trusted, so that its form is looked at. */
