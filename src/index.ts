@@ -33,6 +33,8 @@ export {
 export { sniffMimeType } from './make/sniff.ts'
 export { modelRequest, jsonSchema, imageRequest } from './make/requests.ts'
 export { tool, askUser, content, fail, halt } from './make/tools.ts'
+export { countTokens } from './models/count-tokens.ts'
+export { listModels, type ListModelsOptions } from './models/list-models.ts'
 export {
   budget,
   cost,
@@ -179,8 +181,10 @@ export type {
   AdapterOptions,
   ChatAdapter,
   ImageAdapter,
+  ModelInfo,
   RateLimit,
   RateLimits,
+  TokenCount,
 } from './contracts/adapter.ts'
 export type {
   Approval,

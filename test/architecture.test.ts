@@ -40,6 +40,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   ui: [...run, 'session', 'stores', 'runs'],
   mcp: [...run, 'tools'],
   images: [...run, 'vision'],
+  models: [...run, 'http', 'providers/shared'],
   http: ground,
   vision: ground,
   'providers/shared': provider,

@@ -6,6 +6,7 @@ import { assertNever, defined, isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import {
   imageAnswer,
+  jsonAnswer,
   modelsAnswer,
   refuse,
   refuseAddress,
@@ -20,6 +21,7 @@ import {
 import { checkOpenaiImages } from './check-openai.ts'
 import { objectOf } from './check-params.ts'
 import { checkRequest, unreadable } from './check-request.ts'
+import { checkCount, countAnswer, type CountRoute } from './count-tokens.ts'
 import { applyFault, faultOf, type Fault, type SeededFailures } from './faults.ts'
 import {
   apiKeyOf,
@@ -127,6 +129,8 @@ async function answerRequest(
       return answerChat(state, route, incoming, bytes)
     case 'images':
       return answerImages(state, route, incoming, bytes)
+    case 'count':
+      return answerCount(state, route, incoming, bytes)
     case 'models':
       return { answer: modelsAnswer(provider, route.model, state.options.models, requestId) }
     default:
@@ -202,6 +206,27 @@ function drawsImages({ provider }: ChatRoute, body: JsonObject): boolean {
 
 function text(value: unknown): string {
   return typeof value === 'string' ? value : ''
+}
+
+/** Answers a request to count tokens. It takes no script. */
+function answerCount(
+  state: ServerState,
+  route: CountRoute,
+  { requestId, headers }: Incoming,
+  bytes: Buffer,
+): Decision {
+  const { provider, format } = route
+  const body = parseJson(bytes)
+  const problem = !isObject(body)
+    ? unreadable(format)
+    : state.options.validateRequests === false
+      ? undefined
+      : checkCount(route, body, headers)
+  if (!isObject(body) || problem !== undefined) {
+    const answer = refuseRequest(provider, problem ?? unreadable(format), requestId)
+    return defined<Decision>({ answer, body })
+  }
+  return { answer: jsonAnswer(countAnswer(route, body)), body }
 }
 
 type ImagesRoute = Extract<Route, { type: 'images' }>

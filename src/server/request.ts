@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { assertNever } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { ImageOperation } from '../types/media.ts'
+import { countRoute, type CountRoute } from './count-tokens.ts'
 import type { WireFormat } from './wire-format.ts'
 
 /** The provider whose API a request is for. */
@@ -20,6 +21,7 @@ export type Route =
     }
   | { readonly type: 'images'; readonly provider: 'openai'; readonly operation: ImageOperation }
   | { readonly type: 'models'; readonly provider: Provider; readonly model?: string }
+  | CountRoute
   | { readonly type: 'unknown'; readonly provider: Provider; readonly status: 404 | 405 }
 
 const posts: Readonly<Record<string, Route>> = {
@@ -48,7 +50,7 @@ export function routeOf(method: string, url: string, headers: IncomingHttpHeader
   if (path.startsWith('/openai/')) {
     return azureRoute(method, path, query === -1 ? '' : url.slice(query), headers)
   }
-  const known = Object.hasOwn(posts, path) ? posts[path] : undefined
+  const known = Object.hasOwn(posts, path) ? posts[path] : countRoute(path)
   if (known !== undefined) return method === 'POST' ? known : refusedMethod(known.provider)
   return (
     geminiRoute(method, path, query === -1 ? '' : url.slice(query)) ??

@@ -26,6 +26,7 @@ export function anthropic(given: AnthropicOptions | string = {}): ChatAdapter {
   const { version = '2023-06-01', beta = [] } = options
   return chatAdapter({
     connection,
+    models: '/models',
     media: { maxBytes: maxImageBytes, maxFileBytes, mimeTypes },
     headers: {
       'anthropic-version': version,

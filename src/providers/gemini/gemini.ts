@@ -71,6 +71,7 @@ export const imageLimits: Omit<MediaLimits, 'provider'> = {
 function geminiWire(connection: Connection): ProviderWire {
   return {
     connection,
+    models: '/models',
     media: imageLimits,
     keyHeader,
     parseFailure,

@@ -89,12 +89,10 @@ const thinker: ModelFamily = {
 /** Reasons unless the effort is `none`, and accepts a temperature only then. */
 const optional: ModelFamily = { ...thinker, refusesTemperature: 'thinking' }
 
-/** The models of xAI that answer an effort with 400. Its other reasoning models take one. */
-const withoutEffort: ModelFamily = { ...unknownFamily, efforts: [] }
-
 /** The first row that matches is used. */
 const families: readonly (readonly [RegExp, ModelFamily])[] = [
-  [/(?:^|\/)grok-(?:code|2|3(?!-mini)|4(?:-fast|[-.]1-fast|[-.]20))/i, withoutEffort],
+  // The models of xAI that answer an effort with 400. Its other reasoning models take one.
+  [/(?:^|\/)grok-(?:code|2|3(?!-mini)|4(?:-fast|[-.]1-fast|[-.]20))/i, plain],
   // Azure writes 3.5 without the point.
   [/^gpt-35-/i, plain],
   [/^gpt-[\w.-]+-search-(api|preview)/i, { ...plainNewer, refusesTemperature: 'always' }],

@@ -66,20 +66,16 @@ export function openai(options: OpenAiOptions | string = {}): ChatAdapter {
  */
 export function openaiChat(options: OpenAiChatOptions | string = {}): ChatAdapter {
   const given: OpenAiChatOptions = named(options)
-  const { preset } = { ...given }
+  // Options that are no object are refused below.
+  const preset = given?.preset
   const server = preset && presets[preset]
   const settings = settleOptions(given, {
     checks: { preset: oneOf(presetNames) },
     ...(server && { provider: preset, baseUrlVariable: undefined, ...server }),
   })
-  return adapterFor(
-    {
-      ...settings,
-      ...(server && { compat: { ...server.compat, ...settings.compat } }),
-      api: 'chat',
-    },
-    () => (server ? { ...chatApi, render: renderFor(server) } : chatApi),
-  )
+  const api = server ? { ...chatApi, render: renderFor(server) } : chatApi
+  const compat = server && { compat: { ...server.compat, ...settings.compat } }
+  return adapterFor({ ...settings, ...compat, api: 'chat' }, () => api)
 }
 
 /** `openai` for the Responses API alone: a bundle has only this API. */
@@ -129,7 +125,8 @@ export function azure(options: AzureOptions): ChatAdapter {
     },
   )
   const { api, family } = settings
-  const own = { ...settings, keyHeader: (key: string) => ({ 'api-key': key }) }
+  // Its list has models, not deployments.
+  const own = { ...settings, models: '', keyHeader: (key: string) => ({ 'api-key': key }) }
   if (legacy) {
     const deployed = deployedApi(deployment)
     return adapterFor({ ...own, family: family ?? deployment }, () => deployed)

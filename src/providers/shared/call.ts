@@ -251,6 +251,11 @@ export interface ProviderWire {
    * unless the caller named one.
    */
   readonly needsModel?: boolean | undefined
+  /**
+   * The path of the list of models, for `listModels`. Without it the adapter can neither list models nor count tokens, unless it
+   * has methods of its own for that.
+   */
+  readonly models?: string | undefined
   /** What makes the answers of two adapters of this API differ, beside their address and `headers`. No key. */
   readonly identity?: JsonObject | undefined
   /** The API gives a whole answer where `stream` is false, and the decoder reads it: `generate` asks for one. */
@@ -271,6 +276,7 @@ export interface ProviderWire {
 export function chatAdapter(wire: ProviderWire): ChatAdapter {
   const { connection, media } = wire
   return leanAdapter({
+    models: '',
     ...wire,
     join: joined,
     async render(request, context) {
@@ -285,7 +291,7 @@ export function chatAdapter(wire: ProviderWire): ChatAdapter {
   })
 }
 
-/** A wire that lowers its schemas and merges the `providerOptions` by itself, and takes media. */
+/** A wire that lowers its schemas and merges the `providerOptions` by itself, takes media, and has a list of `/models` unless it says otherwise. */
 export interface LeanWire extends Omit<ProviderWire, 'render'> {
   /** Joins the values of `listHeader`. */
   readonly join?: typeof joined
@@ -304,6 +310,7 @@ export function leanAdapter(wire: LeanWire): ChatAdapter {
     needsModel: wire.needsModel ?? true,
     key,
     server,
+    wire: () => wire,
     stream: (request, options = {}) => decodedStream(wire, request, options, true),
     async generate(request, options = {}) {
       const events: ModelEvent[] = []
@@ -325,10 +332,9 @@ function decodedStream(
   const { warnings, warn } = warningList()
   let decoder: MakeDecoder | undefined
   const makeCall = async (): Promise<HttpCall> => {
-    const request = namedRequest(checkedMedia(withoutEmpty(asked), wire), wire)
     const { sessionId, newId } = options
     const context = { provider, stream, warn, sessionId, newId }
-    const { path, query, body, forms, ...rendered } = await renderedCall(wire, request, context)
+    const { path, query, body, forms, ...rendered } = await renderedCall(wire, asked, context)
     decoder = rendered.decoder
     const url = urlOf(wire.connection, path, query)
     const call = await unsentCall(wire, url, { ...options, requestId, stream })
@@ -336,7 +342,7 @@ function decodedStream(
       ...call,
       json: body,
       splitter: wire.splitter,
-      history: request.messages,
+      history: asked.messages,
       warnings,
       forms,
     }
@@ -391,11 +397,13 @@ export function warningList(): { readonly warnings: readonly Warning[]; readonly
   }
 }
 
-async function renderedCall(
+/** A request as its API takes it: its media are checked, and it names its model. */
+export async function renderedCall(
   wire: LeanWire,
-  request: NamedRequest,
+  asked: ModelRequest,
   context: LeanContext,
 ): Promise<RenderedCall> {
+  const request = namedRequest(checkedMedia(withoutEmpty(asked), wire), wire)
   try {
     return await wire.render(request, context)
   } catch (error) {

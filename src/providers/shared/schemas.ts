@@ -27,11 +27,10 @@ export interface RequestSchemas extends SchemaLowering {
  * expressed nor left unenforced is an `AdapterError` `unsupported_feature`.
  */
 export function requestSchemas(provider: string, warn: Warn): RequestSchemas {
-  const { forms: found, tool, answer } = schemaLowering(provider, warn)
-  const forms: WritableForms = found
+  const lowering = schemaLowering(provider, warn)
+  const forms: WritableForms = lowering.forms
   return {
-    forms,
-    tool,
+    ...lowering,
     answerTool(wanted, others) {
       let name = wanted.replaceAll(/[^\w-]/g, '_').slice(0, 60)
       while (others.some((tool) => tool.name === name)) name += '_'
@@ -41,7 +40,7 @@ export function requestSchemas(provider: string, warn: Warn): RequestSchemas {
       return { name, description }
     },
     answer(schema, dialect, reason) {
-      const lowered = answer(schema, dialect)
+      const lowered = lowering.answer(schema, dialect)
       if (reason instanceof Error) {
         warn('responseFormat.strict', `sent unenforced, as a tool: ${reason.message}`)
       }

@@ -27,7 +27,8 @@ async function sentBy(options: OpenAiChatOptions, fields: Partial<ModelRequest> 
   let sent: Omit<Sent, 'warnings'> | undefined
   const adapter = openaiChat({
     fetch: async (url, init) => {
-      const body = JSON.parse(String(init.body)) as JsonObject
+      // Every body of this adapter is a JSON text.
+      const body = JSON.parse(init.body as string) as JsonObject
       sent = { url, headers: new Headers(init.headers), body }
       return new Response(JSON.stringify(answer))
     },
