@@ -1,3 +1,4 @@
+import { toolChoiceModes } from '../../schema/validate.ts'
 import { assertNever, defined } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Image, InlineFile, MediaFile } from '../../types/media.ts'
@@ -91,7 +92,7 @@ function renderTool({ strict, ...tool }: JsonObject): JsonObject {
 }
 
 function renderChoice(choice: ToolChoice): JsonValue {
-  return choice === 'auto' || choice === 'none' || choice === 'required'
+  return toolChoiceModes.includes(choice)
     ? choice
     : { type: 'function', function: { name: choice } }
 }
