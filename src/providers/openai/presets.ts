@@ -15,6 +15,8 @@ interface Preset extends Pick<ConnectionDefaults, 'baseUrl' | 'needsKey'> {
   readonly schemaless?: true
   /** It takes no names of messages. */
   readonly nameless?: true
+  /** The name of the seed. */
+  readonly seedField?: string
   /** Makes the ids of the tool calls of one request. */
   readonly callIds?: () => RenderOptions['callId']
 }
@@ -51,7 +53,8 @@ export const presets: Readonly<Record<OpenAiPreset, Preset>> = {
     baseUrl: 'https://api.mistral.ai/v1',
     // A stream has its usage without being asked.
     compat: { streamOptions: false },
-    refuses: ['topK', 'promptCache', 'seed'],
+    refuses: ['topK', 'promptCache'],
+    seedField: 'random_seed',
     callIds: nineDigits,
   },
   together: { baseUrl: 'https://api.together.xyz/v1' },
@@ -72,7 +75,7 @@ export const presetNames: readonly OpenAiPreset[] = keysOf<typeof presets>(prese
 
 /** Renders requests for a server: what it refuses is left out, or said in another way. */
 export function renderFor(server: Preset): typeof renderChat {
-  const { refuses = [], schemaless, nameless, needsKey, callIds } = server
+  const { refuses = [], schemaless, nameless, needsKey, callIds, seedField } = server
   return (asked, options) => {
     leaveOut(asked, refuses, options)
     const request: Changing = { ...asked }
@@ -91,7 +94,7 @@ export function renderFor(server: Preset): typeof renderChat {
       request.messages = [{ role: 'system', content }, ...messages]
       request.responseFormat = { type: 'json_object' }
     }
-    return renderChat(request as ModelRequest, { ...options, callId: callIds?.() })
+    return renderChat(request as ModelRequest, { ...options, seedField, callId: callIds?.() })
   }
 }
 

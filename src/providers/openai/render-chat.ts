@@ -57,7 +57,7 @@ export function renderChat(request: ModelRequest, options: RenderOptions): Rende
     topP: { top_p: shared.topP },
     topK: { top_k: family.efforts === undefined ? request.topK : undefined },
     stopSequences: { stop: hasManyStops ? undefined : stopSequences },
-    seed: { seed: request.seed },
+    seed: { [options.seedField ?? 'seed']: request.seed },
     presencePenalty: { presence_penalty: presencePenalty },
     frequencyPenalty: { frequency_penalty: frequencyPenalty },
     maxTokens: { [family.maxTokensField]: request.maxTokens },

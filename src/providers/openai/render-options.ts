@@ -36,6 +36,8 @@ export interface RenderOptions {
   readonly over: JsonObject
   /** Told about every setting that is left out. */
   readonly warn: Warn
+  /** The name of the seed: `seed` by default. */
+  readonly seedField?: string | undefined
   /** The id of a tool call as the server takes it. By default as it is. */
   readonly callId?: ((id: string) => string) | undefined
 }

@@ -2,11 +2,12 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createEngine, EngineError, generate, jsonSchema, user } from '../../../src/index.ts'
 import { openaiChat, type OpenAiChatOptions, type OpenAiPreset } from '../../../src/openai.ts'
 import { presetNames } from '../../../src/providers/openai/presets.ts'
+import { defined } from '../../../src/types/guards.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
 import type { ModelRequest } from '../../../src/types/request.ts'
 import type { Warning } from '../../../src/types/warning.ts'
 import { hasShared, recordedCases } from '../../support/recordings.ts'
-import { play } from './recording.ts'
+import { play, recordedJson } from './recording.ts'
 import { readAll, request, weather } from './request.ts'
 
 afterEach(() => vi.unstubAllEnvs())
@@ -117,6 +118,7 @@ test.each<[OpenAiPreset, Partial<ModelRequest>, JsonObject]>([
   ['groq', { maxTokens: 5 }, { max_completion_tokens: 5 }],
   ['xai', { maxTokens: 5 }, { max_completion_tokens: 5 }],
   ['cerebras', { maxTokens: 5 }, { max_completion_tokens: 5 }],
+  ['mistral', { maxTokens: 5, seed: 3 }, { max_tokens: 5, random_seed: 3 }],
   ['openrouter', { maxTokens: 5, topK: 3 }, { max_tokens: 5, top_k: 3 }],
   ['openrouter', { reasoning: { effort: 'low' } }, { reasoning_effort: 'low' }],
   ['lmstudio', { tools: [weather], toolChoice: 'auto' }, { tool_choice: 'auto' }],
@@ -130,7 +132,7 @@ test.each<[OpenAiPreset, string, string, Partial<ModelRequest>]>([
   ['groq', 'topK', 'top_k', { topK: 3 }],
   ['groq', 'promptCache', 'prompt_cache_key', { promptCache: { key: 'k' } }],
   ['deepseek', 'topK', 'top_k', { topK: 3 }],
-  ['mistral', 'seed', 'seed', { seed: 3 }],
+  ['mistral', 'topK', 'top_k', { topK: 3 }],
   ['cerebras', 'presencePenalty', 'presence_penalty', { presencePenalty: 1 }],
   ['cerebras', 'frequencyPenalty', 'frequency_penalty', { frequencyPenalty: 1 }],
 ])('%s takes no %s, and the warnings say so', async (preset, setting, member, fields) => {
@@ -231,3 +233,50 @@ test.skipIf(recorded.length === 0).each(recorded.map((one) => [one.id, one] as c
     expect(JSON.parse(JSON.stringify(own))).toEqual(named)
   },
 )
+
+/** A recorded body of Chat Completions, as far as it has settings. */
+interface RecordedBody extends JsonObject {
+  readonly model: string
+  readonly temperature?: number
+  readonly top_p?: number
+  readonly max_tokens?: number
+  readonly max_completion_tokens?: number
+  readonly seed?: number
+  readonly random_seed?: number
+  readonly presence_penalty?: number
+  readonly frequency_penalty?: number
+  readonly reasoning_effort?: 'low'
+}
+
+test
+  .skipIf(recorded.length === 0)
+  .each(recorded.filter(({ streaming }) => streaming).map((one) => [one.id, one] as const))(
+  'the settings of a recorded request are sent as they were: %s',
+  async (_id, recording) => {
+    const body = recordedJson(recording, 'request.json') as RecordedBody
+    const preset = recording.provider as OpenAiPreset
+    const effort = body.reasoning_effort
+    const { body: sent, warnings } = await sentBy(
+      { preset },
+      defined<Partial<ModelRequest>>({
+        model: body.model,
+        temperature: body.temperature,
+        topP: body.top_p,
+        maxTokens: body.max_tokens ?? body.max_completion_tokens,
+        seed: body.seed ?? body.random_seed,
+        presencePenalty: body.presence_penalty,
+        frequencyPenalty: body.frequency_penalty,
+        reasoning: effort && { effort },
+      }),
+    )
+    expect(warnings).toEqual([])
+    expect(settingsOf(sent)).toEqual(settingsOf(body))
+  },
+)
+
+/** What a body has beside the conversation. Groq takes both names of the limit; usage is always asked for where the server takes that. */
+function settingsOf({ max_completion_tokens: newer, ...body }: JsonObject): JsonObject {
+  const unlike = ['messages', 'tools', 'tool_choice', 'stream_options', 'n']
+  const settings = { ...body, ...(newer === undefined ? {} : { max_tokens: newer }) }
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => !unlike.includes(name)))
+}
