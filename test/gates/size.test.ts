@@ -41,7 +41,16 @@ const budgets = {
 }
 
 /** The folders that a program which only streams text does not use. */
-const unused = new Set(['testing', 'server', 'session', 'stores', 'chat', 'tools', 'images', 'models'])
+const unused = new Set([
+  'testing',
+  'server',
+  'session',
+  'stores',
+  'chat',
+  'tools',
+  'images',
+  'models',
+])
 
 test('streaming text from OpenAI stays within its byte budget and bundles no fake, session, tool runner or image code', async () => {
   const { gzip, inputs } = await bundled(openai)

@@ -276,7 +276,7 @@ test
 
 /** What a body has beside the conversation. Groq takes both names of the limit; usage is always asked for where the server takes that. */
 function settingsOf({ max_completion_tokens: newer, ...body }: JsonObject): JsonObject {
-  const unlike = ['messages', 'tools', 'tool_choice', 'stream_options', 'n']
+  const unlike = new Set(['messages', 'tools', 'tool_choice', 'stream_options', 'n'])
   const settings = { ...body, ...(newer === undefined ? {} : { max_tokens: newer }) }
-  return Object.fromEntries(Object.entries(settings).filter(([name]) => !unlike.includes(name)))
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => !unlike.has(name)))
 }
