@@ -33,7 +33,19 @@ export {
 export { sniffMimeType } from './make/sniff.ts'
 export { modelRequest, jsonSchema, imageRequest } from './make/requests.ts'
 export { tool, askUser, content, fail, halt } from './make/tools.ts'
-export { cost, type Price } from './make/cost.ts'
+export { countTokens } from './models/count-tokens.ts'
+export { listModels, type ListModelsOptions } from './models/list-models.ts'
+export {
+  budget,
+  cost,
+  costOf,
+  priceOf,
+  type BudgetOptions,
+  type Cost,
+  type Price,
+  type Priced,
+  type PriceTable,
+} from './make/cost.ts'
 export {
   appendMessages,
   thread,
@@ -52,7 +64,13 @@ export {
   type Thread,
   type ToolCall,
 } from './types/message.ts'
-export { addUsage, type FinishReason, type ModelResponse, type Usage } from './types/response.ts'
+export {
+  addUsage,
+  type AnswerUsage,
+  type FinishReason,
+  type ModelResponse,
+  type Usage,
+} from './types/response.ts'
 export { assertNever } from './types/guards.ts'
 export {
   collect,
@@ -164,9 +182,11 @@ export type {
   AdapterOptions,
   ChatAdapter,
   ImageAdapter,
+  ModelInfo,
   ModerationAdapter,
   RateLimit,
   RateLimits,
+  TokenCount,
 } from './contracts/adapter.ts'
 export type {
   Approval,
@@ -210,6 +230,7 @@ export type {
   HaltedReason,
   PartialResult,
   PendingApproval,
+  RunUsage,
   StepResult,
   ToolHalt,
 } from './types/results.ts'

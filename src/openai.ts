@@ -7,7 +7,9 @@ export {
   openaiChat,
   openaiResponses,
   type AzureOptions,
+  type OpenAiChatOptions,
   type OpenAiOptions,
 } from './providers/openai/openai.ts'
 export type { OpenAiCompat } from './providers/openai/model-family.ts'
+export type { OpenAiPreset } from './providers/openai/presets.ts'
 export type { OpenAiProviderOptions } from './types/provider-options.ts'

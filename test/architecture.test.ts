@@ -39,7 +39,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   client: ['types', 'run', 'session', 'runs'],
   ui: [...run, 'session', 'stores', 'runs'],
   mcp: [...run, 'tools'],
-  models: [...run, 'vision'],
+  models: [...run, 'vision', 'http', 'providers/shared'],
   http: ground,
   vision: ground,
   'providers/shared': provider,

@@ -75,16 +75,9 @@ export function isForeignEvent(error: unknown): boolean {
   return isObject(value) && !answerMembers.some((member) => member in value)
 }
 
-const answerMembers = [
-  'choices',
-  'candidates',
-  'delta',
-  'content_block',
-  'message',
-  'response',
-  'item',
-  'error',
-]
+const answerMembers = 'choices candidates delta content_block message response item error'.split(
+  ' ',
+)
 
 /** How much of an event that cannot be read is quoted. */
 const quotedLength = 200

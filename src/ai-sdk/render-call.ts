@@ -4,6 +4,7 @@ import { toolNames } from '../providers/shared/content.ts'
 import { fileMimeType, located, unsupportedFile } from '../providers/shared/files.ts'
 import { leaveOut, requestSettings } from '../providers/shared/request-body.ts'
 import { toolIds, type ToolIds } from '../providers/shared/tool-ids.ts'
+import { toolChoiceModes } from '../schema/validate.ts'
 import { assertNever, isObject } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { Image, MediaFile } from '../types/media.ts'
@@ -99,7 +100,7 @@ function toolsOf(
 
 function choiceOf({ toolChoice, tools }: ModelRequest): Value | undefined {
   if (toolChoice === undefined || tools.length === 0) return undefined
-  const isMode = ['auto', 'none', 'required'].includes(toolChoice)
+  const isMode = toolChoiceModes.includes(toolChoice)
   return isMode ? { type: toolChoice } : { type: 'tool', toolName: toolChoice }
 }
 

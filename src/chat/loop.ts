@@ -473,7 +473,12 @@ function limitAfter(
   const haltWhen = optionOf(loop.context, 'haltWhen')
   const limit = loop.turns >= loop.maxTurns ? 'max_turns' : undefined
   if (haltWhen === undefined) return limit
-  const halting = callHook(loop, 'haltWhen', () => haltWhen(resultAfter(loop, step)))
+  const halting = callHook(loop, 'haltWhen', () => {
+    const after = applyEvent(loop.state, step)
+    const { steps, innerAnswers = [] } = after
+    const answers = [...steps.map(({ response }) => response), ...innerAnswers]
+    return haltWhen(toStepResult(after), { usage: totalUsage(after), answers })
+  })
   return halting.then((halts) => (halts ? 'halt_when' : limit))
 }
 
@@ -579,6 +584,7 @@ function chatResult(loop: LoopState, haltedReason: HaltedReason): ChatOutcome {
     haltResult: (late ?? last?.halt)?.result,
     error: late === undefined && last !== undefined ? stepError(last) : late?.error,
     usage: totalUsage(state),
+    innerAnswers: state.innerAnswers,
     metadata: isFinalizing(loop) ? { structuredFinalize: true } : {},
   })
 }

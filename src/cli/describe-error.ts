@@ -4,7 +4,7 @@ import { redact } from '../errors/redact.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import { CliError } from './command.ts'
 import type { Io } from './io.ts'
-import { providerNames } from './provider.ts'
+import { serverNames } from './provider.ts'
 
 /** An error in one line: what happened and what to do. Without a stack, and without API keys. */
 export function describeError(error: unknown, env: Io['env']): string {
@@ -53,7 +53,7 @@ function adviceFor(reason: string, provider: string | undefined): string | undef
 /** Removes every key of the environment, and everything else that looks like a key. */
 function hideKeys(text: string, env: Io['env']): string {
   let hidden = text
-  for (const variable of providerNames.flatMap(keyVariables)) {
+  for (const variable of serverNames.flatMap(keyVariables)) {
     const key = env[variable]?.trim() ?? ''
     if (key.length > 3) hidden = hidden.replaceAll(key, '[redacted]')
   }

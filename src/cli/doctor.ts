@@ -2,11 +2,13 @@ import { keyVariables } from '../core/keys.ts'
 import { exitCodes, usageError, packageVersion, type Command, type CommandCall } from './command.ts'
 import { say, styleFor, type Io, type Style } from './io.ts'
 import {
-  defaultBaseUrls,
+  baseUrlOf,
   foundKey,
-  isProviderName,
+  isServerName,
+  needsKey,
   providerNames,
-  type ProviderName,
+  serverNames,
+  type ServerName,
 } from './provider.ts'
 import { playScripts } from './run.ts'
 
@@ -18,7 +20,7 @@ export const doctorCommand: Command = {
   options: {
     provider: {
       value: '<name>',
-      help: 'check one of openai, anthropic, gemini; fail if it is not ready',
+      help: 'check one of openai, anthropic, gemini or a preset such as groq; fail if it is not ready',
     },
     'base-url': { value: '<url>', help: 'the URL to try, with --provider' },
     offline: { help: 'do not try the endpoints' },
@@ -64,14 +66,14 @@ function line({ ok, name, words }: Finding, style: Style): string {
   return `${ok ? style.good('ok') : style.dim('--')}  ${name.padEnd(10)} ${words}`
 }
 
-function providerOption(call: CommandCall): ProviderName | undefined {
+function providerOption(call: CommandCall): ServerName | undefined {
   const word = call.text('provider')
   if (word === undefined) {
     if (call.text('base-url') !== undefined) throw usageError('--base-url needs --provider')
     return undefined
   }
-  if (isProviderName(word)) return word
-  throw usageError(`--provider must be one of ${providerNames.join(', ')}, not ${word}`)
+  if (isServerName(word)) return word
+  throw usageError(`--provider must be one of ${serverNames.join(', ')}, not ${word}`)
 }
 
 /** Plays one call, which detects a broken installation without a network. */
@@ -82,17 +84,18 @@ async function checkFake(): Promise<Finding> {
   return { ok: false, name: 'fake', words: 'does not play scripts; install the package again' }
 }
 
-function checkKey(name: ProviderName, { io, text }: CommandCall): Finding {
+function checkKey(name: ServerName, { io, text }: CommandCall): Finding {
   const found = foundKey(name, io)
   if (found !== undefined) return { ok: true, name, words: `key found in ${found.variable}` }
   if (text('base-url') !== undefined) {
     return { ok: true, name, words: 'no key; your own server may not need one' }
   }
+  if (!needsKey(name)) return { ok: true, name, words: 'no key, and none is needed' }
   return { ok: false, name, words: `no key: set ${keyVariables(name).join(' or ')}` }
 }
 
-async function checkEndpoint(name: ProviderName, { io, text }: CommandCall): Promise<Finding> {
-  const url = text('base-url') ?? defaultBaseUrls[name]
+async function checkEndpoint(name: ServerName, { io, text }: CommandCall): Promise<Finding> {
+  const url = text('base-url') ?? baseUrlOf(name)
   const problem = await unreachable(url, io)
   return problem === undefined
     ? { ok: true, name, words: `${url} answers` }

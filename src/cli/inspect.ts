@@ -2,13 +2,8 @@ import { spawn } from 'node:child_process'
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import {
-  makeInspector,
-  pricesCheck,
-  type Inspector,
-  type InspectorOptions,
-} from '../inspector/inspector.ts'
-import type { Price } from '../make/cost.ts'
+import { makeInspector, type Inspector, type InspectorOptions } from '../inspector/inspector.ts'
+import { pricesCheck, type PriceTable } from '../make/cost.ts'
 import { toNodeHandler } from '../runs/node-handler.ts'
 import { brief } from '../schema/checks.ts'
 import {
@@ -103,12 +98,12 @@ async function run(call: CommandCall): Promise<number> {
   return exitCodes.ok
 }
 
-async function readPrices(call: CommandCall): Promise<Readonly<Record<string, Price>> | undefined> {
+async function readPrices(call: CommandCall): Promise<PriceTable | undefined> {
   const path = call.text('prices')
   if (path === undefined) return undefined
   const value = await readJsonFile(path, call.io)
   const [issue] = pricesCheck(value)
-  if (issue === undefined) return value as Readonly<Record<string, Price>> // Just checked.
+  if (issue === undefined) return value as PriceTable // Just checked.
   throw usageError(`${path}: ${issue.path} ${issue.problem}`)
 }
 

@@ -2,7 +2,8 @@ import type { ChatAdapter } from '../contracts/adapter.ts'
 import { keyVariables } from '../core/keys.ts'
 import { anthropic } from '../providers/anthropic/anthropic.ts'
 import { gemini } from '../providers/gemini/gemini.ts'
-import { openai } from '../providers/openai/openai.ts'
+import { openai, openaiChat } from '../providers/openai/openai.ts'
+import { presetNames, presets, type OpenAiPreset } from '../providers/openai/presets.ts'
 import { nearest } from '../schema/checks.ts'
 import { fake } from '../testing/fake.ts'
 import type { Script, ScriptEntry } from '../testing/script.ts'
@@ -13,7 +14,7 @@ import type { Io } from './io.ts'
 
 /** The chosen provider. */
 export interface ChosenProvider {
-  readonly name: ProviderName
+  readonly name: ServerName
   readonly model: string
   readonly adapter: ChatAdapter
   /** Finds the key in the environment, for each call. */
@@ -24,7 +25,7 @@ export interface ChosenProvider {
 export const providerOptions: OptionSpecs = {
   provider: {
     value: '<name>',
-    help: 'openai, anthropic, gemini or fake (ALLM_PROVIDER); otherwise the first with a key, otherwise fake',
+    help: 'openai, anthropic, gemini, a preset such as groq or ollama, or fake (ALLM_PROVIDER); otherwise the first with a key, otherwise fake',
   },
   model: { value: '<id>', help: 'the model (ALLM_MODEL); otherwise a small one of the provider' },
   'base-url': {
@@ -49,10 +50,13 @@ export function chooseProvider(call: CommandCall): ChosenProvider | undefined {
   if (baseUrl !== undefined && !URL.canParse(baseUrl)) {
     throw usageError(`--base-url must be a URL such as http://127.0.0.1:8080/v1, not ${baseUrl}`)
   }
+  const settings = { baseUrl, fetch: io.fetch }
   return {
     name,
-    model: call.text('model') ?? filled(io.env['ALLM_MODEL']) ?? defaultModels[name],
-    adapter: makers[name]({ baseUrl, fetch: io.fetch }),
+    model: call.text('model') ?? filled(io.env['ALLM_MODEL']) ?? defaultModel(name),
+    adapter: isProviderName(name)
+      ? makers[name](settings)
+      : openaiChat({ ...settings, preset: name }),
     keys: (provider) => foundKey(provider, io)?.key,
   }
 }
@@ -80,13 +84,13 @@ const makers: Readonly<Record<ProviderName, (settings: AdapterSettings) => ChatA
   gemini: (settings) => gemini(settings),
 }
 
-function chosenName(call: CommandCall): ProviderName | undefined {
+function chosenName(call: CommandCall): ServerName | undefined {
   const { io } = call
   const word = call.text('provider') ?? filled(io.env['ALLM_PROVIDER'])
   if (word === undefined) return providerNames.find((name) => foundKey(name, io) !== undefined)
   if (word === 'fake') return undefined
-  if (isProviderName(word)) return word
-  const names = [...providerNames, 'fake']
+  if (isServerName(word)) return word
+  const names = [...serverNames, 'fake']
   const near = nearest(word, names)
   const advice = near === undefined ? '' : `; did you mean ${near}?`
   throw usageError(`--provider must be one of ${names.join(', ')}, not ${word}${advice}`)
@@ -105,6 +109,33 @@ export type ProviderName = (typeof providerNames)[number]
 /** Whether a word is the name of a provider. */
 export function isProviderName(word: string): word is ProviderName {
   return providerNames.some((name) => name === word)
+}
+
+/** The providers, and the servers that a preset knows. */
+export type ServerName = ProviderName | OpenAiPreset
+
+/** All that `--provider` takes, except the fake. */
+export const serverNames: readonly ServerName[] = [...providerNames, ...presetNames]
+
+/** Whether a word is the name of a provider or of a preset. */
+export function isServerName(word: string): word is ServerName {
+  return serverNames.some((name) => name === word)
+}
+
+/** The URL of a provider or of a preset, with its version path. */
+export function baseUrlOf(name: ServerName): string {
+  return isProviderName(name) ? defaultBaseUrls[name] : presets[name].baseUrl
+}
+
+/** Whether a server answers without a key. */
+export function needsKey(name: ServerName): boolean {
+  return isProviderName(name) || presets[name].needsKey !== false
+}
+
+/** Servers of a preset have many models, and none that all of them have. */
+function defaultModel(name: ServerName): string {
+  if (isProviderName(name)) return defaultModels[name]
+  throw usageError(`--provider ${name} needs --model (ALLM_MODEL)`)
 }
 
 /** The default model of each provider: a small one. */

@@ -62,12 +62,40 @@ export interface ChatAdapter {
   readonly identity?: (() => JsonObject) | undefined
   /** The scheme, host and port that it calls, for telemetry. Nothing else of an address: that may hold a key. */
   readonly server?: string | undefined
+  /** What the adapter was made of. Only functions of this library read it, to make other calls of the same API. */
+  readonly wire?: (() => unknown) | undefined
   stream(request: ModelRequest, options?: AdapterOptions): AsyncIterable<readonly ModelEvent[]>
   /**
    * The same call, answered by the provider in one piece. Optional: the engine always streams and folds. Its result equals the
    * fold of `stream`, and it rejects where the stream would throw or end in `error`.
    */
   generate?(request: ModelRequest, options?: AdapterOptions): Promise<ModelResponse>
+  /** The models of the provider, for `listModels`. Optional; as in all calls of an adapter, nothing is retried here. */
+  listModels?(options?: AdapterOptions): Promise<readonly ModelInfo[]>
+  /** Counts the input tokens of a request as the provider does, for `countTokens`. Optional. */
+  countTokens?(request: ModelRequest, options?: AdapterOptions): Promise<TokenCount>
+}
+
+/** A model of a provider. What the provider does not say is absent. */
+export interface ModelInfo {
+  /** What a request names it by. */
+  readonly id: string
+  /** Its name for people. */
+  readonly name?: string
+  /** When it was made, in milliseconds since 1970. */
+  readonly created?: number
+  /** The longest input, in tokens. Of some providers, that of input and output together. */
+  readonly inputTokenLimit?: number
+  /** The longest answer, in tokens. */
+  readonly outputTokenLimit?: number
+  /** Everything that the provider says about it, in its own words. */
+  readonly metadata: JsonObject
+}
+
+/** The tokens of a request. */
+export interface TokenCount {
+  /** All input tokens: the messages, the instructions, the tools and the format of the answer. */
+  readonly inputTokens: number
 }
 
 /** What the adapters of all models have that are not chat. */

@@ -7,7 +7,7 @@ import type { JsonObject } from '../types/json.ts'
 import type { Message, ToolCall } from '../types/message.ts'
 import type { ProviderOptions } from '../types/provider-options.ts'
 import type { FormatOption, PromptCache, ReasoningOptions, ToolChoice } from '../types/request.ts'
-import type { ChatStep, StepResult } from '../types/results.ts'
+import type { ChatStep, RunUsage, StepResult } from '../types/results.ts'
 import type { NameOf, ToolTypes } from '../types/tool-types.ts'
 import type {
   ChatAdapter,
@@ -194,8 +194,8 @@ interface SharedOptions {
   readonly promptCache?: PromptCache | undefined
   /** Model calls that a loop may make (8). An approval, a submitted result or an answer goes on with the count; a new message of the user begins anew. */
   readonly maxTurns?: number | undefined
-  /** Called after each step that does not end the loop. The loop ends if it returns true. */
-  readonly haltWhen?: ((step: StepResult) => boolean | Promise<boolean>) | undefined
+  /** Called after each step that does not end the loop, with what the run has used. The loop ends if it returns true. `budget` makes one. */
+  readonly haltWhen?: ((step: StepResult, run: RunUsage) => boolean | Promise<boolean>) | undefined
   /** Called with each step before it ends. The loop waits for it. If it throws, a session that is resumed goes on with this step and calls it again. */
   readonly onStep?: ((step: StepResult) => void | Promise<void>) | undefined
   /** What happens when a tool call fails: `continue` (the default) lets the model read the error, `halt` ends the loop. A function decides for each call. */

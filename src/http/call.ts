@@ -89,7 +89,7 @@ export function guardCall(call: AnsweredCall): GuardedCall {
     },
     waitForEnd() {
       // Less than the engine's own limit: the engine does not know that the finish reason has come.
-      idle.reset(Math.min(lastEventsMs, (streamTimeoutMs ?? Number.POSITIVE_INFINITY) / 2))
+      idle.reset(Math.min(lastEventsMs, (streamTimeoutMs ?? Infinity) / 2))
     },
     close() {
       idle.stop()

@@ -1,12 +1,11 @@
 import type { Engine } from '../contracts/engine.ts'
-import type { Price } from '../make/cost.ts'
+import { pricesCheck, type PriceTable } from '../make/cost.ts'
 import { engineParts } from '../run/context.ts'
 import type { Runs } from '../runs/contract.ts'
 import { jsonBody, refused } from '../runs/handler.ts'
 import {
   anyFunction,
   assertValid,
-  between,
   brief,
   describe,
   fine,
@@ -17,7 +16,6 @@ import {
   nonNegativeInteger,
   oneOf,
   positiveInteger,
-  recordOf,
   refuse,
   shape,
   someText,
@@ -66,7 +64,7 @@ export interface InspectorOptions {
   /** What forks may run on besides a fake. Its tools and settings are also shown in model requests. */
   readonly engine?: Engine | undefined
   /** What models cost, by their names, for each million tokens. */
-  readonly prices?: Readonly<Record<string, Price>> | undefined
+  readonly prices?: PriceTable | undefined
   /** What is looked at, for the head of the page. */
   readonly name?: string | undefined
   /** Whether forks are saved into the store when they are at rest (`save`, the default) or end with this process (`memory`). */
@@ -190,17 +188,6 @@ function infoOf({ name, readOnly = false, engine }: InspectorOptions): Inspector
     engine: engine && defined<NonNullable<InspectorInfo['engine']>>({ provider, model }),
   })
 }
-
-const amount: Check = between(0, Number.MAX_VALUE)
-
-const price = shape({ input: amount, output: amount }, {
-  cachedInput: amount,
-  cacheWriteInput: amount,
-  reasoning: amount,
-} satisfies Record<Exclude<keyof Price, 'input' | 'output'>, Check>)
-
-/** Prices by the names of models. */
-export const pricesCheck: Check = recordOf(price)
 
 const optional: Record<Exclude<keyof InspectorOptions, 'authorize'>, Check> = {
   readOnly: flag,

@@ -1,5 +1,5 @@
 import { SessionError } from '../errors/errors.ts'
-import { cost, type Price } from '../make/cost.ts'
+import { cost, priceOf, type PriceTable } from '../make/cost.ts'
 import { refused } from '../runs/handler.ts'
 import { describe } from '../schema/checks.ts'
 import type { RunState } from '../stores/run-store.ts'
@@ -116,7 +116,7 @@ export interface Summaries {
 const mostKept = 2000
 
 /** Summaries with these prices, by the names of models. */
-export function summariesWith(prices: Readonly<Record<string, Price>> | undefined): Summaries {
+export function summariesWith(prices: PriceTable | undefined): Summaries {
   const kept = new Map<string, Summary>()
   const summary = async (place: Place, id: string): Promise<Summary | undefined> => {
     const state = await place.store.look(id)
@@ -191,10 +191,12 @@ function matches(session: Session, words: string): boolean {
 function toItem(
   { state, session, calls }: Summary,
   updatedAt: number,
-  prices: Readonly<Record<string, Price>> | undefined,
+  prices: PriceTable | undefined,
 ): SessionItem {
   const { messages } = session.thread
-  const named = [...calls.byModel.keys()].filter((model) => model !== '')
+  const named = [...new Set([...calls.byModel.values()].map(({ model }) => model))].filter(
+    (model) => model !== '',
+  )
   return defined<SessionItem>({
     id: session.id,
     status: session.status,
@@ -222,14 +224,19 @@ function titleOf(messages: readonly Message[]): string {
 interface CallFacts {
   /** The number of the last event that is counted. */
   readonly upTo: number
-  /** What was used, by the names of the models. The name of an unknown one is empty. */
+  /** What was used, by the names of the providers and their models. The name of an unknown one is empty. */
   readonly byModel: ReadonlyMap<string, ModelUsage>
   /** The answers that are under way, by the calls of agents that they are inside of: their models, and what they have used so far. */
-  readonly open: ReadonlyMap<string, { readonly model: string; readonly usage: Usage }>
+  readonly open: ReadonlyMap<string, Answering>
 }
 
-interface ModelUsage {
+interface Answering {
+  readonly provider: string
+  readonly model: string
   readonly usage: Usage
+}
+
+interface ModelUsage extends Answering {
   /** Whether every call has reported its tokens. */
   readonly isWhole: boolean
 }
@@ -243,16 +250,18 @@ async function readCalls({ store }: Place, id: string, from: CallFacts): Promise
   const byModel = new Map(from.byModel)
   const open = new Map(from.open)
   let { upTo } = from
-  const count = (model: string, used: Usage): void => {
-    const { usage, isWhole } = byModel.get(model) ?? { usage: {}, isWhole: true }
+  const count = ({ provider, model, usage: used }: Answering): void => {
+    const name = `${provider}/${model}`
+    const { usage, isWhole } = byModel.get(name) ?? { usage: {}, isWhole: true }
     const isKnown = used.inputTokens !== undefined && used.outputTokens !== undefined
-    byModel.set(model, { usage: addUsage(usage, used), isWhole: isWhole && isKnown })
+    const sum = addUsage(usage, used)
+    byModel.set(name, { provider, model, usage: sum, isWhole: isWhole && isKnown })
   }
   /** Answers that were cut have used what was reported by then: that of a run, and those of the agents inside of it. */
   const cut = (path: string): void => {
-    for (const [at, { model, usage }] of open) {
+    for (const [at, answering] of open) {
       if (at !== path && !at.startsWith(`${path}/`)) continue
-      count(model, usage)
+      count(answering)
       open.delete(at)
     }
   }
@@ -261,10 +270,11 @@ async function readCalls({ store }: Place, id: string, from: CallFacts): Promise
     if (inner !== undefined && event.type === 'tool_progress') add(`${path}/${event.id}`, inner)
     else if (event.type === 'message_started') {
       cut(path)
-      open.set(path, { model: event.model ?? '', usage: event.usage ?? {} })
+      const { provider, model = '', usage = {} } = event
+      open.set(path, { provider, model, usage })
     } else if (event.type === 'message_completed') {
-      const own = open.get(path)
-      count(own?.model ?? '', event.usage ?? own?.usage ?? {})
+      const own = open.get(path) ?? { provider: '', model: '', usage: {} }
+      count({ ...own, usage: event.usage ?? own.usage })
       open.delete(path)
     } else if (event.type === 'tool_result_encoded') cut(`${path}/${event.id}`)
     else if (event.type === 'error') cut(path)
@@ -281,27 +291,15 @@ async function readCalls({ store }: Place, id: string, from: CallFacts): Promise
 }
 
 /** What the calls cost. `undefined` if a price or a count is not known. */
-function costOf(
-  { byModel }: CallFacts,
-  prices: Readonly<Record<string, Price>> | undefined,
-): number | undefined {
+function costOf({ byModel }: CallFacts, prices: PriceTable | undefined): number | undefined {
   if (prices === undefined || byModel.size === 0) return undefined
   let sum = 0
-  for (const [model, { usage, isWhole }] of byModel) {
-    const own = isWhole ? cost(usage, priceOf(model, prices)) : undefined
+  for (const { provider, model, usage, isWhole } of byModel.values()) {
+    const own = isWhole ? cost(usage, priceOf(prices, { provider, model })) : undefined
     if (own === undefined) return undefined
     sum += own
   }
   return sum
-}
-
-/** The price of a model by its name, or by the longest name that it begins with: `gpt-5-mini` is also the price of `gpt-5-mini-2025-08-07`. */
-function priceOf(model: string, prices: Readonly<Record<string, Price>>): Price | undefined {
-  if (Object.hasOwn(prices, model)) return prices[model]
-  const [name] = Object.keys(prices)
-    .filter((known) => model.startsWith(known) && /^[-@:]\d/.test(model.slice(known.length)))
-    .toSorted((left, right) => right.length - left.length)
-  return name === undefined ? undefined : prices[name]
 }
 
 /** Where a session says that it was forked. Saved data is not trusted, so that its form is looked at. */

@@ -1,4 +1,18 @@
-import type { Usage } from '../types/response.ts'
+import type { ValidationError } from '../errors/errors.ts'
+import {
+  assertValid,
+  between,
+  fine,
+  optionsOf,
+  recordOf,
+  refusal,
+  shape,
+  type Check,
+} from '../schema/checks.ts'
+import type { Issue } from '../types/error-data.ts'
+import { defined } from '../types/guards.ts'
+import { addUsage, usageFields, type AnswerUsage, type Usage } from '../types/response.ts'
+import type { ChatOutcome, RunUsage, StepResult } from '../types/results.ts'
 
 /** What a model costs, for each million tokens, in whatever currency. Prices are your data: the library knows none. */
 export interface Price {
@@ -13,6 +27,12 @@ export interface Price {
   /** Of output tokens that were spent on reasoning. Without it they cost as much as others. */
   readonly reasoning?: number
 }
+
+/**
+ * Prices by the names of models: `gpt-5`, or `openai/gpt-5` for the answers of one provider. The name of a model is also that of
+ * its dated versions: `gpt-5` is found for `gpt-5-2025-08-07`. Plain data, which can be loaded from anywhere.
+ */
+export type PriceTable = Readonly<Record<string, Price>>
 
 /**
  * What a run cost: its usage at a price for each million tokens.
@@ -35,4 +55,190 @@ export function cost(usage: Usage, price: Price | undefined): number | undefined
     plainOutput * output +
     reasoningTokens * reasoning
   return sum / 1_000_000
+}
+
+/**
+ * The price of a model: that of its name with its provider, then that of its name alone, then that of the longest name of which it
+ * is a dated version.
+ */
+export function priceOf(
+  prices: PriceTable,
+  { provider, model }: Pick<AnswerUsage, 'provider' | 'model'>,
+): Price | undefined {
+  if (model === undefined) return undefined
+  const names = provider === undefined ? [model] : [`${provider}/${model}`, model]
+  const exact = names.find((name) => Object.hasOwn(prices, name))
+  if (exact !== undefined) return prices[exact]
+  const [nearest] = Object.keys(prices)
+    .filter((known) => names.some((name) => isVersion(name, known)))
+    .toSorted((left, right) => right.length - left.length)
+  return nearest === undefined ? undefined : prices[nearest]
+}
+
+/** Whether a name is another one with a date or a number of three digits or more behind it. `claude-sonnet-4-5` is no version of `claude-sonnet-4`. */
+function isVersion(name: string, known: string): boolean {
+  return name.startsWith(known) && /^[-@:](\d{3,}[\d-]*|latest)$/.test(name.slice(known.length))
+}
+
+/** What can be priced: an answer, a step, a run, what a call of a session returns, or a list of those. */
+export type Priced =
+  | AnswerUsage
+  | Pick<StepResult, 'response'>
+  | Pick<ChatOutcome, 'steps' | 'usage' | 'innerAnswers'>
+  | { readonly result: Priced }
+  | readonly Priced[]
+
+/** What something cost, as far as that is known. */
+export interface Cost {
+  /** The sum of all that has a price. */
+  readonly total: number
+  /**
+   * What is not in the sum, by model: no price was given for it, or its tokens are not known. What a run used before it was cut has no model.
+   * Without such answers the list is empty, and the sum is the whole cost.
+   */
+  readonly unknown: readonly AnswerUsage[]
+}
+
+/**
+ * What answers cost, each at the price of the model that gave it: of a call, of a run with its agents and handoffs, of a session (the list of its
+ * results) or of a tenant (a list of those).
+ */
+export function costOf(what: Priced, prices: PriceTable): Cost {
+  let total = 0
+  const unknown = new Map<string, AnswerUsage>()
+  for (const { provider, model, usage } of answersIn(what)) {
+    const own = cost(usage, priceOf(prices, { provider, model }))
+    total += own ?? 0
+    if (own !== undefined) continue
+    const name = `${provider}/${model}`
+    const sum = addUsage(unknown.get(name)?.usage ?? {}, usage)
+    unknown.set(name, defined<AnswerUsage>({ provider, model, usage: sum }))
+  }
+  return { total, unknown: [...unknown.values()] }
+}
+
+/** The answers, each once. */
+function answersIn(what: Priced): readonly AnswerUsage[] {
+  if (isList(what)) return what.flatMap(answersIn)
+  if ('result' in what) return answersIn(what.result)
+  if ('response' in what) return [what.response]
+  if (!('steps' in what)) return [what]
+  const { steps, innerAnswers = [], usage } = what
+  const own = steps.map(({ response }) => response)
+  const [first, ...later] = own
+  // A run that goes on with an answer does not count it again.
+  const isTold =
+    first !== undefined && isEmpty(first.usage) && (later.some(hasUsage) || hasUsage(what))
+  const answers = [...(isTold ? later : own), ...innerAnswers]
+  const rest = remainder(usage, answers)
+  return rest === undefined ? answers : [...answers, { usage: rest }]
+}
+
+function isList(what: Priced): what is readonly Priced[] {
+  return Array.isArray(what)
+}
+
+function isEmpty(usage: Usage): boolean {
+  return usageFields.every((field) => usage[field] === undefined)
+}
+
+function hasUsage({ usage }: AnswerUsage): boolean {
+  return !isEmpty(usage)
+}
+
+/** What was used beside these answers: that of answers that were cut. */
+function remainder(usage: Usage, answers: readonly AnswerUsage[]): Usage | undefined {
+  const sum = answers.reduce<Usage>((left, answer) => addUsage(left, answer.usage), {})
+  const rest: { -readonly [Key in keyof Usage]: Usage[Key] } = {}
+  for (const field of usageFields) {
+    const left = (usage[field] ?? 0) - (sum[field] ?? 0)
+    if (left > 0) rest[field] = left
+  }
+  return isEmpty(rest) ? undefined : { inputTokens: 0, outputTokens: 0, ...rest }
+}
+
+/** The limit of a budget: tokens, or a cost at prices. */
+export type BudgetOptions = (
+  | { readonly maxTokens: number; readonly maxCost?: undefined; readonly prices?: undefined }
+  | { readonly maxCost: number; readonly prices: PriceTable; readonly maxTokens?: undefined }
+) & {
+  /** What a session or a tenant has spent before, in tokens or in money. A function is asked after each step. */
+  readonly spent?: number | (() => number | Promise<number>) | undefined
+}
+
+/**
+ * A limit for the option `haltWhen`: the loop ends with `halt_when` once the run has used up its budget. It looks after each step that
+ * another model call would follow, so the last call may go beyond the limit.
+ *
+ * It counts the whole run: the answers of all engines that it was handed to, of agents inside its calls, and of what was used
+ * before a cut. One budget serves any number of runs, each of which is counted by itself. With `maxCost`, a model without a price
+ * fails the run with a `ValidationError` that names it.
+ */
+export function budget(
+  options: BudgetOptions,
+): (step: StepResult, run: RunUsage) => Promise<boolean> {
+  assertValid('invalid_options', budgetIssues(options))
+  const { maxTokens, maxCost = Infinity, prices, spent = 0 } = options
+  return async (step, run) => {
+    const before = typeof spent === 'function' ? await spent() : spent
+    const used = prices === undefined ? tokensOf(run) : costSoFar(step, run, prices)
+    return before + used >= (maxTokens ?? maxCost)
+  }
+}
+
+function tokensOf({ usage }: RunUsage): number {
+  const { inputTokens, outputTokens, totalTokens } = usage
+  const tokens = totalTokens ?? (inputTokens ?? 0) + (outputTokens ?? 0)
+  if (tokens > 0) return tokens
+  throw uncounted('usage', 'was not reported by the provider: a budget cannot count its tokens')
+}
+
+/** What was used before a cut costs as much as the answer that followed. */
+function costSoFar({ response }: StepResult, run: RunUsage, prices: PriceTable): number {
+  const { provider, model } = response
+  const rest = remainder(run.usage, run.answers)
+  const counted = run.answers.filter(hasUsage)
+  const cut = rest === undefined ? [] : [{ provider, model, usage: rest }]
+  const { total, unknown } = costOf([...counted, ...cut], prices)
+  const [missing] = unknown
+  if (missing === undefined && counted.length + cut.length > 0) return total
+  const name = `${missing?.provider ?? provider}/${missing?.model ?? model}`
+  throw uncounted(
+    `prices[${JSON.stringify(name)}]`,
+    `is needed for maxCost: the model has answered, and what it cost is not known. Add its price, or use maxTokens`,
+  )
+}
+
+function uncounted(path: string, problem: string): ValidationError {
+  return refusal('invalid_options', path, problem)
+}
+
+/** A price table. */
+export const pricesCheck: Check = (value) => recordOf(shape(required, optional))(value)
+
+const amount: Check = (value) => between(0, Number.MAX_VALUE)(value)
+
+const required = { input: amount, output: amount }
+
+const optional = {
+  cachedInput: amount,
+  cacheWriteInput: amount,
+  reasoning: amount,
+} satisfies Record<Exclude<keyof Price, keyof typeof required>, Check>
+
+function budgetIssues(options: BudgetOptions): readonly Issue[] {
+  const issues = optionsOf({
+    maxTokens: amount,
+    maxCost: amount,
+    prices: pricesCheck,
+    spent: (value) => (typeof value === 'function' ? fine : amount(value)),
+  } satisfies Record<keyof BudgetOptions, Check>)(options)
+  if (issues.length > 0) return issues
+  const { maxTokens, maxCost, prices } = options
+  if ((maxTokens === undefined) === (maxCost === undefined)) {
+    return [{ path: '', problem: 'a budget has either maxTokens or maxCost' }]
+  }
+  return (maxCost === undefined) === (prices === undefined)
+    ? fine
+    : [{ path: 'prices', problem: 'must be given with maxCost, and with nothing else' }]
 }

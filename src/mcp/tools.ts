@@ -1,6 +1,6 @@
 import type { Tool } from '../contracts/tool.ts'
 import { systemClock, type Clock } from '../core/clock.ts'
-import { ValidationError } from '../errors/errors.ts'
+import { issueList, ValidationError } from '../errors/errors.ts'
 import { tool } from '../make/tools.ts'
 import {
   anyFunction,
@@ -170,7 +170,7 @@ export function toolsFrom(
       tools.set(made.name, made)
     } catch (error) {
       if (!(error instanceof ValidationError)) throw error
-      const problem = error.issues.map((issue) => `${issue.path} ${issue.problem}`).join('; ')
+      const problem = issueList(error.issues)
       if (onRefused === undefined) issues.push({ path: name, problem })
       else onRefused({ name, problem })
     }

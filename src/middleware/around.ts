@@ -44,7 +44,7 @@ export interface WrappedCall {
 
 /** What an adapter says about itself, for an adapter around it. */
 export function factsOf(adapter: ChatAdapter): AdapterFacts {
-  const { provider, providers, identity, model, needsModel, key, server } = adapter
+  const { provider, providers, identity, model, needsModel, key, server, wire } = adapter
   return defined<AdapterFacts>({
     provider,
     providers,
@@ -53,6 +53,10 @@ export function factsOf(adapter: ChatAdapter): AdapterFacts {
     needsModel,
     key,
     server,
+    // What is neither an answer nor a part of one goes past a middleware.
+    wire,
+    listModels: adapter.listModels?.bind(adapter),
+    countTokens: adapter.countTokens?.bind(adapter),
     // A new fact must be decided about here.
   } satisfies Readonly<Record<keyof AdapterFacts, unknown>>)
 }

@@ -165,6 +165,9 @@ function factsOfAll(members: readonly Member[]): AdapterFacts {
     // Each member has its own.
     key: undefined,
     server: undefined,
+    wire: undefined,
+    listModels: undefined,
+    countTokens: undefined,
     identity: () => ({
       fallback: members.map(({ adapter: { provider, model: own, identity }, model }) =>
         defined<JsonObject>({ provider, model: model ?? own, identity: identity?.() }),

@@ -31,7 +31,13 @@ import {
   type Thread,
   type ToolCall,
 } from '../types/message.ts'
-import { addUsage, type FinishReason, type ModelResponse, type Usage } from '../types/response.ts'
+import {
+  addUsage,
+  type AnswerUsage,
+  type FinishReason,
+  type ModelResponse,
+  type Usage,
+} from '../types/response.ts'
 import type {
   ChatOutcome,
   ChatResult,
@@ -95,6 +101,8 @@ export interface Collector extends MessageDraft {
   result: ChatOutcome | undefined
   /** The agents inside calls that have no result yet. They outlive the step of their call. */
   inner: readonly InnerRun[]
+  /** What the agents inside calls have used since the run was entered, answer by answer. */
+  innerAnswers?: readonly AnswerUsage[]
 }
 
 /** The run of an agent inside a call. */
@@ -551,6 +559,7 @@ export function toChatResult(state: Collector): ChatResult {
     manualToolCalls: [],
     error,
     usage: totalUsage(state),
+    innerAnswers: state.innerAnswers,
     metadata: {},
   })
 }

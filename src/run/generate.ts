@@ -113,18 +113,28 @@ function prepareCall(
   input: RequestInput,
   options: CallOptions | undefined,
 ): PreparedCall {
-  const context = runContext(engine, options)
-  const draft: RequestDraft = isMessages(input)
-    ? { messages: toMessages(input) }
-    : checkedKeys(input)
-  const request = buildRequest(context, draft)
-  checkRequest(context, request)
+  const { context, draft, request } = checkedRequest(engine, input, options)
   const format =
     context.call.responseFormat ?? draft.responseFormat ?? context.engine.defaults.responseFormat
   const schema = outputSchema(format)
   return schema === undefined
     ? { context, run: traced(context, request, modelCall(context, request)) }
     : { context, ...checkedCall(context, request, schema) }
+}
+
+/** The request of one model call, checked: with the tools, the instructions and the settings of the engine. */
+export function checkedRequest(
+  engine: Engine,
+  input: RequestInput,
+  options: CallOptions | undefined,
+): { readonly context: RunContext; readonly draft: RequestDraft; readonly request: ModelRequest } {
+  const context = runContext(engine, options)
+  const draft: RequestDraft = isMessages(input)
+    ? { messages: toMessages(input) }
+    : checkedKeys(input)
+  const request = buildRequest(context, draft)
+  checkRequest(context, request)
+  return { context, draft, request }
 }
 
 type Reading = ReturnType<ModelRun['next']>

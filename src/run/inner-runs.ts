@@ -1,7 +1,7 @@
 import { innerEvent, innerSession, type StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
 import type { Message, ToolCall } from '../types/message.ts'
-import { addUsage, type Usage } from '../types/response.ts'
+import { addUsage, type AnswerUsage, type Usage } from '../types/response.ts'
 import type { PendingApproval, ToolHalt } from '../types/results.ts'
 import type { Session } from '../types/session.ts'
 import {
@@ -46,8 +46,22 @@ function foldInner(state: Collector, progress: Progress): void {
   if (known === undefined || event === undefined) return
   const next = applyEvent(known.state, event)
   state.inner = state.inner.map((run) => (run === known ? { ...run, state: next } : run))
+  const told = [...answersSince(known.state, next), ...answerOf(event)]
+  if (told.length > 0) state.innerAnswers = [...(state.innerAnswers ?? []), ...told]
   // What a result tells is not in the inner session any more.
   if (event.type === 'chat_completed') state.spent = addUsage(state.spent, event.result.usage)
+}
+
+/** What agents further inside have used by an event. */
+function answersSince(before: Collector, after: Collector): readonly AnswerUsage[] {
+  return (after.innerAnswers ?? []).slice(before.innerAnswers?.length ?? 0)
+}
+
+/** What the answer of a step used. A step that goes on with an answer does not count it again. */
+function answerOf(event: StreamEvent): readonly AnswerUsage[] {
+  if (event.type !== 'step_completed') return []
+  const { provider, model, usage } = event.response
+  return Object.keys(usage).length === 0 ? [] : [defined<AnswerUsage>({ provider, model, usage })]
 }
 
 /** The fold of an inner run before its first event. What its session has used and no result has told counts. */

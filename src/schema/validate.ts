@@ -199,7 +199,7 @@ export function repeatedNames(tools: unknown): readonly Issue[] {
 }
 
 /** The modes of `toolChoice`. A tool cannot have such a name. */
-const toolChoiceModes: readonly string[] = ['auto', 'none', 'required']
+export const toolChoiceModes: readonly string[] = ['auto', 'none', 'required']
 
 const toolName: Check = (value) => {
   if (typeof value !== 'string' || !/^[\w-]{1,64}$/.test(value)) {

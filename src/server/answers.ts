@@ -261,7 +261,8 @@ export function modelsAnswer(
   return refuse({ provider }, { reason: 'invalid_request', status: 404, message }, requestId)
 }
 
-function jsonAnswer(body: JsonObject): WireAnswer {
+/** A whole answer. */
+export function jsonAnswer(body: JsonObject): WireAnswer {
   const headers = { 'content-type': 'application/json' }
   return { status: 200, headers, frames: [{ bytes: jsonBytes(body) }], end: 'normal' }
 }

@@ -4,6 +4,7 @@ import type { ScriptInput } from '../testing/script.ts'
 import { assertNever, defined, isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import {
+  jsonAnswer,
   modelsAnswer,
   refuse,
   refuseAddress,
@@ -17,6 +18,7 @@ import {
 } from './answers.ts'
 import { objectOf } from './check-params.ts'
 import { checkRequest, unreadable } from './check-request.ts'
+import { checkCount, countAnswer, type CountRoute } from './count-tokens.ts'
 import { applyFault, faultOf, type Fault, type SeededFailures } from './faults.ts'
 import type { ModelScripts } from './models.ts'
 import {
@@ -126,6 +128,8 @@ async function answerRequest(
       return answerChat(state, route, incoming, bytes)
     case 'model':
       return answerModel(state, route, incoming, bytes)
+    case 'count':
+      return answerCount(state, route, incoming, bytes)
     case 'models':
       return { answer: modelsAnswer(provider, route.model, state.options.models, requestId) }
     default:
@@ -201,6 +205,27 @@ function drawsImages({ provider }: ChatRoute, body: JsonObject): boolean {
 
 function text(value: unknown): string {
   return typeof value === 'string' ? value : ''
+}
+
+/** Answers a request to count tokens. It takes no script. */
+function answerCount(
+  state: ServerState,
+  route: CountRoute,
+  { requestId, headers }: Incoming,
+  bytes: Buffer,
+): Decision {
+  const { format } = route
+  const body = parseJson(bytes)
+  const problem = !isObject(body)
+    ? unreadable(format)
+    : state.options.validateRequests === false
+      ? undefined
+      : checkCount(route, body, headers)
+  if (!isObject(body) || problem !== undefined) {
+    const answer = refuseRequest(route, problem ?? unreadable(format), requestId)
+    return defined<Decision>({ answer, body })
+  }
+  return { answer: jsonAnswer(countAnswer(route, body)), body }
 }
 
 /** Answers a call of a model that is not chat: a JSON body, or a form with files. */

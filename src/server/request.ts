@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { assertNever } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { ImageOperation } from '../types/media.ts'
+import { countRoute, type CountRoute } from './count-tokens.ts'
 import type { ModelRoute } from './served-model.ts'
 import type { WireFormat, WirePlatform } from './wire-format.ts'
 
@@ -28,6 +29,7 @@ export type Route =
     }
   | ModelRoute
   | { readonly type: 'models'; readonly provider: Provider; readonly model?: string }
+  | CountRoute
   | {
       readonly type: 'unknown'
       readonly provider: Provider
@@ -66,7 +68,7 @@ export function routeOf(method: string, url: string, headers: IncomingHttpHeader
   if (path.startsWith('/openai/')) {
     return azureRoute(method, path, query === -1 ? '' : url.slice(query), headers)
   }
-  const known = Object.hasOwn(posts, path) ? posts[path] : undefined
+  const known = Object.hasOwn(posts, path) ? posts[path] : countRoute(path)
   if (known !== undefined) return method === 'POST' ? known : refusedMethod(known.provider)
   return (
     platformRoute(method, path, query === -1 ? '' : url.slice(query)) ??

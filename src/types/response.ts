@@ -60,6 +60,14 @@ export interface Usage {
   readonly extra?: JsonObject
 }
 
+/** What one answer used, and who gave it. Every response is one. */
+export interface AnswerUsage {
+  readonly provider?: string | undefined
+  /** The model that answered, as the provider names it. */
+  readonly model?: string | undefined
+  readonly usage: Usage
+}
+
 /** The numeric fields of `Usage`, in their order. */
 export const usageFields: readonly Exclude<keyof Usage, 'extra'>[] = keysOf<Omit<Usage, 'extra'>>({
   inputTokens: true,

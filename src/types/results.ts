@@ -2,7 +2,7 @@ import type { ErrorData } from './error-data.ts'
 import type { JsonObject, JsonValue } from './json.ts'
 import type { Message, Thread, ToolCall } from './message.ts'
 import type { PartialEmbeddings } from './models.ts'
-import type { ModelResponse, Usage } from './response.ts'
+import type { AnswerUsage, ModelResponse, Usage } from './response.ts'
 
 /** Why a batch of tools stopped the loop. */
 export interface ToolHalt {
@@ -54,6 +54,14 @@ interface ApprovalReason {
   readonly reason?: string
 }
 
+/** What a run has used until now. */
+export interface RunUsage {
+  /** All of it: that of the answers, of answers that were cut, and of what came before a cut. */
+  readonly usage: Usage
+  /** The answers of the run and of the agents inside its calls. */
+  readonly answers: readonly AnswerUsage[]
+}
+
 /** The halt reasons of the loop itself. A handler's `halt` may use any other. */
 export const loopHaltReasons = [
   'completed',
@@ -101,8 +109,10 @@ export interface ChatOutcome<Call extends ToolCall = ToolCall, Manual extends To
   readonly haltResult?: JsonValue
   /** Why the loop failed: in a partial result, and after a tool error that ended the loop. */
   readonly error?: ErrorData
-  /** The sum over all steps. */
+  /** The sum over all steps, and over the agents inside their calls. */
   readonly usage: Usage
+  /** What the agents inside calls used, answer by answer. Absent when there were none. It is part of `usage`. */
+  readonly innerAnswers?: readonly AnswerUsage[]
   /** `structuredFinalize` after the extra call of that option; otherwise empty. */
   readonly metadata: JsonObject
 }

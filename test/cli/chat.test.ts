@@ -65,6 +65,20 @@ describe('a conversation', () => {
     expect(JSON.stringify(server.requests[0]?.body)).toContain('Be brief.')
   })
 
+  test('talks to a server that a preset knows, which needs a model', async () => {
+    await using server = await createFakeServer({ script: [['text', 'from the wire']] })
+    const argv = ['chat', '--provider', 'groq', '--base-url', server.openaiBaseUrl]
+    const env = { GROQ_API_KEY: 'a-key-of-groq', OPENAI_API_KEY: 'a-key-of-openai' }
+    const call = { input: 'hi\n', env, clock: hastyClock }
+    const { stdout } = await allm([...argv, '--model', 'm'], call)
+    expect(stdout).toContain('allm chat with groq m')
+    expect(stdout).toContain('from the wire\n')
+    expect(server.requests[0]?.path).toContain('/chat/completions')
+    const unnamed = await allm(argv, call)
+    expect(unnamed.code).toBe(2)
+    expect(unnamed.stderr).toContain('--provider groq needs --model')
+  })
+
   test('the first provider that has a key is taken when none is named', async () => {
     const { stdout } = await allm(['chat'], {
       input: '',

@@ -58,3 +58,16 @@ test('a server of your own needs no key', async () => {
   expect(code).toBe(0)
   expect(stdout).toContain('your own server may not need one')
 })
+
+test('a preset is known by its name: its key, its address, and that a local server needs none', async () => {
+  const env = { GROQ_API_KEY: key }
+  const fetch = async (): Promise<Response> => new Response('', { status: 401 })
+  const groq = await allm(['doctor', '--provider', 'groq'], { env, fetch })
+  expect(groq.code).toBe(0)
+  expect(groq.stdout).toContain('key found in GROQ_API_KEY')
+  expect(groq.stdout).toContain('https://api.groq.com/openai/v1 answers')
+  expect((await allm(['doctor', '--provider', 'mistral'], { fetch })).code).toBe(1)
+  const ollama = await allm(['doctor', '--provider', 'ollama'], { fetch })
+  expect(ollama.code).toBe(0)
+  expect(ollama.stdout).toContain('none is needed')
+})

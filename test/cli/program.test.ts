@@ -53,10 +53,10 @@ describe('wrong usage', () => {
     [['run', 'a.json', '-x'], 'run has no option -x'],
     [['serve', 'a.json', '--port'], "serve: Option '-p, --port <value>' argument missing"],
     [['tour', '--provider', 'opnai'], 'not opnai; did you mean openai?'],
-    [['tour', '--provider', 'zzz'], 'must be one of openai, anthropic, gemini, fake, not zzz'],
+    [['tour', '--provider', 'zzz'], 'must be one of openai, anthropic, gemini, openrouter, groq,'],
     [['tour', '--base-url', 'http://127.0.0.1/v1'], '--base-url needs --provider'],
     [['chat', '--provider', 'openai', '--base-url', 'nowhere'], '--base-url must be a URL'],
-    [['doctor', '--provider', 'fake'], 'must be one of openai, anthropic, gemini, not fake'],
+    [['doctor', '--provider', 'fake'], 'llamacpp, not fake'],
     [['doctor', '--base-url', 'http://127.0.0.1'], '--base-url needs --provider'],
   ])('%j is refused in one line that says what to do', async (argv, message) => {
     const { code, stdout, stderr } = await allm(argv)

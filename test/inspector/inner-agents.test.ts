@@ -83,7 +83,7 @@ async function searched(options: Parameters<typeof desk>[0] = {}): Promise<Desk>
 
 test('the tokens, models and cost of a session are those of its agents, too', async () => {
   const own = await searched({
-    prices: { 'outer-1': { input: 1, output: 1 }, 'inner-1': { input: 10, output: 10 } },
+    prices: { 'outer-1': { input: 1, output: 1 }, 'fake/inner-1': { input: 10, output: 10 } },
   })
   const [item] = (await listed(own)).items
   expect(item).toMatchObject({

@@ -1,5 +1,21 @@
-import { expect, test } from 'vitest'
-import { cost } from '../../src/index.ts'
+import { describe, expect, test } from 'vitest'
+import {
+  agentTool,
+  budget,
+  chat,
+  cost,
+  costOf,
+  createEngine,
+  extendEngine,
+  generate,
+  priceOf,
+  Session,
+  tool,
+  type BudgetOptions,
+  type PriceTable,
+} from '../../src/index.ts'
+import { fallback } from '../../src/middleware.ts'
+import { fake, type ScriptEntry } from '../../src/testing.ts'
 
 test('tokens cost what their kind costs, and as much as others where it has no price', () => {
   const usage = {
@@ -19,4 +35,158 @@ test('what is not known is not free', () => {
   expect(cost({ inputTokens: 1, outputTokens: 1 }, undefined)).toBeUndefined()
   expect(cost({}, { input: 1, output: 1 })).toBeUndefined()
   expect(cost({ inputTokens: 5 }, { input: 1, output: 1 })).toBeUndefined()
+})
+
+const prices: PriceTable = {
+  'gpt-5': { input: 1, output: 10 },
+  'gpt-5-mini': { input: 0.1, output: 1 },
+  'azure/gpt-5': { input: 2, output: 20 },
+  'claude-sonnet-4': { input: 3, output: 15 },
+}
+
+test.each<[string | undefined, string | undefined, number | undefined]>([
+  ['openai', 'gpt-5', 1],
+  ['openai', 'gpt-5-2025-08-07', 1],
+  ['openai', 'gpt-5-mini-2025-08-07', 0.1],
+  [undefined, 'gpt-5-mini', 0.1],
+  ['azure', 'gpt-5', 2],
+  ['azure', 'gpt-5-2025-08-07', 2],
+  ['anthropic', 'claude-sonnet-4-20250514', 3],
+  ['vertex', 'claude-sonnet-4@20250514', 3],
+  ['anthropic', 'claude-sonnet-4-latest', 3],
+  ['anthropic', 'claude-sonnet-4-5', undefined],
+  ['openai', 'gpt-5-codex', undefined],
+  ['openai', 'gpt-55', undefined],
+  ['openai', undefined, undefined],
+  ['openai', 'constructor', undefined],
+])(
+  'the price of %s %s: its own, or that of the longest name it is a version of',
+  (provider, model, input) => {
+    expect(priceOf(prices, { provider, model })?.input).toBe(input)
+  },
+)
+
+const used = { inputTokens: 1_000_000, outputTokens: 100_000 }
+
+test('a list of answers costs what each of its models costs; what has no price is told, not counted as free', () => {
+  const answers = [
+    { provider: 'openai', model: 'gpt-5', usage: used },
+    { provider: 'azure', model: 'gpt-5', usage: used },
+    { provider: 'groq', model: 'llama', usage: used },
+    { provider: 'groq', model: 'llama', usage: used },
+    { provider: 'openai', model: 'gpt-5', usage: {} },
+  ]
+  expect(costOf(answers, prices)).toEqual({
+    total: 2 + 4,
+    unknown: [
+      {
+        provider: 'groq',
+        model: 'llama',
+        usage: { inputTokens: 2_000_000, outputTokens: 200_000 },
+      },
+      { provider: 'openai', model: 'gpt-5', usage: {} },
+    ],
+  })
+  expect(costOf([], prices)).toEqual({ total: 0, unknown: [] })
+})
+
+/** An answer of the fake that a model gave. */
+const said = (text: string, usage = used): readonly ScriptEntry[] => [
+  ['text', text],
+  ['usage', usage],
+]
+
+const look = tool({ name: 'look', description: 'Looks.', schema: {}, handler: () => 'seen' })
+
+const calls = (id: string, name = 'look', args = {}): readonly ScriptEntry[] => [
+  ['tool_call', { id, name, arguments: args }],
+  ['usage', used],
+]
+
+test('a run costs what its steps cost, with the agents inside of it, each at its own price', async () => {
+  const inner = createEngine({ adapter: fake({ script: said('inside') }), model: 'gpt-5-mini' })
+  const ask = agentTool({ name: 'ask', description: 'Asks.', engine: inner })
+  const adapter = fake({ scripts: [calls('a', 'ask', { prompt: 'go' }), said('done')] })
+  const engine = createEngine({ adapter, model: 'gpt-5', tools: [ask] })
+  const result = await chat(engine, 'hi')
+  expect(result.innerAnswers).toEqual([{ provider: 'fake', model: 'gpt-5-mini', usage: used }])
+  expect(costOf(result, prices)).toEqual({ total: 2 + 2 + 0.2, unknown: [] })
+  expect(costOf([result, result], prices).total).toBeCloseTo(8.4, 12)
+})
+
+test('a session costs what its results cost, each answer once, also over an approval', async () => {
+  const adapter = fake({ scripts: [calls('a'), said('done')] })
+  const tools = [{ ...look, needsApproval: true }]
+  const engine = createEngine({ adapter, model: 'gpt-5', tools })
+  const first = await Session.start(engine, 'hi')
+  const second = await Session.resume(engine, Session.approve(first.session, 'a'))
+  expect(costOf([first, second], prices)).toEqual({ total: 4, unknown: [] })
+})
+
+test('a fallback is priced by the model that answered', async () => {
+  const broken = fake({ script: [['preflight_error', 'provider_unavailable', {}]] })
+  const adapter = fallback([
+    broken,
+    { adapter: fake({ script: said('yes') }), model: 'gpt-5-mini' },
+  ])
+  const response = await generate(createEngine({ adapter, model: 'gpt-5', retry: false }), 'hi')
+  expect(costOf(response, prices)).toEqual({ total: 0.2, unknown: [] })
+})
+
+describe('a budget', () => {
+  /** A loop that calls its tool until it is stopped. */
+  const turns = [0, 1, 2, 3, 4, 5, 6]
+  const endless = (model = 'gpt-5') =>
+    createEngine({
+      adapter: fake({ scripts: turns.map((at) => calls(`${at}`)) }),
+      model,
+      tools: [look],
+      maxTurns: 6,
+    })
+
+  test.each<[BudgetOptions, number, string]>([
+    [{ maxTokens: 1_100_000 }, 1, 'halt_when'],
+    [{ maxTokens: 2_000_000 }, 2, 'halt_when'],
+    [{ maxTokens: 2_000_000, spent: 1_000_000 }, 1, 'halt_when'],
+    [{ maxTokens: 1e9 }, 6, 'max_turns'],
+    [{ maxCost: 5, prices }, 3, 'halt_when'],
+    [{ maxCost: 5, prices, spent: () => Promise.resolve(4) }, 1, 'halt_when'],
+  ])('%j ends the loop after %i steps', async (options, steps, reason) => {
+    const result = await chat(endless(), 'hi', { haltWhen: budget(options) })
+    expect([result.steps.length, result.haltedReason]).toEqual([steps, reason])
+  })
+
+  test('counts each run by itself', async () => {
+    const engine = extendEngine(endless(), { haltWhen: budget({ maxTokens: 2_000_000 }) })
+    const runs = await Promise.all([chat(engine, 'a'), chat(engine, 'b')])
+    expect(runs.map(({ steps }) => steps.length)).toEqual([2, 2])
+  })
+
+  test('counts the agents inside of a run, at their own prices', async () => {
+    const inside = fake({ scripts: turns.map(() => said('inside')) })
+    const inner = createEngine({ adapter: inside, model: 'azure/gpt-5' })
+    const ask = agentTool({ name: 'ask', description: 'Asks.', engine: inner })
+    const scripts = turns.map((at) => calls(`${at}`, 'ask', { prompt: 'go' }))
+    const engine = createEngine({ adapter: fake({ scripts }), model: 'gpt-5', tools: [ask] })
+    const byCost = await chat(engine, 'hi', { haltWhen: budget({ maxCost: 6, prices }) })
+    expect(byCost.steps).toHaveLength(1)
+    const byTokens = await chat(engine, 'hi', { haltWhen: budget({ maxTokens: 2_200_000 }) })
+    expect(byTokens.steps).toHaveLength(1)
+  })
+
+  test('that lacks the price of a model fails the run, and names it', async () => {
+    const run = chat(endless('unheard-of'), 'hi', { haltWhen: budget({ maxCost: 5, prices }) })
+    await expect(run).rejects.toThrow(/prices\["fake\/unheard-of"\] is needed for maxCost/)
+  })
+
+  test.each<[object, RegExp]>([
+    [{}, /either maxTokens or maxCost/],
+    [{ maxTokens: 1, maxCost: 1, prices }, /either maxTokens or maxCost/],
+    [{ maxCost: 1 }, /prices must be given/],
+    [{ maxTokens: -1 }, /maxTokens must be a number from 0/],
+    [{ maxTokens: 1, spend: 2 }, /spent/],
+    [{ maxCost: 1, prices: { a: { input: 1 } } }, /prices\.a/],
+  ])('%j is refused', (options, problem) => {
+    expect(() => budget(options as BudgetOptions)).toThrow(problem)
+  })
 })

@@ -223,3 +223,17 @@ test('documents and images arrive from the user and in a tool result, and what t
     client(server).messages.create({ ...ask, messages: [{ role: 'user', content: [wrong] }] }),
   ).rejects.toThrow("Input should be 'application/pdf'")
 })
+
+test('tokens are counted, and what an answer would need is refused', async () => {
+  await using server = await createFakeServer({ script: greeting })
+  const { max_tokens: _length, ...counted } = ask
+  const { input_tokens: tokens } = await client(server).messages.countTokens({
+    ...counted,
+    system: 'Be brief.',
+  })
+  expect(tokens).toBeGreaterThan(5)
+  const again = await client(server).messages.countTokens({ ...counted, system: 'Be brief.' })
+  expect(again.input_tokens).toBe(tokens)
+  await expect(client(server).messages.countTokens(ask)).rejects.toThrow(/max_tokens/)
+  await expect(client(server).messages.countTokens({ ...counted, messages: [] })).rejects.toThrow()
+})

@@ -189,3 +189,11 @@ test('files arrive inline, by address and in the result of a call, and an unknow
     'Unsupported MIME type: application/zip',
   )
 })
+
+test('tokens are counted', async () => {
+  await using server = await createFakeServer({ script: greeting })
+  const { totalTokens } = await client(server).models.countTokens(ask)
+  expect(totalTokens).toBeGreaterThan(5)
+  const longer = await client(server).models.countTokens({ ...ask, contents: 'hi there' })
+  expect(longer.totalTokens).toBeGreaterThan(totalTokens ?? 0)
+})

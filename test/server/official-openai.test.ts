@@ -321,3 +321,13 @@ describe('files', () => {
     expect(answer.output_text).toBe('Hello, wörld 🦊')
   })
 })
+
+test('tokens of the Responses API are counted, and what an answer would need is refused', async () => {
+  await using server = await createFakeServer({ script: greeting })
+  const { inputTokens } = client(server).responses
+  const asked = { model: 'gpt-5', input: 'hi', instructions: 'Be brief.' }
+  const counted = await client(server).responses.inputTokens.count(asked)
+  expect(counted.object).toBe('response.input_tokens')
+  expect(counted.input_tokens).toBeGreaterThan(5)
+  await expect(inputTokens.count({ ...asked, stream: true } as object)).rejects.toThrow(/stream/)
+})

@@ -29,6 +29,7 @@ export function anthropic(
   const { platform, version = '2023-06-01', beta = [] } = options
   return chatAdapter({
     connection,
+    models: platform ? '' : '/models',
     // Loaded when it is used: a program without a platform does not have it.
     prepare:
       platform &&

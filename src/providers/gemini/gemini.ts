@@ -23,7 +23,7 @@ import { bodySplitter } from './split-body.ts'
  */
 export function gemini(given: GeminiOptions | GeminiVertexOptions | string = {}): ChatAdapter {
   const options = typeof given === 'string' ? { model: given } : given
-  return chatAdapter(geminiWire(settle(options), options.project))
+  return chatAdapter(geminiWire(settle(options), options))
 }
 
 /** The options of a Gemini adapter. All are optional. */
@@ -93,10 +93,14 @@ export const imageLimits: Omit<MediaLimits, 'provider'> = {
   mimeTypes: ['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif'],
 }
 
-/** With a project, the key is an access token. */
-function geminiWire(connection: Connection, project: string | undefined): ProviderWire {
+/** With a project, the key is an access token. Vertex AI lists models in another way. */
+function geminiWire(
+  connection: Connection,
+  { platform, project }: Pick<AnyOptions, 'platform' | 'project'>,
+): ProviderWire {
   return {
     connection,
+    models: platform ? '' : '/models',
     media: imageLimits,
     keyHeader: project === undefined ? keyHeader : undefined,
     parseFailure,

@@ -89,23 +89,19 @@ const thinker: ModelFamily = {
 /** Reasons unless the effort is `none`, and accepts a temperature only then. */
 const optional: ModelFamily = { ...thinker, refusesTemperature: 'thinking' }
 
-/** The models of xAI that answer an effort with 400. Its other reasoning models take one. */
-const withoutEffort: ModelFamily = { ...unknownFamily, efforts: [] }
-
 /** The first row that matches is used. */
 const families: readonly (readonly [RegExp, ModelFamily])[] = [
-  [/(?:^|\/)grok-(?:code|2|3(?!-mini)|4(?:-fast|[-.]1-fast|[-.]20))/i, withoutEffort],
+  // The models of xAI that answer an effort with 400. Its other reasoning models take one.
+  [/(?:^|\/)grok-(?:code|2|3(?!-mini)|4(?:-fast|[-.]1-fast|[-.]20))/i, plain],
   // Azure writes 3.5 without the point.
   [/^gpt-35-/i, plain],
-  [/^gpt-5(\.\d+)?-search-api/i, { ...plainNewer, refusesTemperature: 'always' }],
-  [/^gpt-4o(-mini)?-search-preview/i, { ...plainNewer, refusesTemperature: 'always' }],
+  [/^gpt-[\w.-]+-search-(api|preview)/i, { ...plainNewer, refusesTemperature: 'always' }],
   [/^gpt-5-chat/i, { ...plainNewer, endpoint: 'responses' }],
   [/^gpt-5\.\d+-chat/i, { ...thinker, efforts: ['medium'] }],
   [/^gpt-5-pro/i, { ...thinker, efforts: ['high'] }],
   [/^gpt-5\.[2-5]-pro/i, { ...thinker, efforts: ['medium', 'high', 'xhigh'] }],
-  [/^gpt-5(\.1)?-codex-max/i, { ...thinker, efforts: ['low', 'medium', 'high', 'xhigh'] }],
-  [/^gpt-5(\.1)?-codex/i, thinker],
-  [/^gpt-5\.\d+-codex/i, { ...thinker, efforts: ['low', 'medium', 'high', 'xhigh'] }],
+  [/^codex-|^computer-use|^gpt-5(\.1)?-codex(?!-max)/i, thinker],
+  [/^gpt-5(\.\d+)?-codex/i, { ...thinker, efforts: ['low', 'medium', 'high', 'xhigh'] }],
   [/^gpt-5(?![.\d])/i, { ...thinker, efforts: ['minimal', 'low', 'medium', 'high'] }],
   [
     /^gpt-5\.1(?!\d)/i,
@@ -125,7 +121,6 @@ const families: readonly (readonly [RegExp, ModelFamily])[] = [
     { ...optional, efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'] },
   ],
   [/^o[1-9]/, { ...thinker, parallelToolCalls: false }],
-  [/^codex-|^computer-use/i, thinker],
   [/^(gpt-4o|gpt-4\.1|chatgpt-)/i, plainNewer],
   [/^gpt-(4|3\.5)/i, plain],
 ]
@@ -163,13 +158,8 @@ export function wireEffort(effort: ReasoningEffort, family: ModelFamily): WireEf
   const { efforts } = family
   if (efforts === undefined) return effort
   const wanted = effortScale.indexOf(effort)
-  let best: WireEffort | undefined
-  let least = Number.POSITIVE_INFINITY
-  for (const candidate of efforts) {
-    const distance = Math.abs(effortScale.indexOf(candidate) - wanted)
-    if (distance <= least) [best, least] = [candidate, distance]
-  }
-  return best
+  const distance = (one: WireEffort): number => Math.abs(effortScale.indexOf(one) - wanted)
+  return efforts.toReversed().toSorted((one, other) => distance(one) - distance(other))[0]
 }
 
 /** The role of instructions. */

@@ -19,8 +19,8 @@ import { defined, isObject } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
 import type { ModelRequest } from '../../types/request.ts'
 import {
-  chatAdapter,
   connectionChecks,
+  leanAdapter,
   settleConnection,
   type CallHeaders,
   type ConnectionDefaults,
@@ -39,8 +39,8 @@ import {
   type ModelFamily,
   type OpenAiCompat,
 } from './model-family.ts'
+import { presetNames, presets, renderFor, type OpenAiPreset } from './presets.ts'
 import { renderChat } from './render-chat.ts'
-import { type RenderedRequest, type RenderOptions } from './render-options.ts'
 import { renderResponses } from './render-responses.ts'
 
 /**
@@ -58,9 +58,24 @@ export function openai(options: OpenAiOptions | string = {}): ChatAdapter {
   )
 }
 
-/** `openai` for Chat Completions alone, which compatible servers speak: a bundle has only this API. */
-export function openaiChat(options: Omit<OpenAiOptions, 'api'> | string = {}): ChatAdapter {
-  return adapterFor({ ...settleOptions(named(options)), api: 'chat' }, () => chatApi)
+/**
+ * `openai` for Chat Completions alone, which compatible servers speak: a bundle has only this API.
+ *
+ * `preset` is the name of a server whose address and habits are known, such as `groq`. The provider has that name, and its key is
+ * found under it (GROQ_API_KEY); neither the key nor the address of OpenAI is used. Other options override those of the preset.
+ */
+export function openaiChat(options: OpenAiChatOptions | string = {}): ChatAdapter {
+  const given: OpenAiChatOptions = named(options)
+  // Options that are no object are refused below.
+  const preset = given?.preset
+  const server = preset && presets[preset]
+  const settings = settleOptions(given, {
+    checks: { preset: oneOf(presetNames) },
+    ...(server && { provider: preset, baseUrlVariable: undefined, ...server }),
+  })
+  const api = server ? { ...chatApi, render: renderFor(server) } : chatApi
+  const compat = server && { compat: { ...server.compat, ...settings.compat } }
+  return adapterFor({ ...settings, ...compat, api: 'chat' }, () => api)
 }
 
 /** `openai` for the Responses API alone: a bundle has only this API. */
@@ -109,13 +124,31 @@ export function azure(options: AzureOptions): ChatAdapter {
       keyHeaders: ['api-key', 'authorization'],
     },
   )
-  const { api } = settings
-  const own = {
-    ...settings,
-    ...(legacy ? { deployment } : {}),
-    keyHeader: (key: string) => ({ 'api-key': key }),
+  const { api, family } = settings
+  // Its list has models, not deployments.
+  const own = { ...settings, models: '', keyHeader: (key: string) => ({ 'api-key': key }) }
+  if (legacy) {
+    const deployed = deployedApi(deployment)
+    return adapterFor({ ...own, family: family ?? deployment }, () => deployed)
   }
-  return adapterFor(own, (family) => ((api ?? family.endpoint) === 'chat' ? chatApi : responsesApi))
+  return adapterFor(own, (known) => ((api ?? known.endpoint) === 'chat' ? chatApi : responsesApi))
+}
+
+/** Chat Completions at an address that names the deployment, whatever the model of a request is. */
+function deployedApi(deployment: string): Api {
+  return {
+    ...chatApi,
+    render(request, context) {
+      const { model } = request
+      if (model !== deployment) {
+        context.warn(
+          'model',
+          `${model} is not used: the address names the deployment ${deployment}`,
+        )
+      }
+      return renderChat({ ...request, model: deployment }, context)
+    },
+  }
 }
 
 /** How to reach a deployment on Azure. */
@@ -142,8 +175,11 @@ async function withToken(
   return { authorization: `Bearer ${bearer}`, ...more }
 }
 
-function named(options: OpenAiOptions | string): OpenAiOptions {
-  return typeof options === 'string' ? { model: options } : options
+function named<Options extends { readonly model?: string | undefined }>(
+  options: Options | string,
+): Options {
+  // Options have no other member that is required.
+  return typeof options === 'string' ? ({ model: options } as Options) : options
 }
 
 /** One of the two APIs: how a request is written, and what reads the answer. */
@@ -157,29 +193,27 @@ const chatApi: Api = { render: renderChat, decoder: (sink) => chatDecoder(sink) 
 const responsesApi: Api = { render: renderResponses, decoder: responsesDecoder }
 
 function adapterFor(settings: OpenAiSettings, apiOf: (family: ModelFamily) => Api): ChatAdapter {
-  const { connection, api: wanted, family: familyName, compat, deployment } = settings
-  return chatAdapter({
+  const { connection, api: wanted, family: familyName, compat } = settings
+  return leanAdapter({
     ...settings,
     identity: defined<JsonObject>({
       api: wanted,
       family: familyName,
       compat: compat && defined<JsonObject>({ ...compat }),
-      deployment,
     }),
     media: mediaLimits,
     parseFailure: failureParser(connection.provider),
     splitter: sniffedBody,
     whole: true,
     render(request, context) {
-      const { model: asked, tools } = request
-      const model = deployment ?? asked
-      if (model !== asked) {
-        context.warn('model', `${asked} is not used: the address names the deployment ${model}`)
-      }
-      const family = withCompat(modelFamily(familyName ?? model), compat)
+      const family = withCompat(modelFamily(familyName ?? request.model), compat)
       const api = apiOf(family)
-      const rendered = renderRequest({ ...request, model }, api, { ...context, family })
-      return { ...rendered, isMerged: true, decoder: (sink) => api.decoder(sink, tools) }
+      const { provider, stream } = context
+      const over = optionsFor('openai', provider, request.providerOptions)
+      const rendered = api.render(request, { ...context, family, over })
+      // Only `stream` cannot be changed by the caller's own parameters.
+      const body = { ...mergeOptions(rendered.body, over), ...(stream && { stream }) }
+      return { ...rendered, body, decoder: (sink) => api.decoder(sink, request.tools) }
     },
   })
 }
@@ -207,6 +241,12 @@ export interface OpenAiOptions extends ConnectionOptions {
    * `providerOptions` under this name are merged after those under `openai`.
    */
   readonly provider?: string | undefined
+}
+
+/** How to reach a server that speaks Chat Completions. */
+export interface OpenAiChatOptions extends Omit<OpenAiOptions, 'api'> {
+  /** A server whose address, key variable and habits are known. */
+  readonly preset?: OpenAiPreset | undefined
 }
 
 const ownChecks = {
@@ -249,8 +289,6 @@ function isName(value: unknown): boolean {
 /** The options, settled: what chat calls and image calls have in common. */
 export interface OpenAiSettings extends Pick<ProviderWire, 'connection' | 'headers' | 'keyHeader'> {
   readonly api: Endpoint | undefined
-  /** The deployment that the address names, whatever the model of a request is. */
-  readonly deployment?: string
   readonly family: string | undefined
   readonly compat: OpenAiCompat | undefined
 }
@@ -264,8 +302,8 @@ export function settleOptions(
     provider: 'openai',
     baseUrl: 'https://api.openai.com/v1',
     baseUrlVariable: 'OPENAI_BASE_URL',
-    checks: ownChecks,
     ...defaults,
+    checks: { ...ownChecks, ...defaults.checks },
   })
   const { api, family, compat, organization, project } = options
   return {
@@ -286,24 +324,3 @@ const mediaLimits = {
   maxFileBytes: 50 * 1024 * 1024,
   mimeTypes: ['image/png', 'image/jpeg', 'image/webp', 'image/gif'],
 } as const
-
-/**
- * Renders a request for its endpoint and merges `providerOptions` over the body.
- *
- * Only `stream` cannot be changed there.
- */
-function renderRequest(
-  request: ModelRequest,
-  api: Api,
-  context: Omit<RenderOptions, 'stored' | 'continues'>,
-): RenderedRequest {
-  const { provider, stream } = context
-  const over = optionsFor('openai', provider, request.providerOptions)
-  const rendered = api.render(request, {
-    ...context,
-    stored: over['store'] === true,
-    continues: 'previous_response_id' in over || 'conversation' in over,
-  })
-  const body = mergeOptions(rendered.body, over)
-  return { ...rendered, body: stream ? { ...body, stream } : body }
-}

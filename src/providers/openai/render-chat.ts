@@ -1,3 +1,4 @@
+import { toolChoiceModes } from '../../schema/validate.ts'
 import { assertNever, defined } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Image, InlineFile, MediaFile } from '../../types/media.ts'
@@ -56,7 +57,7 @@ export function renderChat(request: ModelRequest, options: RenderOptions): Rende
     topP: { top_p: shared.topP },
     topK: { top_k: family.efforts === undefined ? request.topK : undefined },
     stopSequences: { stop: hasManyStops ? undefined : stopSequences },
-    seed: { seed: request.seed },
+    seed: { [options.seedField ?? 'seed']: request.seed },
     presencePenalty: { presence_penalty: presencePenalty },
     frequencyPenalty: { frequency_penalty: frequencyPenalty },
     maxTokens: { [family.maxTokensField]: request.maxTokens },
@@ -91,7 +92,7 @@ function renderTool({ strict, ...tool }: JsonObject): JsonObject {
 }
 
 function renderChoice(choice: ToolChoice): JsonValue {
-  return choice === 'auto' || choice === 'none' || choice === 'required'
+  return toolChoiceModes.includes(choice)
     ? choice
     : { type: 'function', function: { name: choice } }
 }
@@ -104,7 +105,7 @@ function renderChatMessages(
   messages: readonly Message[],
   options: RenderOptions,
 ): readonly JsonObject[] {
-  const ids = callIds()
+  const ids = callIds(options)
   const rendered: JsonObject[] = []
   let attached: JsonObject[] = []
   for (const message of messages) {

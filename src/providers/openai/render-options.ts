@@ -15,7 +15,7 @@ import {
 import type { ModelRequest, ResponseFormat, ToolChoice, ToolSpec } from '../../types/request.ts'
 import type { Warn } from '../../types/warning.ts'
 import { leaveOut, otherEffort } from '../shared/request-body.ts'
-import { requestSchemas } from '../shared/schemas.ts'
+import { schemaLowering } from '../shared/schemas.ts'
 import { toolIds, type ToolIds } from '../shared/tool-ids.ts'
 import {
   refusesTemperature,
@@ -32,12 +32,14 @@ export interface RenderOptions {
   readonly stream: boolean
   /** The default key of the prompt cache. */
   readonly sessionId: string | undefined
-  /** Whether the provider is asked to store responses, so that their items can be named by id. */
-  readonly stored: boolean
-  /** Whether the options name what came before, so that only what is new is sent. */
-  readonly continues: boolean
+  /** The `providerOptions` of the request, which are merged over the body. */
+  readonly over: JsonObject
   /** Told about every setting that is left out. */
   readonly warn: Warn
+  /** The name of the seed: `seed` by default. */
+  readonly seedField?: string | undefined
+  /** The id of a tool call as the server takes it. By default as it is. */
+  readonly callId?: ((id: string) => string) | undefined
 }
 
 /** The parameters of both endpoints. */
@@ -118,7 +120,7 @@ function renderSchemas(
   { tools, responseFormat }: ModelRequest,
   { provider, warn }: RenderOptions,
 ): RenderedSchemas {
-  const schemas = requestSchemas(provider, warn)
+  const schemas = schemaLowering(provider, warn)
   const renderTool = (tool: ToolSpec, index: number): JsonObject => {
     const dialect = tool.strict === true ? openaiStrict : 'plain'
     const { schema, strict } = schemas.tool(tool, index, dialect)
@@ -224,6 +226,6 @@ export function argumentsJson(call: ToolCall): string {
 }
 
 /** The ids of a conversation: at most 40 characters, which all of OpenAI's models accept. */
-export function callIds(): ToolIds {
-  return toolIds((id) => (id === '' ? 'call' : id), 40)
+export function callIds({ callId }: RenderOptions): ToolIds {
+  return toolIds(callId ?? ((id) => (id === '' ? 'call' : id)), 40)
 }

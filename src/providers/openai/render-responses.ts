@@ -113,9 +113,12 @@ function renderChoice(choice: ToolChoice): JsonValue {
 
 /** The messages of a request as input items. One message may be several items, or none. */
 function renderInput(messages: readonly Message[], options: RenderOptions): readonly JsonObject[] {
-  const ids = { ...callIds(), custom: new Set<string>(), answered: answeredItems(messages) }
+  const ids = { ...callIds(options), custom: new Set<string>(), answered: answeredItems(messages) }
   const items = messages.map((message) => renderMessage(message, options, ids))
-  return items.slice(options.continues ? firstNew(messages) : 0).flat()
+  // The options may name what came before: then only what is new is sent.
+  const { previous_response_id, conversation } = options.over
+  const continues = (previous_response_id ?? conversation) !== undefined
+  return items.slice(continues ? firstNew(messages) : 0).flat()
 }
 
 /**
@@ -311,13 +314,14 @@ function renderOwnImage({ image }: ImagePart): JsonObject {
  */
 function renderReasoning(
   part: ReasoningPart,
-  { family, stored }: RenderOptions,
+  { family, over }: RenderOptions,
 ): JsonObject | undefined {
   const opaque = asObject(part.opaque)
   const id = asText(opaque?.['id'])
   const encrypted = asText(opaque?.['encrypted_content'])
   const refused = !family.reasons && family.efforts !== undefined
-  if (id === undefined || refused || (encrypted === undefined && !stored)) return undefined
+  if (id === undefined || refused || (encrypted === undefined && over['store'] !== true))
+    return undefined
   return defined<JsonObject>({
     type: 'reasoning',
     id,

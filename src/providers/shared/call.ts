@@ -255,6 +255,11 @@ export interface ProviderWire {
    * takes the requests of the API in another form, or signs them.
    */
   readonly prepare?: ((call: UnsentCall) => HttpCall | Promise<HttpCall>) | undefined
+  /**
+   * The path of the list of models, for `listModels`. Without it the adapter can neither list models nor count tokens, unless it
+   * has methods of its own for that.
+   */
+  readonly models?: string | undefined
   /** What makes the answers of two adapters of this API differ, beside their address and `headers`. No key. */
   readonly identity?: JsonObject | undefined
   /** The API gives a whole answer where `stream` is false, and the decoder reads it: `generate` asks for one. */
@@ -273,6 +278,34 @@ export interface ProviderWire {
  * with a request is reported before a missing key.
  */
 export function chatAdapter(wire: ProviderWire): ChatAdapter {
+  const { connection, media } = wire
+  return leanAdapter({
+    models: '',
+    ...wire,
+    join: joined,
+    async render(request, context) {
+      const { provider, warn } = context
+      if (media === undefined && hasMedia(request)) refuseMedia(provider, request)
+      const schemas = requestSchemas(provider, warn)
+      const rendered = await wire.render(request, { ...context, schemas })
+      const over = optionsFor(connection.api, provider, request.providerOptions)
+      const { body, isMerged, forms = schemas.forms } = rendered
+      return { ...rendered, forms, body: isMerged === true ? body : mergeOptions(body, over) }
+    },
+  })
+}
+
+/** A wire that lowers its schemas and merges the `providerOptions` by itself, takes media, and has a list of `/models` unless it says otherwise. */
+export interface LeanWire extends Omit<ProviderWire, 'render'> {
+  /** Joins the values of `listHeader`. */
+  readonly join?: typeof joined
+  render(request: NamedRequest, context: LeanContext): RenderedCall | Promise<RenderedCall>
+}
+
+type LeanContext = Omit<RenderContext, 'schemas'>
+
+/** `chatAdapter` without what only some APIs need: a program with no other adapter does not have the code of it. */
+export function leanAdapter(wire: LeanWire): ChatAdapter {
   const { provider, key, model, baseUrl, server } = wire.connection
   return {
     provider,
@@ -281,6 +314,7 @@ export function chatAdapter(wire: ProviderWire): ChatAdapter {
     needsModel: wire.needsModel ?? true,
     key,
     server,
+    wire: () => wire,
     stream: (request, options = {}) => decodedStream(wire, request, options, true),
     async generate(request, options = {}) {
       const events: ModelEvent[] = []
@@ -295,31 +329,26 @@ export function chatAdapter(wire: ProviderWire): ChatAdapter {
 const notRendered: MakeDecoder = () => ({ push: () => undefined })
 
 function decodedStream(
-  wire: ProviderWire,
+  wire: LeanWire,
   asked: ModelRequest,
   options: AdapterOptions,
   stream: boolean,
 ): AsyncGenerator<readonly ModelEvent[], void> {
-  const { provider, api } = wire.connection
+  const { provider } = wire.connection
   const requestId = options.requestId ?? (options.newId ?? randomId)('request')
   const { warnings, warn } = warningList()
   let decoder = notRendered
   const makeCall = async (): Promise<HttpCall> => {
-    const request = namedRequest(checkedMedia(withoutEmpty(asked), wire), wire)
     const { sessionId, newId } = options
-    const schemas = requestSchemas(provider, warn)
-    const context = { provider, stream, warn, schemas, sessionId, newId }
-    const rendered = await renderedCall(wire, request, context)
-    const { path, query, isMerged, forms = schemas.forms } = rendered
+    const context = { provider, stream, warn, sessionId, newId }
+    const { path, query, body, forms, ...rendered } = await renderedCall(wire, asked, context)
     decoder = rendered.decoder
-    const over = optionsFor(api, provider, request.providerOptions)
-    const body = isMerged === true ? rendered.body : mergeOptions(rendered.body, over)
     const url = urlOf(wire.connection, path, query)
     const call = await unsentCall(wire, url, { ...options, requestId, stream })
     const made = {
       ...call,
       json: body,
-      history: request.messages,
+      history: asked.messages,
       warnings,
       forms,
     }
@@ -338,19 +367,18 @@ function decodedStream(
 /** The request with its model, or that of the adapter. */
 function namedRequest(
   request: ModelRequest,
-  { connection: { provider, model }, needsModel = true }: ProviderWire,
+  { connection: { provider, model }, needsModel = true }: LeanWire,
 ): NamedRequest {
   const named = request.model ?? model ?? ''
   if (named !== '' || !needsModel) return { ...request, model: named }
   throw new EngineError('missing_model', `${provider} needs a model`, { provider })
 }
 
-function checkedMedia(request: ModelRequest, { connection, media }: ProviderWire): ModelRequest {
+function checkedMedia(request: ModelRequest, { connection, media }: LeanWire): ModelRequest {
   const { provider } = connection
-  if (!hasMedia(request)) return request
-  return media === undefined
-    ? refuseMedia(provider, request)
-    : resolveMedia(request, { provider, ...media })
+  return media !== undefined && hasMedia(request)
+    ? resolveMedia(request, { provider, ...media })
+    : request
 }
 
 /** An empty list of stop sequences says nothing, and some APIs refuse it. */
@@ -372,11 +400,13 @@ export function warningList(): { readonly warnings: readonly Warning[]; readonly
   }
 }
 
-async function renderedCall(
-  wire: ProviderWire,
-  request: NamedRequest,
-  context: RenderContext,
+/** A request as its API takes it: its media are checked, and it names its model. */
+export async function renderedCall(
+  wire: LeanWire,
+  asked: ModelRequest,
+  context: LeanContext,
 ): Promise<RenderedCall> {
+  const request = namedRequest(checkedMedia(withoutEmpty(asked), wire), wire)
   try {
     return await wire.render(request, context)
   } catch (error) {
@@ -390,14 +420,14 @@ export type UnsentCall = HttpCall & { readonly requestId: string }
 /** The call to an address: its headers with the key, its limits, and how its failures are read. */
 export async function unsentCall(
   wire: Pick<
-    ProviderWire,
-    'connection' | 'headers' | 'listHeader' | 'keyHeader' | 'parseFailure' | 'splitter'
+    LeanWire,
+    'connection' | 'headers' | 'listHeader' | 'join' | 'keyHeader' | 'parseFailure' | 'splitter'
   >,
   url: string,
   options: AdapterOptions & { readonly requestId: string; readonly stream: boolean },
 ): Promise<UnsentCall> {
   const { connection, headers: own = {}, listHeader, keyHeader = bearer } = wire
-  const { parseFailure, splitter } = wire
+  const { parseFailure, splitter, join } = wire
   const { headers, apiKey, stream, ...rest } = options
   const key = keyOf(connection, apiKey, rest.requestId)
   const layers = [
@@ -415,7 +445,7 @@ export async function unsentCall(
       'content-type': 'application/json',
       accept: stream ? (splitter?.(0).accept ?? 'text/event-stream') : 'application/json',
       ...Object.fromEntries(layers.flatMap((layer) => Object.entries(layer))),
-      ...(listHeader === undefined ? {} : joined(listHeader, layers)),
+      ...(listHeader && join?.(listHeader, layers)),
     },
     parseFailure,
     splitter,

@@ -1,6 +1,6 @@
 import { reasonOfStatus, type AdapterErrorReason } from '../../errors/errors.ts'
 import type { HttpFailure, Refusal } from '../../http/call.ts'
-import { defined, keysOf } from '../../types/guards.ts'
+import { defined } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
 import { asCount, asList, asObject, asText } from './read-json.ts'
 
@@ -112,32 +112,35 @@ function isQuota(word: string | undefined): boolean {
   return word === 'insufficient_quota' || word === 'billing_hard_limit_reached'
 }
 
-/** The codes and types of OpenAI, of compatible servers, and of other APIs that are reached through one, by what they mean. */
-const wordsOfReasons = {
-  context_length_exceeded:
+/** The codes and types of OpenAI, of compatible servers, and of other APIs that are reached through one, after what they mean. */
+const words: readonly (readonly [AdapterErrorReason, string])[] = [
+  [
+    'context_length_exceeded',
     'context_length_exceeded exceed_context_size_error string_above_max_length',
-  content_filter:
+  ],
+  [
+    'content_filter',
     'content_filter content_policy_violation image_content_policy_violation bio_policy moderation_blocked ResponsibleAIPolicyViolation',
-  authentication_failed: 'invalid_api_key authentication_error permission_error',
-  rate_limited:
+  ],
+  ['authentication_failed', 'invalid_api_key authentication_error permission_error'],
+  [
+    'rate_limited',
     'rate_limit_exceeded rate_limit_error insufficient_quota billing_hard_limit_reached tokens requests',
-  provider_unavailable:
+  ],
+  [
+    'provider_unavailable',
     'server_error internal_error overloaded_error api_error timeout_error service_unavailable',
-  timeout: 'vector_store_timeout timeout',
-  invalid_request: 'invalid_request_error invalid_prompt model_not_found',
-} satisfies Partial<Record<AdapterErrorReason, string>>
-
-/** The reasons that override a status. The others are used only without a status. */
-const strongerThanStatus: ReadonlySet<AdapterErrorReason> = new Set([
-  'context_length_exceeded',
-  'content_filter',
-])
+  ],
+  ['timeout', 'vector_store_timeout timeout'],
+  ['invalid_request', 'invalid_request_error invalid_prompt model_not_found'],
+]
 
 function reasonOf(failure: ReportedFailure, status: number | undefined): AdapterErrorReason {
   const { code = '', type = '', message = '' } = failure
   const byWord = wordReason(code) ?? wordReason(type)
   const byText = status === undefined || status < 500 ? textReason(message) : undefined
-  if (byWord !== undefined && strongerThanStatus.has(byWord)) return byWord
+  // These override a status. The others are used only without one.
+  if (byWord === 'context_length_exceeded' || byWord === 'content_filter') return byWord
   if (status === undefined) return wordReason(code) ?? byText ?? byWord ?? 'unknown'
   if (status === 400 || status === 413 || status === 422) {
     return wordReason(code) === 'authentication_failed'
@@ -148,7 +151,7 @@ function reasonOf(failure: ReportedFailure, status: number | undefined): Adapter
 }
 
 function wordReason(word: string): AdapterErrorReason | undefined {
-  return keysOf(wordsOfReasons).find((reason) => wordsOfReasons[reason].split(' ').includes(word))
+  return words.find(([, list]) => list.split(' ').includes(word))?.[0]
 }
 
 /** Messages of servers that send no code. */

@@ -6,10 +6,16 @@ import type { ToolSpec } from '../../types/request.ts'
 import type { Warn } from '../../types/warning.ts'
 
 /** Lowers the schemas of one request, and keeps what is needed to read the answer. */
-export interface RequestSchemas {
+export interface SchemaLowering {
   readonly forms: AnswerForms
   /** Lowers the arguments of a tool. `index` is its place in the request. */
   tool(spec: ToolSpec, index: number, dialect: SchemaDialect | 'plain'): LoweredSchema
+  /** Lowers the schema of the answer. */
+  answer(schema: JsonObject, dialect: SchemaDialect | 'plain'): LoweredSchema
+}
+
+/** Lowers the schemas of one request, also for an API whose answer can be the arguments of a tool. */
+export interface RequestSchemas extends SchemaLowering {
   /** Declares a tool whose arguments are the answer. `tools` are the others, whose names are taken. */
   answerTool(wanted: string, tools: readonly ToolSpec[]): Pick<ToolSpec, 'name' | 'description'>
   /** Lowers the schema of the answer. `reason` says why it is not enforced, where it should be. */
@@ -21,8 +27,34 @@ export interface RequestSchemas {
  * expressed nor left unenforced is an `AdapterError` `unsupported_feature`.
  */
 export function requestSchemas(provider: string, warn: Warn): RequestSchemas {
+  const lowering = schemaLowering(provider, warn)
+  const forms: WritableForms = lowering.forms
+  return {
+    ...lowering,
+    answerTool(wanted, others) {
+      let name = wanted.replaceAll(/[^\w-]/g, '_').slice(0, 60)
+      while (others.some((tool) => tool.name === name)) name += '_'
+      forms.answerTool = name
+      const description =
+        'Gives the final answer. Call it when the answer is ready, with the answer as its input.'
+      return { name, description }
+    },
+    answer(schema, dialect, reason) {
+      const lowered = lowering.answer(schema, dialect)
+      if (reason instanceof Error) {
+        warn('responseFormat.strict', `sent unenforced, as a tool: ${reason.message}`)
+      }
+      return lowered
+    },
+  }
+}
+
+type WritableForms = { -readonly [Key in keyof AnswerForms]: AnswerForms[Key] }
+
+/** `requestSchemas` for an API that takes the schema of an answer. */
+export function schemaLowering(provider: string, warn: Warn): SchemaLowering {
   const tools = new Map<string, LoweredSchema>()
-  const forms: { -readonly [Key in keyof AnswerForms]: AnswerForms[Key] } = { tools }
+  const forms: WritableForms = { tools }
   const warnings = (setting: string, lowered: LoweredSchema): void => {
     for (const { path, problem } of lowered.warnings) {
       warn(
@@ -40,20 +72,9 @@ export function requestSchemas(provider: string, warn: Warn): RequestSchemas {
       if (lowered.restore !== undefined) tools.set(name, lowered)
       return lowered
     },
-    answerTool(wanted, others) {
-      let name = wanted.replaceAll(/[^\w-]/g, '_').slice(0, 60)
-      while (others.some((tool) => tool.name === name)) name += '_'
-      forms.answerTool = name
-      const description =
-        'Gives the final answer. Call it when the answer is ready, with the answer as its input.'
-      return { name, description }
-    },
-    answer(schema, dialect, reason) {
+    answer(schema, dialect) {
       const lowered = lowerSchema(schema, dialect, { provider, path: 'responseFormat.schema' })
       warnings('responseFormat.strict', lowered)
-      if (reason instanceof Error) {
-        warn('responseFormat.strict', `sent unenforced, as a tool: ${reason.message}`)
-      }
       if (lowered.restore !== undefined) forms.answer = lowered
       return lowered
     },

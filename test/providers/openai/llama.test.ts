@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ChatAdapter } from '../../../src/contracts/adapter.ts'
-import { chat, createEngine, tool, user } from '../../../src/index.ts'
-import { openai } from '../../../src/openai.ts'
+import { chat, createEngine, listModels, tool, user } from '../../../src/index.ts'
+import { openai, openaiChat } from '../../../src/openai.ts'
 import { collectEventsSync } from '../../../src/run/read-stream.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
 import type { ModelRequest } from '../../../src/types/request.ts'
@@ -37,6 +37,24 @@ describe.skipIf(!hasLlama())(
       const baseUrl = `http://127.0.0.1:${servers.ports[model]}/v1`
       return openai({ api, apiKey, baseUrl, provider: 'llamacpp' })
     }
+
+    test('the preset takes its answers, chooses a tool by its name, and lists its model', async () => {
+      const preset = (model: LlamaModel): ChatAdapter =>
+        openaiChat({
+          preset: 'llamacpp',
+          apiKey: llamaKey,
+          baseUrl: `http://127.0.0.1:${servers.ports[model]}/v1`,
+        })
+      const plain = collectEventsSync(await readAll(preset('plain').stream(ask())))
+      expect(plain).toMatchObject({ provider: 'llamacpp', outputText: greeting })
+      const tools = [weather, { ...weather, name: 'other' }]
+      const called = collectEventsSync(
+        await readAll(preset('tool').stream(ask({ tools, toolChoice: 'get_weather' }))),
+      )
+      expect(called.toolCalls.map(({ name }) => name)).toEqual(['get_weather'])
+      const models = await listModels(preset('plain'))
+      expect(models).toMatchObject([{ id: expect.any(String), created: expect.any(Number) }])
+    })
 
     test.each(['chat', 'responses'] as const)('%s: an answer, streamed and not', async (api) => {
       const adapter = llama('plain', { api })

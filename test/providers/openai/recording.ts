@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { ChatAdapter } from '../../../src/contracts/adapter.ts'
 import { isAllmError, type AllmError } from '../../../src/errors/errors.ts'
-import { openai } from '../../../src/openai.ts'
+import { openai, type OpenAiOptions } from '../../../src/openai.ts'
 import { collectEventsSync } from '../../../src/run/read-stream.ts'
 import type { ModelEvent } from '../../../src/types/events.ts'
 import type { ModelRequest } from '../../../src/types/request.ts'
@@ -32,12 +33,16 @@ export interface Outcome {
   readonly events: readonly ModelEvent[]
 }
 
-/** Plays a recording through the adapter, its body cut into chunks of `size` bytes, or as it was received. */
-export async function play(recording: Recording, size?: number): Promise<Outcome> {
+/** Plays a recording through an adapter, its body cut into chunks of `size` bytes, or as it was received. */
+export async function play(
+  recording: Recording,
+  size?: number,
+  make: (options: Omit<OpenAiOptions, 'api'>) => ChatAdapter = (options) =>
+    openai({ ...options, api: recording.endpoint === 'responses' ? 'responses' : 'chat' }),
+): Promise<Outcome> {
   const meta = recordedJson(recording, 'meta.json') as RecordedMeta
   const body = readFileSync(join(recording.folder, meta.response.file))
-  const adapter = openai({
-    api: recording.endpoint === 'responses' ? 'responses' : 'chat',
+  const adapter = make({
     apiKey: 'test-key',
     fetch: () =>
       Promise.resolve(

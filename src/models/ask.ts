@@ -1,0 +1,80 @@
+import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
+import type { EngineParts, RetryOption } from '../contracts/options.ts'
+import { randomId } from '../core/ids.ts'
+import { keyFor } from '../core/keys.ts'
+import { retry } from '../core/retry.ts'
+import { AdapterError, cancelledCall, isAllmError } from '../errors/errors.ts'
+import { attributed } from '../http/answer.ts'
+import type { HttpCall } from '../http/call.ts'
+import { postForJson } from '../http/post.ts'
+import { unsentCall, urlOf, type LeanWire } from '../providers/shared/call.ts'
+import { retryPlan } from '../run/retry-policy.ts'
+
+/** What a call needs beside what it asks for. */
+interface AskOptions extends Pick<
+  AdapterOptions,
+  'signal' | 'apiKey' | 'headers' | 'requestTimeoutMs'
+> {
+  readonly requestId: string
+  readonly retry?: RetryOption | undefined
+}
+
+/**
+ * Asks a provider something that is not a chat, with the key, the retries and the clock of an engine. `ask` makes one attempt.
+ *
+ * Every failure names the provider and the call. An abort ends it at once, also between two attempts.
+ */
+export async function askProvider<T>(
+  { keys, clock, newId, defaults }: EngineParts,
+  adapter: ChatAdapter,
+  options: AskOptions,
+  ask: (options: AdapterOptions & { readonly requestId: string }) => Promise<T>,
+): Promise<T> {
+  const { signal, apiKey: given, requestId, retry: own, ...rest } = options
+  const call = { provider: adapter.provider, requestId, signal }
+  try {
+    if (signal?.aborted === true) throw cancelledCall(call)
+    const apiKey = await keyFor(adapter, { apiKey: given, keys })
+    return await retry(
+      () => retryPlan(own ?? defaults.retry, { clock, signal }),
+      () => ask({ ...rest, requestId, signal, apiKey, clock, newId }),
+    )
+  } catch (error) {
+    if (signal?.aborted === true) throw cancelledCall(call)
+    throw isAllmError(error) ? attributed(error, call) : error
+  }
+}
+
+/** What an adapter of this library was made of. */
+export function wireOf(adapter: ChatAdapter): LeanWire | undefined {
+  // Only `leanAdapter` sets it.
+  return adapter.wire?.() as LeanWire | undefined
+}
+
+/** The error of an adapter that cannot do what it is asked for. */
+export function unsupported({ provider }: ChatAdapter, problem: string): AdapterError {
+  const message = `${provider} ${problem}`
+  return new AdapterError('unsupported_feature', message, { provider, retryable: false })
+}
+
+/** How much of an answer is read. */
+const maxResponseBytes = 16 * 1024 * 1024
+
+/** Calls a path of an adapter's API and reads the answer: with a body by POST, without one by GET. */
+export async function askPath(
+  wire: LeanWire,
+  path: string,
+  options: AdapterOptions & { readonly query?: Readonly<Record<string, string>> },
+  json?: HttpCall['json'],
+): Promise<unknown> {
+  const { query, requestId = randomId('request'), ...rest } = options
+  const url = urlOf(wire.connection, path, query)
+  const call = await unsentCall(wire, url, { ...rest, requestId, stream: false })
+  const asked = json === undefined ? byGet(call) : { ...call, json }
+  return (await postForJson({ maxResponseBytes, ...asked })).value
+}
+
+function byGet(call: HttpCall): HttpCall {
+  const { fetch = globalThis.fetch } = call
+  return { ...call, fetch: (url, init) => fetch(url, { ...init, method: 'GET' }) }
+}
