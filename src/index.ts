@@ -162,7 +162,10 @@ export { systemClock, type Clock } from './core/clock.ts'
 export type {
   AdapterOptions,
   ChatAdapter,
+  EmbeddingAdapter,
+  EmbeddingLimits,
   ImageAdapter,
+  RerankAdapter,
   RateLimit,
   RateLimits,
 } from './contracts/adapter.ts'
@@ -227,6 +230,18 @@ export type {
   ImageResponse,
   ImageUsage,
 } from './types/media.ts'
+export type {
+  DocumentRank,
+  Embedding,
+  EmbeddingRequest,
+  EmbeddingResponse,
+  EmbeddingTask,
+  PartialEmbeddings,
+  RankedDocument,
+  RerankRequest,
+  RerankResponse,
+  RerankResult,
+} from './types/models.ts'
 export type { FromSchema } from './types/infer-schema.ts'
 export type { JsonObject, JsonValue } from './types/json.ts'
 export type { ProviderOptions, ProviderParameters } from './types/provider-options.ts'
@@ -277,3 +292,6 @@ export {
   imageVariations,
   type ImageCallOptions,
 } from './models/images.ts'
+export { embed, type EmbeddingCallOptions } from './models/embed.ts'
+export { rerank, type RerankCallOptions } from './models/rerank.ts'
+export { cosineSimilarity } from './models/similarity.ts'

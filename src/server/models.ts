@@ -1,11 +1,19 @@
+import type { EmbeddingScriptEntry } from '../testing/fake-embeddings.ts'
 import type { ImageScriptEntry } from '../testing/fake-images.ts'
+import type { RerankScriptEntry } from '../testing/fake-rerank.ts'
 import type { ServedKind, ServedModel } from './served-model.ts'
+import { servedEmbeddings } from './wire-embeddings.ts'
 import { servedImages } from './wire-images.ts'
+import { servedRerank } from './wire-rerank.ts'
 
 /** The scripts of the models that are not chat, as the options of a server: one entry per call, as those of the matching fake. */
 export interface ModelScripts {
   /** One entry per image call, as those of `fakeImages`. */
   readonly images?: readonly ImageScriptEntry[] | undefined
+  /** One entry per embedding call, as those of `fakeEmbeddings`. Without it, texts that share words get vectors that are near one another. */
+  readonly embeddings?: readonly EmbeddingScriptEntry[] | undefined
+  /** One entry per reranking call, as those of `fakeRerank`. Without it, documents are ranked by the words of the query that they have. */
+  readonly rerank?: readonly RerankScriptEntry[] | undefined
 }
 
 /** Makes the models of a server, each with its own place in its script. An invalid script throws. */
@@ -13,4 +21,6 @@ export const serveModel: {
   readonly [Kind in ServedKind]: (scripts: ModelScripts) => ServedModel
 } = {
   images: ({ images }) => servedImages(images ?? []),
+  embeddings: ({ embeddings }) => servedEmbeddings(embeddings),
+  rerank: ({ rerank }) => servedRerank(rerank),
 }
