@@ -1,7 +1,9 @@
 export {
   type ChatCapability,
+  type EmbeddingCapability,
   type EncoderCapability,
   type ImageCapability,
+  type RerankCapability,
   type RunStoreCapability,
   type StoreCapability,
   type ConformanceCase,
@@ -25,6 +27,16 @@ export {
   type ReplayHarness,
 } from './conformance/replay.ts'
 export { ConformanceFailure } from './conformance/demands.ts'
+export {
+  embeddingAdapterCases,
+  type EmbeddingCase,
+  type EmbeddingHarness,
+} from './conformance/embedding-adapter.ts'
+export {
+  rerankAdapterCases,
+  type RerankCase,
+  type RerankHarness,
+} from './conformance/rerank-adapter.ts'
 export {
   imageAdapterCases,
   type ImageCase,

@@ -79,6 +79,22 @@ const imageCapabilities = {
 /** A capability of an image harness. */
 export type ImageCapability = keyof typeof imageCapabilities
 
+/** The capabilities of an embedding harness, and what each means. */
+const embeddingCapabilities = {
+  requests: 'the harness shows the requests that were sent',
+  usage: 'tokens are counted',
+  error_origin: 'a failure names its provider and its run',
+  retry_after: 'a refusal says how long to wait',
+  detailed_errors:
+    'a prompt that is filtered or too long is distinguished from other refused requests',
+} as const
+
+/** A capability of an embedding harness. */
+export type EmbeddingCapability = keyof typeof embeddingCapabilities
+
+/** A capability of a rerank harness. */
+export type RerankCapability = Exclude<EmbeddingCapability, 'usage'>
+
 /** The capabilities of an encoder harness, and what each means. */
 const encoderCapabilities = {
   plain_text: 'strings are written as they are',
@@ -112,6 +128,7 @@ export type RunStoreCapability = keyof typeof runStoreCapabilities
 export const everyCapability: Readonly<Record<string, string>> = {
   ...chatCapabilities,
   ...imageCapabilities,
+  ...embeddingCapabilities,
   ...encoderCapabilities,
   ...storeCapabilities,
   ...runStoreCapabilities,

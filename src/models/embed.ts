@@ -102,10 +102,10 @@ const embeddingCalls: EmbeddingKind = {
   outcome: () => ({}),
 }
 
-/** The texts as a list of its own: the caller may change his while batches are under way. The validator reports anything else. */
+/** The texts as a list of its own: the caller may change the given one while batches are under way. The validator reports anything else. */
 function textList(texts: string | readonly string[]): readonly string[] {
   if (typeof texts === 'string') return [texts]
-  return Array.isArray(texts) ? [...texts] : texts
+  return Array.isArray(texts) ? texts.slice() : texts
 }
 
 /** What has come of an `embed`. */
@@ -245,7 +245,7 @@ function keep(
   response: EmbeddingResponse,
   { adapter, requestId }: EmbedCall,
 ): void {
-  const { embeddings, usage, warnings = [] } = response
+  const { embeddings, usage, warnings } = response
   const length = embeddings[0]?.length
   progress.dimensions ??= length
   if (length !== progress.dimensions) {
@@ -255,7 +255,7 @@ function keep(
   for (const [index, vector] of embeddings.entries()) progress.vectors[from + index] = vector
   progress.embeddings += embeddings.length
   progress.batches++
-  progress.usage = addUsage(progress.usage, usage ?? {})
+  progress.usage = addUsage(progress.usage, usage)
   for (const warning of warnings) progress.warnings.set(JSON.stringify(warning), warning)
   if (from === 0) progress.first = response
 }

@@ -18,7 +18,7 @@ export async function rerank(
   options: RerankCallOptions = {},
 ): Promise<RerankResult> {
   // A caller without types may pass anything; the validator reports it.
-  const list = Array.isArray(documents) ? [...documents] : documents
+  const list: readonly string[] = Array.isArray(documents) ? documents.slice() : documents
   const response = await callModel(engine, rerankCalls, options, (fields) => ({
     ...fields,
     ...defined<Pick<RerankRequest, 'topN'>>({ topN: options.topN }),

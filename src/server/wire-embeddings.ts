@@ -16,6 +16,7 @@ import {
   objectOf,
   objectsOf,
   paramProblem,
+  shown,
   type ParamTable,
   type RequestProblem,
 } from './check-params.ts'
@@ -107,9 +108,9 @@ function readRequest(
 
 /** The inputs of OpenAI: texts, or tokens, which are taken for words. */
 function inputsOf(input: JsonValue | undefined): readonly string[] {
-  if (!Array.isArray(input)) return [String(input)]
+  if (!Array.isArray(input)) return [shown(input)]
   const items: readonly JsonValue[] = input
-  return items.every((item) => typeof item === 'number') ? [items.join(' ')] : items.map(String)
+  return items.every((item) => typeof item === 'number') ? [items.join(' ')] : items.map(shown)
 }
 
 /** The text of one request of Gemini: that of all parts. */

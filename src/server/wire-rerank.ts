@@ -7,7 +7,7 @@ import { scriptedModel, type PlayedAnswer } from '../testing/scripted-model.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { DocumentRank, RerankRequest } from '../types/models.ts'
 import { missing, wrongType } from './check-openai.ts'
-import { kindOf, type RequestProblem } from './check-params.ts'
+import { kindOf, shown, type RequestProblem } from './check-params.ts'
 import { outcomeOf, type ServedModel } from './served-model.ts'
 import { jsonAnswer, openaiUsage, refused } from './wire-embeddings.ts'
 import { openaiHeaders } from './wire-failure.ts'
@@ -42,7 +42,7 @@ type Played = PlayedAnswer<readonly DocumentRank[], ScriptedRerankFacts>
 
 function readRequest({ query, documents }: JsonObject): RerankRequest {
   return {
-    query: String(query),
+    query: shown(query),
     documents: textsOf(documents),
     providerOptions: {},
     metadata: {},
@@ -52,7 +52,7 @@ function readRequest({ query, documents }: JsonObject): RerankRequest {
 /** Some clients send documents as objects with a text. */
 function textsOf(documents: JsonValue | undefined): readonly string[] {
   const items: readonly JsonValue[] = Array.isArray(documents) ? documents : []
-  return items.map((item) => (typeof item === 'string' ? item : JSON.stringify(item)))
+  return items.map(shown)
 }
 
 function bestOf(

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import {
   adapterCases,
+  embeddingAdapterCases,
   imageAdapterCases,
+  rerankAdapterCases,
   runCases,
   runStoreCases,
   sessionStoreCases,
@@ -12,6 +14,7 @@ import {
   type Declares,
 } from '../../src/conformance.ts'
 import { countingMutants } from './mutants/counting-mutants.ts'
+import { embeddingMutants, rerankMutants } from './mutants/embedding-mutants.ts'
 import { encoderMutants, executorMutants } from './mutants/executor-mutants.ts'
 import { failingMutants } from './mutants/failing-mutants.ts'
 import { generateMutants } from './mutants/generate-mutants.ts'
@@ -39,6 +42,8 @@ const streamMutants = [
 describe('a chat adapter in which', () => hunt(streamAdapterCases, streamMutants))
 describe('a chat adapter whose generate is wrong:', () => hunt(adapterCases, generateMutants))
 describe('an image adapter in which', () => hunt(imageAdapterCases, imageMutants))
+describe('an embedding adapter in which', () => hunt(embeddingAdapterCases, embeddingMutants))
+describe('a rerank adapter in which', () => hunt(rerankAdapterCases, rerankMutants))
 describe('a tool executor in which', () => hunt(toolExecutorCases, executorMutants))
 describe('an encoder in which', () => hunt(toolResultEncoderCases, encoderMutants))
 describe('a session store in which', () => hunt(sessionStoreCases, storeMutants))
@@ -62,6 +67,8 @@ test('every case for chat adapters is failed by some defect', () => {
 
 test.each([
   ['image adapters', imageAdapterCases, imageMutants],
+  ['embedding adapters', embeddingAdapterCases, embeddingMutants],
+  ['rerank adapters', rerankAdapterCases, rerankMutants],
   ['tool executors', toolExecutorCases, executorMutants],
   ['encoders', toolResultEncoderCases, encoderMutants],
 ] as const)('every case for %s is failed by some defect', (_, cases, mutants) => {

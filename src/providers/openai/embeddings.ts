@@ -122,8 +122,8 @@ function vectorOf(embedding: JsonValue | undefined): unknown {
   const bytes = bytesOf(embedding)
   if (bytes === undefined || bytes.length % 4 !== 0) return embedding
   const floats = new DataView(bytes.buffer, bytes.byteOffset)
-  const vector = new Array<number>(bytes.length / 4)
-  for (let at = 0; at < vector.length; at++) vector[at] = floats.getFloat32(at * 4, true)
+  const vector: number[] = []
+  for (let at = 0; at < bytes.length; at += 4) vector.push(floats.getFloat32(at, true))
   return vector
 }
 
