@@ -178,6 +178,32 @@ describe('batches', () => {
     expect(most).toBe(3)
   })
 
+  test('of a hundred thousand texts are made one by one: nothing is done for all of them again and again', async () => {
+    let running = 0
+    let most = 0
+    const sizes: number[] = []
+    const adapter = adapterOf(
+      async (asked) => {
+        most = Math.max(most, ++running)
+        sizes.push(asked.texts.length)
+        await Promise.resolve()
+        running--
+        return { ...counted(asked), usage: { inputTokens: 1 }, warnings: [warning] }
+      },
+      { limits: { maxTexts: 10, maxTokens: 300_000 } },
+    )
+    const warning = { setting: 'task', problem: 'not known' }
+    const engine = createEngine({ embeddingAdapter: adapter })
+    const { embeddings, usage, warnings } = await embed(engine, numbers(100_000))
+    expect(embeddings.every(([number], at) => number === at)).toBe(true)
+    expect(sizes).toHaveLength(10_000)
+    expect({ most, usage, warnings }).toEqual({
+      most: 4,
+      usage: { inputTokens: 10_000 },
+      warnings: [warning],
+    })
+  })
+
   test('have one answer: usage is added up, and a warning is told once', async () => {
     const warning = { setting: 'task', problem: 'not known' }
     const usages = [{ inputTokens: 3 }, {}, { inputTokens: 4, totalTokens: 9 }]

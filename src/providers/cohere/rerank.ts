@@ -13,11 +13,13 @@ import { requestBody } from '../shared/request-body.ts'
 
 /**
  * An adapter for Cohere's rerank API, and for servers that speak it at their own address: llama.cpp with `--reranking`, vLLM, Jina, Together.
+ * A text is the name of the model.
  *
  * The results are sorted here, because not every server sorts them, and cut to `topN`, because not every server knows it.
  */
-export function cohereRerank(options: CohereRerankOptions = {}): RerankAdapter {
-  const connection = settleConnection(options, {
+export function cohereRerank(options: CohereRerankOptions | string = {}): RerankAdapter {
+  const given = typeof options === 'string' ? { model: options } : options
+  const connection = settleConnection(given, {
     provider: 'cohere',
     baseUrl: 'https://api.cohere.com/v2',
   })

@@ -24,13 +24,14 @@ import { parseFailure } from './failure.ts'
 import { keyHeader, methodPath, settle, type GeminiOptions } from './gemini.ts'
 
 /**
- * An adapter for the embedding models of the Gemini API.
+ * An adapter for the embedding models of the Gemini API. A text is the name of the model.
  *
  * With `dimensions` the vectors have the length 1, whether the model does that itself or not. `providerOptions.gemini` is merged into the
  * part of the call that belongs to each text, such as `{ title }`. A text that is too long for the model is cut by Gemini without a word.
  */
-export function geminiEmbeddings(options: GeminiEmbeddingsOptions = {}): EmbeddingAdapter {
-  const { limits: own, ...connecting } = options
+export function geminiEmbeddings(options: GeminiEmbeddingsOptions | string = {}): EmbeddingAdapter {
+  const given: GeminiEmbeddingsOptions = typeof options === 'string' ? { model: options } : options
+  const { limits: own, ...connecting } = given
   const limits = settleLimits(own, { maxTexts: 100 })
   const connection = settle(connecting)
   const { provider, model, key, server } = connection

@@ -20,14 +20,15 @@ import { requestBody } from '../shared/request-body.ts'
 import { settleOptions, type OpenAiOptions } from './openai.ts'
 
 /**
- * An adapter for OpenAI's embeddings API, and for compatible servers such as llama.cpp, vLLM and Ollama.
+ * An adapter for OpenAI's embeddings API, and for compatible servers such as llama.cpp, vLLM and Ollama. A text is the name of the model.
  *
- * `task` has no parameter there: it is left out and named in `warnings`. OpenAI and Azure are asked for base64, which is a quarter of the size;
- * other servers for numbers, which all of them know. `providerOptions.openai.encoding_format` says otherwise, and both are read. The options
+ * `task` has no parameter there: it is left out and named in `warnings`. OpenAI and Azure are asked for base64, which is less than half of the
+ * size; other servers for numbers, which all of them know. `providerOptions.openai.encoding_format` says otherwise, and both are read. The options
  * `api`, `family` and `compat` are for chat and have no effect here.
  */
-export function openaiEmbeddings(options: OpenAiEmbeddingsOptions = {}): EmbeddingAdapter {
-  const { limits: own, ...connecting } = options
+export function openaiEmbeddings(options: OpenAiEmbeddingsOptions | string = {}): EmbeddingAdapter {
+  const given: OpenAiEmbeddingsOptions = typeof options === 'string' ? { model: options } : options
+  const { limits: own, ...connecting } = given
   const limits = settleLimits(own, { maxTexts: 2048, maxTokens: 300_000 })
   const { connection, headers } = settleOptions(connecting)
   const { provider, model, key, server } = connection
