@@ -37,10 +37,10 @@ export async function embed(
 ): Promise<EmbeddingResponse> {
   const settled = settleModelCall(engine, embeddingCalls, options, (fields) => ({
     ...fields,
-    ...defined<Pick<EmbeddingRequest, 'dimensions' | 'task'>>({
+    ...defined<EmbeddingSettings>({
       dimensions: options.dimensions,
       task: options.task,
-    }),
+    } satisfies Readonly<Record<keyof EmbeddingSettings, unknown>>),
     texts: textList(textOrTexts),
   }))
   const stop = linkedAbort(settled.signal)
@@ -79,6 +79,9 @@ export interface EmbeddingCallOptions extends ModelCallOptions {
   /** Calls to the provider that may be under way at once (4). */
   readonly maxConcurrency?: number | undefined
 }
+
+/** The fields of a request that are options of the call. */
+type EmbeddingSettings = Omit<EmbeddingRequest, 'texts' | 'model' | 'providerOptions' | 'metadata'>
 
 /** As few calls as fill a connection: each has thousands of texts, and its answer is in memory as a whole. */
 const defaultMaxConcurrency = 4
