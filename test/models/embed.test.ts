@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { EmbeddingAdapter } from '../../src/contracts/adapter.ts'
 import { onTelemetry } from '../../src/core/on-telemetry.ts'
@@ -151,6 +152,42 @@ describe('batches', () => {
   test('leave a text that is too long alone to the provider', async () => {
     const texts = ['a', 'x'.repeat(100), 'b', 'c']
     expect(await sizes(texts, { maxTexts: 9, maxTokens: 10 })).toEqual([1, 1, 2])
+  })
+
+  test('keep the limits and the order, whatever the texts are, and are full', async () => {
+    const texts = fc.array(fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }), {
+      minLength: 1,
+      maxLength: 40,
+    })
+    const limits = fc.record({
+      maxTexts: fc.integer({ min: 1, max: 9 }),
+      maxTokens: fc.integer({ min: 1, max: 60 }),
+    })
+    const bytesOf = (list: readonly string[]): number =>
+      list.reduce((sum, text) => sum + new TextEncoder().encode(text).length, 0)
+    await fc.assert(
+      fc.asyncProperty(
+        texts,
+        limits,
+        fc.integer({ min: 1, max: 5 }),
+        async (list, most, workers) => {
+          const adapter = fakeEmbeddings({ limits: most })
+          const engine = createEngine({ embeddingAdapter: adapter })
+          await embed(engine, list, { maxConcurrency: workers })
+          const batches = adapter.calls.map(({ request }) => request.texts)
+          expect(batches.flat()).toEqual(list)
+          for (const [at, batch] of batches.entries()) {
+            expect(batch.length).toBeLessThanOrEqual(most.maxTexts)
+            if (batch.length > 1) expect(bytesOf(batch)).toBeLessThanOrEqual(most.maxTokens)
+            const more = [...batch, ...(batches[at + 1]?.slice(0, 1) ?? [])]
+            const isLast = at === batches.length - 1
+            const isFull = more.length > most.maxTexts || bytesOf(more) > most.maxTokens
+            expect(isLast || isFull).toBe(true)
+          }
+        },
+      ),
+      { numRuns: 200 },
+    )
   })
 
   test('are sent side by side, as many as maxConcurrency says, and the order stays', async () => {

@@ -6,9 +6,9 @@ import type { JsonObject } from '../../types/json.ts'
 import type { DocumentRank, RerankRequest, RerankResponse } from '../../types/models.ts'
 import type { Usage } from '../../types/response.ts'
 import { settleConnection, type ConnectionOptions, type UnsentCall } from '../shared/call.ts'
-import { answeredBody, malformedAnswer, modelFailures } from '../shared/embeddings.ts'
+import { answeredBody, countedUsage, malformedAnswer, modelFailures } from '../shared/embeddings.ts'
 import { modelCaller, responseFields, type AnswerContext } from '../shared/model-caller.ts'
-import { asList, asObject, asText, asUsage } from '../shared/read-json.ts'
+import { asList, asObject, asText } from '../shared/read-json.ts'
 import { requestBody } from '../shared/request-body.ts'
 
 /**
@@ -92,6 +92,6 @@ function usageOf({ usage, meta }: JsonObject): Usage {
   const { prompt_tokens, total_tokens } = asObject(usage) ?? {}
   const { billed_units, tokens } = asObject(meta) ?? {}
   const { input_tokens } = asObject(tokens) ?? {}
-  const counts = { inputTokens: prompt_tokens ?? input_tokens, totalTokens: total_tokens }
-  return asUsage(counts, asObject(billed_units)) ?? {}
+  const tokenCount = prompt_tokens ?? input_tokens
+  return countedUsage(tokenCount, total_tokens, asObject(billed_units)) ?? {}
 }

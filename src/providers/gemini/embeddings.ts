@@ -12,13 +12,14 @@ import type { Warn } from '../../types/warning.ts'
 import type { UnsentCall } from '../shared/call.ts'
 import {
   answeredBody,
+  countedUsage,
   embeddingResponse,
   malformedAnswer,
   refuseTexts,
   settleLimits,
 } from '../shared/embeddings.ts'
 import { modelCaller, type AnswerContext } from '../shared/model-caller.ts'
-import { asList, asObject, asUsage } from '../shared/read-json.ts'
+import { asList, asObject } from '../shared/read-json.ts'
 import { requestBody } from '../shared/request-body.ts'
 import { parseFailure } from './failure.ts'
 import { keyHeader, methodPath, settle, type GeminiOptions } from './gemini.ts'
@@ -108,7 +109,7 @@ function parseEmbeddings(
   if (!Array.isArray(embeddings)) throw malformedAnswer('no list of vectors', call, answer.status)
   const vectors = asList(embeddings).map((item) => asObject(item)?.['values'])
   const { promptTokenCount, totalTokenCount } = asObject(usageMetadata) ?? {}
-  const usage = asUsage({ inputTokens: promptTokenCount, totalTokens: totalTokenCount })
+  const usage = countedUsage(promptTokenCount, totalTokenCount)
   const response = embeddingResponse(vectors, answer, context, { usage })
   return request.dimensions === undefined
     ? response

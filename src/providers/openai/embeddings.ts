@@ -8,6 +8,7 @@ import type { Warn } from '../../types/warning.ts'
 import type { UnsentCall } from '../shared/call.ts'
 import {
   answeredBody,
+  countedUsage,
   embeddingResponse,
   malformedAnswer,
   modelFailures,
@@ -15,7 +16,7 @@ import {
   settleLimits,
 } from '../shared/embeddings.ts'
 import { modelCaller, type AnswerContext } from '../shared/model-caller.ts'
-import { asList, asObject, asText, asUsage } from '../shared/read-json.ts'
+import { asList, asObject, asText } from '../shared/read-json.ts'
 import { requestBody } from '../shared/request-body.ts'
 import { settleOptions, type OpenAiOptions } from './openai.ts'
 
@@ -96,7 +97,7 @@ function parseEmbeddings(
   const { prompt_tokens, total_tokens } = asObject(usage) ?? {}
   return embeddingResponse(vectors, answer, context, {
     model: asText(model),
-    usage: asUsage({ inputTokens: prompt_tokens, totalTokens: total_tokens }),
+    usage: countedUsage(prompt_tokens, total_tokens),
   })
 }
 

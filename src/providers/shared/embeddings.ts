@@ -10,7 +10,7 @@ import type { Embedding, EmbeddingRequest, EmbeddingResponse } from '../../types
 import type { Usage } from '../../types/response.ts'
 import type { UnsentCall } from './call.ts'
 import { responseFields, type AnswerContext, type CallOrigin } from './model-caller.ts'
-import { asObject } from './read-json.ts'
+import { asObject, asUsage } from './read-json.ts'
 import { failureParser, judgeFailure, readFailure } from './reported-failure.ts'
 
 const limitChecks = optionsOf({
@@ -69,6 +69,17 @@ export function embeddingResponse(
     usage: told.usage ?? {},
     warnings: [...fields.warnings, ...ignored],
   }
+}
+
+/** The tokens that a server has counted. A count that is negative or no number says nothing. */
+export function countedUsage(
+  inputTokens: unknown,
+  totalTokens: unknown,
+  extra?: JsonObject,
+): Usage | undefined {
+  const legal = (count: unknown): unknown =>
+    typeof count === 'number' && count >= 0 && count <= Number.MAX_SAFE_INTEGER ? count : undefined
+  return asUsage({ inputTokens: legal(inputTokens), totalTokens: legal(totalTokens) }, extra)
 }
 
 /** The error of an answer that is not what was asked for. */

@@ -138,6 +138,14 @@ describe('an answer', () => {
     expect(usage).toEqual({})
   })
 
+  test.each([null, 7, { prompt_tokens: -1, total_tokens: '3' }, { total_tokens: 1e300 }])(
+    'with the usage %j counts nothing',
+    async (usage) => {
+      const body = answer([item(0, [1]), item(1, [2])], { usage })
+      expect((await adapterFor(body).embed(request())).usage).toEqual({})
+    },
+  )
+
   test('whose vectors have another length than was asked for says so', async () => {
     const adapter = adapterFor(answer([item(0, [1, 2]), item(1, [3, 4])]))
     const { warnings } = await adapter.embed(request({ dimensions: 1 }))
