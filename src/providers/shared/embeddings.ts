@@ -77,9 +77,12 @@ export function countedUsage(
   totalTokens: unknown,
   extra?: JsonObject,
 ): Usage | undefined {
-  const legal = (count: unknown): unknown =>
-    typeof count === 'number' && count >= 0 && count <= Number.MAX_SAFE_INTEGER ? count : undefined
-  return asUsage({ inputTokens: legal(inputTokens), totalTokens: legal(totalTokens) }, extra)
+  return asUsage({ inputTokens: counted(inputTokens), totalTokens: counted(totalTokens) }, extra)
+}
+
+function counted(count: unknown): number | undefined {
+  const isLegal = typeof count === 'number' && count >= 0 && count <= Number.MAX_SAFE_INTEGER
+  return isLegal ? count : undefined
 }
 
 /** The error of an answer that is not what was asked for. */
