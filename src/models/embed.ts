@@ -1,7 +1,7 @@
 import type { AdapterOptions, EmbeddingAdapter, EmbeddingLimits } from '../contracts/adapter.ts'
 import type { Engine } from '../contracts/engine.ts'
 import { linkedAbort } from '../core/abort.ts'
-import { AdapterError, failedCall, type AllmError } from '../errors/errors.ts'
+import { AdapterError, cancelledCall, failedCall, type AllmError } from '../errors/errors.ts'
 import { fine, positiveInteger, type Check } from '../schema/checks.ts'
 import { validateEmbeddingRequest, vectorsProblem } from '../schema/validate-embeddings.ts'
 import { defined } from '../types/guards.ts'
@@ -83,7 +83,7 @@ export interface EmbeddingCallOptions extends ModelCallOptions {
 /** The fields of a request that are options of the call. */
 type EmbeddingSettings = Omit<EmbeddingRequest, 'texts' | 'model' | 'providerOptions' | 'metadata'>
 
-/** As few calls as fill a connection: each has thousands of texts, and its answer is in memory as a whole. */
+/** A call may have thousands of texts, and its answer is in memory as a whole while it is read. */
 const defaultMaxConcurrency = 4
 
 type EmbedCall = ModelCall<EmbeddingAdapter, EmbeddingRequest>
@@ -168,9 +168,9 @@ async function embedBatches(
         keep(progress, from, response, call)
       }
     } catch (error) {
-      const failure = failedCall(error, call)
-      failures.push(failure)
-      stop.abort(failure)
+      failures.push(failedCall(error, call))
+      // Not the failure itself: the retry loops of the others would take it for theirs.
+      stop.abort(cancelledCall(call))
     }
   }
   const workers = Math.min(maxConcurrency, request.texts.length)

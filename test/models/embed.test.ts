@@ -448,6 +448,17 @@ describe('telemetry', () => {
     expect(JSON.stringify(events)).not.toContain('secret')
   })
 
+  test('tells the retries of the batch that failed, and none of those that it stopped', async () => {
+    const limited = new AdapterError('rate_limited', 'Slow down.', { retryAfterMs: 0 })
+    const embeddingAdapter = adapterOf(({ texts }) =>
+      texts[0] === '2' ? Promise.reject(limited) : new Promise(() => undefined),
+    )
+    const engine = createEngine({ embeddingAdapter, clock: virtualClock() })
+    const events = await told(() => embed(engine, numbers(8)))
+    expect(events.map(({ name }) => name)).toEqual(['embed', 'retry', 'retry', 'embed'])
+    expect(events.at(-1)).toMatchObject({ phase: 'error', error: { reason: 'rate_limited' } })
+  })
+
   test('tells what had come when a call fails', async () => {
     const embeddingAdapter = fakeEmbeddings({
       limits: { maxTexts: 1 },

@@ -11,6 +11,10 @@ function request(fields: Partial<RerankRequest> = {}): RerankRequest {
 
 const rank = (index: unknown, relevance_score: unknown) => ({ index, relevance_score })
 
+test('a text is the name of the model', () => {
+  expect(cohereRerank('rerank-v3.5')).toMatchObject({ provider: 'cohere', model: 'rerank-v3.5' })
+})
+
 test('a request goes to Cohere', async () => {
   const results = [rank(1, 0.9), rank(0, 0.5)]
   const { fetch, calls } = stubFetch(() => json({ id: 'i', results }))

@@ -10,6 +10,10 @@ function request(fields: Partial<EmbeddingRequest> = {}): EmbeddingRequest {
 
 const two = { embeddings: [{ values: [3, 4] }, { values: [0, 1] }] }
 
+test('a text is the name of the model', () => {
+  expect(geminiEmbeddings('gemini-embedding-001').model).toBe('gemini-embedding-001')
+})
+
 describe('a request', () => {
   test('has a request for each text', async () => {
     const { fetch, calls } = stubFetch(() => json(two))

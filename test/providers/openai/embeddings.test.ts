@@ -21,6 +21,16 @@ function base64(...numbers: readonly number[]): string {
   return Buffer.from(new Float32Array(numbers).buffer).toString('base64')
 }
 
+test('a text is the name of the model', () => {
+  expect(openaiEmbeddings('text-embedding-3-small')).toMatchObject({
+    provider: 'openai',
+    model: 'text-embedding-3-small',
+    needsModel: true,
+    key: { required: true, own: false },
+    server: 'https://api.openai.com',
+  })
+})
+
 describe('a request', () => {
   test('goes to OpenAI, and asks for base64 there', async () => {
     const { fetch, calls } = stubFetch(answer([item(0, [1]), item(1, [2])]))
@@ -201,6 +211,15 @@ describe('an answer', () => {
     const failure = { message: 'Slow down.', code: 'rate_limit_exceeded' }
     const call = adapterFor(() => json({ error: failure })).embed(request())
     await expect(call).rejects.toMatchObject({ reason: 'rate_limited', message: 'Slow down.' })
+  })
+
+  test('that is too long is not read to its end', async () => {
+    const body = answer([item(0, Array(10_000).fill(1)), item(1, Array(10_000).fill(1))])
+    const call = adapterFor(body).embed(request(), { maxResponseBytes: 1000 })
+    await expect(call).rejects.toMatchObject({
+      reason: 'malformed_response',
+      message: 'openai answered 200 with more than 1000 bytes',
+    })
   })
 
   test('of a server that was started without embeddings is not waited for', async () => {
