@@ -1,8 +1,10 @@
 export {
   type ChatCapability,
+  type EmbeddingCapability,
   type EncoderCapability,
   type ImageCapability,
   type ModerationCapability,
+  type RerankCapability,
   type RunStoreCapability,
   type StoreCapability,
   type ConformanceCase,
@@ -26,6 +28,16 @@ export {
   type ReplayHarness,
 } from './conformance/replay.ts'
 export { ConformanceFailure } from './conformance/demands.ts'
+export {
+  embeddingAdapterCases,
+  type EmbeddingCase,
+  type EmbeddingHarness,
+} from './conformance/embedding-adapter.ts'
+export {
+  rerankAdapterCases,
+  type RerankCase,
+  type RerankHarness,
+} from './conformance/rerank-adapter.ts'
 export {
   imageAdapterCases,
   type ImageCase,

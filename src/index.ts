@@ -181,9 +181,12 @@ export { systemClock, type Clock } from './core/clock.ts'
 export type {
   AdapterOptions,
   ChatAdapter,
+  EmbeddingAdapter,
+  EmbeddingLimits,
   ImageAdapter,
   ModelInfo,
   ModerationAdapter,
+  RerankAdapter,
   RateLimit,
   RateLimits,
   TokenCount,
@@ -250,7 +253,21 @@ export type {
   ImageResponse,
   ImageUsage,
 } from './types/media.ts'
-export type { ModerationRequest, ModerationResponse, ModerationResult } from './types/models.ts'
+export type {
+  DocumentRank,
+  Embedding,
+  EmbeddingRequest,
+  EmbeddingResponse,
+  EmbeddingTask,
+  ModerationRequest,
+  ModerationResponse,
+  ModerationResult,
+  PartialEmbeddings,
+  RankedDocument,
+  RerankRequest,
+  RerankResponse,
+  RerankResult,
+} from './types/models.ts'
 export type { FromSchema } from './types/infer-schema.ts'
 export type { JsonObject, JsonValue } from './types/json.ts'
 export type { ProviderOptions, ProviderParameters } from './types/provider-options.ts'
@@ -302,3 +319,6 @@ export {
   imageVariations,
   type ImageCallOptions,
 } from './models/images.ts'
+export { embed, type EmbeddingCallOptions } from './models/embed.ts'
+export { rerank, type RerankCallOptions } from './models/rerank.ts'
+export { cosineSimilarity } from './models/similarity.ts'

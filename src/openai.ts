@@ -1,4 +1,5 @@
 export type { Fetch } from './http/call.ts'
+export { openaiEmbeddings, type OpenAiEmbeddingsOptions } from './providers/openai/embeddings.ts'
 export { openaiImages, type OpenAiImagesOptions } from './providers/openai/images.ts'
 export { openaiModeration } from './providers/openai/moderation.ts'
 export {

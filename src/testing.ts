@@ -25,6 +25,20 @@ export {
 export { type ScriptStream as FakeStream } from './testing/play.ts'
 export { type ScriptOptions } from './testing/script.ts'
 export {
+  fakeEmbeddings,
+  type EmbeddingScriptEntry,
+  type FakeEmbeddings,
+  type FakeEmbeddingsOptions,
+  type ScriptedEmbeddingFacts,
+} from './testing/fake-embeddings.ts'
+export {
+  fakeRerank,
+  type FakeRerank,
+  type FakeRerankOptions,
+  type RerankScriptEntry,
+  type ScriptedRerankFacts,
+} from './testing/fake-rerank.ts'
+export {
   fakeImages,
   type FakeImages,
   type FakeImagesOptions,

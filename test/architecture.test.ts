@@ -46,6 +46,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   'providers/openai': [...provider, 'providers/shared'],
   'providers/anthropic': [...provider, 'providers/shared'],
   'providers/gemini': [...provider, 'providers/shared'],
+  'providers/cohere': [...provider, 'providers/shared'],
   'ai-sdk': [...provider, 'providers/shared'],
   testing: loop,
   middleware: [...run, 'http', 'testing'],

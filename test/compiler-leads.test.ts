@@ -74,6 +74,23 @@ const changes: readonly Change[] = [
     ],
   },
   {
+    title: 'a setting of an embedding request',
+    name: 'truncate',
+    edits: [
+      [
+        'types/models.ts',
+        'export interface EmbeddingRequest extends RequestFields {',
+        'readonly truncate?: boolean',
+      ],
+    ],
+    places: [
+      'models/embed.ts',
+      'schema/validate-embeddings.ts',
+      'providers/openai/embeddings.ts',
+      'providers/gemini/embeddings.ts',
+    ],
+  },
+  {
     title: 'an event of a model',
     name: 'source_found',
     edits: [['types/events.ts', 'export type ModelEvent =', "| { readonly type: 'source_found' }"]],

@@ -89,8 +89,24 @@ const moderationCapabilities = {
     'a prompt that is filtered or too long is distinguished from other refused requests',
 } as const
 
+/** The capabilities of an embedding harness, and what each means. */
+const embeddingCapabilities = {
+  requests: 'the harness shows the requests that were sent',
+  usage: 'tokens are counted',
+  error_origin: 'a failure names its provider and its run',
+  retry_after: 'a refusal says how long to wait',
+  detailed_errors:
+    'a prompt that is filtered or too long is distinguished from other refused requests',
+} as const
+
 /** A capability of a moderation harness. */
 export type ModerationCapability = keyof typeof moderationCapabilities
+
+/** A capability of an embedding harness. */
+export type EmbeddingCapability = keyof typeof embeddingCapabilities
+
+/** A capability of a rerank harness. */
+export type RerankCapability = Exclude<EmbeddingCapability, 'usage'>
 
 /** The capabilities of an encoder harness, and what each means. */
 const encoderCapabilities = {
@@ -126,6 +142,7 @@ export const everyCapability: Readonly<Record<string, string>> = {
   ...chatCapabilities,
   ...imageCapabilities,
   ...moderationCapabilities,
+  ...embeddingCapabilities,
   ...encoderCapabilities,
   ...storeCapabilities,
   ...runStoreCapabilities,

@@ -237,6 +237,13 @@ export const contract = {
   moderationLimit:
     'A request of more texts than `maxTexts`, or more images than `maxImages`, fails with invalid_request before anything is sent.',
   moderationFailure: 'Every failure of a moderation call rejects with an `AdapterError`.',
+  modelFailure: 'Every failure of a call rejects with an `AdapterError`.',
+  embeddingResponse:
+    'An embedding response has a vector for each text, in their order, all of one length and of finite numbers, and the `requestId`, the `provider`, the usage, the warnings and the metadata of the request. Anything else that the provider sends is malformed_response.',
+  embeddingLimits:
+    '`limits` are positive integers. A request without a text, or with more than `limits.maxTexts`, is refused with invalid_request before anything is sent.',
+  rerankResponse:
+    'A rerank response has a result for each document, or for the best `topN`, sorted by score, the best first, and the `requestId`, the `provider`, the usage, the warnings and the metadata of the request. Anything else that the provider sends is malformed_response.',
   executor:
     'An executor runs the handler of a tool once, with the given arguments and options, and passes on the result of the handler: its value, its outcome, or its error.',
   encoder:

@@ -126,10 +126,10 @@ export interface ImageAdapter extends ModelAdapter {
 /**
  * The contract of a provider that makes embeddings.
  *
- * One call to `embed` is one call to the provider: the engine has split the texts by `limits`, and a request beyond them fails with
- * `invalid_request` before any I/O. The response has a vector for each text, in their order, all of one length and of finite
- * numbers; what the provider sent otherwise is `malformed_response`. Every failure rejects with an `AdapterError`, a cancellation with
- * `StreamError` `cancelled`. The request's metadata is on the response.
+ * One call to `embed` is one call to the provider: the engine has split the texts by `limits`, and a request without a text, or with more
+ * than `limits.maxTexts`, fails with `invalid_request` before any I/O. The response has a vector for each text, in their order, all of one
+ * length and of finite numbers; what the provider sent otherwise is `malformed_response`. Every failure rejects with an `AdapterError`, a
+ * cancellation with `StreamError` `cancelled`. The request's metadata is on the response.
  */
 export interface EmbeddingAdapter extends ModelAdapter {
   readonly limits: EmbeddingLimits
@@ -139,7 +139,10 @@ export interface EmbeddingAdapter extends ModelAdapter {
 /** What one embedding call may have. */
 export interface EmbeddingLimits {
   readonly maxTexts: number
-  /** Of all texts together. Texts are measured by an estimate that is never too low, so that no call is refused. */
+  /**
+   * Of all texts together. The engine counts a token for each byte of UTF-8, which is never too low. A text that is over the limit alone
+   * is a call of its own, and left to the provider.
+   */
   readonly maxTokens?: number | undefined
 }
 
@@ -192,8 +195,9 @@ export interface TranscriptionAdapter extends ModelAdapter {
 }
 
 /**
- * The contract of a provider that ranks documents by a query. The results are sorted, the best first, and each names a document of the
- * request once. Failures and metadata as those of embeddings.
+ * The contract of a provider that ranks documents by a query. The response has a result for each document, or for the best `topN`: sorted,
+ * the best first, each with another document of the request and a finite score. What the provider sent otherwise is
+ * `malformed_response`. Failures and metadata as those of embeddings.
  */
 export interface RerankAdapter extends ModelAdapter {
   rerank(request: RerankRequest, options?: AdapterOptions): Promise<RerankResponse>

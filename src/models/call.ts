@@ -89,6 +89,8 @@ export interface ModelCallKind<Slot extends ModelSlot, Request, Response> {
   readonly failure?: (error: unknown, call: CallOrigin) => Error
   /** What is told of an answer. */
   readonly outcome: (response: Response) => SpanOutcome
+  /** What is told of a failure beside the error. */
+  readonly failed?: () => SpanOutcome
 }
 
 /** A kind of call that is one call to the provider. */
@@ -217,7 +219,7 @@ export async function tracedCall<
     trace.stop({ ...kind.outcome(response), content: response })
     return response
   } catch (error) {
-    trace.error(error)
+    trace.error(error, kind.failed?.())
     throw error
   }
 }

@@ -221,6 +221,8 @@ const check: Check = optionsOf({
   scripts: anything,
   images: anything,
   moderation: anything,
+  embeddings: anything,
+  rerank: anything,
   repeat: flag,
   cursor: oneOf(['shared', 'per_key']),
   requireKey: flag,

@@ -1,8 +1,12 @@
+import type { EmbeddingScriptEntry } from '../testing/fake-embeddings.ts'
 import type { ImageScriptEntry } from '../testing/fake-images.ts'
 import type { ModerationScriptEntry } from '../testing/fake-moderation.ts'
+import type { RerankScriptEntry } from '../testing/fake-rerank.ts'
 import type { ServedKind, ServedModel } from './served-model.ts'
+import { servedEmbeddings } from './wire-embeddings.ts'
 import { servedImages } from './wire-images.ts'
 import { servedModeration } from './wire-moderation.ts'
+import { servedRerank } from './wire-rerank.ts'
 
 /** The scripts of the models that are not chat, as the options of a server: one entry per call, as those of the matching fake. */
 export interface ModelScripts {
@@ -10,6 +14,10 @@ export interface ModelScripts {
   readonly images?: readonly ImageScriptEntry[] | undefined
   /** One entry per moderation call, as those of `fakeModeration`. Without a script everything is clean. */
   readonly moderation?: readonly ModerationScriptEntry[] | undefined
+  /** One entry per embedding call, as those of `fakeEmbeddings`. Without it, texts that share words get vectors that are near one another. */
+  readonly embeddings?: readonly EmbeddingScriptEntry[] | undefined
+  /** One entry per reranking call, as those of `fakeRerank`. Without it, documents are ranked by the words of the query that they have. */
+  readonly rerank?: readonly RerankScriptEntry[] | undefined
 }
 
 /** Makes the models of a server, each with its own place in its script. An invalid script throws. */
@@ -18,4 +26,6 @@ export const serveModel: {
 } = {
   images: ({ images }) => servedImages(images ?? []),
   moderation: ({ moderation }) => servedModeration(moderation),
+  embeddings: ({ embeddings }) => servedEmbeddings(embeddings),
+  rerank: ({ rerank }) => servedRerank(rerank),
 }

@@ -55,6 +55,9 @@ const posts: Readonly<Record<string, Route>> = {
   '/v1/images/edits': images('edit'),
   '/v1/images/variations': images('variation'),
   '/v1/moderations': { type: 'model', provider: 'openai', kind: 'moderation' },
+  '/v1/embeddings': { type: 'model', provider: 'openai', kind: 'embeddings' },
+  '/v1/rerank': { type: 'model', provider: 'openai', kind: 'rerank' },
+  '/v2/rerank': { type: 'model', provider: 'openai', kind: 'rerank' },
 }
 
 function images(operation: ImageOperation): ModelRoute {
@@ -73,6 +76,7 @@ export function routeOf(method: string, url: string, headers: IncomingHttpHeader
   return (
     platformRoute(method, path, query === -1 ? '' : url.slice(query)) ??
     geminiRoute(method, path, query === -1 ? '' : url.slice(query)) ??
+    geminiEmbeddings(method, path) ??
     modelsRoute(method, path, headers) ?? {
       type: 'unknown',
       provider: providerOf(path, headers),
@@ -85,7 +89,7 @@ const azure = /^\/openai\/(?:(v1)\/|deployments\/([^/]+)\/)?(.+)$/
 
 /**
  * A path of Azure: those of OpenAI below `/openai/v1`, or the older ones, which need an `api-version`. Of these, the one of
- * Chat Completions and those of images name the deployment, and the others do not.
+ * Chat Completions and those of images and embeddings name the deployment, and the others do not.
  */
 function azureRoute(
   method: string,
@@ -95,7 +99,7 @@ function azureRoute(
 ): Route {
   const [, version, deployment, rest = ''] = azure.exec(path) ?? []
   const dated = /[?&]api-version=[^&]/.test(query)
-  const inDeployment = /^(?:chat|images)\//.test(rest) === (deployment !== undefined)
+  const inDeployment = /^(?:chat\/|images\/|embeddings$)/.test(rest) === (deployment !== undefined)
   const isKnown = version !== undefined || (dated && inDeployment)
   if (!isKnown) return { type: 'unknown', provider: 'openai', status: 404 }
   const route = routeOf(method, `/v1/${rest}`, headers)
@@ -149,6 +153,16 @@ function geminiRoute(method: string, path: string, query: string): PlacedRoute |
     stream: action === 'streamGenerateContent',
     framing: /[?&]alt=sse(?:&|$)/.test(query) ? 'sse' : 'json_array',
   }
+}
+
+const embed = /^\/v1(?:beta|alpha)?\/models\/(.+):(embedContent|batchEmbedContents)$/
+
+function geminiEmbeddings(method: string, path: string): Route | undefined {
+  const [, model, action] = embed.exec(path) ?? []
+  if (model === undefined) return undefined
+  if (method !== 'POST') return refusedMethod('gemini')
+  const isSingle = action === 'embedContent'
+  return { type: 'model', provider: 'gemini', kind: 'embeddings', model: decode(model), isSingle }
 }
 
 function modelsRoute(

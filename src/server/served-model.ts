@@ -12,7 +12,7 @@ export interface ServedModel {
 }
 
 /** The kinds of models that are not chat, by the option of the server that has their script. */
-export type ServedKind = 'images' | 'moderation'
+export type ServedKind = 'images' | 'moderation' | 'embeddings' | 'rerank'
 
 /** A path of a model that is not chat. */
 export interface ModelRoute {
@@ -23,6 +23,8 @@ export interface ModelRoute {
   readonly operation?: ImageOperation
   /** Gemini has the model in the path. */
   readonly model?: string
+  /** Gemini: the call has one text, and the answer one vector. */
+  readonly isSingle?: boolean
 }
 
 /** What is known of a call when it is answered. */

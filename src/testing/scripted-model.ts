@@ -28,6 +28,7 @@ import {
 } from '../schema/checks.ts'
 import type { ErrorData, ErrorKind, Issue } from '../types/error-data.ts'
 import type { JsonObject } from '../types/json.ts'
+import { usageFields } from '../types/response.ts'
 import type { Warning } from '../types/warning.ts'
 import { callLog, plainCopy, withoutKey, type RecordedCall } from './fake.ts'
 import { stoppedBy } from './interpret.ts'
@@ -91,6 +92,8 @@ export interface ModelGrammar<Value, Facts, Request> {
   readonly check: Check
   /** The checks of the facts beside `ScriptedFacts`. */
   readonly facts: Checks
+  /** The checks of the options that only this fake has. */
+  readonly options?: Checks
   /** Whatever is refused before the script is read throws. */
   readonly refuse?: (request: Request, requestId: string) => void
   /** The answer of a fake that was made without a script. Otherwise such a call fails. */
@@ -220,14 +223,14 @@ function checkOptions<Value, Facts, Request>(
 ): void {
   const script = isPlainObject(options) ? (options['script'] ?? []) : []
   assertValid('invalid_script', within('script', checkScript(script, grammar)))
-  assertValid('invalid_options', optionChecks(options))
+  assertValid('invalid_options', optionsOf({ ...optionChecks, ...grammar.options })(options))
 }
 
-const optionChecks: Check = optionsOf({
+const optionChecks: Checks = {
   script: () => fine,
   scriptCursor: must('made by createScriptCursor()', isScriptCursor),
   capture: must('a function', (value) => typeof value === 'function'),
-})
+}
 
 type AnyGrammar = Pick<ModelGrammar<never, never, never>, 'value' | 'check' | 'facts' | 'failures'>
 
@@ -283,4 +286,10 @@ function checkError(value: unknown, { kind, name, reasons }: ModelFailures): rea
 export const amount: Check = must(
   'a number, 0 or more',
   (value) => typeof value === 'number' && Number.isFinite(value) && value >= 0,
+)
+
+/** A scripted usage. */
+export const scriptedUsage: Check = shape(
+  {},
+  { ...Object.fromEntries(usageFields.map((field) => [field, amount])), extra: jsonObject },
 )

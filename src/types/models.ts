@@ -55,7 +55,7 @@ export interface EmbeddingResponse extends ResponseFields {
   readonly embeddings: readonly Embedding[]
 }
 
-/** What an `embed` had when it failed: a vector, or `null` where none came, for each text. */
+/** What an `embed` had when it failed: a vector, or `null` where none came, for each text. Go on with the texts that have none. */
 export interface PartialEmbeddings {
   readonly embeddings: readonly (Embedding | null)[]
   /** Of the calls that succeeded. */
@@ -156,7 +156,7 @@ export interface RerankRequest extends RequestFields {
 }
 
 /** The place of a document in a ranking. */
-export interface RankedDocument {
+export interface DocumentRank {
   /** Its index in the list that was asked about. */
   readonly index: number
   /** The higher, the more relevant. Comparable within one answer only. */
@@ -165,5 +165,15 @@ export interface RankedDocument {
 
 /** One reranking call's output, the best document first. */
 export interface RerankResponse extends ResponseFields {
+  readonly results: readonly DocumentRank[]
+}
+
+/** A document of a ranking. */
+export interface RankedDocument extends DocumentRank {
+  readonly document: string
+}
+
+/** What `rerank` returns: the ranking with its documents, the best first. */
+export interface RerankResult extends ResponseFields {
   readonly results: readonly RankedDocument[]
 }

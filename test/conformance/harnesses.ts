@@ -1,16 +1,19 @@
 import { anthropic } from '../../src/anthropic.ts'
+import { cohereRerank } from '../../src/cohere.ts'
 import type {
   ChatCapability,
   ChatHarness,
+  EmbeddingHarness,
   ImageHarness,
   ModerationHarness,
+  RerankHarness,
 } from '../../src/conformance.ts'
 import type { ChatAdapter } from '../../src/contracts/adapter.ts'
-import { gemini, geminiImages } from '../../src/gemini.ts'
+import { gemini, geminiEmbeddings, geminiImages } from '../../src/gemini.ts'
 import type { Fetch } from '../../src/http/call.ts'
-import { openai, openaiImages, openaiModeration } from '../../src/openai.ts'
+import { openai, openaiEmbeddings, openaiImages, openaiModeration } from '../../src/openai.ts'
 import { createFakeServer, type FakeServer, type WireFormat } from '../../src/server.ts'
-import { fake, fakeImages, fakeModeration } from '../../src/testing.ts'
+import { fake, fakeEmbeddings, fakeImages, fakeModeration, fakeRerank } from '../../src/testing.ts'
 
 const everything: readonly ChatCapability[] = [
   'requests',
@@ -247,6 +250,54 @@ export const httpModerationHarness: ModerationHarness = {
     const server = await createFakeServer({ moderation: script })
     return {
       adapter: openaiModeration({ baseUrl: server.openaiBaseUrl, apiKey }),
+      requests: () => server.requests,
+      close: () => server.close(),
+    }
+  },
+}
+
+/** The fake throws a scripted error as it is. */
+export const fakeEmbeddingsHarness: EmbeddingHarness = {
+  patienceMs,
+  capabilities: ['usage', 'retry_after', 'detailed_errors'],
+  start: (script) => ({ adapter: fakeEmbeddings({ script }) }),
+}
+
+/** The harness of a provider's embedding adapter, over real HTTP. Gemini counts no tokens. */
+export function httpEmbeddingsHarness(provider: 'openai' | 'gemini'): EmbeddingHarness {
+  const shared = ['requests', 'retry_after', 'detailed_errors', 'error_origin'] as const
+  return {
+    patienceMs,
+    capabilities: provider === 'openai' ? [...shared, 'usage'] : shared,
+    async start(script) {
+      const server = await createFakeServer({ embeddings: script })
+      const { openaiBaseUrl, geminiBaseUrl } = server
+      return {
+        adapter:
+          provider === 'openai'
+            ? openaiEmbeddings({ baseUrl: openaiBaseUrl, apiKey })
+            : geminiEmbeddings({ baseUrl: geminiBaseUrl, apiKey }),
+        requests: () => server.requests,
+        close: () => server.close(),
+      }
+    },
+  }
+}
+
+export const fakeRerankHarness: RerankHarness = {
+  patienceMs,
+  capabilities: ['retry_after', 'detailed_errors'],
+  start: (script) => ({ adapter: fakeRerank({ script }) }),
+}
+
+/** The harness of the rerank adapter, over real HTTP. */
+export const httpRerankHarness: RerankHarness = {
+  patienceMs,
+  capabilities: ['requests', 'retry_after', 'detailed_errors', 'error_origin'],
+  async start(script) {
+    const server = await createFakeServer({ rerank: script })
+    return {
+      adapter: cohereRerank({ baseUrl: server.openaiBaseUrl, apiKey }),
       requests: () => server.requests,
       close: () => server.close(),
     }

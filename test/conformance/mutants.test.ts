@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import {
   adapterCases,
+  embeddingAdapterCases,
   imageAdapterCases,
   moderationAdapterCases,
+  rerankAdapterCases,
   runCases,
   runStoreCases,
   sessionStoreCases,
@@ -13,6 +15,7 @@ import {
   type Declares,
 } from '../../src/conformance.ts'
 import { countingMutants } from './mutants/counting-mutants.ts'
+import { embeddingMutants, rerankMutants } from './mutants/embedding-mutants.ts'
 import { encoderMutants, executorMutants } from './mutants/executor-mutants.ts'
 import { failingMutants } from './mutants/failing-mutants.ts'
 import { generateMutants } from './mutants/generate-mutants.ts'
@@ -42,6 +45,8 @@ describe('a chat adapter in which', () => hunt(streamAdapterCases, streamMutants
 describe('a chat adapter whose generate is wrong:', () => hunt(adapterCases, generateMutants))
 describe('an image adapter in which', () => hunt(imageAdapterCases, imageMutants))
 describe('a moderation adapter in which', () => hunt(moderationAdapterCases, moderationMutants))
+describe('an embedding adapter in which', () => hunt(embeddingAdapterCases, embeddingMutants))
+describe('a rerank adapter in which', () => hunt(rerankAdapterCases, rerankMutants))
 describe('a tool executor in which', () => hunt(toolExecutorCases, executorMutants))
 describe('an encoder in which', () => hunt(toolResultEncoderCases, encoderMutants))
 describe('a session store in which', () => hunt(sessionStoreCases, storeMutants))
@@ -66,6 +71,8 @@ test('every case for chat adapters is failed by some defect', () => {
 test.each([
   ['image adapters', imageAdapterCases, imageMutants],
   ['moderation adapters', moderationAdapterCases, moderationMutants],
+  ['embedding adapters', embeddingAdapterCases, embeddingMutants],
+  ['rerank adapters', rerankAdapterCases, rerankMutants],
   ['tool executors', toolExecutorCases, executorMutants],
   ['encoders', toolResultEncoderCases, encoderMutants],
 ] as const)('every case for %s is failed by some defect', (_, cases, mutants) => {

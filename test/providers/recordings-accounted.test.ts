@@ -11,13 +11,13 @@ const called: ReadonlySet<string> = new Set([
   'images/generations',
   'images/edits',
   'moderations',
+  'embeddings',
+  'batchEmbedContents',
 ])
 
 /** Why the recordings of the other endpoints are not read. */
 const unread: Readonly<Record<string, string>> = {
   completions: 'the endpoint before Chat Completions; no adapter calls it',
-  embeddings: 'the library has no embeddings',
-  batchEmbedContents: 'the library has no embeddings',
   'audio/speech': 'the library has no speech',
   'audio/transcriptions': 'the library has no transcription',
   'audio/translations': 'the library has no transcription',

@@ -227,14 +227,14 @@ describe('what passes', () => {
       headers: { authorization: 'Bearer k' },
     })
     expect(await models.json()).toMatchObject({ data: [{ id: 'mine' }] })
-    const unknown = await fetch(`${proxy.url}/v1/embeddings`, {
+    const unknown = await fetch(`${proxy.url}/v1/batches`, {
       method: 'POST',
       body: 'x'.repeat(100_000),
     })
     expect(unknown.status).toBe(404)
     expect(skipped.map(({ method, path }) => `${method} ${path}`)).toEqual([
       'GET /v1/models',
-      'POST /v1/embeddings',
+      'POST /v1/batches',
     ])
   })
 

@@ -36,19 +36,16 @@ export interface LlamaServers {
   stop(): void
 }
 
+const chatOptions = ['--jinja', '--temp', '0'] as const
+
 /** Starts the servers. If one does not start, the others are stopped. */
 export async function startLlama(): Promise<LlamaServers> {
-  const running: ChildProcess[] = []
-  const stop = (): void => running.forEach((server) => server.kill())
+  const running: RunningLlama[] = []
+  const stop = (): void => running.forEach((server) => server.stop())
   const start = async (model: LlamaModel): Promise<number> => {
-    const port = await freePort()
-    const address = ['--host', '127.0.0.1', '--port', `${port}`, '--alias', 'tiny']
-    const options = ['--api-key', llamaKey, '--jinja', '--temp', '0', '-c', '4096']
-    const program = ['llama-server', '-m', models[model], ...address, ...options]
-    const server = spawn(join(directory, 'run'), program, { cwd: directory })
+    const server = await startOne(models[model], chatOptions)
     running.push(server)
-    await listening(server)
-    return port
+    return server.port
   }
   try {
     const ports = { plain: await start('plain'), tool: await start('tool') }
@@ -57,6 +54,32 @@ export async function startLlama(): Promise<LlamaServers> {
     stop()
     throw error
   }
+}
+
+/** A server that listens. */
+export interface RunningLlama {
+  readonly port: number
+  stop(): void
+}
+
+/** Starts a server of the plain model that is no chat: with options such as `--embeddings` or `--reranking`. */
+export function startLlamaWith(...options: readonly string[]): Promise<RunningLlama> {
+  return startOne(models.plain, options)
+}
+
+async function startOne(model: string, options: readonly string[]): Promise<RunningLlama> {
+  const port = await freePort()
+  const address = ['--host', '127.0.0.1', '--port', `${port}`, '--alias', 'tiny']
+  const shared = ['--api-key', llamaKey, '-c', '4096']
+  const program = ['llama-server', '-m', model, ...address, ...shared, ...options]
+  const server = spawn(join(directory, 'run'), program, { cwd: directory })
+  try {
+    await listening(server)
+  } catch (error) {
+    server.kill()
+    throw error
+  }
+  return { port, stop: () => void server.kill() }
 }
 
 function freePort(): Promise<number> {

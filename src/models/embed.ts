@@ -1,0 +1,285 @@
+import type { AdapterOptions, EmbeddingAdapter, EmbeddingLimits } from '../contracts/adapter.ts'
+import type { Engine } from '../contracts/engine.ts'
+import { linkedAbort } from '../core/abort.ts'
+import { AdapterError, cancelledCall, failedCall, type AllmError } from '../errors/errors.ts'
+import { fine, positiveInteger, type Check } from '../schema/checks.ts'
+import { validateEmbeddingRequest, vectorsProblem } from '../schema/validate-embeddings.ts'
+import { defined } from '../types/guards.ts'
+import type {
+  Embedding,
+  EmbeddingRequest,
+  EmbeddingResponse,
+  EmbeddingTask,
+} from '../types/models.ts'
+import { addUsage, type Usage } from '../types/response.ts'
+import type { Warning } from '../types/warning.ts'
+import {
+  modelCallOptions,
+  settleModelCall,
+  tracedCall,
+  type Attempt,
+  type ModelCall,
+  type ModelCallKind,
+  type ModelCallOptions,
+} from './call.ts'
+
+/**
+ * Makes a vector of each text. A single text is a list of one.
+ *
+ * It uses the engine's `embeddingAdapter` and `embeddingModel`. The texts are sent in batches by the limits of the provider, at most
+ * `maxConcurrency` at once, each retried by the engine's retry policy; the vectors have the order of the texts. The first batch that fails
+ * for good stops the others, and `partial` of the error has the vectors that had come by then.
+ */
+export async function embed(
+  engine: Engine,
+  textOrTexts: string | readonly string[],
+  options: EmbeddingCallOptions = {},
+): Promise<EmbeddingResponse> {
+  const settled = settleModelCall(engine, embeddingCalls, options, (fields) => ({
+    ...fields,
+    ...defined<EmbeddingSettings>({
+      dimensions: options.dimensions,
+      task: options.task,
+    } satisfies Readonly<Record<keyof EmbeddingSettings, unknown>>),
+    texts: textList(textOrTexts),
+  }))
+  const stop = linkedAbort(settled.signal)
+  const call: EmbedCall = { ...settled, signal: stop.signal }
+  const progress = newProgress(call.request)
+  const kind: EmbeddingKind = {
+    ...embeddingCalls,
+    outcome: (response) => ({
+      ...outcomeOf(progress),
+      responseId: response.id,
+      responseModel: response.model,
+      usage: response.usage,
+    }),
+    failed: () => outcomeOf(progress),
+  }
+  try {
+    return await tracedCall(call, kind, async (attempt) => {
+      const { maxConcurrency = defaultMaxConcurrency } = options
+      const failure = await embedBatches(call, attempt, { progress, stop, maxConcurrency })
+      if (failure === undefined) return responseOf(call, progress)
+      const { vectors, usage } = progress
+      failure.partial = { embeddings: vectors, usage }
+      throw failure
+    })
+  } finally {
+    stop.unlink()
+  }
+}
+
+/** Every option of `embed`. */
+export interface EmbeddingCallOptions extends ModelCallOptions {
+  /** The length of the vectors, for models that can shorten them. */
+  readonly dimensions?: number | undefined
+  /** What the vectors are for: `search_document` for what is searched, `search_query` for what it is searched by. */
+  readonly task?: EmbeddingTask | undefined
+  /** Calls to the provider that may be under way at once (4). */
+  readonly maxConcurrency?: number | undefined
+}
+
+/** The fields of a request that are options of the call. */
+type EmbeddingSettings = Omit<EmbeddingRequest, 'texts' | 'model' | 'providerOptions' | 'metadata'>
+
+/** A call may have thousands of texts, and its answer is in memory as a whole while it is read. */
+const defaultMaxConcurrency = 4
+
+type EmbedCall = ModelCall<EmbeddingAdapter, EmbeddingRequest>
+
+type EmbeddingKind = ModelCallKind<'embedding', EmbeddingRequest, EmbeddingResponse>
+
+/** For options that become fields of the request, which is checked later. */
+const later: Check = () => fine
+
+const embeddingCalls: EmbeddingKind = {
+  slot: 'embedding',
+  span: 'embed',
+  options: modelCallOptions({
+    dimensions: later,
+    task: later,
+    maxConcurrency: positiveInteger,
+  } satisfies Readonly<Record<Exclude<keyof EmbeddingCallOptions, keyof ModelCallOptions>, Check>>),
+  request: validateEmbeddingRequest,
+  outcome: () => ({}),
+}
+
+/** The texts as a list of its own: the caller may change the given one while batches are under way. The validator reports anything else. */
+function textList(texts: string | readonly string[]): readonly string[] {
+  if (typeof texts === 'string') return [texts]
+  return Array.isArray(texts) ? texts.slice() : texts
+}
+
+/** What has come of an `embed`. */
+interface Progress {
+  readonly vectors: (Embedding | null)[]
+  /** How many of them are there. */
+  embeddings: number
+  batches: number
+  usage: Usage
+  readonly warnings: Map<string, Warning>
+  /** The answer to the first texts, whichever came first. */
+  first: EmbeddingResponse | undefined
+  /** The length of the vectors. */
+  dimensions: number | undefined
+}
+
+function newProgress({ texts }: EmbeddingRequest): Progress {
+  return {
+    vectors: Array.from(texts, () => null),
+    embeddings: 0,
+    batches: 0,
+    usage: {},
+    warnings: new Map(),
+    first: undefined,
+    dimensions: undefined,
+  }
+}
+
+function outcomeOf({ embeddings, batches, usage }: Progress): {
+  readonly embeddings: number
+  readonly batches: number
+  readonly usage: Usage
+} {
+  return { embeddings, batches, usage }
+}
+
+/** Sends all batches. Returns the failure that stopped it, if there was one; nothing is under way by then. */
+async function embedBatches(
+  call: EmbedCall,
+  attempt: Attempt,
+  options: {
+    readonly progress: Progress
+    readonly stop: { abort(reason: Error): void }
+    readonly maxConcurrency: number
+  },
+): Promise<AllmError | undefined> {
+  const { adapter, request } = call
+  const { progress, stop, maxConcurrency } = options
+  // All workers take their batches from one iterator, so a batch is made when there is room for it.
+  const batches = batchesOf(request.texts, adapter.limits)
+  const failures: AllmError[] = []
+  const work = async (): Promise<void> => {
+    try {
+      for (const [from, to] of batches) {
+        const batch = { ...request, texts: request.texts.slice(from, to) }
+        const response = await attempt((given) => sendBatch(adapter, batch, given))
+        keep(progress, from, response, call)
+      }
+    } catch (error) {
+      failures.push(failedCall(error, call))
+      // Not the failure itself: the retry loops of the others would take it for theirs.
+      stop.abort(cancelledCall(call))
+    }
+  }
+  const workers = Math.min(maxConcurrency, request.texts.length)
+  await Promise.all(Array.from({ length: workers }, work))
+  return failures[0]
+}
+
+/**
+ * The batches of texts, each as the index of its first text and that after its last one.
+ *
+ * A token is at least one byte of UTF-8, so the number of bytes is never too low an estimate of tokens, whatever the language and the
+ * tokenizer. It makes batches of a quarter of what an English text would allow: 300 KB are still a large call.
+ */
+function* batchesOf(
+  texts: readonly string[],
+  { maxTexts, maxTokens = Infinity }: EmbeddingLimits,
+): Generator<readonly [from: number, to: number]> {
+  let from = 0
+  let size = 0
+  for (const [index, text] of texts.entries()) {
+    const bytes = maxTokens === Infinity ? 0 : byteLength(text)
+    const isFull = index - from >= maxTexts || size + bytes > maxTokens
+    if (isFull && index > from) {
+      yield [from, index]
+      from = index
+      size = 0
+    }
+    size += bytes
+  }
+  if (from < texts.length) yield [from, texts.length]
+}
+
+/** The length of a text in UTF-8. A half of a surrogate pair is sent as three bytes. */
+function byteLength(text: string): number {
+  let bytes = text.length
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit < 0x80) continue
+    bytes += unit < 0x800 ? 1 : 2
+    // Both halves of a pair are four bytes.
+    if (unit >= 0xd800 && unit < 0xdc00 && isLowHalf(text.charCodeAt(at + 1))) at++
+  }
+  return bytes
+}
+
+function isLowHalf(unit: number): boolean {
+  return unit >= 0xdc00 && unit < 0xe000
+}
+
+/** Makes one attempt. Adapters are also written by others, so their response is checked here. */
+async function sendBatch(
+  adapter: EmbeddingAdapter,
+  batch: EmbeddingRequest,
+  given: AdapterOptions,
+): Promise<EmbeddingResponse> {
+  const response = await adapter.embed(batch, given)
+  const problem = vectorsProblem(response?.embeddings, batch.texts.length)
+  if (problem === undefined) return response
+  throw malformed(adapter, given.requestId, problem)
+}
+
+function malformed(
+  { provider }: EmbeddingAdapter,
+  requestId: string | undefined,
+  problem: string,
+): AdapterError {
+  const message = `${provider} answered with ${problem}`
+  return new AdapterError('malformed_response', message, { provider, requestId })
+}
+
+/** Puts the vectors of a batch in their places, and adds up the rest. */
+function keep(
+  progress: Progress,
+  from: number,
+  response: EmbeddingResponse,
+  { adapter, requestId }: EmbedCall,
+): void {
+  const { embeddings, usage, warnings } = response
+  const length = embeddings[0]?.length
+  progress.dimensions ??= length
+  if (length !== progress.dimensions) {
+    const problem = `vectors of different lengths: ${length} (text ${from}), ${progress.dimensions} in another batch`
+    throw malformed(adapter, requestId, problem)
+  }
+  for (const [index, vector] of embeddings.entries()) progress.vectors[from + index] = vector
+  progress.embeddings += embeddings.length
+  progress.batches++
+  progress.usage = addUsage(progress.usage, usage)
+  for (const warning of warnings) progress.warnings.set(JSON.stringify(warning), warning)
+  if (from === 0) progress.first = response
+}
+
+/** One answer for all batches. With several of them, what a provider says about a single one is left out. */
+function responseOf(
+  { provider, requestId, request }: EmbedCall,
+  { vectors, usage, batches, warnings, first }: Progress,
+): EmbeddingResponse {
+  const single = batches === 1 ? first : undefined
+  return {
+    requestId,
+    ...defined<{ id?: string; model?: string }>({
+      id: single?.id,
+      model: first?.model ?? request.model,
+    }),
+    provider,
+    // Every batch has come.
+    embeddings: vectors as Embedding[],
+    usage: single?.usage ?? usage,
+    warnings: [...warnings.values()],
+    metadata: single?.metadata ?? request.metadata,
+  }
+}

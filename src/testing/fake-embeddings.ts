@@ -1,0 +1,125 @@
+import type { EmbeddingAdapter, EmbeddingLimits } from '../contracts/adapter.ts'
+import { AdapterError } from '../errors/errors.ts'
+import { listOf, must, optionsOf, positiveInteger } from '../schema/checks.ts'
+import { vectorsProblem } from '../schema/validate-embeddings.ts'
+import { defined } from '../types/guards.ts'
+import type { Embedding, EmbeddingRequest, EmbeddingResponse } from '../types/models.ts'
+import type { Usage } from '../types/response.ts'
+import {
+  scriptedModel,
+  scriptedUsage,
+  type ModelGrammar,
+  type ModelScriptEntry,
+  type ScriptedFacts,
+  type ScriptedModel,
+  type ScriptedModelOptions,
+} from './scripted-model.ts'
+import { wordsOf } from './words.ts'
+
+/**
+ * Makes an embedding adapter for tests. Without a script, texts that share words get vectors that are near one another, the same ones every
+ * time, so that a search can be tested without a model. With a script, each call is answered by the next entry.
+ *
+ * The vectors have 64 numbers, or the `dimensions` of the request, and the length 1. A scripted answer that has not one vector for each text fails with
+ * `malformed_response`, as that of a provider would. A call after the last entry fails with `no_scripted_response`.
+ */
+export function fakeEmbeddings(options: FakeEmbeddingsOptions = {}): FakeEmbeddings {
+  const limits = { maxTexts: 2048, ...defined<Partial<EmbeddingLimits>>(options.limits ?? {}) }
+  const { shown, play } = scriptedModel(options, embeddingGrammar(limits))
+  return Object.assign(shown, {
+    limits,
+    async embed(request, callOptions = {}) {
+      const { value: embeddings, facts = {}, requestId } = play(request, callOptions)
+      const problem = vectorsProblem(embeddings, request.texts.length)
+      if (problem !== undefined) {
+        const facts = { provider: 'fake', requestId }
+        throw new AdapterError('malformed_response', `the script has ${problem}`, facts)
+      }
+      return defined<EmbeddingResponse>({
+        requestId: facts.requestId ?? requestId,
+        id: facts.id,
+        model: facts.model ?? request.model,
+        provider: 'fake',
+        embeddings,
+        usage: facts.usage ?? {},
+        warnings: facts.warnings ?? [],
+        metadata: facts.metadata ?? request.metadata,
+      })
+    },
+  } satisfies Pick<EmbeddingAdapter, 'limits' | 'embed'>)
+}
+
+/** Options of `fakeEmbeddings`. All of them are checked when the fake is made. */
+export interface FakeEmbeddingsOptions extends ScriptedModelOptions<
+  EmbeddingScriptEntry,
+  EmbeddingRequest
+> {
+  /** What one call may have, to test batches (2,048 texts). */
+  readonly limits?: Partial<EmbeddingLimits> | undefined
+}
+
+/** An embedding adapter for tests. It needs no model and no key. */
+export interface FakeEmbeddings extends EmbeddingAdapter, ScriptedModel<EmbeddingRequest> {
+  readonly provider: 'fake'
+}
+
+/** The facts of a scripted answer beside its vectors. */
+export interface ScriptedEmbeddingFacts extends ScriptedFacts {
+  readonly usage?: Usage
+}
+
+/** One entry of an embedding script: the vectors of one call. */
+export type EmbeddingScriptEntry = ModelScriptEntry<readonly Embedding[], ScriptedEmbeddingFacts>
+
+/** How the script of embeddings is read, and what is answered without one. */
+export function embeddingGrammar({
+  maxTexts,
+}: EmbeddingLimits): ModelGrammar<readonly Embedding[], ScriptedEmbeddingFacts, EmbeddingRequest> {
+  return {
+    value: 'vectors',
+    check: listOf(listOf(must('a finite number', Number.isFinite))),
+    facts: { usage: scriptedUsage },
+    options: { limits: optionsOf({ maxTexts: positiveInteger, maxTokens: positiveInteger }) },
+    refuse({ texts }, requestId) {
+      const { length } = texts
+      if (length > 0 && length <= maxTexts) return
+      const message = `one call to the fake embeds 1 to ${maxTexts} texts, not ${length}; embed() splits them`
+      throw new AdapterError('invalid_request', message, { provider: 'fake', requestId })
+    },
+    unscripted({ texts, dimensions = defaultDimensions }) {
+      const words = texts.map(wordsOf)
+      const tokens = words.reduce((sum, list) => sum + list.length, 0)
+      const usage = { inputTokens: tokens, totalTokens: tokens }
+      return [texts.map((text, index) => vectorOf(words[index] ?? [], text, dimensions)), { usage }]
+    },
+  }
+}
+
+const defaultDimensions = 64
+
+/** A vector of the length 1: each word is a place in it, and a sign, by its hash. A text without words is one word. */
+function vectorOf(words: readonly string[], text: string, dimensions: number): Embedding {
+  const vector = Array.from({ length: dimensions }, () => 0)
+  for (const word of words) addWord(vector, word)
+  // Words may cancel one another out.
+  if (vector.every((value) => value === 0)) addWord(vector, text)
+  const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0))
+  return vector.map((value) => value / length)
+}
+
+/** Short words, such as "the" and "of", say little. */
+function addWord(vector: number[], word: string): void {
+  const hash = hashOf(word)
+  const place = (hash >>> 1) % vector.length
+  const weight = word.length < 4 ? 0.25 : 1
+  vector[place] = (vector[place] ?? 0) + (hash % 2 === 0 ? weight : -weight)
+}
+
+/** FNV-1a. */
+function hashOf(word: string): number {
+  let hash = 0x811c9dc5
+  for (let at = 0; at < word.length; at++) {
+    hash = Math.imul(hash ^ word.charCodeAt(at), 0x01000193)
+  }
+  return (hash ^ (hash >>> 15)) >>> 0
+}

@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'vitest'
+import { cosineSimilarity, createEngine, embed } from '../../src/index.ts'
+import { createScriptCursor, fakeEmbeddings, fakeRerank } from '../../src/testing.ts'
+import type { EmbeddingRequest } from '../../src/types/models.ts'
+
+function request(fields: Partial<EmbeddingRequest> = {}): EmbeddingRequest {
+  return { texts: ['a'], providerOptions: {}, metadata: {}, ...fields }
+}
+
+/** How near the fake finds two texts. */
+async function nearness(one: string, other: string): Promise<number> {
+  const { embeddings } = await fakeEmbeddings().embed(request({ texts: [one, other] }))
+  return cosineSimilarity(embeddings[0] ?? [], embeddings[1] ?? [])
+}
+
+describe('without a script', () => {
+  test('a text has the same vector every time, of 64 numbers and the length 1', async () => {
+    const texts = ['Refunds take ten days.', '', '!?', 'one', '你好', '🦊', 'a'.repeat(10_000)]
+    const { embeddings } = await fakeEmbeddings().embed(request({ texts }))
+    expect((await fakeEmbeddings().embed(request({ texts }))).embeddings).toEqual(embeddings)
+    for (const vector of embeddings) {
+      expect(vector).toHaveLength(64)
+      expect(Math.hypot(...vector)).toBeCloseTo(1, 12)
+    }
+  })
+
+  test('texts that share words are near one another', async () => {
+    const question = 'How long do refunds take?'
+    const near = await nearness(question, 'A refund is taken back within ten days.')
+    const far = await nearness(question, 'Our office is closed on Sundays.')
+    expect(near).toBeGreaterThan(far)
+    expect(await nearness('refunded', 'Refunds!')).toBeCloseTo(1, 12)
+    expect(await nearness('今天天气', '天气')).toBeGreaterThan(0.5)
+  })
+
+  test('the vectors have the dimensions that are asked for', async () => {
+    for (const dimensions of [1, 3, 1536]) {
+      const { embeddings } = await fakeEmbeddings().embed(request({ dimensions }))
+      expect(embeddings[0]).toHaveLength(dimensions)
+      expect(Math.hypot(...(embeddings[0] ?? []))).toBeCloseTo(1, 12)
+    }
+  })
+
+  test('words are counted as tokens', async () => {
+    const { usage } = await fakeEmbeddings().embed(request({ texts: ['two words', 'one'] }))
+    expect(usage).toEqual({ inputTokens: 3, totalTokens: 3 })
+  })
+})
+
+describe('with a script', () => {
+  test('each call plays an entry, and the last one is the end', async () => {
+    const adapter = fakeEmbeddings({
+      script: [['ok', [[1, 2]], { id: 'i', model: 'm-1', usage: { inputTokens: 4 } }]],
+    })
+    expect(adapter.remaining).toBe(1)
+    expect(() => adapter.assertDone()).toThrow('1 entry was not played')
+    expect(await adapter.embed(request({ metadata: { a: 1 } }), { requestId: 'r' })).toEqual({
+      requestId: 'r',
+      id: 'i',
+      model: 'm-1',
+      provider: 'fake',
+      embeddings: [[1, 2]],
+      usage: { inputTokens: 4 },
+      warnings: [],
+      metadata: { a: 1 },
+    })
+    adapter.assertDone()
+    await expect(adapter.embed(request())).rejects.toMatchObject({ reason: 'no_scripted_response' })
+    expect(adapter.calls).toHaveLength(2)
+  })
+
+  test('two fakes may share a cursor, and calls are captured', async () => {
+    const scriptCursor = createScriptCursor()
+    const seen: string[] = []
+    const make = () =>
+      fakeEmbeddings({
+        script: [
+          ['ok', [[1]]],
+          ['ok', [[2]]],
+        ],
+        scriptCursor,
+        capture: ({ request: asked }) => seen.push(asked.texts.join()),
+      })
+    const engines = [make(), make()].map((embeddingAdapter) => createEngine({ embeddingAdapter }))
+    for (const [index, engine] of engines.entries()) {
+      expect((await embed(engine, `text ${index}`)).embeddings).toEqual([[index + 1]])
+    }
+    expect(seen).toEqual(['text 0', 'text 1'])
+  })
+
+  test.each<[object, string]>([
+    [{ script: [['ok', [1]]] }, 'script[0][1][0] must be a list, not 1'],
+    [{ script: [['ok', [[Number.NaN]]]] }, 'script[0][1][0][0] must be a finite number, not NaN'],
+    [
+      { script: [['ok', [], { usage: { inputTokens: -1 } }]] },
+      'usage.inputTokens must be a number',
+    ],
+    [{ script: [['vectors', []]] }, 'has the unknown tag "vectors"'],
+    [{ limits: { maxTexts: 0 } }, 'limits.maxTexts must be a positive integer, not 0'],
+    [{ limit: {} }, 'unknown key limit; did you mean limits?'],
+  ])('%j is refused', (options, message) => {
+    expect(() => fakeEmbeddings(options)).toThrow(message)
+  })
+})
+
+test('the rerank fake counts the words of the query', async () => {
+  const documents = ['nothing here', 'a refund', 'refunds within ten days']
+  const { results } = await fakeRerank().rerank({
+    query: 'refund within days',
+    documents,
+    providerOptions: {},
+    metadata: {},
+  })
+  expect(results).toEqual([
+    { index: 2, score: 1 },
+    { index: 1, score: 1 / 3 },
+    { index: 0, score: 0 },
+  ])
+  expect(() => fakeRerank({ script: [['ok', [{ index: -1, score: 1 }]]] })).toThrow(
+    'script[0][1][0].index must be an integer of at least 0',
+  )
+})
