@@ -1,4 +1,5 @@
 export type { Fetch } from './http/call.ts'
 export { gemini, type GeminiOptions } from './providers/gemini/gemini.ts'
 export { geminiImages, type GeminiImagesOptions } from './providers/gemini/images.ts'
+export { geminiSpeech } from './providers/gemini/speech.ts'
 export type { GeminiProviderOptions } from './types/provider-options.ts'

@@ -165,6 +165,9 @@ export type {
   ImageAdapter,
   RateLimit,
   RateLimits,
+  SpeechAdapter,
+  SpeechEvent,
+  TranscriptionAdapter,
 } from './contracts/adapter.ts'
 export type {
   Approval,
@@ -277,3 +280,15 @@ export {
   imageVariations,
   type ImageCallOptions,
 } from './models/images.ts'
+export { speak, streamSpeech, type SpeechCallOptions, type SpeechStream } from './models/speak.ts'
+export { transcribe, type TranscriptionCallOptions } from './models/transcribe.ts'
+export type {
+  SpeechFormat,
+  SpeechRequest,
+  SpeechResponse,
+  SpeechStart,
+  TranscriptionRequest,
+  TranscriptionResponse,
+  TranscriptSegment,
+  TranscriptWord,
+} from './types/models.ts'

@@ -1,5 +1,10 @@
 export type { Fetch } from './http/call.ts'
 export { openaiImages, type OpenAiImagesOptions } from './providers/openai/images.ts'
+export { openaiSpeech } from './providers/openai/speech.ts'
+export {
+  openaiTranscription,
+  type OpenAiTranscriptionOptions,
+} from './providers/openai/transcription.ts'
 export {
   azure,
   openai,

@@ -204,6 +204,13 @@ function checkedFile<T extends InlineFile | RemoteFile>(
   return file
 }
 
+/** A file without what else a response that is a file has: `speak` returns one. Anything else is returned as it is. */
+export function plainFile(file: MediaFile): MediaFile {
+  if (file?.type !== 'base64' || !('requestId' in file)) return file
+  const { type, base64, mimeType, name } = file
+  return defined<InlineFile>({ type, base64, mimeType, name })
+}
+
 /** The bytes of an image or file that holds them. */
 export function imageToBytes(image: Image | MediaFile): ReturnType<typeof Uint8Array.from> {
   return base64ToBytes(inline(image).base64)

@@ -213,6 +213,8 @@ const check: Check = optionsOf({
   script: anything,
   scripts: anything,
   images: anything,
+  speech: anything,
+  transcriptions: anything,
   repeat: flag,
   cursor: oneOf(['shared', 'per_key']),
   requireKey: flag,

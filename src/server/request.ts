@@ -40,6 +40,8 @@ const posts: Readonly<Record<string, Route>> = {
   '/v1/images/generations': images('generate'),
   '/v1/images/edits': images('edit'),
   '/v1/images/variations': images('variation'),
+  '/v1/audio/speech': { type: 'model', provider: 'openai', kind: 'speech' },
+  '/v1/audio/transcriptions': { type: 'model', provider: 'openai', kind: 'transcriptions' },
 }
 
 function images(operation: ImageOperation): ModelRoute {
@@ -69,7 +71,7 @@ const azure = /^\/openai\/(?:(v1)\/|deployments\/([^/]+)\/)?(.+)$/
 
 /**
  * A path of Azure: those of OpenAI below `/openai/v1`, or the older ones, which need an `api-version`. Of these, the one of
- * Chat Completions and those of images name the deployment, and the others do not.
+ * Chat Completions and those of images and audio name the deployment, and the others do not.
  */
 function azureRoute(
   method: string,
@@ -79,7 +81,7 @@ function azureRoute(
 ): Route {
   const [, version, deployment, rest = ''] = azure.exec(path) ?? []
   const dated = /[?&]api-version=[^&]/.test(query)
-  const inDeployment = /^(?:chat|images)\//.test(rest) === (deployment !== undefined)
+  const inDeployment = /^(?:chat|images|audio)\//.test(rest) === (deployment !== undefined)
   const isKnown = version !== undefined || (dated && inDeployment)
   if (!isKnown) return { type: 'unknown', provider: 'openai', status: 404 }
   const route = routeOf(method, `/v1/${rest}`, headers)

@@ -148,7 +148,8 @@ export function imageHead({ content }: Pick<LoadedImage, 'content'>, length: num
   return joined(pieces)
 }
 
-function joined(pieces: readonly Uint8Array[]): Uint8Array {
+/** Pieces of bytes as one. */
+export function joined(pieces: readonly Uint8Array[]): Uint8Array {
   const bytes = new Uint8Array(pieces.reduce((size, { byteLength }) => size + byteLength, 0))
   let at = 0
   for (const piece of pieces) {
