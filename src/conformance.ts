@@ -3,7 +3,9 @@ export {
   type EncoderCapability,
   type ImageCapability,
   type RunStoreCapability,
+  type SpeechCapability,
   type StoreCapability,
+  type TranscriptionCapability,
   type ConformanceCase,
   type Declares,
   register,
@@ -31,6 +33,18 @@ export {
   type ImageHarness,
   type StartedImageAdapter,
 } from './conformance/image-adapter.ts'
+export {
+  speechAdapterCases,
+  type SpeechCase,
+  type SpeechHarness,
+  type StartedSpeechAdapter,
+} from './conformance/speech-adapter.ts'
+export {
+  transcriptionAdapterCases,
+  type StartedTranscriptionAdapter,
+  type TranscriptionCase,
+  type TranscriptionHarness,
+} from './conformance/transcription-adapter.ts'
 export {
   runStoreCases,
   type RunStoreCase,

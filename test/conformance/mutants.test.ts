@@ -5,12 +5,15 @@ import {
   runCases,
   runStoreCases,
   sessionStoreCases,
+  speechAdapterCases,
   streamAdapterCases,
   toolExecutorCases,
   toolResultEncoderCases,
+  transcriptionAdapterCases,
   type ConformanceCase,
   type Declares,
 } from '../../src/conformance.ts'
+import { speechMutants, transcriptionMutants } from './mutants/audio-mutants.ts'
 import { countingMutants } from './mutants/counting-mutants.ts'
 import { encoderMutants, executorMutants } from './mutants/executor-mutants.ts'
 import { failingMutants } from './mutants/failing-mutants.ts'
@@ -39,6 +42,9 @@ const streamMutants = [
 describe('a chat adapter in which', () => hunt(streamAdapterCases, streamMutants))
 describe('a chat adapter whose generate is wrong:', () => hunt(adapterCases, generateMutants))
 describe('an image adapter in which', () => hunt(imageAdapterCases, imageMutants))
+describe('a speech adapter in which', () => hunt(speechAdapterCases, speechMutants))
+describe('a transcription adapter in which', () =>
+  hunt(transcriptionAdapterCases, transcriptionMutants))
 describe('a tool executor in which', () => hunt(toolExecutorCases, executorMutants))
 describe('an encoder in which', () => hunt(toolResultEncoderCases, encoderMutants))
 describe('a session store in which', () => hunt(sessionStoreCases, storeMutants))
@@ -62,6 +68,8 @@ test('every case for chat adapters is failed by some defect', () => {
 
 test.each([
   ['image adapters', imageAdapterCases, imageMutants],
+  ['speech adapters', speechAdapterCases, speechMutants],
+  ['transcription adapters', transcriptionAdapterCases, transcriptionMutants],
   ['tool executors', toolExecutorCases, executorMutants],
   ['encoders', toolResultEncoderCases, encoderMutants],
 ] as const)('every case for %s is failed by some defect', (_, cases, mutants) => {

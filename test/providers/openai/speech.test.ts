@@ -14,7 +14,7 @@ function request(fields: Partial<SpeechRequest> = {}): SpeechRequest {
 
 function audio(
   headers: Record<string, string> = { 'content-type': 'audio/wav' },
-  body: BodyInit = wav,
+  body: Uint8Array<ArrayBuffer> | string = wav,
 ): () => Response {
   return () => new Response(body, { headers })
 }
