@@ -1,11 +1,10 @@
 import type { AdapterOptions, SpeechAdapter, SpeechEvent } from '../contracts/adapter.ts'
 import { isAllmError } from '../errors/errors.ts'
-import { bytesToBase64 } from '../make/media.ts'
+import { bytesToBase64, joined } from '../make/media.ts'
 import { wavFile } from '../make/wav.ts'
 import type { SpeechScriptEntry } from '../testing/fake-speech.ts'
 import type { InlineFile } from '../types/media.ts'
 import type { SpeechRequest, SpeechResponse } from '../types/models.ts'
-import { joined } from '../vision/load-images.ts'
 import { demandCancelled } from './adapter-demands.ts'
 import type { ConformanceCase, SpeechCapability } from './cases.ts'
 import { ConformanceFailure, defaultPatienceMs, demand, until, within } from './demands.ts'
@@ -117,8 +116,8 @@ const ownCases: readonly SpeechCase[] = [
   },
   {
     name: 'a start, pieces with bytes, and an end, in this order',
-    run: speaking(async ({ adapter, request }) => {
-      const events = await eventsOf(adapter, request(), {})
+    run: speaking(async (fixture) => {
+      const events = await eventsOf(fixture.adapter, fixture.request(), {})
       const types = events.map(({ type }) => type)
       const pieces = events.slice(1, -1)
       const legal =

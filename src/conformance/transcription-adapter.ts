@@ -1,11 +1,10 @@
 import type { TranscriptionAdapter } from '../contracts/adapter.ts'
-import { bytesToBase64 } from '../make/media.ts'
+import { bytesToBase64, decodedSize } from '../make/media.ts'
 import { wavFile } from '../make/wav.ts'
 import { sameJson } from '../schema/json-schema.ts'
 import type { ScriptedTranscript, TranscriptionScriptEntry } from '../testing/fake-transcription.ts'
 import type { InlineFile } from '../types/media.ts'
 import type { TranscriptionRequest, TranscriptionResponse } from '../types/models.ts'
-import { decodedSize } from '../vision/load-images.ts'
 import type { ConformanceCase, TranscriptionCapability } from './cases.ts'
 import { ConformanceFailure, demand } from './demands.ts'
 import {
@@ -168,9 +167,9 @@ const ownCases: readonly TranscriptionCase[] = [
       const asked = { language: 'xh', prompt: 'Qunu and Mthatha' }
       const { warnings } = await fixture.succeed(asked)
       const sent = JSON.stringify(fixture.requests())
-      const named = warnings.map(({ setting }) => setting)
+      const named = new Set(warnings.map(({ setting }) => setting))
       const lost = (['language', 'prompt'] as const).filter(
-        (name) => !sent.includes(asked[name]) && !named.includes(name),
+        (name) => !sent.includes(asked[name]) && !named.has(name),
       )
       demand(lost.length === 0, {
         expected: 'the language "xh" and the prompt in the request, or in warnings',

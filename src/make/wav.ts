@@ -99,8 +99,8 @@ export function wavFile(
 /** The comment of a WAV file, as `wavFile` writes it. */
 export function wavComment(chunks: readonly WavChunk[]): string | undefined {
   const info = chunks.find(({ name, bytes }) => name === 'LIST' && nameAt(bytes, 0) === 'INFO')
-  if (info === undefined || nameAt(info.bytes, 4) !== 'ICMT') return undefined
-  const { bytes } = info
+  const bytes = info?.bytes ?? new Uint8Array()
+  if (bytes.byteLength < 12 || nameAt(bytes, 4) !== 'ICMT') return undefined
   const length = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(8, true)
   return new TextDecoder().decode(bytes.subarray(12, 12 + length))
 }

@@ -15,7 +15,7 @@ import {
   tooLongAnswer,
   type AllmError,
 } from '../errors/errors.ts'
-import { bytesToBase64 } from '../make/media.ts'
+import { bytesToBase64, joined } from '../make/media.ts'
 import { engineParts } from '../run/context.ts'
 import { responseChecks, webStream } from '../run/run-stream.ts'
 import { assertValid, fine, optionsOf, type Check } from '../schema/checks.ts'
@@ -24,7 +24,6 @@ import { validateSpeechRequest } from '../schema/validate-audio.ts'
 import { defined } from '../types/guards.ts'
 import type { SpeechFormat, SpeechRequest, SpeechResponse, SpeechStart } from '../types/models.ts'
 import type { Usage } from '../types/response.ts'
-import { joined } from '../vision/load-images.ts'
 import {
   attempts,
   modelCallOptions,
@@ -399,11 +398,11 @@ async function nextEvent(
   idle.reset(streamTimeoutMs)
   try {
     signal.throwIfAborted()
-    const { done, value } = await unlessStopped(
+    const step = await unlessStopped(
       trace.run(() => events.next()),
       signal,
     )
-    if (done !== true) return value
+    if (step.done !== true) return step.value
   } catch (error) {
     if (!signal.aborted) throw error
     // What an adapter makes of its signal is not what happened.

@@ -1,13 +1,12 @@
 import type { TranscriptionAdapter } from '../contracts/adapter.ts'
 import type { Engine } from '../contracts/engine.ts'
 import { AdapterError } from '../errors/errors.ts'
-import { plainFile } from '../make/media.ts'
+import { decodedSize, plainFile } from '../make/media.ts'
 import { fine, type Check } from '../schema/checks.ts'
 import { validateTranscriptionRequest } from '../schema/validate-audio.ts'
 import { defined } from '../types/guards.ts'
 import type { MediaFile } from '../types/media.ts'
 import type { TranscriptionRequest, TranscriptionResponse } from '../types/models.ts'
-import { decodedSize } from '../vision/load-images.ts'
 import { callModel, modelCallOptions, type ModelCallOptions, type SingleCallKind } from './call.ts'
 
 /**

@@ -180,7 +180,7 @@ export function servedTranscription(
       }
       const shown = renderTranscript(
         outcome.answer,
-        String(body['response_format'] ?? 'json'),
+        wordOf(body['response_format']) ?? 'json',
         timestamps,
       )
       return {
@@ -191,6 +191,10 @@ export function servedTranscription(
       }
     },
   }
+}
+
+function wordOf(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined
 }
 
 /** The times that a form asks for. */
@@ -289,7 +293,7 @@ const transcriptionParams: ParamTable = Object.fromEntries(
 const transcriptForms: readonly (readonly [RegExp, readonly string[]])[] = [
   [/-transcribe-diarize/, ['json', 'text', 'diarized_json']],
   [/transcribe/, ['json', 'text']],
-  [/./, ['json', 'text', 'srt', 'verbose_json', 'vtt']],
+  [/^/, ['json', 'text', 'srt', 'verbose_json', 'vtt']],
 ]
 
 /** The largest body of the endpoint. */
@@ -299,17 +303,19 @@ const fileEnding = /\.(?:flac|m4a|mp3|mp4|mpeg|mpga|oga|ogg|wav|webm)$/i
 
 /** Checks a form of the transcription endpoint: unknown fields, what is missing, and what the model or the file is not for. */
 function checkTranscription(body: JsonObject): RequestProblem | undefined {
-  const { file, model, response_format: form = 'json', timestamp_granularities: times } = body
+  const { file, timestamp_granularities: times } = body
+  const model = wordOf(body['model'])
+  const form = wordOf(body['response_format']) ?? 'json'
   const known = Object.fromEntries(
     Object.entries(body).map(([name, value]) => [name.replace(/\[.*$/, ''), value]),
   )
-  const [, forms = []] = transcriptForms.find(([name]) => name.test(String(model))) ?? []
+  const [, forms = []] = transcriptForms.find(([name]) => name.test(model ?? '')) ?? []
   return (
     paramProblem(known, transcriptionParams, openaiWords) ??
     (file === undefined ? missing('file') : undefined) ??
     (model === undefined ? missing('model') : undefined) ??
     fileProblem(file) ??
-    formProblem(String(form), String(model), forms) ??
+    formProblem(form, model ?? '', forms) ??
     (times !== undefined && form !== 'verbose_json'
       ? {
           message: "timestamp_granularities needs response_format 'verbose_json'.",

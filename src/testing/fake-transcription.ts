@@ -1,6 +1,6 @@
 import type { TranscriptionAdapter } from '../contracts/adapter.ts'
 import { AdapterError } from '../errors/errors.ts'
-import { base64ToBytes } from '../make/media.ts'
+import { base64ToBytes, decodedSize } from '../make/media.ts'
 import { sampleFormatOf, wavChunks, wavComment } from '../make/wav.ts'
 import { listOf, must, shapeOf, text, type Check } from '../schema/checks.ts'
 import { defined } from '../types/guards.ts'
@@ -11,7 +11,6 @@ import type {
   TranscriptWord,
 } from '../types/models.ts'
 import type { Usage } from '../types/response.ts'
-import { decodedSize, tooLarge } from '../vision/load-images.ts'
 import { usageCheck } from './check-script.ts'
 import {
   amount,
@@ -113,7 +112,7 @@ const grammar: ModelGrammar<
   refuse({ file }, requestId) {
     const size = file.type === 'base64' ? decodedSize(file.base64) : 0
     if (size <= maxBytes) return
-    const message = `file ${tooLarge(size, { provider: 'fake', maxBytes })}`
+    const message = `file has ${size} bytes; fake accepts at most ${maxBytes}`
     const facts = { provider: 'fake', requestId, metadata: { size, maxBytes } }
     throw new AdapterError('invalid_request', message, facts)
   },

@@ -208,11 +208,11 @@ describe('streamSpeech', () => {
 
   test('that is left in the wait between two attempts makes no other', async () => {
     const clock = virtualClock({ auto: false })
-    const failing = adapterOf(async function* () {
+    let calls = 0
+    const failing = adapterOf(() => {
       calls++
       throw new AdapterError('rate_limited', 'slow')
     })
-    let calls = 0
     const stream = streamSpeech(createEngine({ speechAdapter: failing, clock }), 'Hello')
     const reading = read(stream).catch((error: unknown) => error)
     await new Promise((resolve) => setImmediate(resolve))
@@ -419,7 +419,9 @@ describe('telemetry', () => {
     const off = onTelemetry((event) => void events.push(event))
     const { engine } = engineOf(['ok', file, { usage: { inputTokens: 2 } }], ['ok', file])
     await speak(engine, 'a secret', { model: 'm' })
-    for await (const _bytes of streamSpeech(engine, 'a secret')) break
+    const left = streamSpeech(engine, 'a secret')
+    await left[Symbol.asyncIterator]().next()
+    await left.return()
     off()
     expect(events).toMatchObject([
       { name: 'speak', phase: 'start', model: 'm' },

@@ -113,8 +113,11 @@ function speechBody(request: SpeechRequest, provider: string, warn: Warn): strin
   return JSON.stringify(mergeOptions(body, optionsFor('openai', provider, request.providerOptions)))
 }
 
+function audio(bytes: Uint8Array): SpeechEvent {
+  return { type: 'audio_delta', bytes }
+}
+
 function speechDecoder(contextOf: () => AnswerContext<SpeechRequest>): BytesDecoder<SpeechEvent> {
-  const audio = (bytes: Uint8Array): SpeechEvent => ({ type: 'audio_delta', bytes })
   return {
     wanted: 'audio',
     isForeign: (headers) => /^(?:text\/|application\/(?!octet-stream|ogg))/.test(typeOf(headers)),

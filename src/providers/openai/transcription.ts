@@ -1,6 +1,7 @@
 import type { TranscriptionAdapter } from '../../contracts/adapter.ts'
 import { AdapterError } from '../../errors/errors.ts'
 import type { JsonAnswer } from '../../http/post.ts'
+import { decodedSize } from '../../make/media.ts'
 import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
 import { assertValid, positiveInteger, within } from '../../schema/checks.ts'
 import { defined } from '../../types/guards.ts'
@@ -14,7 +15,7 @@ import type {
 } from '../../types/models.ts'
 import type { Usage } from '../../types/response.ts'
 import type { Warn, Warning } from '../../types/warning.ts'
-import { decodedSize, imageBlob, tooLarge } from '../../vision/load-images.ts'
+import { imageBlob, tooLarge } from '../../vision/load-images.ts'
 import type { UnsentCall } from '../shared/call.ts'
 import { unsupportedFile } from '../shared/files.ts'
 import {
@@ -93,14 +94,14 @@ function assertPossible(
     throw Object.assign(unsupportedFile(provider, file, instead), { requestId })
   }
   const { response_format: form = 'json', stream } = optionsFor('openai', provider, providerOptions)
-  const feature = stream === true ? 'stream' : forms.includes(form) ? undefined : 'response_format'
+  const feature = stream === true ? 'stream' : forms.has(form) ? undefined : 'response_format'
   if (feature === undefined) return
   const message = `a transcript is read as one JSON document: leave ${feature} ${JSON.stringify(stream === true ? stream : form)} out of providerOptions.openai`
   throw new AdapterError('unsupported_feature', message, { ...origin, metadata: { feature } })
 }
 
 /** The forms of an answer that are JSON. */
-const forms: readonly JsonValue[] = ['json', 'verbose_json', 'diarized_json']
+const forms: ReadonlySet<JsonValue> = new Set(['json', 'verbose_json', 'diarized_json'])
 
 /** The endings that the API knows, the usual one first, by type. */
 const endings: Readonly<Record<string, readonly string[]>> = {

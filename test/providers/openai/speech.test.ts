@@ -280,9 +280,8 @@ describe('an answer', () => {
     )
     const controller = new AbortController()
     const { signal } = controller
-    const events = openaiSpeech({ apiKey: 'k', fetch })
-      .speak(request(), { signal })
-      [Symbol.asyncIterator]()
+    const stream = openaiSpeech({ apiKey: 'k', fetch }).speak(request(), { signal })
+    const events = stream[Symbol.asyncIterator]()
     await events.next()
     await events.next()
     const pending = events.next()

@@ -35,7 +35,7 @@ describe('a request', () => {
     const { call, parts, fields } = await sent({ metadata: { private: true } })
     expect(call?.url).toBe('https://api.openai.com/v1/audio/transcriptions')
     expect(fields).toEqual({ model: 'whisper-1', response_format: 'verbose_json' })
-    const [recording] = parts.filter(({ name }) => name === 'file')
+    const recording = parts.find(({ name }) => name === 'file')
     expect(recording).toMatchObject({ filename: 'note.wav', contentType: 'audio/wav' })
     expect(recording?.bytes.equals(Buffer.from(wav))).toBe(true)
   })
