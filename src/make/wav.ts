@@ -7,10 +7,7 @@ export interface SampleFormat {
 const headerLength = 44
 
 /** The header of a WAV file for so many bytes of samples. They follow it as they are. */
-export function wavHeader(
-  dataBytes: number,
-  { sampleRate, channels }: SampleFormat,
-): Uint8Array<ArrayBuffer> {
+export function wavHeader(dataBytes: number, { sampleRate, channels }: SampleFormat): Uint8Array {
   const header = new Uint8Array(headerLength)
   const view = new DataView(header.buffer)
   const frame = channels * 2
@@ -71,11 +68,7 @@ export function sampleFormatOf(chunks: readonly WavChunk[]): SampleFormat | unde
 }
 
 /** A WAV file of samples, with a comment in it. A file without a comment has the shortest header. */
-export function wavFile(
-  samples: Int16Array,
-  format: SampleFormat,
-  comment = '',
-): Uint8Array<ArrayBuffer> {
+export function wavFile(samples: Int16Array, format: SampleFormat, comment = ''): Uint8Array {
   const dataBytes = samples.length * 2
   const text = new TextEncoder().encode(comment)
   const noted = text.byteLength === 0 ? 0 : 20 + text.byteLength + (text.byteLength % 2)
