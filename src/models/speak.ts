@@ -181,7 +181,15 @@ function speechStream(speech: SpeechCall): SpeechStream {
       const bytes = iterate()
       const { mimeType } = await start()
       const headers = new Headers(init.headers)
-      if (!headers.has('content-type')) headers.set('content-type', mimeType)
+      const defaults = {
+        'content-type': mimeType,
+        'x-content-type-options': 'nosniff',
+        // Proxies would otherwise hold bytes back.
+        'x-accel-buffering': 'no',
+      }
+      for (const [name, value] of Object.entries(defaults)) {
+        if (!headers.has(name)) headers.set(name, value)
+      }
       return new Response(
         webStream(bytes, (piece) => [piece]),
         { ...init, headers },
@@ -214,6 +222,8 @@ interface SpeechState extends SpeechCall {
   /** Whether the next bytes are awaited. A slow reader is not a silence. */
   waiting: boolean
   received: number
+  /** From the start of the attempt that succeeded to its first bytes. */
+  timeToFirstChunkMs: number | undefined
   usage: Usage | undefined
 }
 
@@ -259,13 +269,14 @@ function speechState(speech: SpeechCall): SpeechState {
     idle: idleTimer(call.clock, (ms) => abort.abort(timedOutCall(call, ms, true))),
     waiting: false,
     received: 0,
+    timeToFirstChunkMs: undefined,
     usage: undefined,
   }
 }
 
 /** Ends the span of a call that failed, and everything that is open. The error says how much had come. */
 function ended(state: SpeechState, thrown: unknown): AllmError {
-  const { abort, trace, idle, call, received } = state
+  const { abort, trace, idle, call, received, timeToFirstChunkMs } = state
   const error = failedCall(thrown, call)
   if (received > 0) {
     Object.assign(error, { metadata: { ...error.metadata, bytesReceived: received } })
@@ -273,7 +284,7 @@ function ended(state: SpeechState, thrown: unknown): AllmError {
   idle.stop()
   abort.unlink()
   abort.abort(error)
-  trace.error(error, { audioBytes: received })
+  trace.error(error, { audioBytes: received, timeToFirstChunkMs })
   return error
 }
 
@@ -291,12 +302,15 @@ async function openAttempt(state: SpeechState, options: AdapterOptions): Promise
   const unfollow = onAbort(signal, () => own.abort(reasonOf(signal)))
   const onActivity = (): void => keepAlive(state)
   let events: AsyncIterator<SpeechEvent> | undefined
+  const began = call.clock.now()
   try {
     const given = { ...options, signal: own.signal, maxResponseBytes, onActivity }
     events = call.adapter.speak(call.request, given)[Symbol.asyncIterator]()
     const opened = await firstBytes(state, events)
     // The engine gave it up while it was waiting.
     signal.throwIfAborted()
+    taken(state, opened.first)
+    state.timeToFirstChunkMs = call.clock.now() - began
     return opened
   } catch (error) {
     own.abort(new Error('closed'))
@@ -329,15 +343,17 @@ async function firstBytes(
   if (next.done === true || next.value.type !== 'audio_delta') {
     throw malformed(state, 'an answer without audio')
   }
-  return { started, first: taken(state, next.value.bytes), events }
+  return { started, first: next.value.bytes, events }
 }
+
+const soundTypes = /^(?:(?:audio|video)\/[\w.+-]+|application\/(?:ogg|octet-stream))$/
 
 /** What an answer begins with, if it is legal. Adapters are also written by others. */
 function startOf(event: SpeechEvent): SpeechStart | undefined {
   if (event?.type !== 'speech_started') return undefined
   const { type: _type, ...started } = event
-  // It becomes the type of a file, and a header.
-  return /^[a-z0-9][\w.+-]*\/[\w.+-]+$/.test(started.mimeType) ? started : undefined
+  // It becomes the type of a file, and a header of a response: a page is not speech.
+  return soundTypes.test(started.mimeType) ? started : undefined
 }
 
 /** Counts bytes that have come. */
@@ -418,8 +434,9 @@ async function nextEvent(
 
 /** Ends the span of a call that has come whole. */
 function complete(state: SpeechState, { id, model }: SpeechStart): void {
-  const { idle, abort, trace, received, usage } = state
+  const { idle, abort, trace, received, usage, timeToFirstChunkMs } = state
   idle.stop()
   abort.unlink()
-  trace.stop({ responseId: id, responseModel: model, usage, audioBytes: received })
+  const answer = { responseId: id, responseModel: model, usage }
+  trace.stop({ ...answer, audioBytes: received, timeToFirstChunkMs })
 }

@@ -298,6 +298,7 @@ describe('streamSpeech', () => {
       [{ ...started, mimeType: 'audio/x\r\nevil: 1' }, delta(1)],
       'malformed_response',
     ],
+    ['a page', [{ ...started, mimeType: 'text/html' }, delta(1), completed], 'malformed_response'],
     ['an empty piece', [started, delta(), completed], 'malformed_response'],
     ['no bytes', [started, { type: 'audio_delta', bytes: 'abc' }], 'malformed_response'],
     ['two starts', [started, delta(1), started], 'malformed_response'],
@@ -332,6 +333,7 @@ describe('the response of a route handler', () => {
     expect(response.status).toBe(200)
     expect(response.headers.get('content-type')).toBe('audio/wav')
     expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff')
     expect(bytesToBase64(new Uint8Array(await response.arrayBuffer()))).toBe(file.base64)
   })
 
@@ -425,7 +427,13 @@ describe('telemetry', () => {
     off()
     expect(events).toMatchObject([
       { name: 'speak', phase: 'start', model: 'm' },
-      { name: 'speak', phase: 'stop', audioBytes: wav.length, usage: { inputTokens: 2 } },
+      {
+        name: 'speak',
+        phase: 'stop',
+        audioBytes: wav.length,
+        usage: { inputTokens: 2 },
+        timeToFirstChunkMs: 0,
+      },
       { name: 'speak', phase: 'start' },
       { name: 'speak', phase: 'stop', haltedReason: 'cancelled', audioBytes: 4096 },
     ])
